@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+include(ValetMpiexec)
+
+set(VALET_TEST_SUPPORT_DIR "${PROJECT_SOURCE_DIR}/tests/support")
+set(VALET_TEST_SCRIPT_DIR "${CMAKE_CURRENT_LIST_DIR}")
+
+# valet_add_test(NAME <name> SOURCES <file>... [LIBRARIES <target>...] [RANKS <n>...]
+#                [TIMEOUT <seconds>] [LABELS <label>...] [ENVIRONMENT <NAME=value>...] [INTERNAL])
+#
+# A GoogleTest program, target test_<name>, linked to Valet::valet and LIBRARIES.
+# Without RANKS: one serial test <name>, without MPI_Init, label "serial".
+# With RANKS: one program with our MPI main (tests/support/mpi_main.cpp), registered as <name>_np<n>
+# for each count, label "mpi".
+# LABELS come on top of these; "long", "large" and "slow" are the ones tests/run.sh looks at.
+# INTERNAL links the core as a static library with its hidden symbols instead, for tests of what is
+# not API. Not together with an adapter: that brings the core a second time.
+function(valet_add_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "INTERNAL" "NAME;TIMEOUT"
+                        "SOURCES;LIBRARIES;RANKS;LABELS;ENVIRONMENT")
+  if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "valet_add_test: NAME and SOURCES are needed; "
+                        "unknown: '${arg_UNPARSED_ARGUMENTS}'")
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+
+  set(target test_${arg_NAME})
+  add_executable(${target} ${arg_SOURCES})
+  valet_configure_target(${target})
+  set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
+  target_include_directories(${target} PRIVATE "${VALET_TEST_SUPPORT_DIR}")
+  if(arg_INTERNAL)
+    target_link_libraries(${target} PRIVATE valet_internal)
+  else()
+    target_link_libraries(${target} PRIVATE Valet::valet)
+  endif()
+  target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+
+  if(NOT arg_RANKS)
+    target_link_libraries(${target} PRIVATE GTest::gtest_main)
+    add_test(NAME ${arg_NAME} COMMAND ${target})
+    valet_set_test_properties(${arg_NAME} PROCESSORS 1 LABELS serial ${arg_LABELS})
+    return()
+  endif()
+
+  target_link_libraries(${target} PRIVATE valet_mpi_main)
+  foreach(ranks IN LISTS arg_RANKS)
+    set(test ${arg_NAME}_np${ranks})
+    add_test(NAME ${test} COMMAND "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${ranks}
+                                  ${VALET_MPIEXEC_FLAGS} $<TARGET_FILE:${target}>)
+    # Two at most: our ranks yield while they wait, so more than two rarely compute at once, and
+    # claiming one core per rank would leave the cores of a small machine idle between tests.
+    set(processors ${ranks})
+    if(processors GREATER 2)
+      set(processors 2)
+    endif()
+    valet_set_test_properties(${test} PROCESSORS ${processors} LABELS mpi ${arg_LABELS})
+  endforeach()
+endfunction()
+
+# Reads arg_TIMEOUT and arg_ENVIRONMENT of its caller.
+function(valet_set_test_properties test)
+  cmake_parse_arguments(PARSE_ARGV 1 property "" "PROCESSORS" "LABELS")
+  set(environment ${VALET_MPIEXEC_ENVIRONMENT})
+  set(timeout ${arg_TIMEOUT})
+  if(VALET_SANITIZE)
+    # Instrumented code is several times slower, and the ranks drift further apart.
+    math(EXPR timeout "3 * ${timeout}")
+    list(APPEND environment "VALET_TEST_BARRIER_SECONDS=60"
+         "LSAN_OPTIONS=suppressions=${VALET_TEST_SUPPORT_DIR}/lsan.supp:print_suppressions=0"
+         "ASAN_OPTIONS=fast_unwind_on_malloc=0" "UBSAN_OPTIONS=print_stacktrace=1")
+  endif()
+  set_tests_properties(
+    ${test}
+    PROPERTIES PROCESSORS "${property_PROCESSORS}"
+               TIMEOUT "${timeout}"
+               LABELS "${property_LABELS}"
+               ENVIRONMENT "${environment};${arg_ENVIRONMENT}")
+endfunction()
+
+# valet_add_compile_failure_test(NAME <name> SOURCE <file> [LIBRARIES <target>...] MESSAGE <regex>)
+#
+# Passes if <file> does not compile with VALET_MUST_NOT_COMPILE defined and the compiler's output
+# matches <regex>. A file that has `#ifdef VALET_MUST_NOT_COMPILE` around the mistake is also
+# compiled without it by the normal build: that proves the mistake, and nothing else, is refused.
+function(valet_add_compile_failure_test)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;MESSAGE" "LIBRARIES")
+  if(NOT arg_NAME OR NOT arg_SOURCE OR NOT arg_MESSAGE OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "valet_add_compile_failure_test: NAME, SOURCE and MESSAGE are needed")
+  endif()
+  set(bad must_not_compile_${arg_NAME})
+  add_library(${bad} OBJECT EXCLUDE_FROM_ALL ${arg_SOURCE})
+  target_compile_definitions(${bad} PRIVATE VALET_MUST_NOT_COMPILE)
+  set(targets ${bad})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${arg_SOURCE}")
+  file(STRINGS "${arg_SOURCE}" guarded REGEX "VALET_MUST_NOT_COMPILE")
+  if(guarded)
+    add_library(compiles_${arg_NAME} OBJECT ${arg_SOURCE})
+    list(APPEND targets compiles_${arg_NAME})
+  endif()
+  foreach(target IN LISTS targets)
+    valet_configure_target(${target})
+    target_link_libraries(${target} PRIVATE Valet::valet ${arg_LIBRARIES})
+  endforeach()
+
+  add_test(
+    NAME ${arg_NAME}
+    COMMAND "${CMAKE_COMMAND}" -DBUILD_DIR=${CMAKE_BINARY_DIR} -DCONFIG=$<CONFIG> -DTARGET=${bad}
+            -DMESSAGE=${arg_MESSAGE} -P "${VALET_TEST_SCRIPT_DIR}/ValetCompileFailure.cmake")
+  # The lock: two builds in one build tree at a time disturb each other.
+  set_tests_properties(${arg_NAME} PROPERTIES LABELS "serial;compile" TIMEOUT 120 RESOURCE_LOCK
+                                              valet_build_tree)
+endfunction()
+
+# valet_add_internal_library(<target>): <target>_internal, a static library of the objects <target>
+# is made of, so that tests reach symbols the shared library hides. Nothing is compiled twice.
+function(valet_add_internal_library target)
+  add_library(${target}_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}>)
+  set_target_properties(${target}_internal PROPERTIES LINKER_LANGUAGE CXX)
+  foreach(property IN ITEMS LINK_LIBRARIES INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_FEATURES)
+    set_property(TARGET ${target}_internal PROPERTY INTERFACE_${property}
+                                                    $<TARGET_PROPERTY:${target},INTERFACE_${property}>)
+  endforeach()
+endfunction()

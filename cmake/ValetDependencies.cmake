@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# What we build on. Afterwards VALET_WITH_KOKKOS and VALET_WITH_ZOLTAN say which adapters are built.
+# Included, not called, by the top level: imported targets are visible where they are found and below.
+
+# Debian's Kokkos insists on extensions being off and warns where nobody has said so.
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+find_package(MPI REQUIRED COMPONENTS C CXX)
+find_package(xxHash REQUIRED)
+find_package(nlohmann_json REQUIRED)
+if(VALET_BUILD_TOOLS OR VALET_BUILD_EXAMPLES)
+  find_package(CLI11 REQUIRED)
+endif()
+
+include(ValetFixKokkos)
+include(ValetFindZoltan)
+
+# One status line per adapter, and an error where ON cannot be kept.
+macro(valet_decide_adapter option package found directory)
+  string(TOUPPER "${${option}}" valet_wish)
+  set(VALET_WITH_${package} FALSE)
+  if(NOT valet_wish STREQUAL "AUTO" AND NOT ${option})
+    message(STATUS "Valet: ${directory} is off (${option}=${${option}})")
+  elseif(NOT ${found})
+    if(NOT valet_wish STREQUAL "AUTO")
+      message(FATAL_ERROR "Valet: ${option}=${${option}}, but the package was not found.")
+    endif()
+    message(STATUS "Valet: ${directory} skipped, package not found")
+  elseif(NOT EXISTS "${PROJECT_SOURCE_DIR}/${directory}/CMakeLists.txt")
+    message(STATUS "Valet: ${directory} skipped, no sources")
+  else()
+    set(VALET_WITH_${package} TRUE)
+    message(STATUS "Valet: ${directory} is built")
+  endif()
+endmacro()
+
+if(VALET_KOKKOS)
+  if(TARGET Kokkos::kokkos)
+    set(Kokkos_FOUND TRUE)
+  else()
+    find_package(Kokkos CONFIG QUIET)
+  endif()
+  valet_fix_kokkos()
+endif()
+valet_decide_adapter(VALET_KOKKOS KOKKOS Kokkos_FOUND adapters/kokkos)
+
+if(VALET_ZOLTAN)
+  valet_find_zoltan()
+endif()
+valet_decide_adapter(VALET_ZOLTAN ZOLTAN Zoltan_FOUND adapters/zoltan)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# valet_find_zoltan(): sets Zoltan_FOUND in the caller and defines Zoltan::zoltan.
+#
+# Trilinos 14 and later export that target; older ones export a bare library without its include
+# directory and list them in variables; a stand-alone Zoltan has no CMake package at all. Installed
+# too, so that a consumer gets the same target. A macro, because find_package answers in variables.
+# MPI::MPI_CXX must exist: zoltan.h includes mpi.h.
+macro(valet_find_zoltan)
+  if(NOT TARGET Zoltan::zoltan)
+    find_package(Zoltan CONFIG QUIET)
+    valet_drop_missing_files(${Zoltan_LIBRARIES})
+  endif()
+  if(TARGET Zoltan::zoltan)
+    set(Zoltan_FOUND TRUE)
+  else()
+    find_path(Valet_ZOLTAN_INCLUDE_DIR zoltan.h HINTS ${Zoltan_INCLUDE_DIRS}
+              PATH_SUFFIXES trilinos)
+    find_library(Valet_ZOLTAN_LIBRARY NAMES zoltan trilinos_zoltan HINTS ${Zoltan_LIBRARY_DIRS})
+    mark_as_advanced(Valet_ZOLTAN_INCLUDE_DIR Valet_ZOLTAN_LIBRARY)
+    set(Zoltan_FOUND FALSE)
+    if(Valet_ZOLTAN_INCLUDE_DIR AND (Zoltan_LIBRARIES OR Valet_ZOLTAN_LIBRARY))
+      set(Zoltan_FOUND TRUE)
+      add_library(Zoltan::zoltan INTERFACE IMPORTED)
+      set_target_properties(Zoltan::zoltan PROPERTIES INTERFACE_INCLUDE_DIRECTORIES
+                                                      "${Valet_ZOLTAN_INCLUDE_DIR}")
+      if(Zoltan_LIBRARIES)
+        set_property(TARGET Zoltan::zoltan PROPERTY INTERFACE_LINK_LIBRARIES ${Zoltan_LIBRARIES}
+                                                    MPI::MPI_CXX)
+      else()
+        set_property(TARGET Zoltan::zoltan PROPERTY INTERFACE_LINK_LIBRARIES
+                                                    ${Valet_ZOLTAN_LIBRARY} MPI::MPI_CXX)
+      endif()
+    endif()
+  endif()
+endmacro()
+
+# Debian's Zoltan asks to link libptscotch.so and others, which come with packages it does not depend
+# on. It is a shared library and finds them at run time by itself.
+function(valet_drop_missing_files)
+  foreach(target IN LISTS ARGN)
+    if(NOT TARGET ${target})
+      continue()
+    endif()
+    get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
+    if(NOT libraries)
+      continue()
+    endif()
+    set(present "")
+    foreach(library IN LISTS libraries)
+      if(NOT IS_ABSOLUTE "${library}" OR EXISTS "${library}")
+        list(APPEND present "${library}")
+      endif()
+    endforeach()
+    set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${present}")
+  endforeach()
+endfunction()

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+include(CMakePackageConfigHelpers)
+set(VALET_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/Valet")
+set(VALET_MODULE_DIR "${CMAKE_CURRENT_LIST_DIR}")
+
+# valet_install_library(<target> EXPORT_NAME <name> HEADERS_DIR <directory>)
+#
+# Makes <target> public: alias Valet::<name>, include root <directory> (the one that holds valet/),
+# SONAME, install rules for the library and its headers. Each library has an export set of its own,
+# so that a consumer without Kokkos or Zoltan can still load the core.
+function(valet_install_library target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT_NAME;HEADERS_DIR" "")
+  if(NOT arg_EXPORT_NAME OR NOT arg_HEADERS_DIR OR arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "valet_install_library(<target> EXPORT_NAME <name> HEADERS_DIR <directory>)")
+  endif()
+  get_filename_component(headers "${arg_HEADERS_DIR}" ABSOLUTE)
+
+  if(NOT TARGET Valet::${arg_EXPORT_NAME})
+    add_library(Valet::${arg_EXPORT_NAME} ALIAS ${target})
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    set(scope INTERFACE)
+  else()
+    set(scope PUBLIC)
+    set_target_properties(
+      ${target}
+      PROPERTIES VERSION ${Valet_VERSION}
+                 SOVERSION ${Valet_VERSION_MAJOR}
+                 INSTALL_RPATH "$ORIGIN")
+  endif()
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_EXPORT_NAME})
+  target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${headers}>"
+                             "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  if(NOT VALET_INSTALL)
+    return()
+  endif()
+
+  install(
+    TARGETS ${target}
+    EXPORT valet_${arg_EXPORT_NAME}
+    RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+    ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  # Headers of detail/ go along: public ones include some of them.
+  install(
+    DIRECTORY "${headers}/valet"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
+    FILES_MATCHING
+    PATTERN "*.hpp"
+    PATTERN "*.h")
+  install(
+    EXPORT valet_${arg_EXPORT_NAME}
+    FILE ValetTargets_${arg_EXPORT_NAME}.cmake
+    NAMESPACE Valet::
+    DESTINATION "${VALET_PACKAGE_DIR}")
+  set_property(GLOBAL APPEND PROPERTY VALET_INSTALLED_LIBRARIES ${arg_EXPORT_NAME})
+endfunction()
+
+# valet_install_program(<target>): into bin/, finding our libraries beside it.
+function(valet_install_program target)
+  file(RELATIVE_PATH to_libraries "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+  set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
+  if(VALET_INSTALL)
+    install(TARGETS ${target} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endfunction()
+
+# valet_use_header_only(<target> <imported target>...): compile against header-only libraries
+# without linking them, so that even a static Valet asks its consumers for none of them.
+function(valet_use_header_only target)
+  foreach(library IN LISTS ARGN)
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${library}>")
+  endforeach()
+endfunction()
+
+# Package config, version file and valet.pc; called once, after all libraries are known.
+function(valet_install_package)
+  get_property(VALET_INSTALLED_LIBRARIES GLOBAL PROPERTY VALET_INSTALLED_LIBRARIES)
+  set(VALET_ZOLTAN_USES_KOKKOS FALSE)
+  if(TARGET valet_zoltan AND TARGET valet_kokkos)
+    get_target_property(libraries valet_zoltan INTERFACE_LINK_LIBRARIES)
+    if(libraries MATCHES "valet_kokkos|Valet::kokkos")
+      set(VALET_ZOLTAN_USES_KOKKOS TRUE)
+    endif()
+  endif()
+
+  set(generated "${PROJECT_BINARY_DIR}/package")
+  configure_package_config_file(
+    "${VALET_MODULE_DIR}/ValetConfig.cmake.in" "${generated}/ValetConfig.cmake"
+    INSTALL_DESTINATION "${VALET_PACKAGE_DIR}")
+  # Below 1.0 a minor version may break.
+  write_basic_package_version_file("${generated}/ValetConfigVersion.cmake"
+                                   COMPATIBILITY SameMinorVersion)
+  install(
+    FILES "${generated}/ValetConfig.cmake" "${generated}/ValetConfigVersion.cmake"
+          "${VALET_MODULE_DIR}/ValetFixKokkos.cmake" "${VALET_MODULE_DIR}/ValetFindZoltan.cmake"
+    DESTINATION "${VALET_PACKAGE_DIR}")
+
+  set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
+    set(VALET_PC_PREFIX "${CMAKE_INSTALL_PREFIX}")
+    set(VALET_PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
+    set(VALET_PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")
+  else()
+    # Relative to the file itself, so that the installed tree can be moved.
+    file(RELATIVE_PATH up "/${pc_dir}" "/")
+    string(REGEX REPLACE "/$" "" up "${up}")
+    set(VALET_PC_PREFIX "\${pcfiledir}/${up}")
+    set(VALET_PC_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+    set(VALET_PC_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+  endif()
+  configure_file("${VALET_MODULE_DIR}/valet.pc.in" "${generated}/valet.pc" @ONLY)
+  install(FILES "${generated}/valet.pc" DESTINATION "${pc_dir}")
+endfunction()

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# valet_configure_target(<target>): language level, warnings, visibility, assertions and sanitizers
+# as the house wants them. For every library, program and test of ours; nothing here reaches a
+# consumer except C++20 itself.
+function(valet_configure_target target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    target_compile_features(${target} INTERFACE cxx_std_20)
+    return()
+  endif()
+
+  if(type STREQUAL "EXECUTABLE")
+    target_compile_features(${target} PRIVATE cxx_std_20)
+  else()
+    target_compile_features(${target} PUBLIC cxx_std_20)
+  endif()
+  set_target_properties(
+    ${target}
+    PROPERTIES CXX_EXTENSIONS OFF
+               C_STANDARD 11
+               C_STANDARD_REQUIRED ON
+               C_EXTENSIONS OFF
+               CXX_VISIBILITY_PRESET hidden
+               C_VISIBILITY_PRESET hidden
+               VISIBILITY_INLINES_HIDDEN ON
+               POSITION_INDEPENDENT_CODE ON)
+
+  set(gnu_like "$<OR:$<CXX_COMPILER_ID:GNU>,$<CXX_COMPILER_ID:Clang>,$<CXX_COMPILER_ID:AppleClang>>")
+  target_compile_options(
+    ${target} PRIVATE "$<${gnu_like}:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wshadow>"
+                      "$<$<AND:${gnu_like},$<BOOL:${VALET_WARNINGS_AS_ERRORS}>>:-Werror>")
+  if(VALET_ENABLE_ASSERTIONS)
+    target_compile_definitions(${target} PRIVATE VALET_ASSERTIONS)
+  endif()
+  if(VALET_SANITIZE)
+    set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+    target_compile_options(${target} PRIVATE ${sanitizers} -fno-omit-frame-pointer)
+    target_link_options(${target} PRIVATE ${sanitizers})
+    # GCC 12 sees uninitialised values in instrumented code that are not there (GCC bug 105616).
+    target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
+  endif()
+endfunction()

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/direct.hpp>
+
+#include <valet/mpi/message.hpp>
+#include <valet/mpi/tags.hpp>
+
+#include <algorithm>
+
+namespace valet {
+
+template <class Index>
+Direct<Index>::Direct(const ExchangeContext& context, const Flows<Index>& flows)
+    : context_(context),
+      flows_(flows),
+      requests_(std::make_unique<mpi::Requests>(
+          context.ledger, 1 + 2 * flows.incoming.size() + flows.outgoing.size())),
+      grant_(std::make_unique<std::uint64_t>(0)) {}
+
+template <class Index>
+std::size_t Direct<Index>::scratch_bytes() const {
+  const std::uint64_t blocks = std::max<std::uint64_t>(
+      flows_.leavers.size() + flows_.blocks_arriving, context_.blocks.least_scratch_blocks());
+  return static_cast<std::size_t>(blocks) * context_.blocks.block_bytes;
+}
+
+template <class Index>
+void Direct<Index>::gather_all(Transfer<Index>& transfer, std::byte* memory) {
+  for (const Outgoing<Index>& flow : flows_.outgoing)
+    transfer.gather(transfer.leavers(flow, 0, flow.count),
+                    memory + flow.first * context_.blocks.block_bytes);
+}
+
+template <class Index>
+void Direct<Index>::receive_all(std::byte* memory, Report& report) {
+  const std::size_t sources = flows_.incoming.size();
+  for (std::size_t s = 0; s < sources; ++s) {
+    const Incoming<Index>& flow = flows_.incoming[s];
+    const std::uint64_t bytes = flow.count * context_.blocks.block_bytes;
+    mpi::post_receive(context_.channel, memory, bytes, flow.rank, mpi::tag_data,
+                      (*requests_)[1 + s]);
+    mpi::post_send(context_.channel, grant_.get(), 0, flow.rank, mpi::tag_grant,
+                   (*requests_)[1 + sources + s]);
+    memory += bytes;
+    ++report.grants;
+  }
+}
+
+template <class Index>
+void Direct<Index>::send_to(int rank, const std::byte* memory, Report& report) {
+  const auto flow =
+      std::lower_bound(flows_.outgoing.begin(), flows_.outgoing.end(), rank,
+                       [](const Outgoing<Index>& a, int value) { return a.rank < value; });
+  const auto d = static_cast<std::size_t>(flow - flows_.outgoing.begin());
+  const std::size_t block_bytes = context_.blocks.block_bytes;
+  mpi::post_send(context_.channel, memory + flow->first * block_bytes, flow->count * block_bytes,
+                 rank, mpi::tag_data, (*requests_)[1 + 2 * flows_.incoming.size() + d]);
+  ++report.messages;
+}
+
+template <class Index>
+void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
+  const std::size_t block_bytes = context_.blocks.block_bytes;
+  std::byte* const leaving = scratch.data();
+  std::byte* const arriving = leaving + flows_.leavers.size() * block_bytes;
+  receive_all(arriving, report);
+  gather_all(transfer, leaving);
+  std::size_t grants_to_come = flows_.outgoing.size();
+  const auto listen = [&] {
+    if (grants_to_come == 0) return;
+    --grants_to_come;
+    mpi::post_receive(context_.channel, grant_.get(), 0, MPI_ANY_SOURCE, mpi::tag_grant,
+                      (*requests_)[0]);
+  };
+  listen();
+  while (const auto completion = requests_->wait_any()) {
+    if (completion->index != 0) continue;
+    send_to(completion->status.MPI_SOURCE, leaving, report);
+    listen();
+  }
+  const std::byte* packed = arriving;
+  for (const Incoming<Index>& flow : flows_.incoming) {
+    transfer.place(packed, flow.cursor, flow.count);
+    packed += flow.count * block_bytes;
+  }
+}
+
+template <class Index>
+void Direct<Index>::leak() noexcept {
+  static_cast<void>(requests_.release());
+  static_cast<void>(grant_.release());
+}
+
+template class Direct<std::uint32_t>;
+template class Direct<std::uint64_t>;
+
+}  // namespace valet

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/exchange.hpp>
+#include <valet/exchange/verification.hpp>
+#include <valet/map/plan.hpp>
+#include <valet/map/plan_state.hpp>
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/check.hpp>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <string>
+
+namespace valet {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// What executions of one plan reuse.
+template <class Index>
+class Workspace final : public PlanWorkspace {
+ public:
+  Workspace(Plan::State& state, const Flows<Index>& flows)
+      : context_{state.channel, state.ledger, state.options, state.blocks},
+        flows_(flows),
+        exchange_(make_exchange(context_, flows)),
+        free_(state.ledger, flows.slots) {
+    if (state.options.verify) verification_.emplace(state.ledger, flows);
+  }
+
+  [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
+  [[nodiscard]] std::size_t lent_bytes() const {
+    return aligned(scratch_bytes()) + flows_.slots * sizeof(Index);
+  }
+
+  /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
+  void provide(BlockMover& mover, std::span<std::byte> lent) {
+    if (!lent.empty()) {
+      scratch_ = std::make_unique<Scratch>(lent.first(scratch_bytes()));
+      auto* const memory = static_cast<void*>(lent.data() + aligned(scratch_bytes()));
+      origins_ = {static_cast<Index*>(memory), static_cast<std::size_t>(flows_.slots)};
+      is_lent_ = true;
+      return;
+    }
+    if (scratch_ != nullptr && !is_lent_) return;
+    scratch_ = std::make_unique<Scratch>(context_.ledger, mover, scratch_bytes());
+    own_origins_ = Array<Index>(context_.ledger, flows_.slots);
+    origins_ = {own_origins_.data(), own_origins_.size()};
+    is_lent_ = false;
+  }
+
+  void run(BlockMover& mover, Report& report) {
+    const double start = mpi::now();
+    if (verification_) verification_->before(mover, scratch_->bytes());
+    const double begin = mpi::now();
+    Transfer<Index> transfer(flows_, mover, free_, origins_);
+    try {
+      exchange_->run(transfer, scratch_->bytes(), report);
+    } catch (...) {
+      // Requests may be pending: what they touch is given up, not freed.
+      exchange_->leak();
+      scratch_->leak();
+      throw;
+    }
+    const double exchanged = mpi::now();
+    report.local_copies = transfer.redistribute(scratch_->bytes());
+    const double moved = mpi::now();
+    report.exchange_seconds = exchanged - begin;
+    report.local_seconds = moved - exchanged;
+    if (!verification_) return;
+    mpi::agree(context_.channel, verification_->after(context_.channel, context_.ledger, mover,
+                                                      scratch_->bytes()));
+    report.verified = true;
+    report.verify_seconds = (begin - start) + (mpi::now() - moved);
+  }
+
+ private:
+  const ExchangeContext context_;
+  const Flows<Index>& flows_;
+  std::unique_ptr<Exchange<Index>> exchange_;
+  SlotSet free_;
+  std::optional<Verification<Index>> verification_;
+  std::unique_ptr<Scratch> scratch_;
+  Array<Index> own_origins_;
+  std::span<Index> origins_;
+  bool is_lent_ = false;
+};
+
+template <class Index>
+Workspace<Index>& workspace_of(Plan::State& state, const Flows<Index>& flows) {
+  if (!state.workspace) state.workspace = std::make_unique<Workspace<Index>>(state, flows);
+  return static_cast<Workspace<Index>&>(*state.workspace);
+}
+
+template <class Index>
+std::optional<Defect> check_storage(const Plan::State& state, const Flows<Index>& flows,
+                                    const BlockMover& mover) {
+  if (auto defect = mover.defect()) return defect;
+  if (mover.block_bytes() != state.blocks.block_bytes)
+    return Defect{ErrorCode::block_size_mismatch,
+                  "the storage has blocks of " + std::to_string(mover.block_bytes()) +
+                      " bytes, the plan was made for " + std::to_string(state.blocks.block_bytes) +
+                      "; give the fields that were planned for"};
+  if (mover.reachable_by_mpi() != state.blocks.reachable_by_mpi)
+    return Defect{ErrorCode::invalid_argument,
+                  "the storage is in another kind of memory than the one that was planned for; "
+                  "plan again"};
+  if (mover.slots() >= flows.slots) return std::nullopt;
+  if (flows.blocks_after > mover.slots())
+    return Defect{ErrorCode::infeasible,
+                  "it would hold " + std::to_string(flows.blocks_after) + " blocks, but has " +
+                      std::to_string(mover.slots()) + " slots (required_slots = " +
+                      std::to_string(flows.blocks_after) +
+                      "); grow its fields to that many slots, or partition again with the count "
+                      "as a constraint"};
+  return Defect{ErrorCode::invalid_argument,
+                "the storage has " + std::to_string(mover.slots()) +
+                    " slots, the plan was made for " + std::to_string(flows.slots) +
+                    "; give storage that is not smaller"};
+}
+
+template <class Index>
+std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, BlockMover& mover,
+                              std::span<std::byte> lent) {
+  if (auto defect = check_storage(state, flows, mover)) return defect;
+  try {
+    Workspace<Index>& workspace = workspace_of(state, flows);
+    if (!lent.empty() && lent.size() < workspace.lent_bytes())
+      return Defect{ErrorCode::invalid_argument,
+                    "the workspace has " + std::to_string(lent.size()) +
+                        " bytes, the plan needs workspace_bytes() = " +
+                        std::to_string(workspace.lent_bytes())};
+    workspace.provide(mover, lent);
+  } catch (const std::bad_alloc&) {
+    return Defect{ErrorCode::out_of_memory,
+                  "no memory for a budget of " + std::to_string(state.options.budget_bytes) +
+                      " bytes and the plan's own arrays; lower budget_bytes"};
+  }
+  return std::nullopt;
+}
+
+/// What the ledger may count at most on this rank: the promise that plan.hpp makes.
+template <class Index>
+std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& flows) {
+  constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
+  const std::uint64_t words = flows.form == Form::slots ? 4 : 3;
+  const std::uint64_t neighbours = flows.outgoing.size() + flows.incoming.size();
+  return state.options.budget_bytes + fixed + 64 * neighbours +
+         words * sizeof(Index) * flows.slots;
+}
+
+template <class Index>
+Report execute_flows(Plan::State& state, const Flows<Index>& flows, BlockMover& mover,
+                     std::span<std::byte> lent) {
+  mpi::agree(state.channel, prepare(state, flows, mover, lent));
+  Report report;
+  report.method = to_string(state.options.method);
+  report.block_bytes = state.blocks.block_bytes;
+  report.blocks_before = flows.blocks_before;
+  report.blocks_after = flows.blocks_after;
+  report.blocks_sent = flows.leavers.size();
+  report.blocks_received = flows.blocks_arriving;
+  report.bytes_sent = report.blocks_sent * report.block_bytes;
+  report.budget_bytes = state.options.budget_bytes;
+  report.extra_bytes_bound = extra_bytes_bound(state, flows);
+  report.plan_seconds = state.plan_seconds;
+  workspace_of(state, flows).run(mover, report);
+  report.peak_extra_bytes = state.ledger.peak_bytes();
+  return report;
+}
+
+}  // namespace
+
+std::uint64_t Plan::workspace_bytes() const {
+  return state_->visit(
+      [&](const auto& flows) { return workspace_of(*state_, flows).lent_bytes(); });
+}
+
+Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
+  Plan::State& state = plan.state();
+  Report report = state.visit([&](const auto& flows) {
+    return execute_flows(state, flows, storage.mover(), workspace);
+  });
+  report.neighbours = plan.neighbours();
+  return report;
+}
+
+Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+               std::span<const int> ranks, const Options& options) {
+  Plan plan = plan_to_ranks(communicator, storage, occupied, ranks, options);
+  return execute(plan, storage);
+}
+
+Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+               std::span<const Address> addresses, const Options& options) {
+  Plan plan = plan_to_slots(communicator, storage, occupied, addresses, options);
+  return execute(plan, storage);
+}
+
+Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
+  const mpi::Channel channel = mpi::Channel::open(communicator);
+  Report total = report;
+  total.ranks = channel.size();
+  std::array<std::uint64_t, 8> sums{report.blocks_before, report.blocks_after,
+                                    report.blocks_sent,   report.blocks_received,
+                                    report.bytes_sent,    report.messages,
+                                    report.grants,        report.local_copies};
+  mpi::sum(channel, sums);
+  total.blocks_before = sums[0];
+  total.blocks_after = sums[1];
+  total.blocks_sent = sums[2];
+  total.blocks_received = sums[3];
+  total.bytes_sent = sums[4];
+  total.messages = sums[5];
+  total.grants = sums[6];
+  total.local_copies = sums[7];
+  std::array<std::uint64_t, 4> most{report.neighbours, report.budget_bytes,
+                                    report.peak_extra_bytes, report.extra_bytes_bound};
+  mpi::maximum(channel, std::span<std::uint64_t>(most));
+  total.neighbours = most[0];
+  total.budget_bytes = most[1];
+  total.peak_extra_bytes = most[2];
+  total.extra_bytes_bound = most[3];
+  std::array<double, 4> seconds{report.plan_seconds, report.exchange_seconds,
+                                report.local_seconds, report.verify_seconds};
+  mpi::maximum(channel, std::span<double>(seconds));
+  total.plan_seconds = seconds[0];
+  total.exchange_seconds = seconds[1];
+  total.local_seconds = seconds[2];
+  total.verify_seconds = seconds[3];
+  return total;
+}
+
+}  // namespace valet

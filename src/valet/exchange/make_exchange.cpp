@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/direct.hpp>
+#include <valet/exchange/exchange.hpp>
+#include <valet/exchange/stream.hpp>
+
+namespace valet {
+
+template <class Index>
+std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
+                                               const Flows<Index>& flows) {
+  switch (context.options.method) {
+    case Method::stream: return std::make_unique<Stream<Index>>(context, flows);
+    case Method::direct: return std::make_unique<Direct<Index>>(context, flows);
+  }
+  throw Error(ErrorCode::invalid_argument, "unknown method");
+}
+
+template std::unique_ptr<Exchange<std::uint32_t>> make_exchange(const ExchangeContext&,
+                                                                const Flows<std::uint32_t>&);
+template std::unique_ptr<Exchange<std::uint64_t>> make_exchange(const ExchangeContext&,
+                                                                const Flows<std::uint64_t>&);
+
+}  // namespace valet

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/stream.hpp>
+
+#include <algorithm>
+
+namespace valet {
+
+template <class Index>
+Stream<Index>::Stream(const ExchangeContext& context, const Flows<Index>& flows)
+    : block_bytes_(context.blocks.block_bytes),
+      least_blocks_(context.blocks.least_scratch_blocks()),
+      sizes_(schedule::stream_sizes(schedule::limits_of(
+          context.options, context.blocks, flows.leavers.size(), flows.blocks_arriving))) {
+  const std::size_t sending = StreamSender<Index>::places_needed(sizes_);
+  const std::size_t receiving = StreamReceiver<Index>::places_needed(context.options);
+  requests_ = std::make_unique<mpi::Requests>(context.ledger, sending + receiving);
+  receiver_ = std::make_unique<StreamReceiver<Index>>(context, flows, sizes_, *requests_, sending);
+  sender_ = std::make_unique<StreamSender<Index>>(context, flows, sizes_, *requests_, 0);
+  first_receiving_place_ = sending;
+}
+
+template <class Index>
+std::size_t Stream<Index>::scratch_bytes() const {
+  return static_cast<std::size_t>(std::max(sizes_.scratch_blocks(), least_blocks_)) * block_bytes_;
+}
+
+/// Everything that can be done without waiting. Staged messages free slots, so grants that could
+/// not be sent before may be sent after.
+template <class Index>
+void Stream<Index>::advance(Transfer<Index>& transfer, Report& report) {
+  bool progress = true;
+  while (progress) {
+    progress = sender_->serve(transfer, report);
+    progress = sender_->stage_ahead(transfer) || progress;
+    progress = receiver_->place_held(transfer) || progress;
+    progress = receiver_->grant(transfer, report) || progress;
+  }
+  sender_->listen();
+}
+
+template <class Index>
+void Stream<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
+  const std::size_t receive_bytes =
+      static_cast<std::size_t>(sizes_.receive_blocks) * sizes_.receive_buffers * block_bytes_;
+  receiver_->start(scratch.data());
+  sender_->start(scratch.data() + receive_bytes);
+  for (advance(transfer, report); !sender_->done() || !receiver_->done();
+       advance(transfer, report)) {
+    const auto completion = requests_->wait_any();
+    if (!completion)
+      throw Error(ErrorCode::internal,
+                  "blocks are left and there is nothing to wait for");
+    if (completion->index < first_receiving_place_)
+      sender_->completed(transfer, completion->index, completion->status);
+    else
+      receiver_->completed(transfer, completion->index);
+  }
+  while (requests_->wait_any()) {
+    // Only grants are left: they were received, or their data would not have come.
+  }
+}
+
+template <class Index>
+void Stream<Index>::leak() noexcept {
+  static_cast<void>(requests_.release());
+  static_cast<void>(sender_.release());
+  static_cast<void>(receiver_.release());
+}
+
+template class Stream<std::uint32_t>;
+template class Stream<std::uint64_t>;
+
+}  // namespace valet

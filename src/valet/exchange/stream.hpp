@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// STREAM, the default method: receivers grant, senders stream, nobody can get stuck.
+///
+/// Why it is complete. Let a be the free places of a rank (slots and scratch together), in and out
+/// the blocks it still has to receive and send. Scratch gives every rank a place more than it needs
+/// at the end: a + out - in >= 1. Suppose blocks are left and no rank with in > 0 has a place to
+/// grant. Then each such rank has out >= in + 1, every other rank out >= in, and summed over the
+/// ranks more blocks would be sent than received, which count the same blocks. So some receiver can
+/// always grant; a sender that holds a grant has its blocks at hand and waits for nothing.
+///
+/// With scratch divided into buffers the argument needs three rules, kept by stream_receiver and
+/// stream_sender: a receive buffer holds blocks beyond their arrival only while no slot is free; one
+/// send buffer never waits for a grant; without send buffers blocks are sent from where they are.
+///
+/// A grant says "send me g blocks": g places are reserved and the receive is posted before it
+/// leaves. It is answered by one message with exactly the next g blocks of that pair, and never
+/// crosses a multiple of the sender's message size, so that what a sender staged ahead always
+/// answers whole grants. Sources advance in proportion to their totals and are tried starting after
+/// the own rank, so that no rank is everybody's first.
+
+#include <valet/exchange/stream_receiver.hpp>
+#include <valet/exchange/stream_sender.hpp>
+
+#include <memory>
+
+namespace valet {
+
+template <class Index>
+class Stream final : public Exchange<Index> {
+ public:
+  Stream(const ExchangeContext& context, const Flows<Index>& flows);
+
+  [[nodiscard]] std::size_t scratch_bytes() const override;
+  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void leak() noexcept override;
+
+ private:
+  void advance(Transfer<Index>& transfer, Report& report);
+
+  std::size_t block_bytes_;
+  std::uint64_t least_blocks_;  ///< what the local redistribution needs
+  schedule::StreamSizes sizes_;
+  std::unique_ptr<mpi::Requests> requests_;
+  std::unique_ptr<StreamSender<Index>> sender_;
+  std::unique_ptr<StreamReceiver<Index>> receiver_;
+  std::size_t first_receiving_place_ = 0;
+};
+
+}  // namespace valet

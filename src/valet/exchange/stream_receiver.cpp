@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/stream_receiver.hpp>
+
+#include <valet/mpi/message.hpp>
+#include <valet/mpi/tags.hpp>
+
+#include <algorithm>
+
+namespace valet {
+namespace {
+
+/// A run of final slots this long is worth a message of its own; a shorter one is staged.
+constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
+
+}  // namespace
+
+template <class Index>
+StreamReceiver<Index>::StreamReceiver(const ExchangeContext& context, const Flows<Index>& flows,
+                                      const schedule::StreamSizes& sizes, mpi::Requests& requests,
+                                      std::size_t first_place)
+    : context_(context),
+      flows_(flows),
+      sizes_(sizes),
+      requests_(requests),
+      first_place_(first_place),
+      block_bytes_(context.blocks.block_bytes),
+      first_flow_(static_cast<std::size_t>(
+          std::find_if(flows.incoming.begin(), flows.incoming.end(),
+                       [&](const auto& flow) { return flow.rank > context.channel.rank(); }) -
+          flows.incoming.begin())),
+      sources_(flows.incoming.size(), Source{}, LedgerAllocator<Source>(context.ledger)),
+      landings_(static_cast<std::size_t>(context.options.window), Landing{},
+                LedgerAllocator<Landing>(context.ledger)),
+      grants_(landings_.size(), 0, LedgerAllocator<std::uint64_t>(context.ledger)),
+      idle_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
+      to_grant_(context.ledger, flows.incoming.size()) {
+  idle_buffers_.reserve(sizes.receive_buffers);
+}
+
+template <class Index>
+std::size_t StreamReceiver<Index>::places_needed(const Options& options) {
+  return 2 * static_cast<std::size_t>(options.window);
+}
+
+template <class Index>
+const Incoming<Index>& StreamReceiver<Index>::flow(std::uint32_t source) const {
+  return flows_.incoming[(first_flow_ + source) % flows_.incoming.size()];
+}
+
+template <class Index>
+std::byte* StreamReceiver<Index>::buffer(std::uint32_t index) const {
+  return buffers_ + index * sizes_.receive_blocks * block_bytes_;
+}
+
+template <class Index>
+void StreamReceiver<Index>::start(std::byte* buffers) {
+  buffers_ = buffers;
+  blocks_left_ = flows_.blocks_arriving;
+  idle_buffers_.clear();
+  for (std::size_t b = sizes_.receive_buffers; b-- > 0;)
+    idle_buffers_.push_back(static_cast<std::uint32_t>(b));
+  for (std::uint32_t s = 0; s < sources_.size(); ++s) {
+    sources_[s] = Source{0, flow(s).cursor, 0};
+    to_grant_.push(s, 0, flow(s).count);
+  }
+}
+
+/// A landing that is not in use and whose last grant has left; landings_.size() if there is none.
+template <class Index>
+std::size_t StreamReceiver<Index>::idle_landing() const {
+  for (std::size_t k = 0; k < landings_.size(); ++k)
+    if (landings_[k].place == Place::none && requests_.idle(first_place_ + landings_.size() + k))
+      return k;
+  return landings_.size();
+}
+
+template <class Index>
+typename StreamReceiver<Index>::Landing StreamReceiver<Index>::choose_landing(
+    const Transfer<Index>& transfer, std::uint32_t s) const {
+  const Source& source = sources_[s];
+  const Incoming<Index>& incoming = flow(s);
+  const std::uint64_t most =
+      std::min<std::uint64_t>(incoming.count - source.granted,
+                              incoming.message_blocks - source.granted % incoming.message_blocks);
+  Landing landing;
+  landing.source = s;
+  landing.cursor = source.cursor;
+  const auto land = [&](Place place, SlotRun run) {
+    landing.place = place;
+    landing.run = run;
+    landing.size = static_cast<Index>(run.count);
+    return landing;
+  };
+  const bool dense = transfer.mover().dense() != nullptr;
+  const SlotSet& free = transfer.free();
+  SlotRun final_run;
+  if (dense) {
+    final_run = flows_.final_run(source.cursor, most);
+    final_run.count =
+        free.contains(final_run.first) ? free.next_run(final_run.first, final_run.count).count : 0;
+    if (final_run.count == most || final_run.count * block_bytes_ >= worthwhile_bytes)
+      return land(Place::final_run, final_run);
+  }
+  const std::uint64_t buffered =
+      idle_buffers_.empty() ? 0 : std::min<std::uint64_t>(most, sizes_.receive_blocks);
+  if (dense && final_run.count > 0 && final_run.count >= buffered)
+    return land(Place::final_run, final_run);
+  if (dense && free.count() > 0 && 4 * buffered <= most) {
+    // The buffers are tiny or busy: a run of other slots saves messages and costs local copies.
+    const std::uint64_t highest = free.previous(free.slots());
+    const SlotRun other = free.next_run(highest - std::min(highest, most - 1), most);
+    if (other.count > buffered) return land(Place::other_run, other);
+  }
+  if (buffered == 0) return landing;
+  landing.buffer = idle_buffers_.back();
+  return land(Place::buffer, SlotRun{0, buffered});
+}
+
+template <class Index>
+bool StreamReceiver<Index>::grant(Transfer<Index>& transfer, Report& report) {
+  if (to_grant_.empty()) return false;
+  const std::size_t index = idle_landing();
+  if (index == landings_.size()) return false;
+  const std::uint32_t s = to_grant_.top();
+  const Landing landing = choose_landing(transfer, s);
+  if (landing.place == Place::none) return false;
+  to_grant_.pop();
+  landings_[index] = landing;
+  post(transfer, index);
+  ++report.grants;
+  Source& source = sources_[s];
+  source.granted = static_cast<Index>(source.granted + landing.size);
+  source.cursor = flows_.advance(source.cursor, landing.size);
+  ++source.in_flight;
+  if (source.granted < flow(s).count && source.in_flight < most_in_flight)
+    to_grant_.push(s, source.granted, flow(s).count);
+  return true;
+}
+
+/// Posts the receive, then sends the grant: no data can arrive unexpected.
+template <class Index>
+void StreamReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
+  const Landing& landing = landings_[index];
+  std::byte* memory = nullptr;
+  if (landing.place == Place::buffer) {
+    idle_buffers_.pop_back();
+    memory = buffer(landing.buffer);
+  } else {
+    transfer.reserve(landing.run);
+    memory = transfer.mover().dense() + landing.run.first * block_bytes_;
+  }
+  const int rank = flow(landing.source).rank;
+  mpi::post_receive(context_.channel, memory, landing.size * block_bytes_, rank, mpi::tag_data,
+                    requests_[first_place_ + index]);
+  grants_[index] = landing.size;
+  mpi::post_send(context_.channel, &grants_[index], sizeof grants_[index], rank, mpi::tag_grant,
+                 requests_[first_place_ + landings_.size() + index]);
+}
+
+template <class Index>
+void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t place) {
+  const std::size_t index = place - first_place_;
+  if (index >= landings_.size()) return;  // a grant has left
+  Landing& landing = landings_[index];
+  Source& source = sources_[landing.source];
+  if (source.in_flight == most_in_flight && source.granted < flow(landing.source).count)
+    to_grant_.push(landing.source, source.granted, flow(landing.source).count);
+  --source.in_flight;
+  if (landing.place == Place::buffer) {
+    landing.arrived = true;
+    if (!place_arrivals(transfer, landing)) ++held_;
+    return;
+  }
+  if (landing.place == Place::other_run) transfer.landed(landing.cursor, landing.run);
+  blocks_left_ -= landing.size;
+  landing.place = Place::none;
+}
+
+/// Moves blocks of a buffer to slots, as many as there are free slots; true when none is left.
+template <class Index>
+bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, Landing& landing) {
+  const std::uint64_t placed = transfer.place(
+      buffer(landing.buffer) + landing.offset * block_bytes_, landing.cursor, landing.size);
+  blocks_left_ -= placed;
+  landing.cursor = flows_.advance(landing.cursor, placed);
+  landing.offset = static_cast<Index>(landing.offset + placed);
+  landing.size = static_cast<Index>(landing.size - placed);
+  if (landing.size > 0) return false;
+  idle_buffers_.push_back(landing.buffer);
+  landing.place = Place::none;
+  return true;
+}
+
+template <class Index>
+bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer) {
+  bool any = false;
+  for (std::size_t k = 0; k < landings_.size() && held_ > 0 && transfer.free().count() > 0; ++k) {
+    if (landings_[k].place != Place::buffer || !landings_[k].arrived) continue;
+    if (!place_arrivals(transfer, landings_[k])) continue;
+    --held_;
+    any = true;
+  }
+  return any;
+}
+
+template class StreamReceiver<std::uint32_t>;
+template class StreamReceiver<std::uint64_t>;
+
+}  // namespace valet

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/exchange/exchange.hpp>
+#include <valet/mpi/requests.hpp>
+#include <valet/schedule/proportional_queue.hpp>
+#include <valet/schedule/stream_sizes.hpp>
+
+#include <cstdint>
+
+namespace valet {
+
+/// The receiving half of STREAM on one rank: reserves places, posts receives, grants, and brings
+/// arrivals to their slots.
+template <class Index>
+class StreamReceiver {
+ public:
+  /// Uses places_needed() places of `requests`, from `first_place` on.
+  StreamReceiver(const ExchangeContext& context, const Flows<Index>& flows,
+                 const schedule::StreamSizes& sizes, mpi::Requests& requests,
+                 std::size_t first_place);
+  [[nodiscard]] static std::size_t places_needed(const Options& options);
+
+  /// Starts an execution; `buffers` has the memory of all receive buffers.
+  void start(std::byte* buffers);
+  /// Sends one grant if there is room for what it asks; true when it did.
+  bool grant(Transfer<Index>& transfer, Report& report);
+  /// Brings blocks that wait in buffers to slots that became free; true when a buffer became idle.
+  bool place_held(Transfer<Index>& transfer);
+  /// Takes note that the request at `place` completed.
+  void completed(Transfer<Index>& transfer, std::size_t place);
+  [[nodiscard]] bool done() const { return blocks_left_ == 0; }
+
+ private:
+  static constexpr std::uint8_t most_in_flight = 2;  ///< grants of one source
+
+  struct Source {
+    Index granted = 0;
+    Index cursor = 0;  ///< of the next block to grant
+    std::uint8_t in_flight = 0;
+  };
+
+  /// Where the blocks of a grant land.
+  enum class Place : std::uint8_t {
+    none,       ///< nowhere: no room
+    final_run,  ///< free slots that are their final ones
+    other_run,  ///< other free slots
+    buffer,     ///< a receive buffer
+  };
+  struct Landing {
+    Place place = Place::none;
+    std::uint32_t source = 0;
+    std::uint32_t buffer = 0;
+    Index cursor = 0;  ///< of the first block that is not in a slot
+    Index size = 0;    ///< blocks that are not in a slot
+    Index offset = 0;  ///< of them in the buffer
+    SlotRun run;
+    bool arrived = false;
+  };
+
+  [[nodiscard]] const Incoming<Index>& flow(std::uint32_t source) const;
+  [[nodiscard]] std::byte* buffer(std::uint32_t index) const;
+  [[nodiscard]] std::size_t idle_landing() const;
+  Landing choose_landing(const Transfer<Index>& transfer, std::uint32_t source) const;
+  void post(Transfer<Index>& transfer, std::size_t index);
+  bool place_arrivals(Transfer<Index>& transfer, Landing& landing);
+
+  const ExchangeContext context_;
+  const Flows<Index>& flows_;
+  const schedule::StreamSizes sizes_;
+  mpi::Requests& requests_;
+  std::size_t first_place_;
+  std::size_t block_bytes_;
+  std::size_t first_flow_;            ///< of the lowest rank above the own one
+  Vector<Source> sources_;            ///< in ring order from the own rank
+  Vector<Landing> landings_;          ///< one per place for data
+  Vector<std::uint64_t> grants_;      ///< the messages, one per landing
+  Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
+  schedule::ProportionalQueue to_grant_;
+  std::byte* buffers_ = nullptr;
+  std::uint64_t blocks_left_ = 0;     ///< not in a slot
+  std::size_t held_ = 0;              ///< landings that arrived and wait for slots
+};
+
+}  // namespace valet

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/stream_sender.hpp>
+
+#include <valet/mpi/message.hpp>
+#include <valet/mpi/tags.hpp>
+
+#include <algorithm>
+
+namespace valet {
+
+template <class Index>
+StreamSender<Index>::StreamSender(const ExchangeContext& context, const Flows<Index>& flows,
+                                  const schedule::StreamSizes& sizes, mpi::Requests& requests,
+                                  std::size_t first_place)
+    : context_(context),
+      flows_(flows),
+      sizes_(sizes),
+      requests_(requests),
+      first_place_(first_place),
+      block_bytes_(context.blocks.block_bytes),
+      first_flow_(static_cast<std::size_t>(
+          std::find_if(flows.outgoing.begin(), flows.outgoing.end(),
+                       [&](const auto& flow) { return flow.rank > context.channel.rank(); }) -
+          flows.outgoing.begin())),
+      destinations_(flows.outgoing.size(), Destination{},
+                    LedgerAllocator<Destination>(context.ledger)),
+      messages_(stages() ? sizes.send_buffers : unstaged_messages, Message{},
+                LedgerAllocator<Message>(context.ledger)),
+      idle_(LedgerAllocator<std::uint8_t>(context.ledger)),
+      granted_(LedgerAllocator<std::uint32_t>(context.ledger)),
+      pieces_(LedgerAllocator<MemoryPiece>(context.ledger)),
+      to_stage_(context.ledger, flows.outgoing.size()) {
+  idle_.reserve(messages_.size());
+  granted_.reserve(destinations_.size());
+}
+
+template <class Index>
+std::size_t StreamSender<Index>::places_needed(const schedule::StreamSizes& sizes) {
+  return 1 + most_requests * (sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages);
+}
+
+template <class Index>
+const Outgoing<Index>& StreamSender<Index>::flow(std::uint32_t destination) const {
+  return flows_.outgoing[(first_flow_ + destination) % flows_.outgoing.size()];
+}
+
+template <class Index>
+std::uint32_t StreamSender<Index>::destination_of(int rank) const {
+  const auto found =
+      std::lower_bound(flows_.outgoing.begin(), flows_.outgoing.end(), rank,
+                       [](const Outgoing<Index>& flow, int value) { return flow.rank < value; });
+  const auto position = static_cast<std::size_t>(found - flows_.outgoing.begin());
+  const std::size_t count = flows_.outgoing.size();
+  return static_cast<std::uint32_t>((position + count - first_flow_) % count);
+}
+
+template <class Index>
+std::byte* StreamSender<Index>::buffer(std::uint8_t message) const {
+  return buffers_ + message * sizes_.send_blocks * block_bytes_;
+}
+
+template <class Index>
+std::size_t StreamSender<Index>::place_of(std::uint8_t message) const {
+  return first_place_ + 1 + most_requests * message;
+}
+
+template <class Index>
+void StreamSender<Index>::start(std::byte* buffers) {
+  buffers_ = buffers;
+  blocks_left_ = flows_.leavers.size();
+  blocks_ungranted_ = blocks_left_;
+  std::fill(destinations_.begin(), destinations_.end(), Destination{});
+  idle_.clear();
+  for (std::size_t m = messages_.size(); m-- > 0;) idle_.push_back(static_cast<std::uint8_t>(m));
+  if (!stages()) return;
+  for (std::uint32_t d = 0; d < destinations_.size(); ++d) to_stage_.push(d, 0, flow(d).count);
+}
+
+template <class Index>
+void StreamSender<Index>::listen() {
+  if (blocks_ungranted_ == 0 || !requests_.idle(first_place_)) return;
+  mpi::post_receive(context_.channel, &incoming_grant_, sizeof incoming_grant_, MPI_ANY_SOURCE,
+                    mpi::tag_grant, requests_[first_place_]);
+}
+
+template <class Index>
+void StreamSender<Index>::note_grant(const MPI_Status& status) {
+  const std::uint32_t d = destination_of(status.MPI_SOURCE);
+  auto& grants = destinations_[d].grants;
+  if (grants[0] == 0) granted_.push_back(d);
+  grants[grants[0] == 0 ? 0 : 1] = static_cast<std::uint16_t>(incoming_grant_);
+  blocks_ungranted_ -= incoming_grant_;
+}
+
+/// What is staged goes first, it only has to be posted. Then the block in the lowest slot, because
+/// low slots are where arrivals want to be.
+template <class Index>
+std::size_t StreamSender<Index>::next_to_serve() const {
+  constexpr std::size_t looked_at = 16;  // bounds the search with very many neighbours
+  std::size_t best = 0;
+  Index lowest = static_cast<Index>(-1);
+  for (std::size_t k = 0; k < std::min(looked_at, granted_.size()); ++k) {
+    const Destination& destination = destinations_[granted_[k]];
+    if (destination.first_message != none) return k;
+    const Index slot = flows_.leavers[flow(granted_[k]).first + destination.sent];
+    if (slot >= lowest) continue;
+    lowest = slot;
+    best = k;
+  }
+  return best;
+}
+
+template <class Index>
+bool StreamSender<Index>::serve(Transfer<Index>& transfer, Report& report) {
+  bool served = false;
+  while (!granted_.empty()) {
+    const std::size_t k = next_to_serve();
+    Destination& destination = destinations_[granted_[k]];
+    const Index size = destination.grants[0];
+    if (!answer(transfer, granted_[k], size)) break;
+    destination.sent = static_cast<Index>(destination.sent + size);
+    destination.grants = {destination.grants[1], 0};
+    if (destination.grants[0] == 0) {
+      granted_[k] = granted_.back();
+      granted_.pop_back();
+    }
+    blocks_left_ -= size;
+    ++report.messages;
+    served = true;
+  }
+  return served;
+}
+
+/// Sends the next `size` blocks of a destination; false when a message has to complete first.
+template <class Index>
+bool StreamSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index size) {
+  Destination& destination = destinations_[d];
+  if (destination.first_message != none) return send_staged(destination, size);
+  if (idle_.empty()) return false;
+  const std::uint8_t message = take_message(d, size);
+  if (stages()) {
+    transfer.gather(transfer.leavers(flow(d), messages_[message].first, size), buffer(message));
+    post(message, buffer(message), size);
+  } else {
+    post_in_place(transfer, message);
+  }
+  return true;
+}
+
+template <class Index>
+bool StreamSender<Index>::send_staged(Destination& destination, Index size) {
+  const std::uint8_t first = destination.first_message;
+  Message& message = messages_[first];
+  if (message.requests == most_requests) return false;
+  post(first, buffer(first) + message.sent * block_bytes_, size);
+  if (message.sent == message.size) {
+    destination.first_message = message.next;
+    if (message.next == none) destination.last_message = none;
+    --waiting_;
+  }
+  return true;
+}
+
+/// An idle message for the next `size` blocks of a destination; they count as staged.
+template <class Index>
+std::uint8_t StreamSender<Index>::take_message(std::uint32_t d, Index size) {
+  const std::uint8_t message = idle_.back();
+  idle_.pop_back();
+  messages_[message] = Message{d, destinations_[d].staged, size, 0, none, 0};
+  destinations_[d].staged = static_cast<Index>(destinations_[d].staged + size);
+  return message;
+}
+
+template <class Index>
+bool StreamSender<Index>::stage_ahead(Transfer<Index>& transfer) {
+  // One buffer is kept for grants that nothing is staged for.
+  while (!to_stage_.empty() && !idle_.empty() && waiting_ + 1 < sizes_.send_buffers) {
+    const std::uint32_t d = to_stage_.pop();
+    Destination& destination = destinations_[d];
+    const Index left = static_cast<Index>(flow(d).count - destination.staged);
+    if (left == 0) continue;
+    const auto size = static_cast<Index>(std::min<std::uint64_t>(
+        left, sizes_.send_blocks - destination.staged % sizes_.send_blocks));
+    const std::uint8_t message = take_message(d, size);
+    transfer.gather(transfer.leavers(flow(d), messages_[message].first, size), buffer(message));
+    if (destination.last_message == none)
+      destination.first_message = message;
+    else
+      messages_[destination.last_message].next = message;
+    destination.last_message = message;
+    ++waiting_;
+    if (size < left) to_stage_.push(d, destination.staged, flow(d).count);
+    return true;
+  }
+  return false;
+}
+
+template <class Index>
+void StreamSender<Index>::post(std::uint8_t m, const std::byte* memory, Index size) {
+  Message& message = messages_[m];
+  const std::size_t place = place_of(m) + (requests_.idle(place_of(m)) ? 0 : 1);
+  mpi::post_send(context_.channel, memory, size * block_bytes_, flow(message.destination).rank,
+                 mpi::tag_data, requests_[place]);
+  message.sent = static_cast<Index>(message.sent + size);
+  ++message.requests;
+  ++in_flight_;
+}
+
+template <class Index>
+void StreamSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m) {
+  Message& message = messages_[m];
+  const auto slots = transfer.leavers(flow(message.destination), message.first, message.size);
+  if (std::byte* const dense = transfer.mover().dense();
+      dense != nullptr && slots.back() - slots.front() == slots.size() - 1) {
+    post(m, dense + slots.front() * block_bytes_, message.size);
+    return;
+  }
+  pieces_.clear();
+  for (const Index slot : slots) transfer.mover().pieces(slot, pieces_);
+  mpi::post_send_pieces(context_.channel, context_.ledger, pieces_, flow(message.destination).rank,
+                        mpi::tag_data, requests_[place_of(m)]);
+  message.sent = message.size;
+  ++message.requests;
+  ++in_flight_;
+}
+
+template <class Index>
+void StreamSender<Index>::completed(Transfer<Index>& transfer, std::size_t place,
+                                    const MPI_Status& status) {
+  if (place == first_place_) {
+    note_grant(status);
+    return;
+  }
+  const auto m = static_cast<std::uint8_t>((place - first_place_ - 1) / most_requests);
+  Message& message = messages_[m];
+  --message.requests;
+  --in_flight_;
+  if (message.requests > 0 || message.sent < message.size) return;
+  if (!stages())
+    transfer.release(transfer.leavers(flow(message.destination), message.first, message.size));
+  idle_.push_back(m);
+}
+
+template class StreamSender<std::uint32_t>;
+template class StreamSender<std::uint64_t>;
+
+}  // namespace valet

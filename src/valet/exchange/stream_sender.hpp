@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/exchange/exchange.hpp>
+#include <valet/mpi/requests.hpp>
+#include <valet/schedule/proportional_queue.hpp>
+#include <valet/schedule/stream_sizes.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace valet {
+
+/// The sending half of STREAM on one rank: stages blocks ahead, which frees their slots, and
+/// answers grants.
+template <class Index>
+class StreamSender {
+ public:
+  /// Uses places_needed() places of `requests`, from `first_place` on.
+  StreamSender(const ExchangeContext& context, const Flows<Index>& flows,
+               const schedule::StreamSizes& sizes, mpi::Requests& requests,
+               std::size_t first_place);
+  [[nodiscard]] static std::size_t places_needed(const schedule::StreamSizes& sizes);
+
+  /// Starts an execution; `buffers` has the memory of all send buffers.
+  void start(std::byte* buffers);
+  /// Waits for the next grant, while more are to come.
+  void listen();
+  /// Answers the grants that can be answered now; true when there was one.
+  bool serve(Transfer<Index>& transfer, Report& report);
+  /// Stages the next message of one destination; false when there is none, or no buffer.
+  bool stage_ahead(Transfer<Index>& transfer);
+  /// Takes note that the request at `place` completed.
+  void completed(Transfer<Index>& transfer, std::size_t place, const MPI_Status& status);
+  [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
+
+ private:
+  static constexpr std::uint8_t none = 255;       ///< no message; there are at most 64
+  static constexpr std::size_t most_grants = 2;   ///< unanswered, of one destination
+  static constexpr std::size_t most_requests = 2; ///< pending, of one message
+  static constexpr std::size_t unstaged_messages = 8;
+
+  struct Destination {
+    Index staged = 0;  ///< blocks gathered or handed to MPI, from the front of the flow
+    Index sent = 0;    ///< blocks handed to MPI
+    std::array<std::uint16_t, most_grants> grants{};  ///< unanswered, oldest first, 0 for none
+    std::uint8_t first_message = none;                ///< staged and not sent, oldest first
+    std::uint8_t last_message = none;
+  };
+
+  /// Blocks staged in a buffer, or sent from where they are.
+  struct Message {
+    std::uint32_t destination = 0;
+    Index first = 0;            ///< in the flow
+    Index size = 0;
+    Index sent = 0;             ///< of `size`, handed to MPI
+    std::uint8_t next = none;   ///< staged later for the same destination
+    std::uint8_t requests = 0;  ///< pending
+  };
+
+  [[nodiscard]] bool stages() const { return sizes_.send_buffers > 0; }
+  [[nodiscard]] const Outgoing<Index>& flow(std::uint32_t destination) const;
+  [[nodiscard]] std::uint32_t destination_of(int rank) const;
+  [[nodiscard]] std::byte* buffer(std::uint8_t message) const;
+  [[nodiscard]] std::size_t place_of(std::uint8_t message) const;
+
+  void note_grant(const MPI_Status& status);
+  [[nodiscard]] std::size_t next_to_serve() const;
+  bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
+  bool send_staged(Destination& destination, Index size);
+  std::uint8_t take_message(std::uint32_t destination, Index size);
+  void post(std::uint8_t message, const std::byte* memory, Index size);
+  void post_in_place(Transfer<Index>& transfer, std::uint8_t message);
+
+  const ExchangeContext context_;
+  const Flows<Index>& flows_;
+  const schedule::StreamSizes sizes_;
+  mpi::Requests& requests_;
+  std::size_t first_place_;
+  std::size_t block_bytes_;
+  std::size_t first_flow_;             ///< of the lowest rank above the own one
+  Vector<Destination> destinations_;   ///< in ring order from the own rank
+  Vector<Message> messages_;
+  Vector<std::uint8_t> idle_;          ///< messages, the most recently used last
+  Vector<std::uint32_t> granted_;      ///< destinations with unanswered grants
+  Vector<MemoryPiece> pieces_;
+  schedule::ProportionalQueue to_stage_;
+  std::byte* buffers_ = nullptr;
+  std::uint64_t incoming_grant_ = 0;
+  std::uint64_t blocks_ungranted_ = 0;
+  std::uint64_t blocks_left_ = 0;      ///< not handed to MPI
+  std::size_t waiting_ = 0;            ///< messages with blocks that wait for a grant
+  std::size_t in_flight_ = 0;          ///< requests
+};
+
+}  // namespace valet

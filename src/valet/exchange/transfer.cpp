@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/transfer.hpp>
+
+#include <algorithm>
+
+namespace valet {
+
+Scratch::Scratch(Ledger& ledger, BlockMover& mover, std::size_t bytes)
+    : ledger_(&ledger),
+      mover_(&mover),
+      bytes_(static_cast<std::byte*>(mover.allocate_scratch(bytes)), bytes) {
+  ledger.add(bytes);
+}
+
+Scratch::~Scratch() {
+  if (mover_ == nullptr) return;
+  mover_->free_scratch(bytes_.data(), bytes_.size());
+  ledger_->subtract(bytes_.size());
+}
+
+template <class Index>
+Transfer<Index>::Transfer(const Flows<Index>& flows, BlockMover& mover, SlotSet& free,
+                          std::span<Index> origins)
+    : flows_(flows), mover_(mover), free_(free), origins_{origins, 0} {
+  free_.assign(flows.initially_free);
+}
+
+template <class Index>
+void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed) {
+  mover_.gather(slots, packed);
+  release(slots);
+}
+
+template <class Index>
+void Transfer<Index>::release(std::span<const Index> slots) {
+  if (slots.empty()) return;
+  // Leavers ascend, so first and last tell whether they are one run.
+  if (slots.back() - slots.front() == slots.size() - 1)
+    free_.insert(SlotRun{slots.front(), slots.size()});
+  else
+    for (const Index slot : slots) free_.insert(std::uint64_t{slot});
+}
+
+template <class Index>
+void Transfer<Index>::set_origin(Index final_slot, Index slot) {
+  if (!origins_ready_) {
+    std::fill(origins_.of.begin(), origins_.of.end(), Origins<Index>::none);
+    origins_ready_ = true;
+  }
+  origins_.of[final_slot] = slot;
+  ++origins_.entries;
+}
+
+template <class Index>
+void Transfer<Index>::landed(Index cursor, SlotRun run) {
+  std::array<Index, batch> finals;
+  for (std::uint64_t done = 0; done < run.count;) {
+    const std::size_t size = std::min<std::uint64_t>(batch, run.count - done);
+    cursor = flows_.final_slots(cursor, size, finals.data());
+    for (std::size_t k = 0; k < size; ++k) {
+      const auto slot = static_cast<Index>(run.first + done + k);
+      if (finals[k] != slot) set_origin(finals[k], slot);
+    }
+    done += size;
+  }
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std::uint64_t size) {
+  std::uint64_t done = 0;
+  while (done < size && free_.count() > 0) {
+    const std::size_t wanted =
+        std::min({std::uint64_t{batch}, size - done, free_.count()});
+    const std::uint64_t placed = place_batch(packed + done * mover_.block_bytes(), cursor, wanted);
+    cursor = flows_.advance(cursor, placed);
+    done += placed;
+  }
+  return done;
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::place_batch(const std::byte* packed, Index cursor,
+                                           std::size_t size) {
+  std::array<Index, batch> slots;
+  const SlotRun run = flows_.final_run(cursor, size);
+  flows_.final_slots(cursor, size, slots.data());
+  if (run.count == size && free_.next_run(run.first, size).count == size &&
+      free_.contains(run.first)) {
+    free_.erase(run);
+  } else {
+    // Final slots first: a misplaced block must not take the final slot of the next one. There are
+    // enough free slots for all of them, the caller saw to that.
+    std::array<bool, batch> fits;
+    for (std::size_t k = 0; k < size; ++k) {
+      fits[k] = free_.contains(slots[k]);
+      if (fits[k]) free_.erase(std::uint64_t{slots[k]});
+    }
+    for (std::size_t k = 0; k < size; ++k) {
+      if (fits[k]) continue;
+      const std::uint64_t slot = free_.previous(free_.slots());
+      free_.erase(slot);
+      set_origin(slots[k], static_cast<Index>(slot));
+      slots[k] = static_cast<Index>(slot);
+    }
+  }
+  mover_.scatter(packed, std::span<const Index>(slots).first(size));
+  return size;
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
+  flows_.for_each_local_move([&](Index from, Index to) { set_origin(to, from); });
+  if (origins_.entries == 0) return 0;
+  return redistribute_locally(mover_, origins_, free_, scratch);
+}
+
+template class Transfer<std::uint32_t>;
+template class Transfer<std::uint64_t>;
+
+}  // namespace valet

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What all methods share: which slots are free at this moment, where blocks that landed in another
+/// slot than their final one are, and the moves between slots and packed memory.
+
+#include <valet/local/local_redistribution.hpp>
+#include <valet/map/flows.hpp>
+#include <valet/storage/block_mover.hpp>
+
+#include <array>
+#include <cstdint>
+
+namespace valet {
+
+/// Packed memory for blocks in transit, from the mover or from the caller.
+class Scratch {
+ public:
+  Scratch(Ledger& ledger, BlockMover& mover, std::size_t bytes);
+  explicit Scratch(std::span<std::byte> borrowed) : bytes_(borrowed) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch();
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  /// Gives the memory up without freeing it: MPI may still touch it after a failure.
+  void leak() noexcept { mover_ = nullptr; }
+
+ private:
+  Ledger* ledger_ = nullptr;
+  BlockMover* mover_ = nullptr;
+  std::span<std::byte> bytes_;
+};
+
+/// The moves of one execution on one rank. All functions are local.
+template <class Index>
+class Transfer {
+ public:
+  /// @param free     A set over flows.slots, becomes the free slots.
+  /// @param origins  One entry per slot, for blocks that will have to move inside the rank;
+  ///                 initialised here when the first such block turns up.
+  Transfer(const Flows<Index>& flows, BlockMover& mover, SlotSet& free, std::span<Index> origins);
+
+  [[nodiscard]] const Flows<Index>& flows() const { return flows_; }
+  [[nodiscard]] BlockMover& mover() const { return mover_; }
+  [[nodiscard]] const SlotSet& free() const { return free_; }
+
+  /// The slots of `size` blocks of a flow, from its block `first` on, ascending.
+  [[nodiscard]] std::span<const Index> leavers(const Outgoing<Index>& flow, std::uint64_t first,
+                                               std::uint64_t size) const {
+    return {flows_.leavers.begin() + flow.first + first, static_cast<std::size_t>(size)};
+  }
+  /// Packs leavers and frees their slots.
+  void gather(std::span<const Index> slots, std::byte* packed);
+  /// Frees the slots of leavers that were sent from where they are.
+  void release(std::span<const Index> slots);
+
+  /// Takes a run of free slots for blocks that will be received straight into it.
+  void reserve(SlotRun run) { free_.erase(run); }
+  /// Tells that the arrivals from `cursor` on stand in the slots of `run`.
+  void landed(Index cursor, SlotRun run);
+  /// Unpacks `size` arrivals from `cursor` on: each into its final slot if that is free, else into
+  /// the highest free slot. Returns how many found a slot; the others stay packed.
+  std::uint64_t place(const std::byte* packed, Index cursor, std::uint64_t size);
+
+  /// After the exchange: moves what is misplaced, and what the map moves inside the rank.
+  /// Returns the block copies made.
+  std::uint64_t redistribute(std::span<std::byte> scratch);
+
+ private:
+  static constexpr std::size_t batch = 1024;  // slots handled at a time, on the stack
+
+  std::uint64_t place_batch(const std::byte* packed, Index cursor, std::size_t size);
+  void set_origin(Index final_slot, Index slot);
+
+  const Flows<Index>& flows_;
+  BlockMover& mover_;
+  SlotSet& free_;
+  Origins<Index> origins_;
+  bool origins_ready_ = false;
+};
+
+extern template class Transfer<std::uint32_t>;
+extern template class Transfer<std::uint64_t>;
+
+}  // namespace valet

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/verification.hpp>
+
+#include <valet/mpi/neighbour_words.hpp>
+#include <valet/mpi/tags.hpp>
+
+#include <array>
+#include <string>
+
+#include <xxhash.h>
+
+namespace valet {
+namespace {
+
+/// Adds up hashes of blocks, a few slots at a time through scratch.
+template <class Index>
+class ChecksumOfBlocks {
+ public:
+  ChecksumOfBlocks(BlockMover& mover, std::span<std::byte> scratch)
+      : mover_(mover),
+        scratch_(scratch),
+        batch_(std::min(slots_.size(), scratch.size() / mover.block_bytes())) {}
+
+  void add(Index slot, std::uint64_t seed) {
+    slots_[size_] = slot;
+    seeds_[size_] = seed;
+    if (++size_ == batch_) flush();
+  }
+
+  std::uint64_t take_sum() {
+    flush();
+    return std::exchange(sum_, 0);
+  }
+
+ private:
+  void flush() {
+    const std::size_t bytes = mover_.block_bytes();
+    mover_.gather(std::span<const Index>(slots_).first(size_), scratch_.data());
+    for (std::size_t k = 0; k < size_; ++k)
+      sum_ += XXH3_64bits_withSeed(scratch_.data() + k * bytes, bytes, seeds_[k]);
+    size_ = 0;
+  }
+
+  BlockMover& mover_;
+  std::span<std::byte> scratch_;
+  std::array<Index, 256> slots_{};
+  std::array<std::uint64_t, 256> seeds_{};
+  std::size_t batch_;
+  std::size_t size_ = 0;
+  std::uint64_t sum_ = 0;
+};
+
+template <class Index>
+struct SentSums {
+  const Flows<Index>& flows;
+  const Array<std::uint64_t>& sums;
+  [[nodiscard]] std::size_t size() const { return flows.outgoing.size(); }
+  [[nodiscard]] int rank(std::size_t i) const { return flows.outgoing[i].rank; }
+  [[nodiscard]] std::uint64_t count(std::size_t) const { return 1; }
+  void provide(std::size_t i, std::uint64_t, std::span<std::uint64_t> words) const {
+    words[0] = sums[i];
+  }
+};
+
+template <class Index>
+struct ArrivedSums {
+  const Flows<Index>& flows;
+  ChecksumOfBlocks<Index>& checksum;
+  std::optional<Defect>& defect;
+  [[nodiscard]] std::size_t size() const { return flows.incoming.size(); }
+  [[nodiscard]] int rank(std::size_t i) const { return flows.incoming[i].rank; }
+  [[nodiscard]] std::uint64_t count(std::size_t) const { return 1; }
+  void consume(std::size_t i, std::uint64_t, std::span<const std::uint64_t> words) const {
+    const Incoming<Index>& flow = flows.incoming[i];
+    Index cursor = flow.cursor;
+    for (std::uint64_t k = 0; k < flow.count; ++k) {
+      Index slot = 0;
+      cursor = flows.final_slots(cursor, 1, &slot);
+      checksum.add(slot, k);
+    }
+    if (checksum.take_sum() != words[0])
+      defect = Defect{ErrorCode::corrupted, "the " + std::to_string(flow.count) +
+                                                " blocks from rank " + std::to_string(flow.rank) +
+                                                " are not what that rank sent; restart from a "
+                                                "checkpoint and report this"};
+  }
+};
+
+}  // namespace
+
+template <class Index>
+Verification<Index>::Verification(Ledger& ledger, const Flows<Index>& flows)
+    : flows_(flows), sent_(ledger, flows.outgoing.size()) {}
+
+template <class Index>
+void Verification<Index>::before(BlockMover& mover, std::span<std::byte> scratch) {
+  ChecksumOfBlocks<Index> checksum(mover, scratch);
+  for (std::size_t i = 0; i < flows_.outgoing.size(); ++i) {
+    const Outgoing<Index>& flow = flows_.outgoing[i];
+    for (std::uint64_t k = 0; k < flow.count; ++k)
+      checksum.add(flows_.leavers[flow.first + k], k);
+    sent_[i] = checksum.take_sum();
+  }
+  stayed_ = staying(mover, scratch, false);
+}
+
+/// The sum over the blocks that stay, wherever they are. All slots that were occupied, less the
+/// leavers, are the fixed blocks and the old slots of moved ones; moved blocks then count with
+/// their final slot in place of the old one.
+template <class Index>
+std::uint64_t Verification<Index>::staying(BlockMover& mover, std::span<std::byte> scratch,
+                                           bool moved) const {
+  ChecksumOfBlocks<Index> checksum(mover, scratch);
+  const SlotSet& free = flows_.initially_free;
+  for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
+       slot = free.next_absent(slot + 1))
+    checksum.add(static_cast<Index>(slot), slot);
+  std::uint64_t sum = checksum.take_sum();
+  for (const Index slot : flows_.leavers) checksum.add(slot, slot);
+  flows_.for_each_local_move([&](Index from, Index) { checksum.add(from, from); });
+  sum -= checksum.take_sum();
+  flows_.for_each_local_move([&](Index from, Index to) { checksum.add(moved ? to : from, to); });
+  return sum + checksum.take_sum();
+}
+
+template <class Index>
+std::optional<Defect> Verification<Index>::after(const mpi::Channel& channel, Ledger& ledger,
+                                                 BlockMover& mover, std::span<std::byte> scratch) {
+  std::optional<Defect> defect;
+  if (staying(mover, scratch, true) != stayed_)
+    defect = Defect{ErrorCode::corrupted,
+                    "the blocks that stay are not what they were; restart from a checkpoint and "
+                    "report this"};
+  ChecksumOfBlocks<Index> checksum(mover, scratch);
+  mpi::NeighbourWords(channel, ledger, mpi::tag_checksum, 1, SentSums<Index>{flows_, sent_},
+                      ArrivedSums<Index>{flows_, checksum, defect})
+      .run();
+  return defect;
+}
+
+template class Verification<std::uint32_t>;
+template class Verification<std::uint64_t>;
+
+}  // namespace valet

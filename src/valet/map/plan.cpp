@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/map/plan.hpp>
+
+#include <valet/map/census.hpp>
+#include <valet/map/final_slots.hpp>
+#include <valet/map/plan_state.hpp>
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/check.hpp>
+#include <valet/mpi/sparse_exchange.hpp>
+#include <valet/schedule/stream_sizes.hpp>
+
+#include <array>
+#include <limits>
+#include <new>
+#include <string>
+
+namespace valet {
+namespace {
+
+/// What this rank alone can find wrong before it looks at the map.
+std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& occupied,
+                                 std::size_t map_entries, const Options& options) {
+  if (auto defect = storage.mover().defect()) return defect;
+  const std::uint64_t slots = storage.slots();
+  const std::size_t block_bytes = storage.block_bytes();
+  if (occupied.map_size() > slots)
+    return Defect{ErrorCode::invalid_argument,
+                  std::to_string(occupied.map_size()) + " blocks do not fit the " +
+                      std::to_string(slots) + " slots of the storage; give the number of blocks "
+                      "that it holds"};
+  if (occupied.is_masked() && occupied.map_size() != slots)
+    return Defect{ErrorCode::invalid_argument,
+                  "the mask has " + std::to_string(occupied.map_size()) +
+                      " entries for a storage of " + std::to_string(slots) +
+                      " slots; it needs one entry per slot"};
+  if (map_entries != occupied.map_size())
+    return Defect{ErrorCode::invalid_argument,
+                  "the map has " + std::to_string(map_entries) + " entries for " +
+                      std::to_string(occupied.map_size()) + " blocks; it needs one for each"};
+  if (options.window < 1 || options.window > 64)
+    return Defect{ErrorCode::invalid_argument,
+                  "a window of " + std::to_string(options.window) +
+                      " messages; choose one from 1 to 64"};
+  const std::size_t least = storage.mover().reachable_by_mpi() ? block_bytes : 2 * block_bytes;
+  if (options.budget_bytes < least)
+    return Defect{ErrorCode::budget_too_small,
+                  "the budget of " + std::to_string(options.budget_bytes) +
+                      " bytes is below the " + std::to_string(least) + " bytes that " +
+                      (least == block_bytes ? "one block takes" : "two staged blocks take") +
+                      "; set budget_bytes to at least " + std::to_string(least)};
+  return std::nullopt;
+}
+
+/// The bytes of a block and the choices that must be the same everywhere, checked in the same
+/// reduction that agrees on this rank's finding.
+void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, Form form) {
+  const auto& options = state.options;
+  const std::array<std::int64_t, 5> own{
+      static_cast<std::int64_t>(state.blocks.block_bytes), static_cast<std::int64_t>(options.method),
+      static_cast<std::int64_t>(options.order), options.verify ? 1 : 0,
+      form == Form::slots ? 1 : 0};
+  std::array<std::int64_t, 10> maxima{};
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    maxima[i] = own[i];
+    maxima[i + own.size()] = -own[i];
+  }
+  mpi::agree(state.channel, mine, maxima);
+  std::optional<Defect> odd;
+  bool equal = true;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    equal = equal && maxima[i] == -maxima[i + own.size()];
+    if (odd || own[i] == maxima[i]) continue;
+    odd = i == 0 ? Defect{ErrorCode::block_size_mismatch,
+                          "its blocks have " + std::to_string(own[0]) +
+                              " bytes, those of another rank " + std::to_string(maxima[0]) +
+                              "; give the same fields on all ranks"}
+                 : Defect{ErrorCode::invalid_argument,
+                          "its method, order, verification or form of map is not that of another "
+                          "rank; give the same options on all ranks"};
+  }
+  if (!equal) mpi::agree(state.channel, odd);
+}
+
+/// The size of this rank's messages, which receivers must know.
+std::uint64_t message_blocks(const Plan::State& state, std::uint64_t blocks_leaving) {
+  return schedule::stream_sizes(schedule::limits_of(state.options, state.blocks, blocks_leaving, 0))
+      .send_blocks;
+}
+
+/// The second pass: the leavers, sorted by destination.
+template <class Index, class DestinationOf>
+void sort_leavers(Ledger& ledger, Flows<Index>& flows, const Census& census,
+                  DestinationOf&& destination_of) {
+  flows.outgoing.reserve(census.leaving.size());
+  census.leaving.for_each([&](int rank, std::uint64_t count) {
+    flows.outgoing.push_back({rank, static_cast<Index>(count), 0});
+  });
+  std::sort(flows.outgoing.begin(), flows.outgoing.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  DestinationCounts next(ledger);
+  Index first = 0;
+  for (Outgoing<Index>& flow : flows.outgoing) {
+    flow.first = first;
+    next[flow.rank].count = first;
+    first = static_cast<Index>(first + flow.count);
+  }
+  flows.leavers = Array<Index>(ledger, census.blocks_leaving);
+  DestinationCounts::Entry* entry = nullptr;
+  const std::uint64_t slots = census.holes.slots();
+  for (std::uint64_t slot = census.holes.next(0); slot < slots;) {
+    const SlotRun run = census.holes.next_run(slot, slots);
+    for (slot = run.first; slot < run.first + run.count; ++slot) {
+      if (census.initially_free.contains(slot)) continue;
+      const int rank = destination_of(slot);
+      if (entry == nullptr || entry->rank != rank) entry = &next[rank];
+      flows.leavers[entry->count++] = static_cast<Index>(slot);
+    }
+    slot = census.holes.next(slot);
+  }
+}
+
+/// Turns counts into flows: who sends how much, and where the first block of each source ends.
+template <class Index>
+void receive_flows(Flows<Index>& flows, const Vector<mpi::Notice>& notices) {
+  Index cursor = 0;
+  if (flows.form == Form::stable) cursor = static_cast<Index>(flows.blocks_staying);
+  if (flows.form == Form::fill) cursor = static_cast<Index>(flows.holes.next(0));
+  flows.incoming.reserve(notices.size());
+  for (const mpi::Notice& notice : notices) {
+    flows.incoming.push_back({notice.rank, static_cast<Index>(notice.count), cursor,
+                              static_cast<Index>(notice.detail)});
+    cursor = flows.advance(cursor, notice.count);
+  }
+}
+
+template <class Index>
+void list_local_moves(Ledger& ledger, Flows<Index>& flows, int own_rank,
+                      std::span<const Address> addresses) {
+  const auto for_each = [&](auto&& action) {
+    for (std::uint64_t slot = 0; slot < addresses.size(); ++slot)
+      if (addresses[slot].rank == own_rank && addresses[slot].slot != slot &&
+          addresses[slot].slot < flows.slots && !flows.initially_free.contains(slot))
+        action(slot, addresses[slot].slot);
+  };
+  std::size_t moves = 0;
+  for_each([&](std::uint64_t, std::uint64_t) { ++moves; });
+  flows.stay_from = Array<Index>(ledger, moves);
+  flows.stay_to = Array<Index>(ledger, moves);
+  moves = 0;
+  for_each([&](std::uint64_t from, std::uint64_t to) {
+    flows.stay_from[moves] = static_cast<Index>(from);
+    flows.stay_to[moves++] = static_cast<Index>(to);
+  });
+}
+
+/// One planning: census, counts exchanged, leavers sorted, final slots exchanged, agreement.
+template <class DestinationOf>
+class Planner {
+ public:
+  Planner(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+          const Options& options, Form form, std::span<const Address> addresses,
+          std::size_t map_entries, DestinationOf destination_of)
+      : storage_(storage),
+        occupied_(occupied),
+        form_(form),
+        addresses_(addresses),
+        map_entries_(map_entries),
+        destination_of_(destination_of),
+        state_(std::make_unique<Plan::State>(mpi::Channel::open(communicator), options)) {}
+
+  std::unique_ptr<Plan::State> run() {
+    const double start = mpi::now();
+    state_->blocks = storage_.mover().traits();
+    std::optional<Defect> defect =
+        check_call(storage_, occupied_, map_entries_, state_->options);
+    // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
+    Census census(state_->ledger, defect ? 0 : storage_.slots());
+    if (!defect) {
+      take_census(census, occupied_, state_->channel.rank(), state_->channel.size(),
+                  destination_of_);
+      defect = census.defect;
+    }
+    Vector<mpi::Notice> arriving{LedgerAllocator<mpi::Notice>(state_->ledger)};
+    exchange_counts(census, defect.has_value(), arriving);
+    const std::uint64_t arrivals = total(arriving);
+    const std::uint64_t slots = std::max(
+        census.holes.slots(),
+        form_ == Form::slots ? 0 : census.blocks_before - census.blocks_leaving + arrivals);
+    if (slots > std::numeric_limits<std::uint32_t>::max())
+      state_->flows.emplace<Flows<std::uint64_t>>(state_->ledger);
+    state_->visit([&](auto& flows) {
+      fill_flows(flows, census, slots, arriving, arrivals, defect);
+    });
+    if (!defect) defect = check_direct_budget(census.blocks_leaving + arrivals);
+    agree_on_plan(*state_, defect, form_);
+    state_->plan_seconds = mpi::now() - start;
+    return std::move(state_);
+  }
+
+ private:
+  /// DIRECT holds everything that leaves and everything that arrives at once.
+  std::optional<Defect> check_direct_budget(std::uint64_t blocks) const {
+    const std::uint64_t bytes = blocks * state_->blocks.block_bytes;
+    if (state_->options.method != Method::direct || bytes <= state_->options.budget_bytes)
+      return std::nullopt;
+    return Defect{ErrorCode::budget_too_small,
+                  "method direct needs " + std::to_string(bytes) + " bytes for the " +
+                      std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
+                      std::to_string(state_->options.budget_bytes) +
+                      "; raise budget_bytes or take method stream"};
+  }
+
+  static std::uint64_t total(const Vector<mpi::Notice>& notices) {
+    std::uint64_t sum = 0;
+    for (const mpi::Notice& notice : notices) sum += notice.count;
+    return sum;
+  }
+
+  void exchange_counts(const Census& census, bool has_defect, Vector<mpi::Notice>& arriving) {
+    Vector<mpi::Notice> leaving{LedgerAllocator<mpi::Notice>(state_->ledger)};
+    if (!has_defect) {
+      leaving.reserve(census.leaving.size());
+      const std::uint64_t staged =
+          message_blocks(*state_, census.blocks_leaving);
+      census.leaving.for_each([&](int rank, std::uint64_t count) {
+        leaving.push_back({rank, count, staged});
+      });
+    }
+    mpi::exchange_notices(state_->channel, state_->ledger, leaving, arriving);
+  }
+
+  template <class Index>
+  void fill_flows(Flows<Index>& flows, Census& census, std::uint64_t slots,
+                  const Vector<mpi::Notice>& arriving, std::uint64_t arrivals,
+                  std::optional<Defect>& defect) {
+    Ledger& ledger = state_->ledger;
+    flows.form = form_;
+    flows.slots = slots;
+    flows.blocks_before = census.blocks_before;
+    flows.blocks_staying = census.blocks_before - census.blocks_leaving;
+    flows.blocks_arriving = arrivals;
+    flows.blocks_after = flows.blocks_staying + arrivals;
+    if (!defect) sort_leavers(ledger, flows, census, destination_of_);
+    const bool grows = slots > census.holes.slots();
+    flows.initially_free =
+        grows ? census.initially_free.grown(ledger, slots) : std::move(census.initially_free);
+    if (form_ != Form::slots)
+      flows.holes = grows ? census.holes.grown(ledger, slots) : std::move(census.holes);
+    receive_flows(flows, arriving);
+    if (form_ == Form::slots) fill_final_slots(flows, defect);
+  }
+
+  template <class Index>
+  void fill_final_slots(Flows<Index>& flows, std::optional<Defect>& defect) {
+    constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
+    flows.arrivals = Array<Index>(state_->ledger, flows.blocks_arriving);
+    const auto own = defect ? std::span<const Address>() : addresses_;
+    if (!defect) list_local_moves(state_->ledger, flows, state_->channel.rank(), own);
+    auto found = exchange_final_slots(state_->channel, state_->ledger, flows, own, entries);
+    if (!defect) defect = std::move(found);
+  }
+
+  const BlockStorage& storage_;
+  const Occupied& occupied_;
+  Form form_;
+  std::span<const Address> addresses_;
+  std::size_t map_entries_;
+  DestinationOf destination_of_;
+  std::unique_ptr<Plan::State> state_;
+};
+
+template <class DestinationOf>
+Plan make_plan(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+               const Options& options, Form form, std::span<const Address> addresses,
+               std::size_t map_entries, DestinationOf destination_of) {
+  return Plan(Planner<DestinationOf>(communicator, storage, occupied, options, form, addresses,
+                                     map_entries, destination_of)
+                  .run());
+}
+
+}  // namespace
+
+Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Plan::Plan(Plan&&) noexcept = default;
+Plan& Plan::operator=(Plan&&) noexcept = default;
+Plan::~Plan() = default;
+
+std::uint64_t Plan::blocks_before() const {
+  return state_->visit([](const auto& flows) { return flows.blocks_before; });
+}
+
+std::uint64_t Plan::blocks_after() const {
+  return state_->visit([](const auto& flows) { return flows.blocks_after; });
+}
+
+std::uint64_t Plan::required_slots() const {
+  return state_->visit([](const auto& flows) {
+    return flows.form == Form::slots ? flows.slots : flows.blocks_after;
+  });
+}
+
+std::uint64_t Plan::neighbours() const {
+  return state_->visit([](const auto& flows) {
+    // Both lists ascend by rank; a rank that is in both counts once.
+    std::uint64_t count = flows.outgoing.size();
+    auto outgoing = flows.outgoing.begin();
+    for (const auto& incoming : flows.incoming) {
+      while (outgoing != flows.outgoing.end() && outgoing->rank < incoming.rank) ++outgoing;
+      if (outgoing == flows.outgoing.end() || outgoing->rank != incoming.rank) ++count;
+    }
+    return count;
+  });
+}
+
+std::uint64_t Plan::extra_bytes() const { return state_->ledger.current_bytes(); }
+
+Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+                   std::span<const int> ranks, const Options& options) {
+  const Form form = options.order == Order::fill ? Form::fill : Form::stable;
+  return make_plan(communicator, storage, occupied, options, form, {}, ranks.size(),
+                   [ranks](std::uint64_t slot) { return ranks[slot]; });
+}
+
+Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+                   std::span<const Address> addresses, const Options& options) {
+  return make_plan(communicator, storage, occupied, options, Form::slots, addresses,
+                   addresses.size(),
+                   [addresses](std::uint64_t slot) { return addresses[slot].rank; });
+}
+
+}  // namespace valet

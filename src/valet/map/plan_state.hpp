@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/map/flows.hpp>
+#include <valet/map/plan.hpp>
+#include <valet/mpi/channel.hpp>
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace valet {
+
+/// What a method keeps between executions of a plan.
+class PlanWorkspace {
+ public:
+  PlanWorkspace() = default;
+  PlanWorkspace(const PlanWorkspace&) = delete;
+  PlanWorkspace& operator=(const PlanWorkspace&) = delete;
+  virtual ~PlanWorkspace() = default;
+};
+
+using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
+
+struct Plan::State {
+  State(mpi::Channel opened, const Options& chosen)
+      : channel(std::move(opened)), options(chosen), flows(Flows<std::uint32_t>(ledger)) {}
+
+  Ledger ledger;  // first: everything below is counted by it
+  mpi::Channel channel;
+  Options options;
+  BlockTraits blocks;
+  double plan_seconds = 0;
+  AnyFlows flows;
+  std::unique_ptr<PlanWorkspace> workspace;
+
+  /// Calls action(flows) with the index type at hand.
+  template <class Action>
+  decltype(auto) visit(Action&& action) {
+    return std::visit(std::forward<Action>(action), flows);
+  }
+};
+
+}  // namespace valet

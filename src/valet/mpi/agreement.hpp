@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/mpi/channel.hpp>
+#include <valet/storage/block_mover.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace valet::mpi {
+
+/// Either every rank comes back or every rank throws. Collective; one reduction when nobody failed.
+///
+/// @param mine    What this rank found wrong, if anything [local]. Of several failing ranks the
+///                lowest one's finding is thrown, prefixed with that rank, on all ranks.
+/// @param maxima  In: values of this rank. Out: their maxima over the ranks, in the same reduction.
+/// @throws Error with the same code and text on all ranks.
+void agree(const Channel& channel, const std::optional<Defect>& mine,
+           std::span<std::int64_t> maxima = {});
+
+/// Reductions over the ranks of `channel`, elementwise and in place. Collective.
+void sum(const Channel& channel, std::span<std::uint64_t> values);
+void maximum(const Channel& channel, std::span<std::uint64_t> values);
+void maximum(const Channel& channel, std::span<double> values);
+
+}  // namespace valet::mpi

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/mpi/channel.hpp>
+#include <valet/storage/block_mover.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace valet::mpi {
+
+/// Nonblocking messages of any number of bytes: past 2 GiB they go as one element of a datatype
+/// made for their size. `memory` stays untouched until the request completes.
+void post_send(const Channel& channel, const void* memory, std::uint64_t bytes, int destination,
+               int tag, MPI_Request& request);
+void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int source, int tag,
+                  MPI_Request& request);
+
+/// One message from pieces all over the memory; arrives as their bytes one behind another.
+void post_send_pieces(const Channel& channel, Ledger& ledger, std::span<const MemoryPiece> pieces,
+                      int destination, int tag, MPI_Request& request);
+
+}  // namespace valet::mpi

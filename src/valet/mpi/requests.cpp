@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/mpi/requests.hpp>
+
+#include <valet/mpi/check.hpp>
+
+#include <algorithm>
+
+namespace valet::mpi {
+
+Requests::Requests(Ledger& ledger, std::size_t places) : requests_(ledger, places) {
+  std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
+}
+
+bool Requests::all_idle() const {
+  return std::all_of(requests_.begin(), requests_.end(),
+                     [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
+}
+
+std::optional<Completion> Requests::wait_any() {
+  Completion completion;
+  int index = MPI_UNDEFINED;
+  check(MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index, &completion.status),
+        "MPI_Waitany");
+  if (index == MPI_UNDEFINED) return std::nullopt;
+  completion.index = static_cast<std::size_t>(index);
+  return completion;
+}
+
+bool Requests::withdraw(std::size_t place, MPI_Status& status) {
+  check(MPI_Cancel(&requests_[place]), "MPI_Cancel");
+  check(MPI_Wait(&requests_[place], &status), "MPI_Wait");
+  int cancelled = 0;
+  check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
+  return cancelled != 0;
+}
+
+}  // namespace valet::mpi

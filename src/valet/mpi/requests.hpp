@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/mpi/mpi.hpp>
+#include <valet/storage/ledger.hpp>
+
+#include <cstddef>
+#include <optional>
+
+namespace valet::mpi {
+
+/// What completed, and the status of it.
+struct Completion {
+  std::size_t index = 0;
+  MPI_Status status{};
+};
+
+/// A fixed number of places for requests, waited for together.
+class Requests {
+ public:
+  Requests(Ledger& ledger, std::size_t places);
+
+  /// The place to post into; must be idle.
+  [[nodiscard]] MPI_Request& operator[](std::size_t place) { return requests_[place]; }
+  [[nodiscard]] bool idle(std::size_t place) const {
+    return requests_[place] == MPI_REQUEST_NULL;
+  }
+  [[nodiscard]] bool all_idle() const;
+
+  /// Blocks until one request completes; nothing when none is outstanding. Never a polling loop of
+  /// our own: that would take the core from an oversubscribed neighbour.
+  std::optional<Completion> wait_any();
+  /// Withdraws a pending receive. False when a message had been matched: it has then arrived.
+  bool withdraw(std::size_t place, MPI_Status& status);
+
+ private:
+  Array<MPI_Request> requests_;
+};
+
+}  // namespace valet::mpi

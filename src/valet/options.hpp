@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/export.hpp>
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace valet {
+
+/// How the exchange is scheduled. All methods end with the same bytes in every occupied slot.
+enum class Method {
+  stream,  ///< receivers grant, senders stream; bounded by the budget, never stuck
+  direct,  ///< everything at once through full buffers; only where those fit the budget
+};
+
+/// Which slots the blocks of a map to ranks get.
+enum class Order {
+  fill,    ///< stay-ers keep their slots, arrivals fill the lowest holes: few copies
+  stable,  ///< stay-ers, then arrivals by (source rank, old slot), packed from slot 0
+};
+
+/// What the user decides about a redistribution. Ranks may give different budgets; method, order
+/// and verify must be the same on all ranks.
+struct Options {
+  /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
+  std::size_t budget_bytes = std::size_t{4} << 20;
+  Method method = Method::stream;
+  Order order = Order::fill;
+  /// Compare checksums of every block before and after, end to end; costs two passes over the data.
+  bool verify = false;
+  /// Bytes of one data message at most; 0 lets Valet choose from the budget and the block size.
+  std::size_t message_bytes = 0;
+  /// Data messages that may be outstanding in either direction at once, 1 to 64.
+  int window = 32;
+};
+
+VALET_EXPORT const char* to_string(Method method) noexcept;
+VALET_EXPORT const char* to_string(Order order) noexcept;
+
+/// The method of a name such as "stream", in upper or lower case.
+/// @throws Error invalid_argument that lists the known names. Local.
+VALET_EXPORT Method parse_method(std::string_view name);
+/// The order of a name, "fill" or "stable". @throws Error invalid_argument. Local.
+VALET_EXPORT Order parse_order(std::string_view name);
+/// A number of bytes such as "4M": digits, then nothing, K, M or G (powers of 1024).
+/// @throws Error invalid_argument. Local.
+VALET_EXPORT std::size_t parse_bytes(std::string_view text);
+
+}  // namespace valet

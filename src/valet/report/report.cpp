@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/report/report.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdio>
+
+namespace valet {
+namespace {
+
+std::string readable_bytes(std::uint64_t bytes) {
+  constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+  return text.data();
+}
+
+std::string readable_milliseconds(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3f ms", seconds * 1e3);
+  return text.data();
+}
+
+}  // namespace
+
+std::string Report::to_string() const {
+  const std::string of = ranks == 1 ? "" : " on " + std::to_string(ranks) + " ranks";
+  return method + of + ": " + std::to_string(blocks_sent) + " of " + std::to_string(blocks_before) +
+         " blocks left their rank (" + readable_bytes(bytes_sent) + ", " + std::to_string(messages) +
+         " messages, " + std::to_string(grants) + " grants), " + std::to_string(local_copies) +
+         " local copies\n  time " + readable_milliseconds(seconds()) + " = plan " +
+         readable_milliseconds(plan_seconds) + " + exchange " +
+         readable_milliseconds(exchange_seconds) + " + local " +
+         readable_milliseconds(local_seconds) + "\n  extra memory on a rank: " +
+         readable_bytes(peak_extra_bytes) + " at the peak, " + readable_bytes(extra_bytes_bound) +
+         " promised at most" + (verified ? "\n  verified: every block arrived as it was sent" : "");
+}
+
+std::string Report::to_json() const {
+  const nlohmann::ordered_json object = {{"method", method},
+                                         {"ranks", ranks},
+                                         {"block_bytes", block_bytes},
+                                         {"blocks_before", blocks_before},
+                                         {"blocks_after", blocks_after},
+                                         {"blocks_sent", blocks_sent},
+                                         {"blocks_received", blocks_received},
+                                         {"bytes_sent", bytes_sent},
+                                         {"messages", messages},
+                                         {"grants", grants},
+                                         {"local_copies", local_copies},
+                                         {"neighbours", neighbours},
+                                         {"budget_bytes", budget_bytes},
+                                         {"peak_extra_bytes", peak_extra_bytes},
+                                         {"extra_bytes_bound", extra_bytes_bound},
+                                         {"seconds", seconds()},
+                                         {"plan_seconds", plan_seconds},
+                                         {"exchange_seconds", exchange_seconds},
+                                         {"local_seconds", local_seconds},
+                                         {"verify_seconds", verify_seconds},
+                                         {"verified", verified}};
+  return object.dump();
+}
+
+}  // namespace valet

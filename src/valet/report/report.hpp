@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/export.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace valet {
+
+/// What one redistribution did, on one rank or, after summed_over_ranks(), on all.
+struct Report {
+  std::string method;
+  int ranks = 1;                        ///< ranks in these numbers
+  std::uint64_t block_bytes = 0;
+  std::uint64_t blocks_before = 0;
+  std::uint64_t blocks_after = 0;
+  std::uint64_t blocks_sent = 0;        ///< to other ranks
+  std::uint64_t blocks_received = 0;    ///< from other ranks
+  std::uint64_t bytes_sent = 0;         ///< data only
+  std::uint64_t messages = 0;           ///< data messages sent
+  std::uint64_t grants = 0;             ///< control messages sent
+  std::uint64_t local_copies = 0;       ///< blocks copied from slot to slot inside a rank
+  std::uint64_t neighbours = 0;         ///< ranks that data is exchanged with
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t peak_extra_bytes = 0;   ///< most that the ledger ever counted on a rank
+  std::uint64_t extra_bytes_bound = 0;  ///< what it promises not to pass
+  double plan_seconds = 0;              ///< looking at the map, counts and final slots exchanged
+  double exchange_seconds = 0;          ///< blocks between ranks
+  double local_seconds = 0;             ///< blocks inside the rank
+  double verify_seconds = 0;            ///< checksums, when asked for
+  bool verified = false;                ///< checksums were compared and agreed
+
+  /// plan + exchange + local, without verification.
+  [[nodiscard]] double seconds() const { return plan_seconds + exchange_seconds + local_seconds; }
+  /// A few lines for people.
+  [[nodiscard]] VALET_EXPORT std::string to_string() const;
+  /// One JSON object; bytes and counts are integers.
+  [[nodiscard]] VALET_EXPORT std::string to_json() const;
+};
+
+}  // namespace valet

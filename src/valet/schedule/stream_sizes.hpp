@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/options.hpp>
+#include <valet/storage/block_mover.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace valet::schedule {
+
+/// What decides how STREAM divides its scratch on one rank.
+struct StreamLimits {
+  std::size_t budget_bytes = 0;
+  std::size_t block_bytes = 1;
+  std::size_t message_bytes = 0;  ///< wish of the user; 0 when there is none
+  std::size_t window = 32;        ///< data messages in either direction
+  bool dense = false;             ///< any run of slots is one contiguous message
+  std::uint64_t blocks_sent = 0;
+  std::uint64_t blocks_received = 0;
+};
+
+[[nodiscard]] StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
+                                     std::uint64_t blocks_sent, std::uint64_t blocks_received);
+
+/// How STREAM divides its scratch on one rank.
+struct StreamSizes {
+  std::uint64_t send_blocks = 1;    ///< blocks of a message; receivers are told
+  std::size_t send_buffers = 0;     ///< of send_blocks; 0: blocks are sent from where they are
+  std::uint64_t receive_blocks = 1;
+  std::size_t receive_buffers = 1;  ///< of receive_blocks
+  [[nodiscard]] std::uint64_t scratch_blocks() const {
+    return send_blocks * send_buffers + receive_blocks * receive_buffers;
+  }
+};
+
+/// Messages of 128 KiB, or less where the budget does not hold a few of them: large enough for
+/// bandwidth, small enough that what is staged stays in the cache. A budget of a single block is a
+/// receive buffer, and blocks are then sent without staging. Pure; the scratch fits the budget and
+/// is at least one block, for the cycles of the local redistribution. The send side depends on the
+/// limits but not on blocks_received, so it is known before counts are exchanged.
+[[nodiscard]] StreamSizes stream_sizes(const StreamLimits& limits);
+
+}  // namespace valet::schedule

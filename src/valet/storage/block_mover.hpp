@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The seam between Valet and memory: everything above it knows slots, only what implements it
+/// touches bytes. Host memory is implemented here (host_fields.hpp), other memory by adapters.
+
+#include <valet/error.hpp>
+#include <valet/storage/ledger.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+namespace valet {
+
+/// Slots in a given order, named by 32- or 64-bit indices; a view, not an owner.
+class SlotList {
+ public:
+  SlotList(std::span<const std::uint32_t> slots) : slots_(slots) {}
+  SlotList(std::span<const std::uint64_t> slots) : slots_(slots) {}
+
+  [[nodiscard]] std::size_t size() const {
+    return std::visit([](auto slots) { return slots.size(); }, slots_);
+  }
+  /// Calls `action` with the span of the index type at hand.
+  template <class Action>
+  decltype(auto) visit(Action&& action) const {
+    return std::visit(std::forward<Action>(action), slots_);
+  }
+
+ private:
+  std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>> slots_;
+};
+
+/// Bytes in host memory.
+struct MemoryPiece {
+  std::byte* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+/// What a plan remembers of the storage it was made for.
+struct BlockTraits {
+  std::size_t block_bytes = 0;
+  bool dense = false;             ///< BlockMover::dense() is not null
+  bool reachable_by_mpi = true;
+
+  /// Blocks of scratch that the local redistribution needs.
+  [[nodiscard]] std::size_t least_scratch_blocks() const { return reachable_by_mpi ? 1 : 2; }
+};
+
+/// What is wrong with a storage. Found where it is built, reported where all ranks meet.
+struct Defect {
+  ErrorCode code = ErrorCode::success;
+  std::string text;
+};
+
+/// Moves blocks between the slots of one rank and packed memory. A packed block is the rows of its
+/// fields one behind another, block_bytes() in all. Every function is local and blocking.
+class VALET_EXPORT BlockMover {
+ public:
+  BlockMover() = default;
+  BlockMover(const BlockMover&) = delete;
+  BlockMover& operator=(const BlockMover&) = delete;
+  virtual ~BlockMover() = default;
+
+  [[nodiscard]] virtual std::uint64_t slots() const = 0;
+  [[nodiscard]] virtual std::size_t block_bytes() const = 0;
+  [[nodiscard]] virtual std::optional<Defect> defect() const { return std::nullopt; }
+
+  /// Packs the blocks of `from` one behind another into `packed`.
+  virtual void gather(SlotList from, std::byte* packed) = 0;
+  /// Unpacks as many packed blocks as `to` has slots.
+  virtual void scatter(const std::byte* packed, SlotList to) = 0;
+  /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
+  /// has at least two blocks, or one where reachable_by_mpi().
+  virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
+
+  /// The address of slot 0 when the blocks stand one behind another in host memory, so that any run
+  /// of slots is one message; nullptr otherwise.
+  [[nodiscard]] virtual std::byte* dense() const { return nullptr; }
+  /// Whether MPI can send a block from where it is, through pieces().
+  [[nodiscard]] virtual bool reachable_by_mpi() const = 0;
+  /// Appends the memory of one block, in packed order. Only where reachable_by_mpi().
+  virtual void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const = 0;
+
+  [[nodiscard]] BlockTraits traits() const {
+    return {block_bytes(), dense() != nullptr, reachable_by_mpi()};
+  }
+
+  /// Memory for packed blocks that both MPI and this mover can reach; the caller counts it.
+  [[nodiscard]] virtual void* allocate_scratch(std::size_t bytes);
+  virtual void free_scratch(void* memory, std::size_t bytes) noexcept;
+};
+
+}  // namespace valet

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/storage/block_mover.hpp>
+#include <valet/storage/block_storage.hpp>
+
+#include <vector>
+
+namespace valet {
+
+/// Blocks whose fields are in host memory: contiguous or strided rows, any number of fields.
+class VALET_EXPORT HostFields final : public BlockMover {
+ public:
+  explicit HostFields(std::span<const Field> fields);
+
+  [[nodiscard]] std::uint64_t slots() const override { return slots_; }
+  [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }
+  [[nodiscard]] std::optional<Defect> defect() const override { return defect_; }
+  void gather(SlotList from, std::byte* packed) override;
+  void scatter(const std::byte* packed, SlotList to) override;
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
+  [[nodiscard]] std::byte* dense() const override { return dense_; }
+  [[nodiscard]] bool reachable_by_mpi() const override { return true; }
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
+
+ private:
+  /// A row after dimensions that follow each other in memory were merged: contiguous pieces of
+  /// piece_bytes at every combination of the remaining dimensions.
+  struct Row {
+    std::byte* base = nullptr;
+    std::ptrdiff_t slot_stride_bytes = 0;
+    std::size_t piece_bytes = 0;
+    std::vector<FieldDimension> dimensions;
+    std::size_t packed_offset = 0;
+  };
+
+  void check(std::span<const Field> fields);
+  void append_row(const Field& field);
+  template <class Action>
+  void for_each_piece(Action&& action) const;
+
+  std::uint64_t slots_ = 0;
+  std::size_t block_bytes_ = 0;
+  std::byte* dense_ = nullptr;
+  std::vector<Row> rows_;
+  std::optional<Defect> defect_;
+};
+
+}  // namespace valet

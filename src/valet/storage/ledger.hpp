@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The ledger counts every byte that Valet allocates for a plan, so that the extra memory of a
+/// redistribution is measured in every run and not estimated. Its containers are the only ones the
+/// library uses for anything whose size depends on the problem.
+
+#include <valet/export.hpp>
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace valet {
+
+/// Bytes in use and their peak. Not thread safe: one ledger belongs to one plan.
+class VALET_EXPORT Ledger {
+ public:
+  Ledger() = default;
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+  ~Ledger() = default;
+
+  /// Uninitialised memory of `bytes`, aligned for any type. @throws std::bad_alloc.
+  [[nodiscard]] void* allocate(std::size_t bytes);
+  void deallocate(void* memory, std::size_t bytes) noexcept;
+
+  /// Counts memory that somebody else allocated for Valet, such as device staging.
+  void add(std::size_t bytes) noexcept;
+  void subtract(std::size_t bytes) noexcept;
+
+  [[nodiscard]] std::size_t current_bytes() const noexcept { return current_bytes_; }
+  [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_bytes_; }
+  /// Starts a new measurement: the peak becomes what is in use now.
+  void reset_peak() noexcept { peak_bytes_ = current_bytes_; }
+
+ private:
+  std::size_t current_bytes_ = 0;
+  std::size_t peak_bytes_ = 0;
+};
+
+/// A fixed number of trivially copyable values, uninitialised, counted by a ledger. Move-only.
+template <class T>
+class Array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Array() = default;
+  Array(Ledger& ledger, std::size_t size)
+      : ledger_(&ledger),
+        data_(size == 0 ? nullptr : static_cast<T*>(ledger.allocate(size * sizeof(T)))),
+        size_(size) {}
+  Array(Array&& other) noexcept
+      : ledger_(std::exchange(other.ledger_, nullptr)),
+        data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)) {}
+  Array& operator=(Array&& other) noexcept {
+    Array moved(std::move(other));
+    std::swap(ledger_, moved.ledger_);
+    std::swap(data_, moved.data_);
+    std::swap(size_, moved.size_);
+    return *this;
+  }
+  Array(const Array&) = delete;
+  Array& operator=(const Array&) = delete;
+  ~Array() {
+    if (data_ != nullptr) ledger_->deallocate(data_, size_ * sizeof(T));
+  }
+
+  /// Gives the memory up without freeing it, for buffers that MPI may still touch.
+  void leak() noexcept { data_ = nullptr; }
+
+  [[nodiscard]] T* data() noexcept { return data_; }
+  [[nodiscard]] const T* data() const noexcept { return data_; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] T& operator[](std::size_t i) noexcept { return data_[i]; }
+  [[nodiscard]] const T& operator[](std::size_t i) const noexcept { return data_[i]; }
+  [[nodiscard]] T* begin() noexcept { return data_; }
+  [[nodiscard]] T* end() noexcept { return data_ + size_; }
+  [[nodiscard]] const T* begin() const noexcept { return data_; }
+  [[nodiscard]] const T* end() const noexcept { return data_ + size_; }
+
+ private:
+  Ledger* ledger_ = nullptr;
+  T* data_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+/// Lets standard containers allocate through a ledger.
+template <class T>
+class LedgerAllocator {
+ public:
+  using value_type = T;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+
+  explicit LedgerAllocator(Ledger& ledger) noexcept : ledger_(&ledger) {}
+  template <class Other>
+  LedgerAllocator(const LedgerAllocator<Other>& other) noexcept : ledger_(&other.ledger()) {}
+
+  [[nodiscard]] T* allocate(std::size_t size) {
+    return static_cast<T*>(ledger_->allocate(size * sizeof(T)));
+  }
+  void deallocate(T* memory, std::size_t size) noexcept {
+    ledger_->deallocate(memory, size * sizeof(T));
+  }
+  [[nodiscard]] Ledger& ledger() const noexcept { return *ledger_; }
+  template <class Other>
+  [[nodiscard]] bool operator==(const LedgerAllocator<Other>& other) const noexcept {
+    return ledger_ == &other.ledger();
+  }
+
+ private:
+  Ledger* ledger_;
+};
+
+/// A growing vector counted by a ledger.
+template <class T>
+using Vector = std::vector<T, LedgerAllocator<T>>;
+
+}  // namespace valet

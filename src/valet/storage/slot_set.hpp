@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// A set of slots, kept as a bitmap with a summary bit per word and read as runs of consecutive
+/// slots. Memory: one bit a slot and 1/64 of that for the summary.
+
+#include <valet/storage/ledger.hpp>
+
+#include <cstdint>
+
+namespace valet {
+
+/// Consecutive slots [first, first + count).
+struct SlotRun {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+/// A set of slots out of [0, slots()). All operations are local.
+class VALET_EXPORT SlotSet {
+ public:
+  SlotSet() = default;
+  /// The empty set within `slots` slots.
+  SlotSet(Ledger& ledger, std::uint64_t slots);
+
+  [[nodiscard]] std::uint64_t slots() const noexcept { return slots_; }
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  [[nodiscard]] bool contains(std::uint64_t slot) const noexcept {
+    return (words_[slot / 64] >> (slot % 64) & 1U) != 0;
+  }
+
+  /// Adds a slot that is not in the set, or removes one that is.
+  void insert(std::uint64_t slot) noexcept;
+  void erase(std::uint64_t slot) noexcept;
+  /// The same for every slot of a run.
+  void insert(SlotRun run) noexcept;
+  void erase(SlotRun run) noexcept;
+  /// Replaces the members in [64*word, 64*word + 64) by the ones of `bits`.
+  void set_word(std::uint64_t word, std::uint64_t bits) noexcept;
+  /// This set and, as further members, the slots from slots() to `slots`.
+  [[nodiscard]] SlotSet grown(Ledger& ledger, std::uint64_t slots) const;
+  /// Makes this set equal to another of the same number of slots.
+  void assign(const SlotSet& other) noexcept;
+
+  /// The lowest member at or above `from`; slots() when there is none.
+  [[nodiscard]] std::uint64_t next(std::uint64_t from) const noexcept;
+  /// The lowest slot at or above `from` that is not a member; slots() when there is none.
+  [[nodiscard]] std::uint64_t next_absent(std::uint64_t from) const noexcept;
+  /// The highest member below `end`; slots() when there is none.
+  [[nodiscard]] std::uint64_t previous(std::uint64_t end) const noexcept;
+  /// The first run of members at or above `from`, cut at `most` slots; empty when there is none.
+  [[nodiscard]] SlotRun next_run(std::uint64_t from, std::uint64_t most) const noexcept;
+
+  /// Writes the `size` lowest members at or above `from` in ascending order; the set must have that
+  /// many. Returns the slot behind the last one.
+  template <class Index>
+  std::uint64_t list(std::uint64_t from, std::uint64_t size, Index* members) const noexcept;
+
+ private:
+  void note_word(std::uint64_t word) noexcept;
+
+  std::uint64_t slots_ = 0;
+  std::uint64_t count_ = 0;
+  Array<std::uint64_t> words_;
+  Array<std::uint64_t> summary_;  // bit w: words_[w] is not zero
+};
+
+extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t,
+                                            std::uint32_t*) const noexcept;
+extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t,
+                                            std::uint64_t*) const noexcept;
+
+}  // namespace valet

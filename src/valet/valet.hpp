@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The one header that an application includes.
+
+#include <valet/error.hpp>
+#include <valet/map/plan.hpp>
+#include <valet/map/transmutation.hpp>
+#include <valet/options.hpp>
+#include <valet/report/report.hpp>
+#include <valet/storage/block_storage.hpp>
+#include <valet/version.hpp>

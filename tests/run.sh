@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Builds Valet and runs its tests, on a fresh Debian or Ubuntu too.
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+Usage: tests/run.sh [--long] [--large] [--sanitize] [--lint]
+
+Installs what is missing, builds the release preset into build/ and runs its tests.
+  --long      also the tests labelled "long"
+  --large     also the tests labelled "large", which need several GB of memory
+  --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer into
+              build/sanitize and run the tests that are not labelled "slow" there
+  --lint      check format (clang-format) and code (clang-tidy) before the tests
+USAGE
+}
+
+long=false large=false sanitize=false lint=false
+for argument in "$@"; do
+  case "$argument" in
+    --long) long=true ;;
+    --large) large=true ;;
+    --sanitize) sanitize=true ;;
+    --lint) lint=true ;;
+    -h | --help) usage; exit 0 ;;
+    *) echo "Unknown argument: $argument" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=../cmake/install_packages.sh
+source cmake/install_packages.sh
+
+packages=("${valet_build_packages[@]}" libgtest-dev python3-matplotlib)
+if $lint; then
+  packages+=(clang-format clang-tidy)
+fi
+valet_install_packages "${packages[@]}"
+jobs=$(nproc)
+
+build() { # <preset>
+  cmake --preset "$1"
+  cmake --build --preset "$1" --parallel "$jobs"
+}
+
+check_format() {
+  echo "== clang-format"
+  find src adapters tests examples -type f \
+    \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) -print0 2>/dev/null |
+    xargs -0 -r clang-format --dry-run -Werror
+}
+
+check_code() {
+  echo "== clang-tidy"
+  # The sources that are built here: an adapter that is not has no compile command.
+  find src adapters -type f -name '*.cpp' -print0 2>/dev/null |
+    while IFS= read -r -d '' file; do
+      if grep -qF "\"$PWD/$file\"" build/compile_commands.json; then printf '%s\0' "$file"; fi
+    done |
+    xargs -0 -r -n 1 -P "$jobs" clang-tidy -p build --quiet
+}
+
+# Cheapest first: format, then build, then what needs the build.
+if $lint; then
+  check_format
+fi
+build release
+if $lint; then
+  check_code
+fi
+
+excluded=()
+$long || excluded+=(long)
+$large || excluded+=(large)
+selection=()
+if ((${#excluded[@]} > 0)); then
+  selection=(-LE "^($(IFS='|' && echo "${excluded[*]}"))\$")
+fi
+echo "== tests"
+ctest --preset release --parallel "$jobs" "${selection[@]}"
+
+if $sanitize; then
+  echo "== tests with sanitizers"
+  build sanitize
+  ctest --preset sanitize --parallel "$jobs"
+fi

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Blocks whose value is the address they started at, in storages of several shapes.
+
+#include <valet/valet.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+namespace valet::test {
+
+enum class Shape {
+  dense,       ///< one contiguous field
+  structure,   ///< structure of arrays: fields of 8, 24 and 4 bytes
+  strided,     ///< rows with padding behind them
+  dimensions,  ///< rows whose elements are far apart, as in column-major arrays
+};
+
+constexpr Shape all_shapes[] = {Shape::dense, Shape::structure, Shape::strided, Shape::dimensions};
+
+/// The memory of one rank. Every byte of a block depends on its address, so a block that is mixed
+/// from two others is found.
+class AddressedBlocks {
+ public:
+  AddressedBlocks(Shape shape, std::uint64_t slots, std::size_t dense_bytes = 40)
+      : shape_(shape), slots_(slots), dense_bytes_(dense_bytes) {
+    std::size_t bytes = 0;
+    switch (shape) {
+      case Shape::dense: bytes = dense_bytes; break;
+      case Shape::structure: bytes = 8 + 24 + 4; break;
+      case Shape::strided: bytes = 32; break;
+      case Shape::dimensions: bytes = 2 * 3 * 8; break;
+    }
+    memory_.assign(slots * bytes + 8, std::byte{0xEE});  // never null, also without slots
+  }
+
+  [[nodiscard]] BlockStorage storage() {
+    std::byte* const base = memory_.data();
+    switch (shape_) {
+      case Shape::dense: return {field(base, slots_, dense_bytes_, "dense")};
+      case Shape::structure:
+        return {field(reinterpret_cast<double*>(base), slots_, 1, "scalar"),
+                field(reinterpret_cast<double*>(base + 8 * slots_), slots_, 3, "vector"),
+                field(reinterpret_cast<float*>(base + 32 * slots_), slots_, 1, "single")};
+      case Shape::strided: return {strided_field(base, slots_, 20, 32, "padded")};
+      case Shape::dimensions: break;
+    }
+    Field columns;
+    columns.data = base;
+    columns.slots = slots_;
+    columns.slot_stride_bytes = 8;
+    columns.element_bytes = 8;
+    const auto column = static_cast<std::ptrdiff_t>(8 * slots_);
+    columns.dimensions[0] = {2, 3 * column};
+    columns.dimensions[1] = {3, column};
+    columns.dimension_count = 2;
+    columns.label = "columns";
+    return {columns};
+  }
+
+  void write(std::uint64_t slot, const Address& origin) {
+    const auto block = value(origin);
+    storage().mover().scatter(block.data(), std::span<const std::uint64_t>(&slot, 1));
+  }
+
+  [[nodiscard]] bool holds(std::uint64_t slot, const Address& origin) {
+    std::vector<std::byte> block(storage().block_bytes());
+    storage().mover().gather(std::span<const std::uint64_t>(&slot, 1), block.data());
+    return block == value(origin);
+  }
+
+  [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
+
+ private:
+  std::vector<std::byte> value(const Address& origin) {
+    std::vector<std::byte> block(storage().block_bytes());
+    std::uint64_t state = static_cast<std::uint64_t>(origin.rank) * 1'000'003 + origin.slot + 1;
+    for (std::byte& byte : block) {
+      state = state * 6'364'136'223'846'793'005ULL + 1'442'695'040'888'963'407ULL;
+      byte = static_cast<std::byte>(state >> 56);
+    }
+    return block;
+  }
+
+  Shape shape_;
+  std::uint64_t slots_;
+  std::size_t dense_bytes_;
+  std::vector<std::byte> memory_;
+};
+
+}  // namespace valet::test

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Fails on purpose; the test around it looks for the message of the abort.
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "test_comm.hpp"
+
+TEST(HarnessAbort, OneRankLeavesBeforeACollective) {
+  ASSERT_NE(valet::test::rank(), 1) << "one rank leaves early";
+  MPI_Barrier(MPI_COMM_WORLD);
+}
