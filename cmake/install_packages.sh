@@ -3,6 +3,7 @@
 
 # Sourced by tests/run.sh and examples/run.sh: the Debian and Ubuntu packages we build with.
 
+# shellcheck disable=SC2034  # used where this is sourced
 valet_build_packages=(
   g++ cmake ninja-build pkg-config
   libopenmpi-dev openmpi-bin

@@ -30,7 +30,7 @@ for argument in "$@"; do
 done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-# shellcheck source=../cmake/install_packages.sh
+# shellcheck source=cmake/install_packages.sh
 source cmake/install_packages.sh
 
 packages=("${valet_build_packages[@]}" libgtest-dev python3-matplotlib)
@@ -59,7 +59,7 @@ check_code() {
     while IFS= read -r -d '' file; do
       if grep -qF "\"$PWD/$file\"" build/compile_commands.json; then printf '%s\0' "$file"; fi
     done |
-    xargs -0 -r -n 1 -P "$jobs" clang-tidy -p build --quiet
+    xargs -0 -r -n 1 -P "$jobs" clang-tidy -p build --quiet 2> >(grep -v ' warnings\? generated\.$' >&2)
 }
 
 # Cheapest first: format, then build, then what needs the build.

@@ -30,7 +30,8 @@ function(build_consumer build prefix)
       "${CMAKE_COMMAND}" -E env "CMAKE_PREFIX_PATH=${prefix}:${prefix_path}"
       "${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${build}" -G "${GENERATOR}"
       "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_C_COMPILER=${C_COMPILER}"
-      "-DCMAKE_BUILD_TYPE=${CONFIGURATION}" "-DVALET_EXPECTED_PREFIX=${prefix}" ${ARGN})
+      "-DCMAKE_BUILD_TYPE=${CONFIGURATION}" "-DVALET_EXPECTED_VERSION=${VERSION}"
+      "-DVALET_EXPECTED_PREFIX=${prefix}" ${ARGN})
   run("Building the consumer" "${CMAKE_COMMAND}" --build "${build}" --config "${CONFIGURATION}")
 endfunction()
 
@@ -57,6 +58,8 @@ if(FLAVOUR STREQUAL "shared")
   endif()
 
 elseif(FLAVOUR STREQUAL "static")
+  # Not optimised: it is the package that is tested, and this compiles everything once more.
+  set(CONFIGURATION Debug)
   file(REMOVE_RECURSE "${WORK_DIR}/static")
   run("Configuring a static Valet"
       "${CMAKE_COMMAND}" -E env "CMAKE_PREFIX_PATH=${prefix_path}"

@@ -2,10 +2,10 @@
 
 // Fails on purpose; the test around it looks for the message of the abort.
 
+#include "test_comm.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
-
-#include "test_comm.hpp"
 
 TEST(HarnessAbort, OneRankLeavesBeforeACollective) {
   ASSERT_NE(valet::test::rank(), 1) << "one rank leaves early";

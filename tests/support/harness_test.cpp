@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include <gtest/gtest.h>
-
 #include "test_comm.hpp"
+
+#include <gtest/gtest.h>
 
 namespace valet::test {
 namespace {

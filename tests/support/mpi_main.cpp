@@ -57,7 +57,8 @@ class MeetAfterEachTest : public testing::EmptyTestEventListener {
         failed ? std::min(seconds_after_failure, barrier_seconds()) : barrier_seconds();
     if (meet(patience)) return;
 
-    std::fprintf(stderr, "[rank %d] %s %s here, but other ranks did not end it within %g s. Aborting.\n",
+    std::fprintf(stderr,
+                 "[rank %d] %s %s here, but other ranks did not end it within %g s. Aborting.\n",
                  rank_, full_name(test).c_str(), failed ? "FAILED" : "passed", patience);
     std::fflush(stdout);
     std::fflush(stderr);
@@ -94,8 +95,8 @@ class PrintFailures : public testing::EmptyTestEventListener {
   void OnTestPartResult(const testing::TestPartResult& result) override {
     if (!result.failed()) return;
     std::ostringstream text;
-    text << test_ << ", " << (result.file_name() == nullptr ? "unknown file" : result.file_name()) << ":"
-         << result.line_number() << ": Failure\n"
+    text << test_ << ", " << (result.file_name() == nullptr ? "unknown file" : result.file_name())
+         << ":" << result.line_number() << ": Failure\n"
          << result.message();
 
     std::string out;

@@ -79,7 +79,7 @@ void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   }
   const std::byte* packed = arriving;
   for (const Incoming<Index>& flow : flows_.incoming) {
-    transfer.place(packed, flow.cursor, flow.count);
+    transfer.place(packed, flow.cursor, flow.count, Transfer<Index>::Misplace::if_needed);
     packed += flow.count * block_bytes;
   }
 }

@@ -32,7 +32,7 @@ void Stream<Index>::advance(Transfer<Index>& transfer, Report& report) {
   while (progress) {
     progress = sender_->serve(transfer, report);
     progress = sender_->stage_ahead(transfer) || progress;
-    progress = receiver_->place_held(transfer) || progress;
+    progress = receiver_->place_held(transfer, !sender_->done()) || progress;
     progress = receiver_->grant(transfer, report) || progress;
   }
   sender_->listen();

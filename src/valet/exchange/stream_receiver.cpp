@@ -168,7 +168,7 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
   --source.in_flight;
   if (landing.place == Place::buffer) {
     landing.arrived = true;
-    if (!place_arrivals(transfer, landing)) ++held_;
+    if (!place_arrivals(transfer, landing, Transfer<Index>::Misplace::never)) ++held_;
     return;
   }
   if (landing.place == Place::other_run) transfer.landed(landing.cursor, landing.run);
@@ -176,11 +176,13 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
   landing.place = Place::none;
 }
 
-/// Moves blocks of a buffer to slots, as many as there are free slots; true when none is left.
+/// Moves blocks of a buffer to slots; true when none is left.
 template <class Index>
-bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, Landing& landing) {
-  const std::uint64_t placed = transfer.place(
-      buffer(landing.buffer) + landing.offset * block_bytes_, landing.cursor, landing.size);
+bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, Landing& landing,
+                                           typename Transfer<Index>::Misplace misplace) {
+  const std::uint64_t placed =
+      transfer.place(buffer(landing.buffer) + landing.offset * block_bytes_, landing.cursor,
+                     landing.size, misplace);
   blocks_left_ -= placed;
   landing.cursor = flows_.advance(landing.cursor, placed);
   landing.offset = static_cast<Index>(landing.offset + placed);
@@ -191,14 +193,22 @@ bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, Landing& l
   return true;
 }
 
+/// Blocks wait for their final slots while buffers are plentiful. With less than half of them idle,
+/// or when no slot will become free any more, other slots will do: the exchange must go on.
 template <class Index>
-bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer) {
+bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
+  using Misplace = typename Transfer<Index>::Misplace;
   bool any = false;
-  for (std::size_t k = 0; k < landings_.size() && held_ > 0 && transfer.free().count() > 0; ++k) {
-    if (landings_[k].place != Place::buffer || !landings_[k].arrived) continue;
-    if (!place_arrivals(transfer, landings_[k])) continue;
-    --held_;
-    any = true;
+  for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
+    for (std::size_t k = 0; k < landings_.size() && held_ > 0 && transfer.free().count() > 0; ++k) {
+      if (landings_[k].place != Place::buffer || !landings_[k].arrived) continue;
+      if (misplace == Misplace::if_needed && sending &&
+          2 * idle_buffers_.size() >= sizes_.receive_buffers)
+        break;
+      if (!place_arrivals(transfer, landings_[k], misplace)) continue;
+      --held_;
+      any = true;
+    }
   }
   return any;
 }

@@ -26,7 +26,8 @@ class StreamReceiver {
   /// Sends one grant if there is room for what it asks; true when it did.
   bool grant(Transfer<Index>& transfer, Report& report);
   /// Brings blocks that wait in buffers to slots that became free; true when a buffer became idle.
-  bool place_held(Transfer<Index>& transfer);
+  /// @param sending  This rank still sends, so final slots may yet become free.
+  bool place_held(Transfer<Index>& transfer, bool sending);
   /// Takes note that the request at `place` completed.
   void completed(Transfer<Index>& transfer, std::size_t place);
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }
@@ -63,7 +64,8 @@ class StreamReceiver {
   [[nodiscard]] std::size_t idle_landing() const;
   Landing choose_landing(const Transfer<Index>& transfer, std::uint32_t source) const;
   void post(Transfer<Index>& transfer, std::size_t index);
-  bool place_arrivals(Transfer<Index>& transfer, Landing& landing);
+  bool place_arrivals(Transfer<Index>& transfer, Landing& landing,
+                      typename Transfer<Index>::Misplace misplace);
 
   const ExchangeContext context_;
   const Flows<Index>& flows_;

@@ -66,45 +66,68 @@ void Transfer<Index>::landed(Index cursor, SlotRun run) {
 }
 
 template <class Index>
-std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std::uint64_t size) {
+std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std::uint64_t size,
+                                     Misplace misplace) {
+  std::array<Index, batch> slots;
   std::uint64_t done = 0;
   while (done < size && free_.count() > 0) {
-    const std::size_t wanted =
-        std::min({std::uint64_t{batch}, size - done, free_.count()});
-    const std::uint64_t placed = place_batch(packed + done * mover_.block_bytes(), cursor, wanted);
-    cursor = flows_.advance(cursor, placed);
+    const std::size_t wanted = std::min({std::uint64_t{batch}, size - done, free_.count()});
+    const auto part = std::span(slots).first(wanted);
+    cursor = flows_.final_slots(cursor, wanted, part.data());
+    std::size_t placed = wanted;
+    if (misplace == Misplace::never)
+      placed = take_final_slots(part);
+    else
+      take_any_slots(part);
+    mover_.scatter(packed + done * mover_.block_bytes(), std::span<const Index>(part).first(placed));
     done += placed;
+    if (placed < wanted) break;
   }
   return done;
 }
 
+/// Takes final slots up to the first that is not free; returns how many.
 template <class Index>
-std::uint64_t Transfer<Index>::place_batch(const std::byte* packed, Index cursor,
-                                           std::size_t size) {
-  std::array<Index, batch> slots;
-  const SlotRun run = flows_.final_run(cursor, size);
-  flows_.final_slots(cursor, size, slots.data());
-  if (run.count == size && free_.next_run(run.first, size).count == size &&
-      free_.contains(run.first)) {
-    free_.erase(run);
-  } else {
-    // Final slots first: a misplaced block must not take the final slot of the next one. There are
-    // enough free slots for all of them, the caller saw to that.
-    std::array<bool, batch> fits;
-    for (std::size_t k = 0; k < size; ++k) {
-      fits[k] = free_.contains(slots[k]);
-      if (fits[k]) free_.erase(std::uint64_t{slots[k]});
-    }
-    for (std::size_t k = 0; k < size; ++k) {
-      if (fits[k]) continue;
-      const std::uint64_t slot = free_.previous(free_.slots());
-      free_.erase(slot);
-      set_origin(slots[k], static_cast<Index>(slot));
-      slots[k] = static_cast<Index>(slot);
+std::size_t Transfer<Index>::take_final_slots(std::span<const Index> finals) {
+  constexpr std::size_t long_run = 16;
+  // Where Valet chooses the slots they ascend, so both ends tell whether they are a run.
+  const auto is_run = [&](std::size_t first) {
+    return flows_.form != Form::slots && first + long_run <= finals.size() &&
+           finals[first + long_run - 1] - finals[first] == long_run - 1;
+  };
+  std::size_t taken = 0;
+  while (taken < finals.size() && free_.contains(finals[taken])) {
+    // Final slots are often runs, and so are free ones: those are taken a word at a time.
+    if (is_run(taken)) {
+      std::size_t run = long_run;
+      while (taken + run < finals.size() && finals[taken + run] == finals[taken] + run) ++run;
+      const SlotRun free_run = free_.next_run(finals[taken], run);
+      free_.erase(free_run);
+      taken += free_run.count;
+      if (free_run.count < run) break;
+    } else {
+      free_.erase(std::uint64_t{finals[taken++]});
     }
   }
-  mover_.scatter(packed, std::span<const Index>(slots).first(size));
-  return size;
+  return taken;
+}
+
+/// Replaces final slots that are not free by the highest free ones. Final slots first: a misplaced
+/// block must not take the final slot of another. The caller saw that enough slots are free.
+template <class Index>
+void Transfer<Index>::take_any_slots(std::span<Index> slots) {
+  std::array<bool, batch> fits;
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    fits[k] = free_.contains(slots[k]);
+    if (fits[k]) free_.erase(std::uint64_t{slots[k]});
+  }
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    if (fits[k]) continue;
+    const std::uint64_t slot = free_.previous(free_.slots());
+    free_.erase(slot);
+    set_origin(slots[k], static_cast<Index>(slot));
+    slots[k] = static_cast<Index>(slot);
+  }
 }
 
 template <class Index>

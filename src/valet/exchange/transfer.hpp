@@ -59,9 +59,14 @@ class Transfer {
   void reserve(SlotRun run) { free_.erase(run); }
   /// Tells that the arrivals from `cursor` on stand in the slots of `run`.
   void landed(Index cursor, SlotRun run);
-  /// Unpacks `size` arrivals from `cursor` on: each into its final slot if that is free, else into
-  /// the highest free slot. Returns how many found a slot; the others stay packed.
-  std::uint64_t place(const std::byte* packed, Index cursor, std::uint64_t size);
+  /// What may happen to an arrival whose final slot is not free.
+  enum class Misplace {
+    never,      ///< it stays packed, and so do the arrivals behind it
+    if_needed,  ///< it goes to the highest free slot, and is moved in the end
+  };
+  /// Unpacks up to `size` arrivals from `cursor` on into their slots. Returns how many, from the
+  /// first on, are in a slot now.
+  std::uint64_t place(const std::byte* packed, Index cursor, std::uint64_t size, Misplace misplace);
 
   /// After the exchange: moves what is misplaced, and what the map moves inside the rank.
   /// Returns the block copies made.
@@ -70,7 +75,8 @@ class Transfer {
  private:
   static constexpr std::size_t batch = 1024;  // slots handled at a time, on the stack
 
-  std::uint64_t place_batch(const std::byte* packed, Index cursor, std::size_t size);
+  std::size_t take_final_slots(std::span<const Index> finals);
+  void take_any_slots(std::span<Index> slots);
   void set_origin(Index final_slot, Index slot);
 
   const Flows<Index>& flows_;

@@ -80,14 +80,7 @@ struct Flows {
 
   /// The cursor `size` arrivals further on.
   [[nodiscard]] Index advance(Index cursor, std::uint64_t size) const {
-    if (form != Form::fill) return static_cast<Index>(cursor + size);
-    std::uint64_t slot = cursor;
-    while (size > 0) {
-      const SlotRun run = holes.next_run(slot, size);
-      slot = run.first + run.count;
-      size -= run.count;
-    }
-    return static_cast<Index>(slot);
+    return static_cast<Index>(form == Form::fill ? holes.skip(cursor, size) : cursor + size);
   }
 
   /// Calls move(from, to) for every block that stays on this rank and changes its slot.

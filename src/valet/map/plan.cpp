@@ -10,6 +10,7 @@
 #include <valet/schedule/stream_sizes.hpp>
 
 #include <array>
+#include <bit>
 #include <limits>
 #include <new>
 #include <string>
@@ -106,16 +107,15 @@ void sort_leavers(Ledger& ledger, Flows<Index>& flows, const Census& census,
   }
   flows.leavers = Array<Index>(ledger, census.blocks_leaving);
   DestinationCounts::Entry* entry = nullptr;
-  const std::uint64_t slots = census.holes.slots();
-  for (std::uint64_t slot = census.holes.next(0); slot < slots;) {
-    const SlotRun run = census.holes.next_run(slot, slots);
-    for (slot = run.first; slot < run.first + run.count; ++slot) {
-      if (census.initially_free.contains(slot)) continue;
+  for (std::uint64_t first_slot = 0; first_slot < census.holes.slots(); first_slot += 64) {
+    std::uint64_t bits =
+        census.holes.word(first_slot / 64) & ~census.initially_free.word(first_slot / 64);
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint64_t slot = first_slot + static_cast<std::uint64_t>(std::countr_zero(bits));
       const int rank = destination_of(slot);
       if (entry == nullptr || entry->rank != rank) entry = &next[rank];
       flows.leavers[entry->count++] = static_cast<Index>(slot);
     }
-    slot = census.holes.next(slot);
   }
 }
 

@@ -42,18 +42,6 @@ void SlotSet::note_word(std::uint64_t word) noexcept {
     summary_[word / 64] &= ~bit;
 }
 
-void SlotSet::insert(std::uint64_t slot) noexcept {
-  words_[slot / 64] |= std::uint64_t{1} << (slot % 64);
-  summary_[slot / 4096] |= std::uint64_t{1} << (slot / 64 % 64);
-  ++count_;
-}
-
-void SlotSet::erase(std::uint64_t slot) noexcept {
-  words_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
-  note_word(slot / 64);
-  --count_;
-}
-
 void SlotSet::insert(SlotRun run) noexcept {
   for (std::uint64_t slot = run.first, end = run.first + run.count; slot < end;) {
     const std::uint64_t word = slot / 64;
@@ -155,6 +143,18 @@ SlotRun SlotSet::next_run(std::uint64_t from, std::uint64_t most) const noexcept
     end = std::min(limit, (word + 1) * 64);
   }
   return {first, end - first};
+}
+
+std::uint64_t SlotSet::skip(std::uint64_t from, std::uint64_t size) const noexcept {
+  if (size == 0) return from;
+  std::uint64_t word = from / 64;
+  std::uint64_t bits = words_[word] & (all_ones << (from % 64));
+  while (static_cast<std::uint64_t>(std::popcount(bits)) < size) {
+    size -= static_cast<std::uint64_t>(std::popcount(bits));
+    bits = words_[++word];
+  }
+  for (; size > 1; --size) bits &= bits - 1;
+  return word * 64 + lowest(bits) + 1;
 }
 
 template <class Index>

@@ -30,11 +30,21 @@ class VALET_EXPORT SlotSet {
   }
 
   /// Adds a slot that is not in the set, or removes one that is.
-  void insert(std::uint64_t slot) noexcept;
-  void erase(std::uint64_t slot) noexcept;
+  void insert(std::uint64_t slot) noexcept {
+    words_[slot / 64] |= std::uint64_t{1} << (slot % 64);
+    summary_[slot / 4096] |= std::uint64_t{1} << (slot / 64 % 64);
+    ++count_;
+  }
+  void erase(std::uint64_t slot) noexcept {
+    const std::uint64_t rest = words_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
+    if (rest == 0) summary_[slot / 4096] &= ~(std::uint64_t{1} << (slot / 64 % 64));
+    --count_;
+  }
   /// The same for every slot of a run.
   void insert(SlotRun run) noexcept;
   void erase(SlotRun run) noexcept;
+  /// The members in [64*word, 64*word + 64) as bits.
+  [[nodiscard]] std::uint64_t word(std::uint64_t word) const noexcept { return words_[word]; }
   /// Replaces the members in [64*word, 64*word + 64) by the ones of `bits`.
   void set_word(std::uint64_t word, std::uint64_t bits) noexcept;
   /// This set and, as further members, the slots from slots() to `slots`.
@@ -51,6 +61,8 @@ class VALET_EXPORT SlotSet {
   /// The first run of members at or above `from`, cut at `most` slots; empty when there is none.
   [[nodiscard]] SlotRun next_run(std::uint64_t from, std::uint64_t most) const noexcept;
 
+  /// The slot behind the `size` lowest members at or above `from`; the set must have that many.
+  [[nodiscard]] std::uint64_t skip(std::uint64_t from, std::uint64_t size) const noexcept;
   /// Writes the `size` lowest members at or above `from` in ascending order; the set must have that
   /// many. Returns the slot behind the last one.
   template <class Index>

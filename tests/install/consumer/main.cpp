@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include <mpi.h>
 #include <valet/valet.hpp>
 #include <valet/version.hpp>
+
+#include <mpi.h>
 
 #ifdef CONSUMER_USES_KOKKOS
 #include <Kokkos_Core.hpp>

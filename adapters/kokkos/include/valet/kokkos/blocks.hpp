@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Kokkos Views as block storage: what valet::migrate() and its kin move are the rows of Views.
+///
+/// One View is one field, its row in slot s is everything with first index s, and Views with the
+/// same extent(0) together are one storage. Views of rank 1 to 8 in LayoutRight, LayoutLeft or
+/// LayoutStride are taken, of any trivially copyable value type. Kokkos is initialised and
+/// finalised by the application.
+///
+/// Memory that the host can read and write goes to MPI as it is. Other memory is gathered and
+/// scattered by kernels, through staging memory that MPI and the kernels reach; it comes out of
+/// the budget.
+
+#include <valet/kokkos/detail/host_blocks.hpp>
+#include <valet/kokkos/detail/runtime.hpp>
+#include <valet/kokkos/detail/staged_blocks.hpp>
+#include <valet/kokkos/detail/view_fields.hpp>
+#include <valet/storage/block_storage.hpp>
+
+#include <memory>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace valet::kokkos {
+namespace detail {
+
+enum class Path { automatic, staged };
+
+template <Path path, class Space, class... Views>
+[[nodiscard]] BlockStorage storage_on(const Space& space, const Views&... views) {
+  static_assert(sizeof...(Views) > 0, "Valet: give at least one View");
+  (check_view<Views>(), ...);
+  if constexpr (path == Path::automatic && (is_host_accessible<Views> && ...)) {
+    return BlockStorage(std::make_shared<HostBlocks<std::tuple<Space>, Views...>>(
+        std::tuple<Space>(space), views...));
+  } else {
+    static_assert((is_accessible<Space, Views> && ...),
+                  "Valet: the memory space of a View can be reached neither by the host nor by the "
+                  "execution space; give an execution space that reaches all Views of the storage");
+    return BlockStorage(std::make_shared<StagedBlocks<Space, Views...>>(space, views...));
+  }
+}
+
+/// Without an execution space given, those of the Views take its place. Their default instances
+/// can only be asked for while Kokkos is initialised.
+template <Path path, class First, class... Views>
+[[nodiscard]] BlockStorage storage_of(const First& first, const Views&... views) {
+  (check_view<First>(), ..., check_view<Views>());
+  if (auto defect = runtime_defect()) return defective_storage(std::move(*defect));
+  if constexpr (path == Path::automatic && is_host_accessible<First> &&
+                (is_host_accessible<Views> && ...)) {
+    using Spaces = std::tuple<typename First::execution_space, typename Views::execution_space...>;
+    return BlockStorage(
+        std::make_shared<HostBlocks<Spaces, First, Views...>>(Spaces(), first, views...));
+  } else {
+    return storage_on<path>(typename First::execution_space(), first, views...);
+  }
+}
+
+template <Path path, class First, class... Rest>
+[[nodiscard]] BlockStorage storage(const First& first, const Rest&... rest) {
+  if constexpr (Kokkos::is_execution_space<First>::value) {
+    if (auto defect = runtime_defect()) return defective_storage(std::move(*defect));
+    return storage_on<path>(first, rest...);
+  } else {
+    return storage_of<path>(first, rest...);
+  }
+}
+
+}  // namespace detail
+
+/// Sees Views as one block storage: `blocks(view, ...)` or `blocks(space, view, ...)`.
+///
+/// Local; keeps copies of the Views, so their memory lives at least as long as the storage. It must
+/// not outlive Kokkos::finalize(). A plan must not outlive it when the Views are in device memory.
+///
+/// @param space  First argument, optional: an execution space instance. Work queued on it is fenced
+///               before MPI or the host touches the Views, and kernels of Valet run on it and are
+///               complete when a call of Valet returns. Only it is fenced; without it, the default
+///               instances of the Views' execution spaces are.
+/// @param view   Rank 1 to 8; its value type trivially copyable and not const; all Views with the
+///               same extent(0), which is the number of slots. Each rank may have another number of
+///               slots, but the other extents and the order and types of the Views are the same on
+///               all ranks.
+/// Errors are reported by the collective call that uses the storage, on all ranks:
+/// not_initialized (Kokkos is not initialised), field_mismatch (different extents),
+/// inaccessible_memory (a View without memory), invalid_argument (rows of zero bytes),
+/// out_of_memory (staging for slot indices).
+///
+/// Memory: Views that the host reaches take none. Others keep detail::index_staging_bytes (16 KiB)
+/// for slot indices from here on; blocks in transit are staged in the budget of the plan. Memory
+/// lent to execute() as a workspace must then be memory that `space` reaches.
+template <class First, class... Rest>
+[[nodiscard]] BlockStorage blocks(const First& first, const Rest&... rest) {
+  return detail::storage<detail::Path::automatic>(first, rest...);
+}
+
+/// The same storage, always by kernels and staging as if the host could not reach the Views: for
+/// memory where a kernel gathers faster than the host, such as managed memory that would migrate
+/// page by page. The budget must hold two blocks.
+template <class First, class... Rest>
+[[nodiscard]] BlockStorage staged_blocks(const First& first, const Rest&... rest) {
+  return detail::storage<detail::Path::staged>(first, rest...);
+}
+
+}  // namespace valet::kokkos

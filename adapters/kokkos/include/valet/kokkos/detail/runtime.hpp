@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What the adapter needs to know of Kokkos' state, and where versions of Kokkos differ.
+/// Tried with 3.4.1; names of later versions are taken from their documentation.
+
+#include <valet/storage/block_storage.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace valet::kokkos::detail {
+
+/// not_initialized, unless Kokkos can be used now.
+[[nodiscard]] inline std::optional<Defect> runtime_defect() {
+  if (Kokkos::is_initialized()) return std::nullopt;
+#if KOKKOS_VERSION >= 40000
+  if (Kokkos::is_finalized())
+    return Defect{ErrorCode::not_initialized,
+                  "Kokkos is finalised already; end the use of Views before Kokkos::finalize()"};
+#endif
+  return Defect{ErrorCode::not_initialized,
+                "Kokkos is not initialised; call Kokkos::initialize() before Views are given to "
+                "Valet, and Kokkos::finalize() after their last use"};
+}
+
+/// Stands for Views that cannot be used; every collective call reports why.
+class DefectiveBlocks final : public BlockMover {
+ public:
+  explicit DefectiveBlocks(Defect defect) : defect_(std::move(defect)) {}
+
+  [[nodiscard]] std::uint64_t slots() const override { return 0; }
+  [[nodiscard]] std::size_t block_bytes() const override { return 0; }
+  [[nodiscard]] std::optional<Defect> defect() const override { return defect_; }
+  void gather(SlotList, std::byte*) override {}
+  void scatter(const std::byte*, SlotList) override {}
+  void copy(SlotList, SlotList, std::span<std::byte>) override {}
+  [[nodiscard]] bool reachable_by_mpi() const override { return true; }
+  void pieces(std::uint64_t, Vector<MemoryPiece>&) const override {}
+
+ private:
+  Defect defect_;
+};
+
+[[nodiscard]] inline BlockStorage defective_storage(Defect defect) {
+  return BlockStorage(std::make_shared<DefectiveBlocks>(std::move(defect)));
+}
+
+/// Waits for the work queued on one execution space instance, and for no other.
+template <class Space>
+void fence(const Space& space) {
+#if KOKKOS_VERSION >= 30500
+  space.fence("valet::fence");
+#else
+  space.fence();
+#endif
+}
+
+/// Host memory that kernels reach too, on the device a program is compiled for.
+#if defined(KOKKOS_HAS_SHARED_HOST_PINNED_SPACE)
+using PinnedSpace = Kokkos::SharedHostPinnedSpace;
+#elif defined(KOKKOS_ENABLE_CUDA)
+using PinnedSpace = Kokkos::CudaHostPinnedSpace;
+#elif defined(KOKKOS_ENABLE_HIP)
+using PinnedSpace = Kokkos::Experimental::HIPHostPinnedSpace;
+#elif defined(KOKKOS_ENABLE_SYCL)
+using PinnedSpace = Kokkos::Experimental::SYCLHostUSMSpace;
+#else
+using PinnedSpace = Kokkos::HostSpace;
+#endif
+
+/// Where staging for kernels on `Space` lives.
+template <class Space>
+using StagingSpace =
+    std::conditional_t<Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible,
+                       Kokkos::HostSpace, PinnedSpace>;
+
+}  // namespace valet::kokkos::detail

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/kokkos/detail/row_kernel.hpp>
+#include <valet/kokkos/detail/runtime.hpp>
+#include <valet/kokkos/detail/view_fields.hpp>
+#include <valet/kokkos/detail/written_slots.hpp>
+#include <valet/storage/host_fields.hpp>
+
+#include <algorithm>
+#include <array>
+#include <new>
+#include <tuple>
+
+namespace valet::kokkos::detail {
+
+/// Slots that one kernel handles; their indices are staged where the kernel can read them.
+constexpr std::size_t most_staged_slots = 2048;
+constexpr std::size_t index_staging_bytes = most_staged_slots * sizeof(std::uint64_t);
+
+/// Views in memory that MPI is not given: kernels on `Space` move the blocks through packed memory
+/// that both reach. Every function waits for its kernels; only this instance is fenced.
+template <class Space, class... Views>
+class StagedBlocks final : public BlockMover {
+ public:
+  explicit StagedBlocks(const Space& space, const Views&... views)
+      : space_(space), views_(views...) {
+    const auto fields = fields_of(views...);
+    // The core's own checks and texts; this constructor only looks at the numbers in the fields.
+    defect_ = HostFields(fields).defect();
+    if (defect_) return;
+    slots_ = fields.front().slots;
+    for (const Field& field : fields) block_bytes_ += row_layout(field, 0, 0).row_bytes;
+    std::size_t packed_offset = 0;
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      rows_[f] = row_layout(fields[f], packed_offset, block_bytes_);
+      packed_offset += rows_[f].row_bytes;
+    }
+    allocate_indices();
+  }
+  StagedBlocks(const StagedBlocks&) = delete;
+  StagedBlocks& operator=(const StagedBlocks&) = delete;
+  ~StagedBlocks() override {
+    if (indices_ != nullptr) StagedBlocks::free_scratch(indices_, index_staging_bytes);
+  }
+
+  [[nodiscard]] std::uint64_t slots() const override { return slots_; }
+  [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }
+  [[nodiscard]] std::optional<Defect> defect() const override {
+    if (auto defect = runtime_defect()) return defect;
+    return defect_;
+  }
+
+  void gather(SlotList from, std::byte* packed) override {
+    from.visit([&](auto slots) { move<Direction::gather>(slots, packed); });
+  }
+  void scatter(const std::byte* packed, SlotList to) override {
+    to.visit([&](auto slots) { move<Direction::scatter>(slots, packed); });
+  }
+
+  /// A batch is read as a whole and then written as a whole. That is the same as one block after
+  /// the other, provided that no slot of the batch is read after it was written; the chains and
+  /// cycles of a redistribution read each slot first, so their batches are only cut by the scratch
+  /// and the index staging, and a batch of one is right for any list.
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
+    const std::size_t most = std::min(scratch.size() / block_bytes_, most_staged_slots);
+    from.visit([&](auto sources) {
+      to.visit([&](auto targets) {
+        for (std::size_t first = 0; first < sources.size();) {
+          const std::size_t size =
+              independent_copies(sources.subspan(first), targets.subspan(first), most);
+          move<Direction::gather>(sources.subspan(first, size), scratch.data());
+          move<Direction::scatter>(targets.subspan(first, size), scratch.data());
+          first += size;
+        }
+      });
+    });
+  }
+
+  [[nodiscard]] bool reachable_by_mpi() const override { return false; }
+  /// Never asked for: the blocks are not reachable by MPI.
+  void pieces(std::uint64_t, Vector<MemoryPiece>&) const override {}
+
+  [[nodiscard]] void* allocate_scratch(std::size_t bytes) override {
+    if (bytes == 0) return nullptr;
+    try {
+      return Kokkos::kokkos_malloc<Staging>("valet::scratch", bytes);
+    } catch (const std::exception&) {
+      // Kokkos reports a failed allocation as one of several types.
+      throw std::bad_alloc();
+    }
+  }
+  /// After Kokkos::finalize() the memory is given up: Kokkos would end the program.
+  void free_scratch(void* memory, std::size_t) noexcept override {
+    if (memory != nullptr && Kokkos::is_initialized()) Kokkos::kokkos_free<Staging>(memory);
+  }
+
+ private:
+  using Staging = StagingSpace<Space>;
+  static_assert(Kokkos::SpaceAccessibility<Space, Staging>::accessible &&
+                    Kokkos::SpaceAccessibility<Kokkos::HostSpace, Staging>::accessible,
+                "Valet: this backend has no memory that both the host and its kernels reach");
+
+  void allocate_indices() {
+    try {
+      indices_ = static_cast<std::uint64_t*>(StagedBlocks::allocate_scratch(index_staging_bytes));
+    } catch (const std::bad_alloc&) {
+      defect_ = Defect{ErrorCode::out_of_memory,
+                       "no memory for " + std::to_string(index_staging_bytes) +
+                           " bytes of slot indices in memory space " + Staging::name()};
+    }
+  }
+
+  template <Direction direction, class Index, class PackedByte>
+  void move(std::span<const Index> slots, PackedByte* packed) {
+    for (std::size_t first = 0; first < slots.size(); first += most_staged_slots) {
+      const std::size_t size = std::min(most_staged_slots, slots.size() - first);
+      std::copy_n(slots.begin() + static_cast<std::ptrdiff_t>(first), size, indices_);
+      for (const RowLayout& row : rows_)
+        launch<direction>(row, size, packed + first * block_bytes_);
+      // The indices are overwritten next, and the caller hands the packed blocks to MPI.
+      fence(space_);
+    }
+  }
+
+  /// Workspaces lent by the caller and odd block sizes make packed blocks start at any byte.
+  template <Direction direction, class PackedByte>
+  void launch(const RowLayout& row, std::size_t size, PackedByte* packed) {
+    const std::size_t word =
+        word_of(reinterpret_cast<std::uintptr_t>(packed) | std::uintptr_t{row.word_bytes});
+    const auto launch_words = [&](auto bytes) {
+      launch_row<direction, bytes>(space_, row, indices_, size, packed, block_bytes_);
+    };
+    switch (word) {
+      case 8: return launch_words(std::integral_constant<std::size_t, 8>());
+      case 4: return launch_words(std::integral_constant<std::size_t, 4>());
+      case 2: return launch_words(std::integral_constant<std::size_t, 2>());
+      default: return launch_words(std::integral_constant<std::size_t, 1>());
+    }
+  }
+
+  Space space_;
+  std::tuple<Views...> views_;  // keep the memory alive
+  std::array<RowLayout, sizeof...(Views)> rows_;
+  std::uint64_t slots_ = 0;
+  std::size_t block_bytes_ = 0;
+  std::uint64_t* indices_ = nullptr;
+  std::optional<Defect> defect_;
+};
+
+}  // namespace valet::kokkos::detail

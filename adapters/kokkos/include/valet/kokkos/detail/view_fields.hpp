@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What a View must be, and what Valet sees of it: a valet::Field.
+
+#include <valet/storage/block_storage.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <cstddef>
+#include <type_traits>
+
+namespace valet::kokkos::detail {
+
+template <class View>
+constexpr bool is_host_accessible =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename View::memory_space>::accessible;
+
+template <class Space, class View>
+constexpr bool is_accessible =
+    Kokkos::SpaceAccessibility<Space, typename View::memory_space>::accessible;
+
+template <class Layout>
+constexpr bool is_strided_layout =
+    std::is_same_v<Layout, Kokkos::LayoutRight> || std::is_same_v<Layout, Kokkos::LayoutLeft> ||
+    std::is_same_v<Layout, Kokkos::LayoutStride>;
+
+/// Refuses at compile time what can never be moved, in words for the user.
+template <class View>
+constexpr void check_view() {
+  static_assert(Kokkos::is_view<View>::value,
+                "Valet: blocks() takes Kokkos Views, with an execution space instance before them "
+                "if wanted");
+  if constexpr (Kokkos::is_view<View>::value) {
+    constexpr std::size_t rank = View::rank;
+    static_assert(rank >= 1 && rank <= 8,
+                  "Valet: a View needs a first index that counts the slots (rank 1 to 8)");
+    static_assert(!std::is_const_v<typename View::value_type>,
+                  "Valet: a View of const values cannot receive blocks; give the non-const View");
+    static_assert(std::is_trivially_copyable_v<typename View::value_type>,
+                  "Valet moves bytes: the value type of a View must be trivially copyable");
+    static_assert(is_strided_layout<typename View::array_layout>,
+                  "Valet: the layout of a View must be LayoutRight, LayoutLeft or LayoutStride");
+  }
+}
+
+/// The field that a View is. Local.
+///
+/// The order of the inner dimensions fixes how a block is packed, so it depends on the type of the
+/// View alone: strides may differ from rank to rank. Fastest last: index order, but for LayoutLeft
+/// the reverse.
+template <class View>
+[[nodiscard]] Field field_of(const View& view) {
+  using Value = typename View::value_type;
+  constexpr std::size_t rank = View::rank;
+  constexpr bool is_left = std::is_same_v<typename View::array_layout, Kokkos::LayoutLeft>;
+  const auto stride_bytes = [&view](std::size_t dimension) {
+    return static_cast<std::ptrdiff_t>(view.stride(dimension) * sizeof(Value));
+  };
+  Field field;
+  field.data = static_cast<void*>(view.data());
+  field.slots = view.extent(0);
+  field.slot_stride_bytes = stride_bytes(0);
+  field.element_bytes = sizeof(Value);
+  field.dimension_count = rank - 1;
+  for (std::size_t d = 1; d < rank; ++d)
+    field.dimensions[is_left ? rank - 1 - d : d - 1] = {view.extent(d), stride_bytes(d)};
+  field.label = view.label();
+  return field;
+}
+
+template <class... Views>
+[[nodiscard]] std::array<Field, sizeof...(Views)> fields_of(const Views&... views) {
+  return {field_of(views)...};
+}
+
+}  // namespace valet::kokkos::detail

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Builds one example, runs it on all cores and draws its results.
+set -euo pipefail
+
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+name=${1:-particles}
+if (($# > 1)) || [[ ! "$name" =~ ^[a-z0-9_]+$ ]] || [[ ! -d "examples/$name" ]]; then
+  {
+    echo "Usage: examples/run.sh [name]"
+    echo "Examples:"
+    find examples -mindepth 1 -maxdepth 1 -type d -printf '  %f\n' | sort
+  } >&2
+  exit 2
+fi
+
+# shellcheck source=cmake/install_packages.sh
+source cmake/install_packages.sh
+packages=("${valet_build_packages[@]}" python3-matplotlib)
+# The AMR example keeps its forest in p4est.
+if [[ "$name" == amr ]]; then
+  packages+=(libp4est-dev)
+fi
+valet_install_packages "${packages[@]}"
+
+# Without the tests, whose packages may be missing, unless this tree has them already.
+tests=OFF
+if grep -qs '^VALET_BUILD_TESTS:[A-Z]*=ON' build/CMakeCache.txt; then
+  tests=ON
+fi
+cmake --preset release -DVALET_BUILD_EXAMPLES=ON -DVALET_BUILD_TESTS="$tests"
+cmake --build --preset release --parallel "$(nproc)" --target "$name"
+
+results=build/results/$name
+rm -rf "$results"
+mkdir -p "$results"
+
+ranks=$(nproc)
+if ((ranks < 2)); then
+  ranks=2
+fi
+launch=(mpirun -n "$ranks")
+if mpirun --version 2>&1 | grep -qE 'Open MPI|OpenRTE'; then
+  # Two ranks on one core must share it.
+  launch+=(--oversubscribe --mca mpi_yield_when_idle 1)
+  if ((EUID == 0)); then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  fi
+fi
+program=$PWD/build/bin/$name
+(cd "$results" && "${launch[@]}" "$program")
+
+python3 examples/plot.py "$name" "$results"
+echo "Results and pictures are in $results:"
+find "$results" -type f \( -name '*.png' -o -name '*.svg' -o -name '*.pdf' \) | sort

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "patterns.hpp"
+
+#include <bit>
+
+namespace valet::bench {
+namespace {
+
+/// A bijection of [0, size) that looks random: a Feistel network on the next even number of bits,
+/// walked until it falls into the range. So no rank needs the global map.
+std::uint64_t scatter_index(std::uint64_t index, std::uint64_t size) {
+  if (size < 2) return index;
+  const int half_bits = (static_cast<int>(std::bit_width(size - 1)) + 1) / 2;
+  const std::uint64_t half_mask = (std::uint64_t{1} << half_bits) - 1;
+  do {
+    std::uint64_t left = index >> half_bits;
+    std::uint64_t right = index & half_mask;
+    for (std::uint64_t round = 1; round <= 4; ++round) {
+      std::uint64_t mixed = (right + round * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
+      mixed ^= mixed >> 29;
+      const std::uint64_t next = left ^ (mixed & half_mask);
+      left = right;
+      right = next;
+    }
+    index = left << half_bits | right;
+  } while (index >= size);
+  return index;
+}
+
+}  // namespace
+
+const char* to_string(Pattern pattern) {
+  switch (pattern) {
+    case Pattern::ring: return "ring";
+    case Pattern::transpose: return "transpose";
+    case Pattern::random: return "random";
+    case Pattern::one_free: return "one-free";
+    case Pattern::neighbours: return "neighbours";
+  }
+  return "unknown";
+}
+
+const std::vector<Pattern>& all_patterns() {
+  static const std::vector<Pattern> patterns{Pattern::ring, Pattern::transpose, Pattern::random,
+                                             Pattern::one_free, Pattern::neighbours};
+  return patterns;
+}
+
+std::uint64_t Map::blocks(int rank) const {
+  if (pattern == Pattern::one_free && ranks > 1) return rank == 0 ? 0 : slots;
+  return slots - free;
+}
+
+Address Map::destination(int rank, std::uint64_t slot) const {
+  const auto count = static_cast<std::uint64_t>(ranks);
+  const auto self = static_cast<std::uint64_t>(rank);
+  const auto at = [&](std::uint64_t distance) {
+    return static_cast<int>((self + distance) % count);
+  };
+  const std::uint64_t own_blocks = blocks(rank);
+  const std::uint64_t index = own_blocks * self + slot;
+  switch (pattern) {
+    case Pattern::ring: return {at(1), slot};
+    case Pattern::transpose: return {static_cast<int>(index % count), index / count};
+    case Pattern::random: {
+      const std::uint64_t to = scatter_index(index, own_blocks * count);
+      return {static_cast<int>(to / own_blocks), to % own_blocks};
+    }
+    case Pattern::one_free:
+      // The ranks at distance 1 to P-1 in turn: then no two blocks meet in a slot.
+      return ranks == 1 ? Address{0, slot} : Address{at(1 + slot % (count - 1)), slot};
+    case Pattern::neighbours: {
+      const std::uint64_t turn = slot % 20;
+      if (turn >= 4) return {rank, slot};
+      const std::uint64_t distance = 1 + turn / 2;
+      return {at(turn % 2 == 0 ? distance : 2 * count - distance), slot};
+    }
+  }
+  return {rank, slot};
+}
+
+}  // namespace valet::bench

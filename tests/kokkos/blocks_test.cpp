@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What the storage promises besides moving: errors on all ranks, lifetime, fences, labels, memory.
+
+#include "kokkos_environment.hpp"
+#include "test_comm.hpp"
+#include <valet/kokkos/blocks.hpp>
+#include <valet/valet.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace valet::test;
+
+const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
+
+using Doubles = Kokkos::View<double*, Kokkos::HostSpace>;
+
+/// The code and text of what a migration of `count` blocks to rank 0 throws; empty if nothing.
+std::string error_of_migration(const valet::BlockStorage& storage, std::uint64_t count) {
+  const std::vector<int> ranks(count, 0);
+  try {
+    valet::migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks));
+  } catch (const valet::Error& error) {
+    return std::string(to_string(error.code())) + ": " + error.what();
+  }
+  return {};
+}
+
+void expect_on_all_ranks(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_TRUE(all_ranks(message.find(part) != std::string::npos))
+        << "'" << part << "' is not in: " << message;
+}
+
+/// An execution space that counts how often it is fenced.
+struct CountedSpace : Kokkos::Serial {
+  using execution_space = CountedSpace;
+  int* fences = nullptr;
+  void fence() const { ++*fences; }
+  void fence(const std::string&) const { ++*fences; }
+};
+
+TEST(Blocks, CountSlotsAndBytes) {
+  const Doubles a("a", 7);
+  const Kokkos::View<float* [3], Kokkos::HostSpace> b("b", 7);
+  for (const auto& storage : {valet::kokkos::blocks(a, b), valet::kokkos::staged_blocks(a, b),
+                              valet::kokkos::blocks(Kokkos::Serial(), a, b),
+                              valet::kokkos::staged_blocks(Kokkos::Serial(), a, b)}) {
+    EXPECT_EQ(storage.slots(), 7U);
+    EXPECT_EQ(storage.block_bytes(), 20U);
+  }
+}
+
+TEST(Blocks, OneContiguousViewGoesToMpiWithoutACopy) {
+  const Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> view("view", 5, 3);
+  const valet::BlockStorage direct = valet::kokkos::blocks(view);
+  EXPECT_EQ(static_cast<void*>(direct.mover().dense()), static_cast<void*>(view.data()));
+  EXPECT_TRUE(direct.mover().reachable_by_mpi());
+  const valet::BlockStorage staged = valet::kokkos::staged_blocks(view);
+  EXPECT_EQ(staged.mover().dense(), nullptr);
+  EXPECT_FALSE(staged.mover().reachable_by_mpi());
+}
+
+TEST(Blocks, KeepTheirViewsAlive) {
+  std::vector<valet::BlockStorage> storages;
+  double* data = nullptr;
+  {
+    const Doubles view("view", 4);
+    data = view.data();
+    storages.push_back(valet::kokkos::blocks(view));
+    EXPECT_EQ(view.use_count(), 2);
+  }
+  data[3] = 1.5;
+  EXPECT_EQ(reinterpret_cast<double*>(storages.front().mover().dense())[3], 1.5);
+}
+
+TEST(Blocks, WithoutSlotsTakePart) {
+  for (const bool staged : {false, true}) {
+    const Doubles view("view", rank() == 0 ? static_cast<std::size_t>(size()) : 0U);
+    const std::uint64_t count = view.extent(0);
+    std::vector<int> ranks;
+    for (std::uint64_t k = 0; k < count; ++k) {
+      view(k) = static_cast<double>(k);
+      ranks.push_back(0);
+    }
+    const auto storage = staged ? valet::kokkos::staged_blocks(view) : valet::kokkos::blocks(view);
+    const auto report = valet::migrate(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks));
+    EXPECT_TRUE(all_ranks(report.blocks_after == count));
+  }
+}
+
+TEST(Blocks, OfDifferentExtentsAreAnErrorThatNamesTheView) {
+  const Doubles a("temperature", 4);
+  const Doubles b("pressure", rank() == size() - 1 ? 5U : 4U);
+  for (const bool staged : {false, true}) {
+    const auto storage = staged ? valet::kokkos::staged_blocks(a, b) : valet::kokkos::blocks(a, b);
+    expect_on_all_ranks(
+        error_of_migration(storage, 2),
+        {"field_mismatch", "pressure", "5 slots", "has 4", "rank " + std::to_string(size() - 1)});
+  }
+}
+
+TEST(Blocks, WithoutMemoryAreAnError) {
+  using Unmanaged =
+      Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  std::vector<double> memory(4);
+  const Doubles a("temperature", 4);
+  const Unmanaged b(rank() == 0 ? nullptr : memory.data(), 4);
+  for (const bool staged : {false, true}) {
+    const auto storage = staged ? valet::kokkos::staged_blocks(a, b) : valet::kokkos::blocks(a, b);
+    expect_on_all_ranks(error_of_migration(storage, 2),
+                        {"inaccessible_memory", "rank 0", "field 1", "4 slots"});
+  }
+}
+
+TEST(Blocks, NeverAllocatedCannotHoldBlocks) {
+  const Doubles view;
+  for (const bool staged : {false, true}) {
+    const auto storage = staged ? valet::kokkos::staged_blocks(view) : valet::kokkos::blocks(view);
+    expect_on_all_ranks(error_of_migration(storage, 2), {"2 blocks", "0 slots"});
+  }
+}
+
+TEST(StagedBlocks, NeedTwoBlocksOfBudget) {
+  const Doubles view("view", 4);
+  const std::vector<int> ranks(1, rank());
+  valet::Options options;
+  options.budget_bytes = 15;
+  std::string message;
+  try {
+    valet::migrate(MPI_COMM_WORLD, valet::kokkos::staged_blocks(view), 1,
+                   std::span<const int>(ranks), options);
+  } catch (const valet::Error& error) {
+    message = error.what();
+  }
+  expect_on_all_ranks(message, {"15", "16"});
+}
+
+TEST(Blocks, FenceTheGivenInstanceBeforeTheDataIsTouched) {
+  const Doubles view("view", 4);
+  int given = 0;
+  CountedSpace space;
+  space.fences = &given;
+  const auto storage = valet::kokkos::blocks(space, view);
+  const std::vector<int> ranks(4, rank());
+  valet::Plan plan = valet::plan_to_ranks(MPI_COMM_WORLD, storage, 4, std::span<const int>(ranks));
+  const int before = given;
+  execute(plan, storage);
+  EXPECT_TRUE(all_ranks(given > before));
+}
+
+std::multiset<std::string>* kernels = nullptr;
+std::multiset<std::string>* allocations = nullptr;
+
+void note_kernel(const char* name, const std::uint32_t, std::uint64_t*) { kernels->insert(name); }
+
+void note_allocation(const Kokkos::Tools::SpaceHandle, const char* label, const void* const,
+                     const std::uint64_t bytes) {
+  allocations->insert(std::string(label) + " " + std::to_string(bytes));
+}
+
+/// Listens to Kokkos while it lives.
+class Listener {
+ public:
+  Listener() {
+    kernels = &kernels_;
+    allocations = &allocations_;
+    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(note_kernel);
+    Kokkos::Tools::Experimental::set_allocate_data_callback(note_allocation);
+  }
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  ~Listener() {
+    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
+    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+  }
+
+  std::multiset<std::string> kernels_;
+  std::multiset<std::string> allocations_;
+};
+
+TEST(StagedBlocks, LabelTheirKernelsAndAllocateNoMoreThanTheySay) {
+  const Doubles view("view", 64);
+  std::vector<valet::Address> addresses;
+  for (std::uint64_t s = 0; s < 64; ++s)
+    addresses.push_back({(rank() + static_cast<int>(s)) % size(), (s + 1) % 64});
+  // Every rank sends the block in slot s to slot s+1: one arrival for each slot.
+  Listener heard;
+  {
+    const auto storage = valet::kokkos::staged_blocks(view);
+    valet::Options options;
+    options.budget_bytes = 128;
+    const auto report = valet::migrate(MPI_COMM_WORLD, storage, 64,
+                                       std::span<const valet::Address>(addresses), options);
+    EXPECT_TRUE(all_ranks(report.blocks_after == 64));
+  }
+  const bool labelled =
+      heard.kernels_.count("valet::gather") > 0 && heard.kernels_.count("valet::scatter") > 0 &&
+      heard.kernels_.count("valet::gather") + heard.kernels_.count("valet::scatter") ==
+          heard.kernels_.size();
+  EXPECT_TRUE(all_ranks(labelled));
+  std::size_t bytes = 0;
+  for (const std::string& allocation : heard.allocations_) {
+    EXPECT_EQ(allocation.rfind("valet::scratch ", 0), 0U) << allocation;
+    bytes += std::stoull(allocation.substr(allocation.find(' ')));
+  }
+  EXPECT_LE(bytes, valet::kokkos::detail::index_staging_bytes + 128);
+}
+
+TEST(Blocks, OnTheHostAllocateNothingWithKokkos) {
+  const Doubles view("view", 8);
+  const std::vector<int> ranks(4, (rank() + 1) % size());
+  Listener heard;
+  valet::migrate(MPI_COMM_WORLD, valet::kokkos::blocks(view), 4, std::span<const int>(ranks));
+  EXPECT_TRUE(all_ranks(heard.allocations_.empty() && heard.kernels_.empty()));
+}
+
+TEST(StagedBlocks, WorkInALentWorkspaceOfAnyBlockSize) {
+  const Kokkos::View<char* [3], Kokkos::HostSpace> small("small", 40);
+  const Doubles big("big", 40);
+  for (std::uint64_t s = 0; s < 20; ++s) {
+    big(s) = rank() * 1000.0 + static_cast<double>(s);
+    for (int i = 0; i < 3; ++i) small(s, i) = static_cast<char>(s + static_cast<unsigned>(i));
+  }
+  const std::vector<int> ranks(20, (rank() + 1) % size());
+  const auto storage = valet::kokkos::staged_blocks(small, big);
+  valet::Plan plan = valet::plan_to_ranks(MPI_COMM_WORLD, storage, 20, std::span<const int>(ranks));
+  struct alignas(64) Line {
+    std::byte bytes[64];
+  };
+  std::vector<Line> workspace(plan.workspace_bytes() / 64 + 1);
+  execute(plan, storage, std::as_writable_bytes(std::span(workspace)));
+  const int source = (rank() + size() - 1) % size();
+  bool right = true;
+  for (std::uint64_t s = 0; s < 20; ++s) {
+    right = right && big(s) == source * 1000.0 + static_cast<double>(s);
+    for (int i = 0; i < 3; ++i)
+      right = right && small(s, i) == static_cast<char>(s + static_cast<unsigned>(i));
+  }
+  EXPECT_TRUE(all_ranks(right));
+}
+
+}  // namespace

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The parts of the adapter that need neither MPI nor an initialised Kokkos.
+
+#include <valet/kokkos/blocks.hpp>
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+namespace {
+
+using valet::kokkos::detail::independent_copies;
+using Slots = std::vector<std::uint32_t>;
+
+std::size_t independent(const Slots& sources, const Slots& targets, std::size_t most = 1000) {
+  return independent_copies(std::span<const std::uint32_t>(sources),
+                            std::span<const std::uint32_t>(targets), most);
+}
+
+TEST(IndependentCopies, TakeAShiftChainWhole) {
+  // 1 -> 0, 2 -> 1, 3 -> 2: every slot is read before it is written.
+  EXPECT_EQ(independent({1, 2, 3}, {0, 1, 2}), 3U);
+}
+
+TEST(IndependentCopies, StopBeforeASlotThatWasWrittenIsRead) {
+  EXPECT_EQ(independent({1, 0}, {0, 2}), 1U);
+  EXPECT_EQ(independent({5, 6, 1, 0}, {0, 2, 3, 4}), 3U);
+}
+
+TEST(IndependentCopies, StopBeforeASlotIsWrittenTwice) {
+  EXPECT_EQ(independent({1, 2}, {0, 0}), 1U);
+}
+
+TEST(IndependentCopies, NeverPassTheScratchAndNeverStall) {
+  EXPECT_EQ(independent({1, 2, 3}, {0, 1, 2}, 2), 2U);
+  EXPECT_EQ(independent({1, 2, 3}, {0, 1, 2}, 1), 1U);
+  EXPECT_EQ(independent({7}, {7}), 1U);
+  EXPECT_EQ(independent({}, {}), 0U);
+}
+
+TEST(IndependentCopies, TakeLongChainsInFewBatches) {
+  Slots sources(256);
+  Slots targets(256);
+  std::iota(sources.begin(), sources.end(), 1000U);
+  std::iota(targets.begin(), targets.end(), 999U);
+  EXPECT_GE(independent(sources, targets), 64U);
+}
+
+TEST(WordOf, IsTheLargestPowerOfTwoThatDivides) {
+  using valet::kokkos::detail::word_of;
+  EXPECT_EQ(word_of(0), 8U);
+  EXPECT_EQ(word_of(64), 8U);
+  EXPECT_EQ(word_of(12), 4U);
+  EXPECT_EQ(word_of(6), 2U);
+  EXPECT_EQ(word_of(7), 1U);
+}
+
+TEST(RowLayout, MergesContiguousInnerDimensions) {
+  valet::Field field;
+  double memory = 0;
+  field.data = &memory;
+  field.element_bytes = 8;
+  field.slot_stride_bytes = 96;
+  field.dimension_count = 3;
+  field.dimensions[0] = {2, 48};
+  field.dimensions[1] = {3, 16};
+  field.dimensions[2] = {2, 8};
+  const auto row = valet::kokkos::detail::row_layout(field, 0, 96);
+  EXPECT_EQ(row.dimension_count, 0U);
+  EXPECT_EQ(row.element_bytes, 96U);
+  EXPECT_EQ(row.row_bytes, 96U);
+  EXPECT_EQ(row.word_bytes, 8U);
+}
+
+TEST(RowLayout, TakesSmallWordsWhereABlockIsMisaligned) {
+  valet::Field field;
+  double memory = 0;
+  field.data = &memory;
+  field.element_bytes = 8;
+  field.slot_stride_bytes = 8;
+  EXPECT_EQ(valet::kokkos::detail::row_layout(field, 1, 9).word_bytes, 1U);
+  EXPECT_EQ(valet::kokkos::detail::row_layout(field, 4, 12).word_bytes, 4U);
+}
+
+}  // namespace

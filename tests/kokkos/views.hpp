@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Views to test with: how to make one of any rank and layout, and what its elements hold.
+
+#include <Kokkos_Core.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace valet::test {
+
+/// A value type with padding bytes.
+struct Padded {
+  double real = 0;
+  std::int16_t small = 0;
+  [[nodiscard]] bool operator==(const Padded&) const = default;
+};
+
+/// Splitmix64 (Steele, Lea, Flood, OOPSLA 2014): every bit depends on every argument.
+inline std::uint64_t scramble(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15U;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBU;
+  return x ^ (x >> 31U);
+}
+
+/// What element `index` of the block that started in `slot` of `rank` holds in field `field`.
+template <class Value>
+Value value_of(int rank, std::uint64_t slot, std::size_t field, std::size_t index) {
+  const std::uint64_t bits =
+      scramble(scramble(scramble(static_cast<std::uint64_t>(rank)) + slot) + 1000 * field + index);
+  if constexpr (std::is_same_v<Value, Padded>)
+    return {static_cast<double>(bits >> 12U), static_cast<std::int16_t>(bits & 0x7FFFU)};
+  else if constexpr (std::is_floating_point_v<Value>)
+    return static_cast<Value>(bits >> 12U);
+  else
+    return static_cast<Value>(bits & 0x7FU);
+}
+
+constexpr std::array<std::size_t, 4> inner_extents{0, 3, 2, 4};
+
+template <class View>
+constexpr std::size_t rank_of = View::rank;
+
+/// Elements of a row.
+template <class View>
+std::size_t row_size(const View& view) {
+  std::size_t size = 1;
+  for (std::size_t d = 1; d < rank_of<View>; ++d) size *= view.extent(d);
+  return size;
+}
+
+/// Element `index` of the row of `slot`, counted in index order.
+template <class View>
+typename View::value_type& element(const View& view, std::size_t slot, std::size_t index) {
+  if constexpr (rank_of<View> == 1) {
+    return view(slot);
+  } else if constexpr (rank_of<View> == 2) {
+    return view(slot, index);
+  } else if constexpr (rank_of<View> == 3) {
+    return view(slot, index / view.extent(2), index % view.extent(2));
+  } else {
+    static_assert(rank_of<View> == 4);
+    const std::size_t last = index % view.extent(3);
+    index /= view.extent(3);
+    return view(slot, index / view.extent(2), index % view.extent(2), last);
+  }
+}
+
+/// Strides with gaps: the second dimension is the slowest and the first the fastest but one.
+template <std::size_t Rank>
+Kokkos::LayoutStride gappy_layout(const std::array<std::size_t, 4>& extents) {
+  constexpr std::array<std::array<std::size_t, 4>, 5> fastest_first{
+      {{}, {0}, {0, 1}, {2, 0, 1}, {3, 0, 2, 1}}};
+  Kokkos::LayoutStride layout;
+  std::size_t stride = 2;
+  for (std::size_t k = 0; k < Rank; ++k) {
+    const std::size_t d = fastest_first[Rank][k];
+    layout.dimension[d] = extents[d];
+    layout.stride[d] = stride;
+    stride *= extents[d] + 1;
+  }
+  return layout;
+}
+
+template <class View, std::size_t... D>
+View make_view(const std::string& label, const std::array<std::size_t, 4>& extents,
+               std::index_sequence<D...>) {
+  return View(label, extents[D]...);
+}
+
+/// A View of `slots` rows. Its inner extents are those of inner_extents.
+template <class View>
+View make_view(const std::string& label, std::size_t slots) {
+  std::array<std::size_t, 4> extents = inner_extents;
+  extents[0] = slots;
+  if constexpr (std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>)
+    return View(label, gappy_layout<rank_of<View>>(extents));
+  else
+    return make_view<View>(label, extents, std::make_index_sequence<View::rank_dynamic>());
+}
+
+/// Writes the block that started in `origin_slot` of `origin_rank` into `slot`.
+template <class View>
+void write_block(const View& view, std::size_t field, std::size_t slot, int origin_rank,
+                 std::uint64_t origin_slot) {
+  for (std::size_t i = 0; i < row_size(view); ++i)
+    element(view, slot, i) =
+        value_of<typename View::value_type>(origin_rank, origin_slot, field, i);
+}
+
+/// Elements of `slot` that are not those of the given block.
+template <class View>
+long long wrong_in_slot(const View& view, std::size_t field, std::size_t slot, int origin_rank,
+                        std::uint64_t origin_slot) {
+  long long wrong = 0;
+  for (std::size_t i = 0; i < row_size(view); ++i)
+    if (!(element(view, slot, i) ==
+          value_of<typename View::value_type>(origin_rank, origin_slot, field, i)))
+      ++wrong;
+  return wrong;
+}
+
+}  // namespace valet::test
