@@ -29,9 +29,16 @@ struct Settings {
   std::string json;
 };
 
-/// Bytes that are not initialised when they are allocated: a peer must not pay for that.
-using Bytes = std::unique_ptr<std::byte[]>;
-Bytes allocate(std::uint64_t bytes) { return Bytes(new std::byte[bytes]); }
+constexpr std::align_val_t page{4096};
+struct Deallocate {
+  void operator()(std::byte* memory) const { ::operator delete(memory, page); }
+};
+/// Whole pages, not initialised: the peers must not pay for first touches that their users avoid,
+/// nor for a distance between two buffers that memcpy is slow at.
+using Bytes = std::unique_ptr<std::byte, Deallocate>;
+Bytes allocate(std::uint64_t bytes) {
+  return Bytes(static_cast<std::byte*>(::operator new(bytes, page)));
+}
 
 /// The address of a block, spread over all of its bytes.
 class Signature {
@@ -120,7 +127,7 @@ class Contest {
     prepare_peer();
     return slowest_seconds([&] {
       const Bytes received = allocate(peer_->blocks_received() * settings_.block_bytes);
-      const Bytes packed = packed_already_ ? nullptr : allocate(blocks_ * settings_.block_bytes);
+      const Bytes packed = packed_already_ ? Bytes() : allocate(blocks_ * settings_.block_bytes);
       exchange(received.get(), packed.get());
     });
   }

@@ -33,7 +33,9 @@ void Stream<Index>::advance(Transfer<Index>& transfer, Report& report) {
     progress = sender_->serve(transfer, report);
     progress = sender_->stage_ahead(transfer) || progress;
     progress = receiver_->place_held(transfer, !sender_->done()) || progress;
-    progress = receiver_->grant(transfer, report) || progress;
+    const bool waits = receiver_->better_waits(
+        [&](std::uint64_t slot) { return sender_->frees_soon(transfer, slot); });
+    progress = (!waits && receiver_->grant(transfer, report)) || progress;
   }
   sender_->listen();
 }

@@ -6,6 +6,7 @@
 #include <valet/schedule/proportional_queue.hpp>
 #include <valet/schedule/stream_sizes.hpp>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace valet {
@@ -28,6 +29,17 @@ class StreamReceiver {
   /// Brings blocks that wait in buffers to slots that became free; true when a buffer became idle.
   /// @param sending  This rank still sends, so final slots may yet become free.
   bool place_held(Transfer<Index>& transfer, bool sending);
+  /// Whether a buffer holds a block whose final slot `frees_soon(slot)`. Grants then can wait: a
+  /// rank whose arrivals run ahead of its departures would only fill buffers, which then are not in
+  /// the cache any more.
+  template <class FreesSoon>
+  [[nodiscard]] bool better_waits(FreesSoon&& frees_soon) const {
+    if (held_ == 0) return false;
+    return std::any_of(landings_.begin(), landings_.end(), [&](const Landing& landing) {
+      return landing.place == Place::buffer && landing.arrived &&
+             frees_soon(flows_.final_run(landing.cursor, 1).first);
+    });
+  }
   /// Takes note that the request at `place` completed.
   void completed(Transfer<Index>& transfer, std::size_t place);
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }

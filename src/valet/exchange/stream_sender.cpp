@@ -36,7 +36,7 @@ StreamSender<Index>::StreamSender(const ExchangeContext& context, const Flows<In
 
 template <class Index>
 std::size_t StreamSender<Index>::places_needed(const schedule::StreamSizes& sizes) {
-  return 1 + most_requests * (sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages);
+  return 1 + (sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages);
 }
 
 template <class Index>
@@ -61,7 +61,7 @@ std::byte* StreamSender<Index>::buffer(std::uint8_t message) const {
 
 template <class Index>
 std::size_t StreamSender<Index>::place_of(std::uint8_t message) const {
-  return first_place_ + 1 + most_requests * message;
+  return first_place_ + 1 + message;
 }
 
 template <class Index>
@@ -73,7 +73,26 @@ void StreamSender<Index>::start(std::byte* buffers) {
   idle_.clear();
   for (std::size_t m = messages_.size(); m-- > 0;) idle_.push_back(static_cast<std::uint8_t>(m));
   if (!stages()) return;
-  for (std::uint32_t d = 0; d < destinations_.size(); ++d) to_stage_.push(d, 0, flow(d).count);
+  for (std::uint32_t d = 0; d < destinations_.size(); ++d) queue_for_staging(d);
+}
+
+template <class Index>
+void StreamSender<Index>::queue_for_staging(std::uint32_t d) {
+  Destination& destination = destinations_[d];
+  if (destination.queued || destination.staged == flow(d).count) return;
+  to_stage_.push(d, destination.staged, flow(d).count);
+  destination.queued = true;
+}
+
+/// Whether the next `size` blocks that are not staged are one run of memory, long enough that MPI
+/// reads it straight from there.
+template <class Index>
+bool StreamSender<Index>::goes_in_place(const Transfer<Index>& transfer, std::uint32_t d,
+                                        Index size) const {
+  constexpr std::size_t least_bytes = std::size_t{16} << 10;
+  if (transfer.mover().dense() == nullptr || size * block_bytes_ < least_bytes) return false;
+  const auto slots = transfer.leavers(flow(d), destinations_[d].staged, size);
+  return slots.back() - slots.front() == slots.size() - 1;
 }
 
 template <class Index>
@@ -87,8 +106,8 @@ template <class Index>
 void StreamSender<Index>::note_grant(const MPI_Status& status) {
   const std::uint32_t d = destination_of(status.MPI_SOURCE);
   auto& grants = destinations_[d].grants;
-  if (grants[0] == 0) granted_.push_back(d);
-  grants[grants[0] == 0 ? 0 : 1] = static_cast<std::uint16_t>(incoming_grant_);
+  if (grants[0] == 0 && !destinations_[d].sending) granted_.push_back(d);
+  *std::find(grants.begin(), grants.end(), 0) = static_cast<std::uint16_t>(incoming_grant_);
   blocks_ungranted_ -= incoming_grant_;
 }
 
@@ -118,12 +137,13 @@ bool StreamSender<Index>::serve(Transfer<Index>& transfer, Report& report) {
     Destination& destination = destinations_[granted_[k]];
     const Index size = destination.grants[0];
     if (!answer(transfer, granted_[k], size)) break;
+    if (stages()) queue_for_staging(granted_[k]);
     destination.sent = static_cast<Index>(destination.sent + size);
-    destination.grants = {destination.grants[1], 0};
-    if (destination.grants[0] == 0) {
-      granted_[k] = granted_.back();
-      granted_.pop_back();
-    }
+    std::shift_left(destination.grants.begin(), destination.grants.end(), 1);
+    destination.grants.back() = 0;
+    destination.sending = true;
+    granted_[k] = granted_.back();
+    granted_.pop_back();
     blocks_left_ -= size;
     ++report.messages;
     served = true;
@@ -135,30 +155,32 @@ bool StreamSender<Index>::serve(Transfer<Index>& transfer, Report& report) {
 template <class Index>
 bool StreamSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index size) {
   Destination& destination = destinations_[d];
-  if (destination.first_message != none) return send_staged(destination, size);
+  if (destination.first_message != none) {
+    send_staged(destination, size);
+    return true;
+  }
   if (idle_.empty()) return false;
+  const bool in_place = !stages() || goes_in_place(transfer, d, size);
   const std::uint8_t message = take_message(d, size);
-  if (stages()) {
+  if (in_place) {
+    post_in_place(transfer, message);
+  } else {
     transfer.gather(transfer.leavers(flow(d), messages_[message].first, size), buffer(message));
     post(message, buffer(message), size);
-  } else {
-    post_in_place(transfer, message);
   }
   return true;
 }
 
 template <class Index>
-bool StreamSender<Index>::send_staged(Destination& destination, Index size) {
+void StreamSender<Index>::send_staged(Destination& destination, Index size) {
   const std::uint8_t first = destination.first_message;
   Message& message = messages_[first];
-  if (message.requests == most_requests) return false;
   post(first, buffer(first) + message.sent * block_bytes_, size);
   if (message.sent == message.size) {
     destination.first_message = message.next;
     if (message.next == none) destination.last_message = none;
     --waiting_;
   }
-  return true;
 }
 
 /// An idle message for the next `size` blocks of a destination; they count as staged.
@@ -166,7 +188,7 @@ template <class Index>
 std::uint8_t StreamSender<Index>::take_message(std::uint32_t d, Index size) {
   const std::uint8_t message = idle_.back();
   idle_.pop_back();
-  messages_[message] = Message{d, destinations_[d].staged, size, 0, none, 0};
+  messages_[message] = Message{.destination = d, .first = destinations_[d].staged, .size = size};
   destinations_[d].staged = static_cast<Index>(destinations_[d].staged + size);
   return message;
 }
@@ -177,10 +199,12 @@ bool StreamSender<Index>::stage_ahead(Transfer<Index>& transfer) {
   while (!to_stage_.empty() && !idle_.empty() && waiting_ + 1 < sizes_.send_buffers) {
     const std::uint32_t d = to_stage_.pop();
     Destination& destination = destinations_[d];
+    destination.queued = false;
     const Index left = static_cast<Index>(flow(d).count - destination.staged);
     if (left == 0) continue;
     const auto size = static_cast<Index>(std::min<std::uint64_t>(
         left, sizes_.send_blocks - destination.staged % sizes_.send_blocks));
+    if (goes_in_place(transfer, d, size)) continue;  // queued again when it has been sent
     const std::uint8_t message = take_message(d, size);
     transfer.gather(transfer.leavers(flow(d), messages_[message].first, size), buffer(message));
     if (destination.last_message == none)
@@ -189,7 +213,7 @@ bool StreamSender<Index>::stage_ahead(Transfer<Index>& transfer) {
       messages_[destination.last_message].next = message;
     destination.last_message = message;
     ++waiting_;
-    if (size < left) to_stage_.push(d, destination.staged, flow(d).count);
+    queue_for_staging(d);
     return true;
   }
   return false;
@@ -198,17 +222,16 @@ bool StreamSender<Index>::stage_ahead(Transfer<Index>& transfer) {
 template <class Index>
 void StreamSender<Index>::post(std::uint8_t m, const std::byte* memory, Index size) {
   Message& message = messages_[m];
-  const std::size_t place = place_of(m) + (requests_.idle(place_of(m)) ? 0 : 1);
   mpi::post_send(context_.channel, memory, size * block_bytes_, flow(message.destination).rank,
-                 mpi::tag_data, requests_[place]);
+                 mpi::tag_data, requests_[place_of(m)]);
   message.sent = static_cast<Index>(message.sent + size);
-  ++message.requests;
   ++in_flight_;
 }
 
 template <class Index>
 void StreamSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m) {
   Message& message = messages_[m];
+  message.in_place = true;
   const auto slots = transfer.leavers(flow(message.destination), message.first, message.size);
   if (std::byte* const dense = transfer.mover().dense();
       dense != nullptr && slots.back() - slots.front() == slots.size() - 1) {
@@ -220,8 +243,16 @@ void StreamSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t 
   mpi::post_send_pieces(context_.channel, context_.ledger, pieces_, flow(message.destination).rank,
                         mpi::tag_data, requests_[place_of(m)]);
   message.sent = message.size;
-  ++message.requests;
   ++in_flight_;
+}
+
+template <class Index>
+bool StreamSender<Index>::frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const {
+  return std::any_of(messages_.begin(), messages_.end(), [&](const Message& message) {
+    if (!message.in_place || message.size == 0) return false;
+    const auto slots = transfer.leavers(flow(message.destination), message.first, message.size);
+    return slots.front() <= slot && slot <= slots.back();
+  });
 }
 
 template <class Index>
@@ -231,13 +262,16 @@ void StreamSender<Index>::completed(Transfer<Index>& transfer, std::size_t place
     note_grant(status);
     return;
   }
-  const auto m = static_cast<std::uint8_t>((place - first_place_ - 1) / most_requests);
+  const auto m = static_cast<std::uint8_t>(place - first_place_ - 1);
   Message& message = messages_[m];
-  --message.requests;
   --in_flight_;
-  if (message.requests > 0 || message.sent < message.size) return;
-  if (!stages())
+  Destination& destination = destinations_[message.destination];
+  destination.sending = false;
+  if (destination.grants[0] != 0) granted_.push_back(message.destination);
+  if (message.sent < message.size) return;  // the rest waits for its grant
+  if (message.in_place)
     transfer.release(transfer.leavers(flow(message.destination), message.first, message.size));
+  message = Message{};
   idle_.push_back(m);
 }
 

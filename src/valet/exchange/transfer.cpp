@@ -2,20 +2,21 @@
 #include <valet/exchange/transfer.hpp>
 
 #include <algorithm>
+#include <new>
 
 namespace valet {
 
-Scratch::Scratch(Ledger& ledger, BlockMover& mover, std::size_t bytes)
-    : ledger_(&ledger),
-      mover_(&mover),
-      bytes_(static_cast<std::byte*>(mover.allocate_scratch(bytes)), bytes) {
+Scratch::Scratch(Ledger& ledger, const BlockMover& mover, std::size_t bytes)
+    : ledger_(&ledger), memory_(mover.allocate_scratch(bytes)), bytes_(memory_.get(), bytes) {
   ledger.add(bytes);
 }
 
 Scratch::~Scratch() {
-  if (mover_ == nullptr) return;
-  mover_->free_scratch(bytes_.data(), bytes_.size());
-  ledger_->subtract(bytes_.size());
+  if (memory_) ledger_->subtract(bytes_.size());
+}
+
+void Scratch::leak() noexcept {
+  if (memory_) static_cast<void>(new (std::nothrow) std::shared_ptr<std::byte>(memory_));
 }
 
 template <class Index>

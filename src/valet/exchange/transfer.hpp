@@ -10,13 +10,15 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
+#include <span>
 
 namespace valet {
 
 /// Packed memory for blocks in transit, from the mover or from the caller.
 class Scratch {
  public:
-  Scratch(Ledger& ledger, BlockMover& mover, std::size_t bytes);
+  Scratch(Ledger& ledger, const BlockMover& mover, std::size_t bytes);
   explicit Scratch(std::span<std::byte> borrowed) : bytes_(borrowed) {}
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -24,11 +26,11 @@ class Scratch {
 
   [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
   /// Gives the memory up without freeing it: MPI may still touch it after a failure.
-  void leak() noexcept { mover_ = nullptr; }
+  void leak() noexcept;
 
  private:
   Ledger* ledger_ = nullptr;
-  BlockMover* mover_ = nullptr;
+  std::shared_ptr<std::byte> memory_;
   std::span<std::byte> bytes_;
 };
 

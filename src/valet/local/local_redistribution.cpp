@@ -126,11 +126,10 @@ std::uint64_t redistribute_locally(BlockMover& mover, const Transmutation& map, 
     }
   }
   const std::size_t bytes = mover.block_bytes() * (mover.reachable_by_mpi() ? 1 : 2);
-  void* const scratch = mover.allocate_scratch(bytes);
+  const std::shared_ptr<std::byte> scratch = mover.allocate_scratch(bytes);
   ledger.add(bytes);
   const std::uint64_t copies = redistribute_locally(
-      mover, origins, free, std::span(static_cast<std::byte*>(scratch), bytes));
-  mover.free_scratch(scratch, bytes);
+      mover, origins, free, std::span(scratch.get(), bytes));
   ledger.subtract(bytes);
   return copies;
 }

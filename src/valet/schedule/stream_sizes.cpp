@@ -6,7 +6,7 @@
 namespace valet::schedule {
 namespace {
 
-constexpr std::uint64_t default_message_bytes = std::uint64_t{128} << 10;
+constexpr std::uint64_t default_message_bytes = std::uint64_t{192} << 10;
 constexpr std::uint64_t most_message_blocks = 65535;  // grants are kept in 16 bits
 constexpr std::uint64_t most_scattered_blocks = 64;   // each becomes an entry of a datatype
 

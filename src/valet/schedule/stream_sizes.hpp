@@ -34,7 +34,7 @@ struct StreamSizes {
   }
 };
 
-/// Messages of 128 KiB, or less where the budget does not hold a few of them: large enough for
+/// Messages of 192 KiB, or less where the budget does not hold a few of them: large enough for
 /// bandwidth, small enough that what is staged stays in the cache. A budget of a single block is a
 /// receive buffer, and blocks are then sent without staging. Pure; the scratch fits the budget and
 /// is at least one block, for the cycles of the local redistribution. The send side depends on the

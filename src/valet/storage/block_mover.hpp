@@ -8,6 +8,7 @@
 #include <valet/storage/ledger.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -89,9 +90,9 @@ class VALET_EXPORT BlockMover {
     return {block_bytes(), dense() != nullptr, reachable_by_mpi()};
   }
 
-  /// Memory for packed blocks that both MPI and this mover can reach; the caller counts it.
-  [[nodiscard]] virtual void* allocate_scratch(std::size_t bytes);
-  virtual void free_scratch(void* memory, std::size_t bytes) noexcept;
+  /// Memory for packed blocks that both MPI and this mover can reach. It may outlive the mover. The
+  /// caller counts it. @throws std::bad_alloc.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const;
 };
 
 }  // namespace valet

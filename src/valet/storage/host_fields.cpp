@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/storage/host_fields.hpp>
 
-#include <cstring>
+#include <valet/storage/detail/copy.hpp>
+
+#include <algorithm>
+#include <array>
 
 namespace valet {
 namespace {
+
+using detail::copy_bytes;
+
+/// Less than this is not worth going past the cache.
+constexpr std::size_t worth_streaming_bytes = std::size_t{16} << 10;
 
 /// Calls `action` with the piece size as a compile-time constant for the sizes that particles and
 /// small structs have: a copy of known size is a few instructions, a call to memcpy is not.
@@ -23,6 +31,13 @@ void with_size(std::size_t bytes, Action&& action) {
     case 64: return action(std::integral_constant<std::size_t, 64>());
     default: return action(bytes);
   }
+}
+
+/// Copies to slots, which are not read again soon: past the cache no line is fetched only to be
+/// overwritten.
+void write_once(std::byte* to, const std::byte* from, std::size_t bytes) {
+  detail::stream_bytes(to, from, bytes);
+  detail::stream_fence();
 }
 
 template <class Index>
@@ -126,35 +141,69 @@ void HostFields::for_each_piece(Action&& action) const {
   }
 }
 
+template <class Index>
+void HostFields::gather_rows(std::span<const Index> slots, std::byte* packed) const {
+  for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
+    with_size(row.piece_bytes, [&](auto bytes) {
+      std::byte* to = packed + packed_offset;
+      for (const auto slot : slots) {
+        copy_bytes(to, base + offset_of(slot, row.slot_stride_bytes), bytes);
+        to += block_bytes_;
+      }
+    });
+  });
+}
+
+/// Gathers for a message: past the cache, whole lines at a time. Small blocks are put together in a
+/// buffer that stays in the first-level cache.
+template <class Index>
+void HostFields::gather_streaming(std::span<const Index> slots, std::byte* packed) const {
+  if (dense_ != nullptr && is_run(slots)) {
+    detail::stream_bytes(packed, dense_ + slots.front() * block_bytes_,
+                         slots.size() * block_bytes_);
+  } else if (std::array<std::byte, 8192> together; 2 * block_bytes_ <= together.size()) {
+    const std::size_t batch = together.size() / block_bytes_;
+    for (std::size_t first = 0; first < slots.size(); first += batch) {
+      const std::size_t size = std::min(batch, slots.size() - first);
+      gather_rows(slots.subspan(first, size), together.data());
+      detail::stream_bytes(packed + first * block_bytes_, together.data(), size * block_bytes_);
+    }
+  } else {
+    for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
+      for (std::size_t k = 0; k < slots.size(); ++k)
+        detail::stream_bytes(packed + k * block_bytes_ + packed_offset,
+                             base + offset_of(slots[k], row.slot_stride_bytes), row.piece_bytes);
+    });
+  }
+  detail::stream_fence();
+}
+
 void HostFields::gather(SlotList from, std::byte* packed) {
   from.visit([&](auto slots) {
-    if (dense_ != nullptr && is_run(slots)) {
-      std::memcpy(packed, dense_ + slots.front() * block_bytes_, slots.size() * block_bytes_);
-      return;
-    }
-    for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
-      with_size(row.piece_bytes, [&](auto bytes) {
-        std::byte* to = packed + packed_offset;
-        for (const auto slot : slots) {
-          std::memcpy(to, base + offset_of(slot, row.slot_stride_bytes), bytes);
-          to += block_bytes_;
-        }
-      });
-    });
+    if (slots.size() * block_bytes_ >= worth_streaming_bytes)
+      gather_streaming(slots, packed);
+    else
+      gather_rows(slots, packed);
   });
 }
 
 void HostFields::scatter(const std::byte* packed, SlotList to) {
   to.visit([&](auto slots) {
     if (dense_ != nullptr && is_run(slots)) {
-      std::memcpy(dense_ + slots.front() * block_bytes_, packed, slots.size() * block_bytes_);
+      write_once(dense_ + slots.front() * block_bytes_, packed, slots.size() * block_bytes_);
       return;
     }
     for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
+      if (row.piece_bytes >= worth_streaming_bytes / 16) {
+        for (std::size_t k = 0; k < slots.size(); ++k)
+          write_once(base + offset_of(slots[k], row.slot_stride_bytes),
+                     packed + k * block_bytes_ + packed_offset, row.piece_bytes);
+        return;
+      }
       with_size(row.piece_bytes, [&](auto bytes) {
         const std::byte* from = packed + packed_offset;
         for (const auto slot : slots) {
-          std::memcpy(base + offset_of(slot, row.slot_stride_bytes), from, bytes);
+          copy_bytes(base + offset_of(slot, row.slot_stride_bytes), from, bytes);
           from += block_bytes_;
         }
       });
@@ -168,8 +217,8 @@ void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
       for_each_piece([&](const Row& row, std::byte* base, std::size_t) {
         with_size(row.piece_bytes, [&](auto bytes) {
           for (std::size_t k = 0; k < sources.size(); ++k)
-            std::memcpy(base + offset_of(targets[k], row.slot_stride_bytes),
-                        base + offset_of(sources[k], row.slot_stride_bytes), bytes);
+            copy_bytes(base + offset_of(targets[k], row.slot_stride_bytes),
+                       base + offset_of(sources[k], row.slot_stride_bytes), bytes);
         });
       });
     });

@@ -38,6 +38,10 @@ class VALET_EXPORT HostFields final : public BlockMover {
   void append_row(const Field& field);
   template <class Action>
   void for_each_piece(Action&& action) const;
+  template <class Index>
+  void gather_rows(std::span<const Index> slots, std::byte* packed) const;
+  template <class Index>
+  void gather_streaming(std::span<const Index> slots, std::byte* packed) const;
 
   std::uint64_t slots_ = 0;
   std::size_t block_bytes_ = 0;
