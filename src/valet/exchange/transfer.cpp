@@ -39,7 +39,7 @@ void Transfer<Index>::release(std::span<const Index> slots) {
   if (slots.back() - slots.front() == slots.size() - 1)
     free_.insert(SlotRun{slots.front(), slots.size()});
   else
-    for (const Index slot : slots) free_.insert(std::uint64_t{slot});
+    free_.insert_ascending(slots);
 }
 
 template <class Index>

@@ -9,6 +9,7 @@
 #include <valet/storage/slot_set.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,13 +83,31 @@ struct Census {
   std::optional<Defect> defect;
 };
 
+/// The occupied slots among the 64 from `first` on, as bits.
+inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first,
+                                   std::uint64_t slots) {
+  const std::uint64_t end = std::min({first + 64, slots, occupied.map_size()});
+  if (end <= first) return 0;
+  if (!occupied.is_masked()) return ~std::uint64_t{0} >> (64 - (end - first));
+  std::uint64_t bits = 0;
+  for (std::uint64_t slot = first; slot < end; ++slot)
+    if (occupied.mask()[slot] != 0) bits |= std::uint64_t{1} << (slot - first);
+  return bits;
+}
+
+[[nodiscard]] inline Defect bad_destination(std::uint64_t slot, int rank, int rank_count) {
+  return {ErrorCode::rank_out_of_range,
+          "the block in slot " + std::to_string(slot) + " is sent to rank " +
+              std::to_string(rank) + ", but the communicator has ranks 0 to " +
+              std::to_string(rank_count - 1) + "; mend the map, nothing has moved"};
+}
+
 /// Counts a map. `destination_of(slot)` is asked once for each occupied slot, ascending; on a bad
 /// destination the census ends with a defect.
 template <class DestinationOf>
 void take_census(Census& census, const Occupied& occupied, int own_rank, int rank_count,
                  DestinationOf&& destination_of) {
   const std::uint64_t slots = census.holes.slots();
-  const std::uint64_t end = std::min(slots, occupied.map_size());
   int last_rank = own_rank;
   std::uint64_t run = 0;  // blocks to last_rank not entered yet
   const auto enter_run = [&] {
@@ -98,33 +117,26 @@ void take_census(Census& census, const Occupied& occupied, int own_rank, int ran
   };
   for (std::uint64_t first = 0; first < slots; first += 64) {
     const std::uint64_t behind = std::min(first + 64, slots);
-    std::uint64_t free_bits = 0;
-    std::uint64_t hole_bits = 0;
-    for (std::uint64_t slot = first; slot < behind; ++slot) {
-      const std::uint64_t bit = std::uint64_t{1} << (slot - first);
-      if (slot >= end || (occupied.is_masked() && occupied.mask()[slot] == 0)) {
-        free_bits |= bit;
-        continue;
-      }
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - (behind - first));
+    const std::uint64_t occupied_here = occupied_bits(occupied, first, slots);
+    std::uint64_t leaving = 0;
+    for (std::uint64_t bits = occupied_here; bits != 0; bits &= bits - 1) {
+      const std::uint64_t slot = first + static_cast<std::uint64_t>(std::countr_zero(bits));
       const int rank = destination_of(slot);
       if (rank == own_rank) continue;
-      hole_bits |= bit;
+      leaving |= bits & (~bits + 1);
       if (rank != last_rank) {
         enter_run();
         if (rank < 0 || rank >= rank_count) {
-          census.defect = Defect{
-              ErrorCode::rank_out_of_range,
-              "the block in slot " + std::to_string(slot) + " is sent to rank " +
-                  std::to_string(rank) + ", but the communicator has ranks 0 to " +
-                  std::to_string(rank_count - 1) + "; mend the map, nothing has moved"};
+          census.defect = bad_destination(slot, rank, rank_count);
           return;
         }
         last_rank = rank;
       }
       ++run;
     }
-    census.initially_free.set_word(first / 64, free_bits);
-    census.holes.set_word(first / 64, free_bits | hole_bits);
+    census.initially_free.set_word(first / 64, all & ~occupied_here);
+    census.holes.set_word(first / 64, (all & ~occupied_here) | leaving);
   }
   enter_run();
   census.blocks_before = slots - census.initially_free.count();

@@ -7,6 +7,7 @@
 #include <valet/storage/ledger.hpp>
 
 #include <cstdint>
+#include <span>
 
 namespace valet {
 
@@ -39,6 +40,19 @@ class VALET_EXPORT SlotSet {
     const std::uint64_t rest = words_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
     if (rest == 0) summary_[slot / 4096] &= ~(std::uint64_t{1} << (slot / 64 % 64));
     --count_;
+  }
+  /// Adds ascending slots that are not in the set.
+  template <class Index>
+  void insert_ascending(std::span<const Index> members) noexcept {
+    for (std::size_t k = 0; k < members.size();) {
+      const std::uint64_t word = members[k] / 64;
+      std::uint64_t bits = 0;
+      for (; k < members.size() && members[k] / 64 == word; ++k)
+        bits |= std::uint64_t{1} << (members[k] % 64);
+      words_[word] |= bits;
+      summary_[word / 64] |= std::uint64_t{1} << (word % 64);
+    }
+    count_ += members.size();
   }
   /// The same for every slot of a run.
   void insert(SlotRun run) noexcept;

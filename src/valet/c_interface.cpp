@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/mpi/mpi.hpp>
+#include <valet/valet.h>
+#include <valet/valet.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <string>
+#include <vector>
+
+struct Valet_Storage {
+  std::vector<valet::Field> fields;
+};
+
+struct Valet_Plan {
+  valet::Plan plan;
+};
+
+namespace {
+
+static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
+              offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
+static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
+
+thread_local std::string last_message;
+
+/// Runs `action`; turns what it throws into a code and keeps the text.
+template <class Action>
+int guarded(Action&& action) noexcept {
+  try {
+    action();
+    return VALET_SUCCESS;
+  } catch (const valet::Error& error) {
+    last_message = error.what();
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    last_message = "valet: no memory [out_of_memory]";
+    return VALET_OUT_OF_MEMORY;
+  } catch (const std::exception& error) {
+    last_message = error.what();
+    return VALET_INTERNAL;
+  }
+}
+
+valet::Options to_options(const Valet_Options* options) {
+  if (options == nullptr) return {};
+  if (options->method < VALET_STREAM || options->method > VALET_DIRECT ||
+      options->order < VALET_FILL || options->order > VALET_STABLE)
+    throw valet::Error(valet::ErrorCode::invalid_argument,
+                       "unknown method or order in Valet_Options; start from "
+                       "Valet_Options_default()");
+  return {.budget_bytes = options->budget_bytes,
+          .method = static_cast<valet::Method>(options->method),
+          .order = static_cast<valet::Order>(options->order),
+          .verify = options->verify != 0,
+          .message_bytes = options->message_bytes,
+          .window = options->window};
+}
+
+valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
+  if (mask == nullptr) return {count};
+  return valet::Occupied::masked({mask, static_cast<std::size_t>(count)});
+}
+
+valet::BlockStorage to_storage(const Valet_Storage* storage) {
+  return valet::BlockStorage(std::span<const valet::Field>(storage->fields));
+}
+
+}  // namespace
+
+Valet_Options Valet_Options_default(void) {
+  const valet::Options options;
+  return {options.budget_bytes, VALET_STREAM, VALET_FILL, 0, options.message_bytes, options.window};
+}
+
+Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }
+
+int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots, size_t row_bytes,
+                            ptrdiff_t slot_stride_bytes, const char* label) {
+  return guarded([&] {
+    storage->fields.push_back(valet::strided_field(data, slots, row_bytes, slot_stride_bytes,
+                                                   label == nullptr ? "" : label));
+  });
+}
+
+void Valet_Storage_free(Valet_Storage* storage) { delete storage; }
+
+int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage, uint64_t count,
+                        const uint8_t* mask, const int* ranks, const Valet_Options* options,
+                        Valet_Plan** plan) {
+  return guarded([&] {
+    *plan = new Valet_Plan{valet::plan_to_ranks(
+        communicator, to_storage(storage), to_occupied(count, mask),
+        std::span<const int>(ranks, static_cast<std::size_t>(count)), to_options(options))};
+  });
+}
+
+int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uint64_t count,
+                        const uint8_t* mask, const Valet_Address* addresses,
+                        const Valet_Options* options, Valet_Plan** plan) {
+  return guarded([&] {
+    *plan = new Valet_Plan{valet::plan_to_slots(
+        communicator, to_storage(storage), to_occupied(count, mask),
+        std::span<const valet::Address>(reinterpret_cast<const valet::Address*>(addresses),
+                                        static_cast<std::size_t>(count)),
+        to_options(options))};
+  });
+}
+
+void Valet_Plan_free(Valet_Plan* plan) { delete plan; }
+
+uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan) { return plan->plan.blocks_after(); }
+
+uint64_t Valet_Plan_required_slots(const Valet_Plan* plan) { return plan->plan.required_slots(); }
+
+int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage, Valet_Report* report) {
+  return guarded([&] {
+    const valet::Report done = valet::execute(plan->plan, to_storage(storage));
+    if (report == nullptr) return;
+    *report = {done.blocks_before,   done.blocks_after,     done.blocks_sent,
+               done.blocks_received, done.bytes_sent,       done.messages,
+               done.local_copies,    done.peak_extra_bytes, done.extra_bytes_bound,
+               done.plan_seconds,    done.exchange_seconds, done.local_seconds};
+  });
+}
+
+const char* Valet_Error_message(void) { return last_message.c_str(); }

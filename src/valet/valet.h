@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef VALET_VALET_H
+#define VALET_VALET_H
+
+/*
+ * Valet for C. The same redistribution as valet.hpp, with handles and return codes.
+ *
+ * Functions that return int return VALET_SUCCESS or the code of an error; for errors of the input
+ * the same one on all ranks, and the blocks are as they were. Valet_Error_message() then has the
+ * text, which names the rank, the block and the remedy.
+ */
+
+#include <valet/export.hpp>
+#include <valet/version.hpp>
+
+#include <mpi.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  VALET_SUCCESS = 0,
+  VALET_INVALID_ARGUMENT = 1,
+  VALET_RANK_OUT_OF_RANGE = 2,
+  VALET_SLOT_OUT_OF_RANGE = 3,
+  VALET_SLOT_TAKEN_TWICE = 4,
+  VALET_INFEASIBLE = 5,
+  VALET_FIELD_MISMATCH = 6,
+  VALET_BLOCK_SIZE_MISMATCH = 7,
+  VALET_BUDGET_TOO_SMALL = 8,
+  VALET_INACCESSIBLE_MEMORY = 9,
+  VALET_NOT_INITIALIZED = 10,
+  VALET_INVALID_COMMUNICATOR = 11,
+  VALET_OUT_OF_MEMORY = 12,
+  VALET_CORRUPTED = 13,
+  VALET_MPI_FAILURE = 14,
+  VALET_INTERNAL = 15
+};
+
+enum { VALET_STREAM = 0, VALET_DIRECT = 1 };
+enum { VALET_FILL = 0, VALET_STABLE = 1 };
+
+/* The fields of one rank, seen as slots. */
+typedef struct Valet_Storage Valet_Storage;
+/* The validated, reusable result of looking at a map. */
+typedef struct Valet_Plan Valet_Plan;
+
+/* A place in the memory of all ranks together. */
+typedef struct Valet_Address {
+  int rank;
+  uint64_t slot;
+} Valet_Address;
+
+/* As valet::Options; start from Valet_Options_default(). */
+typedef struct Valet_Options {
+  size_t budget_bytes;
+  int method;
+  int order;
+  int verify;
+  size_t message_bytes;
+  int window;
+} Valet_Options;
+
+/* What an execution did on this rank. */
+typedef struct Valet_Report {
+  uint64_t blocks_before;
+  uint64_t blocks_after;
+  uint64_t blocks_sent;
+  uint64_t blocks_received;
+  uint64_t bytes_sent;
+  uint64_t messages;
+  uint64_t local_copies;
+  uint64_t peak_extra_bytes;
+  uint64_t extra_bytes_bound;
+  double plan_seconds;
+  double exchange_seconds;
+  double local_seconds;
+} Valet_Report;
+
+VALET_EXPORT Valet_Options Valet_Options_default(void);
+
+/* A storage without fields; NULL when there is no memory. Local. */
+VALET_EXPORT Valet_Storage* Valet_Storage_create(void);
+/* Adds rows of row_bytes bytes that start slot_stride_bytes apart; the caller keeps the memory.
+ * Local. What is wrong with the fields is reported when the storage is used, on all ranks. */
+VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots,
+                                         size_t row_bytes, ptrdiff_t slot_stride_bytes,
+                                         const char* label);
+/* Frees the handle, not the fields. Local; NULL is allowed. */
+VALET_EXPORT void Valet_Storage_free(Valet_Storage* storage);
+
+/* Plans a map that gives each block a rank. Collective over communicator.
+ *   count  Blocks, in the first slots. With a mask: its length, the number of slots.
+ *   mask   NULL, or per slot whether it holds a block.
+ *   ranks  count destinations.
+ *   plan   Gets the plan, to be freed with Valet_Plan_free(). */
+VALET_EXPORT int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage,
+                                     uint64_t count, const uint8_t* mask, const int* ranks,
+                                     const Valet_Options* options, Valet_Plan** plan);
+/* Plans a map that gives each block an address; otherwise the same. */
+VALET_EXPORT int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage,
+                                     uint64_t count, const uint8_t* mask,
+                                     const Valet_Address* addresses, const Valet_Options* options,
+                                     Valet_Plan** plan);
+/* Frees a plan. Local; NULL is allowed. */
+VALET_EXPORT void Valet_Plan_free(Valet_Plan* plan);
+
+/* Blocks on this rank afterwards, and the slots it needs for that. Local. */
+VALET_EXPORT uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan);
+VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
+
+/* Carries a plan out in place, as often as wanted. Collective. `report` may be NULL. */
+VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
+                               Valet_Report* report);
+
+/* The text of the last error on this thread; "" when there was none. */
+VALET_EXPORT const char* Valet_Error_message(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Uses the C interface as an application would: a ring shift of two fields, once to ranks and once
+ * to slots, and an error that every rank must get. Exit code 0 only if all of it is right. */
+
+#include <valet/valet.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { slots = 100 };
+
+static int failures = 0;
+
+static void require(int condition, const char* what) {
+  if (condition) return;
+  fprintf(stderr, "c_client: %s (%s)\n", what, Valet_Error_message());
+  ++failures;
+}
+
+static uint64_t ids[slots];
+static double values[slots][3];
+
+static void fill(int rank) {
+  for (int s = 0; s < slots; ++s) {
+    ids[s] = (uint64_t)rank * 1000 + (uint64_t)s;
+    for (int d = 0; d < 3; ++d) values[s][d] = (double)ids[s] + 0.25 * d;
+  }
+}
+
+static void check(int from) {
+  for (int s = 0; s < slots; ++s) {
+    const uint64_t id = (uint64_t)from * 1000 + (uint64_t)s;
+    require(ids[s] == id && values[s][2] == (double)id + 0.5, "a block is not where it belongs");
+  }
+}
+
+int main(int argc, char** argv) {
+  int rank = 0;
+  int size = 1;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+
+  Valet_Storage* storage = Valet_Storage_create();
+  require(Valet_Storage_add_field(storage, ids, slots, sizeof ids[0], sizeof ids[0], "ids") == 0 &&
+              Valet_Storage_add_field(storage, values, slots, sizeof values[0], sizeof values[0],
+                                      "values") == 0,
+          "fields");
+  Valet_Options options = Valet_Options_default();
+  options.budget_bytes = 32; /* one block */
+
+  int ranks[slots];
+  Valet_Address addresses[slots];
+  for (int s = 0; s < slots; ++s) {
+    ranks[s] = (rank + 1) % size;
+    addresses[s].rank = ranks[s];
+    addresses[s].slot = (uint64_t)s;
+  }
+  Valet_Plan* plan = NULL;
+  Valet_Report report;
+  fill(rank);
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0,
+          "plan to ranks");
+  require(Valet_Plan_blocks_after(plan) == slots && Valet_Plan_required_slots(plan) == slots,
+          "counts of the plan");
+  require(Valet_Execute(plan, storage, &report) == VALET_SUCCESS, "execute");
+  require(report.peak_extra_bytes <= report.extra_bytes_bound, "memory bound");
+  check((rank + size - 1) % size);
+  Valet_Plan_free(plan);
+
+  fill(rank);
+  plan = NULL;
+  require(Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan) == 0,
+          "plan to slots");
+  require(Valet_Execute(plan, storage, NULL) == VALET_SUCCESS, "execute");
+  check((rank + size - 1) % size);
+  Valet_Plan_free(plan);
+
+  ranks[7] = rank == size - 1 ? size + 3 : 0;
+  plan = NULL;
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) ==
+                  VALET_RANK_OUT_OF_RANGE &&
+              plan == NULL && strstr(Valet_Error_message(), "slot 7") != NULL,
+          "a bad rank is refused on all ranks");
+
+  Valet_Storage_free(storage);
+  MPI_Finalize();
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
