@@ -14,7 +14,7 @@
 #include <Kokkos_Core.hpp>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <tuple>
 
 namespace {
@@ -152,8 +152,9 @@ TEST(MigrateManyViews, DirectAndStagedGiveTheSameBytes) {
   }
 }
 
-// One big enough for several index batches and for many messages in flight.
-TEST(MigrateManyViews, ManyBlocksThroughLittleScratch) {
+// Big enough for many messages in flight through little scratch, and through ample scratch for
+// messages of more blocks than one kernel handles.
+TEST(MigrateManyViews, ManyBlocks) {
   const int ranks = size();
   constexpr std::uint64_t blocks = 12000;
   MapCase map;
@@ -169,16 +170,18 @@ TEST(MigrateManyViews, ManyBlocksThroughLittleScratch) {
   }
   for (const std::uint64_t n : next) map.slots.push_back(std::max(n, blocks));
   for (const Path path : {Path::direct, Path::staged}) {
-    const auto views = make_views<Kokkos::View<double**, Left>, Kokkos::View<char*, Right>>(
-        map.slots[static_cast<std::size_t>(rank())]);
-    write_blocks(views, map);
-    const valet::BlockStorage storage = storage_of(views, path);
-    valet::Options options;
-    options.budget_bytes = std::size_t{64} << 10;
-    valet::Plan plan = plan_of(MPI_COMM_WORLD, storage, map, rank(), MapForm::slots, options);
-    const valet::Report report = execute(plan, storage);
-    EXPECT_EQ(sum_over_ranks(wrong_elements(views, map, MapForm::slots)), 0);
-    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    for (const std::size_t budget : {std::size_t{64} << 10, std::size_t{4} << 20}) {
+      const auto views = make_views<Kokkos::View<double**, Left>, Kokkos::View<char*, Right>>(
+          map.slots[static_cast<std::size_t>(rank())]);
+      write_blocks(views, map);
+      const valet::BlockStorage storage = storage_of(views, path);
+      valet::Options options;
+      options.budget_bytes = budget;
+      valet::Plan plan = plan_of(MPI_COMM_WORLD, storage, map, rank(), MapForm::slots, options);
+      const valet::Report report = execute(plan, storage);
+      EXPECT_EQ(sum_over_ranks(wrong_elements(views, map, MapForm::slots)), 0);
+      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    }
   }
 }
 

@@ -74,7 +74,7 @@ template <Path path, class First, class... Rest>
 /// Sees Views as one block storage: `blocks(view, ...)` or `blocks(space, view, ...)`.
 ///
 /// Local; keeps copies of the Views, so their memory lives at least as long as the storage. It must
-/// not outlive Kokkos::finalize(). A plan must not outlive it when the Views are in device memory.
+/// not outlive Kokkos::finalize(). A plan may, but its staging memory is then not freed.
 ///
 /// @param space  First argument, optional: an execution space instance. Work queued on it is fenced
 ///               before MPI or the host touches the Views, and kernels of Valet run on it and are

@@ -14,7 +14,7 @@
 namespace valet::kokkos::detail {
 
 /// The unit a kernel copies: bytes of any type, so the compiler must not assume that they are none.
-template <std::size_t Bytes>
+template <std::size_t bytes>
 struct Word;
 template <>
 struct Word<8> {
@@ -89,10 +89,10 @@ enum class Direction { gather, scatter };
 
 /// Copies one word of one block: an index counts (block, word) with the one running faster whose
 /// neighbours are neighbours in the View.
-template <Direction direction, std::size_t WordBytes>
+template <Direction direction, std::size_t word_bytes>
 class RowKernel {
  public:
-  using WordType = typename Word<WordBytes>::Type;
+  using WordType = typename Word<word_bytes>::Type;
   using PackedByte = std::conditional_t<direction == Direction::gather, std::byte, const std::byte>;
 
   RowKernel(const RowLayout& row, const std::uint64_t* slots, std::size_t slot_count,
@@ -100,7 +100,7 @@ class RowKernel {
       : row_(row),
         slots_(slots),
         slot_count_(slot_count),
-        words_(row.row_bytes / WordBytes),
+        words_(row.row_bytes / word_bytes),
         packed_(packed),
         block_bytes_(block_bytes) {}
 
@@ -109,8 +109,8 @@ class RowKernel {
   KOKKOS_FUNCTION void operator()(const std::size_t index) const {
     const std::size_t block = row_.slots_are_adjacent ? index % slot_count_ : index / words_;
     const std::size_t word = row_.slots_are_adjacent ? index / slot_count_ : index % words_;
-    auto* const packed = packed_ + block * block_bytes_ + row_.packed_offset + word * WordBytes;
-    std::byte* const place = place_of(slots_[block], word * WordBytes);
+    auto* const packed = packed_ + block * block_bytes_ + row_.packed_offset + word * word_bytes;
+    std::byte* const place = place_of(slots_[block], word * word_bytes);
     if constexpr (direction == Direction::gather)
       *reinterpret_cast<WordType*>(packed) = *reinterpret_cast<const WordType*>(place);
     else
@@ -139,12 +139,12 @@ class RowKernel {
 };
 
 /// Queues the kernel for one View on `space`; does not wait.
-template <Direction direction, std::size_t WordBytes, class Space>
+template <Direction direction, std::size_t word_bytes, class Space>
 void launch_row(const Space& space, const RowLayout& row, const std::uint64_t* slots,
                 std::size_t slot_count,
-                typename RowKernel<direction, WordBytes>::PackedByte* packed,
+                typename RowKernel<direction, word_bytes>::PackedByte* packed,
                 std::size_t block_bytes) {
-  const RowKernel<direction, WordBytes> kernel(row, slots, slot_count, packed, block_bytes);
+  const RowKernel<direction, word_bytes> kernel(row, slots, slot_count, packed, block_bytes);
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>;
   Kokkos::parallel_for(direction == Direction::gather ? "valet::gather" : "valet::scatter",
                        Policy(space, 0, kernel.size()), kernel);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 #include <new>
 #include <tuple>
 
@@ -37,11 +38,6 @@ class StagedBlocks final : public BlockMover {
       packed_offset += rows_[f].row_bytes;
     }
     allocate_indices();
-  }
-  StagedBlocks(const StagedBlocks&) = delete;
-  StagedBlocks& operator=(const StagedBlocks&) = delete;
-  ~StagedBlocks() override {
-    if (indices_ != nullptr) StagedBlocks::free_scratch(indices_, index_staging_bytes);
   }
 
   [[nodiscard]] std::uint64_t slots() const override { return slots_; }
@@ -81,18 +77,19 @@ class StagedBlocks final : public BlockMover {
   /// Never asked for: the blocks are not reachable by MPI.
   void pieces(std::uint64_t, Vector<MemoryPiece>&) const override {}
 
-  [[nodiscard]] void* allocate_scratch(std::size_t bytes) override {
+  /// After Kokkos::finalize() the memory is given up: Kokkos would end the program.
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
     if (bytes == 0) return nullptr;
+    void* memory = nullptr;
     try {
-      return Kokkos::kokkos_malloc<Staging>("valet::scratch", bytes);
+      memory = Kokkos::kokkos_malloc<Staging>("valet::scratch", bytes);
     } catch (const std::exception&) {
       // Kokkos reports a failed allocation as one of several types.
       throw std::bad_alloc();
     }
-  }
-  /// After Kokkos::finalize() the memory is given up: Kokkos would end the program.
-  void free_scratch(void* memory, std::size_t) noexcept override {
-    if (memory != nullptr && Kokkos::is_initialized()) Kokkos::kokkos_free<Staging>(memory);
+    return {static_cast<std::byte*>(memory), [](std::byte* bytes_of_kokkos) {
+              if (Kokkos::is_initialized()) Kokkos::kokkos_free<Staging>(bytes_of_kokkos);
+            }};
   }
 
  private:
@@ -103,7 +100,8 @@ class StagedBlocks final : public BlockMover {
 
   void allocate_indices() {
     try {
-      indices_ = static_cast<std::uint64_t*>(StagedBlocks::allocate_scratch(index_staging_bytes));
+      index_memory_ = StagedBlocks::allocate_scratch(index_staging_bytes);
+      indices_ = reinterpret_cast<std::uint64_t*>(index_memory_.get());
     } catch (const std::bad_alloc&) {
       defect_ = Defect{ErrorCode::out_of_memory,
                        "no memory for " + std::to_string(index_staging_bytes) +
@@ -144,7 +142,8 @@ class StagedBlocks final : public BlockMover {
   std::array<RowLayout, sizeof...(Views)> rows_;
   std::uint64_t slots_ = 0;
   std::size_t block_bytes_ = 0;
-  std::uint64_t* indices_ = nullptr;
+  std::shared_ptr<std::byte> index_memory_;
+  std::uint64_t* indices_ = nullptr;  ///< in index_memory_
   std::optional<Defect> defect_;
 };
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Numbers per slot that Zoltan reads while it partitions: coordinates or weights.
+
+#include <valet/error.hpp>
+#include <valet/storage/block_mover.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+namespace valet::zoltan {
+
+/// One number per slot in host memory, of any arithmetic type.
+struct Column {
+  const std::byte* data = nullptr;
+  std::ptrdiff_t stride_bytes = 0;
+  double (*read)(const std::byte* place) = nullptr;
+
+  [[nodiscard]] double operator[](std::uint64_t slot) const {
+    return read(data + static_cast<std::ptrdiff_t>(slot) * stride_bytes);
+  }
+};
+
+/// Up to three columns of the same number of slots.
+struct Columns {
+  static constexpr std::size_t most = 3;
+
+  std::array<Column, most> column{};
+  std::size_t size = 0;
+  std::uint64_t slots = 0;
+  std::shared_ptr<const void> keep_alive;  ///< a host copy of what the host cannot read
+  std::optional<Defect> defect;            ///< why there is nothing to read
+};
+
+/// Gives the columns at the moment of a partition, so that data that is kept elsewhere can be
+/// brought to the host for its duration only. Must not communicate.
+using ColumnSource = std::function<Columns()>;
+
+template <class T>
+[[nodiscard]] Column column(const T* data, std::ptrdiff_t stride_bytes) {
+  static_assert(std::is_arithmetic_v<T>, "Valet: coordinates and weights are numbers");
+  return {reinterpret_cast<const std::byte*>(data), stride_bytes, [](const std::byte* place) {
+            return static_cast<double>(*reinterpret_cast<const T*>(place));
+          }};
+}
+
+/// The columns of an array with `components` (1 to 3) values per slot, one slot behind the other.
+/// The array must stay where it is while the source is in use.
+template <class T>
+[[nodiscard]] ColumnSource array_columns(const T* data, std::uint64_t slots,
+                                         std::size_t components) {
+  return [data, slots, components] {
+    Columns columns;
+    columns.slots = slots;
+    columns.size = components;
+    for (std::size_t c = 0; c < components && c < Columns::most; ++c)
+      columns.column[c] = column(data + c, static_cast<std::ptrdiff_t>(components * sizeof(T)));
+    if (components < 1 || components > Columns::most)
+      columns.defect = Defect{ErrorCode::invalid_argument,
+                              "an array of " + std::to_string(components) +
+                                  " values per slot; coordinates have 1 to 3, weights 1"};
+    else if (data == nullptr && slots > 0)
+      columns.defect =
+          Defect{ErrorCode::inaccessible_memory, "an array of coordinates or weights is null"};
+    return columns;
+  };
+}
+
+}  // namespace valet::zoltan

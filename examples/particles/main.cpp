@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A particle code that balances its load without room for a second copy of its particles.
+//
+// Every rank owns arrays that are a tenth larger than the mean number of particles. The particles
+// move, the work per rank drifts apart, Zoltan finds a new partition by work, and Valet carries it
+// out inside those arrays. A partition by work may ask a rank to hold more particles than it has
+// slots: then nothing has moved yet, and the program balances the count as well.
+
+#include "cloud.hpp"
+#include "memory_log.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include <valet/valet.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace particles;
+
+constexpr double time_step = 0.04;
+constexpr std::uint64_t sampled_owners = 12000;
+
+/// A result that is wrong: the one thing that must never happen.
+class Lost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Simulation {
+ public:
+  Simulation(MPI_Comm communicator, const Options& options)
+      : communicator_(communicator),
+        options_(options),
+        rank_(rank_of(communicator)),
+        size_(size_of(communicator)),
+        cloud_(slots_of(options, size_)),
+        output_(communicator, options),
+        rebalancer_(communicator, rebalancer_options(options)) {
+    const auto ranks = static_cast<std::uint64_t>(size_);
+    const auto rank = static_cast<std::uint64_t>(rank_);
+    const std::uint64_t each = options.particles / ranks;
+    const std::uint64_t more = options.particles % ranks;
+    cloud_.fill(rank * each + std::min(rank, more), each + (rank < more ? 1 : 0));
+    rebalancer_.coordinates(cloud_.position);
+    rebalancer_.weights(cloud_.work);
+  }
+
+  /// Collective. @throws Lost.
+  void run() {
+    const Checksum start = cloud_.checksum(communicator_);
+    output_.head(cloud_.slots());
+    for (int step = 0; step <= options_.steps; ++step) {
+      if (step % options_.every == 0) rebalance(step);
+      if (step < options_.steps) cloud_.advance(step * time_step, time_step);
+    }
+    prove(start, cloud_.checksum(communicator_));
+    output_.memory(migrations_, log_.finish());
+    output_.close();
+  }
+
+ private:
+  static int rank_of(MPI_Comm communicator) {
+    int rank = 0;
+    MPI_Comm_rank(communicator, &rank);
+    return rank;
+  }
+  static int size_of(MPI_Comm communicator) {
+    int size = 1;
+    MPI_Comm_size(communicator, &size);
+    return size;
+  }
+  static std::uint64_t slots_of(const Options& options, int ranks) {
+    const double mean = static_cast<double>(options.particles) / ranks;
+    // One more, because particles do not come in fractions.
+    return static_cast<std::uint64_t>(options.capacity * mean) + 1;
+  }
+  static valet::zoltan::RebalancerOptions rebalancer_options(const Options& options) {
+    valet::zoltan::RebalancerOptions result;
+    result.method = options.method;
+    result.imbalance_tolerance = 1.005;
+    result.migration = options.migration;
+    return result;
+  }
+
+  /// Work is 1 for a lonely particle and `mean_work` on average: no partition by work gives a rank
+  /// more than mean_work times the mean number of particles, so up to this mean it always fits.
+  [[nodiscard]] double mean_work() const {
+    return 1 + options_.contrast * 0.98 * (options_.capacity - 1);
+  }
+
+  valet::zoltan::RebalanceResult move_everything() {
+    return rebalancer_.rebalance(cloud_.count, cloud_.position, cloud_.velocity, cloud_.id,
+                                 cloud_.work, cloud_.mass);
+  }
+
+  /// Balances work alone; if that does not fit the arrays somewhere, work and count; and if that
+  /// does not fit either, count alone, which always does.
+  valet::zoltan::RebalanceResult balance(std::string& balanced_by) {
+    const bool has_second_weight = options_.method == "RCB";
+    const std::vector<std::string> ways =
+        has_second_weight ? std::vector<std::string>{"work", "work+count", "count"}
+                          : std::vector<std::string>{"work", "count"};
+    for (const std::string& way : ways) {
+      if (way == "count")
+        rebalancer_.no_weights();
+      else
+        rebalancer_.weights(cloud_.work);
+      rebalancer_.balance_count(way == "work+count");
+      try {
+        balanced_by = way;
+        return move_everything();
+      } catch (const valet::Error& error) {
+        if (error.code() != valet::ErrorCode::infeasible || way == ways.back()) throw;
+        output_.note("       a partition by " + way + " does not fit: " + error.what());
+      }
+    }
+    throw std::logic_error("no way to balance");
+  }
+
+  void rebalance(int step) {
+    cloud_.weigh(communicator_, mean_work());
+    const int number = static_cast<int>(step / options_.every);
+    const std::uint64_t stride = std::max<std::uint64_t>(1, options_.particles / sampled_owners);
+    const std::vector<Owner> owners_before = sample_owners(cloud_, rank_, stride);
+    const Checksum before = cloud_.checksum(communicator_);
+    const double imbalance_before = cloud_.imbalance(communicator_);
+    log_.enter(Phase::partition, step);
+    std::string balanced_by;
+    const valet::zoltan::RebalanceResult result = balance(balanced_by);
+    const double end = log_.seconds();
+    log_.was_migrating(end - result.migration_seconds, end);
+    log_.enter(Phase::simulate, step);
+    cloud_.count = result.count;
+    if (!(cloud_.checksum(communicator_) == before))
+      throw Lost("the migration of step " + std::to_string(step) + " changed particles");
+    output_.owners(number, owners_before, sample_owners(cloud_, rank_, stride));
+    note_migration(number, step, result, end);
+    output_.row(summed(number, step, balanced_by, result, imbalance_before));
+  }
+
+  static std::uint64_t out_of_place_bytes(const valet::Report& report) {
+    return (report.blocks_sent + report.blocks_received) * report.block_bytes;
+  }
+
+  void note_migration(int number, int step, const valet::zoltan::RebalanceResult& result,
+                      double end_seconds) {
+    const valet::Report& report = result.report;
+    migrations_.push_back({rank_, number, step, end_seconds - result.migration_seconds, end_seconds,
+                           report.peak_extra_bytes, report.extra_bytes_bound,
+                           out_of_place_bytes(report), report.blocks_before, report.blocks_after});
+  }
+
+  /// Collective: bytes of all ranks together, the rest of the rank with the most.
+  Rebalance summed(int number, int step, const std::string& balanced_by,
+                   const valet::zoltan::RebalanceResult& result, double imbalance_before) {
+    const valet::Report& report = result.report;
+    std::array<double, 2> seconds{result.partition_seconds, result.migration_seconds};
+    std::array<std::uint64_t, 4> most{report.peak_extra_bytes, report.extra_bytes_bound,
+                                      out_of_place_bytes(report), result.count};
+    std::uint64_t moved = report.bytes_sent;
+    MPI_Allreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, communicator_);
+    MPI_Allreduce(MPI_IN_PLACE, most.data(), 4, MPI_UINT64_T, MPI_MAX, communicator_);
+    MPI_Allreduce(MPI_IN_PLACE, &moved, 1, MPI_UINT64_T, MPI_SUM, communicator_);
+    Rebalance all;
+    all.number = number;
+    all.step = step;
+    all.balanced_by = balanced_by;
+    all.imbalance_before = imbalance_before;
+    all.imbalance_after = cloud_.imbalance(communicator_);
+    all.count_imbalance_after = result.after.count;
+    all.fullest_percent =
+        100.0 * static_cast<double>(most[3]) / static_cast<double>(cloud_.slots());
+    all.moved_bytes = moved;
+    all.partition_seconds = seconds[0];
+    all.migration_seconds = seconds[1];
+    all.extra_bytes = most[0];
+    all.limit_bytes = most[1];
+    all.out_of_place_bytes = most[2];
+    fullest_percent_ = std::max(fullest_percent_, all.fullest_percent);
+    return all;
+  }
+
+  /// Compares sums that do not depend on who owns what.
+  void prove(const Checksum& start, const Checksum& end) const {
+    if (!end.same_particles(start))
+      throw Lost("at the end there are " + std::to_string(end.count) + " particles of " +
+                 std::to_string(start.count) +
+                 ", or their ids or masses are not those of the start");
+    if (rank_ != 0) return;
+    std::printf(
+        "\nNo particle was lost or changed: %llu at the start and at the end, with equal\n"
+        "sums of ids, of hashes of ids and of hashes of (id, mass); each migration kept the sum "
+        "of\n"
+        "hashes of all fields.\n"
+        "The fullest rank had %.1f %% of its slots occupied.\n",
+        static_cast<unsigned long long>(end.count), fullest_percent_);
+  }
+
+  MPI_Comm communicator_;
+  const Options& options_;
+  int rank_;
+  int size_;
+  Cloud cloud_;
+  Output output_;
+  valet::zoltan::Rebalancer rebalancer_;
+  MemoryLog log_;
+  std::vector<Migration> migrations_;
+  double fullest_percent_ = 0;
+};
+
+/// @return The exit code of the program: 0, 1 for a wrong result or a failure, 2 for bad input.
+int run(int argc, char** argv, bool prints) {
+  Options options;
+  if (const auto exit_code = read_options(argc, argv, prints, options)) return *exit_code;
+  const Kokkos::ScopeGuard kokkos;
+  try {
+    Simulation(MPI_COMM_WORLD, options).run();
+  } catch (const Lost& lost) {
+    if (prints) std::fprintf(stderr, "particles: WRONG RESULT: %s\n", lost.what());
+    return EXIT_FAILURE;
+  } catch (const OutputError& error) {
+    if (prints) std::fprintf(stderr, "particles: %s\n", error.what());
+    return exit_bad_input;
+  } catch (const valet::Error& error) {
+    // The same on all ranks.
+    if (prints) std::fprintf(stderr, "particles: %s\n", error.what());
+    return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  particles::return_freed_memory();
+  int provided = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  int exit_code = EXIT_FAILURE;
+  try {
+    exit_code = run(argc, argv, rank == 0);
+  } catch (const std::exception& error) {
+    // Perhaps on this rank alone: the others must not wait for it.
+    std::fprintf(stderr, "particles: rank %d: %s\n", rank, error.what());
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+  }
+  MPI_Finalize();
+  return exit_code;
+}

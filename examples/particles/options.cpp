@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+
+#include <valet/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+
+namespace particles {
+namespace {
+
+/// Lets valet's own parsers judge the text.
+template <class Parse>
+CLI::Validator accepted_by(Parse parse) {
+  return CLI::Validator(
+      [parse](std::string& text) {
+        try {
+          static_cast<void>(parse(text));
+        } catch (const valet::Error& error) {
+          return std::string(error.what());
+        }
+        return std::string();
+      },
+      "");
+}
+
+}  // namespace
+
+std::optional<int> read_options(int argc, char** argv, bool prints, Options& options) {
+  CLI::App app{
+      "Particles that drift and clump in a box. Their work goes out of balance; Zoltan partitions "
+      "them again and\nValet moves them, inside arrays that are hardly larger than the particles. "
+      "Start it with mpirun.\nWrites rebalances.csv, migrations.csv, memory.csv and owners.csv; "
+      "`python3 examples/plot.py particles DIR`\ndraws them."};
+  std::string memory = "1M";
+  std::string order = "fill";
+  app.add_option("--particles", options.particles, "particles on all ranks together")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--steps", options.steps, "time steps")
+      ->check(CLI::Range(0, 1'000'000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--every", options.every, "steps between rebalances")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--method", options.method, "Zoltan's method: RCB, RIB or HSFC")
+      ->check(CLI::IsMember({"RCB", "RIB", "HSFC"}, CLI::ignore_case).description(""))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--memory", memory, "scratch that Valet may use on a rank, bytes with K, M or G")
+      ->check(accepted_by(valet::parse_bytes))
+      ->type_name("BYTES")
+      ->capture_default_str();
+  app.add_option("--order", order, "where arrivals go: fill (few copies) or stable (sorted)")
+      ->check(accepted_by(valet::parse_order))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--capacity", options.capacity,
+                 "slots of a rank over the mean number of particles")
+      ->check(CLI::Range(1.001, 100.0).description(""))
+      ->type_name("FACTOR")
+      ->capture_default_str();
+  app.add_option("--contrast", options.contrast,
+                 "how much more work a crowded particle is; up to 1, a partition\nby work always "
+                 "fits the capacity")
+      ->check(CLI::Range(0.0, 100.0).description(""))
+      ->type_name("FACTOR")
+      ->capture_default_str();
+  app.add_flag("--verify", options.migration.verify, "let Valet compare checksums end to end, too");
+  app.add_option("--output", options.output, "directory for the CSV files")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app.add_flag("--quiet", options.quiet, "print the result only");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      if (prints) app.exit(error, std::cout, std::cerr);
+      return 0;
+    }
+    if (prints) std::cerr << "particles: " << error.what() << "\nTry --help.\n";
+    return exit_bad_input;
+  }
+  options.migration.budget_bytes = valet::parse_bytes(memory);
+  options.migration.order = valet::parse_order(order);
+  return std::nullopt;
+}
+
+}  // namespace particles

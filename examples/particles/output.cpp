@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <map>
+#include <type_traits>
+
+namespace particles {
+namespace {
+
+constexpr double megabyte = 1e6;
+
+double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / megabyte; }
+
+/// The entries of all ranks, on rank 0.
+template <class Entry>
+std::vector<Entry> gather(MPI_Comm communicator, const std::vector<Entry>& own) {
+  static_assert(std::is_trivially_copyable_v<Entry>);
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  const int bytes = static_cast<int>(own.size() * sizeof(Entry));
+  std::vector<int> counts(static_cast<std::size_t>(size));
+  MPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, communicator);
+  std::vector<int> displacements(counts.size(), 0);
+  for (std::size_t r = 1; r < counts.size(); ++r)
+    displacements[r] = displacements[r - 1] + counts[r - 1];
+  std::vector<Entry> all;
+  if (rank == 0)
+    all.resize(static_cast<std::size_t>(displacements.back() + counts.back()) / sizeof(Entry));
+  MPI_Gatherv(own.data(), bytes, MPI_BYTE, all.data(), counts.data(), displacements.data(),
+              MPI_BYTE, 0, communicator);
+  return all;
+}
+
+std::string formatted(const char* format, auto... values) {
+  const int length = std::snprintf(nullptr, 0, format, values...);
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  std::snprintf(text.data(), text.size(), format, values...);
+  text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t stride) {
+  const auto id = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), cloud.id);
+  const auto position = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), cloud.position);
+  std::vector<Owner> owners;
+  for (std::uint64_t k = 0; k < cloud.count; ++k)
+    if (id(k) % stride == 0)
+      owners.push_back({id(k), {position(k, 0), position(k, 1), position(k, 2)}, rank});
+  return owners;
+}
+
+Output::Output(MPI_Comm communicator, const Options& options)
+    : communicator_(communicator), options_(options) {
+  MPI_Comm_rank(communicator, &rank_);
+  MPI_Comm_size(communicator, &size_);
+  if (rank_ == 0) {
+    const std::filesystem::path directory(options.output);
+    std::error_code ignored;  // a file that cannot be opened tells as much
+    std::filesystem::create_directories(directory, ignored);
+    rebalances_.open(directory / "rebalances.csv");
+    migrations_.open(directory / "migrations.csv");
+    memory_.open(directory / "memory.csv");
+    owners_.open(directory / "owners.csv");
+    rebalances_ << "rebalance,step,balanced_by,imbalance_before,imbalance_after,"
+                   "count_imbalance_after,fullest_percent,moved_bytes,"
+                   "partition_seconds,migration_seconds,extra_bytes,limit_bytes,"
+                   "out_of_place_bytes\n";
+    migrations_ << "rank,rebalance,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
+                   "out_of_place_bytes,blocks_before,blocks_after\n";
+    memory_ << "rank,seconds,step,phase,resident_bytes\n";
+    owners_ << "rebalance,id,x,y,z,owner_before,owner_after\n";
+    owners_.precision(5);
+    memory_.precision(9);
+    migrations_.precision(9);
+  }
+  check_files();
+}
+
+void Output::check_files() {
+  int failed = 0;
+  if (rank_ == 0)
+    failed = rebalances_.good() && migrations_.good() && memory_.good() && owners_.good() ? 0 : 1;
+  MPI_Bcast(&failed, 1, MPI_INT, 0, communicator_);
+  if (failed != 0)
+    throw OutputError("cannot write CSV files into the directory '" + options_.output +
+                      "' (--output)");
+}
+
+void Output::note(const std::string& line) const {
+  if (rank_ != 0 || options_.quiet) return;
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+void Output::head(std::uint64_t slots) {
+  note(
+      formatted("%llu particles of %zu bytes on %d ranks: %.1f MB; arrays for %llu on each, "
+                "%.2f times the mean",
+                static_cast<unsigned long long>(options_.particles), Cloud::bytes_each, size_,
+                megabytes(options_.particles * Cloud::bytes_each),
+                static_cast<unsigned long long>(slots), options_.capacity));
+  note(formatted("Zoltan %s, Valet with %.4g KiB of scratch on each rank, order %s",
+                 options_.method.c_str(),
+                 static_cast<double>(options_.migration.budget_bytes) / 1024,
+                 to_string(options_.migration.order)));
+  note("imbalance: largest over mean work of a rank; fullest: occupied slots of the fullest rank;");
+  note("extra memory: most on any rank, by Valet beyond the particle arrays, and what packed send");
+  note("and receive buffers for the same particles would take out of place\n");
+  note(
+      "        imbalance       fullest   moved       time [s]       rate    extra memory [MB]  "
+      "balanced");
+  note(
+      " step  before   after       [%]    [MB]   Zoltan   Valet   [GB/s]  Valet  out of place  "
+      "by");
+}
+
+void Output::row(const Rebalance& r) {
+  note(formatted("%5d  %6.3f  %6.3f    %6.1f  %6.1f  %7.3f %7.3f   %6.2f %6.2f  %12.2f  %s", r.step,
+                 r.imbalance_before, r.imbalance_after, r.fullest_percent, megabytes(r.moved_bytes),
+                 r.partition_seconds, r.migration_seconds,
+                 static_cast<double>(r.moved_bytes) / r.migration_seconds / 1e9,
+                 megabytes(r.extra_bytes), megabytes(r.out_of_place_bytes), r.balanced_by.c_str()));
+  if (rank_ != 0) return;
+  rebalances_ << r.number << ',' << r.step << ',' << r.balanced_by << ',' << r.imbalance_before
+              << ',' << r.imbalance_after << ',' << r.count_imbalance_after << ','
+              << r.fullest_percent << ',' << r.moved_bytes << ',' << r.partition_seconds << ','
+              << r.migration_seconds << ',' << r.extra_bytes << ',' << r.limit_bytes << ','
+              << r.out_of_place_bytes << '\n';
+}
+
+void Output::owners(int number, const std::vector<Owner>& before, const std::vector<Owner>& after) {
+  const std::vector<Owner> old_owners = gather(communicator_, before);
+  const std::vector<Owner> new_owners = gather(communicator_, after);
+  std::map<std::uint64_t, int> new_rank;
+  for (const Owner& owner : new_owners) new_rank[owner.id] = owner.rank;
+  for (const Owner& owner : old_owners)
+    owners_ << number << ',' << owner.id << ',' << owner.place[0] << ',' << owner.place[1] << ','
+            << owner.place[2] << ',' << owner.rank << ',' << new_rank[owner.id] << '\n';
+}
+
+void Output::memory(const std::vector<Migration>& migrations,
+                    const std::vector<MemorySample>& samples) {
+  for (const Migration& m : gather(communicator_, migrations))
+    migrations_ << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds << ','
+                << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes << ','
+                << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << '\n';
+  struct Ranked {
+    MemorySample sample;
+    int rank;
+  };
+  std::vector<Ranked> ranked;
+  ranked.reserve(samples.size());
+  for (const MemorySample& sample : samples) ranked.push_back({sample, rank_});
+  for (const Ranked& r : gather(communicator_, ranked))
+    memory_ << r.rank << ',' << r.sample.seconds << ',' << r.sample.step << ','
+            << to_string(r.sample.phase) << ',' << r.sample.resident_bytes << '\n';
+}
+
+void Output::close() {
+  for (std::ofstream* file : {&rebalances_, &migrations_, &memory_, &owners_}) file->flush();
+  check_files();
+}
+
+}  // namespace particles

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What the program shows: the table on the screen and the CSV files. Rank 0 writes.
+
+#include "cloud.hpp"
+#include "memory_log.hpp"
+#include "options.hpp"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace particles {
+
+/// One rebalance, all ranks together.
+struct Rebalance {
+  int number = 0;
+  int step = 0;
+  std::string balanced_by;      ///< work, work+count or count
+  double imbalance_before = 1;  ///< largest over mean work of a rank
+  double imbalance_after = 1;
+  double count_imbalance_after = 1;
+  double fullest_percent = 0;  ///< occupied slots of the fullest rank
+  std::uint64_t moved_bytes = 0;
+  double partition_seconds = 0;
+  double migration_seconds = 0;
+  std::uint64_t extra_bytes = 0;         ///< most that Valet allocated on a rank
+  std::uint64_t limit_bytes = 0;         ///< what it promised not to pass there
+  std::uint64_t out_of_place_bytes = 0;  ///< send and receive buffers of the busiest rank
+};
+
+/// One migration on one rank.
+struct Migration {
+  int rank = 0;
+  int number = 0;
+  int step = 0;
+  double start_seconds = 0;
+  double end_seconds = 0;
+  std::uint64_t extra_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+  std::uint64_t out_of_place_bytes = 0;
+  std::uint64_t blocks_before = 0;
+  std::uint64_t blocks_after = 0;
+};
+
+/// Where a sampled particle was when a rebalance changed its owner.
+struct Owner {
+  std::uint64_t id = 0;
+  double place[3] = {};
+  int rank = 0;
+};
+
+/// Every so many particles of this rank, by id.
+[[nodiscard]] std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t stride);
+
+/// A file could not be written. The same on all ranks.
+class OutputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Output {
+ public:
+  /// Collective. @throws OutputError on all ranks when a file cannot be written.
+  Output(MPI_Comm communicator, const Options& options);
+
+  void head(std::uint64_t slots);
+  void note(const std::string& line) const;
+  void row(const Rebalance& rebalance);
+  /// Collective.
+  void owners(int number, const std::vector<Owner>& before, const std::vector<Owner>& after);
+  /// Collective.
+  void memory(const std::vector<Migration>& migrations, const std::vector<MemorySample>& samples);
+  /// Collective. @throws OutputError on all ranks when something was not written.
+  void close();
+
+ private:
+  void check_files();
+
+  MPI_Comm communicator_;
+  const Options& options_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::ofstream rebalances_;
+  std::ofstream migrations_;
+  std::ofstream memory_;
+  std::ofstream owners_;
+};
+
+}  // namespace particles

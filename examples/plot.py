@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws the results of an example: plot.py EXAMPLE DIRECTORY.
+
+Reads the CSV files that the example wrote into DIRECTORY and writes PNG pictures beside them.
+"""
+
+import argparse
+import csv
+import os
+import sys
+from pathlib import Path
+
+try:
+    import matplotlib
+except ImportError:
+    # The distribution's matplotlib belongs to the distribution's Python, which may not be first in
+    # the path.
+    system_python = "/usr/bin/python3"
+    if sys.executable != system_python and os.access(system_python, os.X_OK):
+        os.execv(system_python, [system_python, *sys.argv])
+    sys.exit("plot.py: matplotlib is missing; install python3-matplotlib")
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402  (the backend comes first)
+from matplotlib.lines import Line2D  # noqa: E402
+from matplotlib.patches import Patch  # noqa: E402
+
+MEGABYTE = 1e6
+VALET = "tab:blue"
+LIMIT = "tab:green"
+OUT_OF_PLACE = "tab:red"
+PHASES = {"partition": ("0.85", "Zoltan partitions"), "migrate": ("tab:blue", "Valet migrates")}
+
+
+def read(path):
+    """Rows of a CSV file as dictionaries, numbers as numbers."""
+
+    def value(text):
+        for kind in (int, float):
+            try:
+                return kind(text)
+            except ValueError:
+                pass
+        return text
+
+    with open(path, newline="", encoding="utf-8") as file:
+        rows = [{name: value(text) for name, text in row.items()} for row in csv.DictReader(file)]
+    if not rows:
+        sys.exit(f"plot.py: {path} has no rows")
+    return rows
+
+
+def save(figure, path):
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    print(path)
+
+
+def rank_colours(ranks):
+    palette = plt.get_cmap("tab10" if ranks <= 10 else "turbo")
+    return [palette(r if ranks <= 10 else r / (ranks - 1)) for r in range(ranks)]
+
+
+def separation(points, axis):
+    """How far apart the ranks' particles are along an axis, against their spread inside a rank."""
+    by_rank = {}
+    for row in points:
+        by_rank.setdefault(row["owner_after"], []).append(row[axis])
+    total = sum(row[axis] for row in points) / len(points)
+    between = within_ranks = 0.0
+    for values in by_rank.values():
+        mean = sum(values) / len(values)
+        between += len(values) * (mean - total) ** 2
+        within_ranks += sum((value - mean) ** 2 for value in values)
+    return between / max(within_ranks, 1e-12)
+
+
+def best_view(points, ranks):
+    """The two axes that show the parts best, and the particles to show: with many ranks a slice."""
+    *seen, along = sorted("xyz", key=lambda axis: -separation(points, axis))
+    if ranks > 4:
+        points = sorted(points, key=lambda row: row[along])
+        points = points[len(points) * 3 // 8:len(points) * 5 // 8]
+    return sorted(seen), along, points
+
+
+def draw_owners(directory):
+    """Who owns which particles, before and after the rebalance that moved most."""
+    rebalances = read(directory / "rebalances.csv")
+    # The first one spreads particles that nobody had sorted yet: no picture of a load balancer.
+    candidates = rebalances[1:] or rebalances
+    shown = max(candidates, key=lambda row: row["moved_bytes"])
+    points = [row for row in read(directory / "owners.csv") if row["rebalance"] == shown["rebalance"]]
+    ranks = 1 + max(max(row["owner_before"], row["owner_after"]) for row in points)
+    colours = rank_colours(ranks)
+    seen, along, visible = best_view(points, ranks)
+
+    figure, axes = plt.subplots(1, 2, figsize=(12, 7.2), sharex=True, sharey=True)
+    figure.subplots_adjust(left=0.06, right=0.985, top=0.86, bottom=0.13, wspace=0.05)
+    for axis, when in zip(axes, ("before", "after")):
+        owner = f"owner_{when}"
+        axis.scatter([row[seen[0]] for row in visible], [row[seen[1]] for row in visible], s=5,
+                     linewidths=0, c=[colours[row[owner]] for row in visible])
+        axis.set_title(f"{when}: the busiest rank has {shown[f'imbalance_{when}']:.3f} "
+                       "times the mean work", fontsize=11)
+        axis.set_xlabel(f"{seen[0]} [box lengths]")
+        axis.set_aspect("equal")
+        axis.set_xlim(0, 1)
+        axis.set_ylim(0, 1)
+    axes[0].set_ylabel(f"{seen[1]} [box lengths]")
+    if ranks <= 12:
+        figure.legend(handles=[Line2D([], [], marker="o", linestyle="", color=colours[r],
+                                      label=f"rank {r}") for r in range(ranks)],
+                      title="owner", loc="lower center", ncol=ranks, frameon=False)
+    what = "all sampled particles" if len(visible) == len(points) else "a slice of the box"
+    figure.suptitle(f"Who owns which particles around the rebalance of step {shown['step']}: "
+                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB moved in place\n"
+                    f"{len(visible):,} particles, {what}, seen along {along}", fontsize=12)
+    save(figure, directory / "owners.png")
+
+
+def shade(axis, spans):
+    for start, end, phase in spans:
+        axis.axvspan(start, end, color=PHASES[phase][0], alpha=0.35 if phase == "migrate" else 0.6,
+                     linewidth=0)
+
+
+def spans_of(samples):
+    """Where one rank was not simulating: (start, end, phase)."""
+    spans = []
+    for sample in samples:
+        if sample["phase"] == "simulate":
+            continue
+        if spans and spans[-1][2] == sample["phase"] and spans[-1][3] == sample["step"]:
+            spans[-1][1] = sample["seconds"]
+        else:
+            spans.append([sample["seconds"], sample["seconds"], sample["phase"], sample["step"]])
+    return [span[:3] for span in spans]
+
+
+def within(samples, migration, margin=0.0):
+    return [s for s in samples
+            if migration["start_seconds"] - margin <= s["seconds"] <= migration["end_seconds"] + margin]
+
+
+def draw_run(axis, samples, migrations, rank):
+    """Resident memory of one rank over the run, and where a second copy would have taken it."""
+    shade(axis, spans_of(samples))
+    axis.plot([s["seconds"] for s in samples],
+              [s["resident_bytes"] / MEGABYTE for s in samples], color="black", linewidth=1)
+    for migration in migrations:
+        inside = within(samples, migration)
+        if not inside:
+            continue
+        base = min(s["resident_bytes"] for s in inside)
+        middle = (migration["start_seconds"] + migration["end_seconds"]) / 2
+        for need, colour, marker in ((migration["limit_bytes"], LIMIT, "_"),
+                                     (migration["out_of_place_bytes"], OUT_OF_PLACE, "v")):
+            axis.plot(middle, (base + need) / MEGABYTE, marker, color=colour, markersize=8,
+                      markeredgewidth=2)
+    axis.set_ylim(bottom=0)
+    axis.set_xlim(0, samples[-1]["seconds"])
+    axis.set_xlabel("time since the start [s]")
+    axis.set_ylabel("resident memory [MB]")
+    axis.set_title(f"Rank {rank} over the whole run", fontsize=11)
+    axis.legend(handles=[
+        Line2D([], [], color="black", label="resident memory, measured"),
+        Patch(color=PHASES["partition"][0], label="while Zoltan partitions (its own memory)"),
+        Patch(color=PHASES["migrate"][0], alpha=0.35, label="while Valet migrates"),
+        Line2D([], [], marker="_", linestyle="", color=LIMIT, markeredgewidth=2,
+               label="what Valet promised not to pass"),
+        Line2D([], [], marker="v", linestyle="", color=OUT_OF_PLACE,
+               label="what an out-of-place exchange would reach"),
+    ], loc="lower center", ncol=2, fontsize=8.5, framealpha=0.95)
+
+
+def draw_migration(axis, samples, migration):
+    """The largest migration under the magnifying glass."""
+    inside = within(samples, migration)
+    base = min((s["resident_bytes"] for s in inside), default=0)
+    start = migration["start_seconds"]
+    milliseconds = [1e3 * (s["seconds"] - start) for s in inside]
+    axis.fill_between(milliseconds, [(s["resident_bytes"] - base) / MEGABYTE for s in inside],
+                      color=VALET, alpha=0.35, linewidth=0)
+    axis.plot(milliseconds, [(s["resident_bytes"] - base) / MEGABYTE for s in inside],
+              color=VALET, marker=".", linewidth=1.2, label="growth of the process, measured")
+    end = 1e3 * (migration["end_seconds"] - start)
+    for need, colour, text in (
+            (migration["out_of_place_bytes"], OUT_OF_PLACE,
+             "out of place: packed send and receive buffers"),
+            (migration["limit_bytes"], LIMIT, "Valet's promise: scratch and index arrays"),
+            (migration["extra_bytes"], VALET, "Valet's own count of what it allocated")):
+        axis.axhline(need / MEGABYTE, color=colour, linestyle="--", linewidth=1.5,
+                     label=f"{text}, {need / MEGABYTE:.1f} MB")
+    axis.legend(loc="center", fontsize=9)
+    axis.set_xlim(0, max(end, 1e-3))
+    axis.set_ylim(0, 1.15 * max(migration["out_of_place_bytes"], migration["limit_bytes"], 1) / MEGABYTE)
+    axis.set_xlabel("time since the migration began [ms]")
+    axis.set_ylabel("memory beyond the particle arrays [MB]")
+    axis.set_title(f"The largest migration: step {migration['step']}, rank {migration['rank']}",
+                   fontsize=11)
+
+
+def draw_memory(directory):
+    """Memory over time against the limit."""
+    samples = read(directory / "memory.csv")
+    migrations = read(directory / "migrations.csv")
+    largest = max(migrations, key=lambda row: row["out_of_place_bytes"])
+    rank = largest["rank"]
+    own_samples = [s for s in samples if s["rank"] == rank]
+    own_migrations = [m for m in migrations if m["rank"] == rank]
+    if not any(s["resident_bytes"] for s in own_samples):
+        sys.exit("plot.py: memory.csv has no resident sizes; this system has no /proc")
+    figure, axes = plt.subplots(1, 2, figsize=(15, 6), gridspec_kw={"width_ratios": [3, 2]})
+    figure.subplots_adjust(left=0.05, right=0.985, top=0.88, bottom=0.1, wspace=0.13)
+    draw_run(axes[0], own_samples, own_migrations, rank)
+    draw_migration(axes[1], own_samples, largest)
+    figure.suptitle("Memory while particles migrate in place", fontsize=13)
+    save(figure, directory / "memory.png")
+
+
+def draw_particles(directory):
+    draw_owners(directory)
+    draw_memory(directory)
+
+
+EXAMPLES = {"particles": draw_particles}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("example", choices=sorted(EXAMPLES))
+    parser.add_argument("directory", type=Path, help="where the example wrote its CSV files")
+    arguments = parser.parse_args()
+    try:
+        EXAMPLES[arguments.example](arguments.directory)
+    except FileNotFoundError as error:
+        sys.exit(f"plot.py: {error.filename} is missing; run the example first")
+
+
+if __name__ == "__main__":
+    main()

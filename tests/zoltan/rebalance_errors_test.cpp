@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What the Rebalancer refuses, on all ranks with the same text. Plain arrays, no Kokkos.
+
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace valet::test;
+using valet::zoltan::array_columns;
+using valet::zoltan::Rebalancer;
+using valet::zoltan::RebalancerOptions;
+
+/// Code and text of what `action` throws.
+template <class Action>
+std::string error_of(Action&& action) {
+  try {
+    action();
+  } catch (const valet::Error& error) {
+    return std::string(to_string(error.code())) + ": " + error.what();
+  }
+  return "no error";
+}
+
+void expect_on_all_ranks(const std::string& message, const std::vector<std::string>& parts) {
+  for (const std::string& part : parts)
+    EXPECT_TRUE(all_ranks(message.find(part) != std::string::npos))
+        << "'" << part << "' is not in: " << message;
+}
+
+std::string error_of_options(const RebalancerOptions& options) {
+  return error_of([&] { const Rebalancer rebalancer(MPI_COMM_WORLD, options); });
+}
+
+/// Eight points with a value each.
+struct Points {
+  std::vector<double> place = std::vector<double>(24, 0.5);
+  std::vector<float> weight = std::vector<float>(8, 1);
+  std::vector<int> value = std::vector<int>(8, 42);
+
+  Points() {
+    for (std::size_t i = 0; i < place.size(); ++i)
+      place[i] = static_cast<double>(i * i % 17) + rank();
+  }
+  [[nodiscard]] valet::BlockStorage storage() {
+    return {valet::field(place.data(), 8, 3), valet::field(weight.data(), 8),
+            valet::field(value.data(), 8)};
+  }
+};
+
+std::string error_of_rebalance(Points& points, bool weighted = true,
+                               const RebalancerOptions& options = {}) {
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  rebalancer.coordinates(array_columns(points.place.data(), 8, 3));
+  if (weighted) rebalancer.weights(array_columns(points.weight.data(), 8, 1));
+  return error_of([&] { rebalancer.rebalance(8, points.storage()); });
+}
+
+TEST(RebalancerOptions, UnknownParameterIsNamed) {
+  RebalancerOptions options;
+  options.parameters = {{"RCB_REUSE", "1"}, {"RCB_REUSED", "1"}};
+  expect_on_all_ranks(error_of_options(options), {"invalid_argument", "RCB_REUSED", "= 1"});
+}
+
+TEST(RebalancerOptions, BadValueIsNamed) {
+  RebalancerOptions options;
+  options.parameters = {{"TIMER", "sundial"}};
+  expect_on_all_ranks(error_of_options(options), {"invalid_argument", "TIMER", "sundial"});
+}
+
+TEST(RebalancerOptions, ParameterOfOneRankIsAnErrorOnAll) {
+  RebalancerOptions options;
+  if (rank() == size() - 1) options.parameters = {{"NONSENSE", "1"}};
+  expect_on_all_ranks(error_of_options(options),
+                      {"invalid_argument", "NONSENSE", "rank " + std::to_string(size() - 1)});
+}
+
+TEST(RebalancerOptions, ParametersThatTheRebalancerSetsAreRefusedWithTheWayToGo) {
+  RebalancerOptions options;
+  options.parameters = {{"lb_method", "HYPERGRAPH"}};
+  expect_on_all_ranks(error_of_options(options), {"lb_method", "RebalancerOptions::method"});
+  options.parameters = {{"AUTO_MIGRATE", "1"}};
+  expect_on_all_ranks(error_of_options(options), {"AUTO_MIGRATE", "Valet migrates"});
+}
+
+TEST(RebalancerOptions, OnlyMethodsThatUseCoordinates) {
+  RebalancerOptions options;
+  options.method = "GRAPH";
+  expect_on_all_ranks(error_of_options(options), {"invalid_argument", "GRAPH", "RCB, RIB or HSFC"});
+}
+
+TEST(RebalancerOptions, ToleranceMustBeAboveOne) {
+  RebalancerOptions options;
+  for (const double tolerance : {1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}) {
+    options.imbalance_tolerance = tolerance;
+    expect_on_all_ranks(error_of_options(options), {"invalid_argument", "tolerance"});
+  }
+}
+
+TEST(Rebalancer, NullCommunicatorIsRefused) {
+  EXPECT_NE(
+      error_of([] { const Rebalancer rebalancer(MPI_COMM_NULL); }).find("invalid_communicator"),
+      std::string::npos);
+}
+
+TEST(Rebalancer, NeedsCoordinates) {
+  Points points;
+  Rebalancer rebalancer(MPI_COMM_WORLD);
+  expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
+                      {"invalid_argument", "coordinates()"});
+}
+
+TEST(Rebalancer, CountIsASecondWeightForRcbOnly) {
+  Points points;
+  RebalancerOptions options;
+  options.method = "hsfc";
+  options.balance_count = true;
+  expect_on_all_ranks(error_of_rebalance(points, true, options),
+                      {"invalid_argument", "balance_count", "RCB", "HSFC"});
+}
+
+TEST(Rebalancer, NumbersThatAreNoneAreFoundBeforeZoltanSeesThem) {
+  Points points;
+  if (rank() == size() - 1) points.place[3 * 5 + 1] = std::nan("");
+  expect_on_all_ranks(error_of_rebalance(points), {"invalid_argument", "coordinate 1", "slot 5",
+                                                   "nan", "rank " + std::to_string(size() - 1)});
+}
+
+TEST(Rebalancer, NegativeAndZeroWeights) {
+  Points points;
+  points.weight[2] = -1;
+  expect_on_all_ranks(error_of_rebalance(points), {"invalid_argument", "slot 2", "-1"});
+  points.weight.assign(8, 0);
+  expect_on_all_ranks(error_of_rebalance(points), {"invalid_argument", "all weights are zero"});
+}
+
+TEST(Rebalancer, ZeroWeightsOnSomeRanksAreFine) {
+  Points points;
+  if (rank() != 0) points.weight.assign(8, 0);
+  // All of the work is on rank 0's points, so what fits where is Zoltan's decision; nothing hangs.
+  const std::string message = error_of_rebalance(points);
+  EXPECT_TRUE(all_ranks(message == "no error" || message.find("infeasible") == 0)) << message;
+}
+
+TEST(Rebalancer, RanksMustAgreeOnTheDimensions) {
+  if (size() == 1) return;
+  Points points;
+  Rebalancer rebalancer(MPI_COMM_WORLD);
+  rebalancer.coordinates(array_columns(points.place.data(), 8, rank() == 0 ? 3 : 2));
+  expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
+                      {"invalid_argument", "from 2 to 3 coordinates"});
+}
+
+TEST(Rebalancer, CoordinatesMustCoverTheObjects) {
+  Points points;
+  Rebalancer rebalancer(MPI_COMM_WORLD);
+  rebalancer.coordinates(array_columns(points.place.data(), 7, 3));
+  expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
+                      {"invalid_argument", "8 objects", "only 7 coordinates"});
+}
+
+TEST(Rebalancer, NullArraysAndOddComponents) {
+  Points points;
+  Rebalancer rebalancer(MPI_COMM_WORLD);
+  rebalancer.coordinates(array_columns<double>(nullptr, 8, 3));
+  expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
+                      {"inaccessible_memory", "null"});
+  rebalancer.coordinates(array_columns(points.place.data(), 6, 4));
+  expect_on_all_ranks(error_of([&] { rebalancer.rebalance(6, points.storage()); }),
+                      {"invalid_argument", "4 values per slot"});
+}
+
+TEST(Rebalancer, ErrorsOfTheMigrationComeThrough) {
+  Points points;
+  RebalancerOptions options;
+  options.migration.budget_bytes = 8;
+  expect_on_all_ranks(error_of_rebalance(points, true, options), {"budget_too_small", "32"});
+}
+
+}  // namespace
