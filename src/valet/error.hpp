@@ -11,21 +11,21 @@ namespace valet {
 /// What went wrong. The values are part of the C interface (valet.h) and do not change.
 enum class ErrorCode : int {
   success = 0,
-  invalid_argument = 1,      ///< an argument that contradicts another or itself
-  rank_out_of_range = 2,     ///< a block is sent to a rank that the communicator does not have
-  slot_out_of_range = 3,     ///< a block is sent to a slot that its rank does not have
-  slot_taken_twice = 4,      ///< two blocks are sent to the same slot
-  infeasible = 5,            ///< a rank would hold more blocks than it has slots
-  field_mismatch = 6,        ///< fields of one storage with different numbers of slots
-  block_size_mismatch = 7,   ///< ranks disagree on the bytes of a block
-  budget_too_small = 8,      ///< the method cannot work within the scratch that is allowed
-  inaccessible_memory = 9,   ///< a field without memory, or in memory that cannot be reached
-  not_initialized = 10,      ///< MPI or Kokkos is not initialised, or finalised already
-  invalid_communicator = 11, ///< MPI_COMM_NULL or an intercommunicator
-  out_of_memory = 12,        ///< the operating system refused memory that the budget allows
-  corrupted = 13,            ///< verification found a block that is not what was sent
-  mpi_failure = 14,          ///< an MPI call returned an error
-  internal = 15,             ///< a broken invariant: a bug in Valet
+  invalid_argument = 1,       ///< an argument that contradicts another or itself
+  rank_out_of_range = 2,      ///< a block is sent to a rank that the communicator does not have
+  slot_out_of_range = 3,      ///< a block is sent to a slot that its rank does not have
+  slot_taken_twice = 4,       ///< two blocks are sent to the same slot
+  infeasible = 5,             ///< a rank would hold more blocks than it has slots
+  field_mismatch = 6,         ///< fields of one storage with different numbers of slots
+  block_size_mismatch = 7,    ///< ranks disagree on the bytes of a block
+  budget_too_small = 8,       ///< the method cannot work within the scratch that is allowed
+  inaccessible_memory = 9,    ///< a field without memory, or in memory that cannot be reached
+  not_initialized = 10,       ///< MPI or Kokkos is not initialised, or finalised already
+  invalid_communicator = 11,  ///< MPI_COMM_NULL or an intercommunicator
+  out_of_memory = 12,         ///< the operating system refused memory that the budget allows
+  corrupted = 13,             ///< verification found a block that is not what was sent
+  mpi_failure = 14,           ///< an MPI call returned an error
+  internal = 15,              ///< a broken invariant: a bug in Valet
 };
 
 /// The name of a code as it stands in messages, for example "rank_out_of_range".

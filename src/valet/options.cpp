@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/options.hpp>
-
 #include <valet/error.hpp>
+#include <valet/options.hpp>
 
 #include <algorithm>
 #include <array>
@@ -73,7 +72,8 @@ std::size_t parse_bytes(std::string_view text) {
   }
   if (!good || value > std::numeric_limits<std::size_t>::max() / unit)
     throw Error(ErrorCode::invalid_argument,
-                "'" + std::string(text) + "' is not a number of bytes; write for example 4M, 512K or 65536");
+                "'" + std::string(text) +
+                    "' is not a number of bytes; write for example 4M, 512K or 65536");
   return value * unit;
 }
 

@@ -14,7 +14,6 @@
 #include <valet/version.hpp>
 
 #include <mpi.h>
-
 #include <stddef.h>
 #include <stdint.h>
 

@@ -72,8 +72,9 @@ int main(int argc, char** argv) {
 
   fill(rank);
   plan = NULL;
-  require(Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan) == 0,
-          "plan to slots");
+  require(
+      Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan) == 0,
+      "plan to slots");
   require(Valet_Execute(plan, storage, NULL) == VALET_SUCCESS, "execute");
   check((rank + size - 1) % size);
   Valet_Plan_free(plan);

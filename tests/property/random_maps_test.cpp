@@ -3,10 +3,10 @@
 // The promise as a property: every feasible map finishes, with any budget down to a single block,
 // and every block is where the map said, bit for bit, whatever the method and the storage.
 
-#include "addressed_blocks.hpp"
 #include "random_maps.hpp"
-#include "test_comm.hpp"
 
+#include "addressed_blocks.hpp"
+#include "test_comm.hpp"
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
@@ -68,11 +68,11 @@ long long run(const Case& c, Method method, std::size_t budget_blocks) {
   options.budget_bytes = budget_blocks * storage.block_bytes();
   const std::size_t entries = c.masked ? destination.size() : static_cast<std::size_t>(count);
   const Occupied occupied = c.masked ? Occupied::masked(mask) : Occupied(count);
-  const Report report =
-      c.to_slots ? migrate(MPI_COMM_WORLD, storage, occupied,
-                           std::span<const Address>(addresses).first(entries), options)
-                 : migrate(MPI_COMM_WORLD, storage, occupied,
-                           std::span<const int>(ranks).first(entries), options);
+  const Report report = c.to_slots
+                            ? migrate(MPI_COMM_WORLD, storage, occupied,
+                                      std::span<const Address>(addresses).first(entries), options)
+                            : migrate(MPI_COMM_WORLD, storage, occupied,
+                                      std::span<const int>(ranks).first(entries), options);
   const GlobalContent content =
       c.to_slots ? content_by_slots(c.map) : content_by_ranks(c.map, c.options.order);
   long long wrong = 0;

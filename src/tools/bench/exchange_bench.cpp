@@ -3,7 +3,6 @@
 #include "measure.hpp"
 #include "output.hpp"
 #include "patterns.hpp"
-
 #include <valet/valet.hpp>
 
 #include <cstring>
@@ -91,8 +90,10 @@ class Contest {
     std::vector<std::uint64_t> counts(static_cast<std::size_t>(map_.ranks), 0);
     for (std::uint64_t slot = 0; slot < blocks_; ++slot) {
       const Address to = map_.destination(rank_, slot);
-      if (settings.map == "slots") addresses_.push_back(to);
-      else ranks_.push_back(to.rank);
+      if (settings.map == "slots")
+        addresses_.push_back(to);
+      else
+        ranks_.push_back(to.rank);
       packed_already_ = packed_already_ && (slot == 0 || to.rank >= last_rank_);
       last_rank_ = to.rank;
       ++counts[static_cast<std::size_t>(to.rank)];
@@ -252,9 +253,11 @@ Case measure(const Settings& settings, Pattern pattern, const std::string& metho
 
 void run(const Settings& settings, bool& failed) {
   if (settings.free > settings.slots)
-    throw Error(ErrorCode::invalid_argument, "--free is larger than --blocks, which counts all slots");
+    throw Error(ErrorCode::invalid_argument,
+                "--free is larger than --blocks, which counts all slots");
   if (settings.block_bytes < sizeof(std::uint64_t))
-    throw Error(ErrorCode::invalid_argument, "--block-bytes must be at least 8: a block holds its address");
+    throw Error(ErrorCode::invalid_argument,
+                "--block-bytes must be at least 8: a block holds its address");
   std::vector<Case> cases;
   Progress progress("measuring", settings.patterns.size() * settings.methods.size() *
                                      (static_cast<std::size_t>(settings.repeat) + 1));
@@ -270,33 +273,45 @@ void run(const Settings& settings, bool& failed) {
 void add_exchange_command(CLI::App& app, bool& failed) {
   auto settings = std::make_shared<Settings>();
   CLI::App* const command = app.add_subcommand(
-      "exchange", "Blocks between ranks, beside MPI_Alltoallv into a second buffer (ratio_warm) and "
-                  "into freshly allocated memory (ratio_cold), packing included where blocks are "
-                  "not in the order of their destinations");
+      "exchange",
+      "Blocks between ranks, beside MPI_Alltoallv into a second buffer (ratio_warm) and "
+      "into freshly allocated memory (ratio_cold), packing included where blocks are "
+      "not in the order of their destinations");
   std::map<std::string, Pattern> patterns;
   for (const Pattern pattern : all_patterns()) patterns[to_string(pattern)] = pattern;
-  command->add_option("--pattern", settings->patterns, "who sends to whom; several are measured in turn")
+  command
+      ->add_option("--pattern", settings->patterns,
+                   "who sends to whom; several are measured in turn")
       ->transform(CLI::CheckedTransformer(patterns, CLI::ignore_case))
       ->delimiter(',');
   command->add_option("--blocks", settings->slots, "slots per rank, free ones included")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--block-bytes", settings->block_bytes, "bytes of a block")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--free", settings->free, "free slots per rank")->capture_default_str();
   command->add_option("--memory", settings->memory, "budget per rank in bytes, with K, M or G")
       ->capture_default_str();
-  command->add_option("--method", settings->methods, "stream or direct; several are measured in turn")
-      ->delimiter(',')->capture_default_str();
+  command
+      ->add_option("--method", settings->methods, "stream or direct; several are measured in turn")
+      ->delimiter(',')
+      ->capture_default_str();
   command->add_option("--map", settings->map, "what the map says: ranks or slots")
-      ->check(CLI::IsMember({"ranks", "slots"}))->capture_default_str();
+      ->check(CLI::IsMember({"ranks", "slots"}))
+      ->capture_default_str();
   command->add_option("--order", settings->order, "fill or stable, for a map to ranks")
-      ->check(CLI::IsMember({"fill", "stable"}))->capture_default_str();
-  command->add_option("--message-bytes", settings->message_bytes, "bytes of a message at most; 0: Valet chooses")
+      ->check(CLI::IsMember({"fill", "stable"}))
+      ->capture_default_str();
+  command
+      ->add_option("--message-bytes", settings->message_bytes,
+                   "bytes of a message at most; 0: Valet chooses")
       ->capture_default_str();
   command->add_option("--window", settings->window, "data messages outstanding in either direction")
       ->capture_default_str();
   command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--json", settings->json, "also write the cases to this file");
   command->callback([settings, &failed] { run(*settings, failed); });
 }

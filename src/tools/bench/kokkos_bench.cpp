@@ -2,7 +2,6 @@
 #include "commands.hpp"
 #include "measure.hpp"
 #include "output.hpp"
-
 #include <valet/kokkos/blocks.hpp>
 #include <valet/valet.hpp>
 
@@ -23,7 +22,8 @@ struct Settings {
   std::string json;
 };
 
-constexpr std::size_t particle_bytes = 3 * sizeof(double) + 3 * sizeof(double) + sizeof(std::uint64_t);
+constexpr std::size_t particle_bytes =
+    3 * sizeof(double) + 3 * sizeof(double) + sizeof(std::uint64_t);
 
 /// Particles of one rank: three fields, every second (or third, ...) one leaves for the next rank.
 class Particles {
@@ -113,7 +113,7 @@ class Particles {
   std::uint64_t rank_;
   std::uint64_t ranks_count_;
   std::uint64_t count_;
-  Kokkos::View<double* [3], Kokkos::LayoutRight, Kokkos::HostSpace> position_, velocity_;
+  Kokkos::View<double*[3], Kokkos::LayoutRight, Kokkos::HostSpace> position_, velocity_;
   Kokkos::View<std::uint64_t*, Kokkos::HostSpace> id_;
   std::vector<int> ranks_;
   std::unique_ptr<Alltoallv> peer_;
@@ -185,20 +185,27 @@ void run(const Settings& settings, bool& failed) {
 void add_kokkos_command(CLI::App& app, bool& failed) {
   auto settings = std::make_shared<Settings>();
   CLI::App* const command = app.add_subcommand(
-      "kokkos", "Particles in Kokkos Views (3 doubles, 3 doubles, one 64-bit id) to the next rank, "
-                "beside MPI_Alltoallv on the same bytes already packed");
+      "kokkos",
+      "Particles in Kokkos Views (3 doubles, 3 doubles, one 64-bit id) to the next rank, "
+      "beside MPI_Alltoallv on the same bytes already packed");
   command->add_option("--particles", settings->particles, "particles per rank, no free slot")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--leave", settings->leave, "fraction of the particles that leaves")
-      ->check(CLI::Range(0.0, 1.0))->capture_default_str();
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
   command->add_option("--memory", settings->memory, "budget per rank in bytes, with K, M or G")
       ->capture_default_str();
-  command->add_option("--method", settings->methods, "stream or direct; several are measured in turn")
-      ->delimiter(',')->capture_default_str();
+  command
+      ->add_option("--method", settings->methods, "stream or direct; several are measured in turn")
+      ->delimiter(',')
+      ->capture_default_str();
   command->add_option("--order", settings->order, "fill or stable")
-      ->check(CLI::IsMember({"fill", "stable"}))->capture_default_str();
+      ->check(CLI::IsMember({"fill", "stable"}))
+      ->capture_default_str();
   command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
-      ->check(CLI::PositiveNumber)->capture_default_str();
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   command->add_option("--json", settings->json, "also write the cases to this file");
   command->callback([settings, &failed] { run(*settings, failed); });
 }

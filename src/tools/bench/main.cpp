@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// valet-bench: measures Valet beside MPI_Alltoallv in one process, alternating, and verifies what it
-// measured. Exit code 0: done and verified, 1: a result was wrong, 2: bad command line.
+// valet-bench: measures Valet beside MPI_Alltoallv in one process, alternating, and verifies what
+// it measured. Exit code 0: done and verified, 1: a result was wrong, 2: bad command line.
 
 #include "commands.hpp"
 #include "measure.hpp"
-
 #include <valet/error.hpp>
 
 #include <cstdio>

@@ -3,11 +3,10 @@
 
 #include <valet/mpi/check.hpp>
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <unistd.h>
 #include <utility>
 
 namespace valet::bench {
@@ -65,11 +64,9 @@ double median(std::vector<double> values) {
 Alltoallv::Alltoallv(std::vector<std::uint64_t> send_blocks, std::size_t block_bytes) {
   MPI_Type_contiguous(mpi::checked_count(block_bytes), MPI_BYTE, &block_);
   MPI_Type_commit(&block_);
-  for (const std::uint64_t count : send_blocks)
-    send_counts_.push_back(mpi::checked_count(count));
+  for (const std::uint64_t count : send_blocks) send_counts_.push_back(mpi::checked_count(count));
   receive_counts_.resize(send_counts_.size());
-  MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT,
-               MPI_COMM_WORLD);
+  MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT, MPI_COMM_WORLD);
   send_displs_ = displacements(send_counts_);
   receive_displs_ = displacements(receive_counts_);
 }
@@ -77,10 +74,9 @@ Alltoallv::Alltoallv(std::vector<std::uint64_t> send_blocks, std::size_t block_b
 Alltoallv::~Alltoallv() { MPI_Type_free(&block_); }
 
 std::uint64_t Alltoallv::blocks_received() const {
-  return std::accumulate(receive_counts_.begin(), receive_counts_.end(), std::uint64_t{0},
-                         [](std::uint64_t sum, int count) {
-                           return sum + static_cast<std::uint64_t>(count);
-                         });
+  return std::accumulate(
+      receive_counts_.begin(), receive_counts_.end(), std::uint64_t{0},
+      [](std::uint64_t sum, int count) { return sum + static_cast<std::uint64_t>(count); });
 }
 
 void Alltoallv::run(const void* packed, void* received) const {

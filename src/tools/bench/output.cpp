@@ -2,7 +2,6 @@
 #include "output.hpp"
 
 #include "measure.hpp"
-
 #include <valet/version.hpp>
 
 #include <algorithm>

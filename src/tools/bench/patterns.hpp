@@ -11,11 +11,12 @@ namespace valet::bench {
 
 /// The transfer patterns that are measured; each is a map that every rank can compute alone.
 enum class Pattern {
-  ring,        ///< every block goes to the next rank, same slot
-  transpose,   ///< MADRE section 4: block j of rank i goes to rank (n*i+j) mod P, slot (n*i+j)/P
-  random,      ///< a random bijection of all addresses
-  one_free,    ///< MADRE section 4: rank 0 is empty, the others are full and send to all others alike
-  neighbours,  ///< a twentieth of the blocks to each of the ranks at distance 1 and 2, the rest stay
+  ring,       ///< every block goes to the next rank, same slot
+  transpose,  ///< MADRE section 4: block j of rank i goes to rank (n*i+j) mod P, slot (n*i+j)/P
+  random,     ///< a random bijection of all addresses
+  one_free,  ///< MADRE section 4: rank 0 is empty, the others are full and send to all others alike
+  neighbours,  ///< a twentieth of the blocks to each of the ranks at distance 1 and 2, the rest
+               ///< stay
 };
 
 [[nodiscard]] const char* to_string(Pattern pattern);

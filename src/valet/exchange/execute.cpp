@@ -70,8 +70,8 @@ class Workspace final : public PlanWorkspace {
     report.exchange_seconds = exchanged - begin;
     report.local_seconds = moved - exchanged;
     if (!verification_) return;
-    mpi::agree(context_.channel, verification_->after(context_.channel, context_.ledger, mover,
-                                                      scratch_->bytes()));
+    mpi::agree(context_.channel,
+               verification_->after(context_.channel, context_.ledger, mover, scratch_->bytes()));
     report.verified = true;
     report.verify_seconds = (begin - start) + (mpi::now() - moved);
   }
@@ -111,27 +111,28 @@ std::optional<Defect> check_storage(const Plan::State& state, const Flows<Index>
   if (flows.blocks_after > mover.slots())
     return Defect{ErrorCode::infeasible,
                   "it would hold " + std::to_string(flows.blocks_after) + " blocks, but has " +
-                      std::to_string(mover.slots()) + " slots (required_slots = " +
-                      std::to_string(flows.blocks_after) +
+                      std::to_string(mover.slots()) +
+                      " slots (required_slots = " + std::to_string(flows.blocks_after) +
                       "); grow its fields to that many slots, or partition again with the count "
                       "as a constraint"};
-  return Defect{ErrorCode::invalid_argument,
-                "the storage has " + std::to_string(mover.slots()) +
-                    " slots, the plan was made for " + std::to_string(flows.slots) +
-                    "; give storage that is not smaller"};
+  return Defect{ErrorCode::invalid_argument, "the storage has " + std::to_string(mover.slots()) +
+                                                 " slots, the plan was made for " +
+                                                 std::to_string(flows.slots) +
+                                                 "; give storage that is not smaller"};
 }
 
 template <class Index>
 std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, BlockMover& mover,
                               std::span<std::byte> lent) {
   if (auto defect = check_storage(state, flows, mover)) return defect;
+  mover.synchronize();
   try {
     Workspace<Index>& workspace = workspace_of(state, flows);
     if (!lent.empty() && lent.size() < workspace.lent_bytes())
-      return Defect{ErrorCode::invalid_argument,
-                    "the workspace has " + std::to_string(lent.size()) +
-                        " bytes, the plan needs workspace_bytes() = " +
-                        std::to_string(workspace.lent_bytes())};
+      return Defect{ErrorCode::invalid_argument, "the workspace has " +
+                                                     std::to_string(lent.size()) +
+                                                     " bytes, the plan needs workspace_bytes() = " +
+                                                     std::to_string(workspace.lent_bytes())};
     workspace.provide(mover, lent);
   } catch (const std::bad_alloc&) {
     return Defect{ErrorCode::out_of_memory,
@@ -143,17 +144,16 @@ std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, Blo
 
 /// What the ledger may count at most on this rank: the promise that plan.hpp makes.
 template <class Index>
-std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& flows) {
+std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& flows,
+                                std::uint64_t neighbours) {
   constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
   const std::uint64_t words = flows.form == Form::slots ? 4 : 3;
-  const std::uint64_t neighbours = flows.outgoing.size() + flows.incoming.size();
-  return state.options.budget_bytes + fixed + 64 * neighbours +
-         words * sizeof(Index) * flows.slots;
+  return state.options.budget_bytes + fixed + 64 * neighbours + words * sizeof(Index) * flows.slots;
 }
 
 template <class Index>
-Report execute_flows(Plan::State& state, const Flows<Index>& flows, BlockMover& mover,
-                     std::span<std::byte> lent) {
+Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_t neighbours,
+                     BlockMover& mover, std::span<std::byte> lent) {
   mpi::agree(state.channel, prepare(state, flows, mover, lent));
   Report report;
   report.method = to_string(state.options.method);
@@ -164,7 +164,8 @@ Report execute_flows(Plan::State& state, const Flows<Index>& flows, BlockMover& 
   report.blocks_received = flows.blocks_arriving;
   report.bytes_sent = report.blocks_sent * report.block_bytes;
   report.budget_bytes = state.options.budget_bytes;
-  report.extra_bytes_bound = extra_bytes_bound(state, flows);
+  report.neighbours = neighbours;
+  report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours);
   report.plan_seconds = state.plan_seconds;
   workspace_of(state, flows).run(mover, report);
   report.peak_extra_bytes = state.ledger.peak_bytes();
@@ -180,11 +181,9 @@ std::uint64_t Plan::workspace_bytes() const {
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
   Plan::State& state = plan.state();
-  Report report = state.visit([&](const auto& flows) {
-    return execute_flows(state, flows, storage.mover(), workspace);
+  return state.visit([&](const auto& flows) {
+    return execute_flows(state, flows, plan.neighbours(), storage.mover(), workspace);
   });
-  report.neighbours = plan.neighbours();
-  return report;
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
@@ -203,10 +202,9 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   const mpi::Channel channel = mpi::Channel::open(communicator);
   Report total = report;
   total.ranks = channel.size();
-  std::array<std::uint64_t, 8> sums{report.blocks_before, report.blocks_after,
-                                    report.blocks_sent,   report.blocks_received,
-                                    report.bytes_sent,    report.messages,
-                                    report.grants,        report.local_copies};
+  std::array<std::uint64_t, 8> sums{report.blocks_before,   report.blocks_after, report.blocks_sent,
+                                    report.blocks_received, report.bytes_sent,   report.messages,
+                                    report.grants,          report.local_copies};
   mpi::sum(channel, sums);
   total.blocks_before = sums[0];
   total.blocks_after = sums[1];
@@ -216,15 +214,15 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.messages = sums[5];
   total.grants = sums[6];
   total.local_copies = sums[7];
-  std::array<std::uint64_t, 4> most{report.neighbours, report.budget_bytes,
-                                    report.peak_extra_bytes, report.extra_bytes_bound};
+  std::array<std::uint64_t, 4> most{report.neighbours, report.budget_bytes, report.peak_extra_bytes,
+                                    report.extra_bytes_bound};
   mpi::maximum(channel, std::span<std::uint64_t>(most));
   total.neighbours = most[0];
   total.budget_bytes = most[1];
   total.peak_extra_bytes = most[2];
   total.extra_bytes_bound = most[3];
-  std::array<double, 4> seconds{report.plan_seconds, report.exchange_seconds,
-                                report.local_seconds, report.verify_seconds};
+  std::array<double, 4> seconds{report.plan_seconds, report.exchange_seconds, report.local_seconds,
+                                report.verify_seconds};
   mpi::maximum(channel, std::span<double>(seconds));
   total.plan_seconds = seconds[0];
   total.exchange_seconds = seconds[1];

@@ -50,8 +50,7 @@ void Stream<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
        advance(transfer, report)) {
     const auto completion = requests_->wait_any();
     if (!completion)
-      throw Error(ErrorCode::internal,
-                  "blocks are left and there is nothing to wait for");
+      throw Error(ErrorCode::internal, "blocks are left and there is nothing to wait for");
     if (completion->index < first_receiving_place_)
       sender_->completed(transfer, completion->index, completion->status);
     else

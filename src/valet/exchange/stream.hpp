@@ -11,8 +11,9 @@
 /// always grant; a sender that holds a grant has its blocks at hand and waits for nothing.
 ///
 /// With scratch divided into buffers the argument needs three rules, kept by stream_receiver and
-/// stream_sender: a receive buffer holds blocks beyond their arrival only while no slot is free; one
-/// send buffer never waits for a grant; without send buffers blocks are sent from where they are.
+/// stream_sender: a receive buffer holds blocks beyond their arrival only while no slot is free;
+/// one send buffer never waits for a grant; without send buffers blocks are sent from where they
+/// are.
 ///
 /// A grant says "send me g blocks": g places are reserved and the receive is posted before it
 /// leaves. It is answered by one message with exactly the next g blocks of that pair, and never

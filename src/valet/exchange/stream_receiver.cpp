@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/stream_receiver.hpp>
-
 #include <valet/mpi/message.hpp>
 #include <valet/mpi/tags.hpp>
 

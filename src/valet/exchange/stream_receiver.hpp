@@ -85,15 +85,15 @@ class StreamReceiver {
   mpi::Requests& requests_;
   std::size_t first_place_;
   std::size_t block_bytes_;
-  std::size_t first_flow_;            ///< of the lowest rank above the own one
-  Vector<Source> sources_;            ///< in ring order from the own rank
-  Vector<Landing> landings_;          ///< one per place for data
-  Vector<std::uint64_t> grants_;      ///< the messages, one per landing
+  std::size_t first_flow_;              ///< of the lowest rank above the own one
+  Vector<Source> sources_;              ///< in ring order from the own rank
+  Vector<Landing> landings_;            ///< one per place for data
+  Vector<std::uint64_t> grants_;        ///< the messages, one per landing
   Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
   schedule::ProportionalQueue to_grant_;
   std::byte* buffers_ = nullptr;
-  std::uint64_t blocks_left_ = 0;     ///< not in a slot
-  std::size_t held_ = 0;              ///< landings that arrived and wait for slots
+  std::uint64_t blocks_left_ = 0;  ///< not in a slot
+  std::size_t held_ = 0;           ///< landings that arrived and wait for slots
 };
 
 }  // namespace valet

@@ -14,13 +14,14 @@ namespace valet {
 /// The sending half of STREAM on one rank: answers grants.
 ///
 /// Blocks that stand in one run of memory are sent from there: the receiver then reads them from
-/// memory into its own cache. Others are packed, and ahead of their grants, which frees their slots.
+/// memory into its own cache. Others are packed, and ahead of their grants, which frees their
+/// slots.
 ///
 /// Only one message is on the way to a destination at a time, though several grants of it may be at
-/// hand, so that the next one follows at once. Inside a node MPI copies a message in one piece on the
-/// receiver's core; with more of them queued each rank works through its queue while its peer, whose
-/// grants it does not see meanwhile, idles, and they take turns (measured with 2 to 16 on the way:
-/// twice the time).
+/// hand, so that the next one follows at once. Inside a node MPI copies a message in one piece on
+/// the receiver's core; with more of them queued each rank works through its queue while its peer,
+/// whose grants it does not see meanwhile, idles, and they take turns (measured with 2 to 16 on the
+/// way: twice the time).
 template <class Index>
 class StreamSender {
  public:
@@ -45,8 +46,8 @@ class StreamSender {
   [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
 
  private:
-  static constexpr std::uint8_t none = 255;       ///< no message; there are at most 64
-  static constexpr std::size_t most_grants = 4;   ///< unanswered, of one destination
+  static constexpr std::uint8_t none = 255;      ///< no message; there are at most 64
+  static constexpr std::size_t most_grants = 4;  ///< unanswered, of one destination
   static constexpr std::size_t unstaged_messages = 8;
 
   struct Destination {
@@ -55,18 +56,18 @@ class StreamSender {
     std::array<std::uint16_t, most_grants> grants{};  ///< unanswered, oldest first, 0 for none
     std::uint8_t first_message = none;                ///< staged and not sent, oldest first
     std::uint8_t last_message = none;
-    bool queued = false;                              ///< for staging
-    bool sending = false;                             ///< a message is on the way
+    bool queued = false;   ///< for staging
+    bool sending = false;  ///< a message is on the way
   };
 
   /// Blocks staged in a buffer, or sent from where they are.
   struct Message {
     std::uint32_t destination = 0;
-    Index first = 0;            ///< in the flow
+    Index first = 0;  ///< in the flow
     Index size = 0;
-    Index sent = 0;             ///< of `size`, handed to MPI
-    std::uint8_t next = none;   ///< staged later for the same destination
-    bool in_place = false;      ///< sent from its slots, which are free once it has left
+    Index sent = 0;            ///< of `size`, handed to MPI
+    std::uint8_t next = none;  ///< staged later for the same destination
+    bool in_place = false;     ///< sent from its slots, which are free once it has left
   };
 
   [[nodiscard]] bool stages() const { return sizes_.send_buffers > 0; }
@@ -92,19 +93,19 @@ class StreamSender {
   mpi::Requests& requests_;
   std::size_t first_place_;
   std::size_t block_bytes_;
-  std::size_t first_flow_;             ///< of the lowest rank above the own one
-  Vector<Destination> destinations_;   ///< in ring order from the own rank
+  std::size_t first_flow_;            ///< of the lowest rank above the own one
+  Vector<Destination> destinations_;  ///< in ring order from the own rank
   Vector<Message> messages_;
-  Vector<std::uint8_t> idle_;          ///< messages, the most recently used last
-  Vector<std::uint32_t> granted_;      ///< destinations with grants and no message on the way
+  Vector<std::uint8_t> idle_;      ///< messages, the most recently used last
+  Vector<std::uint32_t> granted_;  ///< destinations with grants and no message on the way
   Vector<MemoryPiece> pieces_;
   schedule::ProportionalQueue to_stage_;
   std::byte* buffers_ = nullptr;
   std::uint64_t incoming_grant_ = 0;
   std::uint64_t blocks_ungranted_ = 0;
-  std::uint64_t blocks_left_ = 0;      ///< not handed to MPI
-  std::size_t waiting_ = 0;            ///< messages with blocks that wait for a grant
-  std::size_t in_flight_ = 0;          ///< requests
+  std::uint64_t blocks_left_ = 0;  ///< not handed to MPI
+  std::size_t waiting_ = 0;        ///< messages with blocks that wait for a grant
+  std::size_t in_flight_ = 0;      ///< requests
 };
 
 }  // namespace valet

@@ -80,7 +80,8 @@ std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std:
       placed = take_final_slots(part);
     else
       take_any_slots(part);
-    mover_.scatter(packed + done * mover_.block_bytes(), std::span<const Index>(part).first(placed));
+    mover_.scatter(packed + done * mover_.block_bytes(),
+                   std::span<const Index>(part).first(placed));
     done += placed;
     if (placed < wanted) break;
   }

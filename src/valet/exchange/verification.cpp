@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/verification.hpp>
-
 #include <valet/mpi/neighbour_words.hpp>
 #include <valet/mpi/tags.hpp>
 
+#include <xxhash.h>
+
 #include <array>
 #include <string>
-
-#include <xxhash.h>
 
 namespace valet {
 namespace {
@@ -97,8 +96,7 @@ void Verification<Index>::before(BlockMover& mover, std::span<std::byte> scratch
   ChecksumOfBlocks<Index> checksum(mover, scratch);
   for (std::size_t i = 0; i < flows_.outgoing.size(); ++i) {
     const Outgoing<Index>& flow = flows_.outgoing[i];
-    for (std::uint64_t k = 0; k < flow.count; ++k)
-      checksum.add(flows_.leavers[flow.first + k], k);
+    for (std::uint64_t k = 0; k < flow.count; ++k) checksum.add(flows_.leavers[flow.first + k], k);
     sent_[i] = checksum.take_sum();
   }
   stayed_ = staying(mover, scratch, false);

@@ -21,8 +21,8 @@ class CopyBatch {
 
   void flush() {
     if (size_ == 0) return;
-    mover_.copy(std::span<const Index>(from_).first(size_), std::span<const Index>(to_).first(size_),
-                scratch_);
+    mover_.copy(std::span<const Index>(from_).first(size_),
+                std::span<const Index>(to_).first(size_), scratch_);
     copies_ += size_;
     size_ = 0;
   }
@@ -110,9 +110,9 @@ template std::uint64_t redistribute_locally(BlockMover&, Origins<std::uint64_t>&
 
 std::uint64_t redistribute_locally(BlockMover& mover, const Transmutation& map, Ledger& ledger) {
   if (map.size() != mover.slots())
-    throw Error(ErrorCode::invalid_argument,
-                "a map of " + std::to_string(map.size()) + " slots for a storage of " +
-                    std::to_string(mover.slots()));
+    throw Error(ErrorCode::invalid_argument, "a map of " + std::to_string(map.size()) +
+                                                 " slots for a storage of " +
+                                                 std::to_string(mover.slots()));
   Array<std::uint64_t> memory(ledger, map.size());
   Origins<std::uint64_t> origins{std::span(memory.data(), memory.size()), 0};
   std::fill(memory.begin(), memory.end(), Origins<std::uint64_t>::none);
@@ -128,8 +128,8 @@ std::uint64_t redistribute_locally(BlockMover& mover, const Transmutation& map, 
   const std::size_t bytes = mover.block_bytes() * (mover.reachable_by_mpi() ? 1 : 2);
   const std::shared_ptr<std::byte> scratch = mover.allocate_scratch(bytes);
   ledger.add(bytes);
-  const std::uint64_t copies = redistribute_locally(
-      mover, origins, free, std::span(scratch.get(), bytes));
+  const std::uint64_t copies =
+      redistribute_locally(mover, origins, free, std::span(scratch.get(), bytes));
   ledger.subtract(bytes);
   return copies;
 }

@@ -15,8 +15,8 @@ namespace valet {
 template <class Index>
 struct Origins {
   static constexpr Index none = static_cast<Index>(-1);  ///< the slot keeps what it has
-  std::span<Index> of;        ///< one entry per slot
-  std::uint64_t entries = 0;  ///< entries that are not none
+  std::span<Index> of;                                   ///< one entry per slot
+  std::uint64_t entries = 0;                             ///< entries that are not none
 };
 
 /// Moves blocks between the slots of one rank with the least possible number of block copies.
@@ -41,8 +41,9 @@ extern template std::uint64_t redistribute_locally(BlockMover&, Origins<std::uin
 extern template std::uint64_t redistribute_locally(BlockMover&, Origins<std::uint64_t>&, SlotSet&,
                                                    std::span<std::byte>);
 
-/// The same for a map given as a transmutation of the mover's slots; free slots are the points where
-/// it is undefined. Allocates 8 bytes a slot, one bit a slot, and one or two blocks in `ledger`.
+/// The same for a map given as a transmutation of the mover's slots; free slots are the points
+/// where it is undefined. Allocates 8 bytes a slot, one bit a slot, and one or two blocks in
+/// `ledger`.
 /// @throws Error invalid_argument when the sizes differ.
 VALET_EXPORT std::uint64_t redistribute_locally(BlockMover& mover, const Transmutation& map,
                                                 Ledger& ledger);

@@ -97,9 +97,9 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
 
 [[nodiscard]] inline Defect bad_destination(std::uint64_t slot, int rank, int rank_count) {
   return {ErrorCode::rank_out_of_range,
-          "the block in slot " + std::to_string(slot) + " is sent to rank " +
-              std::to_string(rank) + ", but the communicator has ranks 0 to " +
-              std::to_string(rank_count - 1) + "; mend the map, nothing has moved"};
+          "the block in slot " + std::to_string(slot) + " is sent to rank " + std::to_string(rank) +
+              ", but the communicator has ranks 0 to " + std::to_string(rank_count - 1) +
+              "; mend the map, nothing has moved"};
 }
 
 /// Counts a map. `destination_of(slot)` is asked once for each occupied slot, ascending; on a bad

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/map/final_slots.hpp>
-
 #include <valet/mpi/neighbour_words.hpp>
 #include <valet/mpi/tags.hpp>
 
@@ -56,8 +55,9 @@ std::optional<Defect> check_final_slots(const mpi::Channel& channel, Ledger& led
                         " slots; grow the storage before planning, or mend the map"};
     if (taken.contains(slot))
       return Defect{ErrorCode::slot_taken_twice,
-                    block + " is not alone: another block has the same address; mend the map, "
-                            "every block needs a slot of its own"};
+                    block +
+                        " is not alone: another block has the same address; mend the map, "
+                        "every block needs a slot of its own"};
     taken.insert(slot);
     return std::nullopt;
   };
@@ -84,10 +84,10 @@ std::optional<Defect> exchange_final_slots(const mpi::Channel& channel, Ledger& 
 }
 
 template std::optional<Defect> exchange_final_slots(const mpi::Channel&, Ledger&,
-                                                    Flows<std::uint32_t>&,
-                                                    std::span<const Address>, std::size_t);
+                                                    Flows<std::uint32_t>&, std::span<const Address>,
+                                                    std::size_t);
 template std::optional<Defect> exchange_final_slots(const mpi::Channel&, Ledger&,
-                                                    Flows<std::uint64_t>&,
-                                                    std::span<const Address>, std::size_t);
+                                                    Flows<std::uint64_t>&, std::span<const Address>,
+                                                    std::size_t);
 
 }  // namespace valet

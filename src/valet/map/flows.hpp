@@ -32,8 +32,8 @@ template <class Index>
 struct Incoming {
   int rank = 0;
   Index count = 0;
-  Index cursor = 0;         ///< of the first block
-  Index message_blocks = 0; ///< no message of the sender crosses a multiple of this
+  Index cursor = 0;          ///< of the first block
+  Index message_blocks = 0;  ///< no message of the sender crosses a multiple of this
 };
 
 template <class Index>
@@ -52,8 +52,8 @@ struct Flows {
   Vector<Incoming<Index>> incoming;  ///< ascending by rank
   Array<Index> leavers;              ///< slots, by (destination, slot)
   SlotSet initially_free;
-  SlotSet holes;         ///< fill, stable: free once everything that leaves has left
-  Array<Index> arrivals; ///< slots: final slot by (source, old slot)
+  SlotSet holes;                    ///< fill, stable: free once everything that leaves has left
+  Array<Index> arrivals;            ///< slots: final slot by (source, old slot)
   Array<Index> stay_from, stay_to;  ///< slots: blocks that change their slot inside this rank
 
   /// Writes the final slots of the `size` arrivals from `cursor` on; returns the cursor behind.

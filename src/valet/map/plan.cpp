@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/map/plan.hpp>
-
 #include <valet/map/census.hpp>
 #include <valet/map/final_slots.hpp>
+#include <valet/map/plan.hpp>
 #include <valet/map/plan_state.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
@@ -27,7 +26,8 @@ std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& oc
   if (occupied.map_size() > slots)
     return Defect{ErrorCode::invalid_argument,
                   std::to_string(occupied.map_size()) + " blocks do not fit the " +
-                      std::to_string(slots) + " slots of the storage; give the number of blocks "
+                      std::to_string(slots) +
+                      " slots of the storage; give the number of blocks "
                       "that it holds"};
   if (occupied.is_masked() && occupied.map_size() != slots)
     return Defect{ErrorCode::invalid_argument,
@@ -39,14 +39,13 @@ std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& oc
                   "the map has " + std::to_string(map_entries) + " entries for " +
                       std::to_string(occupied.map_size()) + " blocks; it needs one for each"};
   if (options.window < 1 || options.window > 64)
-    return Defect{ErrorCode::invalid_argument,
-                  "a window of " + std::to_string(options.window) +
-                      " messages; choose one from 1 to 64"};
+    return Defect{ErrorCode::invalid_argument, "a window of " + std::to_string(options.window) +
+                                                   " messages; choose one from 1 to 64"};
   const std::size_t least = storage.mover().reachable_by_mpi() ? block_bytes : 2 * block_bytes;
   if (options.budget_bytes < least)
     return Defect{ErrorCode::budget_too_small,
-                  "the budget of " + std::to_string(options.budget_bytes) +
-                      " bytes is below the " + std::to_string(least) + " bytes that " +
+                  "the budget of " + std::to_string(options.budget_bytes) + " bytes is below the " +
+                      std::to_string(least) + " bytes that " +
                       (least == block_bytes ? "one block takes" : "two staged blocks take") +
                       "; set budget_bytes to at least " + std::to_string(least)};
   return std::nullopt;
@@ -56,10 +55,10 @@ std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& oc
 /// reduction that agrees on this rank's finding.
 void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, Form form) {
   const auto& options = state.options;
-  const std::array<std::int64_t, 5> own{
-      static_cast<std::int64_t>(state.blocks.block_bytes), static_cast<std::int64_t>(options.method),
-      static_cast<std::int64_t>(options.order), options.verify ? 1 : 0,
-      form == Form::slots ? 1 : 0};
+  const std::array<std::int64_t, 5> own{static_cast<std::int64_t>(state.blocks.block_bytes),
+                                        static_cast<std::int64_t>(options.method),
+                                        static_cast<std::int64_t>(options.order),
+                                        options.verify ? 1 : 0, form == Form::slots ? 1 : 0};
   std::array<std::int64_t, 10> maxima{};
   for (std::size_t i = 0; i < own.size(); ++i) {
     maxima[i] = own[i];
@@ -127,8 +126,8 @@ void receive_flows(Flows<Index>& flows, const Vector<mpi::Notice>& notices) {
   if (flows.form == Form::fill) cursor = static_cast<Index>(flows.holes.next(0));
   flows.incoming.reserve(notices.size());
   for (const mpi::Notice& notice : notices) {
-    flows.incoming.push_back({notice.rank, static_cast<Index>(notice.count), cursor,
-                              static_cast<Index>(notice.detail)});
+    flows.incoming.push_back(
+        {notice.rank, static_cast<Index>(notice.count), cursor, static_cast<Index>(notice.detail)});
     cursor = flows.advance(cursor, notice.count);
   }
 }
@@ -171,8 +170,7 @@ class Planner {
   std::unique_ptr<Plan::State> run() {
     const double start = mpi::now();
     state_->blocks = storage_.mover().traits();
-    std::optional<Defect> defect =
-        check_call(storage_, occupied_, map_entries_, state_->options);
+    std::optional<Defect> defect = check_call(storage_, occupied_, map_entries_, state_->options);
     // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
     Census census(state_->ledger, defect ? 0 : storage_.slots());
     if (!defect) {
@@ -188,9 +186,8 @@ class Planner {
         form_ == Form::slots ? 0 : census.blocks_before - census.blocks_leaving + arrivals);
     if (slots > std::numeric_limits<std::uint32_t>::max())
       state_->flows.emplace<Flows<std::uint64_t>>(state_->ledger);
-    state_->visit([&](auto& flows) {
-      fill_flows(flows, census, slots, arriving, arrivals, defect);
-    });
+    state_->visit(
+        [&](auto& flows) { fill_flows(flows, census, slots, arriving, arrivals, defect); });
     if (!defect) defect = check_direct_budget(census.blocks_leaving + arrivals);
     agree_on_plan(*state_, defect, form_);
     state_->plan_seconds = mpi::now() - start;
@@ -203,11 +200,11 @@ class Planner {
     const std::uint64_t bytes = blocks * state_->blocks.block_bytes;
     if (state_->options.method != Method::direct || bytes <= state_->options.budget_bytes)
       return std::nullopt;
-    return Defect{ErrorCode::budget_too_small,
-                  "method direct needs " + std::to_string(bytes) + " bytes for the " +
-                      std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
-                      std::to_string(state_->options.budget_bytes) +
-                      "; raise budget_bytes or take method stream"};
+    return Defect{ErrorCode::budget_too_small, "method direct needs " + std::to_string(bytes) +
+                                                   " bytes for the " + std::to_string(blocks) +
+                                                   " blocks that leave and arrive, the budget is " +
+                                                   std::to_string(state_->options.budget_bytes) +
+                                                   "; raise budget_bytes or take method stream"};
   }
 
   static std::uint64_t total(const Vector<mpi::Notice>& notices) {
@@ -220,8 +217,7 @@ class Planner {
     Vector<mpi::Notice> leaving{LedgerAllocator<mpi::Notice>(state_->ledger)};
     if (!has_defect) {
       leaving.reserve(census.leaving.size());
-      const std::uint64_t staged =
-          message_blocks(*state_, census.blocks_leaving);
+      const std::uint64_t staged = message_blocks(*state_, census.blocks_leaving);
       census.leaving.for_each([&](int rank, std::uint64_t count) {
         leaving.push_back({rank, count, staged});
       });

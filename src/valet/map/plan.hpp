@@ -125,9 +125,9 @@ class VALET_EXPORT Plan {
 ///         first, on all ranks alike, the data is as it was. corrupted: verification failed.
 ///         mpi_failure: occupied slots are unspecified.
 ///
-/// Memory beyond the storage, plan included: budget + 64 KiB + 64*neighbours + c*slots bytes, c = 12
-/// for a map to ranks and 16 for one to slots (double from 2^32 slots on). Each block crosses the
-/// network at most once.
+/// Memory beyond the storage, plan included: budget + 64 KiB + 64*neighbours + c*slots bytes, c =
+/// 12 for a map to ranks and 16 for one to slots (double from 2^32 slots on). Each block crosses
+/// the network at most once.
 VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/map/transmutation.hpp>
-
 #include <valet/error.hpp>
+#include <valet/map/transmutation.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -23,9 +22,9 @@ std::vector<std::int64_t> inverse_of(std::span<const std::int64_t> images) {
 
 void require_equal_sizes(const Transmutation& a, const Transmutation& b) {
   if (a.size() != b.size())
-    throw Error(ErrorCode::invalid_argument,
-                "transmutations of " + std::to_string(a.size()) + " and " +
-                    std::to_string(b.size()) + " points cannot be combined");
+    throw Error(ErrorCode::invalid_argument, "transmutations of " + std::to_string(a.size()) +
+                                                 " and " + std::to_string(b.size()) +
+                                                 " points cannot be combined");
 }
 
 }  // namespace
@@ -40,13 +39,13 @@ Transmutation::Transmutation(std::vector<std::int64_t> images) : images_(std::mo
     const std::int64_t image = images_[x];
     if (image == undefined) continue;
     if (image < 0 || point(image) >= images_.size())
-      throw Error(ErrorCode::slot_out_of_range,
-                  "block " + std::to_string(x) + " is sent to slot " + std::to_string(image) +
-                      ", but there are " + std::to_string(images_.size()) + " slots");
+      throw Error(ErrorCode::slot_out_of_range, "block " + std::to_string(x) + " is sent to slot " +
+                                                    std::to_string(image) + ", but there are " +
+                                                    std::to_string(images_.size()) + " slots");
     if (taken_by[point(image)] != undefined)
       throw Error(ErrorCode::slot_taken_twice,
-                  "blocks " + std::to_string(taken_by[point(image)]) + " and " +
-                      std::to_string(x) + " are both sent to slot " + std::to_string(image));
+                  "blocks " + std::to_string(taken_by[point(image)]) + " and " + std::to_string(x) +
+                      " are both sent to slot " + std::to_string(image));
     taken_by[point(image)] = static_cast<std::int64_t>(x);
   }
 }
@@ -111,9 +110,8 @@ Transmutation Transmutation::of_factor(const Factor& factor, std::uint64_t size)
   for (std::size_t k = 0; k < factor.points.size(); ++k) {
     const bool last = k + 1 == factor.points.size();
     const std::uint64_t next = factor.points[last ? 0 : k + 1];
-    result.images_[factor.points[k]] = last && factor.kind == Factor::Kind::shift
-                                           ? undefined
-                                           : static_cast<std::int64_t>(next);
+    result.images_[factor.points[k]] =
+        last && factor.kind == Factor::Kind::shift ? undefined : static_cast<std::int64_t>(next);
   }
   return result;
 }
@@ -121,8 +119,8 @@ Transmutation Transmutation::of_factor(const Factor& factor, std::uint64_t size)
 std::uint64_t Transmutation::minimal_copies() const {
   std::uint64_t copies = 0;
   for (const Factor& factor : factors())
-    copies += factor.kind == Factor::Kind::shift ? factor.points.size() - 1
-                                                 : factor.points.size() + 1;
+    copies +=
+        factor.kind == Factor::Kind::shift ? factor.points.size() - 1 : factor.points.size() + 1;
   return copies;
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/mpi/agreement.hpp>
-
 #include <valet/mpi/check.hpp>
 
 #include <algorithm>

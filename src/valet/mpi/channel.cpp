@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/mpi/channel.hpp>
-
 #include <valet/error.hpp>
+#include <valet/mpi/channel.hpp>
 #include <valet/mpi/check.hpp>
 
 #include <bit>

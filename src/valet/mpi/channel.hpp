@@ -2,8 +2,8 @@
 #pragma once
 
 /// Communicators of our own. The user's communicator is duplicated once and the duplicate cached on
-/// it as an attribute. A plan borrows one further duplicate from a pool kept there, so that plans of
-/// different threads never see each other's messages and a plan made in every time step does not
+/// it as an attribute. A plan borrows one further duplicate from a pool kept there, so that plans
+/// of different threads never see each other's messages and a plan made in every time step does not
 /// duplicate a communicator in every time step.
 
 #include <valet/export.hpp>

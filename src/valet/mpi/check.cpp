@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/mpi/check.hpp>
-
 #include <valet/error.hpp>
+#include <valet/mpi/check.hpp>
 #include <valet/mpi/mpi.hpp>
 
 #include <array>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/mpi/message.hpp>
-
 #include <valet/mpi/check.hpp>
+#include <valet/mpi/message.hpp>
 
 #include <algorithm>
 #include <array>
@@ -47,8 +46,7 @@ MPI_Datatype large_bytes(std::uint64_t bytes) {
   const Datatype unit(contiguous(gibibyte, MPI_BYTE));
   const Datatype whole(contiguous(bytes / gibibyte, unit.get()));
   const std::array lengths{1, checked_count(bytes % gibibyte)};
-  const std::array displacements{MPI_Aint{0},
-                                 static_cast<MPI_Aint>(bytes / gibibyte * gibibyte)};
+  const std::array displacements{MPI_Aint{0}, static_cast<MPI_Aint>(bytes / gibibyte * gibibyte)};
   const std::array types{whole.get(), MPI_BYTE};
   return structure(lengths, displacements, types);
 }

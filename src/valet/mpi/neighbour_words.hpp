@@ -88,8 +88,8 @@ class NeighbourWords {
     const std::uint64_t count = incoming_.count(list);
     const std::size_t size = std::min<std::uint64_t>(entries_, count - receiving_.done);
     pending_[place] = {list, receiving_.done, size};
-    post_receive(channel_, buffer(place).data(), size * sizeof(std::uint64_t),
-                 incoming_.rank(list), tag_, requests_[place]);
+    post_receive(channel_, buffer(place).data(), size * sizeof(std::uint64_t), incoming_.rank(list),
+                 tag_, requests_[place]);
     receiving_.done += size;
     if (receiving_.done == count)
       receiving_ = {(list + incoming_.size() - 1) % incoming_.size(), receiving_.lists_left - 1, 0};

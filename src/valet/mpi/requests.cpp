@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/mpi/requests.hpp>
-
 #include <valet/mpi/check.hpp>
+#include <valet/mpi/requests.hpp>
 
 #include <algorithm>
 

@@ -22,9 +22,7 @@ class Requests {
 
   /// The place to post into; must be idle.
   [[nodiscard]] MPI_Request& operator[](std::size_t place) { return requests_[place]; }
-  [[nodiscard]] bool idle(std::size_t place) const {
-    return requests_[place] == MPI_REQUEST_NULL;
-  }
+  [[nodiscard]] bool idle(std::size_t place) const { return requests_[place] == MPI_REQUEST_NULL; }
   [[nodiscard]] bool all_idle() const;
 
   /// Blocks until one request completes; nothing when none is outstanding. Never a polling loop of

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/mpi/sparse_exchange.hpp>
-
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/requests.hpp>
+#include <valet/mpi/sparse_exchange.hpp>
 #include <valet/mpi/tags.hpp>
 
 #include <algorithm>
@@ -62,8 +61,8 @@ class Consensus {
     if (next_ == outgoing_.size()) return;
     const Notice& notice = outgoing_[next_++];
     words_[place] = {notice.count, notice.detail};
-    check(MPI_Issend(words_[place].data(), 2, MPI_UINT64_T, notice.rank, tag_notice,
-                     channel_.get(), &requests_[first_send_place + place]),
+    check(MPI_Issend(words_[place].data(), 2, MPI_UINT64_T, notice.rank, tag_notice, channel_.get(),
+                     &requests_[first_send_place + place]),
           "MPI_Issend", notice.rank);
   }
 

@@ -30,14 +30,15 @@ std::string readable_milliseconds(double seconds) {
 std::string Report::to_string() const {
   const std::string of = ranks == 1 ? "" : " on " + std::to_string(ranks) + " ranks";
   return method + of + ": " + std::to_string(blocks_sent) + " of " + std::to_string(blocks_before) +
-         " blocks left their rank (" + readable_bytes(bytes_sent) + ", " + std::to_string(messages) +
-         " messages, " + std::to_string(grants) + " grants), " + std::to_string(local_copies) +
-         " local copies\n  time " + readable_milliseconds(seconds()) + " = plan " +
-         readable_milliseconds(plan_seconds) + " + exchange " +
-         readable_milliseconds(exchange_seconds) + " + local " +
-         readable_milliseconds(local_seconds) + "\n  extra memory on a rank: " +
-         readable_bytes(peak_extra_bytes) + " at the peak, " + readable_bytes(extra_bytes_bound) +
-         " promised at most" + (verified ? "\n  verified: every block arrived as it was sent" : "");
+         " blocks left their rank (" + readable_bytes(bytes_sent) + ", " +
+         std::to_string(messages) + " messages, " + std::to_string(grants) + " grants), " +
+         std::to_string(local_copies) + " local copies\n  time " +
+         readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
+         " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
+         readable_milliseconds(local_seconds) +
+         "\n  extra memory on a rank: " + readable_bytes(peak_extra_bytes) + " at the peak, " +
+         readable_bytes(extra_bytes_bound) + " promised at most" +
+         (verified ? "\n  verified: every block arrived as it was sent" : "");
 }
 
 std::string Report::to_json() const {

@@ -11,17 +11,17 @@ namespace valet {
 /// What one redistribution did, on one rank or, after summed_over_ranks(), on all.
 struct Report {
   std::string method;
-  int ranks = 1;                        ///< ranks in these numbers
+  int ranks = 1;  ///< ranks in these numbers
   std::uint64_t block_bytes = 0;
   std::uint64_t blocks_before = 0;
   std::uint64_t blocks_after = 0;
-  std::uint64_t blocks_sent = 0;        ///< to other ranks
-  std::uint64_t blocks_received = 0;    ///< from other ranks
-  std::uint64_t bytes_sent = 0;         ///< data only
-  std::uint64_t messages = 0;           ///< data messages sent
-  std::uint64_t grants = 0;             ///< control messages sent
-  std::uint64_t local_copies = 0;       ///< blocks copied from slot to slot inside a rank
-  std::uint64_t neighbours = 0;         ///< ranks that data is exchanged with
+  std::uint64_t blocks_sent = 0;      ///< to other ranks
+  std::uint64_t blocks_received = 0;  ///< from other ranks
+  std::uint64_t bytes_sent = 0;       ///< data only
+  std::uint64_t messages = 0;         ///< data messages sent
+  std::uint64_t grants = 0;           ///< control messages sent
+  std::uint64_t local_copies = 0;     ///< blocks copied from slot to slot inside a rank
+  std::uint64_t neighbours = 0;       ///< ranks that data is exchanged with
   std::uint64_t budget_bytes = 0;
   std::uint64_t peak_extra_bytes = 0;   ///< most that the ledger ever counted on a rank
   std::uint64_t extra_bytes_bound = 0;  ///< what it promises not to pass

@@ -6,7 +6,7 @@
 namespace valet::schedule {
 namespace {
 
-constexpr std::uint64_t default_message_bytes = std::uint64_t{192} << 10;
+constexpr std::uint64_t default_message_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_message_blocks = 65535;  // grants are kept in 16 bits
 constexpr std::uint64_t most_scattered_blocks = 64;   // each becomes an entry of a datatype
 
@@ -17,8 +17,8 @@ std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t 
 
 }  // namespace
 
-StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
-                       std::uint64_t blocks_sent, std::uint64_t blocks_received) {
+StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::uint64_t blocks_sent,
+                       std::uint64_t blocks_received) {
   return {.budget_bytes = options.budget_bytes,
           .block_bytes = blocks.block_bytes,
           .message_bytes = options.message_bytes,
@@ -39,7 +39,8 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
   const std::uint64_t received = std::max<std::uint64_t>(1, limits.blocks_received);
   StreamSizes sizes;
   if (budget_blocks == 1) {
-    sizes.send_blocks = limits.dense ? wished_blocks : std::min(wished_blocks, most_scattered_blocks);
+    sizes.send_blocks =
+        limits.dense ? wished_blocks : std::min(wished_blocks, most_scattered_blocks);
     return sizes;
   }
   // Four buffers let both directions overlap staging with the wire.

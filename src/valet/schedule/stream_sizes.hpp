@@ -25,8 +25,8 @@ struct StreamLimits {
 
 /// How STREAM divides its scratch on one rank.
 struct StreamSizes {
-  std::uint64_t send_blocks = 1;    ///< blocks of a message; receivers are told
-  std::size_t send_buffers = 0;     ///< of send_blocks; 0: blocks are sent from where they are
+  std::uint64_t send_blocks = 1;  ///< blocks of a message; receivers are told
+  std::size_t send_buffers = 0;   ///< of send_blocks; 0: blocks are sent from where they are
   std::uint64_t receive_blocks = 1;
   std::size_t receive_buffers = 1;  ///< of receive_blocks
   [[nodiscard]] std::uint64_t scratch_blocks() const {
@@ -34,7 +34,7 @@ struct StreamSizes {
   }
 };
 
-/// Messages of 192 KiB, or less where the budget does not hold a few of them: large enough for
+/// Messages of 256 KiB, or less where the budget does not hold a few of them: large enough for
 /// bandwidth, small enough that what is staged stays in the cache. A budget of a single block is a
 /// receive buffer, and blocks are then sent without staging. Pure; the scratch fits the budget and
 /// is at least one block, for the cycles of the local redistribution. The send side depends on the

@@ -44,7 +44,7 @@ struct MemoryPiece {
 /// What a plan remembers of the storage it was made for.
 struct BlockTraits {
   std::size_t block_bytes = 0;
-  bool dense = false;             ///< BlockMover::dense() is not null
+  bool dense = false;  ///< BlockMover::dense() is not null
   bool reachable_by_mpi = true;
 
   /// Blocks of scratch that the local redistribution needs.
@@ -69,6 +69,10 @@ class VALET_EXPORT BlockMover {
   [[nodiscard]] virtual std::uint64_t slots() const = 0;
   [[nodiscard]] virtual std::size_t block_bytes() const = 0;
   [[nodiscard]] virtual std::optional<Defect> defect() const { return std::nullopt; }
+
+  /// Waits for work of the application that may still touch the blocks. Every collective call asks
+  /// for it once, before it touches one.
+  virtual void synchronize() {}
 
   /// Packs the blocks of `from` one behind another into `packed`.
   virtual void gather(SlotList from, std::byte* packed) = 0;

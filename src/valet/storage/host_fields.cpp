@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/storage/host_fields.hpp>
-
 #include <valet/storage/detail/copy.hpp>
+#include <valet/storage/host_fields.hpp>
 
 #include <algorithm>
 #include <array>
@@ -69,7 +68,8 @@ HostFields::HostFields(std::span<const Field> fields) {
 
 void HostFields::check(std::span<const Field> fields) {
   if (fields.empty()) {
-    defect_ = Defect{ErrorCode::invalid_argument, "a block storage without fields; give at least one"};
+    defect_ =
+        Defect{ErrorCode::invalid_argument, "a block storage without fields; give at least one"};
     return;
   }
   for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -77,10 +77,11 @@ void HostFields::check(std::span<const Field> fields) {
     const std::string name =
         field.label.empty() ? "field " + std::to_string(f) : "field '" + field.label + "'";
     if (field.slots != fields.front().slots) {
-      defect_ = Defect{ErrorCode::field_mismatch,
-                       name + " has " + std::to_string(field.slots) + " slots, but the first field has " +
-                           std::to_string(fields.front().slots) +
-                           "; all fields of a storage need the same number"};
+      defect_ =
+          Defect{ErrorCode::field_mismatch, name + " has " + std::to_string(field.slots) +
+                                                " slots, but the first field has " +
+                                                std::to_string(fields.front().slots) +
+                                                "; all fields of a storage need the same number"};
       return;
     }
     if (field.data == nullptr && field.slots > 0) {

@@ -158,8 +158,7 @@ std::uint64_t SlotSet::skip(std::uint64_t from, std::uint64_t size) const noexce
 }
 
 template <class Index>
-std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size,
-                            Index* members) const noexcept {
+std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* members) const noexcept {
   std::uint64_t written = 0;
   std::uint64_t behind = from;
   while (written < size) {

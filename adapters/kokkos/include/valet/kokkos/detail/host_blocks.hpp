@@ -21,12 +21,13 @@ class HostBlocks final : public BlockMover {
   [[nodiscard]] std::uint64_t slots() const override { return fields_.slots(); }
   [[nodiscard]] std::size_t block_bytes() const override { return fields_.block_bytes(); }
 
-  /// Every collective call of the core asks this once, before it touches a block: the moment to
-  /// wait for the kernels that may still write the Views.
   [[nodiscard]] std::optional<Defect> defect() const override {
     if (auto defect = runtime_defect()) return defect;
-    std::apply([](const auto&... spaces) { (fence(spaces), ...); }, spaces_);
     return fields_.defect();
+  }
+  /// Waits for the kernels that may still write the Views.
+  void synchronize() override {
+    std::apply([](const auto&... spaces) { (fence(spaces), ...); }, spaces_);
   }
 
   void gather(SlotList from, std::byte* packed) override { fields_.gather(from, packed); }
