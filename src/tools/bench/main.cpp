@@ -46,7 +46,12 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  const int code = run(argc, argv);
+  int code = 1;
+  try {
+    code = run(argc, argv);
+  } catch (...) {
+    std::fputs("valet-bench: failed while reporting an error\n", stderr);
+  }
   MPI_Finalize();
   return code;
 }

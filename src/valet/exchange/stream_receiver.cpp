@@ -56,6 +56,7 @@ void StreamReceiver<Index>::start(std::byte* buffers) {
   buffers_ = buffers;
   blocks_left_ = flows_.blocks_arriving;
   idle_buffers_.clear();
+  to_grant_.clear();
   for (std::size_t b = sizes_.receive_buffers; b-- > 0;)
     idle_buffers_.push_back(static_cast<std::uint32_t>(b));
   for (std::uint32_t s = 0; s < sources_.size(); ++s) {

@@ -70,6 +70,7 @@ void StreamSender<Index>::start(std::byte* buffers) {
   blocks_ungranted_ = blocks_left_;
   std::fill(destinations_.begin(), destinations_.end(), Destination{});
   idle_.clear();
+  to_stage_.clear();
   for (std::size_t m = messages_.size(); m-- > 0;) idle_.push_back(static_cast<std::uint8_t>(m));
   if (!stages()) return;
   for (std::uint32_t d = 0; d < destinations_.size(); ++d) queue_for_staging(d);

@@ -19,6 +19,7 @@ class ProportionalQueue {
     heap_.reserve(peers);
   }
 
+  void clear() { heap_.clear(); }
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] std::uint32_t top() const { return heap_.front().peer; }
 
