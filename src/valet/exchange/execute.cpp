@@ -27,7 +27,7 @@ class Workspace final : public PlanWorkspace {
         flows_(flows),
         exchange_(make_exchange(context_, flows)),
         free_(state.ledger, flows.slots) {
-    if (state.options.verify) verification_.emplace(state.ledger, flows);
+    if (state.options.verify) verification_.emplace(state.channel, state.ledger, flows);
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
@@ -70,8 +70,7 @@ class Workspace final : public PlanWorkspace {
     report.exchange_seconds = exchanged - begin;
     report.local_seconds = moved - exchanged;
     if (!verification_) return;
-    mpi::agree(context_.channel,
-               verification_->after(context_.channel, context_.ledger, mover, scratch_->bytes()));
+    mpi::agree(context_.channel, verification_->after(mover, scratch_->bytes()));
     report.verified = true;
     report.verify_seconds = (begin - start) + (mpi::now() - moved);
   }

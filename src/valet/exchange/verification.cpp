@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/verification.hpp>
-#include <valet/mpi/neighbour_words.hpp>
 #include <valet/mpi/tags.hpp>
 
 #include <xxhash.h>
@@ -49,47 +48,16 @@ class ChecksumOfBlocks {
   std::uint64_t sum_ = 0;
 };
 
-template <class Index>
-struct SentSums {
-  const Flows<Index>& flows;
-  const Array<std::uint64_t>& sums;
-  [[nodiscard]] std::size_t size() const { return flows.outgoing.size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return flows.outgoing[i].rank; }
-  [[nodiscard]] std::uint64_t count(std::size_t) const { return 1; }
-  void provide(std::size_t i, std::uint64_t, std::span<std::uint64_t> words) const {
-    words[0] = sums[i];
-  }
-};
-
-template <class Index>
-struct ArrivedSums {
-  const Flows<Index>& flows;
-  ChecksumOfBlocks<Index>& checksum;
-  std::optional<Defect>& defect;
-  [[nodiscard]] std::size_t size() const { return flows.incoming.size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return flows.incoming[i].rank; }
-  [[nodiscard]] std::uint64_t count(std::size_t) const { return 1; }
-  void consume(std::size_t i, std::uint64_t, std::span<const std::uint64_t> words) const {
-    const Incoming<Index>& flow = flows.incoming[i];
-    Index cursor = flow.cursor;
-    for (std::uint64_t k = 0; k < flow.count; ++k) {
-      Index slot = 0;
-      cursor = flows.final_slots(cursor, 1, &slot);
-      checksum.add(slot, k);
-    }
-    if (checksum.take_sum() != words[0])
-      defect = Defect{ErrorCode::corrupted, "the " + std::to_string(flow.count) +
-                                                " blocks from rank " + std::to_string(flow.rank) +
-                                                " are not what that rank sent; restart from a "
-                                                "checkpoint and report this"};
-  }
-};
-
 }  // namespace
 
 template <class Index>
-Verification<Index>::Verification(Ledger& ledger, const Flows<Index>& flows)
-    : flows_(flows), sent_(ledger, flows.outgoing.size()) {}
+Verification<Index>::Verification(const mpi::Channel& channel, Ledger& ledger,
+                                  const Flows<Index>& flows)
+    : flows_(flows),
+      sent_(ledger, flows.outgoing.size()),
+      expected_(ledger, flows.incoming.size()),
+      words_(channel, ledger, mpi::tag_checksum, 1, {flows.outgoing, sent_.data()},
+             {flows.incoming, expected_.data()}) {}
 
 template <class Index>
 void Verification<Index>::before(BlockMover& mover, std::span<std::byte> scratch) {
@@ -122,17 +90,28 @@ std::uint64_t Verification<Index>::staying(BlockMover& mover, std::span<std::byt
 }
 
 template <class Index>
-std::optional<Defect> Verification<Index>::after(const mpi::Channel& channel, Ledger& ledger,
-                                                 BlockMover& mover, std::span<std::byte> scratch) {
+std::optional<Defect> Verification<Index>::after(BlockMover& mover, std::span<std::byte> scratch) {
+  words_.run();
   std::optional<Defect> defect;
   if (staying(mover, scratch, true) != stayed_)
     defect = Defect{ErrorCode::corrupted,
                     "the blocks that stay are not what they were; restart from a checkpoint and "
                     "report this"};
   ChecksumOfBlocks<Index> checksum(mover, scratch);
-  mpi::NeighbourWords(channel, ledger, mpi::tag_checksum, 1, SentSums<Index>{flows_, sent_},
-                      ArrivedSums<Index>{flows_, checksum, defect})
-      .run();
+  for (std::size_t i = 0; i < flows_.incoming.size(); ++i) {
+    const Incoming<Index>& flow = flows_.incoming[i];
+    Index cursor = flow.cursor;
+    for (std::uint64_t k = 0; k < flow.count; ++k) {
+      Index slot = 0;
+      cursor = flows_.final_slots(cursor, 1, &slot);
+      checksum.add(slot, k);
+    }
+    if (checksum.take_sum() != expected_[i])
+      defect = Defect{ErrorCode::corrupted, "the " + std::to_string(flow.count) +
+                                                " blocks from rank " + std::to_string(flow.rank) +
+                                                " are not what that rank sent; restart from a "
+                                                "checkpoint and report this"};
+  }
   return defect;
 }
 

@@ -172,29 +172,37 @@ class Planner {
     state_->blocks = storage_.mover().traits();
     std::optional<Defect> defect = check_call(storage_, occupied_, map_entries_, state_->options);
     // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
-    Census census(state_->ledger, defect ? 0 : storage_.slots());
-    if (!defect) {
-      take_census(census, occupied_, state_->channel.rank(), state_->channel.size(),
-                  destination_of_);
-      defect = census.defect;
-    }
+    Census census = defect ? Census(state_->ledger, 0) : counted_map(defect);
     Vector<mpi::Notice> arriving{LedgerAllocator<mpi::Notice>(state_->ledger)};
-    exchange_counts(census, defect.has_value(), arriving);
+    exchange_counts(census, arriving);
     const std::uint64_t arrivals = total(arriving);
     const std::uint64_t slots = std::max(
         census.holes.slots(),
         form_ == Form::slots ? 0 : census.blocks_before - census.blocks_leaving + arrivals);
     if (slots > std::numeric_limits<std::uint32_t>::max())
       state_->flows.emplace<Flows<std::uint64_t>>(state_->ledger);
-    state_->visit(
-        [&](auto& flows) { fill_flows(flows, census, slots, arriving, arrivals, defect); });
     if (!defect) defect = check_direct_budget(census.blocks_leaving + arrivals);
+    try {
+      state_->visit([&](auto& flows) { fill_flows(flows, census, slots, arriving, arrivals); });
+    } catch (const std::bad_alloc&) {
+      defect = Defect{ErrorCode::out_of_memory, "no memory to plan for " + std::to_string(slots) +
+                                                    " slots; use fewer or larger blocks"};
+    }
     agree_on_plan(*state_, defect, form_);
+    if (form_ == Form::slots) state_->visit([&](auto& flows) { agree_on_final_slots(flows); });
     state_->plan_seconds = mpi::now() - start;
     return std::move(state_);
   }
 
  private:
+  Census counted_map(std::optional<Defect>& defect) {
+    Census census(state_->ledger, storage_.slots());
+    take_census(census, occupied_, state_->channel.rank(), state_->channel.size(), destination_of_);
+    if (!census.defect) return census;
+    defect = census.defect;
+    return {state_->ledger, 0};
+  }
+
   /// DIRECT holds everything that leaves and everything that arrives at once.
   std::optional<Defect> check_direct_budget(std::uint64_t blocks) const {
     const std::uint64_t bytes = blocks * state_->blocks.block_bytes;
@@ -213,22 +221,19 @@ class Planner {
     return sum;
   }
 
-  void exchange_counts(const Census& census, bool has_defect, Vector<mpi::Notice>& arriving) {
+  void exchange_counts(const Census& census, Vector<mpi::Notice>& arriving) {
     Vector<mpi::Notice> leaving{LedgerAllocator<mpi::Notice>(state_->ledger)};
-    if (!has_defect) {
-      leaving.reserve(census.leaving.size());
-      const std::uint64_t staged = message_blocks(*state_, census.blocks_leaving);
-      census.leaving.for_each([&](int rank, std::uint64_t count) {
-        leaving.push_back({rank, count, staged});
-      });
-    }
+    leaving.reserve(census.leaving.size());
+    const std::uint64_t staged = message_blocks(*state_, census.blocks_leaving);
+    census.leaving.for_each([&](int rank, std::uint64_t count) {
+      leaving.push_back({rank, count, staged});
+    });
     mpi::exchange_notices(state_->channel, state_->ledger, leaving, arriving);
   }
 
   template <class Index>
   void fill_flows(Flows<Index>& flows, Census& census, std::uint64_t slots,
-                  const Vector<mpi::Notice>& arriving, std::uint64_t arrivals,
-                  std::optional<Defect>& defect) {
+                  const Vector<mpi::Notice>& arriving, std::uint64_t arrivals) {
     Ledger& ledger = state_->ledger;
     flows.form = form_;
     flows.slots = slots;
@@ -236,24 +241,25 @@ class Planner {
     flows.blocks_staying = census.blocks_before - census.blocks_leaving;
     flows.blocks_arriving = arrivals;
     flows.blocks_after = flows.blocks_staying + arrivals;
-    if (!defect) sort_leavers(ledger, flows, census, destination_of_);
+    sort_leavers(ledger, flows, census, destination_of_);
     const bool grows = slots > census.holes.slots();
     flows.initially_free =
         grows ? census.initially_free.grown(ledger, slots) : std::move(census.initially_free);
     if (form_ != Form::slots)
       flows.holes = grows ? census.holes.grown(ledger, slots) : std::move(census.holes);
     receive_flows(flows, arriving);
-    if (form_ == Form::slots) fill_final_slots(flows, defect);
+    if (form_ != Form::slots) return;
+    flows.arrivals = Array<Index>(ledger, arrivals);
+    // A census with a finding has no slots, so nothing of a bad map is looked at here.
+    list_local_moves(ledger, flows, state_->channel.rank(),
+                     slots == 0 ? std::span<const Address>() : addresses_);
   }
 
   template <class Index>
-  void fill_final_slots(Flows<Index>& flows, std::optional<Defect>& defect) {
+  void agree_on_final_slots(Flows<Index>& flows) {
     constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
-    flows.arrivals = Array<Index>(state_->ledger, flows.blocks_arriving);
-    const auto own = defect ? std::span<const Address>() : addresses_;
-    if (!defect) list_local_moves(state_->ledger, flows, state_->channel.rank(), own);
-    auto found = exchange_final_slots(state_->channel, state_->ledger, flows, own, entries);
-    if (!defect) defect = std::move(found);
+    mpi::agree(state_->channel,
+               exchange_final_slots(state_->channel, state_->ledger, flows, addresses_, entries));
   }
 
   const BlockStorage& storage_;

@@ -35,14 +35,13 @@ class NeighbourWords {
         outgoing_(outgoing),
         incoming_(incoming),
         buffers_(ledger, 2 * window * entries),
-        requests_(ledger, 2 * window) {
+        requests_(ledger, 2 * window) {}
+
+  /// Blocking; nothing is pending on return. May be called again, and does not allocate.
+  void run() {
     sending_ = {first_above(outgoing_), outgoing_.size(), 0};
     receiving_ = {first_above(incoming_) + incoming_.size(), incoming_.size(), 0};
     if (incoming_.size() > 0) receiving_.list = (receiving_.list - 1) % incoming_.size();
-  }
-
-  /// Blocking; nothing is pending on return.
-  void run() {
     for (std::size_t place = 0; place < window; ++place) {
       receive_next(place);
       send_next(window + place);
