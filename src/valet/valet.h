@@ -21,6 +21,9 @@
 extern "C" {
 #endif
 
+/* C has no namespaces: names carry the prefix, as Zoltan's do.
+ * NOLINTBEGIN(readability-identifier-naming) */
+
 enum {
   VALET_SUCCESS = 0,
   VALET_INVALID_ARGUMENT = 1,
@@ -118,6 +121,8 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
 
 /* The text of the last error on this thread; "" when there was none. */
 VALET_EXPORT const char* Valet_Error_message(void);
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

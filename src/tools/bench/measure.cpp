@@ -61,7 +61,7 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
-Alltoallv::Alltoallv(std::vector<std::uint64_t> send_blocks, std::size_t block_bytes) {
+Alltoallv::Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes) {
   MPI_Type_contiguous(mpi::checked_count(block_bytes), MPI_BYTE, &block_);
   MPI_Type_commit(&block_);
   for (const std::uint64_t count : send_blocks) send_counts_.push_back(mpi::checked_count(count));

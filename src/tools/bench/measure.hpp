@@ -25,7 +25,7 @@ namespace valet::bench {
 class Alltoallv {
  public:
   /// @param send_blocks  For each rank, blocks that this rank sends to it, itself included.
-  Alltoallv(std::vector<std::uint64_t> send_blocks, std::size_t block_bytes);
+  Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes);
   Alltoallv(const Alltoallv&) = delete;
   Alltoallv& operator=(const Alltoallv&) = delete;
   ~Alltoallv();

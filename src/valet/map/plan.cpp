@@ -223,11 +223,13 @@ class Planner {
 
   void exchange_counts(const Census& census, Vector<mpi::Notice>& arriving) {
     Vector<mpi::Notice> leaving{LedgerAllocator<mpi::Notice>(state_->ledger)};
-    leaving.reserve(census.leaving.size());
-    const std::uint64_t staged = message_blocks(*state_, census.blocks_leaving);
-    census.leaving.for_each([&](int rank, std::uint64_t count) {
-      leaving.push_back({rank, count, staged});
-    });
+    if (census.blocks_leaving > 0) {
+      leaving.reserve(census.leaving.size());
+      const std::uint64_t staged = message_blocks(*state_, census.blocks_leaving);
+      census.leaving.for_each([&](int rank, std::uint64_t count) {
+        leaving.push_back({rank, count, staged});
+      });
+    }
     mpi::exchange_notices(state_->channel, state_->ledger, leaving, arriving);
   }
 
