@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/stream_sender.hpp>
-#include <valet/mpi/message.hpp>
 #include <valet/mpi/tags.hpp>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ StreamSender<Index>::StreamSender(const ExchangeContext& context, const Flows<In
                 LedgerAllocator<Message>(context.ledger)),
       idle_(LedgerAllocator<std::uint8_t>(context.ledger)),
       granted_(LedgerAllocator<std::uint32_t>(context.ledger)),
-      pieces_(LedgerAllocator<MemoryPiece>(context.ledger)),
+      pieces_(context.ledger),
       to_stage_(context.ledger, flows.outgoing.size()) {
   idle_.reserve(messages_.size());
   granted_.reserve(destinations_.size());
@@ -238,10 +237,10 @@ void StreamSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t 
     post(m, dense + slots.front() * block_bytes_, message.size);
     return;
   }
-  pieces_.clear();
-  for (const Index slot : slots) transfer.mover().pieces(slot, pieces_);
-  mpi::post_send_pieces(context_.channel, context_.ledger, pieces_, flow(message.destination).rank,
-                        mpi::tag_data, requests_[place_of(m)]);
+  pieces_.pieces.clear();
+  for (const Index slot : slots) transfer.mover().pieces(slot, pieces_.pieces);
+  mpi::post_send_pieces(context_.channel, pieces_, flow(message.destination).rank, mpi::tag_data,
+                        requests_[place_of(m)]);
   message.sent = message.size;
   ++in_flight_;
 }

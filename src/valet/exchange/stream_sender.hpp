@@ -2,6 +2,7 @@
 #pragma once
 
 #include <valet/exchange/exchange.hpp>
+#include <valet/mpi/message.hpp>
 #include <valet/mpi/requests.hpp>
 #include <valet/schedule/proportional_queue.hpp>
 #include <valet/schedule/stream_sizes.hpp>
@@ -98,7 +99,7 @@ class StreamSender {
   Vector<Message> messages_;
   Vector<std::uint8_t> idle_;      ///< messages, the most recently used last
   Vector<std::uint32_t> granted_;  ///< destinations with grants and no message on the way
-  Vector<MemoryPiece> pieces_;
+  mpi::PieceList pieces_;
   schedule::ProportionalQueue to_stage_;
   std::byte* buffers_ = nullptr;
   std::uint64_t incoming_grant_ = 0;

@@ -80,25 +80,23 @@ void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int
   });
 }
 
-void post_send_pieces(const Channel& channel, Ledger& ledger, std::span<const MemoryPiece> pieces,
-                      int destination, int tag, MPI_Request& request) {
+void post_send_pieces(const Channel& channel, PieceList& list, int destination, int tag,
+                      MPI_Request& request) {
   // A piece may be larger than an int too, so each is a run of at most half a gibibyte.
   constexpr std::size_t longest = std::size_t{1} << 29;
-  Vector<int> lengths{LedgerAllocator<int>(ledger)};
-  Vector<MPI_Aint> displacements{LedgerAllocator<MPI_Aint>(ledger)};
-  lengths.reserve(pieces.size());
-  displacements.reserve(pieces.size());
-  for (const MemoryPiece& piece : pieces) {
+  list.lengths.clear();
+  list.displacements.clear();
+  for (const MemoryPiece& piece : list.pieces) {
     for (std::size_t done = 0; done < piece.bytes; done += longest) {
       MPI_Aint address = 0;
       check(MPI_Get_address(piece.data + done, &address), "MPI_Get_address");
-      displacements.push_back(address);
-      lengths.push_back(checked_count(std::min(longest, piece.bytes - done)));
+      list.displacements.push_back(address);
+      list.lengths.push_back(checked_count(std::min(longest, piece.bytes - done)));
     }
   }
   MPI_Datatype made = MPI_DATATYPE_NULL;
-  check(MPI_Type_create_hindexed(checked_count(lengths.size()), lengths.data(),
-                                 displacements.data(), MPI_BYTE, &made),
+  check(MPI_Type_create_hindexed(checked_count(list.lengths.size()), list.lengths.data(),
+                                 list.displacements.data(), MPI_BYTE, &made),
         "MPI_Type_create_hindexed");
   Datatype type(made);
   type.commit();

@@ -5,7 +5,6 @@
 #include <valet/storage/block_mover.hpp>
 
 #include <cstdint>
-#include <span>
 
 namespace valet::mpi {
 
@@ -16,8 +15,20 @@ void post_send(const Channel& channel, const void* memory, std::uint64_t bytes, 
 void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int source, int tag,
                   MPI_Request& request);
 
+/// Pieces for one message, with the arrays that MPI wants; made once and used again and again.
+struct PieceList {
+  explicit PieceList(Ledger& ledger)
+      : pieces(LedgerAllocator<MemoryPiece>(ledger)),
+        lengths(LedgerAllocator<int>(ledger)),
+        displacements(LedgerAllocator<MPI_Aint>(ledger)) {}
+
+  Vector<MemoryPiece> pieces;
+  Vector<int> lengths;
+  Vector<MPI_Aint> displacements;
+};
+
 /// One message from pieces all over the memory; arrives as their bytes one behind another.
-void post_send_pieces(const Channel& channel, Ledger& ledger, std::span<const MemoryPiece> pieces,
-                      int destination, int tag, MPI_Request& request);
+void post_send_pieces(const Channel& channel, PieceList& list, int destination, int tag,
+                      MPI_Request& request);
 
 }  // namespace valet::mpi
