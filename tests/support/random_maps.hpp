@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Random feasible maps that every rank generates alike from a shared seed, and what the answer must
-/// be. The answer is computed from the definition in a way of its own: by listing the blocks of
-/// every rank, not by the cursors and bitmaps of the library.
+/// Random feasible maps that every rank generates alike from a shared seed, and what the answer
+/// must be. The answer is computed from the definition in a way of its own: by listing the blocks
+/// of every rank, not by the cursors and bitmaps of the library.
 
 #include <valet/valet.hpp>
 
@@ -81,8 +81,7 @@ inline GlobalMap random_map(std::mt19937_64& random, int ranks, std::uint64_t mo
 /// Afterwards, when the map says the slots.
 inline GlobalContent content_by_slots(const GlobalMap& map) {
   GlobalContent content(map.slots.size());
-  for (std::size_t rank = 0; rank < map.slots.size(); ++rank)
-    content[rank].resize(map.slots[rank]);
+  for (std::size_t rank = 0; rank < map.slots.size(); ++rank) content[rank].resize(map.slots[rank]);
   for (std::size_t rank = 0; rank < map.slots.size(); ++rank)
     for (std::uint64_t slot = 0; slot < map.slots[rank]; ++slot)
       if (const auto& to = map.destination[rank][slot])

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <new>
 #include <string>
 
@@ -132,6 +134,10 @@ std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, Blo
                                                      std::to_string(lent.size()) +
                                                      " bytes, the plan needs workspace_bytes() = " +
                                                      std::to_string(workspace.lent_bytes())};
+    if (reinterpret_cast<std::uintptr_t>(lent.data()) % alignof(std::max_align_t) != 0)
+      return Defect{ErrorCode::invalid_argument,
+                    "the workspace starts at an address that is not a multiple of " +
+                        std::to_string(alignof(std::max_align_t)) + "; align it as malloc does"};
     workspace.provide(mover, lent);
   } catch (const std::bad_alloc&) {
     return Defect{ErrorCode::out_of_memory,

@@ -118,7 +118,7 @@ class VALET_EXPORT Plan {
 ///
 /// @param storage    The fields planned for, or larger ones: the slots of the plan at least, and
 ///                   required_slots(). [local]
-/// @param workspace  Memory of at least plan.workspace_bytes() to work in, aligned to 64 bytes;
+/// @param workspace  Memory of at least plan.workspace_bytes() to work in, aligned for any type;
 ///                   without it the plan allocates once and keeps what it allocated. [local]
 /// @throws Error infeasible (with the number of slots required), field_mismatch,
 ///         inaccessible_memory, block_size_mismatch, invalid_argument, out_of_memory: agreed upon

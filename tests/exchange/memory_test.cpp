@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The ledger against the process: what a replaced operator new sees while a plan is made and
+// carried out is what the ledger says, and both keep the promise.
+
+#include "counted_new.hpp"
+#include "filled_map.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <iostream>
+
+namespace valet::test {
+namespace {
+
+/// What the ledger does not count: the objects behind a plan (its state, the method and its parts,
+/// a channel, a shared pointer to scratch), up to 128 bytes by which scratch is shifted, and the
+/// strings of a report. None of it depends on the problem. Measured below 3 KiB.
+constexpr std::ptrdiff_t uncounted_bytes = 8 << 10;
+
+struct Measured {
+  std::ptrdiff_t process_peak = 0;  ///< above what was live before planning
+  Report report;
+  std::size_t wrong = 0;
+};
+
+Measured measure(FilledMap& filled, Form form, const Options& options) {
+  const BlockStorage storage = filled.storage();
+  restart_peak();
+  const std::ptrdiff_t before = new_counters().live_bytes;
+  Measured measured;
+  {
+    Plan plan = filled.plan(MPI_COMM_WORLD, form, options);
+    measured.report = execute(plan, storage);
+  }
+  const NewCounters after = new_counters();
+  measured.process_peak = after.peak_bytes - before;
+  EXPECT_LE(after.live_bytes - before, 64) << "leaked";  // the report's own string
+  measured.wrong = static_cast<std::size_t>(filled.wrong(form, options.order));
+  return measured;
+}
+
+void expect_ledger_is_right(FilledMap& filled, Form form, const Options& options) {
+  const Measured measured = measure(filled, form, options);
+  const auto ledger_peak = static_cast<std::ptrdiff_t>(measured.report.peak_extra_bytes);
+  const long long most_uncounted = max_over_ranks(measured.process_peak - ledger_peak);
+  const long long most_overcounted = max_over_ranks(ledger_peak - measured.process_peak);
+  const long long over_bound =
+      max_over_ranks(ledger_peak - static_cast<std::ptrdiff_t>(measured.report.extra_bytes_bound));
+  const long long wrong = sum_over_ranks(static_cast<long long>(measured.wrong));
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(most_uncounted, uncounted_bytes);
+  EXPECT_LE(most_overcounted, 0) << "counted, but not allocated";
+  EXPECT_LE(over_bound, 0) << "more than was promised";
+}
+
+Options options_of(Order order, std::size_t budget_bytes, Method method = Method::stream) {
+  Options options;
+  options.order = order;
+  options.budget_bytes = budget_bytes;
+  options.method = method;
+  return options;
+}
+
+class LedgerAgainstProcess : public testing::Test {
+ protected:
+  // The channel of the communicator is made once and belongs to the communicator.
+  void SetUp() override {
+    const GlobalMap map = ring_map(size(), 1, 1, 0);
+    FilledMap filled(map, rank(), Shape::dense);
+    static_cast<void>(filled.plan(MPI_COMM_WORLD, Form::to_ranks, {}));
+  }
+};
+
+TEST_F(LedgerAgainstProcess, ForRandomMapsOfAllShapes) {
+  constexpr std::uint64_t maps = 200;
+  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
+  for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
+    SCOPED_TRACE(seed_note(seed() + k, 0));
+    std::mt19937_64 random(seed() + k);
+    const GlobalMap map =
+        random_map(random, size(), pick(random, 1, 400), static_cast<Tightness>(k % 3), false);
+    const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
+    Options options = options_of(pick(random, 0, 1) == 0 ? Order::fill : Order::stable,
+                                 std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4]);
+    options.verify = pick(random, 0, 3) == 0;
+    options.window = static_cast<int>(pick(random, 1, 64));
+    FilledMap filled(map, rank(), all_shapes[pick(random, 0, 3)]);
+    expect_ledger_is_right(filled, form, options);
+  }
+}
+
+TEST_F(LedgerAgainstProcess, ForManySlots) {
+  constexpr std::uint64_t slots = 100'000;
+  std::mt19937_64 random(seed());
+  const GlobalMap map = random_map(random, size(), slots, Tightness::full, false);
+  for (const Form form : {Form::to_ranks, Form::to_slots})
+    for (const Order order : {Order::fill, Order::stable}) {
+      FilledMap filled(map, rank(), Shape::dense, 8);
+      expect_ledger_is_right(filled, form, options_of(order, 64 << 10));
+    }
+}
+
+TEST_F(LedgerAgainstProcess, ForDirectWithinItsBudget) {
+  std::mt19937_64 random(seed());
+  const GlobalMap map = random_map(random, size(), 2000, Tightness::loose, false);
+  FilledMap filled(map, rank(), Shape::structure);
+  expect_ledger_is_right(filled, Form::to_slots, options_of(Order::fill, 1 << 20, Method::direct));
+}
+
+TEST_F(LedgerAgainstProcess, NothingGrowsWhenAPlanIsCarriedOutAHundredTimes) {
+  std::mt19937_64 random(seed());
+  const GlobalMap map = random_map(random, size(), 200, Tightness::full, false);
+  FilledMap filled(map, rank(), Shape::dense);
+  const BlockStorage storage = filled.storage();
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options_of(Order::fill, 2000));
+  static_cast<void>(execute(plan, storage));
+  const std::ptrdiff_t before = new_counters().live_bytes;
+  for (int repetition = 0; repetition < 100; ++repetition)
+    static_cast<void>(execute(plan, storage));
+  EXPECT_EQ(max_over_ranks(new_counters().live_bytes - before), 0);
+}
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The promise on the process itself: 256 MiB a rank change their rank, and the resident memory of
+// no process grows by more than a few budgets.
+
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+constexpr std::size_t block_bytes = 16'000;
+constexpr std::uint64_t slots = (std::uint64_t{256} << 20) / block_bytes;
+constexpr long long mebibyte = 1 << 20;
+
+/// A value of /proc/self/status in bytes.
+long long status_bytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == name + ":") {
+      long long kibibytes = -1;
+      status >> kibibytes;
+      return kibibytes * 1024;
+    }
+    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return -1;
+}
+
+/// Sets the peak of the resident size to what is resident now; false where the system refuses.
+bool restart_resident_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return static_cast<bool>(file);
+}
+
+/// The peak of the resident size while every block goes `shift` ranks on.
+long long peak_while_moving(std::vector<std::byte>& memory, int shift) {
+  const std::vector<int> ranks(slots, (rank() + shift) % size());
+  const BlockStorage storage{field(memory.data(), slots, block_bytes)};
+  EXPECT_TRUE(restart_resident_peak());
+  static_cast<void>(migrate(MPI_COMM_WORLD, storage, Occupied(slots), std::span<const int>(ranks)));
+  return status_bytes("VmHWM");
+}
+
+TEST(ResidentMemory, GrowsByLessThan16MiBWhen256MiBMove) {
+  const bool supported = all_ranks(restart_resident_peak() && status_bytes("VmHWM") > 0);
+  if (!supported) GTEST_SKIP() << "this system does not tell resident peaks";
+  std::vector<std::byte> memory(slots * block_bytes);
+  for (std::uint64_t slot = 0; slot < slots; ++slot)
+    std::memset(&memory[slot * block_bytes],
+                static_cast<int>(slot + 7U * static_cast<unsigned>(rank())) % 251, block_bytes);
+  const long long still = peak_while_moving(memory, 0);
+  const long long moving = peak_while_moving(memory, 1);
+  const long long growth = max_over_ranks(moving - still);
+  if (rank() == 0)
+    std::cout << "resident without moving " << still / mebibyte << " MiB, growth " << growth / 1024
+              << " KiB\n";
+  EXPECT_GT(still, 256 * mebibyte) << "the measurement sees the data";
+  EXPECT_LT(growth, 16 * mebibyte);
+  long long wrong = 0;
+  const auto from = static_cast<unsigned>((rank() + size() - 1) % size());
+  for (std::uint64_t slot = 0; slot < slots; ++slot)
+    for (const std::size_t byte : {std::size_t{0}, block_bytes / 2, block_bytes - 1})
+      if (memory[slot * block_bytes + byte] !=
+          static_cast<std::byte>(static_cast<int>(slot + 7U * from) % 251))
+        ++wrong;
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+}
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What can be checked without MPI_Init: names and numbers of options, and that MPI is missing.
+
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+
+namespace valet {
+namespace {
+
+template <class Call>
+void expect_invalid(Call&& call, const std::string& word) {
+  try {
+    call();
+    FAIL() << "no error; expected one with '" << word << "'";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::invalid_argument);
+    EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+  }
+}
+
+TEST(Options, DefaultsAreThoseOfTheManual) {
+  const Options options;
+  EXPECT_EQ(options.budget_bytes, std::size_t{4} << 20);
+  EXPECT_EQ(options.method, Method::stream);
+  EXPECT_EQ(options.order, Order::fill);
+  EXPECT_FALSE(options.verify);
+  EXPECT_EQ(options.window, 32);
+}
+
+TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
+  for (const Method method : {Method::stream, Method::direct})
+    EXPECT_EQ(parse_method(to_string(method)), method);
+  for (const Order order : {Order::fill, Order::stable})
+    EXPECT_EQ(parse_order(to_string(order)), order);
+  EXPECT_EQ(parse_method("STREAM"), Method::stream);
+  EXPECT_EQ(parse_method("Direct"), Method::direct);
+  EXPECT_EQ(parse_order("Stable"), Order::stable);
+}
+
+TEST(Options, UnknownNamesAreRefusedWithTheKnownOnes) {
+  expect_invalid([] { static_cast<void>(parse_method("teleport")); }, "'teleport'");
+  expect_invalid([] { static_cast<void>(parse_method("teleport")); }, "stream, direct");
+  expect_invalid([] { static_cast<void>(parse_method("")); }, "stream, direct");
+  expect_invalid([] { static_cast<void>(parse_order("random")); }, "fill, stable");
+  expect_invalid([] { static_cast<void>(parse_order("fill ")); }, "'fill '");
+}
+
+TEST(Options, BytesWithPowersOf1024) {
+  EXPECT_EQ(parse_bytes("0"), 0U);
+  EXPECT_EQ(parse_bytes("65536"), 65536U);
+  EXPECT_EQ(parse_bytes("512K"), 512U << 10);
+  EXPECT_EQ(parse_bytes("4M"), 4U << 20);
+  EXPECT_EQ(parse_bytes("4m"), 4U << 20);
+  EXPECT_EQ(parse_bytes("3G"), std::size_t{3} << 30);
+  EXPECT_EQ(parse_bytes("18446744073709551615"), ~std::size_t{0});
+  EXPECT_EQ(parse_bytes("17179869183G"), ((std::size_t{1} << 34) - 1) << 30);
+}
+
+TEST(Options, BytesThatAreNoNumberOrTooLargeAreRefused) {
+  for (const char* text : {"", "M", "4 M", "4MB", "4T", "-1", "+1", " 4", "4.5M", "0x10",
+                           "18446744073709551616", "17179869184G", "18014398509481984K"}) {
+    SCOPED_TRACE(text);
+    expect_invalid([&] { static_cast<void>(parse_bytes(text)); },
+                   std::string(text) + "' is not a number of bytes; write for example 4M");
+  }
+}
+
+TEST(Options, CodesHaveTheNumbersOfTheCInterface) {
+  EXPECT_EQ(static_cast<int>(ErrorCode::infeasible), 5);
+  EXPECT_EQ(static_cast<int>(ErrorCode::internal), 15);
+  EXPECT_STREQ(to_string(ErrorCode::slot_taken_twice), "slot_taken_twice");
+  const Error error(ErrorCode::infeasible, "too much");
+  EXPECT_STREQ(error.what(), "valet: too much [infeasible]");
+}
+
+TEST(WithoutMpi, PlanningIsRefused) {
+  std::array<double, 4> values{};
+  const BlockStorage storage{field(values.data(), values.size())};
+  const std::array<int, 4> ranks{};
+  try {
+    static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, storage, Occupied(4), ranks));
+    FAIL() << "planned without MPI";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::not_initialized);
+    EXPECT_NE(std::string(error.what()).find("MPI_Init"), std::string::npos) << error.what();
+  }
+  const std::array<Address, 4> addresses{};
+  EXPECT_THROW(static_cast<void>(migrate(MPI_COMM_WORLD, storage, Occupied(4), addresses)), Error);
+}
+
+}  // namespace
+}  // namespace valet

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Plans that live longer than MPI: one on MPI_COMM_WORLD, one on a communicator freed before, one
+// that was never carried out. Their destructors must not call MPI any more.
+
+#include "filled_map.hpp"
+#include "outcome.hpp"
+#include <valet/valet.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+int main(int argc, char** argv) {
+  using namespace valet;
+  using namespace valet::test;
+
+  MPI_Init(&argc, &argv);
+  const int self = rank();
+  const GlobalMap map = ring_map(size(), 20, 15, 1);
+  FilledMap filled(map, self, Shape::structure);
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  auto on_world = std::make_unique<Plan>(filled.plan(MPI_COMM_WORLD, Form::to_ranks, {}));
+  auto on_freed = std::make_unique<Plan>(filled.plan(comm, Form::to_slots, {}));
+  auto unused = std::make_unique<Plan>(filled.plan(comm, Form::to_ranks, {}));
+  MPI_Comm_free(&comm);
+  static_cast<void>(execute(*on_world, filled.storage()));
+  const bool first_good = filled.wrong(Form::to_ranks, Order::fill) == 0;
+  filled.fill();
+  static_cast<void>(execute(*on_freed, filled.storage()));
+  const bool good = all_ranks(first_good && filled.wrong(Form::to_slots, Order::fill) == 0);
+  MPI_Finalize();
+
+  const bool still_answers = on_world->blocks_after() == 15;
+  on_freed.reset();
+  on_world.reset();
+  unused.reset();
+  const Outcome late =
+      outcome_of([&] { static_cast<void>(filled.plan(MPI_COMM_WORLD, Form::to_ranks, {})); });
+  const bool refused = late.code == ErrorCode::not_initialized;
+  if (!good || !still_answers || !refused)
+    std::fprintf(stderr, "rank %d: content %d, answers %d, refused %d (%s)\n", self, good ? 1 : 0,
+                 still_answers ? 1 : 0, refused ? 1 : 0, late.text.c_str());
+  return good && still_answers && refused ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The layer over MPI: channels, agreement, sparse exchange, lists between neighbours.
+
+#include "outcome.hpp"
+#include "random_maps.hpp"
+#include "test_comm.hpp"
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/channel.hpp>
+#include <valet/mpi/check.hpp>
+#include <valet/mpi/message.hpp>
+#include <valet/mpi/neighbour_words.hpp>
+#include <valet/mpi/sparse_exchange.hpp>
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <limits>
+
+namespace {
+
+long long duplicates = 0;
+long long frees = 0;
+
+}  // namespace
+
+// These stand in front of MPI's functions for the library as well.
+extern "C" {
+__attribute__((visibility("default"))) int MPI_Comm_dup(MPI_Comm comm, MPI_Comm* copy) {
+  ++duplicates;
+  return PMPI_Comm_dup(comm, copy);
+}
+__attribute__((visibility("default"))) int MPI_Comm_free(MPI_Comm* comm) {
+  ++frees;
+  return PMPI_Comm_free(comm);
+}
+}
+
+namespace valet::mpi {
+namespace {
+
+using namespace valet::test;
+
+constexpr int a_tag = 7;
+
+TEST(Channel, IsDuplicatedOnceAndThenReused) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const long long before = duplicates;
+  for (int round = 0; round < 5; ++round) {
+    const Channel channel = Channel::open(comm);
+    EXPECT_EQ(channel.rank(), rank());
+    EXPECT_EQ(channel.size(), size());
+  }
+  EXPECT_EQ(duplicates - before, 2) << "one for the cache, one for the only channel";
+  PMPI_Comm_free(&comm);
+}
+
+TEST(Channel, TwoAtATimeAreTwoCommunicators) {
+  const Channel first = Channel::open(MPI_COMM_WORLD);
+  const Channel second = Channel::open(MPI_COMM_WORLD);
+  int comparison = MPI_IDENT;
+  MPI_Comm_compare(first.get(), second.get(), &comparison);
+  EXPECT_EQ(comparison, MPI_CONGRUENT);
+  MPI_Comm_compare(first.get(), MPI_COMM_WORLD, &comparison);
+  EXPECT_EQ(comparison, MPI_CONGRUENT);
+}
+
+TEST(Channel, IsFreedWithTheCommunicator) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  { const Channel channel = Channel::open(comm); }
+  const long long before = frees;
+  PMPI_Comm_free(&comm);
+  EXPECT_EQ(frees - before, 2);
+}
+
+TEST(Channel, OutlivesTheCommunicatorAndIsFreedThen) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const long long before = frees;
+  {
+    const Channel channel = Channel::open(comm);
+    PMPI_Comm_free(&comm);
+    EXPECT_EQ(frees, before);
+    int sum = 1;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, channel.get());
+    EXPECT_EQ(sum, size());
+  }
+  EXPECT_EQ(frees - before, 2);
+}
+
+TEST(Channel, MovesOwnership) {
+  Channel first = Channel::open(MPI_COMM_WORLD);
+  const MPI_Comm comm = first.get();
+  Channel second = std::move(first);
+  EXPECT_EQ(second.get(), comm);
+  EXPECT_EQ(first.get(), MPI_COMM_NULL);
+  Channel& itself = second;
+  second = std::move(itself);
+  EXPECT_EQ(second.get(), comm);
+  EXPECT_EQ(second.size(), size());
+}
+
+TEST(Channel, ReturnsErrorsWhateverTheHandlerOfTheCommunicator) {
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  int value = 0;
+  const Outcome outcome = outcome_of([&] {
+    check(MPI_Send(&value, 1, MPI_INT, channel.size() + 3, 0, channel.get()), "MPI_Send", 42);
+  });
+  EXPECT_EQ(outcome.code, ErrorCode::mpi_failure);
+  EXPECT_NE(outcome.text.find("MPI_Send with rank 42"), std::string::npos) << outcome.text;
+}
+
+TEST(Agreement, PassesWhenNobodyFoundAnything) {
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  std::array<std::int64_t, 3> maxima{rank(), -rank(), 7};
+  agree(channel, std::nullopt, maxima);
+  EXPECT_EQ(maxima, (std::array<std::int64_t, 3>{size() - 1, 0, 7}));
+}
+
+TEST(Agreement, ThrowsTheTextOfTheLowestRankThatFailed) {
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  for (int lowest = 0; lowest < size(); ++lowest) {
+    std::optional<Defect> mine;
+    // Texts of different lengths, one of them very long.
+    if (rank() >= lowest)
+      mine = Defect{rank() == lowest ? ErrorCode::slot_taken_twice : ErrorCode::infeasible,
+                    "found by " + std::to_string(rank()) +
+                        std::string(static_cast<std::size_t>(3000 * rank()), '.')};
+    const Outcome outcome = outcome_of([&] { agree(channel, mine); });
+    const bool same = same_on_all_ranks(outcome);
+    EXPECT_TRUE(same);
+    EXPECT_EQ(outcome.code, ErrorCode::slot_taken_twice);
+    const std::string name = std::to_string(lowest);
+    EXPECT_NE(outcome.text.find("rank " + name + ": found by " + name), std::string::npos)
+        << outcome.text;
+  }
+}
+
+TEST(Agreement, SumsAndMaximaAreElementwise) {
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  const auto ranks = static_cast<std::uint64_t>(size());
+  std::array<std::uint64_t, 2> sums{1, std::uint64_t{1} << 40};
+  sum(channel, sums);
+  EXPECT_EQ(sums, (std::array<std::uint64_t, 2>{ranks, ranks << 40}));
+  std::array<std::uint64_t, 2> most{static_cast<std::uint64_t>(rank()), 3};
+  maximum(channel, std::span<std::uint64_t>(most));
+  EXPECT_EQ(most, (std::array<std::uint64_t, 2>{ranks - 1, 3}));
+}
+
+/// Words that rank `from` has for rank `to` in a random pattern that all ranks know.
+std::uint64_t words_between(std::uint64_t pattern, int from, int to, std::uint64_t most) {
+  std::mt19937_64 random(seed() + 1'000'003 * pattern + 1009 * static_cast<std::uint64_t>(from) +
+                         static_cast<std::uint64_t>(to));
+  if (pattern == 0 || from == to) return 0;  // the first pattern is empty
+  return pick(random, 0, 1) == 0 ? 0 : pick(random, 1, most);
+}
+
+TEST(SparseExchange, DeliversEveryNoticeOnce) {
+  constexpr std::uint64_t patterns = 60;
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  if (rank() == 0) std::cout << "seed " << seed() << "\n";
+  for (std::uint64_t pattern = 0; pattern < patterns; ++pattern) {
+    Ledger ledger;
+    std::vector<Notice> outgoing;
+    std::vector<std::array<std::uint64_t, 3>> expected;
+    for (int peer = size() - 1; peer >= 0; --peer)
+      if (const auto words = words_between(pattern, rank(), peer, 1000); words > 0)
+        outgoing.push_back({peer, words, words * 3});
+    for (int peer = 0; peer < size(); ++peer)
+      if (const auto words = words_between(pattern, peer, rank(), 1000); words > 0)
+        expected.push_back({static_cast<std::uint64_t>(peer), words, words * 3});
+    Vector<Notice> received{LedgerAllocator<Notice>(ledger)};
+    exchange_notices(channel, ledger, outgoing, received);
+    std::vector<std::array<std::uint64_t, 3>> got;
+    for (const Notice& notice : received)
+      got.push_back({static_cast<std::uint64_t>(notice.rank), notice.count, notice.detail});
+    ASSERT_TRUE(all_ranks(got == expected)) << "pattern " << pattern;
+  }
+}
+
+/// One side of an exchange of lists: the lists of this pattern that are not empty.
+struct Lists {
+  std::vector<int> ranks;
+  std::vector<std::vector<std::uint64_t>>* words;
+
+  [[nodiscard]] std::size_t size() const { return ranks.size(); }
+  [[nodiscard]] int rank(std::size_t i) const { return ranks[i]; }
+  [[nodiscard]] std::uint64_t count(std::size_t i) const { return (*words)[i].size(); }
+  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> out) const {
+    std::copy_n((*words)[i].begin() + static_cast<std::ptrdiff_t>(first), out.size(), out.begin());
+  }
+  void consume(std::size_t i, std::uint64_t first, std::span<const std::uint64_t> in) const {
+    std::copy(in.begin(), in.end(), (*words)[i].begin() + static_cast<std::ptrdiff_t>(first));
+  }
+};
+
+std::uint64_t word(int from, int to, std::uint64_t k) {
+  return static_cast<std::uint64_t>(from) << 48 | static_cast<std::uint64_t>(to) << 32 | k;
+}
+
+TEST(NeighbourWords, DeliversEveryListInOrder) {
+  constexpr std::uint64_t patterns = 40;
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  if (test::rank() == 0) std::cout << "seed " << seed() << "\n";
+  for (std::uint64_t pattern = 0; pattern < patterns; ++pattern)
+    for (const std::size_t entries : {1, 7, 512}) {
+      Ledger ledger;
+      std::vector<std::vector<std::uint64_t>> sent, received, expected;
+      Lists outgoing{{}, &sent};
+      Lists incoming{{}, &received};
+      for (int peer = 0; peer < test::size(); ++peer) {
+        const auto fill = [&](std::uint64_t count, int from, int to) {
+          std::vector<std::uint64_t> list(count);
+          for (std::uint64_t k = 0; k < count; ++k) list[k] = word(from, to, k);
+          return list;
+        };
+        if (const auto count = words_between(pattern, test::rank(), peer, 300); count > 0) {
+          outgoing.ranks.push_back(peer);
+          sent.push_back(fill(count, test::rank(), peer));
+        }
+        if (const auto count = words_between(pattern, peer, test::rank(), 300); count > 0) {
+          incoming.ranks.push_back(peer);
+          received.emplace_back(count, 0);
+          expected.push_back(fill(count, peer, test::rank()));
+        }
+      }
+      NeighbourWords(channel, ledger, a_tag, entries, outgoing, incoming).run();
+      ASSERT_TRUE(all_ranks(received == expected)) << "pattern " << pattern;
+    }
+}
+
+TEST(Messages, PiecesArriveOneBehindAnother) {
+  if (size() == 1) GTEST_SKIP() << "needs a peer";
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  Ledger ledger;
+  std::array<std::byte, 100> memory;
+  for (std::size_t k = 0; k < memory.size(); ++k) memory[k] = static_cast<std::byte>(k);
+  const std::array<MemoryPiece, 3> pieces{MemoryPiece{&memory[50], 5}, MemoryPiece{&memory[3], 1},
+                                          MemoryPiece{&memory[90], 10}};
+  std::array<std::byte, 16> received{};
+  Requests requests(ledger, 2);
+  post_receive(channel, received.data(), received.size(), (rank() + size() - 1) % size(), a_tag,
+               requests[0]);
+  post_send_pieces(channel, ledger, pieces, (rank() + 1) % size(), a_tag, requests[1]);
+  while (requests.wait_any()) {
+  }
+  EXPECT_TRUE(requests.all_idle());
+  const std::array<int, 16> expected{50, 51, 52, 53, 54, 3, 90, 91, 92, 93, 94, 95, 96, 97, 98, 99};
+  for (std::size_t k = 0; k < expected.size(); ++k)
+    EXPECT_EQ(received[k], static_cast<std::byte>(expected[k]));
+}
+
+TEST(CheckedCount, PassesWhatFitsAndRefusesTheRest) {
+  constexpr std::uint64_t most = std::numeric_limits<int>::max();
+  EXPECT_EQ(checked_count(0), 0);
+  EXPECT_EQ(checked_count(most), std::numeric_limits<int>::max());
+  for (const std::uint64_t count : {most + 1, ~std::uint64_t{0}}) {
+    const Outcome outcome = outcome_of([&] { static_cast<void>(checked_count(count)); });
+    EXPECT_EQ(outcome.code, ErrorCode::internal);
+    EXPECT_NE(outcome.text.find(std::to_string(count)), std::string::npos) << outcome.text;
+  }
+}
+
+}  // namespace
+}  // namespace valet::mpi

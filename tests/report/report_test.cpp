@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "filled_map.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+#include <string>
+
+namespace valet::test {
+namespace {
+
+Report a_report() {
+  Report report;
+  report.method = "stream";
+  report.block_bytes = 36;
+  report.blocks_before = 10;
+  report.blocks_after = 11;
+  report.blocks_sent = 4;
+  report.blocks_received = 5;
+  report.bytes_sent = std::uint64_t{5} << 40;
+  report.messages = 3;
+  report.grants = 2;
+  report.local_copies = 6;
+  report.neighbours = 7;
+  report.budget_bytes = 4 << 20;
+  report.peak_extra_bytes = 3 << 20;
+  report.extra_bytes_bound = 5 << 20;
+  report.plan_seconds = 0.25;
+  report.exchange_seconds = 0.5;
+  report.local_seconds = 0.125;
+  report.verify_seconds = 8;
+  return report;
+}
+
+TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
+  const nlohmann::json json = nlohmann::json::parse(a_report().to_json());
+  std::set<std::string> keys;
+  for (const auto& item : json.items()) keys.insert(item.key());
+  const std::set<std::string> expected{"method",
+                                       "ranks",
+                                       "block_bytes",
+                                       "blocks_before",
+                                       "blocks_after",
+                                       "blocks_sent",
+                                       "blocks_received",
+                                       "bytes_sent",
+                                       "messages",
+                                       "grants",
+                                       "local_copies",
+                                       "neighbours",
+                                       "budget_bytes",
+                                       "peak_extra_bytes",
+                                       "extra_bytes_bound",
+                                       "seconds",
+                                       "plan_seconds",
+                                       "exchange_seconds",
+                                       "local_seconds",
+                                       "verify_seconds",
+                                       "verified"};
+  EXPECT_EQ(keys, expected);
+  EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
+  for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",
+                          "peak_extra_bytes", "extra_bytes_bound"})
+    EXPECT_TRUE(json[key].is_number_integer()) << key;
+  EXPECT_EQ(json["seconds"].get<double>(), 0.875);
+  EXPECT_EQ(json["verified"].get<bool>(), false);
+  EXPECT_EQ(json["method"].get<std::string>(), "stream");
+}
+
+TEST(Report, SecondsLeaveVerificationOut) { EXPECT_EQ(a_report().seconds(), 0.875); }
+
+TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
+  Report report = a_report();
+  const std::string text = report.to_string();
+  for (const char* words :
+       {"stream", "4 of 10 blocks", "5.0 TiB", "3 messages", "2 grants", "6 local copies",
+        "875.000 ms", "250.000 ms", "3.0 MiB at the peak", "5.0 MiB promised"})
+    EXPECT_NE(text.find(words), std::string::npos) << "no '" << words << "' in: " << text;
+  EXPECT_EQ(text.find("verified"), std::string::npos);
+  report.verified = true;
+  report.ranks = 8;
+  EXPECT_NE(report.to_string().find("verified"), std::string::npos);
+  EXPECT_NE(report.to_string().find("on 8 ranks"), std::string::npos);
+}
+
+TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
+  Report mine = a_report();
+  const auto me = static_cast<std::uint64_t>(rank());
+  const auto ranks = static_cast<std::uint64_t>(size());
+  mine.blocks_sent = me;
+  mine.bytes_sent = me << 40;
+  mine.peak_extra_bytes = 100 + me;
+  mine.local_seconds = static_cast<double>(ranks - me);
+  const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
+  EXPECT_EQ(total.ranks, size());
+  EXPECT_EQ(total.blocks_before, 10 * ranks);
+  EXPECT_EQ(total.blocks_sent, ranks * (ranks - 1) / 2);
+  EXPECT_EQ(total.bytes_sent, ranks * (ranks - 1) / 2 << 40);
+  EXPECT_EQ(total.peak_extra_bytes, 100 + ranks - 1);
+  EXPECT_EQ(total.neighbours, 7U);
+  EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
+  EXPECT_EQ(total.method, "stream");
+}
+
+TEST(Report, OfAMigrationAddsUp) {
+  const GlobalMap map = ring_map(size(), 30, 20, 1);
+  FilledMap filled(map, rank(), Shape::structure);
+  Options options;
+  options.verify = true;
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  const Report report = execute(plan, filled.storage());
+  const Report total = summed_over_ranks(report, MPI_COMM_WORLD);
+  EXPECT_EQ(report.blocks_after, plan.blocks_after());
+  EXPECT_EQ(report.block_bytes, 36U);
+  EXPECT_EQ(report.neighbours, plan.neighbours());
+  EXPECT_TRUE(report.verified);
+  EXPECT_EQ(total.blocks_sent, total.blocks_received);
+  EXPECT_EQ(total.blocks_before, total.blocks_after);
+  EXPECT_EQ(total.bytes_sent, 36 * total.blocks_sent);
+  EXPECT_EQ(total.messages, total.grants) << "each grant is answered by one message";
+  EXPECT_LE(total.peak_extra_bytes, total.extra_bytes_bound);
+}
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <valet/schedule/proportional_queue.hpp>
+#include <valet/schedule/stream_sizes.hpp>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace valet::schedule {
+namespace {
+
+std::string text(const StreamLimits& limits) {
+  return "budget " + std::to_string(limits.budget_bytes) + ", block " +
+         std::to_string(limits.block_bytes) + ", message " + std::to_string(limits.message_bytes) +
+         ", window " + std::to_string(limits.window) + (limits.dense ? ", dense" : "") + ", sent " +
+         std::to_string(limits.blocks_sent) + ", received " +
+         std::to_string(limits.blocks_received);
+}
+
+template <class Check>
+void for_limits(Check&& check) {
+  for (const std::size_t block : {1, 8, 40, 1000, 16'000, 300'000})
+    for (const std::size_t blocks : {1, 2, 3, 4, 5, 7, 64, 1000, 100'000})
+      for (const std::size_t rest : {std::size_t{0}, block - 1})
+        for (const std::size_t message : {0, 1, 1000, 100'000, 1 << 30})
+          for (const std::size_t window : {1, 2, 32, 64})
+            for (const bool dense : {false, true})
+              for (const std::uint64_t sent : {0, 1, 5, 100'000})
+                for (const std::uint64_t received : {0, 1, 5, 100'000})
+                  check(StreamLimits{blocks * block + rest, block, message, window, dense, sent,
+                                     received});
+}
+
+TEST(StreamSizes, ScratchFitsTheBudgetAndHoldsABlock) {
+  for_limits([](const StreamLimits& limits) {
+    const StreamSizes sizes = stream_sizes(limits);
+    ASSERT_LE(sizes.scratch_blocks() * limits.block_bytes, limits.budget_bytes) << text(limits);
+    ASSERT_GE(sizes.scratch_blocks(), 1U) << text(limits);
+    ASSERT_GE(sizes.receive_buffers, 1U) << text(limits);
+    ASSERT_GE(sizes.receive_blocks, 1U) << text(limits);
+  });
+}
+
+TEST(StreamSizes, MessagesAreWithinTheirLimits) {
+  for_limits([](const StreamLimits& limits) {
+    const StreamSizes sizes = stream_sizes(limits);
+    ASSERT_GE(sizes.send_blocks, 1U) << text(limits);
+    ASSERT_LE(sizes.send_blocks, 65535U) << "a grant has 16 bits: " << text(limits);
+    ASSERT_LE(sizes.send_buffers, limits.window) << text(limits);
+    ASSERT_LE(sizes.receive_buffers, limits.window) << text(limits);
+    const bool more_than_wished = limits.message_bytes > 0 && sizes.send_blocks > 1 &&
+                                  sizes.send_blocks * limits.block_bytes > limits.message_bytes;
+    ASSERT_FALSE(more_than_wished) << text(limits);
+  });
+}
+
+TEST(StreamSizes, SendSideDoesNotDependOnWhatIsReceived) {
+  for_limits([](StreamLimits limits) {
+    const StreamSizes sizes = stream_sizes(limits);
+    limits.blocks_received = 77;
+    const StreamSizes other = stream_sizes(limits);
+    ASSERT_EQ(sizes.send_blocks, other.send_blocks) << text(limits);
+    ASSERT_EQ(sizes.send_buffers, other.send_buffers) << text(limits);
+  });
+}
+
+TEST(StreamSizes, WithTwoBlocksOrMoreASenderStagesUnlessItSendsNothing) {
+  for_limits([](const StreamLimits& limits) {
+    if (limits.budget_bytes < 2 * limits.block_bytes) {
+      ASSERT_EQ(stream_sizes(limits).send_buffers, 0U) << text(limits);
+    } else {
+      ASSERT_EQ(stream_sizes(limits).send_buffers > 0, limits.blocks_sent > 0) << text(limits);
+    }
+  });
+}
+
+TEST(StreamSizes, NothingIsReservedBeyondWhatMoves) {
+  for_limits([](const StreamLimits& limits) {
+    const StreamSizes sizes = stream_sizes(limits);
+    ASSERT_LT(sizes.receive_blocks * (sizes.receive_buffers - 1),
+              std::max<std::uint64_t>(1, limits.blocks_received))
+        << text(limits);
+  });
+}
+
+TEST(ProportionalQueue, ServesTheSmallestFractionFirst) {
+  Ledger ledger;
+  ProportionalQueue queue(ledger, 4);
+  queue.push(0, 5, 10);
+  queue.push(1, 1, 100);
+  queue.push(2, 90, 100);
+  queue.push(3, 2, 10);
+  std::vector<std::uint32_t> order;
+  while (!queue.empty()) order.push_back(queue.pop());
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{1, 3, 0, 2}));
+}
+
+TEST(ProportionalQueue, TiesGoToTheLowerNumber) {
+  Ledger ledger;
+  ProportionalQueue queue(ledger, 5);
+  for (const std::uint32_t peer : {3, 1, 4, 0, 2}) queue.push(peer, peer, 2 * peer + (peer == 0));
+  std::vector<std::uint32_t> order;
+  while (!queue.empty()) order.push_back(queue.pop());
+  EXPECT_EQ(order, (std::vector<std::uint32_t>{0, 1, 2, 3, 4}));
+}
+
+TEST(ProportionalQueue, PeersAdvanceTogether) {
+  // Served one unit at a time, no peer is ahead of another by more than one of its own units.
+  const std::vector<std::uint64_t> totals{10, 30, 7, 100};
+  std::vector<std::uint64_t> served(totals.size(), 0);
+  Ledger ledger;
+  ProportionalQueue queue(ledger, totals.size());
+  for (std::uint32_t p = 0; p < totals.size(); ++p) queue.push(p, 0, totals[p]);
+  const std::size_t reserved = ledger.current_bytes();
+  EXPECT_EQ(reserved, totals.size() * 8);
+  while (!queue.empty()) {
+    const std::uint32_t peer = queue.pop();
+    for (std::size_t other = 0; other < totals.size(); ++other)
+      ASSERT_LE(served[peer] * totals[other], served[other] * totals[peer]);
+    if (++served[peer] < totals[peer]) queue.push(peer, served[peer], totals[peer]);
+  }
+  EXPECT_EQ(served, totals);
+  EXPECT_EQ(ledger.current_bytes(), reserved) << "nothing is allocated while it is used";
+}
+
+}  // namespace
+}  // namespace valet::schedule

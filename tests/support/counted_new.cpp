@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Replaces operator new of the whole process, shared libraries included. The size asked for stands
+// in front of the memory handed out, so that exactly that is counted and not what malloc rounds to.
+
+#include "counted_new.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+std::atomic<long long> allocations{0};
+std::atomic<std::ptrdiff_t> live_bytes{0};
+std::atomic<std::ptrdiff_t> peak_bytes{0};
+
+constexpr std::size_t least_header = 16;
+static_assert(least_header >= alignof(std::max_align_t));
+
+std::size_t header_of(std::size_t alignment) { return std::max(alignment, least_header); }
+
+void* counted_allocate(std::size_t size, std::size_t alignment) noexcept {
+  const std::size_t header = header_of(alignment);
+  const std::size_t whole = (size + 2 * header - 1) / header * header;
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(header, whole));
+  if (memory == nullptr) return nullptr;
+  std::byte* const result = memory + header;
+  *reinterpret_cast<std::size_t*>(result - least_header) = size;
+  ++allocations;
+  const std::ptrdiff_t live = live_bytes += static_cast<std::ptrdiff_t>(size);
+  std::ptrdiff_t peak = peak_bytes;
+  while (live > peak && !peak_bytes.compare_exchange_weak(peak, live)) {
+  }
+  return result;
+}
+
+void* counted_allocate_or_throw(std::size_t size, std::size_t alignment) {
+  void* const memory = counted_allocate(size, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void counted_free(void* memory, std::size_t alignment) noexcept {
+  if (memory == nullptr) return;
+  auto* const bytes = static_cast<std::byte*>(memory);
+  live_bytes -= static_cast<std::ptrdiff_t>(*reinterpret_cast<std::size_t*>(bytes - least_header));
+  std::free(bytes - header_of(alignment));
+}
+
+std::size_t number(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
+
+}  // namespace
+
+namespace valet::test {
+
+NewCounters new_counters() { return {allocations, live_bytes, peak_bytes}; }
+void restart_peak() { peak_bytes = live_bytes.load(); }
+
+}  // namespace valet::test
+
+// NOLINTBEGIN(misc-new-delete-overloads)
+void* operator new(std::size_t size) { return counted_allocate_or_throw(size, least_header); }
+void* operator new[](std::size_t size) { return counted_allocate_or_throw(size, least_header); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return counted_allocate(size, least_header);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return counted_allocate(size, least_header);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counted_allocate_or_throw(size, number(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return counted_allocate_or_throw(size, number(alignment));
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return counted_allocate(size, number(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return counted_allocate(size, number(alignment));
+}
+void operator delete(void* memory) noexcept { counted_free(memory, least_header); }
+void operator delete[](void* memory) noexcept { counted_free(memory, least_header); }
+void operator delete(void* memory, std::size_t) noexcept { counted_free(memory, least_header); }
+void operator delete[](void* memory, std::size_t) noexcept { counted_free(memory, least_header); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  counted_free(memory, least_header);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+  counted_free(memory, least_header);
+}
+void operator delete(void* memory, std::align_val_t alignment) noexcept {
+  counted_free(memory, number(alignment));
+}
+void operator delete[](void* memory, std::align_val_t alignment) noexcept {
+  counted_free(memory, number(alignment));
+}
+void operator delete(void* memory, std::size_t, std::align_val_t alignment) noexcept {
+  counted_free(memory, number(alignment));
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t alignment) noexcept {
+  counted_free(memory, number(alignment));
+}
+void operator delete(void* memory, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  counted_free(memory, number(alignment));
+}
+void operator delete[](void* memory, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  counted_free(memory, number(alignment));
+}
+// NOLINTEND(misc-new-delete-overloads)
