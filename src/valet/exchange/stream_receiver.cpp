@@ -132,7 +132,7 @@ bool StreamReceiver<Index>::grant(Transfer<Index>& transfer, Report& report) {
   source.granted = static_cast<Index>(source.granted + landing.size);
   source.cursor = flows_.advance(source.cursor, landing.size);
   ++source.in_flight;
-  if (source.granted < flow(s).count && source.in_flight < most_in_flight)
+  if (source.granted < flow(s).count && source.in_flight < schedule::most_grants_of_a_pair)
     to_grant_.push(s, source.granted, flow(s).count);
   return true;
 }
@@ -163,7 +163,8 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
   if (index >= landings_.size()) return;  // a grant has left
   Landing& landing = landings_[index];
   Source& source = sources_[landing.source];
-  if (source.in_flight == most_in_flight && source.granted < flow(landing.source).count)
+  if (source.in_flight == schedule::most_grants_of_a_pair &&
+      source.granted < flow(landing.source).count)
     to_grant_.push(landing.source, source.granted, flow(landing.source).count);
   --source.in_flight;
   if (landing.place == Place::buffer) {

@@ -45,8 +45,6 @@ class StreamReceiver {
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }
 
  private:
-  static constexpr std::uint8_t most_in_flight = 2;  ///< grants of one source
-
   struct Source {
     Index granted = 0;
     Index cursor = 0;  ///< of the next block to grant

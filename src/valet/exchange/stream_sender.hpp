@@ -47,15 +47,15 @@ class StreamSender {
   [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
 
  private:
-  static constexpr std::uint8_t none = 255;      ///< no message; there are at most 64
-  static constexpr std::size_t most_grants = 4;  ///< unanswered, of one destination
+  static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
   static constexpr std::size_t unstaged_messages = 8;
 
   struct Destination {
     Index staged = 0;  ///< blocks gathered or handed to MPI, from the front of the flow
     Index sent = 0;    ///< blocks handed to MPI
-    std::array<std::uint16_t, most_grants> grants{};  ///< unanswered, oldest first, 0 for none
-    std::uint8_t first_message = none;                ///< staged and not sent, oldest first
+    std::array<std::uint16_t, schedule::most_grants_of_a_pair>
+        grants{};                       ///< unanswered, oldest first, 0 for none
+    std::uint8_t first_message = none;  ///< staged and not sent, oldest first
     std::uint8_t last_message = none;
     bool queued = false;   ///< for staging
     bool sending = false;  ///< a message is on the way

@@ -9,6 +9,10 @@
 
 namespace valet::schedule {
 
+/// Grants of one pair of ranks that are not answered yet: one being answered, one at hand, so that
+/// the next message follows at once.
+constexpr std::size_t most_grants_of_a_pair = 2;
+
 /// What decides how STREAM divides its scratch on one rank.
 struct StreamLimits {
   std::size_t budget_bytes = 0;
