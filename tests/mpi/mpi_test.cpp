@@ -237,13 +237,15 @@ TEST(Messages, PiecesArriveOneBehindAnother) {
   Ledger ledger;
   std::array<std::byte, 100> memory;
   for (std::size_t k = 0; k < memory.size(); ++k) memory[k] = static_cast<std::byte>(k);
-  const std::array<MemoryPiece, 3> pieces{MemoryPiece{&memory[50], 5}, MemoryPiece{&memory[3], 1},
-                                          MemoryPiece{&memory[90], 10}};
+  PieceList list(ledger);
+  for (const MemoryPiece piece :
+       {MemoryPiece{&memory[50], 5}, MemoryPiece{&memory[3], 1}, MemoryPiece{&memory[90], 10}})
+    list.pieces.push_back(piece);
   std::array<std::byte, 16> received{};
   Requests requests(ledger, 2);
   post_receive(channel, received.data(), received.size(), (rank() + size() - 1) % size(), a_tag,
                requests[0]);
-  post_send_pieces(channel, ledger, pieces, (rank() + 1) % size(), a_tag, requests[1]);
+  post_send_pieces(channel, list, (rank() + 1) % size(), a_tag, requests[1]);
   while (requests.wait_any()) {
   }
   EXPECT_TRUE(requests.all_idle());
