@@ -14,9 +14,9 @@ namespace {
 std::string text(const StreamLimits& limits) {
   return "budget " + std::to_string(limits.budget_bytes) + ", block " +
          std::to_string(limits.block_bytes) + ", message " + std::to_string(limits.message_bytes) +
-         ", window " + std::to_string(limits.window) + (limits.dense ? ", dense" : "") + ", sent " +
-         std::to_string(limits.blocks_sent) + ", received " +
-         std::to_string(limits.blocks_received);
+         ", window " + std::to_string(limits.window) + ", pieces " +
+         std::to_string(limits.pieces_per_block) + ", sent " + std::to_string(limits.blocks_sent) +
+         ", received " + std::to_string(limits.blocks_received);
 }
 
 template <class Check>
@@ -26,10 +26,10 @@ void for_limits(Check&& check) {
       for (const std::size_t rest : {std::size_t{0}, block - 1})
         for (const std::size_t message : {0, 1, 1000, 100'000, 1 << 30})
           for (const std::size_t window : {1, 2, 32, 64})
-            for (const bool dense : {false, true})
+            for (const std::size_t pieces : {std::size_t{1}, std::size_t{7}, std::size_t{5000}})
               for (const std::uint64_t sent : {0, 1, 5, 100'000})
                 for (const std::uint64_t received : {0, 1, 5, 100'000})
-                  check(StreamLimits{blocks * block + rest, block, message, window, dense, sent,
+                  check(StreamLimits{blocks * block + rest, block, message, window, pieces, sent,
                                      received});
 }
 

@@ -30,6 +30,7 @@ StreamSender<Index>::StreamSender(const ExchangeContext& context, const Flows<In
       to_stage_(context.ledger, flows.outgoing.size()) {
   idle_.reserve(messages_.size());
   granted_.reserve(destinations_.size());
+  if (!stages()) pieces_.reserve(sizes.send_blocks * context.blocks.pieces_per_block);
 }
 
 template <class Index>

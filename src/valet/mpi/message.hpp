@@ -22,6 +22,13 @@ struct PieceList {
         lengths(LedgerAllocator<int>(ledger)),
         displacements(LedgerAllocator<MPI_Aint>(ledger)) {}
 
+  /// Room for `count` pieces below half a gibibyte each, so that no message allocates.
+  void reserve(std::size_t count) {
+    pieces.reserve(count);
+    lengths.reserve(count);
+    displacements.reserve(count);
+  }
+
   Vector<MemoryPiece> pieces;
   Vector<int> lengths;
   Vector<MPI_Aint> displacements;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t default_message_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_message_blocks = 65535;  // grants are kept in 16 bits
-constexpr std::uint64_t most_scattered_blocks = 64;   // each becomes an entry of a datatype
+constexpr std::uint64_t most_listed_pieces = 512;     // 14 KiB of lists for a message of pieces
 
 /// Buffers of `size` blocks that are of use for `blocks`, at most `most`.
 std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t most) {
@@ -23,7 +23,7 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
           .block_bytes = blocks.block_bytes,
           .message_bytes = options.message_bytes,
           .window = static_cast<std::size_t>(options.window),
-          .dense = blocks.dense,
+          .pieces_per_block = blocks.pieces_per_block,
           .blocks_sent = blocks_sent,
           .blocks_received = blocks_received};
 }
@@ -39,8 +39,9 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
   const std::uint64_t received = std::max<std::uint64_t>(1, limits.blocks_received);
   StreamSizes sizes;
   if (budget_blocks == 1) {
-    sizes.send_blocks =
-        limits.dense ? wished_blocks : std::min(wished_blocks, most_scattered_blocks);
+    const std::uint64_t listed =
+        std::max<std::uint64_t>(1, most_listed_pieces / limits.pieces_per_block);
+    sizes.send_blocks = std::min(wished_blocks, listed);
     return sizes;
   }
   // Four buffers let both directions overlap staging with the wire.

@@ -17,9 +17,9 @@ constexpr std::size_t most_grants_of_a_pair = 2;
 struct StreamLimits {
   std::size_t budget_bytes = 0;
   std::size_t block_bytes = 1;
-  std::size_t message_bytes = 0;  ///< wish of the user; 0 when there is none
-  std::size_t window = 32;        ///< data messages in either direction
-  bool dense = false;             ///< any run of slots is one contiguous message
+  std::size_t message_bytes = 0;     ///< wish of the user; 0 when there is none
+  std::size_t window = 32;           ///< data messages in either direction
+  std::size_t pieces_per_block = 1;  ///< of memory, where blocks are sent from where they are
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_received = 0;
 };

@@ -44,7 +44,7 @@ struct MemoryPiece {
 /// What a plan remembers of the storage it was made for.
 struct BlockTraits {
   std::size_t block_bytes = 0;
-  bool dense = false;  ///< BlockMover::dense() is not null
+  std::size_t pieces_per_block = 1;  ///< BlockMover::pieces_per_block()
   bool reachable_by_mpi = true;
 
   /// Blocks of scratch that the local redistribution needs.
@@ -87,11 +87,13 @@ class VALET_EXPORT BlockMover {
   [[nodiscard]] virtual std::byte* dense() const { return nullptr; }
   /// Whether MPI can send a block from where it is, through pieces().
   [[nodiscard]] virtual bool reachable_by_mpi() const = 0;
+  /// The pieces of memory that pieces() appends for a block.
+  [[nodiscard]] virtual std::size_t pieces_per_block() const { return 1; }
   /// Appends the memory of one block, in packed order. Only where reachable_by_mpi().
   virtual void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const = 0;
 
   [[nodiscard]] BlockTraits traits() const {
-    return {block_bytes(), dense() != nullptr, reachable_by_mpi()};
+    return {block_bytes(), pieces_per_block(), reachable_by_mpi()};
   }
 
   /// Memory for packed blocks that both MPI and this mover can reach. It may outlive the mover. The

@@ -226,6 +226,12 @@ void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
   });
 }
 
+std::size_t HostFields::pieces_per_block() const {
+  std::size_t count = 0;
+  for_each_piece([&](const Row&, std::byte*, std::size_t) { ++count; });
+  return std::max<std::size_t>(1, count);
+}
+
 void HostFields::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
   for_each_piece([&](const Row& row, std::byte* base, std::size_t) {
     list.push_back({base + offset_of(slot, row.slot_stride_bytes), row.piece_bytes});

@@ -21,6 +21,7 @@ class VALET_EXPORT HostFields final : public BlockMover {
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
   [[nodiscard]] std::byte* dense() const override { return dense_; }
   [[nodiscard]] bool reachable_by_mpi() const override { return true; }
+  [[nodiscard]] std::size_t pieces_per_block() const override;
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
 
  private:

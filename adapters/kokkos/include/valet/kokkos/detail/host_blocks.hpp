@@ -37,6 +37,7 @@ class HostBlocks final : public BlockMover {
   }
   [[nodiscard]] std::byte* dense() const override { return fields_.dense(); }
   [[nodiscard]] bool reachable_by_mpi() const override { return true; }
+  [[nodiscard]] std::size_t pieces_per_block() const override { return fields_.pieces_per_block(); }
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {
     fields_.pieces(slot, list);
   }
