@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
+#include "contest.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include "patterns.hpp"
@@ -213,42 +214,17 @@ Case measure(const Settings& settings, Pattern pattern, const std::string& metho
   options.method = parse_method(method);
   options.order = parse_order(settings.order);
   Contest contest(settings, pattern, options);
-  std::vector<double> valet, warm, cold;
-  bool verified = true;
-  for (int k = 0; k <= settings.repeat; ++k) {  // the first round warms up
-    contest.fill();
-    const double warm_seconds = contest.run_warm();
-    const double cold_seconds = contest.run_cold();
-    const double valet_seconds = contest.run_valet();
-    verified = contest.verified() && verified;
-    progress.step();
-    if (k == 0 && settings.repeat > 0) continue;
-    warm.push_back(warm_seconds);
-    cold.push_back(cold_seconds);
-    valet.push_back(valet_seconds);
-  }
-  failed = failed || !verified;
-  const Report report = contest.report();
-  return {{"pattern", to_string(pattern)},
-          {"method", method},
-          {"map", settings.map},
-          {"order", settings.order},
-          {"ranks", world_size()},
-          {"blocks", settings.slots},
-          {"block_bytes", settings.block_bytes},
-          {"free", settings.free},
-          {"memory", options.budget_bytes},
-          {"seconds_median", median(valet)},
-          {"seconds_plan", report.plan_seconds},
-          {"seconds_exchange", report.exchange_seconds},
-          {"seconds_local", report.local_seconds},
-          {"ratio_warm", median(valet) / median(warm)},
-          {"ratio_cold", median(valet) / median(cold)},
-          {"peak_extra_bytes", report.peak_extra_bytes},
-          {"extra_bytes_bound", report.extra_bytes_bound},
-          {"messages", report.messages},
-          {"local_copies", report.local_copies},
-          {"verified", verified}};
+  Case row = {{"pattern", to_string(pattern)},
+              {"method", method},
+              {"map", settings.map},
+              {"order", settings.order},
+              {"ranks", world_size()},
+              {"blocks", settings.slots},
+              {"block_bytes", settings.block_bytes},
+              {"free", settings.free},
+              {"memory", options.budget_bytes}};
+  measure_in_turn(contest, settings.repeat, progress, row, failed);
+  return row;
 }
 
 void run(const Settings& settings, bool& failed) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
+#include "contest.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include <valet/kokkos/blocks.hpp>
@@ -128,43 +129,18 @@ Case measure(const Settings& settings, const std::string& method, Progress& prog
   options.method = parse_method(method);
   options.order = parse_order(settings.order);
   Particles particles(settings, options);
-  std::vector<double> valet, warm, cold;
-  bool verified = true;
-  for (int k = 0; k <= settings.repeat; ++k) {  // the first round warms up
-    particles.fill();
-    const double warm_seconds = particles.run_warm();
-    const double cold_seconds = particles.run_cold();
-    const double valet_seconds = particles.run_valet();
-    verified = particles.verified() && verified;
-    progress.step();
-    if (k == 0) continue;
-    warm.push_back(warm_seconds);
-    cold.push_back(cold_seconds);
-    valet.push_back(valet_seconds);
-  }
-  failed = failed || !verified;
-  const Report report = particles.report();
-  return {{"pattern", "particles"},
-          {"method", method},
-          {"map", "ranks"},
-          {"order", settings.order},
-          {"ranks", world_size()},
-          {"blocks", settings.particles},
-          {"block_bytes", particle_bytes},
-          {"free", 0},
-          {"memory", options.budget_bytes},
-          {"leave", settings.leave},
-          {"seconds_median", median(valet)},
-          {"seconds_plan", report.plan_seconds},
-          {"seconds_exchange", report.exchange_seconds},
-          {"seconds_local", report.local_seconds},
-          {"ratio_warm", median(valet) / median(warm)},
-          {"ratio_cold", median(valet) / median(cold)},
-          {"peak_extra_bytes", report.peak_extra_bytes},
-          {"extra_bytes_bound", report.extra_bytes_bound},
-          {"messages", report.messages},
-          {"local_copies", report.local_copies},
-          {"verified", verified}};
+  Case row = {{"pattern", "particles"},
+              {"method", method},
+              {"map", "ranks"},
+              {"order", settings.order},
+              {"ranks", world_size()},
+              {"blocks", settings.particles},
+              {"block_bytes", particle_bytes},
+              {"free", 0},
+              {"memory", options.budget_bytes},
+              {"leave", settings.leave}};
+  measure_in_turn(particles, settings.repeat, progress, row, failed);
+  return row;
 }
 
 void run(const Settings& settings, bool& failed) {

@@ -11,9 +11,10 @@
 /// always grant; a sender that holds a grant has its blocks at hand and waits for nothing.
 ///
 /// With scratch divided into buffers the argument needs three rules, kept by stream_receiver and
-/// stream_sender: a receive buffer holds blocks beyond their arrival only while no slot is free;
-/// one send buffer never waits for a grant; without send buffers blocks are sent from where they
-/// are.
+/// stream_sender: arrivals wait in receive buffers for their final slots only while half of the
+/// buffers are idle, and beyond that only while no slot at all is free; one send buffer never waits
+/// for a grant; without send buffers blocks are sent from where they are. Grants are held back only
+/// while a message is on the way, which completes without them.
 ///
 /// A grant says "send me g blocks": g places are reserved and the receive is posted before it
 /// leaves. It is answered by one message with exactly the next g blocks of that pair, and never
