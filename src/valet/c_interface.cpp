@@ -55,6 +55,7 @@ valet::Options to_options(const Valet_Options* options) {
           .order = static_cast<valet::Order>(options->order),
           .verify = options->verify != 0,
           .message_bytes = options->message_bytes,
+          .share_memory = options->share_memory != 0,
           .window = options->window};
 }
 
@@ -71,7 +72,8 @@ valet::BlockStorage to_storage(const Valet_Storage* storage) {
 
 Valet_Options Valet_Options_default(void) {
   const valet::Options options;
-  return {options.budget_bytes, VALET_STREAM, VALET_FILL, 0, options.message_bytes, options.window};
+  return {options.budget_bytes, VALET_STREAM, VALET_FILL, 0, options.message_bytes, 1,
+          options.window};
 }
 
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }

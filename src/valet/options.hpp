@@ -32,6 +32,9 @@ struct Options {
   bool verify = false;
   /// Bytes of one data message at most; 0 lets Valet choose from the budget and the block size.
   std::size_t message_bytes = 0;
+  /// Ranks of one node move blocks through memory they share, half of the budget, in place of
+  /// messages; where the system does not let processes share memory they fall back to messages.
+  bool share_memory = true;
   /// Data messages that may be outstanding in either direction at once, 1 to 64.
   int window = 32;
 };

@@ -64,6 +64,7 @@ typedef struct Valet_Options {
   int order;
   int verify;
   size_t message_bytes;
+  int share_memory;
   int window;
 } Valet_Options;
 

@@ -42,7 +42,17 @@ Case random_case(std::mt19937_64& random) {
   c.options.verify = pick(random, 0, 3) == 0;
   c.options.window = static_cast<int>(pick(random, 1, 8));
   c.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
+  c.options.share_memory = pick(random, 0, 3) != 0;
   return c;
+}
+
+/// The budget of this rank. In every third case each rank has one of its own, so that some ranks
+/// can share memory with others and some cannot.
+std::size_t random_budget_blocks(std::mt19937_64& random) {
+  constexpr std::array<std::size_t, 8> budgets{1, 1, 2, 3, 8, 40, 200, 5000};
+  const std::uint64_t choice = pick(random, 0, budgets.size() - 1);
+  const std::uint64_t stride = pick(random, 0, 2) == 0 ? pick(random, 1, budgets.size() - 1) : 0;
+  return budgets[(choice + stride * static_cast<std::uint64_t>(rank())) % budgets.size()];
 }
 
 /// Runs a case; returns the number of slots on this rank that are wrong, and checks the memory.
@@ -92,10 +102,8 @@ TEST(RandomMaps, EveryBlockArrivesWhateverTheBudget) {
   for (std::uint64_t k = 0; k < maps; ++k) {
     std::mt19937_64 random(first_seed + k);
     const Case c = random_case(random);
-    const std::size_t budget_blocks =
-        std::array<std::size_t, 6>{1, 1, 2, 3, 8, 5000}[pick(random, 0, 5)];
-    const long long wrong = sum_over_ranks(run(c, Method::stream, budget_blocks));
-    ASSERT_EQ(wrong, 0) << "seed " << first_seed + k << ", budget " << budget_blocks << " blocks";
+    const long long wrong = sum_over_ranks(run(c, Method::stream, random_budget_blocks(random)));
+    ASSERT_EQ(wrong, 0) << "seed " << first_seed + k;
     const long long wrong_direct = sum_over_ranks(run(c, Method::direct, 5000));
     ASSERT_EQ(wrong_direct, 0) << "seed " << first_seed + k << ", direct";
   }

@@ -55,6 +55,7 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "budget_bytes",
                                        "peak_extra_bytes",
                                        "extra_bytes_bound",
+                                       "shared_bytes",
                                        "seconds",
                                        "plan_seconds",
                                        "exchange_seconds",

@@ -85,6 +85,44 @@ TEST(StreamSizes, NothingIsReservedBeyondWhatMoves) {
   });
 }
 
+/// The limits of a rank that shares memory as much as it may; `peers` ranks write to it, and it
+/// writes to as many.
+StreamLimits shared(StreamLimits limits, std::size_t peers) {
+  limits.node_bytes = node_segment_bytes(limits, peers);
+  limits.shares_memory = limits.node_bytes > 0;
+  if (limits.shares_memory) limits.blocks_received_on_node = limits.blocks_received / 2;
+  if (limits.shares_memory) limits.blocks_sent_on_node = limits.blocks_sent / 3;
+  return limits;
+}
+
+TEST(StreamSizes, SegmentsOfAllPeersAndScratchFitTheBudget) {
+  for_limits([](const StreamLimits& alone) {
+    for (const std::size_t peers : {0, 1, 7, 255}) {
+      const StreamLimits limits = shared(alone, peers);
+      const StreamSizes sizes = stream_sizes(limits);
+      ASSERT_LE((1 + peers) * limits.node_bytes + sizes.scratch_blocks() * limits.block_bytes,
+                limits.budget_bytes)
+          << text(limits) << ", peers " << peers;
+      ASSERT_LE(sizes.node_buffers * sizes.node_buffer_bytes, limits.node_bytes) << text(limits);
+      ASSERT_LE(sizes.node_blocks * limits.block_bytes, sizes.node_buffer_bytes) << text(limits);
+      ASSERT_LE(sizes.node_blocks, 65535U) << "a grant has 16 bits: " << text(limits);
+    }
+  });
+}
+
+TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
+  for_limits([](const StreamLimits& alone) {
+    const StreamLimits limits = shared(alone, 3);
+    const StreamSizes sizes = stream_sizes(limits);
+    ASSERT_EQ(sizes.node_buffers > 0, limits.node_bytes > 0) << text(limits);
+    ASSERT_GE(sizes.receive_buffers, 1U) << text(limits);
+    ASSERT_EQ(sizes.send_blocks, stream_sizes(alone).send_blocks) << "as announced" << text(limits);
+    if (limits.shares_memory) {
+      ASSERT_EQ(sizes.send_buffers > 0, limits.blocks_sent > 0) << text(limits);
+    }
+  });
+}
+
 TEST(ProportionalQueue, ServesTheSmallestFractionFirst) {
   Ledger ledger;
   ProportionalQueue queue(ledger, 4);

@@ -25,6 +25,7 @@ struct Settings {
   std::string order = "fill";
   std::size_t message_bytes = 0;
   int window = 32;
+  bool share_memory = true;
   int repeat = 5;
   std::string json;
 };
@@ -211,6 +212,7 @@ Case measure(const Settings& settings, Pattern pattern, const std::string& metho
   options.budget_bytes = parse_bytes(settings.memory);
   options.message_bytes = settings.message_bytes;
   options.window = settings.window;
+  options.share_memory = settings.share_memory;
   options.method = parse_method(method);
   options.order = parse_order(settings.order);
   Contest contest(settings, pattern, options);
@@ -285,6 +287,8 @@ void add_exchange_command(CLI::App& app, bool& failed) {
       ->capture_default_str();
   command->add_option("--window", settings->window, "data messages outstanding in either direction")
       ->capture_default_str();
+  command->add_flag("--share-memory,!--no-share-memory", settings->share_memory,
+                    "let ranks of one node write into each other's scratch (the default)");
   command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

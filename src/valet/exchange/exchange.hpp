@@ -8,6 +8,7 @@
 #include <valet/error.hpp>
 #include <valet/exchange/transfer.hpp>
 #include <valet/mpi/channel.hpp>
+#include <valet/mpi/node_memory.hpp>
 #include <valet/options.hpp>
 #include <valet/report/report.hpp>
 
@@ -42,6 +43,7 @@ struct ExchangeContext {
   Ledger& ledger;
   const Options& options;
   BlockTraits blocks;
+  const mpi::NodeMemory& node;
 };
 
 /// Makes the method of the options. Allocates all it will need but scratch. Local; the context's

@@ -25,7 +25,7 @@ template <class Index>
 class Workspace final : public PlanWorkspace {
  public:
   Workspace(Plan::State& state, const Flows<Index>& flows)
-      : context_{state.channel, state.ledger, state.options, state.blocks},
+      : context_{state.channel, state.ledger, state.options, state.blocks, state.node},
         flows_(flows),
         exchange_(make_exchange(context_, flows)),
         free_(state.ledger, flows.slots) {
@@ -174,6 +174,7 @@ Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_
   report.plan_seconds = state.plan_seconds;
   workspace_of(state, flows).run(mover, report);
   report.peak_extra_bytes = state.ledger.peak_bytes();
+  report.shared_bytes = state.node.own().size();
   return report;
 }
 
@@ -219,13 +220,14 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.messages = sums[5];
   total.grants = sums[6];
   total.local_copies = sums[7];
-  std::array<std::uint64_t, 4> most{report.neighbours, report.budget_bytes, report.peak_extra_bytes,
-                                    report.extra_bytes_bound};
+  std::array<std::uint64_t, 5> most{report.neighbours, report.budget_bytes, report.peak_extra_bytes,
+                                    report.extra_bytes_bound, report.shared_bytes};
   mpi::maximum(channel, std::span<std::uint64_t>(most));
   total.neighbours = most[0];
   total.budget_bytes = most[1];
   total.peak_extra_bytes = most[2];
   total.extra_bytes_bound = most[3];
+  total.shared_bytes = most[4];
   std::array<double, 4> seconds{report.plan_seconds, report.exchange_seconds, report.local_seconds,
                                 report.verify_seconds};
   mpi::maximum(channel, std::span<double>(seconds));

@@ -5,12 +5,28 @@
 
 namespace valet {
 
+namespace {
+
+template <class Index>
+schedule::StreamLimits limits_of(const ExchangeContext& context, const Flows<Index>& flows) {
+  schedule::StreamLimits limits = schedule::limits_of(context.options, context.blocks,
+                                                      flows.leavers.size(), flows.blocks_arriving);
+  limits.shares_memory = context.node.shares();
+  limits.node_bytes = context.node.own().size();
+  for (const Outgoing<Index>& flow : flows.outgoing)
+    if (context.node.of(flow.rank) != nullptr) limits.blocks_sent_on_node += flow.count;
+  for (const Incoming<Index>& flow : flows.incoming)
+    if (context.node.is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
+  return limits;
+}
+
+}  // namespace
+
 template <class Index>
 Stream<Index>::Stream(const ExchangeContext& context, const Flows<Index>& flows)
     : block_bytes_(context.blocks.block_bytes),
       least_blocks_(context.blocks.least_scratch_blocks()),
-      sizes_(schedule::stream_sizes(schedule::limits_of(
-          context.options, context.blocks, flows.leavers.size(), flows.blocks_arriving))) {
+      sizes_(schedule::stream_sizes(limits_of(context, flows))) {
   const std::size_t sending = StreamSender<Index>::places_needed(sizes_);
   const std::size_t receiving = StreamReceiver<Index>::places_needed(context.options);
   requests_ = std::make_unique<mpi::Requests>(context.ledger, sending + receiving);

@@ -10,11 +10,17 @@
 /// ranks more blocks would be sent than received, which count the same blocks. So some receiver can
 /// always grant; a sender that holds a grant has its blocks at hand and waits for nothing.
 ///
+/// Ranks of one node need no message for the data: a receiver grants a buffer in memory that it
+/// shares with the source (mpi/node_memory.hpp), the source packs its blocks straight into it, and
+/// an empty message says that they are there. A sender then has nothing to stage and never waits.
+///
 /// With scratch divided into buffers the argument needs three rules, kept by stream_receiver and
 /// stream_sender: arrivals wait in receive buffers for their final slots only while half of the
-/// buffers are idle, and beyond that only while no slot at all is free; one send buffer never waits
-/// for a grant; without send buffers blocks are sent from where they are. Grants are held back only
-/// while a message is on the way, which completes without them.
+/// buffers of their kind are idle, and beyond that only while no slot at all is free; one send
+/// buffer never waits for a grant; without send buffers blocks are sent from where they are. A rank
+/// that cannot grant then has buffers of a kind that hold a block each and no free slot, so out >=
+/// in + 1 as above, whichever kind its next source needs. Grants are held back only while a message
+/// is on the way, which completes without them.
 ///
 /// A grant says "send me g blocks": g places are reserved and the receive is posted before it
 /// leaves. It is answered by one message with exactly the next g blocks of that pair, and never

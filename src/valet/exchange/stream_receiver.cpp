@@ -32,8 +32,10 @@ StreamReceiver<Index>::StreamReceiver(const ExchangeContext& context, const Flow
                 LedgerAllocator<Landing>(context.ledger)),
       grants_(landings_.size(), 0, LedgerAllocator<std::uint64_t>(context.ledger)),
       idle_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
+      idle_node_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
       to_grant_(context.ledger, flows.incoming.size()) {
   idle_buffers_.reserve(sizes.receive_buffers);
+  idle_node_buffers_.reserve(sizes.node_buffers);
 }
 
 template <class Index>
@@ -47,8 +49,10 @@ const Incoming<Index>& StreamReceiver<Index>::flow(std::uint32_t source) const {
 }
 
 template <class Index>
-std::byte* StreamReceiver<Index>::buffer(std::uint32_t index) const {
-  return buffers_ + index * sizes_.receive_blocks * block_bytes_;
+std::byte* StreamReceiver<Index>::memory_of(const Landing& landing) const {
+  return landing.place == Place::node_buffer
+             ? context_.node.own().data() + landing.buffer * sizes_.node_buffer_bytes
+             : buffers_ + landing.buffer * sizes_.receive_blocks * block_bytes_;
 }
 
 template <class Index>
@@ -59,8 +63,11 @@ void StreamReceiver<Index>::start(std::byte* buffers) {
   to_grant_.clear();
   for (std::size_t b = sizes_.receive_buffers; b-- > 0;)
     idle_buffers_.push_back(static_cast<std::uint32_t>(b));
+  idle_node_buffers_.clear();
+  for (std::size_t b = sizes_.node_buffers; b-- > 0;)
+    idle_node_buffers_.push_back(static_cast<std::uint32_t>(b));
   for (std::uint32_t s = 0; s < sources_.size(); ++s) {
-    sources_[s] = Source{0, flow(s).cursor, 0};
+    sources_[s] = Source{0, flow(s).cursor, 0, context_.node.is_written_by(flow(s).rank)};
     to_grant_.push(s, 0, flow(s).count);
   }
 }
@@ -75,9 +82,24 @@ std::size_t StreamReceiver<Index>::idle_landing() const {
 }
 
 template <class Index>
+typename StreamReceiver<Index>::Landing StreamReceiver<Index>::choose_node_buffer(
+    std::uint32_t s) const {
+  Landing landing;
+  if (idle_node_buffers_.empty()) return landing;
+  landing.place = Place::node_buffer;
+  landing.source = s;
+  landing.cursor = sources_[s].cursor;
+  landing.buffer = idle_node_buffers_.back();
+  landing.size = static_cast<Index>(
+      std::min<std::uint64_t>(flow(s).count - sources_[s].granted, sizes_.node_blocks));
+  return landing;
+}
+
+template <class Index>
 typename StreamReceiver<Index>::Landing StreamReceiver<Index>::choose_landing(
     const Transfer<Index>& transfer, std::uint32_t s) const {
   const Source& source = sources_[s];
+  if (source.on_node) return choose_node_buffer(s);
   const Incoming<Index>& incoming = flow(s);
   const std::uint64_t most =
       std::min<std::uint64_t>(incoming.count - source.granted,
@@ -142,17 +164,26 @@ template <class Index>
 void StreamReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
   const Landing& landing = landings_[index];
   std::byte* memory = nullptr;
-  if (landing.place == Place::buffer) {
-    idle_buffers_.pop_back();
-    memory = buffer(landing.buffer);
-  } else {
-    transfer.reserve(landing.run);
-    memory = transfer.mover().dense() + landing.run.first * block_bytes_;
+  std::uint64_t bytes = landing.size * block_bytes_;
+  std::uint64_t offset = 0;
+  switch (landing.place) {
+    case Place::buffer:
+      idle_buffers_.pop_back();
+      memory = memory_of(landing);
+      break;
+    case Place::node_buffer:
+      idle_node_buffers_.pop_back();
+      offset = landing.buffer * sizes_.node_buffer_bytes;
+      bytes = 0;  // the message only says that they are there
+      break;
+    default:
+      transfer.reserve(landing.run);
+      memory = transfer.mover().dense() + landing.run.first * block_bytes_;
   }
   const int rank = flow(landing.source).rank;
-  mpi::post_receive(context_.channel, memory, landing.size * block_bytes_, rank, mpi::tag_data,
+  mpi::post_receive(context_.channel, memory, bytes, rank, mpi::tag_data,
                     requests_[first_place_ + index]);
-  grants_[index] = landing.size;
+  grants_[index] = Grant{landing.size, offset}.word();
   mpi::post_send(context_.channel, &grants_[index], sizeof grants_[index], rank, mpi::tag_grant,
                  requests_[first_place_ + landings_.size() + index]);
 }
@@ -167,7 +198,7 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
       source.granted < flow(landing.source).count)
     to_grant_.push(landing.source, source.granted, flow(landing.source).count);
   --source.in_flight;
-  if (landing.place == Place::buffer) {
+  if (landing.place == Place::buffer || landing.place == Place::node_buffer) {
     landing.arrived = true;
     if (!place_arrivals(transfer, landing, Transfer<Index>::Misplace::never)) ++held_;
     return;
@@ -181,31 +212,36 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
 template <class Index>
 bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, Landing& landing,
                                            typename Transfer<Index>::Misplace misplace) {
-  const std::uint64_t placed =
-      transfer.place(buffer(landing.buffer) + landing.offset * block_bytes_, landing.cursor,
-                     landing.size, misplace);
+  const std::uint64_t placed = transfer.place(memory_of(landing) + landing.offset * block_bytes_,
+                                              landing.cursor, landing.size, misplace);
   blocks_left_ -= placed;
   landing.cursor = flows_.advance(landing.cursor, placed);
   landing.offset = static_cast<Index>(landing.offset + placed);
   landing.size = static_cast<Index>(landing.size - placed);
   if (landing.size > 0) return false;
-  idle_buffers_.push_back(landing.buffer);
-  landing.place = Place::none;
+  (landing.place == Place::buffer ? idle_buffers_ : idle_node_buffers_).push_back(landing.buffer);
+  landing = Landing{};
   return true;
 }
 
-/// Blocks wait for their final slots while buffers are plentiful. With less than half of them idle,
-/// or when no slot will become free any more, other slots will do: the exchange must go on.
+/// Blocks wait for their final slots while buffers are plentiful, and requests. With less than half
+/// of them idle, other slots will do: the exchange must go on.
+template <class Index>
+bool StreamReceiver<Index>::must_misplace(const Landing& landing) const {
+  if (2 * held_ > landings_.size()) return true;
+  return landing.place == Place::buffer ? 2 * idle_buffers_.size() < sizes_.receive_buffers
+                                        : 2 * idle_node_buffers_.size() < sizes_.node_buffers;
+}
+
+/// Also when no slot will become free any more, other slots will do.
 template <class Index>
 bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
   using Misplace = typename Transfer<Index>::Misplace;
   bool any = false;
   for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
     for (std::size_t k = 0; k < landings_.size() && held_ > 0 && transfer.free().count() > 0; ++k) {
-      if (landings_[k].place != Place::buffer || !landings_[k].arrived) continue;
-      if (misplace == Misplace::if_needed && sending &&
-          2 * idle_buffers_.size() >= sizes_.receive_buffers)
-        break;
+      if (!landings_[k].arrived) continue;
+      if (misplace == Misplace::if_needed && sending && !must_misplace(landings_[k])) continue;
       if (!place_arrivals(transfer, landings_[k], misplace)) continue;
       --held_;
       any = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <valet/exchange/exchange.hpp>
+#include <valet/exchange/grant.hpp>
 #include <valet/mpi/requests.hpp>
 #include <valet/schedule/proportional_queue.hpp>
 #include <valet/schedule/stream_sizes.hpp>
@@ -36,8 +37,7 @@ class StreamReceiver {
   [[nodiscard]] bool better_waits(FreesSoon&& frees_soon) const {
     if (held_ == 0) return false;
     return std::any_of(landings_.begin(), landings_.end(), [&](const Landing& landing) {
-      return landing.place == Place::buffer && landing.arrived &&
-             frees_soon(flows_.final_run(landing.cursor, 1).first);
+      return landing.arrived && frees_soon(flows_.final_run(landing.cursor, 1).first);
     });
   }
   /// Takes note that the request at `place` completed.
@@ -49,14 +49,16 @@ class StreamReceiver {
     Index granted = 0;
     Index cursor = 0;  ///< of the next block to grant
     std::uint8_t in_flight = 0;
+    bool on_node = false;  ///< writes into the buffers of our segment
   };
 
   /// Where the blocks of a grant land.
   enum class Place : std::uint8_t {
-    none,       ///< nowhere: no room
-    final_run,  ///< free slots that are their final ones
-    other_run,  ///< other free slots
-    buffer,     ///< a receive buffer
+    none,         ///< nowhere: no room
+    final_run,    ///< free slots that are their final ones
+    other_run,    ///< other free slots
+    buffer,       ///< a receive buffer
+    node_buffer,  ///< a buffer that the source writes to
   };
   struct Landing {
     Place place = Place::none;
@@ -70,9 +72,11 @@ class StreamReceiver {
   };
 
   [[nodiscard]] const Incoming<Index>& flow(std::uint32_t source) const;
-  [[nodiscard]] std::byte* buffer(std::uint32_t index) const;
+  [[nodiscard]] std::byte* memory_of(const Landing& landing) const;
   [[nodiscard]] std::size_t idle_landing() const;
   Landing choose_landing(const Transfer<Index>& transfer, std::uint32_t source) const;
+  Landing choose_node_buffer(std::uint32_t source) const;
+  [[nodiscard]] bool must_misplace(const Landing& landing) const;
   void post(Transfer<Index>& transfer, std::size_t index);
   bool place_arrivals(Transfer<Index>& transfer, Landing& landing,
                       typename Transfer<Index>::Misplace misplace);
@@ -88,6 +92,7 @@ class StreamReceiver {
   Vector<Landing> landings_;            ///< one per place for data
   Vector<std::uint64_t> grants_;        ///< the messages, one per landing
   Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
+  Vector<std::uint32_t> idle_node_buffers_;
   schedule::ProportionalQueue to_grant_;
   std::byte* buffers_ = nullptr;
   std::uint64_t blocks_left_ = 0;  ///< not in a slot

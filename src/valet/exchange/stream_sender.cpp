@@ -30,12 +30,13 @@ StreamSender<Index>::StreamSender(const ExchangeContext& context, const Flows<In
       to_stage_(context.ledger, flows.outgoing.size()) {
   idle_.reserve(messages_.size());
   granted_.reserve(destinations_.size());
-  if (!stages()) pieces_.reserve(sizes.send_blocks * context.blocks.pieces_per_block);
+  if (!stages() && !context.node.shares())
+    pieces_.reserve(sizes.send_blocks * context.blocks.pieces_per_block);
 }
 
 template <class Index>
 std::size_t StreamSender<Index>::places_needed(const schedule::StreamSizes& sizes) {
-  return 1 + (sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages);
+  return 1 + most_notices + (sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages);
 }
 
 template <class Index>
@@ -60,7 +61,7 @@ std::byte* StreamSender<Index>::buffer(std::uint8_t message) const {
 
 template <class Index>
 std::size_t StreamSender<Index>::place_of(std::uint8_t message) const {
-  return first_place_ + 1 + message;
+  return first_place_ + 1 + most_notices + message;
 }
 
 template <class Index>
@@ -80,6 +81,7 @@ template <class Index>
 void StreamSender<Index>::queue_for_staging(std::uint32_t d) {
   Destination& destination = destinations_[d];
   if (destination.queued || destination.staged == flow(d).count) return;
+  if (context_.node.of(flow(d).rank) != nullptr) return;
   to_stage_.push(d, destination.staged, flow(d).count);
   destination.queued = true;
 }
@@ -97,7 +99,7 @@ bool StreamSender<Index>::goes_in_place(const Transfer<Index>& transfer, std::ui
 
 template <class Index>
 void StreamSender<Index>::listen() {
-  if (blocks_ungranted_ == 0 || !requests_.idle(first_place_)) return;
+  if (blocks_ungranted_ == 0 || node_grant_.blocks > 0 || !requests_.idle(first_place_)) return;
   mpi::post_receive(context_.channel, &incoming_grant_, sizeof incoming_grant_, MPI_ANY_SOURCE,
                     mpi::tag_grant, requests_[first_place_]);
 }
@@ -105,10 +107,36 @@ void StreamSender<Index>::listen() {
 template <class Index>
 void StreamSender<Index>::note_grant(const MPI_Status& status) {
   const std::uint32_t d = destination_of(status.MPI_SOURCE);
+  const Grant grant = Grant::from(incoming_grant_);
+  blocks_ungranted_ -= grant.blocks;
+  if (context_.node.of(status.MPI_SOURCE) != nullptr) {
+    node_grant_ = grant;
+    node_destination_ = d;
+    return;
+  }
   auto& grants = destinations_[d].grants;
   if (grants[0] == 0 && !destinations_[d].sending) granted_.push_back(d);
-  *std::find(grants.begin(), grants.end(), 0) = static_cast<std::uint16_t>(incoming_grant_);
-  blocks_ungranted_ -= incoming_grant_;
+  *std::find(grants.begin(), grants.end(), 0) = static_cast<std::uint16_t>(grant.blocks);
+}
+
+/// Writes what a rank of this node granted into its memory and tells it so.
+template <class Index>
+bool StreamSender<Index>::write_to_node(Transfer<Index>& transfer, Report& report) {
+  if (node_grant_.blocks == 0) return false;
+  std::size_t place = first_place_ + 1;
+  while (place <= first_place_ + most_notices && !requests_.idle(place)) ++place;
+  if (place > first_place_ + most_notices) return false;  // one of them completes, and we go on
+  const int rank = flow(node_destination_).rank;
+  Index& sent = destinations_[node_destination_].sent;
+  transfer.gather(transfer.leavers(flow(node_destination_), sent, node_grant_.blocks),
+                  context_.node.of(rank) + node_grant_.offset_bytes);
+  mpi::post_send(context_.channel, nullptr, 0, rank, mpi::tag_data, requests_[place]);
+  sent = static_cast<Index>(sent + node_grant_.blocks);
+  blocks_left_ -= node_grant_.blocks;
+  node_grant_ = {};
+  ++in_flight_;
+  ++report.messages;
+  return true;
 }
 
 /// What is staged goes first, it only has to be posted. Then the block in the lowest slot, because
@@ -131,7 +159,7 @@ std::size_t StreamSender<Index>::next_to_serve() const {
 
 template <class Index>
 bool StreamSender<Index>::serve(Transfer<Index>& transfer, Report& report) {
-  bool served = false;
+  bool served = write_to_node(transfer, report);
   while (!granted_.empty()) {
     const std::size_t k = next_to_serve();
     Destination& destination = destinations_[granted_[k]];
@@ -262,9 +290,10 @@ void StreamSender<Index>::completed(Transfer<Index>& transfer, std::size_t place
     note_grant(status);
     return;
   }
-  const auto m = static_cast<std::uint8_t>(place - first_place_ - 1);
-  Message& message = messages_[m];
   --in_flight_;
+  if (place <= first_place_ + most_notices) return;
+  const auto m = static_cast<std::uint8_t>(place - first_place_ - 1 - most_notices);
+  Message& message = messages_[m];
   Destination& destination = destinations_[message.destination];
   destination.sending = false;
   if (destination.grants[0] != 0) granted_.push_back(message.destination);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <valet/exchange/exchange.hpp>
+#include <valet/exchange/grant.hpp>
 #include <valet/mpi/message.hpp>
 #include <valet/mpi/requests.hpp>
 #include <valet/schedule/proportional_queue.hpp>
@@ -12,7 +13,8 @@
 
 namespace valet {
 
-/// The sending half of STREAM on one rank: answers grants.
+/// The sending half of STREAM on one rank: answers grants. Those of ranks that share memory with
+/// this one are answered at once, by writing; the rest is about messages.
 ///
 /// Blocks that stand in one run of memory are sent from there: the receiver then reads them from
 /// memory into its own cache. Others are packed, and ahead of their grants, which frees their
@@ -49,6 +51,7 @@ class StreamSender {
  private:
   static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
   static constexpr std::size_t unstaged_messages = 8;
+  static constexpr std::size_t most_notices = 8;
 
   struct Destination {
     Index staged = 0;  ///< blocks gathered or handed to MPI, from the front of the flow
@@ -81,6 +84,7 @@ class StreamSender {
   [[nodiscard]] std::size_t place_of(std::uint8_t message) const;
 
   void note_grant(const MPI_Status& status);
+  bool write_to_node(Transfer<Index>& transfer, Report& report);
   [[nodiscard]] std::size_t next_to_serve() const;
   bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
   void send_staged(Destination& destination, Index size);
@@ -103,6 +107,8 @@ class StreamSender {
   schedule::ProportionalQueue to_stage_;
   std::byte* buffers_ = nullptr;
   std::uint64_t incoming_grant_ = 0;
+  Grant node_grant_;  ///< to be answered by writing, if it has blocks
+  std::uint32_t node_destination_ = 0;
   std::uint64_t blocks_ungranted_ = 0;
   std::uint64_t blocks_left_ = 0;  ///< not handed to MPI
   std::size_t waiting_ = 0;        ///< messages with blocks that wait for a grant

@@ -4,6 +4,7 @@
 #include <valet/map/flows.hpp>
 #include <valet/map/plan.hpp>
 #include <valet/mpi/channel.hpp>
+#include <valet/mpi/node_memory.hpp>
 
 #include <memory>
 #include <utility>
@@ -24,7 +25,10 @@ using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
 
 struct Plan::State {
   State(mpi::Channel opened, const Options& chosen)
-      : channel(std::move(opened)), options(chosen), flows(Flows<std::uint32_t>(ledger)) {}
+      : channel(std::move(opened)),
+        options(chosen),
+        flows(Flows<std::uint32_t>(ledger)),
+        node(ledger) {}
 
   Ledger ledger;  // first: everything below is counted by it
   mpi::Channel channel;
@@ -32,6 +36,7 @@ struct Plan::State {
   BlockTraits blocks;
   double plan_seconds = 0;
   AnyFlows flows;
+  mpi::NodeMemory node;
   std::unique_ptr<PlanWorkspace> workspace;
 
   /// Calls action(flows) with the index type at hand.

@@ -57,6 +57,7 @@ std::string Report::to_json() const {
                                          {"budget_bytes", budget_bytes},
                                          {"peak_extra_bytes", peak_extra_bytes},
                                          {"extra_bytes_bound", extra_bytes_bound},
+                                         {"shared_bytes", shared_bytes},
                                          {"seconds", seconds()},
                                          {"plan_seconds", plan_seconds},
                                          {"exchange_seconds", exchange_seconds},

@@ -25,6 +25,7 @@ struct Report {
   std::uint64_t budget_bytes = 0;
   std::uint64_t peak_extra_bytes = 0;   ///< most that the ledger ever counted on a rank
   std::uint64_t extra_bytes_bound = 0;  ///< what it promises not to pass
+  std::uint64_t shared_bytes = 0;       ///< of the extra bytes, shared with ranks of the same node
   double plan_seconds = 0;              ///< looking at the map, counts and final slots exchanged
   double exchange_seconds = 0;          ///< blocks between ranks
   double local_seconds = 0;             ///< blocks inside the rank

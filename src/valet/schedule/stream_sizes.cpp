@@ -8,11 +8,35 @@ namespace {
 
 constexpr std::uint64_t default_message_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_message_blocks = 65535;  // grants are kept in 16 bits
-constexpr std::uint64_t most_listed_pieces = 512;     // 14 KiB of lists for a message of pieces
+constexpr std::uint64_t default_node_message_bytes = std::uint64_t{128} << 10;
+constexpr std::size_t most_node_buffers = 8;
+constexpr std::size_t line = 64;
+constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
 
 /// Buffers of `size` blocks that are of use for `blocks`, at most `most`.
 std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t most) {
   return static_cast<std::size_t>(std::min(most, (blocks + size - 1) / size));
+}
+
+std::uint64_t message_blocks(const StreamLimits& limits, std::uint64_t default_bytes) {
+  const std::uint64_t wish = limits.message_bytes == 0 ? default_bytes : limits.message_bytes;
+  return std::clamp<std::uint64_t>(wish / limits.block_bytes, 1, most_message_blocks);
+}
+
+std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
+
+/// The buffers in the segment: at least two, so that one is filled while another is emptied.
+void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
+  constexpr std::uint64_t wished_buffers = 4;
+  std::uint64_t blocks = std::min(message_blocks(limits, default_node_message_bytes),
+                                  limits.node_bytes / wished_buffers / limits.block_bytes);
+  while (blocks > 1 &&
+         wished_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
+    --blocks;
+  sizes.node_blocks = std::max<std::uint64_t>(1, blocks);
+  sizes.node_buffer_bytes = whole_lines(sizes.node_blocks * limits.block_bytes);
+  sizes.node_buffers = std::min(limits.node_bytes / sizes.node_buffer_bytes,
+                                std::min(most_node_buffers, limits.window));
 }
 
 }  // namespace
@@ -29,14 +53,12 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
 }
 
 StreamSizes stream_sizes(const StreamLimits& limits) {
-  const std::uint64_t wish =
-      limits.message_bytes == 0 ? default_message_bytes : limits.message_bytes;
-  const std::uint64_t wished_blocks =
-      std::clamp<std::uint64_t>(wish / limits.block_bytes, 1, most_message_blocks);
+  const std::uint64_t wished_blocks = message_blocks(limits, default_message_bytes);
   const std::uint64_t budget_blocks =
       std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
   const std::uint64_t sent = std::max<std::uint64_t>(1, limits.blocks_sent);
-  const std::uint64_t received = std::max<std::uint64_t>(1, limits.blocks_received);
+  const std::uint64_t received =
+      std::max<std::uint64_t>(1, limits.blocks_received - limits.blocks_received_on_node);
   StreamSizes sizes;
   if (budget_blocks == 1) {
     const std::uint64_t listed =
@@ -47,15 +69,25 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
   // Four buffers let both directions overlap staging with the wire.
   const std::uint64_t message_blocks =
       std::clamp<std::uint64_t>(budget_blocks / 4, 1, wished_blocks);
-  const std::uint64_t buffers = budget_blocks / message_blocks;
+  const std::uint64_t spent = limits.shares_memory ? (budget_blocks + 1) / 2 : 0;
+  const std::uint64_t buffers = (budget_blocks - spent) / message_blocks;
   const std::uint64_t window = limits.window;
   sizes.send_blocks = std::min(message_blocks, sent);
-  sizes.send_buffers =
-      buffers_for(limits.blocks_sent, sizes.send_blocks, std::min(buffers / 2, window));
+  sizes.send_buffers = buffers_for(limits.blocks_sent - limits.blocks_sent_on_node,
+                                   sizes.send_blocks, std::min(buffers / 2, window));
   sizes.receive_blocks = std::min(message_blocks, received);
   sizes.receive_buffers =
       buffers_for(received, sizes.receive_blocks, std::min(buffers - buffers / 2, window));
+  if (limits.node_bytes > 0) divide_segment(sizes, limits);
   return sizes;
+}
+
+std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {
+  const std::uint64_t share = limits.budget_bytes / 2 / (1 + destinations);
+  const std::uint64_t message =
+      whole_lines(message_blocks(limits, default_node_message_bytes) * limits.block_bytes);
+  const std::uint64_t bytes = std::min<std::uint64_t>(share, most_node_buffers * message);
+  return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
 }
 
 }  // namespace valet::schedule

@@ -22,6 +22,10 @@ struct StreamLimits {
   std::size_t pieces_per_block = 1;  ///< of memory, where blocks are sent from where they are
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_received = 0;
+  bool shares_memory = false;             ///< with ranks of the same node
+  std::size_t node_bytes = 0;             ///< of the segment that this rank offers
+  std::uint64_t blocks_sent_on_node = 0;  ///< of blocks_sent, through segments of other ranks
+  std::uint64_t blocks_received_on_node = 0;
 };
 
 [[nodiscard]] StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
@@ -33,6 +37,9 @@ struct StreamSizes {
   std::size_t send_buffers = 0;   ///< of send_blocks; 0: blocks are sent from where they are
   std::uint64_t receive_blocks = 1;
   std::size_t receive_buffers = 1;  ///< of receive_blocks
+  std::uint64_t node_blocks = 0;    ///< of a buffer in the segment offered inside the node
+  std::size_t node_buffers = 0;
+  std::size_t node_buffer_bytes = 0;  ///< from one buffer to the next
   [[nodiscard]] std::uint64_t scratch_blocks() const {
     return send_blocks * send_buffers + receive_blocks * receive_buffers;
   }
@@ -43,6 +50,14 @@ struct StreamSizes {
 /// receive buffer, and blocks are then sent without staging. Pure; the scratch fits the budget and
 /// is at least one block, for the cycles of the local redistribution. The send side depends on the
 /// limits but not on blocks_received, so it is known before counts are exchanged.
+///
+/// Where ranks of a node share memory, half of the budget is for the segments, the rest for
+/// messages; send_blocks is what it would be without.
 [[nodiscard]] StreamSizes stream_sizes(const StreamLimits& limits);
+
+/// The largest segment that a rank that sends to `destinations` others may offer, and that each of
+/// those may offer to it: all that is mapped into its process then fits half of its budget. 0 where
+/// two blocks do not fit a segment. Pure.
+[[nodiscard]] std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations);
 
 }  // namespace valet::schedule

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include <valet/storage/shared_segment.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <string>
+
+namespace valet {
+namespace {
+
+constexpr std::size_t bytes = 100'000;
+
+/// A segment of this machine, or a skipped test where processes cannot share memory.
+class SharedSegments : public testing::Test {
+ protected:
+  void SetUp() override {
+    segment_ = SharedSegment::create(bytes);
+    if (machine_identity() == 0 || segment_.data() == nullptr)
+      GTEST_SKIP() << "no memory to share on this system";
+  }
+
+  SharedSegment segment_;
+};
+
+bool is_mapped() {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find("memfd:valet") != std::string::npos) return true;
+  return false;
+}
+
+TEST_F(SharedSegments, ShowTheSameBytesToWhoeverOpensThem) {
+  const SharedSegment other = SharedSegment::open(segment_.handle());
+  ASSERT_EQ(other.size(), bytes);
+  ASSERT_NE(other.data(), segment_.data());
+  std::memset(segment_.data(), 0x5a, bytes);
+  EXPECT_EQ(std::memcmp(other.data(), segment_.data(), bytes), 0);
+  other.data()[bytes - 1] = std::byte{7};
+  EXPECT_EQ(segment_.data()[bytes - 1], std::byte{7});
+}
+
+TEST_F(SharedSegments, AreNotMistakenForAnythingElse) {
+  const SegmentHandle right = segment_.handle();
+  SegmentHandle handle = right;
+  handle.key ^= 1;
+  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "another segment's key";
+  handle = right;
+  handle.bytes += 1;
+  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "another size";
+  handle = right;
+  handle.descriptor = 1'000'000;
+  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "no such descriptor";
+  handle.descriptor = 0;
+  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "a descriptor of something else";
+  handle = right;
+  handle.process = std::uint64_t{1} << 40;
+  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "no such process";
+  EXPECT_EQ(SharedSegment::open(SegmentHandle{}).data(), nullptr);
+  EXPECT_EQ(SharedSegment().handle().bytes, 0U);
+}
+
+TEST_F(SharedSegments, CannotBeOpenedOnceClosed) {
+  const SegmentHandle handle = segment_.handle();
+  segment_.close();
+  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr);
+  segment_.data()[0] = std::byte{1};  // the owner keeps it
+}
+
+TEST_F(SharedSegments, AreGoneWithTheirLastMapping) {
+  {
+    SharedSegment moved = std::move(segment_);
+    segment_ = SharedSegment::open(moved.handle());
+    EXPECT_TRUE(is_mapped());
+  }
+  std::memset(segment_.data(), 1, bytes);  // outlives its owner
+  segment_ = SharedSegment();
+  EXPECT_FALSE(is_mapped());
+}
+
+}  // namespace
+}  // namespace valet
