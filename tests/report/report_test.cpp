@@ -40,28 +40,12 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
   const nlohmann::json json = nlohmann::json::parse(a_report().to_json());
   std::set<std::string> keys;
   for (const auto& item : json.items()) keys.insert(item.key());
-  const std::set<std::string> expected{"method",
-                                       "ranks",
-                                       "block_bytes",
-                                       "blocks_before",
-                                       "blocks_after",
-                                       "blocks_sent",
-                                       "blocks_received",
-                                       "bytes_sent",
-                                       "messages",
-                                       "grants",
-                                       "local_copies",
-                                       "neighbours",
-                                       "budget_bytes",
-                                       "peak_extra_bytes",
-                                       "extra_bytes_bound",
-                                       "shared_bytes",
-                                       "seconds",
-                                       "plan_seconds",
-                                       "exchange_seconds",
-                                       "local_seconds",
-                                       "verify_seconds",
-                                       "verified"};
+  const std::set<std::string> expected{
+      "method",         "ranks",           "block_bytes",  "blocks_before",    "blocks_after",
+      "blocks_sent",    "blocks_received", "bytes_sent",   "messages",         "grants",
+      "local_copies",   "neighbours",      "budget_bytes", "peak_extra_bytes", "extra_bytes_bound",
+      "shared_bytes",   "seconds",         "plan_seconds", "exchange_seconds", "local_seconds",
+      "verify_seconds", "verified"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
   for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",

@@ -18,7 +18,7 @@ struct Report {
   std::uint64_t blocks_sent = 0;      ///< to other ranks
   std::uint64_t blocks_received = 0;  ///< from other ranks
   std::uint64_t bytes_sent = 0;       ///< data only
-  std::uint64_t messages = 0;         ///< data messages sent
+  std::uint64_t messages = 0;         ///< data messages sent, or parts written inside the node
   std::uint64_t grants = 0;           ///< control messages sent
   std::uint64_t local_copies = 0;     ///< blocks copied from slot to slot inside a rank
   std::uint64_t neighbours = 0;       ///< ranks that data is exchanged with
