@@ -3,6 +3,7 @@
 
 /// The one header that an application includes.
 
+#include <valet/alltoall/alltoall.hpp>
 #include <valet/error.hpp>
 #include <valet/map/plan.hpp>
 #include <valet/map/transmutation.hpp>

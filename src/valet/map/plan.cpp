@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/map/census.hpp>
 #include <valet/map/final_slots.hpp>
+#include <valet/map/node_sharing.hpp>
 #include <valet/map/plan.hpp>
 #include <valet/map/plan_state.hpp>
 #include <valet/mpi/agreement.hpp>
@@ -190,8 +191,7 @@ class Planner {
     }
     agree_on_plan(*state_, defect, form_);
     if (form_ == Form::slots) state_->visit([&](auto& flows) { agree_on_final_slots(flows); });
-    if (state_->options.method == Method::stream)
-      state_->visit([&](const auto& flows) { share_memory(flows); });
+    share_memory(*state_);
     state_->plan_seconds = mpi::now() - start;
     return std::move(state_);
   }
@@ -264,24 +264,6 @@ class Planner {
     constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
     mpi::agree(state_->channel,
                exchange_final_slots(state_->channel, state_->ledger, flows, addresses_, entries));
-  }
-
-  /// Memory for the blocks that stay inside the node: collective, and so a part of planning.
-  template <class Index>
-  void share_memory(const Flows<Index>& flows) {
-    const auto ranks_of = [&](const auto& list) {
-      Vector<int> ranks{LedgerAllocator<int>(state_->ledger)};
-      ranks.reserve(list.size());
-      for (const auto& flow : list) ranks.push_back(flow.rank);
-      return ranks;
-    };
-    const Vector<int> destinations = ranks_of(flows.outgoing);
-    const bool takes_part = state_->options.share_memory && state_->blocks.reachable_by_mpi;
-    const schedule::StreamLimits limits = schedule::limits_of(
-        state_->options, state_->blocks, flows.leavers.size(), flows.blocks_arriving);
-    state_->node.connect(
-        state_->channel, destinations, ranks_of(flows.incoming),
-        takes_part ? schedule::node_segment_bytes(limits, destinations.size()) : 0);
   }
 
   const BlockStorage& storage_;

@@ -48,6 +48,12 @@ void agree(const Channel& channel, const std::optional<Defect>& mine,
   std::copy_n(values.begin() + 1, maxima.size(), maxima.begin());
 }
 
+void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
+                  std::span<std::uint64_t> from) {
+  check(MPI_Alltoall(values.data(), 1, MPI_UINT64_T, from.data(), 1, MPI_UINT64_T, channel.get()),
+        "MPI_Alltoall");
+}
+
 void sum(const Channel& channel, std::span<std::uint64_t> values) {
   reduce(channel, values, MPI_UINT64_T, MPI_SUM);
 }

@@ -19,6 +19,10 @@ namespace valet::mpi {
 void agree(const Channel& channel, const std::optional<Defect>& mine,
            std::span<std::int64_t> maxima = {});
 
+/// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.
+void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
+                  std::span<std::uint64_t> from);
+
 /// Reductions over the ranks of `channel`, elementwise and in place. Collective.
 void sum(const Channel& channel, std::span<std::uint64_t> values);
 void maximum(const Channel& channel, std::span<std::uint64_t> values);

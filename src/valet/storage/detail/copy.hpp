@@ -27,6 +27,14 @@ void copy_bytes(std::byte* to, const std::byte* from, std::integral_constant<std
   std::memcpy(to, from, size);
 }
 
+/// Moves bytes to where they are or further up; both places may overlap.
+inline void move_up(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t step = 2048;
+  if (to == from) return;
+  for (; bytes > step; bytes -= step) std::memmove(to + bytes - step, from + bytes - step, step);
+  std::memmove(to, from, bytes);
+}
+
 #if defined(VALET_STREAMING_STORES)
 constexpr std::size_t cache_line = 64;
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/alltoall/alltoall.hpp>
+#include <valet/alltoall/page_exchange.hpp>
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/check.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace valet {
+namespace {
+
+constexpr std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max();
+
+/// One of the two lists of counts of a rank.
+struct Counts {
+  const char* name;
+  std::span<const std::int64_t> values;
+};
+
+/// What this rank alone can find wrong with its counts.
+std::optional<Defect> check_counts(const Counts& counts, std::size_t ranks,
+                                   const AlltoallBuffer& buffer) {
+  const std::string name = counts.name;
+  if (counts.values.size() != ranks)
+    return Defect{ErrorCode::invalid_argument,
+                  name + " has " + std::to_string(counts.values.size()) +
+                      " entries for a communicator of " + std::to_string(ranks) +
+                      " ranks; it needs one for each"};
+  const std::uint64_t most = most_bytes / buffer.element_bytes;
+  std::uint64_t total = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::int64_t count = counts.values[r];
+    if (count < 0)
+      return Defect{ErrorCode::invalid_argument, name + "[" + std::to_string(r) + "] is " +
+                                                     std::to_string(count) +
+                                                     "; a count is zero or more"};
+    if (static_cast<std::uint64_t>(count) > most - total)
+      return Defect{ErrorCode::invalid_argument,
+                    name + " adds up to more than 2^63 bytes; mend entry " + std::to_string(r)};
+    total += static_cast<std::uint64_t>(count);
+  }
+  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
+  return Defect{ErrorCode::infeasible, name + " adds up to " + std::to_string(total) +
+                                           " elements of " + std::to_string(buffer.element_bytes) +
+                                           " bytes, but the buffer has " +
+                                           std::to_string(buffer.bytes) + " bytes; it needs " +
+                                           std::to_string(total * buffer.element_bytes)};
+}
+
+std::optional<Defect> check_call(const AlltoallBuffer& buffer,
+                                 std::span<const std::int64_t> send_counts, std::size_t ranks) {
+  if (buffer.element_bytes == 0)
+    return Defect{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
+  if (buffer.data == nullptr && buffer.bytes > 0)
+    return Defect{ErrorCode::inaccessible_memory,
+                  "the buffer is a null pointer for " + std::to_string(buffer.bytes) + " bytes"};
+  return check_counts({"send_counts", send_counts}, ranks, buffer);
+}
+
+/// What this rank finds wrong once it knows what the others send.
+std::optional<Defect> check_received(std::span<const std::uint64_t> received,
+                                     std::span<const std::int64_t> recv_counts,
+                                     const AlltoallBuffer& buffer, int rank) {
+  if (!recv_counts.empty()) {
+    if (auto defect = check_counts({"recv_counts", recv_counts}, received.size(), buffer))
+      return defect;
+    for (std::size_t r = 0; r < received.size(); ++r)
+      if (static_cast<std::uint64_t>(recv_counts[r]) != received[r])
+        return Defect{ErrorCode::invalid_argument,
+                      "recv_counts[" + std::to_string(r) + "] is " +
+                          std::to_string(recv_counts[r]) + ", but rank " + std::to_string(r) +
+                          " has send_counts[" + std::to_string(rank) +
+                          "] = " + std::to_string(received[r]) + "; give the same number"};
+    return std::nullopt;
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : received) total += std::min(count, most_bytes - total);
+  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
+  // The total may be cut off; the number of elements that would do is told as far as it is known.
+  return Defect{ErrorCode::infeasible, "it gets " + std::to_string(total) +
+                                           " elements, but its buffer has room for " +
+                                           std::to_string(buffer.bytes / buffer.element_bytes) +
+                                           "; enlarge it to that many"};
+}
+
+/// Agrees on what must be equal everywhere and returns the size of a page: the least that a rank
+/// can do with.
+std::uint64_t agree_on_page(const mpi::Channel& channel, const std::optional<Defect>& mine,
+                            const AlltoallBuffer& buffer, const AlltoallOptions& options,
+                            const PageLimits& limits) {
+  const auto element = static_cast<std::int64_t>(buffer.element_bytes);
+  const std::int64_t any = options.any_order ? 1 : 0;
+  const auto page = mine ? std::int64_t{1} : static_cast<std::int64_t>(choose_page_bytes(limits));
+  std::array<std::int64_t, 5> maxima{element, -element, any, -any, -page};
+  mpi::agree(channel, mine, maxima);
+  std::optional<Defect> odd;
+  if (element != maxima[0])
+    odd = Defect{ErrorCode::block_size_mismatch,
+                 "its elements have " + std::to_string(element) + " bytes, those of another rank " +
+                     std::to_string(maxima[0]) + "; give the same on all ranks"};
+  else if (any != maxima[2])
+    odd = Defect{ErrorCode::invalid_argument,
+                 "it wants the order kept, another rank does not; give the same any_order"};
+  const auto common = static_cast<std::uint64_t>(-maxima[4]);
+  const std::uint64_t needed = page_overhead_bytes(limits, common) + common;
+  if (!odd && needed > options.budget_bytes)
+    odd = Defect{ErrorCode::budget_too_small,
+                 "the budget of " + std::to_string(options.budget_bytes) + " bytes is below the " +
+                     std::to_string(needed) + " that pages of " + std::to_string(common) +
+                     " bytes take for these counts; set budget_bytes to at least that"};
+  mpi::agree(channel, odd);
+  return common;
+}
+
+void to_bytes(std::span<std::uint64_t> counts, std::size_t element_bytes) {
+  for (std::uint64_t& count : counts) count *= element_bytes;
+}
+
+std::uint64_t sum(std::span<const std::uint64_t> values) {
+  std::uint64_t total = 0;
+  for (const std::uint64_t value : values) total += value;
+  return total;
+}
+
+}  // namespace
+
+Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
+                          std::span<const std::int64_t> send_counts,
+                          std::span<const std::int64_t> recv_counts,
+                          const AlltoallOptions& options) {
+  Options inner;
+  inner.share_memory = options.share_memory;
+  auto state = std::make_unique<Plan::State>(mpi::Channel::open(communicator), inner);
+  const double start = mpi::now();
+  const mpi::Channel& channel = state->channel;
+  const auto ranks = static_cast<std::size_t>(channel.size());
+  Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
+  const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
+  mpi::agree(channel, check_call(buffer, send_counts, ranks));
+  std::ranges::copy(send_counts, sent.begin());
+  mpi::exchange_all(channel, sent_span, received_span);
+  const std::optional<Defect> defect =
+      check_received(received_span, recv_counts, buffer, channel.rank());
+  const auto used = [](std::uint64_t count) { return count > 0; };
+  const std::uint64_t before = sum(sent_span), after = sum(received_span);
+  const PageLimits limits{
+      .budget_bytes = options.budget_bytes,
+      .element_bytes = buffer.element_bytes,
+      .buffer_bytes = std::max(before, after) * buffer.element_bytes,
+      .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
+                                             std::ranges::count_if(received_span, used))};
+  const std::uint64_t page = agree_on_page(channel, defect, buffer, options, limits);
+  state->options.budget_bytes = options.budget_bytes - page_overhead_bytes(limits, page);
+  to_bytes(sent_span, buffer.element_bytes);
+  to_bytes(received_span, buffer.element_bytes);
+  state->plan_seconds = mpi::now() - start;
+  PageExchange exchange(std::move(state), {static_cast<std::byte*>(buffer.data), buffer.bytes},
+                        page, std::move(sent), std::move(received));
+  Report report = exchange.run(options.any_order);
+  report.local_seconds += mpi::now() - start - report.seconds();
+  report.blocks_before = before;
+  report.blocks_after = after;
+  report.budget_bytes = options.budget_bytes;
+  report.extra_bytes_bound = options.budget_bytes + (std::uint64_t{64} << 10) + 64 * ranks;
+  return report;
+}
+
+}  // namespace valet

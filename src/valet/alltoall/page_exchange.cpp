@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/alltoall/page_exchange.hpp>
+#include <valet/map/node_sharing.hpp>
+#include <valet/mpi/neighbour_words.hpp>
+#include <valet/mpi/tags.hpp>
+#include <valet/schedule/stream_sizes.hpp>
+#include <valet/storage/block_storage.hpp>
+#include <valet/storage/detail/copy.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+namespace valet {
+namespace {
+
+constexpr std::size_t word = sizeof(std::uint64_t);
+
+std::uint64_t words_for(std::uint64_t bytes) { return (bytes + word - 1) / word; }
+
+/// Lists between this rank and others: those of `segments` that belong to another rank and have
+/// `count(segment)` > 0 words.
+template <class Segments, class Count, class Access>
+class Lists {
+ public:
+  Lists(Ledger& ledger, Segments& segments, int own_rank, Count count, Access access)
+      : segments_(&segments),
+        chosen_(LedgerAllocator<std::uint32_t>(ledger)),
+        count_(count),
+        access_(access) {
+    for (std::uint32_t s = 0; s < segments.size(); ++s)
+      if (segments[s].rank != own_rank && count(segments[s]) > 0) chosen_.push_back(s);
+  }
+
+  [[nodiscard]] std::size_t size() const { return chosen_.size(); }
+  [[nodiscard]] int rank(std::size_t i) const { return at(i).rank; }
+  [[nodiscard]] std::uint64_t count(std::size_t i) const { return count_(at(i)); }
+  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
+    access_(at(i), first, words);
+  }
+  void consume(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
+    access_(at(i), first, words);
+  }
+
+ private:
+  [[nodiscard]] auto& at(std::size_t i) const { return (*segments_)[chosen_[i]]; }
+
+  Segments* segments_;
+  Vector<std::uint32_t> chosen_;
+  Count count_;
+  Access access_;
+};
+
+}  // namespace
+
+PageExchange::PageExchange(std::unique_ptr<Plan::State> state, std::span<std::byte> data,
+                           std::uint64_t page_bytes, Array<std::uint64_t> sent,
+                           Array<std::uint64_t> received)
+    : plan_(std::move(state)),
+      state_(plan_.state()),
+      ledger_(state_.ledger),
+      rank_(state_.channel.rank()),
+      data_(data),
+      page_bytes_(page_bytes),
+      outgoing_(LedgerAllocator<Segment>(ledger_)),
+      incoming_(LedgerAllocator<Segment>(ledger_)) {
+  list_segments(outgoing_, {sent.begin(), sent.size()});
+  list_segments(incoming_, {received.begin(), received.size()});
+  for (Segment& segment : outgoing_)
+    segment.cut =
+        cut_into_pages(segment.begin, sent[static_cast<std::size_t>(segment.rank)], page_bytes);
+}
+
+void PageExchange::list_segments(Vector<Segment>& segments, std::span<const std::uint64_t> bytes) {
+  segments.reserve(static_cast<std::size_t>(
+      std::count_if(bytes.begin(), bytes.end(), [](std::uint64_t b) { return b > 0; })));
+  std::uint64_t begin = 0;
+  for (std::size_t r = 0; r < bytes.size(); ++r) {
+    if (bytes[r] > 0) segments.push_back({.rank = static_cast<int>(r), .begin = begin, .cut = {}});
+    begin += bytes[r];
+  }
+}
+
+/// Only the sender knows how a segment lay on its pages.
+void PageExchange::tell_cuts() {
+  constexpr std::uint64_t words = 4;
+  std::uint64_t pages = 0;
+  for (const Segment& segment : outgoing_)
+    if (segment.rank != rank_) pages += segment.cut.pages;
+  const std::uint64_t message_blocks =
+      schedule::stream_sizes(schedule::limits_of(state_.options, state_.blocks, pages, 0))
+          .send_blocks;
+  const auto count = [](const Segment&) { return words; };
+  const auto say = [&](const Segment& segment, std::uint64_t, std::span<std::uint64_t> to) {
+    const PageCut& cut = segment.cut;
+    std::ranges::copy(std::array{cut.head_bytes, cut.pages, cut.tail_bytes, message_blocks},
+                      to.begin());
+  };
+  const auto hear = [&](Segment& segment, std::uint64_t, std::span<std::uint64_t> said) {
+    segment.cut = {.head_bytes = said[0], .first_page = 0, .pages = said[1], .tail_bytes = said[2]};
+    segment.message_blocks = said[3];
+  };
+  mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_slots, words,
+                      Lists(ledger_, outgoing_, rank_, count, say),
+                      Lists(ledger_, incoming_, rank_, count, hear))
+      .run();
+  const auto own = [&](const Segment& segment) { return segment.rank == rank_; };
+  if (const auto from = std::ranges::find_if(outgoing_, own); from != outgoing_.end())
+    std::ranges::find_if(incoming_, own)->cut = from->cut;
+}
+
+/// Memory for the fragments of all segments, each starting at a whole word.
+Array<std::byte> PageExchange::make_stash(Vector<Segment>& segments) {
+  std::uint64_t offset = 0;
+  for (Segment& segment : segments) {
+    segment.stash_offset = offset;
+    offset += words_for(segment.cut.fragment_bytes()) * word;
+  }
+  return {ledger_, static_cast<std::size_t>(offset)};
+}
+
+void PageExchange::stash_fragments() {
+  stash_out_ = make_stash(outgoing_);
+  for (const Segment& segment : outgoing_) {
+    const PageCut& cut = segment.cut;
+    std::byte* const to = stash_out_.data() + segment.stash_offset;
+    const std::byte* const from = data_.data() + segment.begin;
+    std::memcpy(to, from, cut.head_bytes);
+    std::memcpy(to + cut.head_bytes, from + cut.head_bytes + cut.pages * page_bytes_,
+                cut.tail_bytes);
+  }
+}
+
+void PageExchange::exchange_fragments() {
+  constexpr std::size_t entries = 256;  // 16 KiB of buffers in all
+  stash_fragments();
+  stash_in_ = make_stash(incoming_);
+  const auto count = [](const Segment& s) { return words_for(s.cut.fragment_bytes()); };
+  const auto provide = [&](const Segment& s, std::uint64_t first, std::span<std::uint64_t> words) {
+    std::memcpy(words.data(), stash_out_.data() + s.stash_offset + first * word,
+                words.size_bytes());
+  };
+  const auto consume = [&](const Segment& s, std::uint64_t first, std::span<std::uint64_t> words) {
+    std::memcpy(stash_in_.data() + s.stash_offset + first * word, words.data(), words.size_bytes());
+  };
+  mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_slots, entries,
+                      Lists(ledger_, outgoing_, rank_, count, provide),
+                      Lists(ledger_, incoming_, rank_, count, consume))
+      .run();
+  const auto own = [&](const Segment& segment) { return segment.rank == rank_; };
+  if (const auto from = std::ranges::find_if(outgoing_, own); from != outgoing_.end())
+    std::memcpy(stash_in_.data() + std::ranges::find_if(incoming_, own)->stash_offset,
+                stash_out_.data() + from->stash_offset, from->cut.fragment_bytes());
+  stash_out_ = {};
+}
+
+/// The slots that pages use before or after.
+std::uint64_t PageExchange::page_slots() const {
+  std::uint64_t before = 0, after = 0;
+  for (const Segment& segment : outgoing_)
+    if (segment.cut.pages > 0) before = segment.cut.first_page + segment.cut.pages;
+  for (const Segment& segment : incoming_) after += segment.cut.pages;
+  return std::max(before, after);
+}
+
+/// What planning a map finds out is known here: segments are runs of pages.
+template <class Index>
+void PageExchange::make_flows(Flows<Index>& flows, bool any_order) {
+  flows.form = any_order ? Form::fill : Form::slots;
+  flows.slots = page_slots();
+  flows.initially_free = SlotSet(ledger_, flows.slots);
+  flows.initially_free.insert(SlotRun{0, flows.slots});
+  flows.outgoing.reserve(outgoing_.size());
+  flows.incoming.reserve(incoming_.size());
+  Index leaving = 0;
+  for (const Segment& segment : outgoing_) {
+    const auto pages = static_cast<Index>(segment.cut.pages);
+    if (pages == 0) continue;
+    flows.initially_free.erase(SlotRun{segment.cut.first_page, pages});
+    flows.blocks_before += pages;
+    if (segment.rank == rank_) {
+      flows.blocks_staying = pages;
+      continue;
+    }
+    flows.outgoing.push_back({segment.rank, pages, leaving});
+    leaving = static_cast<Index>(leaving + pages);
+  }
+  flows.leavers = Array<Index>(ledger_, leaving);
+  for (const Segment& segment : outgoing_) {
+    if (segment.rank == rank_ || segment.cut.pages == 0) continue;
+    const auto flow = std::ranges::lower_bound(flows.outgoing, segment.rank, {},
+                                               [](const auto& each) { return each.rank; });
+    std::iota(flows.leavers.begin() + flow->first,
+              flows.leavers.begin() + flow->first + flow->count,
+              static_cast<Index>(segment.cut.first_page));
+  }
+  for (const Segment& segment : incoming_)
+    if (segment.rank != rank_) flows.blocks_arriving += segment.cut.pages;
+  flows.blocks_after = flows.blocks_staying + flows.blocks_arriving;
+  if (any_order) {
+    flows.holes = flows.initially_free.grown(ledger_, flows.slots);
+    flows.holes.insert_ascending(std::span<const Index>(flows.leavers.begin(), leaving));
+  }
+  place_in_order(flows);
+}
+
+/// Where arrivals go: by source, packed at the front; in the holes where any order will do.
+template <class Index>
+void PageExchange::place_in_order(Flows<Index>& flows) {
+  const bool any_order = flows.form == Form::fill;
+  if (!any_order) flows.arrivals = Array<Index>(ledger_, flows.blocks_arriving);
+  auto cursor = static_cast<Index>(any_order ? flows.holes.next(0) : 0);
+  std::uint64_t slot = 0;
+  for (const Segment& segment : incoming_) {
+    const auto pages = static_cast<Index>(segment.cut.pages);
+    if (segment.rank == rank_) {
+      if (any_order || pages == 0) continue;
+      const auto own =
+          std::ranges::find_if(outgoing_, [&](const Segment& each) { return each.rank == rank_; });
+      const std::size_t moves = own->cut.first_page == slot ? 0 : pages;
+      flows.stay_from = Array<Index>(ledger_, moves);
+      flows.stay_to = Array<Index>(ledger_, moves);
+      std::iota(flows.stay_from.begin(), flows.stay_from.end(),
+                static_cast<Index>(own->cut.first_page));
+      std::iota(flows.stay_to.begin(), flows.stay_to.end(), static_cast<Index>(slot));
+    } else if (pages > 0) {
+      if (!any_order)
+        std::iota(flows.arrivals.begin() + cursor, flows.arrivals.begin() + cursor + pages,
+                  static_cast<Index>(slot));
+      flows.incoming.push_back(
+          {segment.rank, pages, cursor, static_cast<Index>(segment.message_blocks)});
+      cursor = flows.advance(cursor, pages);
+    }
+    slot += pages;
+  }
+}
+
+Report PageExchange::move_pages(bool any_order) {
+  const std::uint64_t slots = page_slots();
+  if (slots > std::numeric_limits<std::uint32_t>::max())
+    state_.flows.emplace<Flows<std::uint64_t>>(ledger_);
+  state_.visit([&](auto& flows) { make_flows(flows, any_order); });
+  share_memory(state_);
+  const BlockStorage pages{field(data_.data(), slots, static_cast<std::size_t>(page_bytes_))};
+  return execute(plan_, pages);
+}
+
+void PageExchange::settle_in_order() {
+  std::uint64_t page = 0;
+  for (const Segment& segment : incoming_) page += segment.cut.pages;
+  for (std::size_t s = incoming_.size(); s-- > 0;) {
+    const Segment& segment = incoming_[s];
+    const std::uint64_t bytes = segment.cut.pages * page_bytes_;
+    page -= segment.cut.pages;
+    std::byte* const begin = data_.data() + segment.begin;
+    const std::byte* const fragments = stash_in_.data() + segment.stash_offset;
+    std::byte* const middle = begin + segment.cut.head_bytes;
+    detail::move_up(middle, data_.data() + page * page_bytes_, bytes);
+    std::memcpy(begin, fragments, segment.cut.head_bytes);
+    std::memcpy(middle + bytes, fragments + segment.cut.head_bytes, segment.cut.tail_bytes);
+  }
+}
+
+void PageExchange::append_fragments(std::uint64_t begin) {
+  std::byte* to = data_.data() + begin;
+  for (const Segment& segment : incoming_) {
+    std::memcpy(to, stash_in_.data() + segment.stash_offset, segment.cut.fragment_bytes());
+    to += segment.cut.fragment_bytes();
+  }
+}
+
+Report PageExchange::run(bool any_order) {
+  state_.blocks.block_bytes = static_cast<std::size_t>(page_bytes_);
+  tell_cuts();
+  exchange_fragments();
+  Report report = move_pages(any_order);
+  if (any_order)
+    append_fragments(report.blocks_after * page_bytes_);
+  else
+    settle_in_order();
+  return report;
+}
+
+}  // namespace valet

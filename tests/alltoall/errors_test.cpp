@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Mistakes in the counts, made on the last rank only: all ranks throw the same error, whose text
+// says what to mend, and the data is as it was.
+
+#include "outcome.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+bool is_odd() { return rank() == size() - 1; }
+std::string odd_name() { return "rank " + std::to_string(size() - 1) + ":"; }
+
+/// A good call, which a test spoils on the odd rank: ten elements to each rank.
+struct Call {
+  void run() {
+    static_cast<void>(alltoallv_in_place(
+        MPI_COMM_WORLD, {memory.data(), memory.size() * sizeof(std::uint64_t), element_bytes}, send,
+        recv, options));
+  }
+
+  std::vector<std::int64_t> send = std::vector<std::int64_t>(static_cast<std::size_t>(size()), 10);
+  std::vector<std::int64_t> recv = send;
+  std::vector<std::uint64_t> memory = std::vector<std::uint64_t>(10 * send.size(), 42);
+  std::size_t element_bytes = sizeof(std::uint64_t);
+  AlltoallOptions options;
+};
+
+void expect_refused(Call& call, ErrorCode code, const std::vector<std::string>& words) {
+  const std::vector<std::uint64_t> before = call.memory;
+  const Outcome outcome = outcome_of([&] { call.run(); });
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+  EXPECT_TRUE(all_ranks(call.memory == before));
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos)
+        << "no '" << word << "' in: " << outcome.text;
+  Call good;
+  EXPECT_EQ(outcome_of([&] { good.run(); }).code, ErrorCode::success) << "after the error";
+}
+
+TEST(AlltoallErrors, NegativeCount) {
+  Call call;
+  if (is_odd()) call.send[0] = -3;
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {odd_name(), "send_counts[0] is -3", "zero or"});
+}
+
+TEST(AlltoallErrors, WrongNumberOfCounts) {
+  Call call;
+  if (is_odd()) call.send.push_back(0);
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {odd_name(), std::to_string(size() + 1) + " entries", "one for each"});
+}
+
+TEST(AlltoallErrors, CountsThatDoNotMatch) {
+  Call call;
+  if (is_odd()) call.recv[0] = 9;
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {odd_name(), "recv_counts[0] is 9", "rank 0 has send_counts[", "] = 10"});
+}
+
+TEST(AlltoallErrors, NegativeReceiveCount) {
+  Call call;
+  if (is_odd()) call.recv[0] = -1;
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "recv_counts[0] is -1"});
+}
+
+TEST(AlltoallErrors, MoreSentThanTheBufferHolds) {
+  Call call;
+  if (is_odd()) call.send[0] = 1'000;
+  const auto bytes = 8 * (1'000 + 10 * (size() - 1));
+  expect_refused(call, ErrorCode::infeasible,
+                 {odd_name(), "send_counts adds up", "it needs " + std::to_string(bytes)});
+}
+
+TEST(AlltoallErrors, MoreReceivedThanTheBufferHolds) {
+  Call call;
+  call.recv.clear();
+  call.memory.resize(call.memory.size() + 100, 42);
+  // Everybody sends the odd rank more, which has no room for it.
+  call.send.back() = 90;
+  if (is_odd()) {
+    call.send.back() = 10;
+    call.memory.resize(10 * call.send.size());
+  }
+  const int received = 90 * (size() - 1) + 10;
+  if (size() == 1) return;
+  expect_refused(call, ErrorCode::infeasible,
+                 {odd_name(), "it gets " + std::to_string(received), "room for"});
+}
+
+TEST(AlltoallErrors, CountsThatOverflow) {
+  Call call;
+  if (is_odd()) call.send[0] = std::numeric_limits<std::int64_t>::max() / 2;
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "more than 2^63 bytes"});
+}
+
+TEST(AlltoallErrors, ElementsOfDifferentSizes) {
+  if (size() == 1) return;
+  Call call;
+  if (is_odd()) call.element_bytes = 4;
+  expect_refused(call, ErrorCode::block_size_mismatch, {odd_name(), "4 bytes", "the same"});
+}
+
+TEST(AlltoallErrors, ElementsOfNoSize) {
+  Call call;
+  if (is_odd()) call.element_bytes = 0;
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "zero bytes"});
+}
+
+TEST(AlltoallErrors, OrderThatDiffers) {
+  if (size() == 1) return;
+  Call call;
+  if (is_odd()) call.options.any_order = true;
+  expect_refused(call, ErrorCode::invalid_argument, {"any_order"});
+}
+
+TEST(AlltoallErrors, BudgetTooSmall) {
+  Call call;
+  if (is_odd()) call.options.budget_bytes = 16;
+  expect_refused(call, ErrorCode::budget_too_small, {odd_name(), "budget of 16 bytes", "at least"});
+}
+
+TEST(AlltoallErrors, NoBuffer) {
+  Call call;
+  if (is_odd()) {
+    const Outcome outcome = outcome_of([&] {
+      static_cast<void>(alltoallv_in_place(MPI_COMM_WORLD, {nullptr, 800, 8}, call.send));
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::inaccessible_memory) << outcome.text;
+  } else {
+    call.recv.clear();
+    const Outcome outcome = outcome_of([&] { call.run(); });
+    EXPECT_EQ(outcome.code, ErrorCode::inaccessible_memory) << outcome.text;
+    EXPECT_NE(outcome.text.find("null pointer"), std::string::npos) << outcome.text;
+  }
+}
+
+}  // namespace
+}  // namespace valet::test
