@@ -15,6 +15,7 @@ int run(int argc, char** argv) {
   CLI::App app("Measures Valet beside MPI_Alltoallv on the ranks of mpirun", "valet-bench");
   app.require_subcommand(1);
   bool failed = false;
+  valet::bench::add_alltoall_command(app, failed);
   valet::bench::add_exchange_command(app, failed);
 #ifdef VALET_BENCH_KOKKOS
   valet::bench::add_kokkos_command(app, failed);

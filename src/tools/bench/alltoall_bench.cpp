@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The four cases of Zhuang, Nakashima, Nagamochi 4: elements of 16 bytes between all ranks inside
+// one buffer, beside MPI_Alltoallv into a second one.
+
+#include "commands.hpp"
+#include "contest.hpp"
+#include "measure.hpp"
+#include "output.hpp"
+#include <valet/valet.hpp>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <numeric>
+
+namespace valet::bench {
+namespace {
+
+struct Settings {
+  std::vector<int> cases{1, 2, 3, 4};
+  std::string bytes = "64M";
+  std::string memory = "4M";
+  bool any_order = false;
+  bool share_memory = true;
+  int repeat = 5;
+  std::string json;
+};
+
+/// An element names its source, its destination and its place in between.
+struct Element {
+  std::uint64_t pair = 0;
+  std::uint64_t number = 0;
+  [[nodiscard]] bool operator==(const Element&) const = default;
+};
+
+/// Elements from rank i to rank j of `ranks`, when each rank has `elements`, a multiple of 4*ranks.
+/// The last entry of cases 2 and 3 is what makes the paper's counts add up to all elements.
+std::uint64_t count_of(int paper_case, int i, int j, int ranks, std::uint64_t elements) {
+  const int distance = (j - i + ranks) % ranks;
+  const std::uint64_t share = elements / static_cast<std::uint64_t>(ranks);
+  const bool last = distance == ranks - 1;
+  switch (paper_case) {
+    case 1: return share;
+    case 2: return 4 * distance < ranks ? 0 : share + (last ? elements / 4 : 0);
+    case 3: return 2 * distance < ranks ? 0 : share + (last ? elements / 2 : 0);
+    default: return last ? elements : 0;
+  }
+}
+
+/// One rank's elements and the ways to bring them to their ranks.
+class Contest {
+ public:
+  Contest(const Settings& settings, int paper_case)
+      : settings_(settings), case_(paper_case), ranks_(world_size()), rank_(world_rank()) {
+    const std::uint64_t unit = 4 * static_cast<std::uint64_t>(ranks_);
+    elements_ = parse_bytes(settings.bytes) / sizeof(Element) / unit * unit;
+    for (int j = 0; j < ranks_; ++j) {
+      send_.push_back(static_cast<std::int64_t>(count_of(case_, rank_, j, ranks_, elements_)));
+      recv_.push_back(static_cast<std::int64_t>(count_of(case_, j, rank_, ranks_, elements_)));
+    }
+    peer_ = std::make_unique<Alltoallv>(std::vector<std::uint64_t>(send_.begin(), send_.end()),
+                                        sizeof(Element));
+    memory_.resize(elements_);
+  }
+
+  void fill() {
+    for_each(send_,
+             [&](std::size_t at, int j, std::uint64_t k) { memory_[at] = element(rank_, j, k); });
+  }
+
+  double run_valet() {
+    AlltoallOptions options;
+    options.budget_bytes = parse_bytes(settings_.memory);
+    options.any_order = settings_.any_order;
+    options.share_memory = settings_.share_memory;
+    return slowest_seconds([&] {
+      report_ = alltoallv_in_place(
+          MPI_COMM_WORLD, {memory_.data(), memory_.size() * sizeof(Element), sizeof(Element)},
+          send_, recv_, options);
+    });
+  }
+  double run_warm() {
+    if (second_.empty()) {
+      second_.resize(elements_);
+      peer_->run(memory_.data(), second_.data());
+    }
+    return slowest_seconds([&] { peer_->run(memory_.data(), second_.data()); });
+  }
+  double run_cold() {
+    return slowest_seconds([&] {
+      const auto second = std::make_unique_for_overwrite<std::byte[]>(elements_ * sizeof(Element));
+      peer_->run(memory_.data(), second.get());
+    });
+  }
+
+  [[nodiscard]] bool verified() const {
+    bool good = true;
+    if (settings_.any_order) return on_all_ranks(same_elements());
+    for_each(recv_, [&](std::size_t at, int i, std::uint64_t k) {
+      good = good && memory_[at] == element(i, rank_, k);
+    });
+    return on_all_ranks(good);
+  }
+  [[nodiscard]] Report report() const { return summed_over_ranks(report_, MPI_COMM_WORLD); }
+
+ private:
+  [[nodiscard]] Element element(int i, int j, std::uint64_t k) const {
+    return {static_cast<std::uint64_t>(i) * static_cast<std::uint64_t>(ranks_) +
+                static_cast<std::uint64_t>(j),
+            k};
+  }
+  template <class Action>
+  static void for_each(const std::vector<std::int64_t>& counts, Action&& action) {
+    std::size_t at = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r)
+      for (std::uint64_t k = 0; k < static_cast<std::uint64_t>(counts[r]); ++k, ++at)
+        action(at, static_cast<int>(r), k);
+  }
+  /// Whether the elements that belong here are here, each once.
+  [[nodiscard]] bool same_elements() const {
+    std::vector<std::vector<bool>> seen;
+    for (const std::int64_t count : recv_) seen.emplace_back(count, false);
+    for (const Element& each : memory_) {
+      const auto i = static_cast<std::size_t>(each.pair) / static_cast<std::size_t>(ranks_);
+      if (i >= seen.size() || each.number >= seen[i].size() || seen[i][each.number]) return false;
+      if (each != element(static_cast<int>(i), rank_, each.number)) return false;
+      seen[i][each.number] = true;
+    }
+    return true;
+  }
+
+  const Settings& settings_;
+  int case_, ranks_, rank_;
+  std::uint64_t elements_ = 0;
+  std::vector<std::int64_t> send_, recv_;
+  std::unique_ptr<Alltoallv> peer_;
+  std::vector<Element> memory_, second_;
+  Report report_;
+};
+
+void run(const Settings& settings, bool& failed) {
+  std::vector<Case> cases;
+  Progress progress("measuring",
+                    settings.cases.size() * (static_cast<std::size_t>(settings.repeat) + 1));
+  for (const int paper_case : settings.cases) {
+    if ((paper_case == 2 || paper_case == 3) && world_size() < 4) {
+      for (int k = 0; k <= settings.repeat; ++k) progress.step();
+      continue;  // the paper defines them from four ranks on
+    }
+    Contest contest(settings, paper_case);
+    Case row = {{"case", paper_case},
+                {"method", "stream"},
+                {"order", settings.any_order ? "any" : "kept"},
+                {"ranks", world_size()},
+                {"bytes", parse_bytes(settings.bytes)},
+                {"memory", parse_bytes(settings.memory)}};
+    measure_in_turn(contest, settings.repeat, progress, row, failed);
+    cases.push_back(row);
+  }
+  print_table(cases);
+  write_json(settings.json, cases);
+}
+
+}  // namespace
+
+void add_alltoall_command(CLI::App& app, bool& failed) {
+  auto settings = std::make_shared<Settings>();
+  CLI::App* const command = app.add_subcommand(
+      "alltoall",
+      "Elements of 16 bytes between all ranks inside one buffer, beside MPI_Alltoallv into a "
+      "second buffer (ratio_warm) and into freshly allocated memory (ratio_cold)");
+  command
+      ->add_option("--case", settings->cases,
+                   "1: even, 2 and 3: three quarters and a half of the pairs (4 ranks or more), 4: "
+                   "all to one rank")
+      ->check(CLI::Range(1, 4))
+      ->delimiter(',');
+  command->add_option("--bytes", settings->bytes, "bytes per rank, with K, M or G")
+      ->capture_default_str();
+  command->add_option("--memory", settings->memory, "budget per rank in bytes, with K, M or G")
+      ->capture_default_str();
+  command->add_flag("--any-order", settings->any_order, "let elements end in any order");
+  command->add_flag("--share-memory,!--no-share-memory", settings->share_memory,
+                    "let ranks of one node write into each other's scratch (the default)");
+  command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--json", settings->json, "also write the cases to this file");
+  command->callback([settings, &failed] { run(*settings, failed); });
+}
+
+}  // namespace valet::bench
