@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/mpi/mpi.hpp>
+#include <valet/mpi/channel.hpp>
 #include <valet/valet.h>
 #include <valet/valet.hpp>
 
@@ -57,6 +57,14 @@ valet::Options to_options(const Valet_Options* options) {
           .message_bytes = options->message_bytes,
           .share_memory = options->share_memory != 0,
           .window = options->window};
+}
+
+void tell(const valet::Report& done, Valet_Report* report) {
+  if (report == nullptr) return;
+  *report = {done.blocks_before,   done.blocks_after,     done.blocks_sent,
+             done.blocks_received, done.bytes_sent,       done.messages,
+             done.local_copies,    done.peak_extra_bytes, done.extra_bytes_bound,
+             done.plan_seconds,    done.exchange_seconds, done.local_seconds};
 }
 
 valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
@@ -119,11 +127,26 @@ uint64_t Valet_Plan_required_slots(const Valet_Plan* plan) { return plan->plan.r
 int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage, Valet_Report* report) {
   return guarded([&] {
     const valet::Report done = valet::execute(plan->plan, to_storage(storage));
-    if (report == nullptr) return;
-    *report = {done.blocks_before,   done.blocks_after,     done.blocks_sent,
-               done.blocks_received, done.bytes_sent,       done.messages,
-               done.local_copies,    done.peak_extra_bytes, done.extra_bytes_bound,
-               done.plan_seconds,    done.exchange_seconds, done.local_seconds};
+    tell(done, report);
+  });
+}
+
+int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes, const int64_t* send_counts,
+                             const int64_t* recv_counts, size_t element_bytes, int any_order,
+                             MPI_Comm communicator, const Valet_Options* options,
+                             Valet_Report* report) {
+  return guarded([&] {
+    const valet::Options chosen = to_options(options);
+    const auto ranks = static_cast<std::size_t>(valet::mpi::Channel::open(communicator).size());
+    const auto list = [&](const int64_t* counts) {
+      return std::span<const int64_t>(counts, counts == nullptr ? 0 : ranks);
+    };
+    const valet::Report done = valet::alltoallv_in_place(
+        communicator, {buffer, buffer_bytes, element_bytes}, list(send_counts), list(recv_counts),
+        {.budget_bytes = chosen.budget_bytes,
+         .any_order = any_order != 0,
+         .share_memory = chosen.share_memory});
+    tell(done, report);
   });
 }
 

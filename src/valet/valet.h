@@ -120,6 +120,21 @@ VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
 VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
                                Valet_Report* report);
 
+/* MPI_Alltoallv inside one buffer: see valet::alltoallv_in_place. Collective over communicator.
+ *   buffer         The elements for rank 0, 1, ... on entry, those from rank 0, 1, ... on return.
+ *   buffer_bytes   Room, for the elements before and for those after.
+ *   send_counts    Elements for each rank.
+ *   recv_counts    Elements from each rank, or NULL: then they are found out.
+ *   element_bytes  The same on all ranks.
+ *   any_order      Not 0: elements may end in any order, which is faster. The same on all ranks.
+ *   options        budget_bytes and share_memory are used; NULL for the defaults.
+ *   report         NULL, or gets what was done; blocks are elements. */
+VALET_EXPORT int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes,
+                                          const int64_t* send_counts, const int64_t* recv_counts,
+                                          size_t element_bytes, int any_order,
+                                          MPI_Comm communicator, const Valet_Options* options,
+                                          Valet_Report* report);
+
 /* The text of the last error on this thread; "" when there was none. */
 VALET_EXPORT const char* Valet_Error_message(void);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Uses the C interface as an application would: a ring shift of two fields, once to ranks and once
- * to slots, and an error that every rank must get. Exit code 0 only if all of it is right. */
+ * to slots, an error that every rank must get, and an all-to-all. Exit code 0 only if all of it is
+ * right. */
 
 #include <valet/valet.h>
 
@@ -34,6 +35,37 @@ static void check(int from) {
     const uint64_t id = (uint64_t)from * 1000 + (uint64_t)s;
     require(ids[s] == id && values[s][2] == (double)id + 0.5, "a block is not where it belongs");
   }
+}
+
+/* Rank i sends j + 1 numbers to rank j; they name both. */
+static void check_alltoall(int rank, int size) {
+  int64_t* const send_counts = malloc((size_t)size * sizeof *send_counts);
+  int64_t* const recv_counts = malloc((size_t)size * sizeof *recv_counts);
+  const size_t before = (size_t)size * ((size_t)size + 1) / 2;
+  const size_t after = (size_t)size * ((size_t)rank + 1);
+  const size_t room = before > after ? before : after;
+  int* const numbers = malloc(room * sizeof *numbers);
+  size_t at = 0;
+  for (int j = 0; j < size; ++j) {
+    send_counts[j] = j + 1;
+    recv_counts[j] = rank + 1;
+    for (int k = 0; k <= j; ++k) numbers[at++] = rank * 1000 + j;
+  }
+  Valet_Report report;
+  require(Valet_Alltoallv_in_place(numbers, room * sizeof *numbers, send_counts, recv_counts,
+                                   sizeof *numbers, 0, MPI_COMM_WORLD, NULL, &report) == 0,
+          "all-to-all");
+  require(report.blocks_after == after, "elements of the all-to-all");
+  for (size_t k = 0; k < after; ++k)
+    require(numbers[k] == (int)(k / ((size_t)rank + 1)) * 1000 + rank, "an element is misplaced");
+  recv_counts[0] -= 1;
+  require(Valet_Alltoallv_in_place(numbers, room * sizeof *numbers, send_counts, recv_counts,
+                                   sizeof *numbers, 0, MPI_COMM_WORLD, NULL, NULL) != 0 &&
+              strstr(Valet_Error_message(), "recv_counts[0]") != NULL,
+          "wrong counts are refused");
+  free(numbers);
+  free(recv_counts);
+  free(send_counts);
 }
 
 int main(int argc, char** argv) {
@@ -85,6 +117,8 @@ int main(int argc, char** argv) {
                   VALET_RANK_OUT_OF_RANGE &&
               plan == NULL && strstr(Valet_Error_message(), "slot 7") != NULL,
           "a bad rank is refused on all ranks");
+
+  check_alltoall(rank, size);
 
   Valet_Storage_free(storage);
   MPI_Finalize();
