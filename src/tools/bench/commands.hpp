@@ -9,6 +9,7 @@ namespace valet::bench {
 /// std::exception when it cannot. `failed` is set when a result was not what it had to be.
 void add_alltoall_command(CLI::App& app, bool& failed);
 void add_exchange_command(CLI::App& app, bool& failed);
+void add_layout_command(CLI::App& app, bool& failed);
 void add_kokkos_command(CLI::App& app, bool& failed);
 
 }  // namespace valet::bench

@@ -17,6 +17,7 @@ int run(int argc, char** argv) {
   bool failed = false;
   valet::bench::add_alltoall_command(app, failed);
   valet::bench::add_exchange_command(app, failed);
+  valet::bench::add_layout_command(app, failed);
 #ifdef VALET_BENCH_KOKKOS
   valet::bench::add_kokkos_command(app, failed);
 #endif

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/layout/block_cyclic.hpp>
+
+#include <string>
+
+namespace valet::bench {
+
+/// A shape such as "30x50": one number per dimension.
+/// @throws Error invalid_argument: anything else, or more than 6 numbers.
+[[nodiscard]] BlockCyclic::Extents parse_shape(const std::string& text);
+
+}  // namespace valet::bench
