@@ -3,6 +3,7 @@
 #include "outcome.hpp"
 #include <valet/layout/intersection.hpp>
 #include <valet/layout/run_cursor.hpp>
+#include <valet/layout/walks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -27,10 +28,10 @@ struct Found {
 };
 
 Found found(const DimensionPair& pair, int coordinate, Algorithm algorithm) {
-  Ledger ledger;
-  Vector<SegmentFamily> families{LedgerAllocator<SegmentFamily>(ledger)};
-  const std::int64_t operations = intersect(pair, coordinate, algorithm, families);
-  return {operations, {families.begin(), families.end()}};
+  Found found;
+  found.operations = walk(pair, coordinate, algorithm,
+                          [&](const SegmentFamily& family) { found.families.push_back(family); });
+  return found;
 }
 
 /// Blocks and grids of the index study of the ASPEN paper, section 5, every grid size between.

@@ -7,6 +7,7 @@
 #include "test_comm.hpp"
 #include <valet/layout/intersection.hpp>
 #include <valet/layout/run_cursor.hpp>
+#include <valet/layout/walks.hpp>
 
 #include <gtest/gtest.h>
 
@@ -154,6 +155,25 @@ TEST(RandomLayouts, AllAlgorithmsAgreeWithTheOracleOnEveryElementOfEveryPair) {
               << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
         }
       }
+  });
+}
+
+TEST(RandomLayouts, OperationsOfAspenAreAtMostTwoPerFamily) {
+  for_random_layouts([](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts&) {
+    for (std::size_t d = 0; d < mine.dimensions(); ++d) {
+      const layout::DimensionPair pair(mine.dimension(d), theirs.dimension(d));
+      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
+        std::int64_t families = 0;
+        std::int64_t segments = 0;
+        const std::int64_t operations =
+            walk(pair, coordinate, Algorithm::aspen, [&](const layout::SegmentFamily& family) {
+              ++families;
+              segments += family.count;
+            });
+        ASSERT_LE(operations, 2 * families);
+        ASSERT_LE(families, segments);
+      }
+    }
   });
 }
 

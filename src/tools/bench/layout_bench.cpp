@@ -10,6 +10,7 @@
 #include "output.hpp"
 #include <valet/error.hpp>
 #include <valet/layout/run_cursor.hpp>
+#include <valet/layout/walks.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -17,6 +18,7 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <type_traits>
 
 namespace valet::bench {
 namespace {
@@ -62,24 +64,43 @@ class Study {
         local_(local),
         remote_(remote),
         algorithm_(algorithm),
-        families_(LedgerAllocator<SegmentFamily>(ledger)) {
-    operations_ = compute();
+        operations_(compute([this](const SegmentFamily&) { ++segments_; })),
+        families_(ledger, segments_) {
     iterations_ = 1;
     const double once = std::max(slowest_seconds([this] { compute(); }), 1e-9);
     iterations_ = static_cast<long long>(std::ceil(sample_seconds / once));
   }
 
   /// What each coordinate of the local grid shares with every coordinate of the remote one, in
-  /// each dimension: Algorithm 1 of the paper. The list keeps its memory, as the paper's does.
-  std::int64_t compute() {
-    families_.clear();
-    std::int64_t operations = 0;
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
-      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
-        operations += intersect(pair, coordinate, algorithm_, families_);
+  /// each dimension: Algorithm 1 of the paper. Calls sink(SegmentFamily). @return Operations.
+  template <class Sink>
+  std::int64_t compute(Sink&& sink) const {
+    const auto all = [&](auto&& walk) {
+      std::int64_t operations = 0;
+      for (std::size_t d = 0; d < local_.dimensions(); ++d) {
+        const DimensionPair pair(local_.dimension(d), remote_.dimension(d), static_cast<int>(d));
+        for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
+          operations += walk(pair, coordinate);
+      }
+      return operations;
+    };
+    const auto walk_by = [&](auto constant) {
+      return all([&](const DimensionPair& pair, int coordinate) {
+        return layout::walk(pair, coordinate, constant(), sink);
+      });
+    };
+    switch (algorithm_) {
+      case Algorithm::classical: return walk_by(Constant<Algorithm::classical>());
+      case Algorithm::falls: return walk_by(Constant<Algorithm::falls>());
+      case Algorithm::aspen: break;
     }
-    return operations;
+    return walk_by(Constant<Algorithm::aspen>());
+  }
+
+  /// Into memory that is at hand, as in the paper.
+  std::int64_t compute() {
+    SegmentFamily* next = families_.data();
+    return compute([&next](const SegmentFamily& family) { *next++ = family; });
   }
 
   void sample() {
@@ -94,7 +115,7 @@ class Study {
     failed = failed || !verified;
     row["seconds_median"] = median(seconds_);
     row["operations"] = operations_;
-    row["segments"] = families_.size();
+    row["segments"] = segments_;
     row["local_blocks"] = local_blocks();
     row["verified"] = verified;
   }
@@ -102,6 +123,9 @@ class Study {
   Case row;
 
  private:
+  template <Algorithm algorithm>
+  using Constant = std::integral_constant<Algorithm, algorithm>;
+
   /// Blocks of the local layout in one period, all coordinates and dimensions together.
   [[nodiscard]] std::int64_t local_blocks() const {
     std::int64_t blocks = 0;
@@ -143,8 +167,9 @@ class Study {
   BlockCyclic local_;
   BlockCyclic remote_;
   Algorithm algorithm_;
-  Vector<SegmentFamily> families_;
+  std::size_t segments_ = 0;
   std::int64_t operations_ = 0;
+  Array<SegmentFamily> families_;
   std::int64_t checksum_ = 0;
   long long iterations_ = 1;
   std::vector<double> seconds_;

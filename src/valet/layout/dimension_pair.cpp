@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/error.hpp>
-#include <valet/layout/detail/walks.hpp>
+#include <valet/layout/detail/quotient.hpp>
 #include <valet/layout/dimension_pair.hpp>
 
 #include <algorithm>
@@ -16,9 +16,9 @@ constexpr std::array all_algorithms{Algorithm::classical, Algorithm::falls, Algo
 
 std::int64_t common_period(std::int64_t extent, std::int64_t stride, std::int64_t other) {
   if (stride >= extent || other >= extent) return extent;
-  const std::int64_t factor = stride / std::gcd(stride, other);
+  const std::int64_t factor = detail::quotient(stride, std::gcd(stride, other));
   // Written so that the least common multiple is not computed where it would overflow.
-  return factor > (extent - 1) / other ? extent : factor * other;
+  return factor > detail::quotient(extent - 1, other) ? extent : factor * other;
 }
 
 }  // namespace
@@ -57,23 +57,15 @@ DimensionPair::DimensionPair(const Dimension& my_dimension, const Dimension& the
       mine(my_dimension),
       theirs(their_dimension),
       period(common_period(extent, mine.stride, theirs.stride)),
-      repeats(period < extent),
-      offset_step(mine.stride % theirs.block),
-      peer_step(mine.stride / theirs.block % theirs.ranks) {
+      repeats(period < extent) {
+  const std::int64_t blocks = detail::quotient(mine.stride, theirs.block);
+  offset_step = mine.stride - blocks * theirs.block;
+  peer_step = blocks - detail::quotient(blocks, theirs.ranks) * theirs.ranks;
   if (their_dimension.extent() == extent) return;
   throw Error(ErrorCode::invalid_argument,
               "the two layouts are not of the same array: extent " + std::to_string(extent) +
                   " and " + std::to_string(their_dimension.extent()) + " in dimension " +
                   std::to_string(number) + "; give both the extents of the global array");
-}
-
-std::int64_t intersect(const DimensionPair& pair, int coordinate, Algorithm algorithm,
-                       Vector<SegmentFamily>& families) {
-  const auto append = [&families](std::int64_t position, std::int64_t local, std::int64_t length,
-                                  std::int64_t count, std::int64_t peer) {
-    families.push_back({position, local, length, count, static_cast<std::int32_t>(peer)});
-  };
-  return detail::walk(pair, coordinate, algorithm, append);
 }
 
 }  // namespace valet::layout

@@ -3,7 +3,6 @@
 
 #include <valet/export.hpp>
 #include <valet/layout/dimension.hpp>
-#include <valet/storage/ledger.hpp>
 
 #include <cstdint>
 #include <string_view>
@@ -64,8 +63,8 @@ class VALET_EXPORT DimensionPair {
   bool repeats;  ///< whether the period is shorter than the extent
   /// From an own block to the next, in their numbers: how far the position inside their block and
   /// the coordinate move on. Saves ASPEN the divisions.
-  std::int64_t offset_step;
-  std::int64_t peer_step;
+  std::int64_t offset_step = 0;
+  std::int64_t peer_step = 0;
 
   /// Local indices of a coordinate of mine in one period.
   [[nodiscard]] std::int64_t local_period() const noexcept { return period / mine.ranks; }
@@ -78,14 +77,5 @@ class VALET_EXPORT DimensionPair {
     return theirs.stride < mine.block ? theirs.stride : mine.block;
   }
 };
-
-/// Appends to `families` what `coordinate` of mine shares with all coordinates of theirs, ascending
-/// by position for each peer.
-///
-/// CLASSICAL gives the segments of the whole extent, the others those of the first period. Local.
-/// @return Operations: block comparisons of CLASSICAL and FALLS; own blocks visited and families
-///         made by ASPEN, which is at most twice the families appended.
-VALET_EXPORT std::int64_t intersect(const DimensionPair& pair, int coordinate, Algorithm algorithm,
-                                    Vector<SegmentFamily>& families);
 
 }  // namespace valet::layout

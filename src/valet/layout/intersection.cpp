@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/error.hpp>
-#include <valet/layout/detail/walks.hpp>
 #include <valet/layout/intersection.hpp>
+#include <valet/layout/walks.hpp>
 
 #include <algorithm>
 #include <string>
@@ -42,18 +42,17 @@ DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair
   // Counted, then placed: no second list beside the sorted one.
   std::fill(first_.begin(), first_.end(), 0);
   std::int64_t families = 0;
-  detail::walk(pair, coordinate, algorithm, [&](auto, auto, auto, auto, std::int64_t peer) {
-    ++first_[static_cast<std::size_t>(peer) + 1];
+  walk(pair, coordinate, algorithm, [&](const SegmentFamily& found) {
+    ++first_[static_cast<std::size_t>(found.peer) + 1];
     ++families;
   });
   families_ = Array<Family>(ledger, static_cast<std::size_t>(families));
   for (std::size_t peer = 1; peer < first_.size(); ++peer) first_[peer] += first_[peer - 1];
-  detail::walk(pair, coordinate, algorithm,
-               [&](std::int64_t position, std::int64_t local, std::int64_t length,
-                   std::int64_t count, std::int64_t peer) {
-                 std::int64_t& next = first_[static_cast<std::size_t>(peer)];
-                 families_[static_cast<std::size_t>(next++)] = {position, local, length, count, 0};
-               });
+  walk(pair, coordinate, algorithm, [&](const SegmentFamily& found) {
+    std::int64_t& next = first_[static_cast<std::size_t>(found.peer)];
+    families_[static_cast<std::size_t>(next++)] = {found.position, found.local, found.length,
+                                                   found.count, 0};
+  });
   // Each entry has advanced to the beginning of the next peer.
   std::copy_backward(first_.begin(), first_.end() - 1, first_.end());
   first_[0] = 0;

@@ -1,53 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The three ways to find what one coordinate shares with all coordinates of the other side. Each
-/// calls sink(position, local, length, count, peer) for every family of segments, ascending by
-/// position for each peer, and returns its operations. A family may reach beyond the extent of the
-/// array; who iterates it clips.
+/// The three ways to find what one coordinate of mine shares with all coordinates of theirs. Each
+/// calls sink(SegmentFamily) for every family, ascending by position for each peer, and returns its
+/// operations: block comparisons of CLASSICAL and FALLS; own blocks visited and families made by
+/// ASPEN, at most twice the families. CLASSICAL finds the segments of the whole extent, the others
+/// those of the first period. Pure and without memory of their own.
 
+#include <valet/layout/detail/quotient.hpp>
 #include <valet/layout/dimension_pair.hpp>
 
 #include <algorithm>
+#include <cstdint>
 
-namespace valet::layout::detail {
-
-struct Interval {
-  std::int64_t start, end;
-};
-
-inline Interval block_of(const DimensionPair::Side& side, std::int64_t first, std::int64_t number) {
-  const std::int64_t start = first + number * side.stride;
-  return {start, start + side.block};
-}
-
-/// Blocks of a coordinate that begin before `limit`.
-inline std::int64_t blocks_before(const DimensionPair::Side& side, std::int64_t first,
-                                  std::int64_t limit) {
-  return first < limit ? (limit - first - 1) / side.stride + 1 : 0;
-}
+namespace valet::layout {
 
 /// ASPEN paper, Algorithm 2: each own block against each block of each peer, over the extent.
 template <class Sink>
 std::int64_t walk_classical(const DimensionPair& pair, std::int32_t coordinate, Sink&& sink) {
+  const DimensionPair::Side& mine = pair.mine;
+  const DimensionPair::Side& theirs = pair.theirs;
   std::int64_t operations = 0;
-  const std::int64_t own_first = pair.mine.start(coordinate);
-  const std::int64_t own_blocks = blocks_before(pair.mine, own_first, pair.extent);
-  for (std::int64_t own = 0; own < own_blocks; ++own) {
-    const Interval here = block_of(pair.mine, own_first, own);
-    for (std::int32_t peer = 0; peer < pair.theirs.ranks; ++peer) {
-      const std::int64_t first = pair.theirs.start(peer);
-      const std::int64_t blocks = blocks_before(pair.theirs, first, pair.extent);
-      for (std::int64_t block = 0; block < blocks; ++block) {
-        const Interval there = block_of(pair.theirs, first, block);
-        const std::int64_t left = std::max(here.start, there.start);
-        const std::int64_t right = std::min(here.end, there.end);
-        if (left < right)
-          sink(left, own * pair.mine.block + (left - here.start), right - left, std::int64_t{1},
-               peer);
+  std::int64_t local = 0;
+  for (std::int64_t own = mine.start(coordinate); own < pair.extent; own += mine.stride) {
+    for (std::int32_t peer = 0; peer < theirs.ranks; ++peer)
+      for (std::int64_t other = theirs.start(peer); other < pair.extent; other += theirs.stride) {
+        ++operations;
+        const std::int64_t left = std::max(own, other);
+        const std::int64_t right = std::min(own + mine.block, other + theirs.block);
+        if (left < right) sink(SegmentFamily{left, local + (left - own), right - left, 1, peer});
       }
-      operations += blocks;
-    }
+    local += mine.block;
   }
   return operations;
 }
@@ -56,30 +39,31 @@ std::int64_t walk_classical(const DimensionPair& pair, std::int32_t coordinate, 
 /// first of a peer's blocks that is still of interest is one number and not one per peer.
 template <class Sink>
 std::int64_t walk_falls(const DimensionPair& pair, std::int32_t coordinate, Sink&& sink) {
+  const DimensionPair::Side& mine = pair.mine;
+  const DimensionPair::Side& theirs = pair.theirs;
   std::int64_t operations = 0;
-  const std::int64_t own_first = pair.mine.start(coordinate);
-  const std::int64_t own_blocks = blocks_before(pair.mine, own_first, pair.period);
-  for (std::int32_t peer = 0; peer < pair.theirs.ranks; ++peer) {
-    const std::int64_t first = pair.theirs.start(peer);
-    const std::int64_t blocks = blocks_before(pair.theirs, first, pair.period);
-    std::int64_t unchecked = 0;
-    for (std::int64_t own = 0; own < own_blocks && unchecked < blocks; ++own) {
-      const Interval here = block_of(pair.mine, own_first, own);
-      for (std::int64_t block = unchecked; block < blocks; ++block) {
+  const std::int64_t first = mine.start(coordinate);
+  if (first >= pair.period) return operations;
+  for (std::int32_t peer = 0; peer < theirs.ranks; ++peer) {
+    std::int64_t local = 0;
+    std::int64_t unchecked = theirs.start(peer);
+    for (std::int64_t own = first; own < pair.period && unchecked < pair.period;
+         own += mine.stride) {
+      for (std::int64_t other = unchecked; other < pair.period; other += theirs.stride) {
         ++operations;
-        const Interval there = block_of(pair.theirs, first, block);
-        const std::int64_t left = std::max(here.start, there.start);
-        const std::int64_t right = std::min(here.end, there.end);
-        if (left < right)
-          sink(left, own * pair.mine.block + (left - here.start), right - left, std::int64_t{1},
-               peer);
-        if (there.end > here.end) break;
-        unchecked = block + 1;
+        const std::int64_t left = std::max(own, other);
+        const std::int64_t right = std::min(own + mine.block, other + theirs.block);
+        if (left < right) sink(SegmentFamily{left, local + (left - own), right - left, 1, peer});
+        if (other + theirs.block > own + mine.block) break;
+        unchecked = other + theirs.stride;
       }
+      local += mine.block;
     }
   }
   return operations;
 }
+
+namespace detail {
 
 /// An own block that reaches over the end of one of their blocks: the rest of that block, then
 /// whole blocks of adjacent coordinates, then the beginning of one. Where whole blocks go round all
@@ -92,7 +76,7 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
   std::int64_t left = std::min(pair.mine.block, pair.extent - start);
   std::int64_t families = 0;
   const auto emit = [&](std::int64_t length, std::int64_t count) {
-    sink(start, local, length, count, peer);
+    sink(SegmentFamily{start, local, length, count, static_cast<std::int32_t>(peer)});
     ++families;
     start += length;
     local += length;
@@ -101,9 +85,9 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
   };
   if (offset > 0) emit(std::min(theirs.block - offset, left), 1);
   if (left >= theirs.stride) {
-    const std::int64_t whole_blocks = left / theirs.block;
-    const std::int64_t rounds = whole_blocks / theirs.ranks;
-    const std::int64_t rest = whole_blocks % theirs.ranks;
+    const std::int64_t whole_blocks = quotient(left, theirs.block);
+    const std::int64_t rounds = quotient(whole_blocks, theirs.ranks);
+    const std::int64_t rest = whole_blocks - rounds * theirs.ranks;
     for (std::int64_t turn = 0; turn < theirs.ranks; ++turn)
       emit(theirs.block, rounds + (turn < rest ? 1 : 0));
     // Behind the last whole block, where the first `rest` coordinates have had one block more.
@@ -117,6 +101,8 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
   return families;
 }
 
+}  // namespace detail
+
 /// ASPEN paper, Algorithm 4: the position of an own block inside their block says which coordinate
 /// has it, and adjacent pieces belong to adjacent coordinates, so every family is found at once. It
 /// goes beyond the paper in two ways: it steps from block to block without dividing, and own blocks
@@ -129,18 +115,21 @@ std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink
   std::int64_t start = mine.start(coordinate);
   if (start >= pair.period) return operations;
   std::int64_t local = 0;
-  std::int64_t offset = start % theirs.block;
-  std::int64_t peer = (start / theirs.block + theirs.first_rank) % theirs.ranks;
+  const std::int64_t their_number = detail::quotient(start, theirs.block);
+  std::int64_t offset = start - their_number * theirs.block;
+  std::int64_t peer = their_number + theirs.first_rank;
+  if (peer >= theirs.ranks) peer -= detail::quotient(peer, theirs.ranks) * theirs.ranks;
   for (;;) {
     ++operations;
     const std::int64_t room = theirs.block - offset;
     std::int64_t blocks = 1;
     if (mine.block <= room) {
-      if (room - mine.block >= mine.stride) blocks += (room - mine.block) / mine.stride;
-      sink(start, local, mine.block, blocks, peer);
+      if (room - mine.block >= mine.stride)
+        blocks += detail::quotient(room - mine.block, mine.stride);
+      sink(SegmentFamily{start, local, mine.block, blocks, static_cast<std::int32_t>(peer)});
       ++operations;
     } else {
-      operations += split_block(pair, start, local, offset, peer, sink);
+      operations += detail::split_block(pair, start, local, offset, peer, sink);
     }
     start += blocks * mine.stride;
     if (start >= pair.period) return operations;
@@ -156,6 +145,7 @@ std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink
   }
 }
 
+/// The one of the three that `algorithm` names.
 template <class Sink>
 std::int64_t walk(const DimensionPair& pair, std::int32_t coordinate, Algorithm algorithm,
                   Sink&& sink) {
@@ -167,4 +157,4 @@ std::int64_t walk(const DimensionPair& pair, std::int32_t coordinate, Algorithm 
   return walk_aspen(pair, coordinate, sink);
 }
 
-}  // namespace valet::layout::detail
+}  // namespace valet::layout

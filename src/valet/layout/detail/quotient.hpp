@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace valet::layout::detail {
+
+/// numerator / denominator of numbers that are not negative. On many processors a 64-bit division
+/// costs several times a 32-bit one, and few divisions are most of what ASPEN takes.
+inline std::int64_t quotient(std::int64_t numerator, std::int64_t denominator) {
+  constexpr std::int64_t small = std::numeric_limits<std::uint32_t>::max();
+  if ((numerator | denominator) <= small)
+    return static_cast<std::uint32_t>(numerator) / static_cast<std::uint32_t>(denominator);
+  return numerator / denominator;
+}
+
+}  // namespace valet::layout::detail
