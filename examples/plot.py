@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the results of an example: plot.py EXAMPLE DIRECTORY.
+"""Draws the results of an example or a study: plot.py EXAMPLE DIRECTORY.
 
-Reads the CSV files that the example wrote into DIRECTORY and writes PNG pictures beside them.
+Reads the files that the example wrote into DIRECTORY and writes PNG pictures beside them. The study
+layout_index reads what `valet-bench layout --study index --json DIRECTORY/layout_index.json` wrote.
 """
 
 import argparse
 import csv
+import json
 import os
 import sys
 from pathlib import Path
@@ -225,13 +227,64 @@ def draw_particles(directory):
     draw_memory(directory)
 
 
-EXAMPLES = {"particles": draw_particles}
+ALGORITHMS = {"classical": ("tab:red", "s", "CLASSICAL"), "falls": ("tab:orange", "^", "FALLS"),
+              "aspen": (VALET, "o", "ASPEN")}
+
+
+def grid_ranks(grid):
+    """Ranks of a grid such as 4x4."""
+    ranks = 1
+    for part in grid.split("x"):
+        ranks *= int(part)
+    return ranks
+
+
+def draw_study(cases, title, label, path):
+    """Time over the remote grid, a panel per block size and a line per algorithm."""
+    blocks = list(dict.fromkeys(case["block"] for case in cases))
+    grids = sorted({case["remote_grid"] for case in cases}, key=grid_ranks)
+    figure, axes = plt.subplots(1, len(blocks), figsize=(3.6 * len(blocks) + 1, 4.6), sharey=True,
+                                squeeze=False)
+    for axis, block in zip(axes[0], blocks):
+        for algorithm, (colour, marker, name) in ALGORITHMS.items():
+            points = sorted((grids.index(case["remote_grid"]), 1e6 * case["seconds_median"])
+                            for case in cases
+                            if case["block"] == block and case["algorithm"] == algorithm)
+            if points:
+                axis.plot(*zip(*points), color=colour, marker=marker, label=name)
+        axis.set_title(f"blocks {block}", fontsize=11)
+        axis.set_xlabel(label)
+        axis.set_xticks(range(len(grids)), grids)
+        axis.set_yscale("log")
+        axis.grid(alpha=0.3)
+    axes[0][0].set_ylabel("time for a whole redistribution [µs]")
+    axes[0][0].legend(loc="best", fontsize=9)
+    figure.suptitle(title, fontsize=12)
+    figure.tight_layout()
+    save(figure, path)
+
+
+def draw_layout_index(directory):
+    """The index study as Figures 3 and 4 of the ASPEN paper show theirs."""
+    with open(directory / "layout_index.json", encoding="utf-8") as file:
+        cases = json.load(file)["cases"]
+    square = [case for case in cases if case["local_grid"] == case["remote_grid"]]
+    if square:
+        draw_study(square, "Finding a whole redistribution between two grids that grow together",
+                   "both grids", directory / "layout_figure3.png")
+    largest = max((case["local_grid"] for case in cases), key=grid_ranks)
+    fixed = [case for case in cases if case["local_grid"] == largest]
+    draw_study(fixed, f"Finding a whole redistribution from a grid of {largest}", "remote grid",
+               directory / "layout_figure4.png")
+
+
+EXAMPLES = {"layout_index": draw_layout_index, "particles": draw_particles}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("example", choices=sorted(EXAMPLES))
-    parser.add_argument("directory", type=Path, help="where the example wrote its CSV files")
+    parser.add_argument("directory", type=Path, help="where the example wrote its files")
     arguments = parser.parse_args()
     try:
         EXAMPLES[arguments.example](arguments.directory)
