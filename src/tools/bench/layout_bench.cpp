@@ -188,17 +188,19 @@ std::vector<std::unique_ptr<Study>> make_studies(const Settings& settings, Ledge
   for (const std::string& block : settings.blocks)
     for (const std::string& wish : settings.remote_blocks) {
       const std::string remote_block = wish == "same" ? block : wish;
+      std::string blocks = block;
+      if (remote_block != block) blocks.append("->").append(remote_block);
       for (const std::string& local_grid : settings.local_grids)
         for (const std::string& remote_grid : settings.remote_grids)
           for (const std::string& algorithm : settings.algorithms)
-            studies.push_back(std::make_unique<Study>(
-                ledger, make_layout(settings.extent, block, local_grid),
-                make_layout(settings.extent, remote_block, remote_grid),
-                layout::parse_algorithm(algorithm),
-                Case{{"algorithm", algorithm},
-                     {"local_grid", local_grid},
-                     {"remote_grid", remote_grid},
-                     {"block", remote_block == block ? block : block + "->" + remote_block}}));
+            studies.push_back(
+                std::make_unique<Study>(ledger, make_layout(settings.extent, block, local_grid),
+                                        make_layout(settings.extent, remote_block, remote_grid),
+                                        layout::parse_algorithm(algorithm),
+                                        Case{{"algorithm", algorithm},
+                                             {"local_grid", local_grid},
+                                             {"remote_grid", remote_grid},
+                                             {"block", blocks}}));
     }
   return studies;
 }

@@ -80,16 +80,16 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
     ++families;
     start += length;
     local += length;
-    left -= length;
     if (++peer == theirs.ranks) peer = 0;
+    return length;
   };
-  if (offset > 0) emit(std::min(theirs.block - offset, left), 1);
+  if (offset > 0) left -= emit(std::min(theirs.block - offset, left), 1);
   if (left >= theirs.stride) {
     const std::int64_t whole_blocks = quotient(left, theirs.block);
     const std::int64_t rounds = quotient(whole_blocks, theirs.ranks);
     const std::int64_t rest = whole_blocks - rounds * theirs.ranks;
     for (std::int64_t turn = 0; turn < theirs.ranks; ++turn)
-      emit(theirs.block, rounds + (turn < rest ? 1 : 0));
+      left -= emit(theirs.block, rounds + (turn < rest ? 1 : 0));
     // Behind the last whole block, where the first `rest` coordinates have had one block more.
     const std::int64_t further = (whole_blocks - theirs.ranks) * theirs.block;
     start += further;
@@ -97,7 +97,7 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
     left -= further;
     peer = (peer + rest) % theirs.ranks;
   }
-  while (left > 0) emit(std::min(theirs.block, left), 1);
+  while (left > 0) left -= emit(std::min(theirs.block, left), 1);
   return families;
 }
 
