@@ -25,7 +25,8 @@ using layout::Intersection;
 using layout::Run;
 using layout::RunCursor;
 
-constexpr long long random_cases = 10'000;
+constexpr long long many_cases = 10'000;
+constexpr long long some_cases = 2'000;
 
 struct Element {
   std::int64_t global, offset;
@@ -118,18 +119,19 @@ Sequence walked(const Intersection& intersection, int peer, const BlockCyclic::E
   const std::size_t fast = order == IndexOrder::row_major ? extents.size() - 1 : 0;
   Sequence sequence;
   RunCursor cursor(intersection, peer, strides, order);
-  for (Run run; cursor.next(run);)
+  for (Run run; cursor.next(run);) {
+    const std::int64_t global = dot(cursor.position(), global_strides);
     for (std::int64_t k = 0; k < run.length; ++k)
-      sequence.push_back({dot(cursor.position(), global_strides) + k * global_strides[fast],
-                          run.offset + k * cursor.stride()});
+      sequence.push_back({global + k * global_strides[fast], run.offset + k * cursor.stride()});
+  }
   return sequence;
 }
 
 template <class Check>
-void for_random_layouts(Check&& check) {
+void for_random_layouts(long long cases, Check&& check) {
   std::mt19937_64 random(seed());
-  std::printf("%s, %lld cases\n", seed_note().c_str(), random_cases);
-  for (long long number = 0; number < random_cases; ++number) {
+  std::printf("%s, %lld cases\n", seed_note().c_str(), cases);
+  for (long long number = 0; number < cases; ++number) {
     RandomLayouts layouts(random);
     const BlockCyclic mine = layouts.layout();
     const BlockCyclic theirs = layouts.layout();
@@ -140,80 +142,85 @@ void for_random_layouts(Check&& check) {
 }
 
 TEST(RandomLayouts, AllAlgorithmsAgreeWithTheOracleOnEveryElementOfEveryPair) {
-  for_random_layouts([](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
-    const IndexOrder order = draw.order();
-    const Oracle oracle(mine, theirs, order, draw.order());
-    for (const Algorithm algorithm : {Algorithm::classical, Algorithm::falls, Algorithm::aspen})
-      for (int rank = 0; rank < mine.ranks(); ++rank) {
-        Ledger ledger;
-        const Intersection intersection(ledger, mine, rank, theirs, algorithm);
-        for (int peer = 0; peer < theirs.ranks(); ++peer) {
-          const Sequence& expected = oracle.shared(rank, peer);
-          ASSERT_EQ(intersection.elements(peer), static_cast<std::int64_t>(expected.size()))
-              << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
-          ASSERT_EQ(walked(intersection, peer, oracle.strides(rank), order), expected)
-              << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
-        }
-      }
-  });
+  for_random_layouts(
+      many_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
+        const IndexOrder order = draw.order();
+        const Oracle oracle(mine, theirs, order, draw.order());
+        for (const Algorithm algorithm : {Algorithm::classical, Algorithm::falls, Algorithm::aspen})
+          for (int rank = 0; rank < mine.ranks(); ++rank) {
+            Ledger ledger;
+            const Intersection intersection(ledger, mine, rank, theirs, algorithm);
+            for (int peer = 0; peer < theirs.ranks(); ++peer) {
+              const Sequence& expected = oracle.shared(rank, peer);
+              ASSERT_EQ(intersection.elements(peer), static_cast<std::int64_t>(expected.size()))
+                  << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
+              ASSERT_EQ(walked(intersection, peer, oracle.strides(rank), order), expected)
+                  << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
+            }
+          }
+      });
 }
 
 TEST(RandomLayouts, OperationsOfAspenAreAtMostTwoPerFamily) {
-  for_random_layouts([](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts&) {
-    for (std::size_t d = 0; d < mine.dimensions(); ++d) {
-      const layout::DimensionPair pair(mine.dimension(d), theirs.dimension(d));
-      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
-        std::int64_t families = 0;
-        std::int64_t segments = 0;
-        const std::int64_t operations =
-            walk(pair, coordinate, Algorithm::aspen, [&](const layout::SegmentFamily& family) {
-              ++families;
-              segments += family.count;
-            });
-        ASSERT_LE(operations, 2 * families);
-        ASSERT_LE(families, segments);
-      }
-    }
-  });
+  for_random_layouts(
+      some_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts&) {
+        for (std::size_t d = 0; d < mine.dimensions(); ++d) {
+          const layout::DimensionPair pair(mine.dimension(d), theirs.dimension(d));
+          for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
+            std::int64_t families = 0;
+            std::int64_t segments = 0;
+            const std::int64_t operations =
+                walk(pair, coordinate, Algorithm::aspen, [&](const layout::SegmentFamily& family) {
+                  ++families;
+                  segments += family.count;
+                });
+            ASSERT_LE(operations, 2 * families);
+            ASSERT_LE(families, segments);
+          }
+        }
+      });
 }
 
 TEST(RandomLayouts, BothSidesMeetTheSameSequence) {
-  for_random_layouts([](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
-    const IndexOrder order = draw.order();
-    const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
-    const auto peer = static_cast<int>(draw.pick(0, theirs.ranks() - 1));
-    const auto any_strides = BlockCyclic::Extents::filled(mine.dimensions(), 1);
-    Ledger ledger;
-    const Intersection here(ledger, mine, rank, theirs);
-    const Intersection there(ledger, theirs, peer, mine);
-    const Sequence sent = walked(here, peer, any_strides, order);
-    const Sequence received = walked(there, rank, any_strides, order);
-    ASSERT_EQ(sent.size(), received.size());
-    for (std::size_t k = 0; k < sent.size(); ++k) ASSERT_EQ(sent[k].global, received[k].global);
-  });
+  for_random_layouts(some_cases,
+                     [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
+                       const IndexOrder order = draw.order();
+                       const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
+                       const auto peer = static_cast<int>(draw.pick(0, theirs.ranks() - 1));
+                       const auto any_strides = BlockCyclic::Extents::filled(mine.dimensions(), 1);
+                       Ledger ledger;
+                       const Intersection here(ledger, mine, rank, theirs);
+                       const Intersection there(ledger, theirs, peer, mine);
+                       const Sequence sent = walked(here, peer, any_strides, order);
+                       const Sequence received = walked(there, rank, any_strides, order);
+                       ASSERT_EQ(sent.size(), received.size());
+                       for (std::size_t k = 0; k < sent.size(); ++k)
+                         ASSERT_EQ(sent[k].global, received[k].global);
+                     });
 }
 
 TEST(RandomLayouts, PlacesNumberTheSequencesAndCanBeInverted) {
-  for_random_layouts([](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
-    const IndexOrder order = draw.order();
-    const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
-    const BlockCyclic::Extents strides = padded_strides(mine.local_extents(rank), order);
-    Ledger ledger;
-    const Intersection intersection(ledger, mine, rank, theirs);
-    std::int64_t met = 0;
-    for (int peer = intersection.next_peer(0); peer < theirs.ranks();
-         peer = intersection.next_peer(peer + 1)) {
-      const Sequence sequence = walked(intersection, peer, strides, order);
-      ASSERT_FALSE(sequence.empty()) << "next_peer has elements";
-      for (std::size_t k = 0; k < sequence.size(); ++k, ++met) {
-        const Intersection::Place place{peer, static_cast<std::int64_t>(k)};
-        const BlockCyclic::Extents local = intersection.local_indices(place, order);
-        ASSERT_EQ(dot(local, strides), sequence[k].offset);
-        ASSERT_EQ(intersection.place_of(local, order), place);
-      }
-    }
-    ASSERT_EQ(met, mine.local_elements(rank)) << "next_peer misses nobody";
-  });
+  for_random_layouts(
+      some_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
+        const IndexOrder order = draw.order();
+        const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
+        const BlockCyclic::Extents strides = padded_strides(mine.local_extents(rank), order);
+        Ledger ledger;
+        const Intersection intersection(ledger, mine, rank, theirs);
+        std::int64_t met = 0;
+        for (int peer = intersection.next_peer(0); peer < theirs.ranks();
+             peer = intersection.next_peer(peer + 1)) {
+          const Sequence sequence = walked(intersection, peer, strides, order);
+          ASSERT_FALSE(sequence.empty()) << "next_peer has elements";
+          for (std::size_t k = 0; k < sequence.size(); ++k, ++met) {
+            const Intersection::Place place{peer, static_cast<std::int64_t>(k)};
+            const BlockCyclic::Extents local = intersection.local_indices(place, order);
+            ASSERT_EQ(dot(local, strides), sequence[k].offset);
+            ASSERT_EQ(intersection.place_of(local, order), place);
+          }
+        }
+        ASSERT_EQ(met, mine.local_elements(rank)) << "next_peer misses nobody";
+      });
 }
 
 }  // namespace
