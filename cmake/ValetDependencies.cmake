@@ -12,6 +12,10 @@ find_package(nlohmann_json REQUIRED)
 if(VALET_BUILD_TOOLS OR VALET_BUILD_EXAMPLES)
   find_package(CLI11 REQUIRED)
 endif()
+if(VALET_BUILD_EXAMPLES)
+  # For one example, which is skipped without it.
+  find_package(P4est QUIET)
+endif()
 
 include(ValetFixKokkos)
 include(ValetFindZoltan)

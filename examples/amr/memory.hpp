@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The memory of this process, as the operating system sees it.
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace amr {
+
+/// Memory was refused on some rank. Thrown on all ranks alike.
+class OutOfMemory : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Lets the operating system refuse this process more than `bytes` of data, RLIMIT_DATA: private
+/// writable memory, which is what malloc and Kokkos take. RLIMIT_AS would also count the code of
+/// libraries and Open MPI's shared segments, 160 MB before the program has done anything and more
+/// for each rank on the node, so that a limit would say little about the data. Local.
+/// @throws std::runtime_error when the system does not allow it.
+void limit_data(std::uint64_t bytes);
+
+/// What the limit counts: bytes of data this process has now. Thread stacks count in full. 0 where
+/// the system does not tell.
+[[nodiscard]] std::uint64_t data_bytes();
+
+/// Throws OutOfMemory on all ranks if `refused` on any. Collective.
+/// @param bytes  What this rank asked for, named in the message. [local]
+/// @param purpose  What for. The same on all ranks.
+void agree_on_memory(MPI_Comm communicator, bool refused, std::uint64_t bytes,
+                     const std::string& purpose);
+
+/// Measures by how much the resident set of the process grows for a while. Linux keeps the highest
+/// resident size of a process (VmHWM) and starts again from the present one when 5 is written
+/// to /proc/self/clear_refs, so no peak between two samples is missed.
+class ResidentPeak {
+ public:
+  /// Starts to measure.
+  void start();
+  /// Ends a measurement and keeps the largest growth.
+  void stop();
+
+  /// Resident size where the largest growth began, and its peak over that size; 0 where the system
+  /// does not tell.
+  [[nodiscard]] std::uint64_t before_bytes() const { return before_bytes_; }
+  [[nodiscard]] double ratio() const { return ratio_; }
+
+ private:
+  std::uint64_t started_bytes_ = 0;
+  std::uint64_t before_bytes_ = 0;
+  double ratio_ = 0;
+};
+
+/// "12.3 MB".
+[[nodiscard]] std::string in_megabytes(std::uint64_t bytes);
+
+}  // namespace amr

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "migrate.hpp"
+
+#include "memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <new>
+#include <numeric>
+#include <stdexcept>
+
+namespace amr {
+namespace {
+
+std::vector<int> displs_of(const std::vector<int>& counts) {
+  std::vector<int> displs(counts.size());
+  std::exclusive_scan(counts.begin(), counts.end(), displs.begin(), 0);
+  return displs;
+}
+
+double* pack_patch(const Patches& patches, std::size_t slot, double* to) {
+  for (const Patches::Cells& view : patches.cells)
+    to = std::copy_n(&view(slot, 0), patch_cells, to);
+  *to++ = std::bit_cast<double>(patches.key(slot));
+  *to++ = patches.work(slot);
+  return to;
+}
+
+const double* unpack_patch(const double* from, const Patches& patches, std::size_t slot) {
+  for (const Patches::Cells& view : patches.cells) {
+    std::copy_n(from, patch_cells, &view(slot, 0));
+    from += patch_cells;
+  }
+  patches.key(slot) = std::bit_cast<LeafKey>(*from++);
+  patches.work(slot) = *from++;
+  return from;
+}
+
+void copy_patch(const Patches& patches, std::size_t from, std::size_t to) {
+  if (from == to) return;
+  for (const Patches::Cells& view : patches.cells)
+    std::copy_n(&view(from, 0), patch_cells, &view(to, 0));
+  patches.key(to) = patches.key(from);
+  patches.work(to) = patches.work(from);
+}
+
+void occupy_first(Patches& patches, std::uint64_t count) {
+  std::fill(patches.occupied.begin(), patches.occupied.end(), std::uint8_t{0});
+  std::fill_n(patches.occupied.begin(), count, std::uint8_t{1});
+}
+
+int size_of(MPI_Comm communicator) {
+  int size = 1;
+  MPI_Comm_size(communicator, &size);
+  return size;
+}
+
+/// The time of `action` on the slowest rank.
+template <class Action>
+double slowest(MPI_Comm communicator, Action&& action) {
+  MPI_Barrier(communicator);
+  const double start = MPI_Wtime();
+  action();
+  double seconds = MPI_Wtime() - start;
+  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, communicator);
+  return seconds;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 != 0 ? values[half] : 0.5 * (values[half - 1] + values[half]);
+}
+
+}  // namespace
+
+PackedPatches::PackedPatches(MPI_Comm communicator, const Patches& patches,
+                             std::span<const int> ranks, Which which)
+    : communicator_(communicator),
+      which_(which),
+      send_counts_(static_cast<std::size_t>(size_of(communicator)), 0),
+      receive_counts_(send_counts_.size(), 0) {
+  MPI_Comm_rank(communicator, &rank_);
+  std::vector<std::uint64_t> counts(send_counts_.size(), 0);
+  for (std::size_t slot = 0; slot < ranks.size(); ++slot)
+    if (is_packed(patches, ranks, slot)) ++counts[static_cast<std::size_t>(ranks[slot])];
+  sent_ = std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  // MPI_Alltoallv counts with 31 bits; 2^31 doubles are 16 GiB.
+  bool too_many = sent_ * block_doubles > std::numeric_limits<int>::max();
+  for (std::size_t r = 0; r < counts.size(); ++r)
+    send_counts_[r] = too_many ? 0 : static_cast<int>(counts[r] * block_doubles);
+  MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT, communicator);
+  std::uint64_t incoming = 0;
+  for (const int count : receive_counts_) incoming += static_cast<std::uint64_t>(count);
+  received_ = incoming / block_doubles;
+  too_many = too_many || incoming > std::numeric_limits<int>::max();
+  if (!too_many) {
+    send_displs_ = displs_of(send_counts_);
+    receive_displs_ = displs_of(receive_counts_);
+    outgoing_.reset(new (std::nothrow) double[sent_ * block_doubles]);
+    incoming_.reset(new (std::nothrow) double[received_ * block_doubles]);
+  }
+  agree_on_memory(communicator, outgoing_ == nullptr || incoming_ == nullptr, buffer_bytes(),
+                  "packed send and receive buffers (--exchange out-of-place)");
+}
+
+bool PackedPatches::is_packed(const Patches& patches, std::span<const int> ranks,
+                              std::size_t slot) const {
+  return patches.occupied[slot] != 0 && (which_ == Which::all || ranks[slot] != rank_);
+}
+
+std::uint64_t PackedPatches::buffer_bytes() const {
+  return (sent_ + received_) * Patches::block_bytes;
+}
+
+void PackedPatches::pack(const Patches& patches, std::span<const int> ranks) {
+  std::vector<int> next = send_displs_;
+  for (std::size_t slot = 0; slot < ranks.size(); ++slot) {
+    if (!is_packed(patches, ranks, slot)) continue;
+    int& place = next[static_cast<std::size_t>(ranks[slot])];
+    pack_patch(patches, slot, outgoing_.get() + place);
+    place += static_cast<int>(block_doubles);
+  }
+}
+
+void PackedPatches::exchange() {
+  MPI_Alltoallv(outgoing_.get(), send_counts_.data(), send_displs_.data(), MPI_DOUBLE,
+                incoming_.get(), receive_counts_.data(), receive_displs_.data(), MPI_DOUBLE,
+                communicator_);
+}
+
+std::uint64_t PackedPatches::unpack(Patches& patches, std::span<const int> ranks) const {
+  std::uint64_t next = 0;
+  for (std::size_t slot = 0; slot < ranks.size(); ++slot)
+    if (patches.occupied[slot] != 0 && ranks[slot] == rank_) copy_patch(patches, slot, next++);
+  const double* from = incoming_.get();
+  for (std::uint64_t k = 0; k < received_; ++k) from = unpack_patch(from, patches, next++);
+  return next;
+}
+
+Moved move_in_place(valet::Plan& plan, Patches& patches) {
+  const valet::Report report = valet::execute(plan, patches.storage());
+  occupy_first(patches, report.blocks_after);
+  return {report.bytes_sent, report.blocks_received * report.block_bytes, report.peak_extra_bytes,
+          report.extra_bytes_bound, report.blocks_after};
+}
+
+Moved move_out_of_place(MPI_Comm communicator, Patches& patches, std::span<const int> ranks) {
+  PackedPatches packed(communicator, patches, ranks, PackedPatches::Which::leaving);
+  packed.pack(patches, ranks);
+  packed.exchange();
+  const std::uint64_t count = packed.unpack(patches, ranks);
+  occupy_first(patches, count);
+  return {packed.sent() * Patches::block_bytes, packed.received() * Patches::block_bytes,
+          packed.buffer_bytes(), 0, count};
+}
+
+Comparison compare(MPI_Comm communicator, const Patches& patches, std::span<const int> ranks,
+                   const valet::Options& options, int rounds) {
+  const valet::BlockStorage storage = patches.storage();
+  const auto occupied = valet::Occupied::masked(patches.occupied);
+  Patches backup(patches.slots());
+  const auto copy = [](const Patches& from, const Patches& to) {
+    for (std::size_t v = 0; v < from.cells.size(); ++v)
+      Kokkos::deep_copy(to.cells[v], from.cells[v]);
+    Kokkos::deep_copy(to.key, from.key);
+    Kokkos::deep_copy(to.work, from.work);
+  };
+  copy(patches, backup);
+  PackedPatches all(communicator, patches, ranks, PackedPatches::Which::all);
+  PackedPatches leaving(communicator, patches, ranks, PackedPatches::Which::leaving);
+  all.pack(patches, ranks);
+  leaving.pack(patches, ranks);
+  std::array<std::vector<double>, 3> seconds;
+  for (int round = 0; round <= rounds; ++round) {
+    const std::array<double, 3> once{
+        slowest(communicator,
+                [&] {
+                  valet::Plan plan =
+                      valet::plan_to_ranks(communicator, storage, occupied, ranks, options);
+                  static_cast<void>(valet::execute(plan, storage));
+                }),
+        slowest(communicator, [&] { all.exchange(); }),
+        slowest(communicator, [&] { leaving.exchange(); })};
+    copy(backup, patches);
+    if (round > 0)
+      for (std::size_t k = 0; k < once.size(); ++k) seconds[k].push_back(once[k]);
+  }
+  return {median(seconds[0]), median(seconds[1]), median(seconds[2])};
+}
+
+}  // namespace amr

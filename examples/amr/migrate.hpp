@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Moving patches: in place with Valet, and out of place as it is usually done.
+
+#include "patches.hpp"
+#include <valet/valet.hpp>
+
+#include <mpi.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace amr {
+
+/// What one migration did on this rank.
+struct Moved {
+  std::uint64_t sent_bytes = 0;
+  std::uint64_t received_bytes = 0;
+  std::uint64_t extra_bytes = 0;  ///< most memory beyond the Views
+  std::uint64_t limit_bytes = 0;  ///< what it promised not to pass; 0 for none
+  std::uint64_t patches_after = 0;
+};
+
+/// Patches packed one behind another in the order of their destinations, for MPI_Alltoallv: what a
+/// code does that has memory for it.
+class PackedPatches {
+ public:
+  enum class Which { leaving, all };
+
+  /// Exchanges counts and asks for both buffers. Collective.
+  /// @param ranks  Destination of each slot's patch. [local]
+  /// @throws OutOfMemory on all ranks when one of them gets no buffers; nothing has moved.
+  PackedPatches(MPI_Comm communicator, const Patches& patches, std::span<const int> ranks,
+                Which which);
+
+  void pack(const Patches& patches, std::span<const int> ranks);
+  /// Collective.
+  void exchange();
+  /// Patches that stay first, in their old order, then arrivals by source: Valet's stable order.
+  /// Only where the leaving ones were packed. @return The patches here now.
+  std::uint64_t unpack(Patches& patches, std::span<const int> ranks) const;
+
+  [[nodiscard]] std::uint64_t buffer_bytes() const;
+  [[nodiscard]] std::uint64_t sent() const { return sent_; }
+  [[nodiscard]] std::uint64_t received() const { return received_; }
+
+ private:
+  static constexpr std::size_t block_doubles = Patches::block_bytes / sizeof(double);
+
+  [[nodiscard]] bool is_packed(const Patches& patches, std::span<const int> ranks,
+                               std::size_t slot) const;
+
+  MPI_Comm communicator_;
+  Which which_;
+  int rank_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t received_ = 0;
+  std::vector<int> send_counts_;  // in doubles, as all below
+  std::vector<int> send_displs_;
+  std::vector<int> receive_counts_;
+  std::vector<int> receive_displs_;
+  std::unique_ptr<double[]> outgoing_;
+  std::unique_ptr<double[]> incoming_;
+};
+
+/// Carries out a plan of Valet's for the Views of `patches`. Collective. @throws valet::Error.
+Moved move_in_place(valet::Plan& plan, Patches& patches);
+
+/// The same with packed buffers and MPI_Alltoallv. Collective. @throws OutOfMemory on all ranks;
+/// nothing has moved.
+Moved move_out_of_place(MPI_Comm communicator, Patches& patches, std::span<const int> ranks);
+
+/// Seconds of the slowest rank, medians.
+struct Comparison {
+  double in_place = 0;           ///< plan and execution
+  double alltoallv_all = 0;      ///< of all patches, those that stay included
+  double alltoallv_leaving = 0;  ///< of those that leave only
+};
+
+/// Times Valet's migration against MPI_Alltoallv of the same patches, already packed, between
+/// buffers that are at hand: alternating, after one round that is not counted. The Views are
+/// restored after each round, so it takes a copy of everything. Collective.
+[[nodiscard]] Comparison compare(MPI_Comm communicator, const Patches& patches,
+                                 std::span<const int> ranks, const valet::Options& options,
+                                 int rounds);
+
+}  // namespace amr

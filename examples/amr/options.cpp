@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+
+#include <valet/error.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <map>
+
+namespace amr {
+namespace {
+
+/// Beyond these the whole cube, or the fronts alone, would take more memory than a node has.
+constexpr int most_least_level = 5;
+constexpr int most_most_level = 9;
+
+const std::map<std::string, Method> methods{
+    {"curve", Method::curve}, {"hsfc", Method::hsfc}, {"graph", Method::graph}};
+const std::map<std::string, Exchange> exchanges{{"in-place", Exchange::in_place},
+                                                {"out-of-place", Exchange::out_of_place}};
+const std::map<std::string, WhenFull> when_full_names{{"repartition", WhenFull::repartition},
+                                                      {"grow", WhenFull::grow}};
+
+template <class Value>
+const char* name_of(const std::map<std::string, Value>& names, Value value) {
+  for (const auto& [name, named] : names)
+    if (named == value) return name.c_str();
+  return "";
+}
+
+template <class Value>
+CLI::Option* add_named(CLI::App& app, const char* option, Value& value,
+                       const std::map<std::string, Value>& names, const char* description) {
+  // The text given, not the number behind it, is what a message about it shall show.
+  return app
+      .add_option_function<std::string>(
+          option, [&value, &names](const std::string& name) { value = names.at(name); },
+          description)
+      ->check(CLI::IsMember(names).description(""))
+      ->type_name("NAME")
+      ->default_str(name_of(names, value));
+}
+
+/// A number of bytes with K, M or G, judged by valet's own parser.
+CLI::Option* add_bytes(CLI::App& app, const char* option, std::string& text,
+                       const char* description) {
+  return app.add_option(option, text, description)
+      ->check(CLI::Validator(
+          [](std::string& given) {
+            try {
+              static_cast<void>(valet::parse_bytes(given));
+            } catch (const valet::Error& error) {
+              return std::string(error.what());
+            }
+            return std::string();
+          },
+          ""))
+      ->type_name("BYTES");
+}
+
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const char* option, Number& value, Number least, Number most,
+                        const char* description) {
+  return app.add_option(option, value, description)
+      ->check(CLI::Range(least, most).description(""))
+      ->type_name("N")
+      ->capture_default_str();
+}
+
+void add_mesh_options(CLI::App& app, Options& options) {
+  add_number(app, "--min-level", options.least_level, 1, most_least_level,
+             "level of the largest leaves: 2^N along an edge of the cube");
+  add_number(app, "--max-level", options.most_level, 1, most_most_level,
+             "level of the smallest leaves");
+  add_number(app, "--steps", options.steps, 0, 1'000'000, "time steps");
+  add_number(app, "--every", options.every, 1, 1'000'000,
+             "steps from one change of the mesh to the next");
+  add_number(app, "--substeps", options.flow.substeps, 1, 1000,
+             "steps of the reaction in a cell of the front: more make work differ more");
+}
+
+void add_migration_options(CLI::App& app, Options& options, std::string& memory,
+                           std::string& memory_limit) {
+  add_named(app, "--partitioner", options.partitioner, methods,
+            "who balances: curve (p4est), hsfc or graph (Zoltan)");
+  add_named(app, "--exchange", options.exchange, exchanges,
+            "in-place (Valet) or out-of-place (packed buffers and MPI_Alltoallv)");
+  add_named(app, "--when-full", options.when_full, when_full_names,
+            "where a partition by work needs more slots than a rank has: repartition\nwithin the "
+            "slots, or grow the Views");
+  add_number(app, "--capacity", options.capacity, 1.01, 100.0,
+             "slots of a rank over the mean number of patches at the start");
+  add_bytes(app, "--memory", memory, "scratch that Valet may use on a rank, with K, M or G")
+      ->capture_default_str();
+  add_bytes(app, "--memory-limit", memory_limit,
+            "data that the operating system allows each rank, with K, M or G");
+}
+
+}  // namespace
+
+const char* to_string(Method method) { return name_of(methods, method); }
+const char* to_string(Exchange exchange) { return name_of(exchanges, exchange); }
+
+std::optional<int> read_options(int argc, char** argv, bool prints, Options& options) {
+  CLI::App app{
+      "Two reacting balls drift through a periodic cube. Their fronts refine and coarsen an octree "
+      "of patches; every\nfew steps the patches are partitioned again and Valet moves them inside "
+      "Views that are hardly larger than\nthe patches. Start it with mpirun. Writes CSV files, "
+      "which `python3 examples/plot.py amr DIR` draws, and\nmesh_*.pvtu for ParaView."};
+  std::string memory = "1M";
+  std::string memory_limit;
+  add_mesh_options(app, options);
+  add_migration_options(app, options, memory, memory_limit);
+  app.add_flag("--verify", options.migration.verify, "let Valet compare checksums end to end, too");
+  app.add_flag("--compare", options.compare,
+               "time each migration against MPI_Alltoallv of the same, packed patches;\ntakes memory "
+               "for two copies more");
+  app.add_flag("!--no-vtk", options.vtk, "write no files for ParaView");
+  app.add_option("--output", options.output, "directory for the files")
+      ->type_name("DIR")
+      ->capture_default_str();
+  app.add_flag("--quiet", options.quiet, "print the result only");
+  try {
+    app.parse(argc, argv);
+    if (options.least_level > options.most_level)
+      throw CLI::ValidationError("--min-level", std::to_string(options.least_level) +
+                                                    " is above --max-level " +
+                                                    std::to_string(options.most_level));
+    if (options.compare && !memory_limit.empty())
+      throw CLI::ValidationError("--compare", "takes memory for two copies more, so not together "
+                                              "with --memory-limit");
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+      if (prints) app.exit(error, std::cout, std::cerr);
+      return 0;
+    }
+    if (prints) std::cerr << "amr: " << error.what() << "\nTry --help.\n";
+    return exit_bad_input;
+  }
+  options.migration.budget_bytes = valet::parse_bytes(memory);
+  options.migration.order = valet::Order::stable;
+  if (!memory_limit.empty()) options.memory_limit = valet::parse_bytes(memory_limit);
+  return std::nullopt;
+}
+
+}  // namespace amr

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output.hpp"
+
+#include "memory.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <type_traits>
+
+namespace amr {
+namespace {
+
+double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
+
+/// The entries of all ranks, on rank 0.
+template <class Entry>
+std::vector<Entry> gather(MPI_Comm communicator, const std::vector<Entry>& own) {
+  static_assert(std::is_trivially_copyable_v<Entry>);
+  int rank = 0;
+  int size = 1;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  const int bytes = static_cast<int>(own.size() * sizeof(Entry));
+  std::vector<int> counts(static_cast<std::size_t>(size));
+  MPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, communicator);
+  std::vector<int> displacements(counts.size(), 0);
+  for (std::size_t r = 1; r < counts.size(); ++r)
+    displacements[r] = displacements[r - 1] + counts[r - 1];
+  std::vector<Entry> all;
+  if (rank == 0)
+    all.resize(static_cast<std::size_t>(displacements.back() + counts.back()) / sizeof(Entry));
+  MPI_Gatherv(own.data(), bytes, MPI_BYTE, all.data(), counts.data(), displacements.data(),
+              MPI_BYTE, 0, communicator);
+  return all;
+}
+
+}  // namespace
+
+Output::Output(MPI_Comm communicator, const Options& options)
+    : communicator_(communicator), options_(options) {
+  MPI_Comm_rank(communicator, &rank_);
+  MPI_Comm_size(communicator, &size_);
+  if (rank_ == 0) {
+    const std::filesystem::path directory(options.output);
+    std::error_code ignored;  // a file that cannot be opened tells as much
+    std::filesystem::create_directories(directory, ignored);
+    regrids_.open(directory / "regrids.csv");
+    migrations_.open(directory / "migrations.csv");
+    memory_.open(directory / "memory.csv");
+    leaves_.open(directory / "leaves.csv");
+    regrids_ << "regrid,step,balanced_by,patches,imbalance_before,imbalance_after,"
+                "fullest_percent,moved_bytes,partition_seconds,migration_seconds,extra_bytes,"
+                "limit_bytes,out_of_place_bytes,resident_ratio,alltoallv_all_seconds,"
+                "alltoallv_leaving_seconds,compared_seconds\n";
+    migrations_ << "rank,regrid,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
+                   "out_of_place_bytes,blocks_before,blocks_after,resident_bytes,resident_ratio,"
+                   "memory_limit_bytes\n";
+    memory_ << "rank,seconds,step,phase,resident_bytes\n";
+    leaves_ << "regrid,z,x,y,length,rank_before,rank_after,front\n";
+    for (std::ofstream* file : {&regrids_, &migrations_, &memory_}) file->precision(9);
+  }
+  check_files();
+}
+
+void Output::check_files() {
+  int failed = 0;
+  if (rank_ == 0)
+    failed = regrids_.good() && migrations_.good() && memory_.good() && leaves_.good() ? 0 : 1;
+  MPI_Bcast(&failed, 1, MPI_INT, 0, communicator_);
+  if (failed != 0)
+    throw OutputError("cannot write CSV files into the directory '" + options_.output +
+                      "' (--output)");
+}
+
+std::string Output::vtk_base(int step) const {
+  return (std::filesystem::path(options_.output) / formatted("mesh_%06d", step)).string();
+}
+
+void Output::note(const std::string& line) const {
+  if (rank_ != 0 || options_.quiet) return;
+  std::printf("%s\n", line.c_str());
+  std::fflush(stdout);
+}
+
+void Output::head(std::uint64_t leaves, std::uint64_t slots) {
+  note(formatted("%llu patches of %zu bytes on %d ranks: %s; Views for %llu on each, %.2f times the "
+                 "mean",
+                 static_cast<unsigned long long>(leaves), Patches::block_bytes, size_,
+                 in_megabytes(leaves * Patches::block_bytes).c_str(),
+                 static_cast<unsigned long long>(slots), options_.capacity));
+  note(formatted("levels %d to %d, %d x %d x %d cells a patch, %d variables; partition: %s; exchange: "
+                 "%s",
+                 options_.least_level, options_.most_level, edge_cells, edge_cells, edge_cells,
+                 static_cast<int>(variables), to_string(options_.partitioner),
+                 to_string(options_.exchange)));
+  if (options_.memory_limit > 0)
+    note("The system allows each rank " + in_megabytes(options_.memory_limit) +
+         " of data; rank 0 has " + in_megabytes(data_bytes()) + " with its Views");
+  note("imbalance: largest over mean work of a rank; fullest: occupied slots of the fullest rank;");
+  note("extra memory: most on any rank beyond the Views, and what packed send and receive buffers");
+  note("for the same patches take; resident peak: over the resident size before, largest of ranks\n");
+  note(
+      "                 imbalance      fullest   moved      time [s]        extra memory [MB]  "
+      "resident  balanced");
+  note(
+      " step patches  before  after       [%]    [MB]  choose migrate    used  out of place      "
+      "peak  by");
+}
+
+void Output::row(const Regrid& r) {
+  note(formatted("%5d %7llu  %6.3f %6.3f    %6.1f  %6.1f  %6.3f %7.3f  %6.2f        %6.2f    %6.3f  "
+                 "%s",
+                 r.step, static_cast<unsigned long long>(r.patches), r.imbalance_before,
+                 r.imbalance_after, r.fullest_percent, megabytes(r.moved_bytes),
+                 r.partition_seconds, r.migration_seconds, megabytes(r.extra_bytes),
+                 megabytes(r.out_of_place_bytes), r.resident_ratio, r.balanced_by.c_str()));
+  if (options_.compare)
+    note(formatted("       in place %.2f ms; MPI_Alltoallv of all patches %.2f ms (ratio %.2f), of "
+                   "the leaving ones %.2f ms (%.2f)",
+                   1e3 * r.comparison.in_place, 1e3 * r.comparison.alltoallv_all,
+                   r.comparison.in_place / r.comparison.alltoallv_all,
+                   1e3 * r.comparison.alltoallv_leaving,
+                   r.comparison.in_place / r.comparison.alltoallv_leaving));
+  if (rank_ != 0) return;
+  regrids_ << r.number << ',' << r.step << ',' << r.balanced_by << ',' << r.patches << ','
+           << r.imbalance_before << ',' << r.imbalance_after << ',' << r.fullest_percent << ','
+           << r.moved_bytes << ',' << r.partition_seconds << ',' << r.migration_seconds << ','
+           << r.extra_bytes << ',' << r.limit_bytes << ',' << r.out_of_place_bytes << ','
+           << r.resident_ratio << ',' << r.comparison.alltoallv_all << ','
+           << r.comparison.alltoallv_leaving << ',' << r.comparison.in_place << '\n';
+}
+
+void Output::leaves(int number, double z, const Mesh& before, std::span<const int> home_after,
+                    std::span<const std::uint8_t> has_front) {
+  if (rank_ != 0) return;
+  for (LeafIndex leaf = 0; leaf < before.size(); ++leaf) {
+    const Leaf self = leaf_of(before.keys[leaf]);
+    const double length = 1.0 * self.length() / root_length;
+    if (std::abs(self.centre(2) - z) > 0.5 * length) continue;
+    leaves_ << number << ',' << z << ',' << self.centre(0) - 0.5 * length << ','
+            << self.centre(1) - 0.5 * length << ',' << length << ',' << before.home[leaf] << ','
+            << home_after[leaf] << ',' << static_cast<int>(has_front[leaf]) << '\n';
+  }
+}
+
+void Output::memory(const std::vector<Migration>& migrations,
+                    const std::vector<particles::MemorySample>& samples) {
+  for (const Migration& m : gather(communicator_, migrations))
+    migrations_ << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds << ','
+                << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes << ','
+                << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << ','
+                << m.resident_bytes << ',' << m.resident_ratio << ',' << options_.memory_limit
+                << '\n';
+  struct Ranked {
+    particles::MemorySample sample;
+    int rank;
+  };
+  std::vector<Ranked> ranked;
+  ranked.reserve(samples.size());
+  for (const particles::MemorySample& sample : samples) ranked.push_back({sample, rank_});
+  for (const Ranked& r : gather(communicator_, ranked))
+    memory_ << r.rank << ',' << r.sample.seconds << ',' << r.sample.step << ','
+            << particles::to_string(r.sample.phase) << ',' << r.sample.resident_bytes << '\n';
+}
+
+void Output::close() {
+  for (std::ofstream* file : {&regrids_, &migrations_, &memory_, &leaves_}) file->flush();
+  check_files();
+}
+
+}  // namespace amr

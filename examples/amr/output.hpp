@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What the program shows: the table on the screen and the CSV files. Rank 0 writes.
+
+#include "../particles/memory_log.hpp"
+#include "mesh.hpp"
+#include "migrate.hpp"
+#include "options.hpp"
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <fstream>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace amr {
+
+/// One change of the mesh with its migration, all ranks together.
+struct Regrid {
+  int number = 0;
+  int step = 0;
+  std::string balanced_by;    ///< work, count or growth
+  std::uint64_t patches = 0;  ///< when the patches moved
+  double imbalance_before = 1;
+  double imbalance_after = 1;  ///< largest over mean work of a rank
+  double fullest_percent = 0;  ///< occupied slots of the fullest rank, at the fullest moment
+  std::uint64_t moved_bytes = 0;
+  double partition_seconds = 0;  ///< of the slowest rank, as all that follows is the largest
+  double migration_seconds = 0;
+  std::uint64_t extra_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+  std::uint64_t out_of_place_bytes = 0;
+  double resident_ratio = 0;  ///< peak of the resident set over its size before
+  Comparison comparison;
+};
+
+/// One migration on one rank.
+struct Migration {
+  int rank = 0;
+  int number = 0;
+  int step = 0;
+  double start_seconds = 0;
+  double end_seconds = 0;
+  std::uint64_t extra_bytes = 0;
+  std::uint64_t limit_bytes = 0;
+  std::uint64_t out_of_place_bytes = 0;
+  std::uint64_t blocks_before = 0;
+  std::uint64_t blocks_after = 0;
+  std::uint64_t resident_bytes = 0;  ///< before it
+  double resident_ratio = 0;
+};
+
+/// A file could not be written. The same on all ranks.
+class OutputError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+class Output {
+ public:
+  /// Collective. @throws OutputError on all ranks when a file cannot be written.
+  Output(MPI_Comm communicator, const Options& options);
+
+  void head(std::uint64_t leaves, std::uint64_t slots);
+  void note(const std::string& line) const;
+  void row(const Regrid& regrid);
+  /// The leaves that a plane z = constant cuts, with their homes before and after a migration.
+  void leaves(int number, double z, const Mesh& before, std::span<const int> home_after,
+              std::span<const std::uint8_t> has_front);
+  /// Collective.
+  void memory(const std::vector<Migration>& migrations,
+              const std::vector<particles::MemorySample>& samples);
+  /// Collective. @throws OutputError on all ranks when something was not written.
+  void close();
+
+  /// Base name of the files for ParaView at a step.
+  [[nodiscard]] std::string vtk_base(int step) const;
+
+ private:
+  void check_files();
+
+  MPI_Comm communicator_;
+  const Options& options_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::ofstream regrids_;
+  std::ofstream migrations_;
+  std::ofstream memory_;
+  std::ofstream leaves_;
+};
+
+/// printf into a string.
+std::string formatted(const char* format, auto... values) {
+  const int length = std::snprintf(nullptr, 0, format, values...);
+  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  std::snprintf(text.data(), text.size(), format, values...);
+  text.pop_back();
+  return text;
+}
+
+}  // namespace amr

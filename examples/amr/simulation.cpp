@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "simulation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <new>
+
+namespace amr {
+namespace {
+
+constexpr int compared_rounds = 7;
+
+/// Memory for p4est, the table of leaves, Valet's scratch and the layers on their way: the program
+/// does not begin without it.
+constexpr std::uint64_t least_headroom_bytes = std::uint64_t{16} << 20;
+
+int rank_of(MPI_Comm communicator) {
+  int rank = 0;
+  MPI_Comm_rank(communicator, &rank);
+  return rank;
+}
+
+int size_of(MPI_Comm communicator) {
+  int size = 1;
+  MPI_Comm_size(communicator, &size);
+  return size;
+}
+
+/// The largest value of any rank. Collective.
+std::uint64_t largest(std::uint64_t value, MPI_Comm communicator) {
+  MPI_Allreduce(MPI_IN_PLACE, &value, 1, MPI_UINT64_T, MPI_MAX, communicator);
+  return value;
+}
+
+double percent(std::uint64_t part, std::uint64_t whole) {
+  return 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+}  // namespace
+
+void limit_memory(MPI_Comm communicator, const Options& options) {
+  if (options.memory_limit == 0) return;
+  const std::uint64_t least = largest(data_bytes() + least_headroom_bytes, communicator);
+  if (options.memory_limit < least)
+    throw BadInput("--memory-limit: " + in_megabytes(options.memory_limit) +
+                   " is too small: a rank needs " + in_megabytes(least) +
+                   " before it has any patch");
+  int failed = 0;
+  std::string text;
+  try {
+    limit_data(options.memory_limit);
+  } catch (const std::runtime_error& error) {
+    failed = 1;
+    text = error.what();
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator);
+  if (failed != 0) throw BadInput("--memory-limit: " + (text.empty() ? "refused elsewhere" : text));
+}
+
+Simulation::Simulation(MPI_Comm communicator, const Options& options)
+    : communicator_(communicator),
+      options_(options),
+      rank_(rank_of(communicator)),
+      size_(size_of(communicator)),
+      library_(communicator),
+      forest_(communicator, options.least_level),
+      flow_(options.flow, options.most_level),
+      partitioner_(communicator, options.partitioner),
+      output_(communicator, options) {
+  make_first_mesh();
+  make_first_patches();
+}
+
+void Simulation::make_first_mesh() {
+  mesh_.keys = forest_.keys();
+  for (int level = options_.least_level; level < options_.most_level; ++level) {
+    std::vector<std::uint8_t> has_front(mesh_.size());
+    for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf)
+      has_front[leaf] = flow_.front_at_start(leaf_of(mesh_.keys[leaf])) ? 1 : 0;
+    forest_ = forest_.adapted(wishes(mesh_, has_front, options_.least_level, options_.most_level));
+    mesh_.keys = forest_.keys();
+  }
+  mesh_.work.assign(mesh_.size(), 1);
+  forest_.cut_evenly();
+  mesh_.home = forest_.cut(std::vector<int>(mesh_.size(), 1));
+}
+
+void Simulation::make_first_patches() {
+  const double mean = static_cast<double>(mesh_.size()) / size_;
+  // p4est keeps siblings together, so a rank may get some more than the mean.
+  const auto slots = static_cast<std::uint64_t>(options_.capacity * mean) + 8;
+  const std::uint64_t bytes = slots * Patches::slot_bytes;
+  const std::uint64_t had = data_bytes();
+  bool refused = false;
+  try {
+    patches_ = Patches(slots);
+  } catch (const std::bad_alloc&) {
+    refused = true;
+    patches_ = Patches();
+  }
+  const std::uint64_t least = largest(had + bytes + least_headroom_bytes, communicator_);
+  try {
+    agree_on_memory(communicator_, refused, bytes, "the Views of its patches");
+  } catch (const OutOfMemory& error) {
+    if (options_.memory_limit == 0) throw;
+    throw BadInput("--memory-limit: " + in_megabytes(options_.memory_limit) +
+                   " is too small for the mesh itself: " + error.what() + "; give " +
+                   in_megabytes(least) + " or use more ranks");
+  }
+  std::uint64_t slot = 0;
+  for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf) {
+    if (mesh_.home[leaf] != rank_) continue;
+    patches_.key(slot) = mesh_.keys[leaf];
+    patches_.occupied[slot] = 1;
+    flow_.fill(patches_, slot++);
+  }
+  place(std::move(mesh_));
+}
+
+/// Takes over a mesh whose patches are in their slots.
+void Simulation::place(Mesh mesh) {
+  mesh_ = std::move(mesh);
+  slot_of_ = patches_.slots_by_leaf(mesh_, rank_);
+  layers_.emplace(communicator_, mesh_, slot_of_);
+}
+
+void Simulation::run() {
+  output_.head(mesh_.size(), patches_.slots());
+  const Totals start = patches_.totals(communicator_);
+  write_vtk(0);
+  for (int step = 0; step <= options_.steps; ++step) {
+    if (step % options_.every == 0) regrid(step);
+    if (step == options_.steps) break;
+    flow_.advance(patches_, *layers_);
+    time_ += flow_.time_step();
+  }
+  write_vtk(options_.steps);
+  report(start, patches_.totals(communicator_));
+  output_.memory(migrations_, log_.finish());
+  output_.close();
+}
+
+void Simulation::regrid(int step) {
+  const std::vector<std::uint8_t> has_front = look_at_patches();
+  const Totals before = patches_.totals(communicator_);
+  Regrid regrid;
+  regrid.number = step / options_.every;
+  regrid.step = step;
+  regrid.patches = before.patches;
+  regrid.imbalance_before = imbalance(mesh_.home);
+
+  log_.enter(particles::Phase::partition, step);
+  const double start = MPI_Wtime();
+  Forest target =
+      forest_.adapted(wishes(mesh_, has_front, options_.least_level, options_.most_level));
+  std::vector<LeafKey> new_keys = target.keys();
+  const Transition change = transition(mesh_, new_keys);
+  ResidentPeak peak;
+  Choice choice = choose(change, peak);
+  regrid.partition_seconds = MPI_Wtime() - start;
+  regrid.balanced_by = choice.balanced_by;
+  if (options_.compare) {
+    regrid.comparison =
+        compare(communicator_, patches_, choice.ranks, options_.migration, compared_rounds);
+    comparisons_.push_back(regrid.comparison);
+  }
+
+  Migration own;
+  own.rank = rank_;
+  own.number = regrid.number;
+  own.step = step;
+  own.blocks_before = patches_.count();
+  log_.enter(particles::Phase::migrate, step);
+  own.start_seconds = log_.seconds();
+  const Moved moved = move(choice, peak);
+  own.end_seconds = log_.seconds();
+  log_.enter(particles::Phase::simulate, step);
+  check(before, step);
+
+  const double z = std::fmod(0.26 + velocity[2] * time_, 1.0);
+  output_.leaves(regrid.number, z, mesh_, choice.home, has_front);
+  const Mesh next = mesh_after(mesh_, change, std::move(new_keys), choice.home);
+  mesh_.home = choice.home;
+  regrid.imbalance_after = imbalance(mesh_.home);
+  change_patches(patches_, next, change, patches_.slots_by_leaf(mesh_, rank_), rank_);
+  forest_ = std::move(target);
+  place(next);
+
+  own.blocks_after = moved.patches_after;
+  own.resident_bytes = peak.before_bytes();
+  own.resident_ratio = peak.ratio();
+  summarise(regrid, own, moved);
+}
+
+std::vector<std::uint8_t> Simulation::look_at_patches() {
+  std::vector<std::uint8_t> has_front(mesh_.size(), 0);
+  mesh_.work.assign(mesh_.size(), 0);
+  for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf) {
+    const std::uint32_t slot = slot_of_[leaf];
+    if (slot == Patches::none) continue;
+    has_front[leaf] = flow_.front_in(patches_, slot) ? 1 : 0;
+    mesh_.work[leaf] = static_cast<float>(patches_.work(slot));
+  }
+  const int leaves = static_cast<int>(mesh_.size());
+  MPI_Allreduce(MPI_IN_PLACE, has_front.data(), leaves, MPI_UINT8_T, MPI_MAX, communicator_);
+  MPI_Allreduce(MPI_IN_PLACE, mesh_.work.data(), leaves, MPI_FLOAT, MPI_MAX, communicator_);
+  return has_front;
+}
+
+/// By work if that fits; else within the slots there are, or with more slots.
+Simulation::Choice Simulation::choose(const Transition& transition, ResidentPeak& peak) {
+  // A constraint that all ranks meet: the slots of the one with the fewest.
+  std::uint64_t slots = patches_.slots();
+  MPI_Allreduce(MPI_IN_PLACE, &slots, 1, MPI_UINT64_T, MPI_MIN, communicator_);
+  Choice choice;
+  for (const Balance balance : {Balance::work, Balance::count}) {
+    choice.balanced_by = balance == Balance::work ? "work" : "count";
+    choice.home = partitioner_.partition(forest_, mesh_, transition, balance, slots);
+    if (plan(transition, choice, peak)) return choice;
+    output_.note(formatted("       a partition by %s does not fit: it needs %llu slots on a rank",
+                           choice.balanced_by.c_str(),
+                           static_cast<unsigned long long>(largest(choice.needed, communicator_))));
+    if (options_.when_full == WhenFull::grow) break;
+  }
+  choice.balanced_by += ", grown";
+  grow(choice.needed);
+  return choice;
+}
+
+bool Simulation::plan(const Transition& transition, Choice& choice, ResidentPeak& peak) {
+  choice.ranks.assign(patches_.slots(), rank_);
+  for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf)
+    if (slot_of_[leaf] != Patches::none) choice.ranks[slot_of_[leaf]] = choice.home[leaf];
+  choice.plan.reset();
+  peak.start();
+  choice.plan.emplace(valet::plan_to_ranks(communicator_, patches_.storage(),
+                                           valet::Occupied::masked(patches_.occupied),
+                                           choice.ranks, options_.migration));
+  peak.stop();
+  // The plan knows what the move needs; what the mesh becomes afterwards only we know.
+  std::uint64_t children = 0;
+  for (const Unit& unit : transition.units)
+    if (choice.home[unit.first] == rank_) children += unit.children;
+  choice.needed = std::max(choice.plan->required_slots(), children);
+  int fits = choice.needed <= patches_.slots() ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, communicator_);
+  return fits != 0;
+}
+
+/// Only where slots are missing; the plan made before stays good.
+void Simulation::grow(std::uint64_t needed) {
+  bool refused = false;
+  if (needed > patches_.slots()) try {
+      patches_.grow(needed + needed / 50);
+    } catch (const std::bad_alloc&) {
+      refused = true;
+    }
+  agree_on_memory(communicator_, refused, needed * Patches::slot_bytes,
+                  "Views with more slots (--when-full)");
+}
+
+Moved Simulation::move(Choice& choice, ResidentPeak& peak) {
+  choice.ranks.resize(patches_.slots(), rank_);  // Views may have grown
+  peak.start();
+  const Moved moved = options_.exchange == Exchange::in_place
+                          ? move_in_place(*choice.plan, patches_)
+                          : move_out_of_place(communicator_, patches_, choice.ranks);
+  peak.stop();
+  choice.plan.reset();
+  return moved;
+}
+
+/// Nothing but the place of patches may have changed. Collective.
+void Simulation::check(const Totals& before, int step) const {
+  const Totals after = patches_.totals(communicator_);
+  if (!(after.mass == before.mass))
+    throw Lost("the migration of step " + std::to_string(step) + " changed the mass");
+  if (!(after == before))
+    throw Lost("the migration of step " + std::to_string(step) + " changed patches");
+}
+
+double Simulation::imbalance(std::span<const int> home) const {
+  std::vector<double> work(static_cast<std::size_t>(size_), 0);
+  double sum = 0;
+  for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf) {
+    work[static_cast<std::size_t>(home[leaf])] += static_cast<double>(mesh_.work[leaf]);
+    sum += static_cast<double>(mesh_.work[leaf]);
+  }
+  return *std::max_element(work.begin(), work.end()) * size_ / sum;
+}
+
+void Simulation::summarise(Regrid& regrid, const Migration& own, const Moved& moved) {
+  const std::uint64_t most_patches =
+      std::max({own.blocks_before, own.blocks_after, patches_.count()});
+  Migration shown = own;
+  shown.extra_bytes = moved.extra_bytes;
+  shown.limit_bytes = moved.limit_bytes;
+  shown.out_of_place_bytes = moved.sent_bytes + moved.received_bytes;
+  migrations_.push_back(shown);
+  std::array<double, 4> most{regrid.partition_seconds, own.end_seconds - own.start_seconds,
+                             percent(most_patches, patches_.slots()), own.resident_ratio};
+  MPI_Allreduce(MPI_IN_PLACE, most.data(), 4, MPI_DOUBLE, MPI_MAX, communicator_);
+  regrid.partition_seconds = most[0];
+  regrid.migration_seconds = most[1];
+  regrid.fullest_percent = most[2];
+  regrid.resident_ratio = most[3];
+  regrid.extra_bytes = largest(shown.extra_bytes, communicator_);
+  regrid.limit_bytes = largest(shown.limit_bytes, communicator_);
+  regrid.out_of_place_bytes = largest(shown.out_of_place_bytes, communicator_);
+  regrid.moved_bytes = moved.sent_bytes;
+  MPI_Allreduce(MPI_IN_PLACE, &regrid.moved_bytes, 1, MPI_UINT64_T, MPI_SUM, communicator_);
+  fullest_percent_ = std::max(fullest_percent_, regrid.fullest_percent);
+  largest_ratio_ = std::max(largest_ratio_, regrid.resident_ratio);
+  output_.row(regrid);
+}
+
+void Simulation::write_vtk(int step) {
+  if (!options_.vtk) return;
+  std::vector<double> mean_phase(mesh_.size(), 0);
+  std::vector<double> home(mesh_.home.begin(), mesh_.home.end());
+  std::vector<double> work(mesh_.size(), 0);
+  for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf) {
+    if (slot_of_[leaf] == Patches::none) continue;
+    for (std::size_t c = 0; c < patch_cells; ++c)
+      mean_phase[leaf] += patches_.cells[phase](slot_of_[leaf], c) / patch_cells;
+    work[leaf] = patches_.work(slot_of_[leaf]);
+  }
+  const int leaves = static_cast<int>(mesh_.size());
+  MPI_Allreduce(MPI_IN_PLACE, mean_phase.data(), leaves, MPI_DOUBLE, MPI_MAX, communicator_);
+  MPI_Allreduce(MPI_IN_PLACE, work.data(), leaves, MPI_DOUBLE, MPI_MAX, communicator_);
+  const std::array<LeafColumn, 3> columns{
+      {{"phase", mean_phase}, {"home", home}, {"work", work}}};
+  if (!forest_.write_vtk(output_.vtk_base(step), columns))
+    throw OutputError("cannot write the files for ParaView into '" + options_.output +
+                      "' (--output)");
+}
+
+void Simulation::report(const Totals& start, const Totals& end) {
+  if (rank_ != 0) return;
+  std::printf(
+      "\nMass and every bit of every patch were the same before and after each of %zu migrations;\n"
+      "the mass is summed without rounding. At the start %.17g, at the end %.17g.\n"
+      "Solution after %d steps: %llu patches, hash %016llx, the same for any number of ranks.\n"
+      "Fullest moment: %.1f %% of the slots of a rank. Largest resident peak: %.3f times the size "
+      "before.\n",
+      migrations_.size(), start.mass.value(), end.mass.value(), options_.steps,
+      static_cast<unsigned long long>(end.patches), static_cast<unsigned long long>(end.content),
+      fullest_percent_, largest_ratio_);
+  if (comparisons_.empty()) return;
+  const auto median_ratio = [this](double Comparison::*peer) {
+    std::vector<double> ratios;
+    for (const Comparison& c : comparisons_)
+      if (c.*peer > 0) ratios.push_back(c.in_place / (c.*peer));
+    std::sort(ratios.begin(), ratios.end());
+    return ratios[ratios.size() / 2];
+  };
+  std::printf(
+      "Migration in place takes %.2f times MPI_Alltoallv of all patches, packed, into a second\n"
+      "array, and %.2f times MPI_Alltoallv of the leaving ones alone (medians).\n",
+      median_ratio(&Comparison::alltoallv_all), median_ratio(&Comparison::alltoallv_leaving));
+}
+
+}  // namespace amr

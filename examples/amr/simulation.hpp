@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The run: steps, and every few of them a new mesh, a new partition and a migration.
+///
+/// Patches move *before* the mesh changes, to where the new leaves will be. Leaves that will be
+/// refined then travel as one patch instead of eight, and siblings that will be one leaf come
+/// together, so that changing the patches needs no communication.
+
+#include "../particles/memory_log.hpp"
+#include "flow.hpp"
+#include "forest.hpp"
+#include "memory.hpp"
+#include "migrate.hpp"
+#include "options.hpp"
+#include "output.hpp"
+#include "partition.hpp"
+#include "regrid.hpp"
+
+#include <mpi.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace amr {
+
+/// A result that is wrong: the one thing that must never happen.
+class Lost : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// What the user asked for cannot be done. The same on all ranks.
+class BadInput : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Puts the memory limit of the options into force. Collective. @throws BadInput.
+void limit_memory(MPI_Comm communicator, const Options& options);
+
+class Simulation {
+ public:
+  /// Collective. @throws BadInput, OutputError.
+  Simulation(MPI_Comm communicator, const Options& options);
+
+  /// Collective. @throws Lost, OutOfMemory, valet::Error, OutputError.
+  void run();
+
+ private:
+  /// A partition that was found to fit, and the plan that leads there.
+  struct Choice {
+    std::vector<int> home;   ///< per old leaf
+    std::vector<int> ranks;  ///< per slot, where its patch goes
+    std::optional<valet::Plan> plan;
+    std::uint64_t needed = 0;  ///< slots on this rank, for the move and for the new mesh
+    std::string balanced_by;
+  };
+
+  void make_first_mesh();
+  void make_first_patches();
+  void place(Mesh mesh);
+
+  /// One change of the mesh. The functions below are its parts, in this order; all collective.
+  void regrid(int step);
+  /// Brings work and fronts of all leaves from the ranks that hold them.
+  [[nodiscard]] std::vector<std::uint8_t> look_at_patches();
+  [[nodiscard]] Choice choose(const Transition& transition, ResidentPeak& peak);
+  /// Plans the moves to choice.home. @return Whether every rank has slots enough.
+  [[nodiscard]] bool plan(const Transition& transition, Choice& choice, ResidentPeak& peak);
+  void grow(std::uint64_t needed);
+  [[nodiscard]] Moved move(Choice& choice, ResidentPeak& peak);
+  void check(const Totals& before, int step) const;
+  void summarise(Regrid& regrid, const Migration& own, const Moved& moved);
+
+  [[nodiscard]] double imbalance(std::span<const int> home) const;
+  void write_vtk(int step);
+  void report(const Totals& start, const Totals& end);
+
+  MPI_Comm communicator_;
+  const Options& options_;
+  int rank_ = 0;
+  int size_ = 1;
+  ForestLibrary library_;
+  Forest forest_;
+  Mesh mesh_;
+  Flow flow_;
+  Patches patches_;
+  std::vector<std::uint32_t> slot_of_;
+  std::optional<LayerExchange> layers_;
+  Partitioner partitioner_;
+  Output output_;
+  particles::MemoryLog log_;
+  std::vector<Migration> migrations_;
+  std::vector<Comparison> comparisons_;
+  double time_ = 0;
+  double fullest_percent_ = 0;
+  double largest_ratio_ = 0;
+};
+
+}  // namespace amr
