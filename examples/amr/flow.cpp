@@ -16,11 +16,11 @@ constexpr double front_threshold = 0.04;
 /// Cells outside of this distance from 0 and 1 are in the front.
 constexpr double front_edge = 1e-3;
 
-struct Ball {
+struct Ellipsoid {
   std::array<double, 3> centre;
-  double radius;
+  std::array<double, 3> radius;
 };
-constexpr std::array<Ball, 2> balls{{{{0.3, 0.34, 0.26}, 0.2}, {{0.68, 0.7, 0.6}, 0.15}}};
+constexpr std::array<Ellipsoid, 1> bodies{{{{0.4, 0.45, 0.3}, {0.36, 0.36, 0.09}}}};
 
 /// The phase grows or decays by at most a quarter per time step of this number of cell lengths.
 constexpr double reaction_per_cell = 0.9;
@@ -59,14 +59,14 @@ Flow::Flow(const FlowOptions& options, int finest_level)
 
 double Flow::phase_at_start(const std::array<double, 3>& place) const {
   double phase = 0;
-  for (const Ball& ball : balls) {
+  for (const Ellipsoid& body : bodies) {
     double square = 0;
     for (std::size_t d = 0; d < 3; ++d) {
-      const double way = std::abs(place[d] - ball.centre[d]);
-      const double periodic = std::min(way, 1 - way);
-      square += periodic * periodic;
+      const double way = std::abs(place[d] - body.centre[d]);
+      const double scaled = std::min(way, 1 - way) / body.radius[d];
+      square += scaled * scaled;
     }
-    const double depth = (ball.radius - std::sqrt(square)) / (1.5 * finest_length_);
+    const double depth = (1 - std::sqrt(square)) * body.radius[2] / (0.6 * finest_length_);
     phase = std::max(phase, 0.5 * (1 + std::tanh(0.5 * depth)));
   }
   return phase;

@@ -130,8 +130,10 @@ bool Forest::write_vtk(const std::string& base, std::span<const LeafColumn, 3> c
   p8est_vtk_context_set_scale(context, 1);
   int failed = 1;
   context = p8est_vtk_write_header(context);
+  // With the owners in the mesh as well: p4est 2.2 loses memory when it writes levels without them,
+  // and aborts over that at its end.
   if (context != nullptr)
-    context = p8est_vtk_write_cell_dataf(context, 0, 1, 0, 0, static_cast<int>(most), 0,
+    context = p8est_vtk_write_cell_dataf(context, 0, 1, 1, 0, static_cast<int>(most), 0,
                                          columns[0].name, arrays[0].get(), columns[1].name,
                                          arrays[1].get(), columns[2].name, arrays[2].get(), context);
   if (context != nullptr) failed = p8est_vtk_write_footer(context) != 0 ? 1 : 0;

@@ -75,7 +75,8 @@ Simulation::Simulation(MPI_Comm communicator, const Options& options)
 
 void Simulation::make_first_mesh() {
   mesh_.keys = forest_.keys();
-  for (int level = options_.least_level; level < options_.most_level; ++level) {
+  // Once more for what was refined around the front of a coarser level and is no longer needed.
+  for (int round = options_.least_level; round < options_.most_level + 4; ++round) {
     std::vector<std::uint8_t> has_front(mesh_.size());
     for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf)
       has_front[leaf] = flow_.front_at_start(leaf_of(mesh_.keys[leaf])) ? 1 : 0;
@@ -149,7 +150,7 @@ void Simulation::regrid(int step) {
   regrid.number = step / options_.every;
   regrid.step = step;
   regrid.patches = before.patches;
-  regrid.imbalance_before = imbalance(mesh_.home);
+  regrid.imbalance_before = imbalance();
 
   log_.enter(particles::Phase::partition, step);
   const double start = MPI_Wtime();
@@ -183,10 +184,10 @@ void Simulation::regrid(int step) {
   output_.leaves(regrid.number, z, mesh_, choice.home, has_front);
   const Mesh next = mesh_after(mesh_, change, std::move(new_keys), choice.home);
   mesh_.home = choice.home;
-  regrid.imbalance_after = imbalance(mesh_.home);
   change_patches(patches_, next, change, patches_.slots_by_leaf(mesh_, rank_), rank_);
   forest_ = std::move(target);
   place(next);
+  regrid.imbalance_after = imbalance();
 
   own.blocks_after = moved.patches_after;
   own.resident_bytes = peak.before_bytes();
@@ -281,11 +282,11 @@ void Simulation::check(const Totals& before, int step) const {
     throw Lost("the migration of step " + std::to_string(step) + " changed patches");
 }
 
-double Simulation::imbalance(std::span<const int> home) const {
+double Simulation::imbalance() const {
   std::vector<double> work(static_cast<std::size_t>(size_), 0);
   double sum = 0;
   for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf) {
-    work[static_cast<std::size_t>(home[leaf])] += static_cast<double>(mesh_.work[leaf]);
+    work[static_cast<std::size_t>(mesh_.home[leaf])] += static_cast<double>(mesh_.work[leaf]);
     sum += static_cast<double>(mesh_.work[leaf]);
   }
   return *std::max_element(work.begin(), work.end()) * size_ / sum;

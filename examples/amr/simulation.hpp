@@ -75,7 +75,8 @@ class Simulation {
   void check(const Totals& before, int step) const;
   void summarise(Regrid& regrid, const Migration& own, const Moved& moved);
 
-  [[nodiscard]] double imbalance(std::span<const int> home) const;
+  /// Largest over mean work of a rank; after a change of the mesh with the work of parents.
+  [[nodiscard]] double imbalance() const;
   void write_vtk(int step);
   void report(const Totals& start, const Totals& end);
 
