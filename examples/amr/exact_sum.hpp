@@ -32,8 +32,7 @@ class ExactSum {
     const std::uint64_t low = (bits & mask) << shift;
     const std::uint64_t high = (bits >> digit_bits) << shift;
     digits_[digit] += sign * static_cast<std::int64_t>(low & mask);
-    digits_[digit + 1] +=
-        sign * static_cast<std::int64_t>((low >> digit_bits) + (high & mask));
+    digits_[digit + 1] += sign * static_cast<std::int64_t>((low >> digit_bits) + (high & mask));
     digits_[digit + 2] += sign * static_cast<std::int64_t>(high >> digit_bits);
     if (++pending_ == most_pending) carry();
   }

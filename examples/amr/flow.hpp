@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The physics: two balls of gas drift through the cube, and something reacts at their surface.
+/// The physics: a flat body of gas drifts through the cube, and something reacts at its surface.
 ///
 /// d(u)/dt + velocity . grad(u) = reaction(u), in finite volumes, one axis after the other, first
 /// order upwind. The velocity is the same everywhere, so the sum of the four fluxes through the
-/// faces of small cells is the flux through the face of the large cell behind them. The phase reacts
-/// as phase*(1-phase)*(phase-1/2) (Allen and Cahn), which keeps its front a few cells wide against
-/// the diffusion of the scheme. Cells in the front take shorter steps for that, so the work of a
-/// patch depends on its data.
+/// faces of small cells is the flux through the face of the large cell behind them. The phase
+/// reacts as phase*(1-phase)*(phase-1/2) (Allen and Cahn), which keeps its front a few cells wide
+/// against the diffusion of the scheme. Cells in the front take shorter steps for that, so the work
+/// of a patch depends on its data.
 
 #include "layers.hpp"
 #include "patches.hpp"

@@ -103,9 +103,8 @@ Forest Forest::adapted(std::span<const Wish> wishes) {
 void Forest::cut_evenly() { p8est_partition(forest_.get(), 1, nullptr); }
 
 std::vector<int> Forest::cut(std::span<const int> weights) {
-  for_each_local([&](LeafIndex leaf, p8est_quadrant_t& quadrant) {
-    quadrant.p.user_int = weights[leaf];
-  });
+  for_each_local(
+      [&](LeafIndex leaf, p8est_quadrant_t& quadrant) { quadrant.p.user_int = weights[leaf]; });
   p8est_partition(forest_.get(), 1, weight_of);
   std::vector<int> ranks(weights.size());
   for (int rank = 0; rank < forest_->mpisize; ++rank)
@@ -119,8 +118,8 @@ bool Forest::write_vtk(const std::string& base, std::span<const LeafColumn, 3> c
   constexpr std::size_t most = std::span<const LeafColumn, 3>::extent;
   std::unique_ptr<sc_array_t, DestroyArray> arrays[most];
   for (std::size_t c = 0; c < most; ++c) {
-    arrays[c].reset(sc_array_new_count(sizeof(double),
-                                       static_cast<std::size_t>(forest_->local_num_quadrants)));
+    arrays[c].reset(
+        sc_array_new_count(sizeof(double), static_cast<std::size_t>(forest_->local_num_quadrants)));
     std::size_t k = 0;
     for_each_local([&](LeafIndex leaf, const p8est_quadrant_t&) {
       *static_cast<double*>(sc_array_index(arrays[c].get(), k++)) = columns[c].values[leaf];
@@ -133,9 +132,9 @@ bool Forest::write_vtk(const std::string& base, std::span<const LeafColumn, 3> c
   // With the owners in the mesh as well: p4est 2.2 loses memory when it writes levels without them,
   // and aborts over that at its end.
   if (context != nullptr)
-    context = p8est_vtk_write_cell_dataf(context, 0, 1, 1, 0, static_cast<int>(most), 0,
-                                         columns[0].name, arrays[0].get(), columns[1].name,
-                                         arrays[1].get(), columns[2].name, arrays[2].get(), context);
+    context = p8est_vtk_write_cell_dataf(
+        context, 0, 1, 1, 0, static_cast<int>(most), 0, columns[0].name, arrays[0].get(),
+        columns[1].name, arrays[1].get(), columns[2].name, arrays[2].get(), context);
   if (context != nullptr) failed = p8est_vtk_write_footer(context) != 0 ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, forest_->mpicomm);
   return failed == 0;

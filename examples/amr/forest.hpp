@@ -57,7 +57,8 @@ class Forest {
   void cut_evenly();
   /// Writes BASE.pvtu and one .vtu for each rank. @return Whether that was possible; the same on
   /// all ranks.
-  [[nodiscard]] bool write_vtk(const std::string& base, std::span<const LeafColumn, 3> columns) const;
+  [[nodiscard]] bool write_vtk(const std::string& base,
+                               std::span<const LeafColumn, 3> columns) const;
 
  private:
   struct Destroy {

@@ -13,9 +13,8 @@ constexpr int half = edge_cells / 2;
 
 /// Of the layer next to the face that gas leaves through.
 int outflow_offset(int axis) {
-  return velocity[static_cast<std::size_t>(axis)] > 0
-             ? (edge_cells - 1) * layer_shape(axis).normal
-             : 0;
+  return velocity[static_cast<std::size_t>(axis)] > 0 ? (edge_cells - 1) * layer_shape(axis).normal
+                                                      : 0;
 }
 
 /// Which of the four small faces in front of a large one belongs to this leaf.
@@ -64,7 +63,8 @@ LayerExchange::LayerExchange(MPI_Comm communicator, const Mesh& mesh,
     for (std::vector<Message>* messages : {&axis.sends, &axis.receives})
       for (Message& message : *messages) {
         std::size_t values = 0;
-        for (const Layer& layer : message.layers) values += static_cast<std::size_t>(layer.values());
+        for (const Layer& layer : message.layers)
+          values += static_cast<std::size_t>(layer.values());
         message.values.resize(values);
       }
   }
@@ -135,8 +135,7 @@ void LayerExchange::unpack(const Layer& layer, const double* values,
   }
 }
 
-void LayerExchange::exchange(int axis, const Patches::Cells& cells,
-                             const Patches::Layers& inflow) {
+void LayerExchange::exchange(int axis, const Patches::Cells& cells, const Patches::Layers& inflow) {
   Axis& plan = axes_[static_cast<std::size_t>(axis)];
   requests_.clear();
   for (Message& message : plan.receives)

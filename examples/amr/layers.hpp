@@ -43,7 +43,9 @@ class LayerExchange {
     std::uint32_t slot = 0;
     Source source = Source::same;
     std::uint8_t quarter = 0;
-    [[nodiscard]] int values() const { return source == Source::same ? layer_cells : layer_cells / 4; }
+    [[nodiscard]] int values() const {
+      return source == Source::same ? layer_cells : layer_cells / 4;
+    }
   };
   struct Local {
     Layer from;

@@ -32,8 +32,8 @@ FaceNeighbours face_neighbours(const Mesh& mesh, LeafIndex leaf, int axis, int d
   result.count = 4;
   const int near_half = direction > 0 ? 0 : 1;
   for (int quarter = 0; quarter < 4; ++quarter) {
-    const int child = near_half << axis | (quarter & 1) << first_other(axis) |
-                      quarter >> 1 << second_other(axis);
+    const int child =
+        near_half << axis | (quarter & 1) << first_other(axis) | quarter >> 1 << second_other(axis);
     result.leaf[quarter] = mesh.at(behind.child(child));
   }
   return result;

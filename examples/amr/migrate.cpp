@@ -173,22 +173,23 @@ Comparison compare(MPI_Comm communicator, const Patches& patches, std::span<cons
   PackedPatches leaving(communicator, patches, ranks, PackedPatches::Which::leaving);
   all.pack(patches, ranks);
   leaving.pack(patches, ranks);
-  std::array<std::vector<double>, 3> seconds;
+  std::array<std::vector<double>, 5> seconds;
   for (int round = 0; round <= rounds; ++round) {
-    const std::array<double, 3> once{
-        slowest(communicator,
-                [&] {
-                  valet::Plan plan =
-                      valet::plan_to_ranks(communicator, storage, occupied, ranks, options);
-                  static_cast<void>(valet::execute(plan, storage));
-                }),
-        slowest(communicator, [&] { all.exchange(); }),
-        slowest(communicator, [&] { leaving.exchange(); })};
+    valet::Report report;
+    const auto in_place = [&] {
+      valet::Plan plan = valet::plan_to_ranks(communicator, storage, occupied, ranks, options);
+      report = valet::execute(plan, storage);
+    };
+    std::array<double, 5> once{slowest(communicator, in_place), report.exchange_seconds,
+                               report.local_seconds, slowest(communicator, [&] { all.exchange(); }),
+                               slowest(communicator, [&] { leaving.exchange(); })};
+    MPI_Allreduce(MPI_IN_PLACE, &once[1], 2, MPI_DOUBLE, MPI_MAX, communicator);
     copy(backup, patches);
     if (round > 0)
       for (std::size_t k = 0; k < once.size(); ++k) seconds[k].push_back(once[k]);
   }
-  return {median(seconds[0]), median(seconds[1]), median(seconds[2])};
+  return {median(seconds[0]), median(seconds[1]), median(seconds[2]), median(seconds[3]),
+          median(seconds[4])};
 }
 
 }  // namespace amr

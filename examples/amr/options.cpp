@@ -42,20 +42,26 @@ CLI::Option* add_named(CLI::App& app, const char* option, Value& value,
       ->default_str(name_of(names, value));
 }
 
-/// A number of bytes with K, M or G, judged by valet's own parser.
+/// Lets valet's own parsers judge the text.
+template <class Parse>
+CLI::Validator accepted_by(Parse parse) {
+  return CLI::Validator(
+      [parse](std::string& text) {
+        try {
+          static_cast<void>(parse(text));
+        } catch (const valet::Error& error) {
+          return std::string(error.what());
+        }
+        return std::string();
+      },
+      "");
+}
+
+/// A number of bytes with K, M or G.
 CLI::Option* add_bytes(CLI::App& app, const char* option, std::string& text,
                        const char* description) {
   return app.add_option(option, text, description)
-      ->check(CLI::Validator(
-          [](std::string& given) {
-            try {
-              static_cast<void>(valet::parse_bytes(given));
-            } catch (const valet::Error& error) {
-              return std::string(error.what());
-            }
-            return std::string();
-          },
-          ""))
+      ->check(accepted_by(valet::parse_bytes))
       ->type_name("BYTES");
 }
 
@@ -80,8 +86,14 @@ void add_mesh_options(CLI::App& app, Options& options) {
              "steps of the reaction in a cell of the front: more make work differ more");
 }
 
-void add_migration_options(CLI::App& app, Options& options, std::string& memory,
-                           std::string& memory_limit) {
+/// What valet's parsers read.
+struct Texts {
+  std::string memory = "1M";
+  std::string memory_limit;
+  std::string order = "stable";
+};
+
+void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
   add_named(app, "--partitioner", options.partitioner, methods,
             "who balances: curve (p4est), hsfc or graph (Zoltan)");
   add_named(app, "--exchange", options.exchange, exchanges,
@@ -91,9 +103,15 @@ void add_migration_options(CLI::App& app, Options& options, std::string& memory,
             "slots, or grow the Views");
   add_number(app, "--capacity", options.capacity, 1.01, 100.0,
              "slots of a rank over the mean number of patches at the start");
-  add_bytes(app, "--memory", memory, "scratch that Valet may use on a rank, with K, M or G")
+  app.add_option("--order", texts.order,
+                 "of patches on a rank: stable (those that stay, then arrivals by source) or\nfill "
+                 "(few copies)")
+      ->check(accepted_by(valet::parse_order))
+      ->type_name("NAME")
       ->capture_default_str();
-  add_bytes(app, "--memory-limit", memory_limit,
+  add_bytes(app, "--memory", texts.memory, "scratch that Valet may use on a rank, with K, M or G")
+      ->capture_default_str();
+  add_bytes(app, "--memory-limit", texts.memory_limit,
             "data that the operating system allows each rank, with K, M or G");
 }
 
@@ -104,19 +122,21 @@ const char* to_string(Exchange exchange) { return name_of(exchanges, exchange); 
 
 std::optional<int> read_options(int argc, char** argv, bool prints, Options& options) {
   CLI::App app{
-      "Two reacting balls drift through a periodic cube. Their fronts refine and coarsen an octree "
+      "A flat body drifts through a periodic cube. Its reacting front refines and coarsens an "
+      "octree "
       "of patches; every\nfew steps the patches are partitioned again and Valet moves them inside "
       "Views that are hardly larger than\nthe patches. Start it with mpirun. Writes CSV files, "
       "which `python3 examples/plot.py amr DIR` draws, and\nmesh_*.pvtu for ParaView."};
-  std::string memory = "1M";
-  std::string memory_limit;
+  Texts texts;
   add_mesh_options(app, options);
-  add_migration_options(app, options, memory, memory_limit);
+  add_migration_options(app, options, texts);
   app.add_flag("--verify", options.migration.verify, "let Valet compare checksums end to end, too");
-  app.add_flag("--compare", options.compare,
-               "time each migration against MPI_Alltoallv of the same, packed patches;\ntakes memory "
-               "for two copies more");
-  app.add_flag("!--no-vtk", options.vtk, "write no files for ParaView");
+  app.add_flag(
+      "--compare", options.compare,
+      "time each migration against MPI_Alltoallv of the same, packed patches;\ntakes memory "
+      "for two copies more");
+  app.add_flag_callback(
+      "--no-vtk", [&options] { options.vtk = false; }, "write no files for ParaView");
   app.add_option("--output", options.output, "directory for the files")
       ->type_name("DIR")
       ->capture_default_str();
@@ -127,9 +147,10 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       throw CLI::ValidationError("--min-level", std::to_string(options.least_level) +
                                                     " is above --max-level " +
                                                     std::to_string(options.most_level));
-    if (options.compare && !memory_limit.empty())
-      throw CLI::ValidationError("--compare", "takes memory for two copies more, so not together "
-                                              "with --memory-limit");
+    if (options.compare && !texts.memory_limit.empty())
+      throw CLI::ValidationError("--compare",
+                                 "takes memory for two copies more, so not together "
+                                 "with --memory-limit");
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       if (prints) app.exit(error, std::cout, std::cerr);
@@ -138,9 +159,9 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
     if (prints) std::cerr << "amr: " << error.what() << "\nTry --help.\n";
     return exit_bad_input;
   }
-  options.migration.budget_bytes = valet::parse_bytes(memory);
-  options.migration.order = valet::Order::stable;
-  if (!memory_limit.empty()) options.memory_limit = valet::parse_bytes(memory_limit);
+  options.migration.budget_bytes = valet::parse_bytes(texts.memory);
+  options.migration.order = valet::parse_order(texts.order);
+  if (!texts.memory_limit.empty()) options.memory_limit = valet::parse_bytes(texts.memory_limit);
   return std::nullopt;
 }
 

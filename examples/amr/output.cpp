@@ -3,6 +3,8 @@
 
 #include "memory.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <type_traits>
@@ -34,6 +36,36 @@ std::vector<Entry> gather(MPI_Comm communicator, const std::vector<Entry>& own) 
   return all;
 }
 
+/// All points with one coordinate, in edges of the cube.
+struct Plane {
+  int axis = 0;
+  double place = 0.5;
+  [[nodiscard]] bool cuts(const Leaf& leaf) const {
+    return std::abs(leaf.centre(axis) - place) < 0.5 * leaf.length() / root_length;
+  }
+};
+
+/// Of the planes through the middle of the smallest leaves, the one in which the largest area
+/// changes its home.
+Plane telling_plane(const Mesh& before, std::span<const int> home_after, int most_level) {
+  const std::size_t planes = std::size_t{1} << most_level;
+  std::vector<double> area(3 * planes, 0);
+  for (LeafIndex leaf = 0; leaf < before.size(); ++leaf) {
+    if (before.home[leaf] == home_after[leaf]) continue;
+    const Leaf self = leaf_of(before.keys[leaf]);
+    const double length = 1.0 * self.length() / root_length;
+    for (std::size_t d = 0; d < 3; ++d) {
+      const auto first = std::size_t{self.corner[d]} >> (root_level - most_level);
+      const auto size = std::size_t{self.length()} >> (root_level - most_level);
+      for (std::size_t k = first; k < first + size; ++k) area[d * planes + k] += length * length;
+    }
+  }
+  const auto most =
+      static_cast<std::size_t>(std::max_element(area.begin(), area.end()) - area.begin());
+  return {static_cast<int>(most / planes),
+          (static_cast<double>(most % planes) + 0.5) / static_cast<double>(planes)};
+}
+
 }  // namespace
 
 Output::Output(MPI_Comm communicator, const Options& options)
@@ -53,10 +85,10 @@ Output::Output(MPI_Comm communicator, const Options& options)
                 "limit_bytes,out_of_place_bytes,resident_ratio,alltoallv_all_seconds,"
                 "alltoallv_leaving_seconds,compared_seconds\n";
     migrations_ << "rank,regrid,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
-                   "out_of_place_bytes,blocks_before,blocks_after,resident_bytes,resident_ratio,"
-                   "memory_limit_bytes\n";
+                   "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes,resident_bytes,"
+                   "resident_ratio\n";
     memory_ << "rank,seconds,step,phase,resident_bytes\n";
-    leaves_ << "regrid,z,x,y,length,rank_before,rank_after,front\n";
+    leaves_ << "regrid,axis,plane,u,v,length,rank_before,rank_after,front\n";
     for (std::ofstream* file : {&regrids_, &migrations_, &memory_}) file->precision(9);
   }
   check_files();
@@ -83,22 +115,25 @@ void Output::note(const std::string& line) const {
 }
 
 void Output::head(std::uint64_t leaves, std::uint64_t slots) {
-  note(formatted("%llu patches of %zu bytes on %d ranks: %s; Views for %llu on each, %.2f times the "
-                 "mean",
-                 static_cast<unsigned long long>(leaves), Patches::block_bytes, size_,
-                 in_megabytes(leaves * Patches::block_bytes).c_str(),
-                 static_cast<unsigned long long>(slots), options_.capacity));
-  note(formatted("levels %d to %d, %d x %d x %d cells a patch, %d variables; partition: %s; exchange: "
-                 "%s",
-                 options_.least_level, options_.most_level, edge_cells, edge_cells, edge_cells,
-                 static_cast<int>(variables), to_string(options_.partitioner),
-                 to_string(options_.exchange)));
+  note(
+      formatted("%llu patches of %zu bytes on %d ranks: %s; Views for %llu on each, %.2f times the "
+                "mean",
+                static_cast<unsigned long long>(leaves), Patches::block_bytes, size_,
+                in_megabytes(leaves * Patches::block_bytes).c_str(),
+                static_cast<unsigned long long>(slots), options_.capacity));
+  note(formatted("levels %d to %d, %d x %d x %d cells a patch, %d variables", options_.least_level,
+                 options_.most_level, edge_cells, edge_cells, edge_cells,
+                 static_cast<int>(variables)));
+  note(formatted("partition: %s; exchange: %s, order %s", to_string(options_.partitioner),
+                 to_string(options_.exchange), valet::to_string(options_.migration.order)));
   if (options_.memory_limit > 0)
     note("The system allows each rank " + in_megabytes(options_.memory_limit) +
          " of data; rank 0 has " + in_megabytes(data_bytes()) + " with its Views");
   note("imbalance: largest over mean work of a rank; fullest: occupied slots of the fullest rank;");
   note("extra memory: most on any rank beyond the Views, and what packed send and receive buffers");
-  note("for the same patches take; resident peak: over the resident size before, largest of ranks\n");
+  note(
+      "for the same patches take; resident peak: over the resident size before, largest of "
+      "ranks\n");
   note(
       "                 imbalance      fullest   moved      time [s]        extra memory [MB]  "
       "resident  balanced");
@@ -108,19 +143,21 @@ void Output::head(std::uint64_t leaves, std::uint64_t slots) {
 }
 
 void Output::row(const Regrid& r) {
-  note(formatted("%5d %7llu  %6.3f %6.3f    %6.1f  %6.1f  %6.3f %7.3f  %6.2f        %6.2f    %6.3f  "
-                 "%s",
-                 r.step, static_cast<unsigned long long>(r.patches), r.imbalance_before,
-                 r.imbalance_after, r.fullest_percent, megabytes(r.moved_bytes),
-                 r.partition_seconds, r.migration_seconds, megabytes(r.extra_bytes),
-                 megabytes(r.out_of_place_bytes), r.resident_ratio, r.balanced_by.c_str()));
+  note(
+      formatted("%5d %7llu  %6.3f %6.3f    %6.1f  %6.1f  %6.3f %7.3f  %6.2f        %6.2f    %6.3f  "
+                "%s",
+                r.step, static_cast<unsigned long long>(r.patches), r.imbalance_before,
+                r.imbalance_after, r.fullest_percent, megabytes(r.moved_bytes), r.partition_seconds,
+                r.migration_seconds, megabytes(r.extra_bytes), megabytes(r.out_of_place_bytes),
+                r.resident_ratio, r.balanced_by.c_str()));
   if (options_.compare)
-    note(formatted("       in place %.2f ms; MPI_Alltoallv of all patches %.2f ms (ratio %.2f), of "
-                   "the leaving ones %.2f ms (%.2f)",
-                   1e3 * r.comparison.in_place, 1e3 * r.comparison.alltoallv_all,
-                   r.comparison.in_place / r.comparison.alltoallv_all,
-                   1e3 * r.comparison.alltoallv_leaving,
-                   r.comparison.in_place / r.comparison.alltoallv_leaving));
+    note(formatted(
+        "       in place %.2f ms, of it %.2f between and %.2f inside ranks; MPI_Alltoallv of "
+        "all patches\n       %.2f ms (ratio %.2f), of the leaving ones %.2f ms (%.2f)",
+        1e3 * r.comparison.in_place, 1e3 * r.comparison.between_ranks,
+        1e3 * r.comparison.inside_ranks, 1e3 * r.comparison.alltoallv_all,
+        r.comparison.in_place / r.comparison.alltoallv_all, 1e3 * r.comparison.alltoallv_leaving,
+        r.comparison.in_place / r.comparison.alltoallv_leaving));
   if (rank_ != 0) return;
   regrids_ << r.number << ',' << r.step << ',' << r.balanced_by << ',' << r.patches << ','
            << r.imbalance_before << ',' << r.imbalance_after << ',' << r.fullest_percent << ','
@@ -130,16 +167,19 @@ void Output::row(const Regrid& r) {
            << r.comparison.alltoallv_leaving << ',' << r.comparison.in_place << '\n';
 }
 
-void Output::leaves(int number, double z, const Mesh& before, std::span<const int> home_after,
+void Output::leaves(int number, const Mesh& before, std::span<const int> home_after,
                     std::span<const std::uint8_t> has_front) {
   if (rank_ != 0) return;
+  const Plane plane = telling_plane(before, home_after, options_.most_level);
   for (LeafIndex leaf = 0; leaf < before.size(); ++leaf) {
     const Leaf self = leaf_of(before.keys[leaf]);
+    if (!plane.cuts(self)) continue;
     const double length = 1.0 * self.length() / root_length;
-    if (std::abs(self.centre(2) - z) > 0.5 * length) continue;
-    leaves_ << number << ',' << z << ',' << self.centre(0) - 0.5 * length << ','
-            << self.centre(1) - 0.5 * length << ',' << length << ',' << before.home[leaf] << ','
-            << home_after[leaf] << ',' << static_cast<int>(has_front[leaf]) << '\n';
+    leaves_ << number << ',' << "xyz"[plane.axis] << ',' << plane.place << ','
+            << self.centre(first_other(plane.axis)) - 0.5 * length << ','
+            << self.centre(second_other(plane.axis)) - 0.5 * length << ',' << length << ','
+            << before.home[leaf] << ',' << home_after[leaf] << ','
+            << static_cast<int>(has_front[leaf]) << '\n';
   }
 }
 
@@ -149,8 +189,7 @@ void Output::memory(const std::vector<Migration>& migrations,
     migrations_ << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds << ','
                 << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes << ','
                 << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << ','
-                << m.resident_bytes << ',' << m.resident_ratio << ',' << options_.memory_limit
-                << '\n';
+                << m.headroom_bytes << ',' << m.resident_bytes << ',' << m.resident_ratio << '\n';
   struct Ranked {
     particles::MemorySample sample;
     int rank;

@@ -50,6 +50,7 @@ struct Migration {
   std::uint64_t out_of_place_bytes = 0;
   std::uint64_t blocks_before = 0;
   std::uint64_t blocks_after = 0;
+  std::uint64_t headroom_bytes = 0;  ///< that the memory limit left before it; 0 without a limit
   std::uint64_t resident_bytes = 0;  ///< before it
   double resident_ratio = 0;
 };
@@ -68,8 +69,9 @@ class Output {
   void head(std::uint64_t leaves, std::uint64_t slots);
   void note(const std::string& line) const;
   void row(const Regrid& regrid);
-  /// The leaves that a plane z = constant cuts, with their homes before and after a migration.
-  void leaves(int number, double z, const Mesh& before, std::span<const int> home_after,
+  /// The leaves that a plane cuts, with their homes before and after a migration: the plane, across
+  /// an axis, that shows most of what moves.
+  void leaves(int number, const Mesh& before, std::span<const int> home_after,
               std::span<const std::uint8_t> has_front);
   /// Collective.
   void memory(const std::vector<Migration>& migrations,

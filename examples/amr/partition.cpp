@@ -17,9 +17,7 @@ struct Graph {
   Balance balance;
   std::vector<LeafIndex> own;  ///< units whose first leaf is at home here
 
-  [[nodiscard]] const Unit& unit(ZOLTAN_ID_TYPE number) const {
-    return transition.units[number];
-  }
+  [[nodiscard]] const Unit& unit(ZOLTAN_ID_TYPE number) const { return transition.units[number]; }
   /// Units that share a face with this one, each once.
   [[nodiscard]] std::vector<LeafIndex> neighbours(LeafIndex number) const {
     std::vector<LeafIndex> found;
@@ -117,10 +115,10 @@ void call_zoltan(Zoltan_Struct* zoltan, Exports& exports, MPI_Comm communicator)
   ZOLTAN_ID_PTR import_lids = nullptr;
   int* import_ranks = nullptr;
   int* import_parts = nullptr;
-  const int code = Zoltan_LB_Partition(
-      zoltan, &changes, &gid_entries, &lid_entries, &imports, &import_gids, &import_lids,
-      &import_ranks, &import_parts, &exports.count, &exports.global_ids, &exports.local_ids,
-      &exports.ranks, &exports.parts);
+  const int code =
+      Zoltan_LB_Partition(zoltan, &changes, &gid_entries, &lid_entries, &imports, &import_gids,
+                          &import_lids, &import_ranks, &import_parts, &exports.count,
+                          &exports.global_ids, &exports.local_ids, &exports.ranks, &exports.parts);
   Zoltan_LB_Free_Part(&import_gids, &import_lids, &import_ranks, &import_parts);
   int failed = code == ZOLTAN_OK || code == ZOLTAN_WARN ? 0 : 1;
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator);
@@ -217,7 +215,8 @@ std::vector<int> cut_within_slots(const std::vector<Unit>& units, int ranks,
     const auto others = static_cast<std::uint64_t>(ranks - 1 - rank);
     const double share = work_left / static_cast<double>(others + 1);
     // A piece may end up to 7 slots early, because units of 8 are not divided.
-    const std::uint64_t room = others * (slots_per_rank - std::min<std::uint64_t>(7, slots_per_rank));
+    const std::uint64_t room =
+        others * (slots_per_rank - std::min<std::uint64_t>(7, slots_per_rank));
     double work = 0;
     std::uint64_t members = 0;
     std::uint64_t children = 0;

@@ -24,17 +24,17 @@ enum class Balance {
   count,  ///< of patches: what fits the slots
 };
 
-/// The load balancer: p4est's curve, or Zoltan's Hilbert curve (HSFC) on the centres of the patches,
-/// or Zoltan's graph partitioner (PHG) on the graph of leaves that share a face.
+/// The load balancer: p4est's curve, or Zoltan's Hilbert curve (HSFC) on the centres of the
+/// patches, or Zoltan's graph partitioner (PHG) on the graph of leaves that share a face.
 class Partitioner {
  public:
   Partitioner(MPI_Comm communicator, Method method);
 
   /// A rank for each old leaf. Collective; the members of a unit get one rank.
   ///
-  /// Balance::count makes the number of slots a constraint. Along the curve, work is balanced as far
-  /// as `slots_per_rank` allows; Zoltan balances the number of patches instead, because
-  /// neither method takes a second weight with a bound of its own.
+  /// Balance::count makes the number of slots a constraint. Along the curve, work is balanced as
+  /// far as `slots_per_rank` allows; Zoltan balances the number of patches instead, because neither
+  /// method takes a second weight with a bound of its own.
   /// @throws std::runtime_error when Zoltan fails, on all ranks alike.
   [[nodiscard]] std::vector<int> partition(Forest& forest, const Mesh& mesh,
                                            const Transition& transition, Balance balance,
@@ -57,7 +57,8 @@ class Partitioner {
 
 /// Cuts units in the order of the curve into pieces of nearly equal work that need at most
 /// `slots_per_rank` slots each. Pure.
-/// @return A rank per unit. Where the slots of all ranks together do not suffice, the last rank gets
+/// @return A rank per unit. Where the slots of all ranks together do not suffice, the last rank
+/// gets
 ///         too much.
 [[nodiscard]] std::vector<int> cut_within_slots(const std::vector<Unit>& units, int ranks,
                                                 std::uint64_t slots_per_rank);

@@ -71,8 +71,8 @@ void Patches::grow(std::uint64_t slots) {
 }
 
 valet::BlockStorage Patches::storage() const {
-  return std::apply([this](const auto&... views) { return valet::kokkos::blocks(views..., key, work); },
-                    cells);
+  return std::apply(
+      [this](const auto&... views) { return valet::kokkos::blocks(views..., key, work); }, cells);
 }
 
 std::vector<std::uint32_t> Patches::slots_by_leaf(const Mesh& mesh, int rank) const {

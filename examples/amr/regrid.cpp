@@ -128,9 +128,8 @@ std::vector<Wish> wishes(const Mesh& mesh, std::span<const std::uint8_t> has_fro
   return result;
 }
 
-void change_patches(Patches& patches, const Mesh& new_mesh,
-                    const Transition& transition, std::span<const std::uint32_t> slot_of,
-                    int rank) {
+void change_patches(Patches& patches, const Mesh& new_mesh, const Transition& transition,
+                    std::span<const std::uint32_t> slot_of, int rank) {
   std::array<std::uint32_t, siblings> slots{};
   const auto for_each_own_unit = [&](auto&& action) {
     LeafIndex first_new = 0;

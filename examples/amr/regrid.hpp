@@ -21,7 +21,9 @@ struct Unit {
   double work = 1;             ///< that the new leaves will probably be
 
   /// Slots that the unit takes while the mesh changes.
-  [[nodiscard]] std::uint32_t most_patches() const { return members > children ? members : children; }
+  [[nodiscard]] std::uint32_t most_patches() const {
+    return members > children ? members : children;
+  }
 };
 
 /// How an old and a new mesh belong together.
@@ -47,7 +49,7 @@ struct Transition {
 /// means in the first one's slot, children take free slots, the rest stays where it is. Local; the
 /// siblings must be here, and slots for all new patches.
 /// @param slot_of  Slot of each old leaf that is here.
-void change_patches(Patches& patches, const Mesh& new_mesh,
-                    const Transition& transition, std::span<const std::uint32_t> slot_of, int rank);
+void change_patches(Patches& patches, const Mesh& new_mesh, const Transition& transition,
+                    std::span<const std::uint32_t> slot_of, int rank);
 
 }  // namespace amr

@@ -15,6 +15,8 @@ constexpr int compared_rounds = 7;
 /// Memory for p4est, the table of leaves, Valet's scratch and the layers on their way: the program
 /// does not begin without it.
 constexpr std::uint64_t least_headroom_bytes = std::uint64_t{16} << 20;
+/// For the layers on their way and what a change of the mesh takes, once there are patches.
+constexpr std::uint64_t step_headroom_bytes = std::uint64_t{1} << 20;
 
 int rank_of(MPI_Comm communicator) {
   int rank = 0;
@@ -93,23 +95,20 @@ void Simulation::make_first_patches() {
   // p4est keeps siblings together, so a rank may get some more than the mean.
   const auto slots = static_cast<std::uint64_t>(options_.capacity * mean) + 8;
   const std::uint64_t bytes = slots * Patches::slot_bytes;
-  const std::uint64_t had = data_bytes();
+  const std::uint64_t least = largest(
+      data_bytes() + bytes + options_.migration.budget_bytes + step_headroom_bytes, communicator_);
+  if (options_.memory_limit > 0 && options_.memory_limit < least)
+    throw BadInput("--memory-limit: " + in_megabytes(options_.memory_limit) +
+                   " is too small for the mesh itself: " + std::to_string(slots) +
+                   " patches on a rank take " + in_megabytes(bytes) + ", and all together " +
+                   in_megabytes(least) + "; give that, or use more ranks");
   bool refused = false;
   try {
     patches_ = Patches(slots);
   } catch (const std::bad_alloc&) {
     refused = true;
-    patches_ = Patches();
   }
-  const std::uint64_t least = largest(had + bytes + least_headroom_bytes, communicator_);
-  try {
-    agree_on_memory(communicator_, refused, bytes, "the Views of its patches");
-  } catch (const OutOfMemory& error) {
-    if (options_.memory_limit == 0) throw;
-    throw BadInput("--memory-limit: " + in_megabytes(options_.memory_limit) +
-                   " is too small for the mesh itself: " + error.what() + "; give " +
-                   in_megabytes(least) + " or use more ranks");
-  }
+  agree_on_memory(communicator_, refused, bytes, "the Views of its patches");
   std::uint64_t slot = 0;
   for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf) {
     if (mesh_.home[leaf] != rank_) continue;
@@ -135,7 +134,6 @@ void Simulation::run() {
     if (step % options_.every == 0) regrid(step);
     if (step == options_.steps) break;
     flow_.advance(patches_, *layers_);
-    time_ += flow_.time_step();
   }
   write_vtk(options_.steps);
   report(start, patches_.totals(communicator_));
@@ -165,7 +163,6 @@ void Simulation::regrid(int step) {
   if (options_.compare) {
     regrid.comparison =
         compare(communicator_, patches_, choice.ranks, options_.migration, compared_rounds);
-    comparisons_.push_back(regrid.comparison);
   }
 
   Migration own;
@@ -173,6 +170,8 @@ void Simulation::regrid(int step) {
   own.number = regrid.number;
   own.step = step;
   own.blocks_before = patches_.count();
+  if (options_.memory_limit > 0)
+    own.headroom_bytes = options_.memory_limit - std::min(options_.memory_limit, data_bytes());
   log_.enter(particles::Phase::migrate, step);
   own.start_seconds = log_.seconds();
   const Moved moved = move(choice, peak);
@@ -180,8 +179,7 @@ void Simulation::regrid(int step) {
   log_.enter(particles::Phase::simulate, step);
   check(before, step);
 
-  const double z = std::fmod(0.26 + velocity[2] * time_, 1.0);
-  output_.leaves(regrid.number, z, mesh_, choice.home, has_front);
+  output_.leaves(regrid.number, mesh_, choice.home, has_front);
   const Mesh next = mesh_after(mesh_, change, std::move(new_keys), choice.home);
   mesh_.home = choice.home;
   change_patches(patches_, next, change, patches_.slots_by_leaf(mesh_, rank_), rank_);
@@ -237,8 +235,8 @@ bool Simulation::plan(const Transition& transition, Choice& choice, ResidentPeak
   choice.plan.reset();
   peak.start();
   choice.plan.emplace(valet::plan_to_ranks(communicator_, patches_.storage(),
-                                           valet::Occupied::masked(patches_.occupied),
-                                           choice.ranks, options_.migration));
+                                           valet::Occupied::masked(patches_.occupied), choice.ranks,
+                                           options_.migration));
   peak.stop();
   // The plan knows what the move needs; what the mesh becomes afterwards only we know.
   std::uint64_t children = 0;
@@ -312,6 +310,7 @@ void Simulation::summarise(Regrid& regrid, const Migration& own, const Moved& mo
   regrid.out_of_place_bytes = largest(shown.out_of_place_bytes, communicator_);
   regrid.moved_bytes = moved.sent_bytes;
   MPI_Allreduce(MPI_IN_PLACE, &regrid.moved_bytes, 1, MPI_UINT64_T, MPI_SUM, communicator_);
+  if (options_.compare && regrid.moved_bytes > 0) comparisons_.push_back(regrid.comparison);
   fullest_percent_ = std::max(fullest_percent_, regrid.fullest_percent);
   largest_ratio_ = std::max(largest_ratio_, regrid.resident_ratio);
   output_.row(regrid);
@@ -331,8 +330,7 @@ void Simulation::write_vtk(int step) {
   const int leaves = static_cast<int>(mesh_.size());
   MPI_Allreduce(MPI_IN_PLACE, mean_phase.data(), leaves, MPI_DOUBLE, MPI_MAX, communicator_);
   MPI_Allreduce(MPI_IN_PLACE, work.data(), leaves, MPI_DOUBLE, MPI_MAX, communicator_);
-  const std::array<LeafColumn, 3> columns{
-      {{"phase", mean_phase}, {"home", home}, {"work", work}}};
+  const std::array<LeafColumn, 3> columns{{{"phase", mean_phase}, {"home", home}, {"work", work}}};
   if (!forest_.write_vtk(output_.vtk_base(step), columns))
     throw OutputError("cannot write the files for ParaView into '" + options_.output +
                       "' (--output)");
@@ -352,8 +350,7 @@ void Simulation::report(const Totals& start, const Totals& end) {
   if (comparisons_.empty()) return;
   const auto median_ratio = [this](double Comparison::*peer) {
     std::vector<double> ratios;
-    for (const Comparison& c : comparisons_)
-      if (c.*peer > 0) ratios.push_back(c.in_place / (c.*peer));
+    for (const Comparison& c : comparisons_) ratios.push_back(c.in_place / (c.*peer));
     std::sort(ratios.begin(), ratios.end());
     return ratios[ratios.size() / 2];
   };

@@ -96,7 +96,6 @@ class Simulation {
   particles::MemoryLog log_;
   std::vector<Migration> migrations_;
   std::vector<Comparison> comparisons_;
-  double time_ = 0;
   double fullest_percent_ = 0;
   double largest_ratio_ = 0;
 };
