@@ -45,23 +45,24 @@ struct Plane {
   }
 };
 
-/// Of the planes through the middle of the smallest leaves, the one in which the largest area
-/// changes its home.
-Plane telling_plane(const Mesh& before, std::span<const int> home_after, int most_level) {
+/// Of the planes through the middle of the smallest leaves, the one that cuts most patches that
+/// change their home, those with a front first.
+Plane telling_plane(const Mesh& before, std::span<const int> home_after,
+                    std::span<const std::uint8_t> has_front, int most_level) {
   const std::size_t planes = std::size_t{1} << most_level;
-  std::vector<double> area(3 * planes, 0);
+  std::vector<std::uint64_t> moving(3 * planes, 0);
   for (LeafIndex leaf = 0; leaf < before.size(); ++leaf) {
     if (before.home[leaf] == home_after[leaf]) continue;
     const Leaf self = leaf_of(before.keys[leaf]);
-    const double length = 1.0 * self.length() / root_length;
     for (std::size_t d = 0; d < 3; ++d) {
       const auto first = std::size_t{self.corner[d]} >> (root_level - most_level);
       const auto size = std::size_t{self.length()} >> (root_level - most_level);
-      for (std::size_t k = first; k < first + size; ++k) area[d * planes + k] += length * length;
+      for (std::size_t k = first; k < first + size; ++k)
+        moving[d * planes + k] += has_front[leaf] != 0 ? 100 : 1;
     }
   }
   const auto most =
-      static_cast<std::size_t>(std::max_element(area.begin(), area.end()) - area.begin());
+      static_cast<std::size_t>(std::max_element(moving.begin(), moving.end()) - moving.begin());
   return {static_cast<int>(most / planes),
           (static_cast<double>(most % planes) + 0.5) / static_cast<double>(planes)};
 }
@@ -170,7 +171,7 @@ void Output::row(const Regrid& r) {
 void Output::leaves(int number, const Mesh& before, std::span<const int> home_after,
                     std::span<const std::uint8_t> has_front) {
   if (rank_ != 0) return;
-  const Plane plane = telling_plane(before, home_after, options_.most_level);
+  const Plane plane = telling_plane(before, home_after, has_front, options_.most_level);
   for (LeafIndex leaf = 0; leaf < before.size(); ++leaf) {
     const Leaf self = leaf_of(before.keys[leaf]);
     if (!plane.cuts(self)) continue;

@@ -146,6 +146,8 @@ Partitioner::Partitioner(MPI_Comm communicator, Method method)
   if (method == Method::graph) {
     set("GRAPH_PACKAGE", "PHG");
     set("LB_APPROACH", "REPARTITION");
+    // A patch that moves costs as much as its layers do in this many steps; 100 without being said.
+    set("PHG_REPART_MULTIPLIER", "1");
   }
   set("NUM_GID_ENTRIES", "1");
   set("NUM_LID_ENTRIES", "1");
