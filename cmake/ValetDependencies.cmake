@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What we build on. Afterwards VALET_WITH_KOKKOS and VALET_WITH_ZOLTAN say which adapters are built.
+# What we build on. Afterwards VALET_WITH_KOKKOS, VALET_WITH_ZOLTAN and VALET_WITH_P4EST say which
+# adapters, and whether the example that needs p4est, are built.
 # Included, not called, by the top level: imported targets are visible where they are found and below.
 
 # Debian's Kokkos insists on extensions being off and warns where nobody has said so.
@@ -12,15 +13,11 @@ find_package(nlohmann_json REQUIRED)
 if(VALET_BUILD_TOOLS OR VALET_BUILD_EXAMPLES)
   find_package(CLI11 REQUIRED)
 endif()
-if(VALET_BUILD_EXAMPLES)
-  # For one example, which is skipped without it.
-  find_package(P4est QUIET)
-endif()
 
 include(ValetFixKokkos)
 include(ValetFindZoltan)
 
-# One status line per adapter, and an error where ON cannot be kept.
+# One status line per directory, and an error where ON cannot be kept.
 macro(valet_decide_adapter option package found directory)
   string(TOUPPER "${${option}}" valet_wish)
   set(VALET_WITH_${package} FALSE)
@@ -30,7 +27,7 @@ macro(valet_decide_adapter option package found directory)
     if(NOT valet_wish STREQUAL "AUTO")
       message(FATAL_ERROR "Valet: ${option}=${${option}}, but the package was not found.")
     endif()
-    message(STATUS "Valet: ${directory} skipped, package not found")
+    message(STATUS "Valet: ${directory} skipped, ${package} not found")
   elseif(NOT EXISTS "${PROJECT_SOURCE_DIR}/${directory}/CMakeLists.txt")
     message(STATUS "Valet: ${directory} skipped, no sources")
   else()
@@ -53,3 +50,11 @@ if(VALET_ZOLTAN)
   valet_find_zoltan()
 endif()
 valet_decide_adapter(VALET_ZOLTAN ZOLTAN Zoltan_FOUND adapters/zoltan)
+
+set(VALET_WITH_P4EST FALSE)
+if(VALET_BUILD_EXAMPLES)
+  if(VALET_P4EST)
+    find_package(P4est QUIET)
+  endif()
+  valet_decide_adapter(VALET_P4EST P4EST P4est_FOUND examples/amr)
+endif()

@@ -55,12 +55,4 @@ class Partitioner {
   std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
 };
 
-/// Cuts units in the order of the curve into pieces of nearly equal work that need at most
-/// `slots_per_rank` slots each. Pure.
-/// @return A rank per unit. Where the slots of all ranks together do not suffice, the last rank
-/// gets
-///         too much.
-[[nodiscard]] std::vector<int> cut_within_slots(const std::vector<Unit>& units, int ranks,
-                                                std::uint64_t slots_per_rank);
-
 }  // namespace amr

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "regrid.hpp"
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -155,6 +156,45 @@ void change_patches(Patches& patches, const Mesh& new_mesh, const Transition& tr
     }
     refine(patches, slots, std::span(new_mesh.keys).subspan(first_new, siblings));
   });
+}
+
+std::vector<int> cut_within_slots(const std::vector<Unit>& units, int ranks,
+                                  std::uint64_t slots_per_rank) {
+  double work_left = 0;
+  std::uint64_t members_left = 0;
+  std::uint64_t children_left = 0;
+  for (const Unit& unit : units) {
+    work_left += unit.work;
+    members_left += unit.members;
+    children_left += unit.children;
+  }
+  std::vector<int> result(units.size(), ranks - 1);
+  std::size_t next = 0;
+  for (int rank = 0; rank + 1 < ranks; ++rank) {
+    const auto others = static_cast<std::uint64_t>(ranks - 1 - rank);
+    const double share = work_left / static_cast<double>(others + 1);
+    // A piece may end up to 7 slots early, because units of 8 are not divided.
+    const std::uint64_t room =
+        others * (slots_per_rank - std::min<std::uint64_t>(7, slots_per_rank));
+    double work = 0;
+    std::uint64_t members = 0;
+    std::uint64_t children = 0;
+    for (; next < units.size(); ++next) {
+      const Unit& unit = units[next];
+      if (members + unit.members > slots_per_rank || children + unit.children > slots_per_rank)
+        break;
+      const bool rest_fits = members_left <= room && children_left <= room;
+      if (rest_fits && work + unit.work / 2 > share) break;
+      result[next] = rank;
+      work += unit.work;
+      members += unit.members;
+      children += unit.children;
+      work_left -= unit.work;
+      members_left -= unit.members;
+      children_left -= unit.children;
+    }
+  }
+  return result;
 }
 
 }  // namespace amr

@@ -45,6 +45,14 @@ struct Transition {
 [[nodiscard]] std::vector<Wish> wishes(const Mesh& mesh, std::span<const std::uint8_t> has_front,
                                        int least_level, int most_level);
 
+/// Cuts units in the order of the curve into pieces of nearly equal work that need at most
+/// `slots_per_rank` slots each. Pure.
+/// @return A rank per unit. Where the slots of all ranks together do not suffice, the last rank
+/// gets
+///         too much.
+[[nodiscard]] std::vector<int> cut_within_slots(const std::vector<Unit>& units, int ranks,
+                                                std::uint64_t slots_per_rank);
+
 /// Turns the patches of the old mesh into those of the new one, in place: siblings become their
 /// means in the first one's slot, children take free slots, the rest stays where it is. Local; the
 /// siblings must be here, and slots for all new patches.
