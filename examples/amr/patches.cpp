@@ -59,6 +59,7 @@ std::uint64_t Patches::count() const {
 }
 
 void Patches::grow(std::uint64_t slots) {
+  if (slots <= this->slots()) return;
   // One View at a time. Should memory run out, the larger ones are larger than needed, no more.
   if (inflow.extent(0) < slots) {
     inflow = Layers();  // it holds nothing between steps

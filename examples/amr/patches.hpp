@@ -58,7 +58,8 @@ struct Patches {
 
   [[nodiscard]] std::uint64_t slots() const { return key.extent(0); }
   [[nodiscard]] std::uint64_t count() const;
-  /// More slots, the patches where they were. @throws std::bad_alloc; the patches are as they were.
+  /// At least so many slots, the patches where they were. @throws std::bad_alloc; the patches are
+  /// as they were.
   void grow(std::uint64_t slots);
   /// The Views that migrate, as Valet sees them.
   [[nodiscard]] valet::BlockStorage storage() const;

@@ -69,6 +69,20 @@ void refine(Patches& patches, const std::array<std::uint32_t, siblings>& slots,
   }
 }
 
+/// Slots that units take on a rank: before and after the mesh changes.
+struct Slots {
+  std::uint64_t members = 0;
+  std::uint64_t children = 0;
+
+  [[nodiscard]] bool holds(const Unit& unit, std::uint64_t most) const {
+    return members + unit.members <= most && children + unit.children <= most;
+  }
+  void add(const Unit& unit) {
+    members += unit.members;
+    children += unit.children;
+  }
+};
+
 }  // namespace
 
 Transition transition(const Mesh& old_mesh, std::span<const LeafKey> new_keys) {
@@ -160,39 +174,31 @@ void change_patches(Patches& patches, const Mesh& new_mesh, const Transition& tr
 
 std::vector<int> cut_within_slots(const std::vector<Unit>& units, int ranks,
                                   std::uint64_t slots_per_rank) {
-  double work_left = 0;
-  std::uint64_t members_left = 0;
-  std::uint64_t children_left = 0;
-  for (const Unit& unit : units) {
-    work_left += unit.work;
-    members_left += unit.members;
-    children_left += unit.children;
+  // Filling the ranks from the end leaves as little as can be to those before: a rank may not stop
+  // before the place where the ones behind it are full.
+  std::vector<std::size_t> least_end(static_cast<std::size_t>(ranks), units.size());
+  std::size_t begin = units.size();
+  for (auto rank = static_cast<std::size_t>(ranks); --rank > 0;) {
+    Slots used;
+    while (begin > 0 && used.holds(units[begin - 1], slots_per_rank)) used.add(units[--begin]);
+    least_end[rank - 1] = begin;
   }
+  double work_left = 0;
+  for (const Unit& unit : units) work_left += unit.work;
   std::vector<int> result(units.size(), ranks - 1);
   std::size_t next = 0;
   for (int rank = 0; rank + 1 < ranks; ++rank) {
-    const auto others = static_cast<std::uint64_t>(ranks - 1 - rank);
-    const double share = work_left / static_cast<double>(others + 1);
-    // A piece may end up to 7 slots early, because units of 8 are not divided.
-    const std::uint64_t room =
-        others * (slots_per_rank - std::min<std::uint64_t>(7, slots_per_rank));
+    const double share = work_left / (ranks - rank);
     double work = 0;
-    std::uint64_t members = 0;
-    std::uint64_t children = 0;
-    for (; next < units.size(); ++next) {
-      const Unit& unit = units[next];
-      if (members + unit.members > slots_per_rank || children + unit.children > slots_per_rank)
-        break;
-      const bool rest_fits = members_left <= room && children_left <= room;
-      if (rest_fits && work + unit.work / 2 > share) break;
+    Slots used;
+    for (; next < units.size() && used.holds(units[next], slots_per_rank); ++next) {
+      const bool may_stop = next >= least_end[static_cast<std::size_t>(rank)];
+      if (may_stop && work + units[next].work / 2 > share) break;
       result[next] = rank;
-      work += unit.work;
-      members += unit.members;
-      children += unit.children;
-      work_left -= unit.work;
-      members_left -= unit.members;
-      children_left -= unit.children;
+      used.add(units[next]);
+      work += units[next].work;
     }
+    work_left -= work;
   }
   return result;
 }

@@ -46,10 +46,8 @@ struct Transition {
                                        int least_level, int most_level);
 
 /// Cuts units in the order of the curve into pieces of nearly equal work that need at most
-/// `slots_per_rank` slots each. Pure.
-/// @return A rank per unit. Where the slots of all ranks together do not suffice, the last rank
-/// gets
-///         too much.
+/// `slots_per_rank` slots each, wherever that is possible at all. Pure.
+/// @return A rank per unit. Where it is not possible, the last rank gets too much.
 [[nodiscard]] std::vector<int> cut_within_slots(const std::vector<Unit>& units, int ranks,
                                                 std::uint64_t slots_per_rank);
 

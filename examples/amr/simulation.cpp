@@ -251,11 +251,11 @@ bool Simulation::plan(const Transition& transition, Choice& choice, ResidentPeak
 /// Only where slots are missing; the plan made before stays good.
 void Simulation::grow(std::uint64_t needed) {
   bool refused = false;
-  if (needed > patches_.slots()) try {
-      patches_.grow(needed + needed / 50);
-    } catch (const std::bad_alloc&) {
-      refused = true;
-    }
+  try {
+    if (needed > patches_.slots()) patches_.grow(needed + needed / 50);
+  } catch (const std::bad_alloc&) {
+    refused = true;
+  }
   agree_on_memory(communicator_, refused, needed * Patches::slot_bytes,
                   "Views with more slots (--when-full)");
 }
