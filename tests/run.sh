@@ -38,6 +38,8 @@ if $lint; then
   packages+=(clang-format clang-tidy)
 fi
 valet_install_packages "${packages[@]}"
+# Optional: where there is no such package, the AMR example and its tests are skipped.
+valet_install_packages libp4est-dev || echo "Without libp4est-dev the AMR example is not built." >&2
 jobs=$(nproc)
 
 build() { # <preset>

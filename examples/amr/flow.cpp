@@ -122,7 +122,7 @@ void Flow::sweep(const Patches& patches, int variable, int axis) const {
     for (int b = 0; b < edge_cells; ++b)
       for (int a = 0; a < edge_cells; ++a) {
         double upstream = inflow(slot, a + edge_cells * b);
-        double* cell = patch + shape.first * a + shape.second * b + first;
+        double* cell = &patch[shape.first * a + shape.second * b + first];
         for (int i = 0; i < edge_cells; ++i, cell += next) {
           const double own = *cell;
           *cell = own - courant * (own - upstream);

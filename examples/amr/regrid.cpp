@@ -26,10 +26,11 @@ void for_each_small_cell(Action&& action) {
       corner += 2 * (index[d] % half) * stride;
       stride *= edge_cells;
     }
-    for (int k = 0; k < 8; ++k)
+    for (int k = 0; k < 8; ++k) {
+      const int small = corner + (k & 1) + (k >> 1 & 1) * edge_cells + (k >> 2) * layer_cells;
       action(static_cast<std::size_t>(cell), static_cast<std::size_t>(child),
-             static_cast<std::size_t>(corner + (k & 1) + (k >> 1 & 1) * edge_cells +
-                                      (k >> 2) * layer_cells));
+             static_cast<std::size_t>(small));
+    }
   }
 }
 

@@ -203,7 +203,7 @@ std::vector<std::uint8_t> Simulation::look_at_patches() {
     mesh_.work[leaf] = static_cast<float>(patches_.work(slot));
   }
   const int leaves = static_cast<int>(mesh_.size());
-  MPI_Allreduce(MPI_IN_PLACE, has_front.data(), leaves, MPI_UINT8_T, MPI_MAX, communicator_);
+  MPI_Allreduce(MPI_IN_PLACE, has_front.data(), leaves, MPI_UNSIGNED_CHAR, MPI_MAX, communicator_);
   MPI_Allreduce(MPI_IN_PLACE, mesh_.work.data(), leaves, MPI_FLOAT, MPI_MAX, communicator_);
   return has_front;
 }
