@@ -52,7 +52,7 @@ endif()
 valet_decide_adapter(VALET_ZOLTAN ZOLTAN Zoltan_FOUND adapters/zoltan)
 
 set(VALET_WITH_P4EST FALSE)
-if(VALET_BUILD_EXAMPLES)
+if(VALET_BUILD_EXAMPLES AND VALET_WITH_KOKKOS AND VALET_WITH_ZOLTAN)
   if(VALET_P4EST)
     find_package(P4est QUIET)
   endif()

@@ -256,8 +256,8 @@ void Simulation::grow(std::uint64_t needed) {
   } catch (const std::bad_alloc&) {
     refused = true;
   }
-  agree_on_memory(communicator_, refused, needed * Patches::slot_bytes,
-                  "Views with more slots (--when-full)");
+  agree_on_memory(communicator_, refused, needed * patch_cells * sizeof(double),
+                  "each View with more slots (--when-full)");
 }
 
 Moved Simulation::move(Choice& choice, ResidentPeak& peak) {
@@ -342,11 +342,15 @@ void Simulation::report(const Totals& start, const Totals& end) {
       "\nMass and every bit of every patch were the same before and after each of %zu migrations;\n"
       "the mass is summed without rounding. At the start %.17g, at the end %.17g.\n"
       "Solution after %d steps: %llu patches, hash %016llx, the same for any number of ranks.\n"
-      "Fullest moment: %.1f %% of the slots of a rank. Largest resident peak: %.3f times the size "
-      "before.\n",
+      "Fullest moment: %.1f %% of the slots of a rank.\n",
       migrations_.size(), start.mass.value(), end.mass.value(), options_.steps,
       static_cast<unsigned long long>(end.patches), static_cast<unsigned long long>(end.content),
-      fullest_percent_, largest_ratio_);
+      fullest_percent_);
+  if (largest_ratio_ > 0)
+    std::printf("Largest resident peak in a migration: %.3f times the size before.\n",
+                largest_ratio_);
+  else
+    std::printf("This system does not tell resident peaks (/proc/self/clear_refs).\n");
   if (comparisons_.empty()) return;
   const auto median_ratio = [this](double Comparison::*peer) {
     std::vector<double> ratios;

@@ -15,8 +15,10 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <memory>
+#include <new>
 #include <numeric>
+#include <sys/resource.h>
 
 namespace amr::test {
 namespace {
@@ -231,6 +233,40 @@ TEST(Patches, MemoryRefusedOnOneRankIsAnErrorOnAll) {
             std::string::npos)
       << outcome.text;
   EXPECT_NO_THROW(agree_on_memory(MPI_COMM_WORLD, false, 1, "nothing"));
+}
+
+TEST(Memory, PeakThatIsOverAgainIsSeen) {
+  ResidentPeak peak;
+  peak.start();
+  {
+    std::vector<char> touched(std::size_t{64} << 20, 1);
+    EXPECT_EQ(std::accumulate(touched.begin(), touched.end(), 0L), 64L << 20);
+  }
+  peak.stop();
+  if (peak.ratio() == 0) GTEST_SKIP() << "this system does not tell resident peaks";
+  const double expected =
+      1 + static_cast<double>(64U << 20) / static_cast<double>(peak.before_bytes());
+  EXPECT_NEAR(peak.ratio(), expected, 0.05 * expected);
+  const double first = peak.ratio();
+  peak.start();
+  peak.stop();
+  EXPECT_EQ(peak.ratio(), first) << "the largest is kept";
+}
+
+TEST(Memory, LimitIsEnforcedByTheSystem) {
+  if (data_bytes() == 0) GTEST_SKIP() << "this system does not tell the data of a process";
+  const auto can_have = [](std::size_t bytes) {
+    const std::unique_ptr<char[]> memory(new (std::nothrow) char[bytes]);
+    return memory != nullptr;
+  };
+  const std::size_t wanted = std::size_t{64} << 20;
+  limit_data(data_bytes() + wanted / 2);
+  const bool refused = !can_have(wanted);
+  const bool granted = can_have(wanted / 4);
+  limit_data(RLIM_INFINITY);
+  EXPECT_TRUE(refused);
+  EXPECT_TRUE(granted);
+  EXPECT_TRUE(can_have(wanted));
 }
 
 TEST(Patches, MissingOrDoublePatchesAreFound) {
