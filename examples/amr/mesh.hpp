@@ -3,7 +3,7 @@
 
 /// The table of all leaves and the ranks that hold their patches.
 ///
-/// Every rank has the whole table, as AMReX and Chombo do for their boxes: 20 bytes a leaf beside a
+/// Every rank has the whole table, as AMReX and Chombo do for their boxes: 16 bytes a leaf beside a
 /// patch of 28 KiB. It is what lets a patch be anywhere: p4est keeps its leaves in contiguous
 /// pieces of its curve, but a geometric or graph partitioner does not. So p4est owns the *mesh* (it
 /// refines, coarsens, balances and cuts the curve), this table says who owns the *data*, and for
