@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/schedule/apportionment.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <random>
+
+namespace valet::schedule {
+namespace {
+
+using Counts = std::span<const std::uint64_t>;
+using Grants = std::span<std::uint64_t>;
+
+std::uint64_t pick_below(ReceiverRandom& random, std::uint64_t end) {
+  return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(random);
+}
+
+/// The first source at which a running sum of weights passes `mark`; served sources weigh nothing.
+template <class Weight>
+std::size_t at_mark(Counts remaining, Grants granted, std::uint64_t mark, Weight&& weight) {
+  for (std::size_t i = 0;; ++i) {
+    if (granted[i] > 0) continue;
+    const std::uint64_t here = weight(remaining[i]);
+    if (mark < here) return i;
+    mark -= here;
+  }
+}
+
+std::size_t of_most(Counts remaining, Grants granted) {
+  std::size_t best = 0;
+  std::uint64_t most = 0;
+  for (std::size_t i = 0; i < remaining.size(); ++i) {
+    if (granted[i] > 0 || remaining[i] <= most) continue;
+    best = i;
+    most = remaining[i];
+  }
+  return best;
+}
+
+/// Serves the sources that `choose` names, each with all it has, while memory and sources last.
+/// `choose` is told how many sources and blocks are not served.
+template <class Choose>
+void serve_one_by_one(Counts remaining, std::uint64_t free, Grants granted, Choose&& choose) {
+  auto sources = static_cast<std::uint64_t>(
+      std::count_if(remaining.begin(), remaining.end(), [](std::uint64_t r) { return r > 0; }));
+  std::uint64_t blocks = std::accumulate(remaining.begin(), remaining.end(), std::uint64_t{0});
+  while (free > 0 && sources > 0) {
+    const std::size_t chosen = choose(sources, blocks);
+    granted[chosen] = std::min(free, remaining[chosen]);
+    free -= granted[chosen];
+    blocks -= remaining[chosen];
+    --sources;
+  }
+}
+
+void first_fit(Counts remaining, std::uint64_t free, Grants granted) {
+  for (std::size_t i = 0; i < remaining.size() && free > 0; ++i) {
+    granted[i] = std::min(free, remaining[i]);
+    free -= granted[i];
+  }
+}
+
+/// Blocks that must be granted for nobody to keep more than `level`; more than `enough` is enough.
+std::uint64_t above(Counts remaining, std::uint64_t level, std::uint64_t enough) {
+  std::uint64_t sum = 0;
+  for (const std::uint64_t count : remaining) {
+    if (count > level) sum += count - level;
+    if (sum > enough) break;
+  }
+  return sum;
+}
+
+void min_max(Counts remaining, std::uint64_t free, Grants granted) {
+  std::uint64_t low = 0;
+  std::uint64_t high =
+      remaining.empty() ? 0 : *std::max_element(remaining.begin(), remaining.end());
+  while (low < high) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (above(remaining, middle, free) <= free)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  std::uint64_t left = free - above(remaining, low, free);
+  // What is left is too little to lower the level for all who are at it: one block each.
+  for (std::size_t i = 0; i < remaining.size(); ++i) {
+    granted[i] = remaining[i] - std::min(remaining[i], low);
+    if (left == 0 || low == 0 || remaining[i] < low) continue;
+    ++granted[i];
+    --left;
+  }
+}
+
+/// The piece of every transfer, rounded so that no more than a block is lost in all: the fraction
+/// that one source does not get goes to the next. Where that begins moves from phase to phase.
+void equal_pieces(const ReceiverPhase& phase, Grants granted) {
+  const std::size_t sources = phase.remaining.size();
+  const std::size_t first = sources == 0 ? 0 : phase.pieces_left % sources;
+  std::uint64_t free = phase.free;
+  std::uint64_t fraction = phase.pieces_left - 1;  // so that the sum is rounded up
+  for (std::size_t k = 0; k < sources && free > 0; ++k) {
+    const std::size_t i = (first + k) % sources;
+    fraction += phase.remaining[i] % phase.pieces_left;
+    std::uint64_t piece = phase.remaining[i] / phase.pieces_left;
+    if (fraction >= phase.pieces_left) {
+      fraction -= phase.pieces_left;
+      ++piece;
+    }
+    granted[i] = std::min(free, piece);
+    free -= granted[i];
+  }
+}
+
+}  // namespace
+
+void apportion(Heuristic heuristic, const ReceiverPhase& phase, ReceiverRandom& random,
+               std::span<std::uint64_t> granted) {
+  const Counts remaining = phase.remaining;
+  std::fill(granted.begin(), granted.end(), std::uint64_t{0});
+  switch (heuristic) {
+    case Heuristic::first_fit: first_fit(remaining, phase.free, granted); return;
+    case Heuristic::max_first:
+      serve_one_by_one(remaining, phase.free, granted,
+                       [&](std::uint64_t, std::uint64_t) { return of_most(remaining, granted); });
+      return;
+    case Heuristic::random:
+      serve_one_by_one(remaining, phase.free, granted, [&](std::uint64_t sources, std::uint64_t) {
+        return at_mark(remaining, granted, pick_below(random, sources),
+                       [](std::uint64_t count) { return std::uint64_t{count > 0}; });
+      });
+      return;
+    case Heuristic::fortune_wheel:
+      serve_one_by_one(remaining, phase.free, granted, [&](std::uint64_t, std::uint64_t blocks) {
+        return at_mark(remaining, granted, pick_below(random, blocks),
+                       [](std::uint64_t count) { return count; });
+      });
+      return;
+    case Heuristic::min_max: min_max(remaining, phase.free, granted); return;
+    case Heuristic::continuous:
+      if (phase.pieces_left == 0)
+        first_fit(remaining, phase.free, granted);
+      else
+        equal_pieces(phase, granted);
+      return;
+  }
+}
+
+}  // namespace valet::schedule

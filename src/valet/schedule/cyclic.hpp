@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The cyclic scheduler (Siegel and Siegel, "MADRE: The Memory-Aware Data Redistribution Engine",
+/// section 3.2): a root searches the graph of all transfers depth first, with one edge per rank at
+/// a time, and schedules a cycle whenever the search meets itself, a shift whenever it ends. Every
+/// rank gets a list of actions and carries it out without root and barriers.
+
+#include <valet/export.hpp>
+#include <valet/storage/ledger.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace valet::schedule {
+
+/// In which order a rank offers its edges to the root.
+enum class EdgeOrder {
+  ascending,  ///< by destination, as published: an even transpose becomes 2-cycles in dictionary
+              ///< order, most of whose ranks wait for each other: 2P-3 steps
+  rotated,    ///< by destination, beginning behind one's own rank: it becomes P-1 rotations
+};
+
+VALET_EXPORT const char* to_string(EdgeOrder order) noexcept;
+/// The order of a name, "ascending" or "rotated", in upper or lower case.
+/// @throws Error invalid_argument that lists the known names. Local.
+VALET_EXPORT EdgeOrder parse_edge_order(std::string_view name);
+
+/// The place of `destination` among the edges of `rank`: edges are offered by ascending place.
+[[nodiscard]] constexpr std::uint32_t edge_place(EdgeOrder order, std::uint32_t rank,
+                                                 std::uint32_t ranks, std::uint32_t destination) {
+  if (order == EdgeOrder::ascending) return destination;
+  return destination > rank ? destination - rank : destination + (ranks - rank);
+}
+
+/// Blocks that a rank has for one other.
+struct Edge {
+  std::uint32_t destination = 0;
+  std::uint64_t blocks = 0;
+};
+
+constexpr std::uint32_t no_rank = std::numeric_limits<std::uint32_t>::max();
+
+/// What a rank does next: sends `blocks` to `destination` and receives as many from `source`, in
+/// messages of `increment` blocks, the last of which may be shorter. Without a destination it only
+/// receives, without a source it only sends. It receives an increment and sends one, and goes on
+/// when both are done; where it has no free slot, the increment is 1 and one block of scratch takes
+/// what arrives until the block that leaves has left.
+struct Action {
+  std::uint32_t source = no_rank;
+  std::uint32_t destination = no_rank;
+  std::uint64_t blocks = 0;
+  std::uint64_t increment = 0;
+  [[nodiscard]] bool operator==(const Action&) const = default;
+};
+
+/// The root's connection to the ranks, itself among them.
+class CyclicLink {
+ public:
+  CyclicLink() = default;
+  CyclicLink(const CyclicLink&) = delete;
+  CyclicLink& operator=(const CyclicLink&) = delete;
+  virtual ~CyclicLink() = default;
+
+  /// The next edge of a rank, in its order. Asked for `edges` times in all, never before it is
+  /// needed; may wait for it.
+  virtual Edge next_edge(std::uint32_t rank) = 0;
+  /// The edge of `rank` is used up and there is another, which will be needed some time: it may
+  /// be sent for now.
+  virtual void edge_used(std::uint32_t rank) = 0;
+  /// The next action of `rank`. Those of one cycle or shift come one after another.
+  virtual void schedule(std::uint32_t rank, const Action& action) = 0;
+};
+
+/// What the root knows of a rank from the start.
+struct CyclicRank {
+  std::uint32_t edges = 0;  ///< ranks it has blocks for
+  /// Free slots, and blocks of scratch beyond the one that every rank keeps for increments of 1.
+  std::uint64_t free = 0;
+};
+
+/// Schedules everything. The map must be feasible. Each cycle or shift uses up an edge at least, so
+/// there are no more of them than edges.
+///
+/// @param most_increment  Blocks of a message at most; at least 1.
+/// Runs on the root alone; 40 bytes a rank through the ledger. O(edges * P) time at worst.
+VALET_EXPORT void schedule_cyclic(
+    Ledger& ledger, std::span<const CyclicRank> ranks, CyclicLink& link,
+    std::uint64_t most_increment = std::numeric_limits<std::uint64_t>::max());
+
+}  // namespace valet::schedule

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Parking (Pinar and Hendrickson section 5.1 and Figure 8): blocks wait on a rank that has more
+/// free memory than it will ever receive, so that ranks that are short of memory can receive.
+/// Which blocks a rank parks: first fit over its destinations, by ascending rank. Parked blocks are
+/// from then on like any other outgoing blocks of the rank they wait on; their destinations must be
+/// told. A block is parked once at most: a rank with parking space always keeps free memory for all
+/// it is to receive, so it never has anything to park itself.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace valet::schedule {
+
+/// Blocks of one pair of ranks that a root has matched.
+struct Flow {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint64_t blocks = 0;
+  [[nodiscard]] bool operator==(const Flow&) const = default;
+};
+
+/// What a rank reports to the root in a phase with parking, when the grants of that phase are known
+/// (MADRE Figure 3, lines 27 to 31): positive, blocks it must part with beyond the `sending` ones
+/// to receive all the rest in the next phase; negative, blocks it has room for until the end.
+/// @param incoming  Blocks it has still to receive, this phase's among them.
+/// @param free      Free slots at the beginning of the phase.
+/// @param sending   Blocks it sends in this phase.
+[[nodiscard]] inline std::int64_t parking_balance(std::uint64_t incoming, std::uint64_t free,
+                                                  std::uint64_t sending) {
+  if (incoming < free) return -static_cast<std::int64_t>(free - incoming);
+  const std::uint64_t lacking = incoming - free;
+  return lacking > sending ? static_cast<std::int64_t>(lacking - sending) : 0;
+}
+
+/// Matches what is too much with what is missing, each in rank order, until one of the two is used
+/// up: what the root does. Entries of one `from` are passed to `sink(Flow)` one after another.
+/// @param balance  Per rank: positive is given away, negative is taken; sums within 2^62.
+/// Local, no memory, O(ranks) time and at most ranks-1 flows.
+template <class Sink>
+void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
+  std::size_t taker = 0;
+  std::int64_t room = 0;
+  for (std::size_t giver = 0; giver < balance.size(); ++giver) {
+    for (std::int64_t left = std::max<std::int64_t>(0, balance[giver]); left > 0;) {
+      while (room == 0 && taker < balance.size())
+        room = std::max<std::int64_t>(0, -balance[taker++]);
+      if (room == 0) return;
+      const std::int64_t blocks = std::min(left, room);
+      sink(Flow{static_cast<std::uint32_t>(giver), static_cast<std::uint32_t>(taker - 1),
+                static_cast<std::uint64_t>(blocks)});
+      left -= blocks;
+      room -= blocks;
+    }
+  }
+}
+
+}  // namespace valet::schedule

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/schedule/phase_scheduler.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <vector>
+
+namespace valet::schedule {
+
+void PhaseScheduler::Column::add(Key key, std::uint64_t blocks) {
+  const auto found = std::lower_bound(keys.begin(), keys.end(), key);
+  const auto at = found - keys.begin();
+  if (found == keys.end() || *found != key) {
+    keys.insert(found, key);
+    counts.insert(counts.begin() + at, 0);
+  }
+  counts[static_cast<std::size_t>(at)] += blocks;
+}
+
+void PhaseScheduler::Column::drop_zeros() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (counts[i] == 0) continue;
+    keys[kept] = keys[i];
+    counts[kept++] = counts[i];
+  }
+  keys.erase(keys.begin() + static_cast<std::ptrdiff_t>(kept), keys.end());
+  counts.erase(counts.begin() + static_cast<std::ptrdiff_t>(kept), counts.end());
+}
+
+std::uint64_t PhaseScheduler::Column::sum() const {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
+                               std::span<const std::uint64_t> free, const PhaseOptions& options)
+    : options_(options),
+      levelling_(LedgerAllocator<Flow>(ledger)),
+      in_place_of_(LedgerAllocator<Flow>(ledger)),
+      columns_(LedgerAllocator<Column>(ledger)),
+      free_(free.begin(), free.end(), LedgerAllocator<std::uint64_t>(ledger)),
+      random_(LedgerAllocator<ReceiverRandom>(ledger)),
+      granted_(LedgerAllocator<std::uint64_t>(ledger)),
+      sending_(free.size(), 0, LedgerAllocator<std::uint64_t>(ledger)),
+      balance_(free.size(), 0, LedgerAllocator<std::int64_t>(ledger)),
+      parking_(LedgerAllocator<Flow>(ledger)),
+      flow_of_(free.size(), 0, LedgerAllocator<std::uint32_t>(ledger)),
+      waiting_(LedgerAllocator<Move>(ledger)),
+      moves_(LedgerAllocator<Move>(ledger)) {
+  columns_.reserve(free.size());
+  random_.reserve(free.size());
+  for (std::uint32_t rank = 0; rank < free.size(); ++rank) {
+    columns_.emplace_back(ledger);
+    random_.emplace_back(options.seed, rank);
+  }
+  granted_.reserve(free.size());
+  parking_.reserve(free.size());
+  moves_.reserve(transfers.size() + free.size());
+  fill_columns(transfers);
+  if (options.heuristic == Heuristic::continuous) {
+    std::vector<RankTotals, LedgerAllocator<RankTotals>> totals(
+        free.size(), RankTotals{}, LedgerAllocator<RankTotals>(ledger));
+    for (std::size_t rank = 0; rank < free.size(); ++rank) totals[rank].free = free[rank];
+    for (const TransferEntry& transfer : transfers) {
+      totals[transfer.source].sent += transfer.blocks;
+      totals[transfer.destination].received += transfer.blocks;
+    }
+    ContinuousFlows flows = continuous_flows(ledger, totals);
+    pieces_left_ = flows.pieces;
+    levelling_ = std::move(flows.before);
+    in_place_of_ = std::move(flows.after);
+    stage_ = Stage::level;
+  }
+}
+
+void PhaseScheduler::fill_columns(std::span<const TransferEntry> transfers) {
+  for (auto first = transfers.begin(); first != transfers.end();) {
+    const std::uint32_t destination = first->destination;
+    const auto last = std::find_if(first, transfers.end(), [&](const TransferEntry& transfer) {
+      return transfer.destination != destination;
+    });
+    Column& column = columns_[destination];
+    column.keys.reserve(static_cast<std::size_t>(last - first));
+    column.counts.reserve(static_cast<std::size_t>(last - first));
+    for (; first != last; ++first) {
+      column.keys.push_back({first->source, destination});
+      column.counts.push_back(first->blocks);
+      left_ += first->blocks;
+    }
+  }
+}
+
+std::size_t PhaseScheduler::bytes(std::size_t ranks, std::size_t nonzeros) {
+  constexpr std::size_t per_rank = sizeof(Column) + sizeof(ReceiverRandom) + sizeof(Flow) +
+                                   3 * sizeof(std::uint64_t) + sizeof(std::int64_t) +
+                                   sizeof(std::uint32_t) + sizeof(Move);
+  // The totals and flows of the relaxation.
+  constexpr std::size_t continuous = sizeof(RankTotals) + sizeof(std::int64_t) + 2 * sizeof(Flow);
+  constexpr std::size_t per_nonzero = sizeof(Column::Key) + sizeof(std::uint64_t) + sizeof(Move);
+  return ranks * (per_rank + continuous) + nonzeros * per_nonzero;
+}
+
+/// Sends blocks of a column's entry to `place`, where their slots are reserved at once; those that
+/// they leave are free when the phase ends.
+std::uint64_t PhaseScheduler::take(std::uint32_t column, std::size_t entry, std::uint64_t wanted,
+                                   std::uint32_t place) {
+  const Column::Key key = columns_[column].keys[entry];
+  const std::uint64_t blocks = std::min(wanted, columns_[column].counts[entry]);
+  if (blocks == 0) return 0;
+  columns_[column].counts[entry] -= blocks;
+  moves_.push_back({key.source, place, key.target, blocks});
+  free_[place] -= blocks;
+  sending_[key.source] += blocks;
+  return blocks;
+}
+
+void PhaseScheduler::receive() {
+  const std::uint64_t pieces_left = stage_ == Stage::pieces ? pieces_left_ : 0;
+  for (std::uint32_t rank = 0; rank < columns_.size(); ++rank) {
+    const Column& column = columns_[rank];
+    granted_.resize(column.counts.size());
+    apportion(options_.heuristic, {column.counts, free_[rank], pieces_left}, random_[rank],
+              granted_);
+    for (std::size_t entry = 0; entry < granted_.size(); ++entry)
+      take(rank, entry, granted_[entry], rank);
+  }
+}
+
+void PhaseScheduler::park() {
+  // Grants are taken off both sides already, which leaves the balance as it is.
+  for (std::size_t rank = 0; rank < columns_.size(); ++rank)
+    balance_[rank] = parking_balance(columns_[rank].sum(), free_[rank], sending_[rank]);
+  parking_.clear();
+  match_in_order(balance_, [&](const Flow& flow) { parking_.push_back(flow); });
+  reroute(parking_);
+}
+
+/// Sends what the flows say: blocks for the other side first, then by ascending destination.
+void PhaseScheduler::reroute(std::span<Flow> flows) {
+  for (std::size_t i = flows.size(); i-- > 0;) {
+    Flow& flow = flows[i];
+    flow_of_[flow.from] = static_cast<std::uint32_t>(i);
+    const auto& keys = columns_[flow.to].keys;
+    const Column::Key key{flow.from, flow.to};
+    const auto found = std::lower_bound(keys.begin(), keys.end(), key);
+    if (found != keys.end() && *found == key)
+      flow.blocks -=
+          take(flow.to, static_cast<std::size_t>(found - keys.begin()), flow.blocks, flow.to);
+  }
+  for (std::uint32_t target = 0; target < columns_.size(); ++target) {
+    for (std::size_t entry = 0; entry < columns_[target].keys.size(); ++entry) {
+      const std::uint32_t source = columns_[target].keys[entry].source;
+      std::uint32_t& current = flow_of_[source];
+      while (current < flows.size() && flows[current].from == source &&
+             columns_[target].counts[entry] > 0) {
+        Flow& flow = flows[current];
+        flow.blocks -= take(target, entry, flow.blocks, flow.to);
+        if (flow.blocks == 0) ++current;
+      }
+    }
+  }
+}
+
+/// Hands over the duty to receive: blocks that the substitute has itself stay where they are.
+void PhaseScheduler::receive_for_others() {
+  for (const Flow& flow : in_place_of_) {
+    Column& column = columns_[flow.to];
+    std::uint64_t wanted = flow.blocks;
+    const auto hand_over = [&](std::size_t entry) {
+      const std::uint32_t source = column.keys[entry].source;
+      const std::uint64_t blocks = std::min(wanted, column.counts[entry]);
+      if (blocks == 0) return;
+      column.counts[entry] -= blocks;
+      wanted -= blocks;
+      if (source == flow.from)
+        waiting_.push_back({source, flow.to, flow.to, blocks});
+      else
+        columns_[flow.from].add({source, flow.to}, blocks);
+    };
+    const auto by_rank = [](const Column::Key& key, std::uint32_t rank) {
+      return key.source < rank;
+    };
+    const auto own = std::lower_bound(column.keys.begin(), column.keys.end(), flow.from, by_rank);
+    if (own != column.keys.end() && own->source == flow.from)
+      hand_over(static_cast<std::size_t>(own - column.keys.begin()));
+    for (std::size_t entry = 0; entry < column.keys.size() && wanted > 0; ++entry) hand_over(entry);
+  }
+  for (Column& column : columns_) column.drop_zeros();
+}
+
+void PhaseScheduler::send_on() {
+  for (const Move& move : waiting_)
+    columns_[move.target].add({move.source, move.target}, move.blocks);
+  waiting_.clear();
+}
+
+/// What was received is where it belongs, waits for the pieces to be sent, or has a new source.
+void PhaseScheduler::end_phase() {
+  for (const Move& move : moves_) {
+    free_[move.source] += move.blocks;
+    if (move.place == move.target)
+      left_ -= move.blocks;
+    else if (stage_ == Stage::pieces)
+      waiting_.push_back({move.place, move.target, move.target, move.blocks});
+    else
+      columns_[move.target].add({move.place, move.target}, move.blocks);
+  }
+  for (Column& column : columns_) column.drop_zeros();
+  std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) {
+    return std::tie(a.source, a.place, a.target) < std::tie(b.source, b.place, b.target);
+  });
+}
+
+bool PhaseScheduler::next() {
+  moves_.clear();
+  std::fill(sending_.begin(), sending_.end(), std::uint64_t{0});
+  if (done()) return false;
+  ++phase_;
+  if (stage_ == Stage::level) {
+    if (!levelling_.empty()) {
+      reroute(levelling_);
+      end_phase();
+      levelling_.clear();
+      return true;
+    }
+    receive_for_others();
+    stage_ = Stage::pieces;
+  }
+  if (stage_ == Stage::pieces) {
+    if (pieces_left_ > 0) {
+      receive();
+      --pieces_left_;
+      end_phase();
+      return true;
+    }
+    send_on();
+    stage_ = Stage::finish;
+  }
+  receive();
+  const bool parks = parks_in(phase_, options_.parking);
+  if (parks) park();
+  end_phase();
+  return !moves_.empty() || (options_.parking > 0 && !parks);
+}
+
+std::uint64_t PhaseScheduler::messages() const {
+  std::uint64_t count = 0;
+  const Move* last = nullptr;
+  for (const Move& move : moves_) {
+    if (last == nullptr || last->source != move.source || last->place != move.place) ++count;
+    last = &move;
+  }
+  return count;
+}
+
+}  // namespace valet::schedule
