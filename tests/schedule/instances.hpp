@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <random>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -98,18 +99,17 @@ inline Instance even_transpose(std::uint32_t ranks, std::uint64_t each, std::uin
   for (std::uint32_t source = 0; source < ranks; ++source)
     for (std::uint32_t destination = 0; destination < ranks; ++destination)
       transfers.push_back({source, destination, each});
-  return {TransferMatrix(ranks, std::move(transfers)),
-          std::vector<std::uint64_t>(ranks, free)};
+  return {TransferMatrix(ranks, std::move(transfers)), std::vector<std::uint64_t>(ranks, free)};
 }
 
 /// For the message of a failed assertion.
 inline std::string text(const Instance& instance) {
-  std::string result = "free";
-  for (const std::uint64_t slots : instance.free) result += " " + std::to_string(slots);
-  for (const TransferEntry& t : instance.matrix.transfers())
-    result += "; " + std::to_string(t.source) + "->" + std::to_string(t.destination) + " " +
-              std::to_string(t.blocks);
-  return result;
+  std::ostringstream result;
+  result << "free";
+  for (const std::uint64_t slots : instance.free) result << " " << slots;
+  for (const TransferEntry& transfer : instance.matrix.transfers())
+    result << "; " << transfer.source << "->" << transfer.destination << " " << transfer.blocks;
+  return result.str();
 }
 
 }  // namespace valet::schedule::test

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "instances.hpp"
+#include <valet/error.hpp>
+#include <valet/schedule/cyclic_run.hpp>
+
+#include <gtest/gtest.h>
+
+namespace valet::schedule {
+namespace {
+
+using test::Instance;
+
+constexpr std::array both_orders{EdgeOrder::ascending, EdgeOrder::rotated};
+
+CyclicSchedule record(const Instance& instance, EdgeOrder order) {
+  return record_cyclic(instance.matrix, instance.free, order);
+}
+
+TEST(Cyclic, EveryBlockArrivesInOneStep) {
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    std::mt19937_64 random(seed);
+    Instance instance = test::random_instance(random, 9, 30);
+    if (seed % 3 == 0) instance.free = test::least_free(instance.matrix);  // even without memory
+    const std::uint64_t most_increment = seed % 4 == 0 ? 3 : 1000;
+    for (const EdgeOrder order : both_orders) {
+      const CyclicSchedule schedule =
+          record_cyclic(instance.matrix, instance.free, order, most_increment);
+      const CyclicRun run = run_cyclic(instance.matrix, instance.free, schedule);
+      ASSERT_EQ(run.violation, "")
+          << to_string(order) << ", seed " << seed << ": " << text(instance);
+      ASSERT_EQ(run.volume, instance.matrix.volume()) << "seed " << seed;
+      for (const auto& actions : schedule)
+        for (const Action& action : actions) ASSERT_LE(action.increment, most_increment);
+    }
+  }
+}
+
+TEST(Cyclic, CriticalPathOfTheEvenTransposeIsLongAscendingAndShortRotated) {
+  for (std::uint32_t ranks = 2; ranks <= 33; ++ranks) {
+    const Instance instance = test::even_transpose(ranks, 5, 2);
+    const auto path = [&](EdgeOrder order) {
+      return run_cyclic(instance.matrix, instance.free, record(instance, order)).critical_path;
+    };
+    EXPECT_EQ(path(EdgeOrder::ascending), 2 * ranks - 3) << ranks << " ranks";
+    EXPECT_EQ(path(EdgeOrder::rotated), ranks - 1) << ranks << " ranks";
+  }
+}
+
+TEST(Cyclic, RingIsOneCycleInIncrementsOfTheLeastFreeMemory) {
+  const TransferMatrix ring(4, {{0, 1, 20}, {1, 2, 20}, {2, 3, 20}, {3, 0, 20}});
+  const std::vector<std::uint64_t> free{9, 5, 7, 8};
+  const CyclicSchedule schedule = record_cyclic(ring, free, EdgeOrder::ascending);
+  for (std::uint32_t rank = 0; rank < 4; ++rank)
+    EXPECT_EQ(schedule[rank], (std::vector<Action>{{(rank + 3) % 4, (rank + 1) % 4, 20, 5}}));
+  EXPECT_EQ(run_cyclic(ring, free, schedule).messages, 16U);
+}
+
+TEST(Cyclic, WithoutFreeMemoryTheIncrementIsOneBlock) {
+  const TransferMatrix swap(2, {{0, 1, 20}, {1, 0, 20}});
+  const std::vector<std::uint64_t> free{0, 0};
+  const CyclicSchedule schedule = record_cyclic(swap, free, EdgeOrder::ascending);
+  EXPECT_EQ(schedule[0], (std::vector<Action>{{1, 1, 20, 1}}));
+}
+
+TEST(Cyclic, ShiftBeginsWithASendAndEndsWithAReceive) {
+  const TransferMatrix path(3, {{0, 1, 4}, {1, 2, 6}});
+  const std::vector<std::uint64_t> free{0, 2, 6};
+  const CyclicSchedule schedule = record_cyclic(path, free, EdgeOrder::ascending);
+  EXPECT_EQ(schedule[0], (std::vector<Action>{{no_rank, 1, 4, 2}}));
+  EXPECT_EQ(schedule[1], (std::vector<Action>{{0, 2, 4, 2}, {no_rank, 2, 2, 2}}));
+  EXPECT_EQ(schedule[2], (std::vector<Action>{{1, no_rank, 4, 2}, {1, no_rank, 2, 2}}));
+}
+
+/// A root that counts what it is asked, and answers from the matrix row by row.
+class CountingLink final : public CyclicLink {
+ public:
+  explicit CountingLink(const Instance& instance) : rows_(instance.matrix.ranks()) {
+    for (const TransferEntry& transfer : instance.matrix.transfers())
+      rows_[transfer.source].push_back({transfer.destination, transfer.blocks});
+    asked_.assign(rows_.size(), 0);
+    told_.assign(rows_.size(), 0);
+  }
+  Edge next_edge(std::uint32_t rank) override {
+    EXPECT_LE(asked_[rank], told_[rank]) << "asked for an edge before the last one was used up";
+    return rows_[rank].at(asked_[rank]++);
+  }
+  void edge_used(std::uint32_t rank) override { ++told_[rank]; }
+  void schedule(std::uint32_t, const Action&) override {}
+
+  std::vector<std::vector<Edge>> rows_;
+  std::vector<std::size_t> asked_;
+  std::vector<std::size_t> told_;
+};
+
+TEST(Cyclic, RootHoldsOneEdgePerRankInAFewWords) {
+  const Instance instance = test::even_transpose(100, 3, 1);
+  CountingLink link(instance);
+  std::vector<CyclicRank> ranks;
+  for (const auto& row : link.rows_)
+    ranks.push_back({.edges = static_cast<std::uint32_t>(row.size()), .free = 1});
+  Ledger ledger;
+  schedule_cyclic(ledger, ranks, link);
+  EXPECT_LE(ledger.peak_bytes(), 64 * ranks.size()) << "9900 edges went through it";
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    EXPECT_EQ(link.asked_[rank], ranks[rank].edges);
+    EXPECT_EQ(link.told_[rank], ranks[rank].edges - 1);
+  }
+}
+
+TEST(CyclicRun, FindsWhatIsWrong) {
+  const TransferMatrix swap(2, {{0, 1, 4}, {1, 0, 4}});
+  const std::vector<std::uint64_t> free{2, 2};
+  const auto violation = [&](const CyclicSchedule& schedule) {
+    return run_cyclic(swap, free, schedule).violation;
+  };
+  EXPECT_EQ(violation({{{1, 1, 4, 2}}, {{0, 0, 4, 2}}}), "");
+  EXPECT_EQ(violation({{{1, 1, 4, 3}}, {{0, 0, 4, 3}}}), "rank 1 has 2 free slots for 3 blocks");
+  EXPECT_EQ(violation({{{1, 1, 3, 1}}, {{0, 0, 3, 1}}}), "rank 0 keeps 1 blocks for rank 1");
+  EXPECT_EQ(violation({{{1, 1, 4, 2}}, {}}), "rank 0 waits for ever");
+  EXPECT_EQ(violation({{{no_rank, 1, 4, 2}}, {{no_rank, 0, 4, 2}}}), "rank 0 waits for ever");
+  EXPECT_EQ(violation({{{1, 1, 5, 1}}, {{0, 0, 5, 1}}}), "rank 1 has only 4 blocks for rank 0");
+}
+
+TEST(EdgeOrder, NamesAreReadBackAndUnknownOnesRefused) {
+  for (const EdgeOrder order : both_orders) EXPECT_EQ(parse_edge_order(to_string(order)), order);
+  try {
+    (void)parse_edge_order("shuffled");
+    FAIL() << "accepted";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what())
+                  .find("unknown edge order 'shuffled'; known: ascending, "
+                        "rotated"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
+}  // namespace
+}  // namespace valet::schedule

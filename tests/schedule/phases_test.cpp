@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "instances.hpp"
+#include <valet/schedule/phase_schedule.hpp>
+#include <valet/schedule/relaxation.hpp>
+
+#include <gtest/gtest.h>
+
+namespace valet::schedule {
+namespace {
+
+using test::Instance;
+
+PhaseCounts count(const Instance& instance, const PhaseOptions& options) {
+  return count_phases(instance.matrix, instance.free, options);
+}
+
+TEST(Phases, EverythingArrivesWithinTheMemoryOfEveryPhase) {
+  for (std::uint64_t seed = 0; seed < 1500; ++seed) {
+    std::mt19937_64 random(seed);
+    const Instance instance = test::random_instance(random, 9, 25);
+    for (const Heuristic heuristic : all_heuristics())
+      for (const std::uint64_t parking : {1, 2, 5}) {
+        const PhaseOptions options{heuristic, parking, seed};
+        const PhaseSchedule schedule = record_phases(instance.matrix, instance.free, options);
+        const auto violation = find_violation(instance.matrix, instance.free, schedule);
+        ASSERT_FALSE(violation) << to_string(heuristic) << ", parking " << parking << ", seed "
+                                << seed << ": " << *violation;
+        const PhaseCounts counts = count(instance, options);
+        ASSERT_TRUE(counts.complete);
+        ASSERT_EQ(counts.phases, schedule.size());
+        if (heuristic != Heuristic::continuous) {
+          ASSERT_EQ(counts.volume, instance.matrix.volume() + counts.detours) << "seed " << seed;
+        }
+      }
+  }
+}
+
+TEST(Phases, NeverExceedTheTrueBoundWithParkingAtEveryPhase) {
+  std::uint64_t most = 0;
+  for (std::uint64_t seed = 0; seed < 20000; ++seed) {
+    std::mt19937_64 random(seed);
+    const Instance instance = test::random_instance(random, 10, seed % 2 == 0 ? 3 : 40);
+    const PhaseBounds bounds = phase_bounds(instance.matrix.volume(), instance.all_free());
+    for (const Heuristic heuristic : all_heuristics()) {
+      if (heuristic == Heuristic::continuous) continue;  // no bound survives rounding
+      const PhaseCounts counts = count(instance, {heuristic, 1, seed});
+      ASSERT_TRUE(counts.complete) << "seed " << seed;
+      ASSERT_LE(counts.phases, bounds.upper)
+          << to_string(heuristic) << ", seed " << seed << ": " << text(instance);
+      ASSERT_GE(counts.phases, bounds.lower) << "seed " << seed;
+      most = std::max(most, counts.phases);
+    }
+  }
+  std::printf(
+      "20000 instances (seeds 0 to 19999), 5 heuristics: all within ceil(2T/M)+1; most "
+      "phases %llu\n",
+      static_cast<unsigned long long>(most));
+}
+
+TEST(Phases, NeverGetStuckWithoutParkingWhereEveryRankEndsWithAFreeSlot) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    Instance instance = test::random_instance(random, 9, 25);
+    for (std::uint64_t& slots : instance.free) ++slots;
+    for (const Heuristic heuristic : all_heuristics())
+      ASSERT_TRUE(count(instance, {heuristic, 0, seed}).complete)
+          << to_string(heuristic) << ", seed " << seed;
+  }
+}
+
+TEST(Phases, StopWithoutParkingWhereNobodyCanReceive) {
+  const Instance instance = test::swaps(1, 1, 1);
+  const PhaseCounts counts = count(instance, {Heuristic::first_fit, 0, 1});
+  EXPECT_FALSE(counts.complete);
+  EXPECT_EQ(counts.phases, 0U);
+  EXPECT_TRUE(count(instance, {Heuristic::first_fit, 3, 1}).complete);
+}
+
+TEST(Phases, PublishedBoundHasACounterexample) {
+  // Both blocks of a swap are parked: then no parked block enables a direct one, as Lemma 5 claims.
+  for (std::uint32_t pairs = 1; pairs <= 6; ++pairs) {
+    const Instance instance = test::swaps(pairs, 1, 2);
+    const PhaseBounds bounds = phase_bounds(instance.matrix.volume(), 2);
+    const PhaseCounts counts = count(instance, {Heuristic::first_fit, 1, 1});
+    EXPECT_EQ(counts.phases, 2 * pairs);
+    EXPECT_LE(counts.phases, bounds.upper);
+    EXPECT_EQ(counts.phases > bounds.published, pairs >= 4) << pairs << " pairs";
+  }
+  EXPECT_EQ(count(test::swaps(4, 1, 2), {Heuristic::first_fit, 1, 1}).phases, 8U);
+  EXPECT_EQ(phase_bounds(8, 2).published, 7U);
+}
+
+/// Figure 5: two ranks swap 100 blocks with a free slot each, a third has 100 free slots.
+Instance figure_5() {
+  Instance instance = test::swaps(1, 100, 100);
+  instance.free = {1, 1, 100};
+  return instance;
+}
+
+TEST(Phases, ParkingMakesThreeOfAHundred) {
+  EXPECT_EQ(count(figure_5(), {Heuristic::first_fit, 0, 1}).phases, 100U);
+  EXPECT_EQ(count(figure_5(), {Heuristic::first_fit, 1, 1}).phases, 3U);
+}
+
+TEST(Phases, OneFreeSlotForManySwapsTakesOneAndAHalfTimesTheLowerBound) {
+  for (std::uint32_t pairs = 1; pairs <= 5; ++pairs) {  // Figure 6
+    const Instance instance = test::swaps(pairs, 1, 1);
+    EXPECT_EQ(count(instance, {Heuristic::first_fit, 1, 1}).phases, 3 * pairs);
+    EXPECT_EQ(phase_bounds(instance.matrix.volume(), 1).lower, 2 * pairs);
+  }
+}
+
+TEST(Phases, ParkAtEveryKthPhaseOnly) {
+  const PhaseSchedule schedule =
+      record_phases(figure_5().matrix, figure_5().free, {Heuristic::first_fit, 3, 1});
+  for (std::size_t phase = 0; phase < schedule.size(); ++phase)
+    for (const Move& move : schedule[phase])
+      if (move.place != move.target) {
+        EXPECT_EQ((phase + 1) % 3, 0U);
+      }
+  EXPECT_EQ(schedule.size(), 5U);
+}
+
+TEST(Phases, MessagesArePairsOfRanks) {
+  // Blocks for two destinations are parked on one rank: a single message.
+  const TransferMatrix matrix(4, {{0, 1, 1}, {0, 2, 1}, {1, 0, 1}, {2, 0, 1}});
+  const std::vector<std::uint64_t> free{0, 0, 0, 2};
+  Ledger ledger;
+  PhaseScheduler scheduler(ledger, matrix.transfers(), free, {});
+  ASSERT_TRUE(scheduler.next());
+  ASSERT_EQ(scheduler.moves().size(), 2U);
+  EXPECT_EQ(scheduler.moves()[0], (Move{0, 3, 1, 1}));
+  EXPECT_EQ(scheduler.moves()[1], (Move{0, 3, 2, 1}));
+  EXPECT_EQ(scheduler.messages(), 1U);
+}
+
+TEST(Phases, SchedulerStaysWithinTheMemoryItStates) {
+  std::mt19937_64 random(3);
+  const Instance instance = test::neighbourhood(random, 12, 100, 3);
+  for (const Heuristic heuristic : all_heuristics()) {
+    Ledger ledger;
+    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, {heuristic, 0, 1});
+    EXPECT_LE(ledger.peak_bytes(),
+              PhaseScheduler::bytes(instance.free.size(), instance.matrix.transfers().size()))
+        << to_string(heuristic);
+    if (heuristic == Heuristic::continuous) continue;
+    while (scheduler.next()) continue;
+    EXPECT_LE(ledger.peak_bytes(),
+              PhaseScheduler::bytes(instance.free.size(), instance.matrix.transfers().size()))
+        << to_string(heuristic);
+  }
+}
+
+TEST(Violation, IsFound) {
+  const TransferMatrix matrix(2, {{0, 1, 3}});
+  const std::vector<std::uint64_t> free{0, 3};
+  EXPECT_FALSE(find_violation(matrix, free, {{{0, 1, 1, 3}}}));
+  EXPECT_NE(
+      find_violation(matrix, free, {{{0, 1, 1, 2}}}).value_or("").find("at the end: 1 blocks"),
+      std::string::npos);
+  EXPECT_NE(find_violation(matrix, free, {{{0, 1, 1, 4}}}).value_or("").find("it has 3"),
+            std::string::npos);
+  const std::vector<std::uint64_t> tight{0, 2};
+  EXPECT_NE(find_violation(matrix, tight, {{{0, 1, 1, 3}}}).value_or("").find("room for 2"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace valet::schedule
