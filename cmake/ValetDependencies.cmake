@@ -14,6 +14,24 @@ if(VALET_BUILD_TOOLS OR VALET_BUILD_EXAMPLES)
   find_package(CLI11 REQUIRED)
 endif()
 
+# CBC proves minimal numbers of phases in valet-plan, which does without it otherwise.
+set(VALET_CBC AUTO CACHE STRING "Build valet-plan with the solver CBC: AUTO, ON or OFF")
+set_property(CACHE VALET_CBC PROPERTY STRINGS AUTO ON OFF)
+if(VALET_BUILD_TOOLS AND VALET_CBC)
+  find_package(Cbc QUIET)
+  if(NOT Cbc_FOUND AND NOT VALET_CBC STREQUAL "AUTO")
+    message(FATAL_ERROR "Valet: VALET_CBC=${VALET_CBC}, but CBC was not found "
+                        "(Debian and Ubuntu: coinor-libcbc-dev).")
+  endif()
+endif()
+if(VALET_BUILD_TOOLS)
+  if(TARGET Cbc::cbc)
+    message(STATUS "Valet: valet-plan is built with CBC")
+  else()
+    message(STATUS "Valet: valet-plan is built without CBC")
+  endif()
+endif()
+
 include(ValetFixKokkos)
 include(ValetFindZoltan)
 

@@ -9,6 +9,7 @@ valet_build_packages=(
   libopenmpi-dev openmpi-bin
   libtrilinos-zoltan-dev libtrilinos-kokkos-dev
   libcli11-dev nlohmann-json3-dev libxxhash-dev
+  coinor-libcbc-dev
 )
 
 valet_is_installed() {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analysis.hpp"
+
+#include <valet/error.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+namespace valet::plan {
+namespace {
+
+/// The fewest phases of any schedule at hand: of those asked for, and with parking at every phase,
+/// which always comes to an end.
+std::uint64_t fewest_phases(const Problem& problem, const Analysis& analysis, std::uint64_t seed) {
+  std::uint64_t fewest = analysis.bounds.upper;
+  for (const PhaseCase& one : analysis.phases)
+    if (one.counts.complete) fewest = std::min(fewest, one.counts.phases);
+  for (const schedule::Heuristic heuristic : schedule::all_heuristics())
+    fewest = std::min(
+        fewest, schedule::count_phases(problem.matrix, problem.free, {heuristic, 1, seed}).phases);
+  return fewest;
+}
+
+CyclicCase analyse_cyclic(const Problem& problem, schedule::EdgeOrder order) {
+  CyclicCase one{
+      order, schedule::run_cyclic(problem.matrix, problem.free,
+                                  schedule::record_cyclic(problem.matrix, problem.free, order))};
+  if (!one.run.violation.empty())
+    throw Error(ErrorCode::internal, "the cyclic schedule is wrong: " + one.run.violation);
+  return one;
+}
+
+}  // namespace
+
+Analysis analyse(const Problem& problem, const AnalysisOptions& options) {
+  schedule::check_feasible(problem.matrix, problem.free);
+  Analysis analysis;
+  analysis.all_free = std::accumulate(problem.free.begin(), problem.free.end(), std::uint64_t{0});
+  analysis.bounds = schedule::phase_bounds(problem.matrix.volume(), analysis.all_free);
+  analysis.relaxation = schedule::relax(problem.matrix.totals(problem.free));
+  for (const schedule::Heuristic heuristic : options.heuristics)
+    for (const std::uint64_t parking : options.parking) {
+      const schedule::PhaseOptions phase_options{heuristic, parking, options.seed};
+      analysis.phases.push_back(
+          {phase_options, schedule::count_phases(problem.matrix, problem.free, phase_options)});
+    }
+  for (const schedule::EdgeOrder order :
+       {schedule::EdgeOrder::ascending, schedule::EdgeOrder::rotated})
+    analysis.cyclic.push_back(analyse_cyclic(problem, order));
+  analysis.exact =
+      find_minimum(problem, analysis.bounds.lower, fewest_phases(problem, analysis, options.seed),
+                   options.exact_seconds);
+  return analysis;
+}
+
+}  // namespace valet::plan

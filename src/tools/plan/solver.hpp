@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "flow_model.hpp"
+
+#include <vector>
+
+namespace valet::plan {
+
+/// What a solver found out about a system.
+struct SolverResult {
+  enum class Status { solved, no_solution, unknown };
+  Status status = Status::unknown;
+  std::vector<double> solution;  ///< where it is solved
+};
+
+/// Whether this program was built with a solver for integer systems.
+[[nodiscard]] bool has_solver();
+
+/// Looks for whole numbers that solve the system, for `seconds` at most (a single step of the
+/// solver may take longer); unknown when the time is up. Without a solver always unknown.
+[[nodiscard]] SolverResult solve(const LinearSystem& system, double seconds);
+
+}  // namespace valet::plan
