@@ -9,15 +9,22 @@
 namespace valet::plan {
 namespace {
 
-/// The fewest phases of any schedule at hand: of those asked for, and with parking at every phase,
-/// which always comes to an end.
+/// The fewest phases of any schedule at hand: of those asked for, and of all heuristics with
+/// parking at every phase, which always come to an end.
 std::uint64_t fewest_phases(const Problem& problem, const Analysis& analysis, std::uint64_t seed) {
   std::uint64_t fewest = analysis.bounds.upper;
   for (const PhaseCase& one : analysis.phases)
     if (one.counts.complete) fewest = std::min(fewest, one.counts.phases);
-  for (const schedule::Heuristic heuristic : schedule::all_heuristics())
-    fewest = std::min(
-        fewest, schedule::count_phases(problem.matrix, problem.free, {heuristic, 1, seed}).phases);
+  for (const schedule::Heuristic heuristic : schedule::all_heuristics()) {
+    if (fewest == analysis.bounds.lower) break;
+    const bool is_known =
+        std::any_of(analysis.phases.begin(), analysis.phases.end(), [&](const PhaseCase& one) {
+          return one.options.heuristic == heuristic && one.options.parking == 1;
+        });
+    if (is_known) continue;
+    const auto counts = schedule::count_phases(problem.matrix, problem.free, {heuristic, 1, seed});
+    fewest = std::min(fewest, counts.phases);
+  }
   return fewest;
 }
 

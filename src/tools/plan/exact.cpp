@@ -45,7 +45,7 @@ ExactMinimum find_minimum(const Problem& problem, std::uint64_t lower, std::uint
     const SolverResult result = solve(model.system(), left);
     minimum.seconds = seconds_since(start);
     if (result.status == SolverResult::Status::unknown) {
-      minimum.why = "time limit";
+      minimum.why = result.why;
       return minimum;
     }
     if (result.status == SolverResult::Status::solved) {

@@ -95,7 +95,7 @@ Header read_header(Lines& lines, bool may_be_pattern) {
 
   words = lines.next("%");
   if (words.size() != 3) lines.fail("'rows columns entries' is expected");
-  constexpr std::uint64_t most = std::numeric_limits<std::int32_t>::max();
+  constexpr std::uint64_t most = std::uint64_t{1} << 24U;  // ranks of any machine, and no slip
   const std::uint64_t rows = lines.number(words[0], 1, most, "number of rows");
   const std::uint64_t columns = lines.number(words[1], 1, most, "number of columns");
   header.entries =

@@ -49,9 +49,10 @@ void declare(CLI::App& app, Arguments& arguments) {
                  "free slots: a number for every rank alike, or a file with a number per rank; "
                  "patterns and graphs have their own");
   app.add_option("--scratch", arguments.scratch, "further free slots on every rank");
-  app.add_option("--ranks", arguments.pattern.ranks, "ranks of a pattern (8; figures: 9)");
+  app.add_option("--ranks", arguments.pattern.ranks,
+                 "ranks of a pattern (8; figure5 3, figure6 7, counterexample 9)");
   app.add_option("--blocks", arguments.pattern.blocks,
-                 "blocks of a pair of ranks in a pattern (100; figures 6 and counterexample: 1)");
+                 "blocks of a pair of ranks in a pattern (100; figure6, counterexample 1)");
   app.add_option("--start", arguments.start,
                  "vertex of the graph, counted from 1, with one edge into it (the first such)");
   app.add_option("--heuristic", arguments.heuristics, "heuristics, separated by commas (all)")

@@ -25,12 +25,12 @@ std::vector<std::uint64_t> least_free(const TransferMatrix& matrix, std::uint64_
   return free;
 }
 
-Problem of_all_pairs(const PatternOptions& options, std::uint64_t blocks) {
+Problem of_all_pairs(const PatternOptions& options, std::uint32_t ranks, std::uint64_t blocks) {
   std::mt19937_64 random(options.seed);
   std::vector<TransferEntry> transfers;
-  for (std::uint32_t source = 0; source < options.ranks; ++source)
-    for (std::uint32_t destination = 0; destination < options.ranks; ++destination) {
-      if (options.name == "ring" && destination != (source + 1) % options.ranks) continue;
+  for (std::uint32_t source = 0; source < ranks; ++source)
+    for (std::uint32_t destination = 0; destination < ranks; ++destination) {
+      if (options.name == "ring" && destination != (source + 1) % ranks) continue;
       std::uint64_t count = blocks;
       if (options.name == "random") {
         if (random() % 2 == 0) continue;
@@ -38,7 +38,7 @@ Problem of_all_pairs(const PatternOptions& options, std::uint64_t blocks) {
       }
       transfers.push_back({source, destination, count});
     }
-  Problem problem{options.name, TransferMatrix(options.ranks, std::move(transfers)), {}};
+  Problem problem{options.name, TransferMatrix(ranks, std::move(transfers)), {}};
   problem.free = least_free(problem.matrix, std::max<std::uint64_t>(1, blocks / 10));
   return problem;
 }
@@ -100,14 +100,17 @@ Problem make_pattern(const PatternOptions& options) {
     problem.free[1] = 1;
     return problem;
   }
-  if (options.name == "figure6") return of_swaps(options, options.ranks, blocks_or(1), 1);
-  if (options.name == "counterexample") return of_swaps(options, options.ranks, blocks_or(1), 2);
+  const auto ranks_or = [&](std::uint32_t usual) {
+    return options.ranks > 0 ? options.ranks : usual;
+  };
+  if (options.name == "figure6") return of_swaps(options, ranks_or(7), blocks_or(1), 1);
+  if (options.name == "counterexample") return of_swaps(options, ranks_or(9), blocks_or(1), 2);
   std::string known;
   for (const std::string& name : pattern_names()) known += (known.empty() ? "" : ", ") + name;
   if (options.name != "ring" && options.name != "transpose" && options.name != "random")
     refuse("unknown pattern '" + options.name + "'; known: " + known);
-  if (options.ranks < 2) refuse("pattern '" + options.name + "' needs 2 ranks at least");
-  return of_all_pairs(options, blocks_or(100));
+  if (ranks_or(8) < 2) refuse("pattern '" + options.name + "' needs 2 ranks at least");
+  return of_all_pairs(options, ranks_or(8), blocks_or(100));
 }
 
 std::uint32_t default_start(const Graph& graph) {

@@ -13,8 +13,9 @@ namespace valet::plan {
 /// What a pattern is made of.
 struct PatternOptions {
   std::string name;
-  std::uint32_t ranks = 8;
-  std::uint64_t blocks = 0;  ///< of a pair of ranks; 0: what the pattern is known for
+  /// 0: what the pattern is known for, 8 ranks and 100 blocks of a pair where it is for nothing.
+  std::uint32_t ranks = 0;
+  std::uint64_t blocks = 0;
   std::uint64_t seed = 1;
 };
 

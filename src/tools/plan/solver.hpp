@@ -3,6 +3,7 @@
 
 #include "flow_model.hpp"
 
+#include <string>
 #include <vector>
 
 namespace valet::plan {
@@ -11,14 +12,16 @@ namespace valet::plan {
 struct SolverResult {
   enum class Status { solved, no_solution, unknown };
   Status status = Status::unknown;
-  std::vector<double> solution;  ///< where it is solved
+  std::vector<double> solution = {};  ///< where it is solved
+  std::string why = {};               ///< where it is unknown
 };
 
 /// Whether this program was built with a solver for integer systems.
 [[nodiscard]] bool has_solver();
 
-/// Looks for whole numbers that solve the system, for `seconds` at most (a single step of the
-/// solver may take longer); unknown when the time is up. Without a solver always unknown.
+/// Looks for whole numbers that solve the system, for `seconds` at most; unknown when the time is
+/// up. The solver runs in a process of its own, which is ended then: it looks at its own clock
+/// between steps only, and a step can take minutes. Without a solver always unknown.
 [[nodiscard]] SolverResult solve(const LinearSystem& system, double seconds);
 
 }  // namespace valet::plan

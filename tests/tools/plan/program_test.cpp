@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// valet-plan as its users run it: what it prints, its exit codes and its file.
+
+#include "temporary_file.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <sys/wait.h>
+
+namespace valet::test {
+namespace {
+
+struct Outcome {
+  int code = -1;
+  std::string text;  ///< both streams
+};
+
+Outcome run(const std::string& arguments) {
+  const std::string command = std::string(VALET_PLAN_PROGRAM) + " " + arguments + " 2>&1";
+  FILE* const stream = popen(command.c_str(), "r");
+  Outcome outcome;
+  if (stream == nullptr) return outcome;
+  std::array<char, 4096> part{};
+  while (const std::size_t count = fread(part.data(), 1, part.size(), stream))
+    outcome.text.append(part.data(), count);
+  const int status = pclose(stream);
+  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+  return outcome;
+}
+
+void expect_refused(const std::string& arguments, const std::string& part) {
+  const Outcome outcome = run(arguments);
+  EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
+  EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << "\n" << outcome.text;
+}
+
+TEST(Program, ShowsTheCounterexampleToThePublishedBound) {
+  const Outcome outcome = run("--pattern counterexample --ranks 9 --exact-seconds 0");
+  EXPECT_EQ(outcome.code, 0);
+  for (const char* const part :
+       {"9 ranks, 8 transfers, T = 8 blocks", "M = 2, 0 to 2 on a rank", "at least 4 phases",
+        "at most 9, ceil(2T/M)+1", "published as 7, ceil(3T/2M)+1", "more than the published bound",
+        "stuck: no block can move without parking"})
+    EXPECT_NE(outcome.text.find(part), std::string::npos) << part << "\n" << outcome.text;
+}
+
+TEST(Program, WritesWhatItFoundAsJson) {
+  const TemporaryFile json;
+  const Outcome outcome = run("--pattern figure5 --parking 0,1,2 --json " + json.path());
+  ASSERT_EQ(outcome.code, 0) << outcome.text;
+  const auto document = nlohmann::json::parse(json.text());
+  EXPECT_EQ(document.at("problem").at("volume"), 200);
+  EXPECT_EQ(document.at("problem").at("free"), 102);
+  EXPECT_EQ(document.at("bounds").at("lower"), 2);
+  EXPECT_EQ(document.at("relaxation").at("phases"), 4);
+  EXPECT_EQ(document.at("cases").size(), 18U);
+  for (const auto& one : document.at("cases")) {
+    if (one.at("heuristic") == "continuous") continue;
+    EXPECT_TRUE(one.at("complete"));
+    EXPECT_EQ(one.at("volume").get<int>(), 200 + one.at("detours").get<int>());
+    const int parking = one.at("parking");
+    EXPECT_EQ(one.at("phases"), parking == 0 ? 100 : parking == 1 ? 3 : 4);
+  }
+  EXPECT_EQ(document.at("cyclic").size(), 2U);
+#ifdef VALET_PLAN_CBC
+  EXPECT_TRUE(document.at("exact").at("proved"));
+  EXPECT_EQ(document.at("exact").at("upper"), 3);
+  EXPECT_NE(outcome.text.find("exact minimum: 3 phases (proved"), std::string::npos)
+      << outcome.text;
+#else
+  EXPECT_FALSE(document.at("exact").at("proved"));
+  EXPECT_NE(outcome.text.find("not proved (built without CBC), between 2 and 3 phases"),
+            std::string::npos)
+      << outcome.text;
+#endif
+}
+
+TEST(Program, ReadsAMatrixAndFreeMemory) {
+  const TemporaryFile matrix(
+      "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 100\n2 1 100\n");
+  const TemporaryFile free("1\n1\n100\n");
+  const Outcome outcome = run(matrix.path() + " --free " + free.path() + " --heuristic FIRST_FIT");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  EXPECT_NE(outcome.text.find("M = 102, 1 to 100 on a rank"), std::string::npos) << outcome.text;
+  const Outcome with_scratch = run(matrix.path() + " --free 0 --scratch 4 --parking 0");
+  EXPECT_NE(with_scratch.text.find("M = 12, 4 to 4 on a rank"), std::string::npos)
+      << with_scratch.text;
+}
+
+TEST(Program, ReadsAGraph) {
+  const TemporaryFile graph(
+      "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 1\n1 3\n3 1\n");
+  const Outcome outcome = run("--graph " + graph.path());
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+#ifdef VALET_PLAN_CBC
+  EXPECT_NE(outcome.text.find("exact minimum: 5 phases (proved"), std::string::npos)
+      << "a star has no Hamiltonian circuit: more than 4\n"
+      << outcome.text;
+#endif
+}
+
+TEST(Program, RefusesBadInput) {
+  const TemporaryFile matrix("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 100\n");
+  const TemporaryFile wide("%%MatrixMarket matrix coordinate integer general\n3 4 1\n1 2 100\n");
+  const TemporaryFile broken("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 ten\n");
+  expect_refused("", "Exactly 1 option from [matrix,--pattern,--graph] is required");
+  expect_refused("--pattern figure6 --ranks 8", "give an odd number of ranks from 3 on, not 8");
+  expect_refused(matrix.path(),
+                 "free slots are needed with a matrix: --free NUMBER or --free FILE");
+  expect_refused(matrix.path() + " --free 99",
+                 "rank 1 receives 100 blocks, sends 0 and has 99 free slots: it needs 1 more");
+  expect_refused(wide.path() + " --free 100", "line 2: the matrix is not square");
+  expect_refused(broken.path() + " --free 100", "line 3: 'ten' is no number of blocks");
+  expect_refused("/no/such.mtx --free 1", "cannot read '/no/such.mtx'");
+  expect_refused("--pattern ring --parking -1",
+                 "parking interval -1 is negative: give 0 for never or k for every k-th phase");
+  expect_refused("--pattern ring --parking often", "--parking");
+  expect_refused("--pattern ring --heuristic best_fit",
+                 "unknown heuristic 'best_fit'; known: first_fit, max_first");
+  expect_refused("--pattern star", "unknown pattern 'star'; known: ring");
+  expect_refused("--pattern figure6 --free 0", "no rank has a free slot");
+  expect_refused("--pattern ring --ranks many", "--ranks");
+  expect_refused("--pattern ring --unknown", "--unknown");
+}
+
+TEST(Program, FailsWhereItCannotWrite) {
+  const Outcome outcome = run("--pattern ring --json /no/such/directory/file.json");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.text.find("cannot write /no/such/directory/file.json"), std::string::npos)
+      << outcome.text;
+}
+
+TEST(Program, ExplainsItself) {
+  const Outcome outcome = run("--help");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_NE(outcome.text.find("--exact-seconds"), std::string::npos) << outcome.text;
+}
+
+}  // namespace
+}  // namespace valet::test
