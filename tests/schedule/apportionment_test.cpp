@@ -109,8 +109,9 @@ TEST(Apportionment, SourcesWithoutBlocksChangeNothing) {
   // Ranks may keep finished sources in their lists, a root may not: both must decide alike.
   for (const Heuristic heuristic : all_heuristics())
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
-      const Counts dense = granted(heuristic, {4, 9, 6}, 11, seed);
-      const Counts sparse = granted(heuristic, {0, 4, 0, 0, 9, 6, 0}, 11, seed);
+      const std::uint64_t pieces = seed % 7;
+      const Counts dense = granted(heuristic, {4, 9, 6}, 11, seed, pieces);
+      const Counts sparse = granted(heuristic, {0, 4, 0, 0, 9, 6, 0}, 11, seed, pieces);
       EXPECT_EQ(dense, (Counts{sparse[1], sparse[4], sparse[5]})) << to_string(heuristic);
     }
 }

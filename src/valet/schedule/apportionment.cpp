@@ -11,6 +11,13 @@ namespace {
 using Counts = std::span<const std::uint64_t>;
 using Grants = std::span<std::uint64_t>;
 
+std::uint64_t sources_with_blocks(Counts remaining) {
+  return static_cast<std::uint64_t>(std::count_if(remaining.begin(), remaining.end(),
+                                                  [](std::uint64_t count) { return count > 0; }));
+}
+
+std::uint64_t one_if_any(std::uint64_t count) { return count > 0 ? 1 : 0; }
+
 std::uint64_t pick_below(ReceiverRandom& random, std::uint64_t end) {
   return std::uniform_int_distribution<std::uint64_t>(0, end - 1)(random);
 }
@@ -41,8 +48,7 @@ std::size_t of_most(Counts remaining, Grants granted) {
 /// `choose` is told how many sources and blocks are not served.
 template <class Choose>
 void serve_one_by_one(Counts remaining, std::uint64_t free, Grants granted, Choose&& choose) {
-  auto sources = static_cast<std::uint64_t>(
-      std::count_if(remaining.begin(), remaining.end(), [](std::uint64_t r) { return r > 0; }));
+  std::uint64_t sources = sources_with_blocks(remaining);
   std::uint64_t blocks = std::accumulate(remaining.begin(), remaining.end(), std::uint64_t{0});
   while (free > 0 && sources > 0) {
     const std::size_t chosen = choose(sources, blocks);
@@ -95,7 +101,9 @@ void min_max(Counts remaining, std::uint64_t free, Grants granted) {
 /// that one source does not get goes to the next. Where that begins moves from phase to phase.
 void equal_pieces(const ReceiverPhase& phase, Grants granted) {
   const std::size_t sources = phase.remaining.size();
-  const std::size_t first = sources == 0 ? 0 : phase.pieces_left % sources;
+  const std::uint64_t busy = sources_with_blocks(phase.remaining);
+  if (busy == 0) return;
+  const std::size_t first = at_mark(phase.remaining, granted, phase.pieces_left % busy, one_if_any);
   std::uint64_t free = phase.free;
   std::uint64_t fraction = phase.pieces_left - 1;  // so that the sum is rounded up
   for (std::size_t k = 0; k < sources && free > 0; ++k) {
@@ -125,8 +133,7 @@ void apportion(Heuristic heuristic, const ReceiverPhase& phase, ReceiverRandom& 
       return;
     case Heuristic::random:
       serve_one_by_one(remaining, phase.free, granted, [&](std::uint64_t sources, std::uint64_t) {
-        return at_mark(remaining, granted, pick_below(random, sources),
-                       [](std::uint64_t count) { return std::uint64_t{count > 0}; });
+        return at_mark(remaining, granted, pick_below(random, sources), one_if_any);
       });
       return;
     case Heuristic::fortune_wheel:

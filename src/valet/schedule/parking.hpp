@@ -3,7 +3,7 @@
 
 /// Parking (Pinar and Hendrickson section 5.1 and Figure 8): blocks wait on a rank that has more
 /// free memory than it will ever receive, so that ranks that are short of memory can receive.
-/// Which blocks a rank parks: first fit over its destinations, by ascending rank. Parked blocks are
+/// Which blocks a rank parks: choose_blocks() over its destinations. Parked blocks are
 /// from then on like any other outgoing blocks of the rank they wait on; their destinations must be
 /// told. A block is parked once at most: a rank with parking space always keeps free memory for all
 /// it is to receive, so it never has anything to park itself.
@@ -55,6 +55,45 @@ void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
       room -= blocks;
     }
   }
+}
+
+/// Divides the blocks of one rank among its flows: those for or from a flow's other side first, of
+/// all flows, then in order, each flow until it is full.
+///
+/// @param flows      Of this rank, as the root sent them; their blocks are counted down, and what
+///                   stays did not exist.
+/// @param peer_of    The other side of a flow. @param rank_of  The rank of entry 0, 1, ...:
+/// ascending.
+/// @param remaining  Blocks of each entry; counted down.
+/// @param sink       Is passed (flow, entry, blocks), blocks > 0.
+/// Local, no memory. O(entries + flows * log entries) time.
+template <class PeerOf, class RankOf, class Sink>
+void choose_blocks(std::span<Flow> flows, PeerOf&& peer_of, RankOf&& rank_of,
+                   std::span<std::uint64_t> remaining, Sink&& sink) {
+  const auto take = [&](Flow& flow, std::size_t entry) {
+    const std::uint64_t blocks = std::min(flow.blocks, remaining[entry]);
+    if (blocks == 0) return;
+    flow.blocks -= blocks;
+    remaining[entry] -= blocks;
+    sink(flow, entry, blocks);
+  };
+  for (Flow& flow : flows) {
+    std::size_t low = 0;
+    for (std::size_t high = remaining.size(); low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (rank_of(middle) < peer_of(flow))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (low < remaining.size() && rank_of(low) == peer_of(flow)) take(flow, low);
+  }
+  std::size_t current = 0;
+  for (std::size_t entry = 0; entry < remaining.size(); ++entry)
+    while (current < flows.size() && remaining[entry] > 0) {
+      take(flows[current], entry);
+      if (flows[current].blocks == 0) ++current;
+    }
 }
 
 }  // namespace valet::schedule

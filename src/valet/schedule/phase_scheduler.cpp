@@ -136,7 +136,8 @@ void PhaseScheduler::park() {
   reroute(parking_);
 }
 
-/// Sends what the flows say: blocks for the other side first, then by ascending destination.
+/// Sends what the flows say: what choose_blocks() is for one rank and its row, from the columns and
+/// for all ranks at once.
 void PhaseScheduler::reroute(std::span<Flow> flows) {
   for (std::size_t i = flows.size(); i-- > 0;) {
     Flow& flow = flows[i];
@@ -164,27 +165,22 @@ void PhaseScheduler::reroute(std::span<Flow> flows) {
 
 /// Hands over the duty to receive: blocks that the substitute has itself stay where they are.
 void PhaseScheduler::receive_for_others() {
-  for (const Flow& flow : in_place_of_) {
-    Column& column = columns_[flow.to];
-    std::uint64_t wanted = flow.blocks;
-    const auto hand_over = [&](std::size_t entry) {
-      const std::uint32_t source = column.keys[entry].source;
-      const std::uint64_t blocks = std::min(wanted, column.counts[entry]);
-      if (blocks == 0) return;
-      column.counts[entry] -= blocks;
-      wanted -= blocks;
-      if (source == flow.from)
-        waiting_.push_back({source, flow.to, flow.to, blocks});
-      else
-        columns_[flow.from].add({source, flow.to}, blocks);
-    };
-    const auto by_rank = [](const Column::Key& key, std::uint32_t rank) {
-      return key.source < rank;
-    };
-    const auto own = std::lower_bound(column.keys.begin(), column.keys.end(), flow.from, by_rank);
-    if (own != column.keys.end() && own->source == flow.from)
-      hand_over(static_cast<std::size_t>(own - column.keys.begin()));
-    for (std::size_t entry = 0; entry < column.keys.size() && wanted > 0; ++entry) hand_over(entry);
+  for (auto first = in_place_of_.begin(); first != in_place_of_.end();) {
+    const std::uint32_t rank = first->to;
+    const auto last =
+        std::find_if(first, in_place_of_.end(), [&](const Flow& flow) { return flow.to != rank; });
+    Column& column = columns_[rank];
+    choose_blocks(
+        std::span<Flow>(first, last), [](const Flow& flow) { return flow.from; },
+        [&](std::size_t entry) { return column.keys[entry].source; }, column.counts,
+        [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
+          const std::uint32_t source = column.keys[entry].source;
+          if (source == flow.from)
+            waiting_.push_back({source, rank, rank, blocks});
+          else
+            columns_[flow.from].add({source, rank}, blocks);
+        });
+    first = last;
   }
   for (Column& column : columns_) column.drop_zeros();
 }

@@ -34,12 +34,12 @@ struct Relaxation {
 /// The relaxation rounded to whole blocks: what ranks must do before and after the pieces.
 struct ContinuousFlows {
   std::uint64_t pieces = 0;
-  /// Before the pieces: `from` sends so many of its outgoing blocks to `to`, those for `to` first,
-  /// then first fit over destinations by ascending rank; from then on `to` is their source.
+  /// Before the pieces: `from` sends so many of its outgoing blocks to `to`, chosen by
+  /// choose_blocks() over its destinations; from then on `to` is their source. By `from`.
   Vector<Flow> before;
-  /// During the pieces `from` receives so many blocks in place of `to`: those that it has itself
-  /// for `to` (they stay where they are), then first fit over sources by ascending rank. They are
-  /// sent on when the pieces have been sent, in phases of first fit.
+  /// During the pieces `from` receives so many blocks in place of `to`, chosen by choose_blocks()
+  /// over the sources of `to`; those that `from` has itself stay where they are. They are sent on
+  /// when the pieces have been sent, in phases of first fit. By `to`.
   Vector<Flow> after;
 };
 
