@@ -75,7 +75,10 @@ class VALET_EXPORT PhaseScheduler {
     struct Key {
       std::uint32_t source;
       std::uint32_t target;  ///< not this rank: it receives in place of that one
-      [[nodiscard]] auto operator<=>(const Key&) const = default;
+      [[nodiscard]] bool operator==(const Key&) const = default;
+      [[nodiscard]] bool operator<(const Key& other) const {
+        return source != other.source ? source < other.source : target < other.target;
+      }
     };
     explicit Column(Ledger& ledger)
         : keys(LedgerAllocator<Key>(ledger)), counts(LedgerAllocator<std::uint64_t>(ledger)) {}
