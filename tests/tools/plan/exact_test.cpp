@@ -189,7 +189,7 @@ bool has_circuit(const Graph& graph) {
 TEST_F(Exact, GadgetTakesOnePhaseMoreThanVerticesExactlyIfThereIsACircuit) {
   int with = 0;
   int without = 0;
-  for (std::uint64_t seed = 0; with + without < 24; ++seed) {
+  for (std::uint64_t seed = 0; with + without < 16; ++seed) {
     std::mt19937_64 random(seed);
     Graph graph{static_cast<std::uint32_t>(3 + random() % 3), {}};
     for (std::uint32_t from = 0; from < graph.vertices; ++from)
@@ -200,7 +200,7 @@ TEST_F(Exact, GadgetTakesOnePhaseMoreThanVerticesExactlyIfThereIsACircuit) {
     if (std::count(into.begin(), into.end(), 0) > 0 || std::count(into.begin(), into.end(), 1) == 0)
       continue;
     const bool circuit = has_circuit(graph);
-    if (circuit ? with >= 12 : without >= 12) continue;
+    if (circuit ? with >= 8 : without >= 8) continue;
     const ExactMinimum found = minimum(hamiltonian_gadget(graph, default_start(graph)));
     ASSERT_TRUE(found.proved) << found.why << ", seed " << seed;
     ASSERT_GE(found.upper, graph.vertices + 1) << "seed " << seed;
