@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometric_partition.hpp"
 
+#include <valet/mpi/agreement.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -181,10 +183,12 @@ std::optional<Defect> check_objects(const Objects& objects) {
 
 void GeometricPartition::Destroy::operator()(Zoltan_Struct* zoltan) const {
   // Zoltan frees a communicator; after MPI_Finalize that would end the program.
-  if (mpi_is_usable()) Zoltan_Destroy(&zoltan);
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (finalized == 0) Zoltan_Destroy(&zoltan);
 }
 
-GeometricPartition::GeometricPartition(const Communicator& communicator,
+GeometricPartition::GeometricPartition(const mpi::Channel& communicator,
                                        const RebalancerOptions& options) {
   // MPI is initialised, so all this does is to note so, every time anew.
   float version = 0;
@@ -195,7 +199,7 @@ GeometricPartition::GeometricPartition(const Communicator& communicator,
     defect = Defect{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
   else
     defect = set_all(options);
-  agree(communicator, defect);
+  mpi::agree(communicator, defect);
 }
 
 std::optional<Defect> GeometricPartition::set(const std::string& name, const std::string& value) {
@@ -234,13 +238,13 @@ std::optional<Defect> GeometricPartition::set_all(const RebalancerOptions& optio
   return std::nullopt;
 }
 
-void GeometricPartition::partition(const Communicator& communicator, const Objects& objects,
+void GeometricPartition::partition(const mpi::Channel& communicator, const Objects& objects,
                                    std::span<int> ranks) {
-  agree(communicator, set("OBJ_WEIGHT_DIM", std::to_string(objects.weight_dimensions())));
+  mpi::agree(communicator, set("OBJ_WEIGHT_DIM", std::to_string(objects.weight_dimensions())));
   const Queries queries(zoltan_.get(), objects);
   Lists lists;
   const int code = lists.partition(zoltan_.get());
-  agree(communicator, failure_of(code));
+  mpi::agree(communicator, failure_of(code));
   std::fill(ranks.begin(), ranks.end(), communicator.rank());
   lists.write_exports(ranks);
 }

@@ -3,7 +3,8 @@
 
 /// Zoltan's geometric methods behind one class: from columns of numbers to a rank per object.
 
-#include "agreement.hpp"
+#include <valet/mpi/channel.hpp>
+#include <valet/storage/block_mover.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -37,14 +38,14 @@ struct Objects {
 class GeometricPartition {
  public:
   /// Collective. @throws Error invalid_argument on all ranks alike.
-  GeometricPartition(const Communicator& communicator, const RebalancerOptions& options);
+  GeometricPartition(const mpi::Channel& communicator, const RebalancerOptions& options);
 
   /// Gives each object a rank. Collective.
   ///
   /// @param objects  Checked, and at least one on some rank [local].
   /// @param ranks    objects.count entries, written [local].
   /// @throws Error when Zoltan fails, on all ranks alike.
-  void partition(const Communicator& communicator, const Objects& objects, std::span<int> ranks);
+  void partition(const mpi::Channel& communicator, const Objects& objects, std::span<int> ranks);
 
   [[nodiscard]] Zoltan_Struct* handle() const { return zoltan_.get(); }
 

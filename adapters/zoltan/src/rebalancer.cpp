@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "agreement.hpp"
 #include "geometric_partition.hpp"
 #include <valet/map/plan.hpp>
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/channel.hpp>
+#include <valet/mpi/check.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <array>
@@ -22,14 +24,14 @@ double local_weight(const Objects& objects) {
 }
 
 /// The weight that every rank will have: each rank adds up what it gives to whom.
-double weight_after(const Communicator& communicator, const Objects& objects,
+double weight_after(const mpi::Channel& communicator, const Objects& objects,
                     std::span<const int> ranks) {
   std::vector<double> given(static_cast<std::size_t>(communicator.size()), 0);
   for (std::uint64_t k = 0; k < objects.count; ++k)
     given[static_cast<std::size_t>(ranks[k])] +=
         objects.weights.size == 0 ? 1 : objects.weights.column[0][k];
   double sum = 0;
-  check_mpi(
+  mpi::check(
       MPI_Reduce_scatter_block(given.data(), &sum, 1, MPI_DOUBLE, MPI_SUM, communicator.get()),
       "MPI_Reduce_scatter_block");
   return sum;
@@ -57,14 +59,14 @@ double largest_over_mean(double largest, double sum, int ranks) {
   return sum > 0 ? largest * ranks / sum : 1;
 }
 
-Totals totals_over_ranks(const Communicator& communicator, double weight, std::uint64_t count) {
+Totals totals_over_ranks(const mpi::Channel& communicator, double weight, std::uint64_t count) {
   const std::array<double, 2> own{weight, static_cast<double>(count)};
   std::array<double, 2> sums{};
   std::array<double, 2> largest{};
-  check_mpi(MPI_Allreduce(own.data(), sums.data(), 2, MPI_DOUBLE, MPI_SUM, communicator.get()),
-            "MPI_Allreduce");
-  check_mpi(MPI_Allreduce(own.data(), largest.data(), 2, MPI_DOUBLE, MPI_MAX, communicator.get()),
-            "MPI_Allreduce");
+  mpi::check(MPI_Allreduce(own.data(), sums.data(), 2, MPI_DOUBLE, MPI_SUM, communicator.get()),
+             "MPI_Allreduce");
+  mpi::check(MPI_Allreduce(own.data(), largest.data(), 2, MPI_DOUBLE, MPI_MAX, communicator.get()),
+             "MPI_Allreduce");
   return {{largest_over_mean(largest[0], sums[0], communicator.size()),
            largest_over_mean(largest[1], sums[1], communicator.size())},
           sums[0],
@@ -75,9 +77,9 @@ Totals totals_over_ranks(const Communicator& communicator, double weight, std::u
 
 struct Rebalancer::State {
   State(MPI_Comm user, const RebalancerOptions& chosen)
-      : communicator(user), options(chosen), partition(communicator, chosen) {}
+      : communicator(mpi::Channel::open(user)), options(chosen), partition(communicator, chosen) {}
 
-  Communicator communicator;
+  mpi::Channel communicator;
   RebalancerOptions options;
   GeometricPartition partition;
   ColumnSource coordinates;
@@ -126,9 +128,9 @@ void Rebalancer::State::agree_on_dimensions(const Objects& objects) const {
                               -static_cast<int>(objects.coordinates.size),
                               static_cast<int>(objects.weight_dimensions()),
                               -static_cast<int>(objects.weight_dimensions())};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), static_cast<int>(extremes.size()), MPI_INT,
-                          MPI_MAX, communicator.get()),
-            "MPI_Allreduce");
+  mpi::check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), static_cast<int>(extremes.size()),
+                           MPI_INT, MPI_MAX, communicator.get()),
+             "MPI_Allreduce");
   std::optional<Defect> defect;
   if (extremes[0] != -extremes[1] || extremes[2] != -extremes[3])
     defect = Defect{ErrorCode::invalid_argument,
@@ -136,7 +138,7 @@ void Rebalancer::State::agree_on_dimensions(const Objects& objects) const {
                         std::to_string(extremes[0]) + " coordinates and from " +
                         std::to_string(-extremes[3]) + " to " + std::to_string(extremes[2]) +
                         " weights per object; give the same on all ranks"};
-  agree(communicator, defect);
+  mpi::agree(communicator, defect);
 }
 
 void Rebalancer::State::choose_ranks(const Objects& objects, std::span<int> ranks,
@@ -145,8 +147,8 @@ void Rebalancer::State::choose_ranks(const Objects& objects, std::span<int> rank
   result.before = before.imbalance;
   if (before.count == 0) return;  // Zoltan prints a warning when there is nothing to do
   if (before.weight == 0)
-    agree(communicator, Defect{ErrorCode::invalid_argument,
-                               "all weights are zero; give weights above zero, or none"});
+    mpi::agree(communicator, Defect{ErrorCode::invalid_argument,
+                                    "all weights are zero; give weights above zero, or none"});
   partition.partition(communicator, objects, ranks);
 }
 
@@ -163,7 +165,7 @@ void Rebalancer::balance_count(bool balance) { state_->options.balance_count = b
 Zoltan_Struct* Rebalancer::handle() const { return state_->partition.handle(); }
 
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
-  const Communicator& communicator = state_->communicator;
+  const mpi::Channel& communicator = state_->communicator;
   RebalanceResult result;
   const double start = MPI_Wtime();
   std::vector<int> ranks;
@@ -179,7 +181,7 @@ RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& s
       defect = Defect{ErrorCode::out_of_memory,
                       "no memory for the map of " + std::to_string(count) + " objects"};
     }
-    agree(communicator, defect);
+    mpi::agree(communicator, defect);
     state_->agree_on_dimensions(objects);
     state_->choose_ranks(objects, ranks, result);
     weight = weight_after(communicator, objects, ranks);

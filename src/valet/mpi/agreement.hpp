@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/export.hpp>
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/block_mover.hpp>
 
@@ -16,16 +17,16 @@ namespace valet::mpi {
 ///                lowest one's finding is thrown, prefixed with that rank, on all ranks.
 /// @param maxima  In: values of this rank. Out: their maxima over the ranks, in the same reduction.
 /// @throws Error with the same code and text on all ranks.
-void agree(const Channel& channel, const std::optional<Defect>& mine,
-           std::span<std::int64_t> maxima = {});
+VALET_EXPORT void agree(const Channel& channel, const std::optional<Defect>& mine,
+                        std::span<std::int64_t> maxima = {});
 
 /// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from);
 
 /// Reductions over the ranks of `channel`, elementwise and in place. Collective.
-void sum(const Channel& channel, std::span<std::uint64_t> values);
-void maximum(const Channel& channel, std::span<std::uint64_t> values);
-void maximum(const Channel& channel, std::span<double> values);
+VALET_EXPORT void sum(const Channel& channel, std::span<std::uint64_t> values);
+VALET_EXPORT void maximum(const Channel& channel, std::span<std::uint64_t> values);
+VALET_EXPORT void maximum(const Channel& channel, std::span<double> values);
 
 }  // namespace valet::mpi

@@ -11,7 +11,7 @@ constexpr int no_peer = -1;
 
 /// Passes when `code` is MPI_SUCCESS. Otherwise throws Error mpi_failure that names the call, the
 /// peer if there is one, and what MPI says about the code. Local.
-void check(int code, const char* call, int peer = no_peer);
+VALET_EXPORT void check(int code, const char* call, int peer = no_peer);
 
 /// The one way from a 64-bit count to MPI's int. @throws Error internal when it does not fit: what
 /// can be larger goes through message.hpp.

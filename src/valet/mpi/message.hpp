@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/export.hpp>
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/block_mover.hpp>
 
@@ -10,10 +11,10 @@ namespace valet::mpi {
 
 /// Nonblocking messages of any number of bytes: past 2 GiB they go as one element of a datatype
 /// made for their size. `memory` stays untouched until the request completes.
-void post_send(const Channel& channel, const void* memory, std::uint64_t bytes, int destination,
-               int tag, MPI_Request& request);
-void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int source, int tag,
-                  MPI_Request& request);
+VALET_EXPORT void post_send(const Channel& channel, const void* memory, std::uint64_t bytes,
+                            int destination, int tag, MPI_Request& request);
+VALET_EXPORT void post_receive(const Channel& channel, void* memory, std::uint64_t bytes,
+                               int source, int tag, MPI_Request& request);
 
 /// Pieces for one message, with the arrays that MPI wants; made once and used again and again.
 struct PieceList {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/export.hpp>
 #include <valet/mpi/mpi.hpp>
 #include <valet/storage/ledger.hpp>
 
@@ -16,7 +17,7 @@ struct Completion {
 };
 
 /// A fixed number of places for requests, waited for together.
-class Requests {
+class VALET_EXPORT Requests {
  public:
   Requests(Ledger& ledger, std::size_t places);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/export.hpp>
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/ledger.hpp>
 
@@ -25,7 +26,7 @@ struct Notice {
 /// @param outgoing  At most one notice per rank [local].
 /// @param received  Gets what was sent to this rank, ascending by rank.
 /// A second exchange on the same channel must be separated from this one by a collective call.
-void exchange_notices(const Channel& channel, Ledger& ledger, std::span<const Notice> outgoing,
-                      Vector<Notice>& received);
+VALET_EXPORT void exchange_notices(const Channel& channel, Ledger& ledger,
+                                   std::span<const Notice> outgoing, Vector<Notice>& received);
 
 }  // namespace valet::mpi
