@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "batches.hpp"
+
+#include <algorithm>
+
+namespace valet::zoltan {
+namespace {
+
+constexpr std::uint64_t kibibyte = 1024;
+constexpr std::uint64_t cache_batch = 256 * kibibyte;
+/// Of a batch whose objects go to many ranks, each message should still be worth sending.
+constexpr std::uint64_t smallest_message = 64 * kibibyte;
+constexpr std::uint64_t least_data = 8 * kibibyte;
+
+}  // namespace
+
+std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first, std::uint64_t limit,
+                        std::uint64_t object_bytes) {
+  std::uint64_t cost = 0;
+  std::uint64_t end = first;
+  while (end < sizes.size()) {
+    cost += static_cast<std::uint64_t>(plain_size(sizes[end])) + object_bytes;
+    if (cost > limit && end > first) break;
+    ++end;
+    if (cost > limit) break;
+  }
+  return end;
+}
+
+std::uint64_t chunk_for(std::uint64_t smallest_memory) {
+  return std::clamp(smallest_memory / 8, kibibyte, cache_batch);
+}
+
+Scratch divide_scratch(const ScratchWish& wish) {
+  Scratch scratch;
+  scratch.budget =
+      std::max(least_data, wish.memory > wish.transport ? wish.memory - wish.transport : 0);
+  scratch.chunk = chunk_for(wish.smallest_memory);
+  // Two messages under way; at least half is for what arrives.
+  scratch.step = scratch.budget - std::min(scratch.budget / 2, 2 * scratch.chunk);
+  scratch.batch = wish.exported <= scratch.budget
+                      ? std::max(wish.exported, std::uint64_t{1})
+                      : std::min(scratch.budget / 2,
+                                 std::max(cache_batch, smallest_message * wish.destinations));
+  scratch.batch = std::min(scratch.batch, largest_batch);
+  return scratch;
+}
+
+}  // namespace valet::zoltan

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The callbacks of one Zoltan_Struct behind one object, which hides whether the application gave
+/// the single or the multi form and which of the forms with parts. Everything here is local.
+
+#include <valet/storage/block_mover.hpp>
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace valet::zoltan {
+
+/// NUM_GID_ENTRIES and NUM_LID_ENTRIES.
+struct EntryCounts {
+  int gid = 1;
+  int lid = 1;
+  [[nodiscard]] std::size_t bytes() const {
+    return sizeof(ZOLTAN_ID_TYPE) * static_cast<std::size_t>(gid + lid);
+  }
+};
+
+/// Global and local ids of objects one behind another; a view.
+struct ObjectIds {
+  ZOLTAN_ID_PTR gids = nullptr;
+  ZOLTAN_ID_PTR lids = nullptr;  ///< may be null where there are no local ids
+
+  [[nodiscard]] ZOLTAN_ID_PTR gid(const EntryCounts& entries, std::uint64_t k) const {
+    return gids + k * static_cast<std::uint64_t>(entries.gid);
+  }
+  [[nodiscard]] ZOLTAN_ID_PTR lid(const EntryCounts& entries, std::uint64_t k) const {
+    return entries.lid == 0 || lids == nullptr ? nullptr
+                                               : lids + k * static_cast<std::uint64_t>(entries.lid);
+  }
+  [[nodiscard]] ObjectIds from(const EntryCounts& entries, std::uint64_t k) const {
+    return {gid(entries, k), lid(entries, k)};
+  }
+};
+
+/// One of the lists that pre, mid and post get.
+struct MigrationList {
+  int count = -1;
+  ObjectIds ids;
+  int* procs = nullptr;
+  int* parts = nullptr;
+};
+
+/// Objects to be packed together: where each belongs in memory.
+struct PackBatch {
+  ObjectIds ids;
+  int* destinations = nullptr;   ///< parts, or ranks where there are no parts
+  std::span<const int> sizes;    ///< rounded up, as Zoltan does
+  std::span<const int> offsets;  ///< in `memory`
+  std::byte* memory = nullptr;
+};
+
+/// Objects to be unpacked together.
+struct UnpackBatch {
+  ZOLTAN_ID_PTR gids = nullptr;
+  std::span<int> sizes;
+  std::span<int> offsets;
+  std::byte* memory = nullptr;
+};
+
+/// Zoltan's rounding of sizes: objects start at multiples of 8.
+[[nodiscard]] constexpr int rounded_size(int size) { return (size + 7) & ~7; }
+constexpr int largest_size = 0x7FFFFFF8;
+
+class Callbacks {
+ public:
+  /// Reads what is registered now.
+  explicit Callbacks(Zoltan_Struct* zoltan);
+
+  void set_entries(EntryCounts entries) { entries_ = entries; }
+  [[nodiscard]] const EntryCounts& entries() const { return entries_; }
+
+  /// What is not registered and must be.
+  [[nodiscard]] std::optional<Defect> missing() const;
+  [[nodiscard]] bool has_pre() const { return pre_pp_.given() || pre_.given(); }
+  [[nodiscard]] bool has_mid() const { return mid_pp_.given() || mid_.given(); }
+  [[nodiscard]] bool has_post() const { return post_pp_.given() || post_.given(); }
+  [[nodiscard]] bool packs_many() const { return pack_multi_.given(); }
+  [[nodiscard]] bool unpacks_many() const { return unpack_multi_.given(); }
+
+  std::optional<Defect> pre(const MigrationList& imports, const MigrationList& exports);
+  std::optional<Defect> mid(const MigrationList& imports, const MigrationList& exports);
+  std::optional<Defect> post(const MigrationList& imports, const MigrationList& exports);
+
+  /// Asks for the sizes of objects and rounds them up. `first` counts in the list of all, for
+  /// messages.
+  std::optional<Defect> sizes(const ObjectIds& ids, std::uint64_t first, std::span<int> sizes);
+  /// Packs; counts what was packed into `done`.
+  std::optional<Defect> pack(const PackBatch& batch, std::uint64_t first, std::uint64_t& done);
+  std::optional<Defect> unpack_many(const UnpackBatch& batch, std::uint64_t first);
+  std::optional<Defect> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
+                                   std::uint64_t number);
+
+  /// The warning, if any, that the last of the callbacks after the move came back with.
+  [[nodiscard]] int last_code() const { return last_code_; }
+
+ private:
+  template <class Function>
+  struct Registered {
+    Function* function = nullptr;
+    void* data = nullptr;
+    [[nodiscard]] bool given() const { return function != nullptr; }
+  };
+
+  template <class Function>
+  static void read(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type, Registered<Function>& into);
+  [[nodiscard]] std::optional<Defect> judge(int code, const char* function,
+                                            const std::string& object);
+  /// "object with global id 17, number 3 of the exports".
+  [[nodiscard]] std::string named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const;
+  [[nodiscard]] std::string named_range(ZOLTAN_ID_PTR gids, std::uint64_t first,
+                                        std::uint64_t count, const char* list) const;
+
+  template <class WithParts, class Plain>
+  std::optional<Defect> call_stage(WithParts& with_parts, Plain& plain, const char* stage,
+                                   const MigrationList& imports, const MigrationList& exports);
+
+  EntryCounts entries_;
+  int last_code_ = ZOLTAN_OK;
+  Registered<ZOLTAN_OBJ_SIZE_FN> size_;
+  Registered<ZOLTAN_OBJ_SIZE_MULTI_FN> size_multi_;
+  Registered<ZOLTAN_PACK_OBJ_FN> pack_;
+  Registered<ZOLTAN_PACK_OBJ_MULTI_FN> pack_multi_;
+  Registered<ZOLTAN_UNPACK_OBJ_FN> unpack_;
+  Registered<ZOLTAN_UNPACK_OBJ_MULTI_FN> unpack_multi_;
+  Registered<ZOLTAN_PRE_MIGRATE_PP_FN> pre_pp_;
+  Registered<ZOLTAN_PRE_MIGRATE_FN> pre_;
+  Registered<ZOLTAN_MID_MIGRATE_PP_FN> mid_pp_;
+  Registered<ZOLTAN_MID_MIGRATE_FN> mid_;
+  Registered<ZOLTAN_POST_MIGRATE_PP_FN> post_pp_;
+  Registered<ZOLTAN_POST_MIGRATE_FN> post_;
+};
+
+}  // namespace valet::zoltan

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "checksums.hpp"
+
+#include <valet/mpi/sparse_exchange.hpp>
+
+#include <xxhash.h>
+
+#include <string>
+
+namespace valet::zoltan {
+
+void Checksums::add(std::size_t peer, const std::byte* object, int bytes) {
+  Flow& flow = flows_[peer];
+  flow.sum += XXH3_64bits_withSeed(object, static_cast<std::size_t>(bytes), flow.objects++);
+}
+
+std::optional<Defect> Checksums::compare(const mpi::Channel& channel, Ledger& ledger,
+                                         const Checksums& received) const {
+  Vector<mpi::Notice> sent{LedgerAllocator<mpi::Notice>(ledger)};
+  Vector<mpi::Notice> told{LedgerAllocator<mpi::Notice>(ledger)};
+  sent.reserve(peers_.size());
+  for (std::size_t p = 0; p < peers_.size(); ++p)
+    sent.push_back({peers_[p].rank, flows_[p].objects, flows_[p].sum});
+  mpi::exchange_notices(channel, ledger, sent, told);
+  for (std::size_t p = 0; p < told.size() && p < received.peers_.size(); ++p)
+    if (told[p].count != received.flows_[p].objects || told[p].detail != received.flows_[p].sum)
+      return Defect{ErrorCode::corrupted, "the " + std::to_string(told[p].count) +
+                                              " packed objects of rank " +
+                                              std::to_string(told[p].rank) +
+                                              " are not what that rank packed; restart from a "
+                                              "checkpoint and report this"};
+  return std::nullopt;
+}
+
+}  // namespace valet::zoltan

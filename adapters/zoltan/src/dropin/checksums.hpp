@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "transport.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace valet::zoltan {
+
+/// Proves that packed objects arrive as they were packed: for each pair of ranks the sum of XXH3 of
+/// every object, seeded with its number in the stream of the pair. 16 bytes a peer.
+class Checksums {
+ public:
+  Checksums(Ledger& ledger, std::span<const Peer> peers)
+      : peers_(peers), flows_(peers.size(), LedgerAllocator<Flow>(ledger)) {}
+
+  /// Adds the next object to or from a peer.
+  void add(std::size_t peer, const std::byte* object, int bytes);
+
+  /// Tells the receivers what was sent and compares it with what `received` has. Collective; a
+  /// collective call must stand between it and the notices before. What does not agree, if
+  /// anything.
+  [[nodiscard]] std::optional<Defect> compare(const mpi::Channel& channel, Ledger& ledger,
+                                              const Checksums& received) const;
+
+ private:
+  struct Flow {
+    std::uint64_t sum = 0;
+    std::uint64_t objects = 0;
+  };
+  std::span<const Peer> peers_;
+  Vector<Flow> flows_;
+};
+
+}  // namespace valet::zoltan

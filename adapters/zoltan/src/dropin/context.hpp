@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "callbacks.hpp"
+#include "lists.hpp"
+#include "parameters.hpp"
+#include "progress.hpp"
+#include <valet/mpi/channel.hpp>
+#include <valet/storage/ledger.hpp>
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <cstdint>
+#include <new>
+
+namespace valet::zoltan {
+
+/// What the ranks of a migration agreed upon before it began.
+struct Agreed {
+  bool exports_given = false;
+  bool imports_compared = false;  ///< both lists were given, and some rank imports something
+  bool with_parts = false;        ///< some rank gave parts
+  bool pre = false;               ///< registered on some rank
+  bool mid = false;
+  bool post = false;
+  bool memory_fn = false;
+  bool report = false;  ///< some rank has MIGRATE_REPORT
+  std::uint64_t smallest_memory = 0;
+};
+
+/// What all parts of one migration share.
+struct Context {
+  const mpi::Channel& channel;
+  Ledger& ledger;
+  Callbacks& callbacks;
+  const MigrationParameters& parameters;
+  const UserLists& user;
+  Agreed agreed;
+  Valet_Migration_Report& report;
+  Progress progress;
+};
+
+/// What this rank gets.
+struct Imports {
+  explicit Imports(Ledger& ledger) : sources(LedgerAllocator<Peer>(ledger)) {}
+
+  Vector<Peer> sources;  ///< ascending by rank
+  std::uint64_t count = 0;
+  Array<int> sizes;                ///< by source, in the order of its exports
+  Array<ZOLTAN_ID_TYPE> own_gids;  ///< likewise, where no import list leads
+  /// Where only import lists were given: that list, whose order is the one of the unpacking.
+  const ObjectList* in_order = nullptr;
+};
+
+/// Runs what may find no memory; the answer is agreed upon with the other ranks later.
+template <class Action>
+std::optional<Defect> within_memory(const char* what, Action&& action) {
+  try {
+    action();
+  } catch (const std::bad_alloc&) {
+    return Defect{ErrorCode::out_of_memory, std::string("no memory for ") + what};
+  }
+  return std::nullopt;
+}
+
+}  // namespace valet::zoltan

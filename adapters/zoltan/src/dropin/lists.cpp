@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "lists.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace valet::zoltan {
+namespace {
+
+std::optional<Defect> check_list(const MigrationList& list, const EntryCounts& entries, int ranks,
+                                 const char* name) {
+  if (list.count <= 0) return std::nullopt;
+  const auto missing = [&](const char* what) {
+    return Defect{ErrorCode::invalid_argument, std::to_string(list.count) + " " + name +
+                                                   "s, but no array of their " + what +
+                                                   "; give one entry for each"};
+  };
+  if (list.ids.gids == nullptr) return missing("global ids");
+  if (list.ids.lids == nullptr && entries.lid > 0) return missing("local ids");
+  if (list.procs == nullptr) return missing("ranks");
+  for (int k = 0; k < list.count; ++k) {
+    if (list.procs[k] >= 0 && list.procs[k] < ranks) continue;
+    std::string text = std::string("the ") + name + " with global id";
+    const ZOLTAN_ID_PTR gid = list.ids.gid(entries, static_cast<std::uint64_t>(k));
+    for (int e = 0; e < entries.gid; ++e) text.append(" ").append(std::to_string(gid[e]));
+    return Defect{ErrorCode::rank_out_of_range,
+                  text + " (number " + std::to_string(k) + ") names rank " +
+                      std::to_string(list.procs[k]) + ", but the communicator has ranks 0 to " +
+                      std::to_string(ranks - 1)};
+  }
+  return std::nullopt;
+}
+
+/// Ranks with their numbers of objects, ascending; and whether the list has them so.
+void count_peers(Ledger& ledger, ObjectList& list) {
+  bool ascending = true;
+  Vector<Peer>& peers = list.peers;
+  std::size_t last = 0;
+  for (std::uint64_t k = 0; k < list.count; ++k) {
+    const int rank = list.procs[k];
+    if (k > 0 && rank < list.procs[k - 1]) ascending = false;
+    if (last >= peers.size() || peers[last].rank != rank) {
+      const auto at = std::lower_bound(peers.begin(), peers.end(), rank,
+                                       [](const Peer& peer, int r) { return peer.rank < r; });
+      last = static_cast<std::size_t>(at - peers.begin());
+      if (at == peers.end() || at->rank != rank) peers.insert(at, Peer{rank, 0});
+    }
+    ++peers[last].count;
+  }
+  list.grouped = ascending;
+  if (ascending) return;
+  // A counting sort keeps the order of the list among the objects of a rank.
+  Vector<std::uint64_t> next(peers.size(), LedgerAllocator<std::uint64_t>(ledger));
+  for (std::size_t p = 1; p < peers.size(); ++p) next[p] = next[p - 1] + peers[p - 1].count;
+  list.order = Array<std::uint32_t>(ledger, list.count);
+  for (std::uint64_t k = 0; k < list.count; ++k)
+    list.order[next[list.peer_of(list.procs[k])]++] = static_cast<std::uint32_t>(k);
+}
+
+class RecordSender : public Outgoing {
+ public:
+  RecordSender(Ledger& ledger, const ObjectList& list, std::size_t record_bytes, const void* from,
+               std::uint64_t chunk)
+      : list_(list),
+        bytes_(record_bytes),
+        from_(static_cast<const std::byte*>(from)),
+        chunk_(chunk),
+        buffers_(ledger, list.grouped ? 0 : 2 * chunk * record_bytes) {}
+
+  [[nodiscard]] std::uint64_t messages_to(std::size_t peer) const override {
+    return (list_.peers[peer].count + chunk_ - 1) / chunk_;
+  }
+
+  bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) override {
+    if (peer_ == list_.peers.size()) return false;
+    const std::uint64_t records = std::min(chunk_, list_.peers[peer_].count - done_);
+    const std::byte* data = from_ + first_ * bytes_;
+    if (!list_.grouped) {
+      std::byte* const packed = buffers_.data() + buffer * chunk_ * bytes_;
+      for (std::uint64_t k = 0; k < records; ++k)
+        std::memcpy(packed + k * bytes_, from_ + list_.order[first_ + k] * bytes_, bytes_);
+      data = packed;
+    }
+    messages.push_back({peer_, data, records * bytes_});
+    first_ += records;
+    done_ += records;
+    if (done_ == list_.peers[peer_].count) {
+      ++peer_;
+      done_ = 0;
+    }
+    return true;
+  }
+
+ private:
+  const ObjectList& list_;
+  std::size_t bytes_;
+  const std::byte* from_;
+  std::uint64_t chunk_;
+  Array<std::byte> buffers_;
+  std::size_t peer_ = 0;
+  std::uint64_t first_ = 0;  ///< among all objects by rank
+  std::uint64_t done_ = 0;   ///< of this peer
+};
+
+class RecordReceiver : public Incoming {
+ public:
+  RecordReceiver(Ledger& ledger, std::span<const Peer> sources, std::size_t record_bytes, void* to,
+                 std::uint64_t chunk)
+      : bytes_(record_bytes), chunk_(chunk), places_(LedgerAllocator<Place>(ledger)) {
+    auto* next = static_cast<std::byte*>(to);
+    for (const Peer& source : sources) {
+      places_.push_back({next, source.count});
+      next += source.count * bytes_;
+    }
+  }
+
+  bool next(std::size_t peer, MemoryPiece& place) override {
+    Place& at = places_[peer];
+    const std::uint64_t records = std::min(chunk_, at.left);
+    if (records == 0) return false;
+    place = {at.data, records * bytes_};
+    at.data += place.bytes;
+    at.left -= records;
+    return true;
+  }
+
+ private:
+  struct Place {
+    std::byte* data;
+    std::uint64_t left;
+  };
+  std::size_t bytes_;
+  std::uint64_t chunk_;
+  Vector<Place> places_;
+};
+
+std::uint64_t hash_of(const ZOLTAN_ID_TYPE* gid, const EntryCounts& entries) {
+  return XXH3_64bits(gid, sizeof(ZOLTAN_ID_TYPE) * static_cast<std::size_t>(entries.gid));
+}
+
+}  // namespace
+
+std::optional<Defect> check_lists(const UserLists& lists, const EntryCounts& entries, int ranks) {
+  if (auto defect = check_list(lists.exports, entries, ranks, "export")) return defect;
+  return check_list(lists.imports, entries, ranks, "import");
+}
+
+std::size_t ObjectList::peer_of(int rank) const {
+  const auto at = std::lower_bound(peers.begin(), peers.end(), rank,
+                                   [](const Peer& peer, int r) { return peer.rank < r; });
+  return static_cast<std::size_t>(at - peers.begin());
+}
+
+void ObjectList::allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects,
+                          bool with_parts) {
+  count = objects;
+  own_gids_ = Array<ZOLTAN_ID_TYPE>(ledger, objects * static_cast<std::uint64_t>(entries.gid));
+  own_lids_ = Array<ZOLTAN_ID_TYPE>(ledger, objects * static_cast<std::uint64_t>(entries.lid));
+  own_procs_ = Array<int>(ledger, objects);
+  if (with_parts) own_parts_ = Array<int>(ledger, objects);
+  ids = {own_gids_.data(), own_lids_.data()};
+  procs = own_procs_.data();
+  parts = own_parts_.data();
+}
+
+ObjectList migrating(Ledger& ledger, const MigrationList& list, const EntryCounts& entries,
+                     bool only_proc_changes, int rank) {
+  ObjectList result(ledger);
+  const auto all = static_cast<std::uint64_t>(std::max(list.count, 0));
+  std::uint64_t moving = all;
+  if (only_proc_changes)
+    moving -= static_cast<std::uint64_t>(std::count(list.procs, list.procs + all, rank));
+  if (moving == all) {
+    result.count = all;
+    result.ids = list.ids;
+    result.procs = list.procs;
+    result.parts = list.parts;
+  } else {
+    result.allocate(ledger, entries, moving, list.parts != nullptr);
+    const auto gids = static_cast<std::size_t>(entries.gid);
+    const auto lids = static_cast<std::size_t>(entries.lid);
+    std::uint64_t to = 0;
+    for (std::uint64_t k = 0; k < all; ++k) {
+      if (list.procs[k] == rank) continue;
+      std::copy_n(list.ids.gids + k * gids, gids, result.ids.gids + to * gids);
+      if (lids > 0) std::copy_n(list.ids.lids + k * lids, lids, result.ids.lids + to * lids);
+      result.procs[to] = list.procs[k];
+      if (list.parts != nullptr) result.parts[to] = list.parts[k];
+      ++to;
+    }
+  }
+  count_peers(ledger, result);
+  return result;
+}
+
+void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
+                  std::span<const Peer> sources, std::size_t record_bytes, const void* from,
+                  void* to, std::size_t chunk_bytes) {
+  const std::uint64_t chunk = std::max<std::uint64_t>(1, chunk_bytes / record_bytes);
+  RecordReceiver receiver(ledger, sources, record_bytes, to, chunk);
+  RecordSender sender(ledger, list, record_bytes, from, chunk);
+  Vector<std::uint64_t> words(sources.size() + list.peers.size(), 0,
+                              LedgerAllocator<std::uint64_t>(ledger));
+  Transport transport(channel, ledger, list.peers, sources);
+  transport.begin(receiver, std::span(words).first(sources.size()),
+                  std::span(words).subspan(sources.size()));
+  transport.run(sender);
+}
+
+ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
+                  const EntryCounts& entries, bool with_parts, std::size_t chunk_bytes) {
+  const Vector<mpi::Notice> wanted = announce(channel, ledger, imports, entries);
+  ObjectList exports(ledger);
+  std::uint64_t count = 0;
+  exports.peers.reserve(wanted.size());
+  for (const mpi::Notice& notice : wanted) {
+    exports.peers.push_back({notice.rank, notice.count});
+    count += notice.count;
+  }
+  exports.allocate(ledger, entries, count, with_parts);
+  const auto send = [&](int words, const void* from, void* to) {
+    if (words > 0)
+      send_records(channel, ledger, imports, exports.peers,
+                   sizeof(int) * static_cast<std::size_t>(words), from, to, chunk_bytes);
+  };
+  constexpr int words_per_id = sizeof(ZOLTAN_ID_TYPE) / sizeof(int);
+  send(entries.gid * words_per_id, imports.ids.gids, exports.ids.gids);
+  send(entries.lid * words_per_id, imports.ids.lids, exports.ids.lids);
+  if (with_parts) send(1, imports.parts, exports.parts);
+  int* next = exports.procs;
+  for (const Peer& peer : exports.peers) next = std::fill_n(next, peer.count, peer.rank);
+  return exports;
+}
+
+Vector<mpi::Notice> announce(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
+                             const EntryCounts& entries) {
+  Vector<mpi::Notice> outgoing{LedgerAllocator<mpi::Notice>(ledger)};
+  outgoing.reserve(list.peers.size());
+  std::uint64_t first = 0;
+  for (const Peer& peer : list.peers) {
+    std::uint64_t sum = 0;
+    for (std::uint64_t k = first; k < first + peer.count; ++k)
+      sum += hash_of(list.ids.gid(entries, list.sorted(k)), entries);
+    outgoing.push_back({peer.rank, peer.count, sum});
+    first += peer.count;
+  }
+  Vector<mpi::Notice> received{LedgerAllocator<mpi::Notice>(ledger)};
+  mpi::exchange_notices(channel, ledger, outgoing, received);
+  return received;
+}
+
+std::optional<Defect> compare(Ledger& ledger, const ObjectList& imports,
+                              std::span<const mpi::Notice> announced, const EntryCounts& entries) {
+  Vector<std::uint64_t> sums(imports.peers.size(), 0, LedgerAllocator<std::uint64_t>(ledger));
+  for (std::uint64_t k = 0; k < imports.count; ++k)
+    sums[imports.peer_of(imports.procs[k])] += hash_of(imports.ids.gid(entries, k), entries);
+  const auto disagree = [](int rank, std::uint64_t mine, std::uint64_t theirs) {
+    return Defect{ErrorCode::invalid_argument,
+                  "the import list names " + std::to_string(mine) + " objects of rank " +
+                      std::to_string(rank) + ", whose export list has " + std::to_string(theirs) +
+                      (mine == theirs ? ", but others" : "") +
+                      "; give lists that agree, or -1 imports"};
+  };
+  std::size_t p = 0;
+  for (const mpi::Notice& notice : announced) {
+    if (p == imports.peers.size() || imports.peers[p].rank > notice.rank)
+      return disagree(notice.rank, 0, notice.count);
+    if (imports.peers[p].rank < notice.rank) break;
+    if (imports.peers[p].count != notice.count || sums[p] != notice.detail)
+      return disagree(notice.rank, imports.peers[p].count, notice.count);
+    ++p;
+  }
+  if (p < imports.peers.size()) return disagree(imports.peers[p].rank, imports.peers[p].count, 0);
+  return std::nullopt;
+}
+
+}  // namespace valet::zoltan

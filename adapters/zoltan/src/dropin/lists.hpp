@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The lists of a migration, whichever of them the application gave, as one form: what this rank
+/// exports, in the order in which it is packed, and what it imports, in the order in which it is
+/// unpacked. Both orders are stock Zoltan's.
+
+#include "callbacks.hpp"
+#include "transport.hpp"
+#include <valet/mpi/sparse_exchange.hpp>
+
+#include <cstdint>
+
+namespace valet::zoltan {
+
+/// The arguments of Zoltan_Migrate.
+struct UserLists {
+  MigrationList imports;
+  MigrationList exports;
+  /// Stock Zoltan looks at the imports only where there are no exports.
+  [[nodiscard]] bool exports_given() const { return exports.count >= 0; }
+  [[nodiscard]] bool imports_given() const { return imports.count >= 0; }
+  [[nodiscard]] const MigrationList& leading() const { return exports_given() ? exports : imports; }
+};
+
+/// What one rank alone can find wrong with its lists. Local.
+[[nodiscard]] std::optional<Defect> check_lists(const UserLists& lists, const EntryCounts& entries,
+                                                int ranks);
+
+/// Objects in the order of a list, and the ranks at the other end. Arrays are the application's
+/// unless objects had to be left out or came from elsewhere.
+class ObjectList {
+ public:
+  explicit ObjectList(Ledger& ledger) : peers(LedgerAllocator<Peer>(ledger)) {}
+
+  std::uint64_t count = 0;
+  ObjectIds ids;
+  int* procs = nullptr;
+  int* parts = nullptr;  ///< null: there are none
+  Vector<Peer> peers;    ///< ascending by rank
+  /// Whether the objects stand by ascending rank; otherwise order has them so.
+  bool grouped = true;
+  Array<std::uint32_t> order;
+
+  /// The object at place k of those sorted by rank.
+  [[nodiscard]] std::uint64_t sorted(std::uint64_t k) const { return grouped ? k : order[k]; }
+  [[nodiscard]] std::size_t peer_of(int rank) const;
+  /// What pack is told as the destination of its objects.
+  [[nodiscard]] int* destinations() const { return parts != nullptr ? parts : procs; }
+
+  void allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects, bool with_parts);
+
+ private:
+  Array<ZOLTAN_ID_TYPE> own_gids_, own_lids_;
+  Array<int> own_procs_, own_parts_;
+};
+
+/// The objects of a list that migrate: all, or those that change their rank. Local.
+/// @throws std::bad_alloc.
+[[nodiscard]] ObjectList migrating(Ledger& ledger, const MigrationList& list,
+                                   const EntryCounts& entries, bool only_proc_changes, int rank);
+
+/// Fixed-size records of all objects from a list to the ranks at its other end. Collective.
+///
+/// @param from   Records in the order of `list`.
+/// @param to     Filled by ascending source rank, then the source's order.
+/// @param chunk_bytes  Of one message; the same on all ranks.
+void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
+                  std::span<const Peer> sources, std::size_t record_bytes, const void* from,
+                  void* to, std::size_t chunk_bytes);
+
+/// What the importers want of this rank, as a list of exports by (importing rank, its list).
+/// Collective.
+[[nodiscard]] ObjectList invert(const mpi::Channel& channel, Ledger& ledger,
+                                const ObjectList& imports, const EntryCounts& entries,
+                                bool with_parts, std::size_t chunk_bytes);
+
+/// Tells each destination how much it will get and who asks for it: the received notices have the
+/// number of objects, and a sum over their global ids. Collective.
+[[nodiscard]] Vector<mpi::Notice> announce(const mpi::Channel& channel, Ledger& ledger,
+                                           const ObjectList& list, const EntryCounts& entries);
+
+/// Whether import lists say the same as the export lists of the other ranks. Local.
+[[nodiscard]] std::optional<Defect> compare(Ledger& ledger, const ObjectList& imports,
+                                            std::span<const mpi::Notice> announced,
+                                            const EntryCounts& entries);
+
+}  // namespace valet::zoltan

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "migration.hpp"
+
+#include "attachments.hpp"
+#include "batches.hpp"
+#include "context.hpp"
+#include "hold.hpp"
+#include "messages.hpp"
+#include "report.hpp"
+#include "steps.hpp"
+#include "structure.hpp"
+#include <valet/error.hpp>
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/check.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+
+namespace valet::zoltan {
+namespace {
+
+constexpr const char* function_name = "Zoltan_Migrate";
+
+int code_of(ErrorCode code) {
+  return code == ErrorCode::out_of_memory ? ZOLTAN_MEMERR : ZOLTAN_FATAL;
+}
+
+/// One migration, from the lists of the user to the post callbacks.
+class Migration {
+ public:
+  Migration(Zoltan_Struct* zoltan, MPI_Comm communicator, const UserLists& lists,
+            const MigrationParameters& parameters, const Attachment& attachment,
+            Valet_Migration_Report& report)
+      : zoltan_(zoltan),
+        channel_(mpi::Channel::open(communicator)),
+        callbacks_(zoltan),
+        attachment_(attachment),
+        context_{channel_, ledger_, callbacks_, parameters, lists, {}, report, {}},
+        leading_(ledger_),
+        exports_(ledger_),
+        imports_(ledger_) {}
+
+  void run() {
+    const double start = mpi::now();
+    agree_on_input();
+    find_lists();
+    if (context_.agreed.pre)
+      mpi::agree(channel_, callbacks_.pre(context_.user.imports, context_.user.exports));
+    ask_sizes();
+    prepare_imports();
+    context_.report.list_seconds = mpi::now() - start;
+    move();
+    if (context_.agreed.post)
+      mpi::agree(channel_, callbacks_.post(context_.user.imports, context_.user.exports));
+  }
+
+  [[nodiscard]] const mpi::Channel& channel() const { return channel_; }
+  [[nodiscard]] const Context& context() const { return context_; }
+  [[nodiscard]] int warning() const { return callbacks_.last_code(); }
+
+  void finish_report() {
+    Valet_Migration_Report& report = context_.report;
+    report.peak_extra_bytes = ledger_.peak_bytes();
+    const std::uint64_t listed = report.objects_exported + report.objects_imported;
+    report.extra_bytes_bound =
+        (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
+        report.budget_bytes + report.budget_raised_bytes +
+        listed * (24 + callbacks_.entries().bytes());
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t transport_bytes() const {
+    // Requests and cursors for each peer, and what does not depend on them.
+    constexpr std::uint64_t fixed = 4096;
+    constexpr std::uint64_t per_peer = 2 * Transport::bytes_per_peer;
+    return fixed + per_peer * (exports_.peers.size() + imports_.sources.size());
+  }
+
+  std::optional<Defect> look_at_input() {
+    const UserLists& user = context_.user;
+    if (!user.exports_given() && !user.imports_given())
+      return Defect{ErrorCode::invalid_argument, "Import or export lists needed."};
+    if (auto defect = callbacks_.missing()) return defect;
+    if (auto defect = check_lists(user, callbacks_.entries(), channel_.size())) return defect;
+    return within_memory("the lists", [&] {
+      leading_ = migrating(ledger_, user.leading(), callbacks_.entries(), only_proc_changes_,
+                           channel_.rank());
+    });
+  }
+
+  /// Everything that must be the same on all ranks, in one reduction.
+  void agree_on_input() {
+    const Probe found = probe(zoltan_, channel_.rank());
+    if (found.code < 0)
+      throw Error(ErrorCode::invalid_argument,
+                  "the ranks have different NUM_GID_ENTRIES or NUM_LID_ENTRIES; set the same");
+    callbacks_.set_entries(found.entries);
+    only_proc_changes_ = found.only_proc_changes;
+    const std::optional<Defect> defect = look_at_input();
+
+    const UserLists& user = context_.user;
+    const MigrationParameters& parameters = context_.parameters;
+    const int choices = static_cast<int>(parameters.method) * 4 +
+                        static_cast<int>(parameters.callbacks) * 2 + (parameters.verify ? 1 : 0);
+    const auto has_parts = [](const MigrationList& list) {
+      return list.count >= 0 && list.parts != nullptr;
+    };
+    std::array<std::int64_t, 12> maxima{
+        user.exports_given(),
+        !user.exports_given(),
+        user.imports.count > 0,
+        has_parts(user.leading()),
+        callbacks_.has_pre(),
+        callbacks_.has_mid(),
+        callbacks_.has_post(),
+        parameters.callbacks == CallbackMode::steps && attachment_.memory != nullptr,
+        !parameters.report.empty(),
+        choices,
+        -choices,
+        -static_cast<std::int64_t>(std::min<std::uint64_t>(
+            parameters.memory_bytes, std::numeric_limits<std::int64_t>::max()))};
+    mpi::agree(channel_, defect, maxima);
+    // The same on all ranks from here, so every rank throws or none.
+    if (maxima[0] != 0 && maxima[1] != 0)
+      throw Error(ErrorCode::invalid_argument,
+                  "some ranks give export lists and others only import lists; give the same kind "
+                  "on all ranks (0 objects where there are none, -1 for a list that is not given)");
+    if (maxima[9] != -maxima[10])
+      throw Error(ErrorCode::invalid_argument,
+                  "MIGRATE_METHOD, MIGRATE_CALLBACKS or MIGRATE_VERIFY differ between ranks; set "
+                  "the same on all");
+    Agreed& agreed = context_.agreed;
+    agreed.exports_given = maxima[0] != 0;
+    agreed.imports_compared = agreed.exports_given && maxima[2] != 0;
+    agreed.with_parts = maxima[3] != 0;
+    agreed.pre = maxima[4] != 0;
+    agreed.mid = maxima[5] != 0;
+    agreed.post = maxima[6] != 0;
+    agreed.memory_fn = maxima[7] != 0;
+    agreed.report = maxima[8] != 0;
+    agreed.smallest_memory = static_cast<std::uint64_t>(-maxima[11]);
+  }
+
+  /// Exports and sources, from whichever lists there are.
+  void find_lists() {
+    const std::size_t chunk = chunk_for(context_.agreed.smallest_memory);
+    if (!context_.agreed.exports_given) {
+      give_parts_to_imports();
+      exports_ = invert(channel_, ledger_, leading_, callbacks_.entries(),
+                        context_.agreed.with_parts, chunk);
+      imports_.in_order = &leading_;
+      imports_.sources.assign(leading_.peers.begin(), leading_.peers.end());
+      imports_.count = leading_.count;
+      mpi::agree(channel_, std::nullopt);
+      return;
+    }
+    exports_ = std::move(leading_);
+    const Vector<mpi::Notice> announced =
+        announce(channel_, ledger_, exports_, callbacks_.entries());
+    imports_.sources.reserve(announced.size());
+    for (const mpi::Notice& notice : announced) {
+      imports_.sources.push_back({notice.rank, notice.count});
+      imports_.count += notice.count;
+    }
+    std::optional<Defect> defect;
+    if (context_.agreed.imports_compared)
+      defect = compare(ledger_,
+                       migrating(ledger_, context_.user.imports, callbacks_.entries(),
+                                 only_proc_changes_, channel_.rank()),
+                       announced, callbacks_.entries());
+    mpi::agree(channel_, defect);
+  }
+
+  /// A rank that gives no parts where others do imports to the part of its own number.
+  void give_parts_to_imports() {
+    if (!context_.agreed.with_parts || leading_.parts != nullptr) return;
+    own_parts_ = Array<int>(ledger_, leading_.count);
+    std::fill(own_parts_.begin(), own_parts_.end(), channel_.rank());
+    leading_.parts = own_parts_.data();
+  }
+
+  void ask_sizes() {
+    Valet_Migration_Report& report = context_.report;
+    report.objects_exported = exports_.count;
+    report.objects_imported = imports_.count;
+    std::optional<Defect> defect =
+        within_memory("the sizes", [&] { sizes_ = Array<int>(ledger_, exports_.count); });
+    if (!defect) {
+      const std::span<int> sizes(sizes_.data(), sizes_.size());
+      defect = callbacks_.sizes(exports_.ids, 0, sizes);
+      if (!defect)
+        for (const int size : sizes) report.bytes_exported += static_cast<std::uint64_t>(size);
+    }
+    mpi::agree(channel_, defect);
+  }
+
+  /// Global ids come from the sources where no import list has them.
+  void prepare_imports() {
+    if (imports_.in_order != nullptr) return;
+    const auto words = static_cast<std::size_t>(callbacks_.entries().gid);
+    mpi::agree(channel_, within_memory("the global ids of imports", [&] {
+                 imports_.own_gids = Array<ZOLTAN_ID_TYPE>(ledger_, imports_.count * words);
+               }));
+    send_records(channel_, ledger_, exports_, imports_.sources, words * sizeof(ZOLTAN_ID_TYPE),
+                 exports_.ids.gids, imports_.own_gids.data(),
+                 chunk_for(context_.agreed.smallest_memory));
+  }
+
+  void move() {
+    const bool steps = context_.parameters.callbacks == CallbackMode::steps;
+    const Scratch scratch = divide_scratch(
+        {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
+         context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size()});
+    const std::span<int> sizes(sizes_.data(), sizes_.size());
+    context_.report.steps = 1;
+    if (steps)
+      migrate_in_steps(context_, exports_, sizes, imports_, scratch, attachment_);
+    else
+      migrate_held(context_, exports_, sizes, imports_, scratch);
+  }
+
+  Zoltan_Struct* zoltan_;
+  mpi::Channel channel_;
+  Ledger ledger_;
+  Callbacks callbacks_;
+  const Attachment& attachment_;
+  Context context_;
+  bool only_proc_changes_ = true;
+  ObjectList leading_, exports_;
+  Imports imports_;
+  Array<int> own_parts_;
+  Array<int> sizes_;
+};
+
+void keep_message(Valet_Migration_Report& report, const std::string& text) {
+  const std::size_t length = std::min(text.size(), sizeof report.message - 1);
+  std::memcpy(report.message, text.data(), length);
+  report.message[length] = '\0';
+}
+
+Valet_Migration_Report empty_report(const MigrationParameters& parameters, int ranks) {
+  Valet_Migration_Report report{};
+  std::strncpy(report.method, to_string(parameters.method), sizeof report.method - 1);
+  std::strncpy(report.callbacks, to_string(parameters.callbacks), sizeof report.callbacks - 1);
+  report.ranks = ranks;
+  report.budget_bytes = parameters.memory_bytes;
+  return report;
+}
+
+}  // namespace
+
+int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParameters& parameters) {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  Valet_Migration_Report report{};
+  int rank = 0;
+  try {
+    communicator = communicator_of(zoltan);
+    if (communicator == MPI_COMM_NULL) return ZOLTAN_OK;
+    int ranks = 1;
+    MPI_Comm_rank(communicator, &rank);
+    MPI_Comm_size(communicator, &ranks);
+    report = empty_report(parameters, ranks);
+    const double start = mpi::now();
+    const Attachment attachment = attachment_of(zoltan);
+    Migration migration(zoltan, communicator, lists, parameters, attachment, report);
+    try {
+      migration.run();
+      report.code = migration.warning();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::mpi_failure) throw;
+      // Agreed upon: all ranks are here, so they can still report together.
+      report.code = code_of(error.code());
+      keep_message(report, error.what());
+      print_error_once(migration.channel(), function_name, error.what());
+    }
+    report.seconds = mpi::now() - start;
+    migration.finish_report();
+    if (migration.context().agreed.report)
+      append_report(migration.channel(), parameters.report, report);
+  } catch (const std::exception& error) {
+    report.code = ZOLTAN_FATAL;
+    keep_message(report, error.what());
+    print_error(rank, function_name, error.what());
+  }
+  attach_report(zoltan, report);
+  return report.code;
+}
+
+int migrate_as_asked(Zoltan_Struct* zoltan, const UserLists& lists) {
+  const MigrationParameters parameters = parameters_of(zoltan);
+  if (parameters.method != MigrationMethod::zoltan) return migrate(zoltan, lists, parameters);
+  const MigrationList& in = lists.imports;
+  const MigrationList& out = lists.exports;
+  return stock_migrate()(zoltan, in.count, in.ids.gids, in.ids.lids, in.procs, in.parts, out.count,
+                         out.ids.gids, out.ids.lids, out.procs, out.parts);
+}
+
+}  // namespace valet::zoltan

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "callbacks.hpp"
+#include "lists.hpp"
+#include "parameters.hpp"
+
+namespace valet::zoltan {
+
+/// What Valet_Migrate does, with the parameters given. Collective over the structure's
+/// communicator. Returns Zoltan's codes; errors are printed and kept in the report.
+int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParameters& parameters);
+
+/// The same with the parameters of the structure; the stock function where they ask for it.
+int migrate_as_asked(Zoltan_Struct* zoltan, const UserLists& lists);
+
+}  // namespace valet::zoltan

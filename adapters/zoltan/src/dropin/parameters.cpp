@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "parameters.hpp"
+
+#include <valet/error.hpp>
+#include <valet/options.hpp>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+
+namespace valet::zoltan {
+namespace {
+
+enum Name { method, memory, callbacks, verify, progress, report };
+
+struct Known {
+  const char* name;
+  const char* values;  ///< for the warning
+};
+
+constexpr std::array<Known, 6> known{{{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT"},
+                                      {"MIGRATE_MEMORY", "bytes, with K, M or G"},
+                                      {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
+                                      {"MIGRATE_VERIFY", "0, 1"},
+                                      {"MIGRATE_PROGRESS", "0, 1"},
+                                      {"MIGRATE_REPORT", "the path of a file"}}};
+
+/// They belong to methods that this Valet does not have, so no value of theirs can be obeyed.
+constexpr std::array<const char*, 4> not_built{"MIGRATE_HEURISTIC", "MIGRATE_PARKING",
+                                               "MIGRATE_SCHEDULER", "MIGRATE_TRACE"};
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view white = " \t\n\r\f\v";
+  const std::size_t first = text.find_first_not_of(white);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(white) - first + 1);
+}
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  return result;
+}
+
+std::optional<MigrationMethod> method_of(const std::string& value) {
+  for (const auto candidate :
+       {MigrationMethod::zoltan, MigrationMethod::stream, MigrationMethod::direct})
+    if (value == to_string(candidate)) return candidate;
+  return std::nullopt;
+}
+
+std::optional<CallbackMode> callbacks_of(const std::string& value) {
+  for (const auto candidate : {CallbackMode::hold, CallbackMode::steps})
+    if (value == to_string(candidate)) return candidate;
+  return std::nullopt;
+}
+
+bool is_number_of_bytes(const std::string& value) {
+  try {
+    return parse_bytes(value) > 0;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+bool is_valid(std::size_t name, const std::string& value) {
+  switch (name) {
+    case method: return method_of(value).has_value();
+    case memory: return is_number_of_bytes(value);
+    case callbacks: return callbacks_of(value).has_value();
+    case report: return !value.empty();
+    default: return value == "0" || value == "1";
+  }
+}
+
+}  // namespace
+
+const char* to_string(MigrationMethod value) noexcept {
+  switch (value) {
+    case MigrationMethod::zoltan: return "ZOLTAN";
+    case MigrationMethod::stream: return "STREAM";
+    case MigrationMethod::direct: return "DIRECT";
+  }
+  return "unknown";
+}
+
+const char* to_string(CallbackMode value) noexcept {
+  return value == CallbackMode::hold ? "HOLD" : "STEPS";
+}
+
+ParameterAnswer ParameterTable::set(std::string_view name, std::string_view value) {
+  const std::string wanted = upper(trimmed(name));
+  const auto matches = [&](const Known& one) { return wanted == one.name; };
+  const auto found = std::find_if(known.begin(), known.end(), matches);
+  if (found == known.end()) {
+    if (std::find(not_built.begin(), not_built.end(), wanted) == not_built.end()) return {};
+    return {ParameterAnswer::Verdict::refused,
+            "Parameter `" + wanted + "' belongs to what this Valet does not have; not set."};
+  }
+  const auto index = static_cast<std::size_t>(found - known.begin());
+  // The path of a file keeps its letters.
+  const std::string clean = upper(trimmed(value));
+  const std::string kept = index == report ? std::string(trimmed(value)) : clean;
+  if (clean == "DEFAULT") {
+    values_[index].reset();
+    return {ParameterAnswer::Verdict::taken, {}};
+  }
+  if (!is_valid(index, kept))
+    return {ParameterAnswer::Verdict::refused, "Invalid value `" + kept + "' for parameter `" +
+                                                   wanted + "'; it takes " + found->values +
+                                                   ". It stays as it was."};
+  values_[index] = kept;
+  return {ParameterAnswer::Verdict::taken, {}};
+}
+
+void ParameterTable::apply_to(MigrationParameters& parameters) const {
+  if (values_[method]) parameters.method = *method_of(*values_[method]);
+  if (values_[memory]) parameters.memory_bytes = parse_bytes(*values_[memory]);
+  if (values_[callbacks]) parameters.callbacks = *callbacks_of(*values_[callbacks]);
+  if (values_[verify]) parameters.verify = *values_[verify] == "1";
+  if (values_[progress]) parameters.progress = *values_[progress] == "1";
+  if (values_[report]) parameters.report = *values_[report];
+}
+
+ParameterTable parameters_of_environment(std::string& warnings) {
+  ParameterTable table;
+  for (const Known& one : known) {
+    const std::string variable = std::string("VALET_") + one.name;
+    const char* const value = std::getenv(variable.c_str());
+    if (value == nullptr || *value == '\0') continue;
+    const ParameterAnswer answer = table.set(one.name, value);
+    if (answer.verdict == ParameterAnswer::Verdict::refused)
+      warnings += variable + ": " + answer.warning + "\n";
+  }
+  return table;
+}
+
+}  // namespace valet::zoltan

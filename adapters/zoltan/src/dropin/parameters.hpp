@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The MIGRATE_* parameters: names, checked values, and where a value comes from.
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace valet::zoltan {
+
+enum class MigrationMethod { zoltan, stream, direct };
+enum class CallbackMode { hold, steps };
+
+/// What one migration obeys.
+struct MigrationParameters {
+  MigrationMethod method = MigrationMethod::zoltan;
+  CallbackMode callbacks = CallbackMode::hold;
+  std::size_t memory_bytes = std::size_t{4} << 20;
+  bool verify = false;
+  bool progress = false;
+  std::string report;  ///< path of a file; empty: none
+};
+
+[[nodiscard]] const char* to_string(MigrationMethod method) noexcept;
+[[nodiscard]] const char* to_string(CallbackMode callbacks) noexcept;
+
+/// What became of one Zoltan_Set_Param.
+struct ParameterAnswer {
+  enum class Verdict {
+    not_ours,  ///< Zoltan must be asked
+    taken,
+    refused,  ///< ours, but the value is not known or not built
+  };
+  Verdict verdict = Verdict::not_ours;
+  std::string warning;  ///< why it was refused
+};
+
+/// Values that were given, as text; what was not given is left to the next table.
+class ParameterTable {
+ public:
+  /// Takes a value, after checking it; "DEFAULT" removes it. Names and values in upper or lower
+  /// case, with white space around them. A refused value leaves the table as it was.
+  ParameterAnswer set(std::string_view name, std::string_view value);
+
+  /// Overwrites what this table gives.
+  void apply_to(MigrationParameters& parameters) const;
+
+ private:
+  static constexpr std::size_t count = 6;
+  std::array<std::optional<std::string>, count> values_;
+};
+
+/// Reads VALET_MIGRATE_* from the environment. A refused value is left out and appended to
+/// `warnings`, a line each.
+[[nodiscard]] ParameterTable parameters_of_environment(std::string& warnings);
+
+}  // namespace valet::zoltan

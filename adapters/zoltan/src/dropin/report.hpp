@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/mpi/channel.hpp>
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <string>
+
+namespace valet::zoltan {
+
+/// Sums the report over the ranks (times, peak and bound: their maxima), and appends it on rank 0
+/// as one line of JSON to the file of that rank. Collective; a file that cannot be written is a
+/// warning.
+void append_report(const mpi::Channel& channel, const std::string& path,
+                   const Valet_Migration_Report& report);
+
+/// Prints the error that all ranks agreed upon: where it was found, and on rank 0. Local.
+void print_error_once(const mpi::Channel& channel, const char* function, const std::string& text);
+
+}  // namespace valet::zoltan

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// STEPS: pack, send, free, mid and unpack step by step within the budget.
+
+#include "attachments.hpp"
+#include "batches.hpp"
+#include "context.hpp"
+
+#include <span>
+
+namespace valet::zoltan {
+
+/// From the first packing to the last unpacking. Collective. @throws Error on all ranks alike.
+///
+/// @param sizes    Rounded sizes of all exports, in the order of the list.
+/// @param imports  Sources, counts and global ids are known; gets the sizes.
+void migrate_in_steps(Context& context, const ObjectList& exports, std::span<const int> sizes,
+                      Imports& imports, const Scratch& scratch, const Attachment& attachment);
+
+}  // namespace valet::zoltan
