@@ -49,9 +49,7 @@ class UnpackCall {
 
   std::optional<Defect> call() {
     if (first_ == end_) return std::nullopt;
-    const ObjectIds ids{
-        imports_.in_order != nullptr ? imports_.in_order->ids.gids : imports_.own_gids.data(),
-        nullptr};
+    const ObjectIds ids{imports_.gids, nullptr};
     const std::size_t count = end_ - first_;
     const auto defect =
         context_.callbacks.unpack_many({ids.gid(context_.callbacks.entries(), first_),
@@ -157,8 +155,7 @@ std::optional<Defect> unpack_all(Context& context, Imports& imports, std::byte* 
       if (auto defect = call.add(walk.next())) return defect;
     return call.call();
   }
-  const ObjectIds ids{
-      imports.in_order != nullptr ? imports.in_order->ids.gids : imports.own_gids.data(), nullptr};
+  const ObjectIds ids{imports.gids, nullptr};
   for (std::uint64_t k = 0; k < imports.count; ++k) {
     const ArrivalWalk::Object object = walk.next();
     if (auto defect = context.callbacks.unpack_one(ids.gid(context.callbacks.entries(), k),

@@ -45,9 +45,11 @@ struct Imports {
 
   Vector<Peer> sources;  ///< ascending by rank
   std::uint64_t count = 0;
-  Array<int> sizes;                ///< by source, in the order of its exports
-  Array<ZOLTAN_ID_TYPE> own_gids;  ///< likewise, where no import list leads
-  /// Where only import lists were given: that list, whose order is the one of the unpacking.
+  Array<int> sizes;              ///< by source, in the order of its exports
+  ZOLTAN_ID_PTR gids = nullptr;  ///< in the order of the unpacking
+  Array<ZOLTAN_ID_TYPE> own_gids;
+  /// Stock Zoltan unpacks by ascending source, unless only import lists were given and the objects
+  /// of each source stand together in them: then in the order of this list.
   const ObjectList* in_order = nullptr;
 };
 

@@ -38,6 +38,7 @@ std::optional<Defect> check_list(const MigrationList& list, const EntryCounts& e
 /// Ranks with their numbers of objects, ascending; and whether the list has them so.
 void count_peers(Ledger& ledger, ObjectList& list) {
   bool ascending = true;
+  bool blocked = true;
   Vector<Peer>& peers = list.peers;
   std::size_t last = 0;
   for (std::uint64_t k = 0; k < list.count; ++k) {
@@ -47,11 +48,15 @@ void count_peers(Ledger& ledger, ObjectList& list) {
       const auto at = std::lower_bound(peers.begin(), peers.end(), rank,
                                        [](const Peer& peer, int r) { return peer.rank < r; });
       last = static_cast<std::size_t>(at - peers.begin());
-      if (at == peers.end() || at->rank != rank) peers.insert(at, Peer{rank, 0});
+      if (at == peers.end() || at->rank != rank)
+        peers.insert(at, Peer{rank, 0});
+      else
+        blocked = false;
     }
     ++peers[last].count;
   }
   list.grouped = ascending;
+  list.blocked = blocked;
   if (ascending) return;
   // A counting sort keeps the order of the list among the objects of a rank.
   Vector<std::uint64_t> next(peers.size(), LedgerAllocator<std::uint64_t>(ledger));

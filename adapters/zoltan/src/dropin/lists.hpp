@@ -40,6 +40,7 @@ class ObjectList {
   Vector<Peer> peers;    ///< ascending by rank
   /// Whether the objects stand by ascending rank; otherwise order has them so.
   bool grouped = true;
+  bool blocked = true;  ///< whether the objects of each rank stand together, in whatever order
   Array<std::uint32_t> order;
 
   /// The object at place k of those sorted by rank.

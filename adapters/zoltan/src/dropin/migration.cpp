@@ -151,7 +151,7 @@ class Migration {
       give_parts_to_imports();
       exports_ = invert(channel_, ledger_, leading_, callbacks_.entries(),
                         context_.agreed.with_parts, chunk);
-      imports_.in_order = &leading_;
+      order_imports();
       imports_.sources.assign(leading_.peers.begin(), leading_.peers.end());
       imports_.count = leading_.count;
       mpi::agree(channel_, std::nullopt);
@@ -172,6 +172,22 @@ class Migration {
                                  only_proc_changes_, channel_.rank()),
                        announced, callbacks_.entries());
     mpi::agree(channel_, defect);
+  }
+
+  /// Global ids in the order in which stock Zoltan unpacks what only import lists ask for.
+  void order_imports() {
+    imports_.gids = leading_.ids.gids;
+    if (leading_.grouped) return;
+    if (leading_.blocked && context_.parameters.callbacks == CallbackMode::hold) {
+      imports_.in_order = &leading_;
+      return;
+    }
+    const auto words = static_cast<std::size_t>(callbacks_.entries().gid);
+    imports_.own_gids = Array<ZOLTAN_ID_TYPE>(ledger_, leading_.count * words);
+    imports_.gids = imports_.own_gids.data();
+    for (std::uint64_t k = 0; k < leading_.count; ++k)
+      std::copy_n(leading_.ids.gid(callbacks_.entries(), leading_.order[k]), words,
+                  imports_.gids + k * words);
   }
 
   /// A rank that gives no parts where others do imports to the part of its own number.
@@ -199,10 +215,11 @@ class Migration {
 
   /// Global ids come from the sources where no import list has them.
   void prepare_imports() {
-    if (imports_.in_order != nullptr) return;
+    if (!context_.agreed.exports_given) return;
     const auto words = static_cast<std::size_t>(callbacks_.entries().gid);
     mpi::agree(channel_, within_memory("the global ids of imports", [&] {
                  imports_.own_gids = Array<ZOLTAN_ID_TYPE>(ledger_, imports_.count * words);
+                 imports_.gids = imports_.own_gids.data();
                }));
     send_records(channel_, ledger_, exports_, imports_.sources, words * sizeof(ZOLTAN_ID_TYPE),
                  exports_.ids.gids, imports_.own_gids.data(),
