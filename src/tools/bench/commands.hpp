@@ -11,5 +11,6 @@ void add_alltoall_command(CLI::App& app, bool& failed);
 void add_exchange_command(CLI::App& app, bool& failed);
 void add_layout_command(CLI::App& app, bool& failed);
 void add_kokkos_command(CLI::App& app, bool& failed);
+void add_dropin_command(CLI::App& app, bool& failed);
 
 }  // namespace valet::bench

@@ -21,6 +21,9 @@ int run(int argc, char** argv) {
 #ifdef VALET_BENCH_KOKKOS
   valet::bench::add_kokkos_command(app, failed);
 #endif
+#ifdef VALET_BENCH_ZOLTAN
+  valet::bench::add_dropin_command(app, failed);
+#endif
   const bool speaks = valet::bench::world_rank() == 0;
   try {
     app.parse(argc, argv);

@@ -231,12 +231,11 @@ class Migration {
     const Scratch scratch = divide_scratch(
         {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
          context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size()});
-    const std::span<int> sizes(sizes_.data(), sizes_.size());
     context_.report.steps = 1;
     if (steps)
-      migrate_in_steps(context_, exports_, sizes, imports_, scratch, attachment_);
+      migrate_in_steps(context_, exports_, sizes_, imports_, scratch, attachment_);
     else
-      migrate_held(context_, exports_, sizes, imports_, scratch);
+      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch);
   }
 
   Zoltan_Struct* zoltan_;

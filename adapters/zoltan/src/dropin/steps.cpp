@@ -1,5 +1,389 @@
+// SPDX-License-Identifier: BSD-3-Clause
 #include "steps.hpp"
+
+#include "step_streams.hpp"
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/check.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <string>
+
 namespace valet::zoltan {
-void migrate_in_steps(Context&, const ObjectList&, std::span<const int>, Imports&, const Scratch&,
-                      const Attachment&) {}
+namespace {
+
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+/// Lists of the objects of one step, for mid.
+class StepLists {
+ public:
+  /// @param from  All objects, sorted by rank; `order` where they do not stand so.
+  StepLists(Ledger& ledger, const EntryCounts& entries, std::span<const StepRange> ranges,
+            std::span<const Peer> peers, const ObjectIds& from, const int* parts,
+            const std::uint32_t* order) {
+    std::uint64_t count = 0;
+    for (const StepRange& range : ranges) count += range.end - range.first;
+    const auto gids = static_cast<std::size_t>(entries.gid);
+    const auto lids = static_cast<std::size_t>(entries.lid);
+    gids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * gids);
+    lids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * lids);
+    procs_ = Array<int>(ledger, count);
+    if (parts != nullptr) parts_ = Array<int>(ledger, count);
+    std::uint64_t to = 0;
+    for (const StepRange& range : ranges) {
+      for (std::uint64_t k = range.first; k < range.end; ++k, ++to) {
+        const std::uint64_t at = order == nullptr ? k : order[k];
+        std::copy_n(from.gid(entries, at), gids, gids_.data() + to * gids);
+        if (lids > 0) std::copy_n(from.lid(entries, at), lids, lids_.data() + to * lids);
+        procs_[to] = peers[range.peer].rank;
+        if (parts != nullptr) parts_[to] = parts[at];
+      }
+    }
+    list_ = {static_cast<int>(count), {gids_.data(), lids_.data()}, procs_.data(), parts_.data()};
+  }
+  [[nodiscard]] const MigrationList& list() const { return list_; }
+
+ private:
+  Array<ZOLTAN_ID_TYPE> gids_, lids_;
+  Array<int> procs_, parts_;
+  MigrationList list_;
+};
+
+class Steps {
+ public:
+  Steps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
+        const Scratch& scratch, const Attachment& attachment)
+      : context_(context),
+        exports_(exports),
+        imports_(imports),
+        scratch_(scratch),
+        attachment_(attachment),
+        words_(LedgerAllocator<std::uint64_t>(context.ledger)),
+        grants_(LedgerAllocator<std::uint64_t>(context.ledger)) {
+    sort_sizes(sizes);
+    exchange_lists();
+    set_up();
+  }
+
+  void run() {
+    const std::uint64_t all = agree_on_steps();
+    Transport transport(context_.channel, context_.ledger, exports_.peers, imports_.sources);
+    context_.report.steps = 0;
+    bool more = true;
+    while (more) {
+      const PlannedStep planned = plan(context_.report.steps, all);
+      const std::span<std::uint64_t> words(words_);
+      receiver_->begin_step(*planner_, grants_, memory_.data());
+      transport.begin(*receiver_, words.first(imports_.sources.size()),
+                      words.subspan(imports_.sources.size()));
+      sender_->begin_step(words.subspan(imports_.sources.size()));
+      transport.run(*sender_);
+      more = agree_on_step(planned, all);
+      finish_step();
+    }
+    context_.report.messages += transport.messages();
+    mpi::agree(context_.channel, sender_->defect);
+    if (!context_.parameters.verify) return;
+    mpi::agree(context_.channel,
+               sender_->checksums().compare(context_.channel, context_.ledger, *received_));
+    context_.report.verified = 1;
+  }
+
+ private:
+  [[nodiscard]] const EntryCounts& entries() const { return context_.callbacks.entries(); }
+
+  /// In the order of the destinations; the list's own order is not needed any more.
+  void sort_sizes(Array<int>& sizes) {
+    if (!exports_.grouped) {
+      Array<int> sorted(context_.ledger, exports_.count);
+      for (std::uint64_t k = 0; k < exports_.count; ++k) sorted[k] = sizes[exports_.order[k]];
+      sizes = std::move(sorted);
+    }
+    sizes_ = {sizes.data(), sizes.size()};
+  }
+
+  /// A record of each object from its source, which has it sorted by destination or not.
+  void send(std::size_t record_bytes, const void* from, void* to) {
+    if (record_bytes > 0)
+      send_records(context_.channel, context_.ledger, exports_, imports_.sources, record_bytes,
+                   from, to, scratch_.chunk);
+  }
+
+  /// Sizes, and what mid is to be told of the imports of a step.
+  void exchange_lists() {
+    const bool lists = context_.agreed.mid;
+    const auto lids = static_cast<std::size_t>(entries().lid);
+    mpi::agree(context_.channel, within_memory("the import lists", [&] {
+                 imports_.sizes = Array<int>(context_.ledger, imports_.count);
+                 if (!lists) return;
+                 import_lids_ = Array<ZOLTAN_ID_TYPE>(context_.ledger, imports_.count * lids);
+                 if (context_.agreed.with_parts)
+                   import_parts_ = Array<int>(context_.ledger, imports_.count);
+               }));
+    send_sorted_sizes();
+    if (lists) send(lids * sizeof(ZOLTAN_ID_TYPE), exports_.ids.lids, import_lids_.data());
+    if (lists && context_.agreed.with_parts)
+      send(sizeof(int), exports_.destinations(), import_parts_.data());
+    for (const int size : imported_sizes())
+      context_.report.bytes_imported += static_cast<std::uint64_t>(size);
+  }
+
+  void send_sorted_sizes() {
+    // Sizes are sorted already, whatever the list is.
+    ObjectList sorted(context_.ledger);
+    sorted.count = exports_.count;
+    sorted.peers.assign(exports_.peers.begin(), exports_.peers.end());
+    send_records(context_.channel, context_.ledger, sorted, imports_.sources, sizeof(int),
+                 sizes_.data(), imports_.sizes.data(), scratch_.chunk);
+  }
+
+  [[nodiscard]] std::span<const int> imported_sizes() const {
+    return {imports_.sizes.data(), imports_.count};
+  }
+
+  /// Bytes of lists for an object that arrives in a step.
+  [[nodiscard]] std::uint64_t arrival_bytes() const {
+    const std::uint64_t unpacking = entries().bytes() + 2 * sizeof(int);
+    return context_.agreed.mid ? unpacking + entries().bytes() + 2 * sizeof(int) : unpacking;
+  }
+
+  void set_up() {
+    Ledger& ledger = context_.ledger;
+    std::optional<Defect> defect = within_memory("the steps", [&] {
+      words_.resize(imports_.sources.size() + exports_.peers.size());
+      grants_.resize(imports_.sources.size());
+      sender_ = std::make_unique<StepSender>(context_, exports_, sizes_, scratch_);
+      receiver_ = std::make_unique<StepReceiver>(context_, imports_.sources, imported_sizes(),
+                                                 scratch_.chunk);
+      planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imported_sizes(),
+                                               arrival_bytes(), first_source());
+      received_ = std::make_unique<Checksums>(ledger, imports_.sources);
+      std::uint64_t largest = 0;
+      for (const int size : imported_sizes())
+        largest = std::max(largest, static_cast<std::uint64_t>(size));
+      const std::uint64_t room =
+          std::max(largest, std::min(step_limit(), context_.report.bytes_imported));
+      memory_.allocate(ledger, room);
+      const std::uint64_t needed = room + sender_->memory_bytes();
+      context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
+    });
+    if (!defect) defect = check_direct();
+    mpi::agree(context_.channel, defect);
+    context_.progress = Progress(context_.parameters.progress && context_.channel.rank() == 0,
+                                 context_.report.bytes_imported);
+  }
+
+  [[nodiscard]] std::size_t first_source() const {
+    std::size_t s = 0;
+    while (s < imports_.sources.size() && imports_.sources[s].rank <= context_.channel.rank()) ++s;
+    return s;
+  }
+
+  [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
+
+  [[nodiscard]] std::optional<Defect> check_direct() const {
+    const std::uint64_t needed = context_.report.bytes_exported + context_.report.bytes_imported;
+    const std::size_t memory = context_.parameters.memory_bytes;
+    if (context_.parameters.method != MigrationMethod::direct || needed <= memory)
+      return std::nullopt;
+    return Defect{ErrorCode::budget_too_small,
+                  "MIGRATE_METHOD DIRECT sends and receives " + std::to_string(needed) +
+                      " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
+                      "; raise it or use STREAM"};
+  }
+
+  /// The number of steps of all ranks; 0 when the memory callbacks decide as they go.
+  std::uint64_t agree_on_steps() {
+    PlannedStep largest;
+    own_steps_ = planner_->count_steps(step_limit(), grants_, largest);
+    std::array<std::int64_t, 1> most{static_cast<std::int64_t>(own_steps_)};
+    mpi::agree(context_.channel, std::nullopt, most);
+    // At least one, so that mid runs where nothing moves, as it does in HOLD.
+    return context_.agreed.memory_fn
+               ? 0
+               : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(most[0]));
+  }
+
+  /// What the application can take right now; asked in every step.
+  std::uint64_t ask_memory() {
+    if (attachment_.memory == nullptr || sender_->defect) return no_limit;
+    int code = ZOLTAN_OK;
+    const std::uint64_t answer = attachment_.memory(attachment_.memory_data, &code);
+    if (code >= 0) return answer;
+    sender_->defect =
+        Defect{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
+               "Error returned from VALET_MEMORY_FN function in step " +
+                   std::to_string(context_.report.steps) + "."};
+    return 0;
+  }
+
+  /// Grants of this step, and with whom words are exchanged in it.
+  PlannedStep plan(std::uint64_t step, std::uint64_t all) {
+    const std::size_t sources = imports_.sources.size();
+    for (std::size_t s = 0; s < sources; ++s)
+      words_[s] = planner_->left(s) > 0 ? 0 : Transport::no_word;
+    for (std::size_t d = 0; d < exports_.peers.size(); ++d)
+      words_[sources + d] = sender_->left(d) > 0 ? 0 : Transport::no_word;
+    const std::uint64_t answer = ask_memory();
+    PlannedStep planned;
+    std::fill(grants_.begin(), grants_.end(), 0);
+    if (all == 0 || takes_part(step, own_steps_, all))
+      planned = planner_->plan(step_limit(), answer, grants_);
+    memory_answer_ = answer;
+    for (std::size_t s = 0; s < sources; ++s)
+      if (words_[s] != Transport::no_word) words_[s] = grants_[s];
+    return planned;
+  }
+
+  /// Errors of this step before anybody uses what arrived in it. True when there is a further one.
+  bool agree_on_step(const PlannedStep& planned, std::uint64_t all) {
+    std::array<std::int64_t, 2> maxima{static_cast<std::int64_t>(planner_->objects_left()),
+                                       planned.objects > 0};
+    mpi::agree(context_.channel, sender_->defect, maxima);
+    const std::uint64_t step = ++context_.report.steps;
+    if (all > 0) return step < all;
+    if (maxima[0] > 0 && maxima[1] == 0) {
+      std::optional<Defect> stuck;
+      if (planner_->objects_left() > 0)
+        stuck = Defect{
+            ErrorCode::out_of_memory,
+            "no rank can take another object; this one expects " +
+                std::to_string(planner_->objects_left()) + ", of which the smallest next has " +
+                std::to_string(planner_->smallest_next()) +
+                " bytes, and its VALET_MEMORY_FN answers " + std::to_string(memory_answer_)};
+      mpi::agree(context_.channel, stuck);
+    }
+    return maxima[0] > 0;
+  }
+
+  /// Everything has arrived everywhere: the application lets go, hears of it, and takes.
+  void finish_step() {
+    for (const StepRange& range : sender_->ranges())
+      context_.report.objects_sent += range.end - range.first;
+    std::optional<Defect>& defect = sender_->defect;
+    defect = free_objects();
+    if (!defect && context_.agreed.mid) defect = call_mid();
+    if (!defect) defect = unpack();
+  }
+
+  std::optional<Defect> free_objects() {
+    if (attachment_.free_object == nullptr) return std::nullopt;
+    for (const StepRange& range : sender_->ranges()) {
+      for (std::uint64_t k = range.first; k < range.end; ++k) {
+        const std::uint64_t at = exports_.sorted(k);
+        int code = ZOLTAN_OK;
+        attachment_.free_object(attachment_.free_data, entries().gid, entries().lid,
+                                exports_.ids.gid(entries(), at), exports_.ids.lid(entries(), at),
+                                &code);
+        if (code >= 0) continue;
+        return Defect{
+            ErrorCode::invalid_argument,
+            "Error returned from VALET_FREE_OBJ_FN function for the object with global id " +
+                std::to_string(exports_.ids.gid(entries(), at)[0]) + " (number " +
+                std::to_string(at) + " of the exports)."};
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Defect> call_mid() {
+    std::optional<Defect> failed;
+    const auto no_memory = within_memory("the lists of a step", [&] {
+      const StepLists in(context_.ledger, entries(), receiver_->ranges(), imports_.sources,
+                         {imports_.gids, import_lids_.data()}, import_parts_.data(), nullptr);
+      const StepLists out(context_.ledger, entries(), sender_->ranges(), exports_.peers,
+                          exports_.ids,
+                          context_.agreed.with_parts ? exports_.destinations() : nullptr,
+                          exports_.grouped ? nullptr : exports_.order.data());
+      failed = context_.callbacks.mid(in.list(), out.list());
+    });
+    return no_memory ? no_memory : failed;
+  }
+
+  std::optional<Defect> unpack() {
+    if (context_.parameters.verify) add_checksums();
+    if (context_.callbacks.unpacks_many()) return unpack_many();
+    std::byte* next = memory_.data();
+    for (const StepRange& range : receiver_->ranges()) {
+      for (std::uint64_t k = range.first; k < range.end; ++k) {
+        if (auto defect = context_.callbacks.unpack_one(
+                ObjectIds{imports_.gids, nullptr}.gid(entries(), k), imports_.sizes[k], next, k))
+          return defect;
+        next += imports_.sizes[k];
+        ++context_.report.objects_unpacked;
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Defect> unpack_many() {
+    std::uint64_t count = 0;
+    for (const StepRange& range : receiver_->ranges()) count += range.end - range.first;
+    if (count == 0) return std::nullopt;
+    std::optional<Defect> failed;
+    const auto no_memory = within_memory("the lists of a step", [&] {
+      const auto words = static_cast<std::size_t>(entries().gid);
+      Array<ZOLTAN_ID_TYPE> gids(context_.ledger, count * words);
+      Array<int> sizes(context_.ledger, count);
+      Array<int> offsets(context_.ledger, count);
+      std::uint64_t to = 0;
+      int offset = 0;
+      for (const StepRange& range : receiver_->ranges()) {
+        for (std::uint64_t k = range.first; k < range.end; ++k, ++to) {
+          std::copy_n(imports_.gids + k * words, words, gids.data() + to * words);
+          sizes[to] = imports_.sizes[k];
+          offsets[to] = offset;
+          offset += sizes[to];
+        }
+      }
+      failed = context_.callbacks.unpack_many(
+          {gids.data(), {sizes.data(), count}, {offsets.data(), count}, memory_.data()},
+          receiver_->ranges().front().first);
+      if (!failed) context_.report.objects_unpacked += count;
+    });
+    return no_memory ? no_memory : failed;
+  }
+
+  void add_checksums() {
+    const std::byte* next = memory_.data();
+    for (const StepRange& range : receiver_->ranges()) {
+      for (std::uint64_t k = range.first; k < range.end; ++k) {
+        received_->add(range.peer, next, imports_.sizes[k]);
+        next += imports_.sizes[k];
+      }
+    }
+  }
+
+  Context& context_;
+  const ObjectList& exports_;
+  Imports& imports_;
+  const Scratch& scratch_;
+  const Attachment& attachment_;
+  std::span<const int> sizes_;
+  Vector<std::uint64_t> words_, grants_;
+  Array<ZOLTAN_ID_TYPE> import_lids_;
+  Array<int> import_parts_;
+  HeldMemory memory_;
+  std::unique_ptr<StepSender> sender_;
+  std::unique_ptr<StepReceiver> receiver_;
+  std::unique_ptr<StepPlanner> planner_;
+  std::unique_ptr<Checksums> received_;
+  std::uint64_t own_steps_ = 0;
+  std::uint64_t memory_answer_ = no_limit;
+};
+
+}  // namespace
+
+void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
+                      Imports& imports, const Scratch& scratch, const Attachment& attachment) {
+  const double start = mpi::now();
+  Steps steps(context, exports, sizes, imports, scratch, attachment);
+  const double listed = mpi::now();
+  context.report.list_seconds += listed - start;
+  steps.run();
+  context.report.move_seconds += mpi::now() - listed;
+}
+
 }  // namespace valet::zoltan

@@ -7,15 +7,14 @@
 #include "batches.hpp"
 #include "context.hpp"
 
-#include <span>
-
 namespace valet::zoltan {
 
 /// From the first packing to the last unpacking. Collective. @throws Error on all ranks alike.
 ///
-/// @param sizes    Rounded sizes of all exports, in the order of the list.
+/// @param sizes    Rounded sizes of all exports, in the order of the list; sorted by destination
+///                 afterwards.
 /// @param imports  Sources, counts and global ids are known; gets the sizes.
-void migrate_in_steps(Context& context, const ObjectList& exports, std::span<const int> sizes,
+void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
                       Imports& imports, const Scratch& scratch, const Attachment& attachment);
 
 }  // namespace valet::zoltan

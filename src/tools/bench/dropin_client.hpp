@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <zoltan.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace valet::bench {
+
+/// An application with objects of one size in a pool of slots, all of which leave: object k of a
+/// rank goes to the other ranks in turn. The local id is the slot. Uses Zoltan's interface only,
+/// but for the free callback of STEPS.
+class DropinClient {
+ public:
+  DropinClient(std::uint64_t objects, std::uint64_t object_bytes, bool multi);
+  DropinClient(const DropinClient&) = delete;
+  DropinClient& operator=(const DropinClient&) = delete;
+  ~DropinClient();
+
+  /// Writes all objects anew, each on the rank of its number.
+  void fill();
+  /// One migration of everything. `callbacks`: ZOLTAN, HOLD or STEPS. Returns Zoltan's code.
+  int migrate(const std::string& callbacks, const std::string& memory);
+  /// Every object is where it belongs, whole, and none is lost or doubled. Collective.
+  [[nodiscard]] bool verified() const;
+
+  // The callbacks.
+  [[nodiscard]] int object_size() const { return static_cast<int>(object_bytes_); }
+  void pack(ZOLTAN_ID_TYPE slot, char* buffer) const;
+  void unpack(ZOLTAN_ID_TYPE id, const char* buffer);
+  void free_slot(ZOLTAN_ID_TYPE slot) { free_.push_back(slot); }
+  /// In stock and HOLD the slots of all exports become free in mid.
+  void mid(int exports, const ZOLTAN_ID_TYPE* slots);
+
+ private:
+  [[nodiscard]] std::uint64_t* words(std::uint64_t slot) const;
+  [[nodiscard]] std::uint64_t word(ZOLTAN_ID_TYPE id, std::uint64_t k) const;
+  void make_lists();
+
+  std::uint64_t objects_;
+  std::uint64_t object_bytes_;
+  Zoltan_Struct* zoltan_;
+  mutable std::vector<std::uint64_t> pool_;
+  std::vector<ZOLTAN_ID_TYPE> id_of_slot_;
+  std::vector<ZOLTAN_ID_TYPE> free_;
+  std::vector<ZOLTAN_ID_TYPE> gids_, lids_;
+  std::vector<int> procs_;
+  bool steps_ = false;
+};
+
+}  // namespace valet::bench
