@@ -34,6 +34,7 @@ endif()
 
 include(ValetFixKokkos)
 include(ValetFindZoltan)
+include(ValetEnableZoltan)
 
 # One status line per directory, and an error where ON cannot be kept.
 macro(valet_decide_adapter option package found directory)

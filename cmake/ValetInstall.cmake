@@ -96,6 +96,7 @@ function(valet_install_package)
   install(
     FILES "${generated}/ValetConfig.cmake" "${generated}/ValetConfigVersion.cmake"
           "${VALET_MODULE_DIR}/ValetFixKokkos.cmake" "${VALET_MODULE_DIR}/ValetFindZoltan.cmake"
+          "${VALET_MODULE_DIR}/ValetEnableZoltan.cmake"
     DESTINATION "${VALET_PACKAGE_DIR}")
 
   set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// An application written for STEPS: its slots never hold more than it has said, it lets go of an
+// object in the free callback, and mid is collective with the lists of one step.
+
+#include "application.hpp"
+#include "lists.hpp"
+#include "test_comm.hpp"
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace clients;
+using namespace valet::test;
+
+struct Settings {
+  bool multi = false;
+  bool mid = false;
+  bool memory = false;
+  bool shuffled = false;  ///< destinations in any order
+  bool import_lists = false;
+  std::string budget = "20K";
+  std::string method = "STREAM";
+};
+
+/// Objects by id; payloads are made from the id.
+class StepsClient {
+ public:
+  StepsClient(const Settings& chosen, int count)
+      : settings(chosen), zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
+    std::mt19937 random(static_cast<unsigned>(seed()) + static_cast<unsigned>(rank()));
+    for (int k = 0; k < count; ++k) {
+      const auto id = static_cast<ZOLTAN_ID_TYPE>(rank() * 10000 + k);
+      objects[id] = std::string(static_cast<std::size_t>(packed_size(id)), letter(id));
+      const int to = settings.shuffled ? static_cast<int>(random() % static_cast<unsigned>(size()))
+                                       : k * size() / count;
+      if (to == rank()) continue;
+      exports.gids.push_back(id);
+      exports.lids.push_back(id + 7);
+      exports.procs.push_back(to);
+      exports.parts.push_back(to + 100);
+    }
+    set_up();
+  }
+  StepsClient(const StepsClient&) = delete;
+  StepsClient& operator=(const StepsClient&) = delete;
+  ~StepsClient() { Zoltan_Destroy(&zoltan); }
+
+  static char letter(ZOLTAN_ID_TYPE id) { return static_cast<char>('a' + id % 26); }
+
+  void parameter(const char* name, const std::string& value) {
+    ASSERT_EQ(Zoltan_Set_Param(zoltan, name, value.c_str()), ZOLTAN_OK) << name;
+  }
+
+  int migrate() {
+    if (!settings.import_lists)
+      return Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr, exports.count(),
+                            exports.gids.data(), exports.lids.data(), exports.procs.data(),
+                            exports.parts.data());
+    int count = 0;
+    ZOLTAN_ID_PTR gids = nullptr, lids = nullptr;
+    int *procs = nullptr, *parts = nullptr;
+    Zoltan_Invert_Lists(zoltan, exports.count(), exports.gids.data(), exports.lids.data(),
+                        exports.procs.data(), exports.parts.data(), &count, &gids, &lids, &procs,
+                        &parts);
+    const int code = Zoltan_Migrate(zoltan, count, gids, lids, procs, parts, -1, nullptr, nullptr,
+                                    nullptr, nullptr);
+    Zoltan_LB_Free_Part(&gids, &lids, &procs, &parts);
+    return code;
+  }
+
+  [[nodiscard]] Valet_Migration_Report report() const {
+    Valet_Migration_Report result{};
+    EXPECT_EQ(Valet_Get_Report(zoltan, &result), ZOLTAN_OK);
+    return result;
+  }
+
+  Settings settings;
+  Zoltan_Struct* zoltan;
+  List exports;
+  std::map<ZOLTAN_ID_TYPE, std::string> objects;
+  std::vector<ZOLTAN_ID_TYPE> freed, arrived, mid_exports, mid_imports;
+  std::uint64_t mids = 0, pres = 0, posts = 0, taken_since_answer = 0;
+  std::uint64_t answer = 0;
+  std::string complaint;
+
+ private:
+  static StepsClient& of(void* data) { return *static_cast<StepsClient*>(data); }
+
+  void set_up() {
+    parameter("DEBUG_LEVEL", "0");
+    parameter("MIGRATE_METHOD", settings.method);
+    parameter("MIGRATE_CALLBACKS", "STEPS");
+    parameter("MIGRATE_MEMORY", settings.budget);
+    parameter("MIGRATE_VERIFY", "1");
+    if (settings.multi) {
+      Zoltan_Set_Obj_Size_Multi_Fn(zoltan, size_many, this);
+      Zoltan_Set_Pack_Obj_Multi_Fn(zoltan, pack_many, this);
+      Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan, unpack_many, this);
+    } else {
+      Zoltan_Set_Obj_Size_Fn(zoltan, size_one, this);
+      Zoltan_Set_Pack_Obj_Fn(zoltan, pack_one, this);
+      Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_one, this);
+    }
+    Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, stage<1>, this);
+    if (settings.mid) Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, stage<2>, this);
+    Zoltan_Set_Post_Migrate_PP_Fn(zoltan, stage<3>, this);
+    Valet_Set_Free_Obj_Fn(zoltan, free_one, this);
+    if (settings.memory) Valet_Set_Memory_Fn(zoltan, memory_left, this);
+  }
+
+  static int size_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
+    *code = ZOLTAN_OK;
+    if (of(data).objects.count(*gid) == 0) of(data).complaint = "asked for what has left";
+    return packed_size(*gid);
+  }
+  static void size_many(void* data, int gids, int lids, int count, ZOLTAN_ID_PTR gid,
+                        ZOLTAN_ID_PTR lid, int* sizes, int* code) {
+    for (int k = 0; k < count; ++k) sizes[k] = size_one(data, gids, lids, gid + k, lid + k, code);
+  }
+  static void pack_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int part, int,
+                       char* buffer, int* code) {
+    StepsClient& self = of(data);
+    *code = ZOLTAN_OK;
+    if (*lid != *gid + 7) self.complaint = "a local id is not that of its object";
+    const auto at = std::find(self.exports.gids.begin(), self.exports.gids.end(), *gid);
+    if (self.exports.parts[static_cast<std::size_t>(at - self.exports.gids.begin())] != part)
+      self.complaint = "a part is not that of its object";
+    const std::string& payload = self.objects.at(*gid);
+    std::copy(payload.begin(), payload.end(), buffer);
+  }
+  static void pack_many(void* data, int gids, int lids, int count, ZOLTAN_ID_PTR gid,
+                        ZOLTAN_ID_PTR lid, int* parts, int* sizes, int* offsets, char* buffer,
+                        int* code) {
+    for (int k = 0; k < count; ++k)
+      pack_one(data, gids, lids, gid + k, lid + k, parts[k], sizes[k], buffer + offsets[k], code);
+  }
+  static void unpack_one(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* buffer, int* code) {
+    StepsClient& self = of(data);
+    *code = ZOLTAN_OK;
+    self.taken_since_answer += static_cast<std::uint64_t>(bytes);
+    if (self.settings.memory && self.taken_since_answer > self.answer)
+      self.complaint = "more arrived than the application could take";
+    self.arrived.push_back(*gid);
+    self.objects[*gid] = std::string(buffer, static_cast<std::size_t>(packed_size(*gid)));
+  }
+  static void unpack_many(void* data, int gids, int count, ZOLTAN_ID_PTR gid, int* sizes,
+                          int* offsets, char* buffer, int* code) {
+    for (int k = 0; k < count; ++k)
+      unpack_one(data, gids, gid + k, sizes[k], buffer + offsets[k], code);
+  }
+  static void free_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
+    StepsClient& self = of(data);
+    *code = self.objects.erase(*gid) == 1 ? ZOLTAN_OK : ZOLTAN_FATAL;
+    self.freed.push_back(*gid);
+  }
+  static std::uint64_t memory_left(void* data, int* code) {
+    StepsClient& self = of(data);
+    *code = ZOLTAN_OK;
+    self.taken_since_answer = 0;
+    // Larger than any object, but never the whole budget.
+    self.answer = 4096 + 512 * static_cast<std::uint64_t>(rank());
+    return self.answer;
+  }
+  template <int which>
+  static void stage(void* data, int, int, int imports, ZOLTAN_ID_PTR import_gids, ZOLTAN_ID_PTR,
+                    int* import_procs, int* import_parts, int exported, ZOLTAN_ID_PTR export_gids,
+                    ZOLTAN_ID_PTR export_lids, int*, int*, int* code) {
+    StepsClient& self = of(data);
+    *code = ZOLTAN_OK;
+    if (which == 1) ++self.pres;
+    if (which == 3) ++self.posts;
+    if (which != 2) return;
+    ++self.mids;
+    long long moved = exported - imports;
+    MPI_Allreduce(MPI_IN_PLACE, &moved, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    if (moved != 0) self.complaint = "the lists of a step do not fit together";
+    for (int k = 0; k < exported; ++k) {
+      if (export_lids[k] != export_gids[k] + 7) self.complaint = "lists of mid are mixed up";
+      if (self.objects.count(export_gids[k]) != 0) self.complaint = "mid before free";
+      self.mid_exports.push_back(export_gids[k]);
+    }
+    for (int k = 0; k < imports; ++k) {
+      if (static_cast<int>(import_gids[k] / 10000) != import_procs[k] ||
+          import_parts[k] != rank() + 100)
+        self.complaint = "import lists of mid are wrong";
+      self.mid_imports.push_back(import_gids[k]);
+    }
+  }
+};
+
+/// Every object where its list sends it, whole; what stays, stays.
+void expect_delivered(const StepsClient& client, int count) {
+  long long wrong = 0;
+  for (const auto& [id, payload] : client.objects) {
+    if (payload != std::string(static_cast<std::size_t>(packed_size(id)), StepsClient::letter(id)))
+      ++wrong;
+  }
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(client.objects.size())), size() * count);
+  long long misplaced = 0;
+  for (std::size_t k = 0; k < client.exports.gids.size(); ++k)
+    misplaced += static_cast<long long>(client.objects.count(client.exports.gids[k]));
+  EXPECT_EQ(sum_over_ranks(misplaced), 0);
+}
+
+class Steps : public ::testing::TestWithParam<unsigned> {};
+
+TEST_P(Steps, DeliverEverythingWithinTheBudgetWhateverTheForms) {
+  const unsigned n = GetParam();
+  Settings settings{(n & 1) != 0, (n & 2) != 0,  (n & 4) != 0,
+                    (n & 8) != 0, (n & 16) != 0, (n & 32) != 0 ? "20K" : "300K",
+                    "STREAM"};
+  const int count = 300;
+  StepsClient client(settings, count);
+  SCOPED_TRACE(seed_note() + ", forms " + std::to_string(n));
+  const int code = client.migrate();
+  EXPECT_EQ(max_over_ranks(code), ZOLTAN_OK);
+  expect_delivered(client, count);
+  EXPECT_EQ(client.complaint, "");
+  EXPECT_TRUE(all_ranks(client.freed.size() == client.exports.gids.size()));
+  const Valet_Migration_Report report = client.report();
+  EXPECT_EQ(max_over_ranks(static_cast<long long>(report.steps)),
+            -max_over_ranks(-static_cast<long long>(report.steps)));
+  EXPECT_EQ(client.pres, 1U);
+  EXPECT_EQ(client.posts, 1U);
+  EXPECT_EQ(report.verified, 1);
+  EXPECT_TRUE(all_ranks(report.objects_unpacked == report.objects_imported &&
+                        report.objects_sent == report.objects_exported));
+  if (settings.mid) {
+    EXPECT_EQ(client.mids, report.steps);
+    EXPECT_TRUE(
+        all_ranks(client.mid_imports == client.arrived && client.mid_exports == client.freed));
+  }
+  if (settings.budget == "300K" && !settings.import_lists) {
+    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
+        << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, Steps, ::testing::Range(0U, 64U));
+
+TEST(StepsOrder, DependsOnTheInputAlone) {
+  std::vector<ZOLTAN_ID_TYPE> first;
+  for (int run = 0; run < 3; ++run) {
+    StepsClient client({false, true, false, true, false, "20K", "STREAM"}, 300);
+    client.migrate();
+    if (run == 0) first = client.arrived;
+    EXPECT_TRUE(all_ranks(client.arrived == first));
+  }
+}
+
+TEST(StepsMemory, EndsOnAllRanksWhenNobodyCanTakeAnything) {
+  StepsClient client({}, 50);
+  Valet_Set_Memory_Fn(
+      client.zoltan,
+      [](void*, int* code) {
+        *code = ZOLTAN_OK;
+        return std::uint64_t{0};
+      },
+      nullptr);
+  const std::size_t before = client.objects.size();
+  testing::internal::CaptureStderr();
+  const int code = client.migrate();
+  const std::string text = testing::internal::GetCapturedStderr();
+  if (size() == 1) return;
+  // Objects of no size may have moved; the others wait.
+  EXPECT_TRUE(all_ranks(code == ZOLTAN_MEMERR));
+  const std::string message = client.report().message;
+  EXPECT_NE(message.find("no rank can take another object"), std::string::npos) << message;
+  EXPECT_NE(message.find("VALET_MEMORY_FN answers 0"), std::string::npos) << message;
+  EXPECT_EQ(client.objects.size(), before - client.freed.size() + client.arrived.size());
+}
+
+TEST(StepsDirect, IsOneStepOrRefused) {
+  StepsClient client({false, true, false, true, false, "64M", "DIRECT"}, 100);
+  EXPECT_EQ(max_over_ranks(client.migrate()), ZOLTAN_OK);
+  expect_delivered(client, 100);
+  EXPECT_EQ(client.report().steps, 1U);
+  if (size() == 1) return;
+  StepsClient refused({false, false, false, false, false, "2K", "DIRECT"}, 100);
+  testing::internal::CaptureStderr();
+  const int code = refused.migrate();
+  testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL));
+  const std::string message = refused.report().message;
+  EXPECT_NE(message.find("MIGRATE_MEMORY is 2048; raise it or use STREAM"), std::string::npos);
+  EXPECT_TRUE(all_ranks(refused.arrived.empty() && refused.freed.empty()));
+}
+
+}  // namespace

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The decisions of the migration that need no MPI: batches, scratch, parameters.
+
+#include "dropin/batches.hpp"
+
+#include "dropin/parameters.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace valet::zoltan;
+using Verdict = ParameterAnswer::Verdict;
+
+TEST(Batches, EndBeforeTheLimitIsPassed) {
+  const std::vector<int> sizes{8, 8, 16, 8};
+  EXPECT_EQ(batch_end(sizes, 0, 32, 8), 2U);
+  EXPECT_EQ(batch_end(sizes, 0, 56, 8), 3U);
+  EXPECT_EQ(batch_end(sizes, 2, 1000, 8), 4U);
+}
+
+TEST(Batches, HoldAtLeastOneObjectAndNoSecondBehindALargeOne) {
+  const std::vector<int> sizes{800, 8, 800, 0, 0};
+  EXPECT_EQ(batch_end(sizes, 0, 32, 8), 1U);
+  EXPECT_EQ(batch_end(sizes, 1, 32, 8), 2U);
+  EXPECT_EQ(batch_end(sizes, 3, 32, 8), 5U);
+}
+
+TEST(Batches, IgnoreTheMarkOfTheLastObject) {
+  const std::vector<int> sizes{8 | last_of_message, 8, 8 | last_of_message};
+  EXPECT_EQ(batch_end(sizes, 0, 32, 8), 2U);
+}
+
+TEST(Scratch, IsOneBatchWhereEverythingFits) {
+  const Scratch scratch = divide_scratch({4 << 20, 4 << 20, 10000, 3 << 20, 7});
+  EXPECT_EQ(scratch.batch, std::uint64_t{3} << 20);
+}
+
+TEST(Scratch, StaysInsideTheMemory) {
+  for (const std::uint64_t memory : {100'000ULL, 1ULL << 20, 4ULL << 20, 1ULL << 33}) {
+    const Scratch scratch = divide_scratch({memory, memory, 5000, 1ULL << 40, 30});
+    EXPECT_LE(2 * scratch.batch, memory);
+    EXPECT_LE(2 * scratch.chunk + scratch.step, memory);
+    EXPECT_LE(scratch.batch, largest_batch);
+    EXPECT_GT(scratch.batch, 0U);
+    EXPECT_GE(scratch.step, scratch.budget / 2);
+  }
+}
+
+TEST(Scratch, IsSmallButThereWhenTheMemoryIsNot) {
+  const Scratch scratch = divide_scratch({1, 1, 5000, 1 << 20, 3});
+  EXPECT_GT(scratch.batch, 0U);
+  EXPECT_GT(scratch.chunk, 0U);
+  EXPECT_LE(scratch.budget, 16U << 10);
+}
+
+TEST(Parameters, TakeNamesAndValuesInAnyCase) {
+  ParameterTable table;
+  EXPECT_EQ(table.set("migrate_method", " stream ").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("MIGRATE_CALLBACKS", "Steps").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("Migrate_Memory", "64k").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("MIGRATE_REPORT", "/tmp/Report.json").verdict, Verdict::taken);
+  MigrationParameters parameters;
+  table.apply_to(parameters);
+  EXPECT_EQ(parameters.method, MigrationMethod::stream);
+  EXPECT_EQ(parameters.callbacks, CallbackMode::steps);
+  EXPECT_EQ(parameters.memory_bytes, 65536U);
+  EXPECT_EQ(parameters.report, "/tmp/Report.json");
+}
+
+TEST(Parameters, LeaveZoltansOwnToZoltan) {
+  ParameterTable table;
+  EXPECT_EQ(table.set("LB_METHOD", "RCB").verdict, Verdict::not_ours);
+  EXPECT_EQ(table.set("MIGRATE_ONLY_PROC_CHANGES", "0").verdict, Verdict::not_ours);
+}
+
+TEST(Parameters, RefuseWhatIsUnknownOrNotBuiltAndSayWhy) {
+  ParameterTable table;
+  for (const char* value : {"AUTO", "PHASED", "CYCLIC", "BITONIC", "PAIRWISE", "FAST", ""}) {
+    const ParameterAnswer answer = table.set("MIGRATE_METHOD", value);
+    EXPECT_EQ(answer.verdict, Verdict::refused) << value;
+    EXPECT_NE(answer.warning.find("it takes ZOLTAN, STREAM, DIRECT"), std::string::npos);
+  }
+  EXPECT_EQ(table.set("MIGRATE_HEURISTIC", "FIRST_FIT").verdict, Verdict::refused);
+  EXPECT_EQ(table.set("MIGRATE_TRACE", "file").verdict, Verdict::refused);
+  for (const char* value : {"4X", "-1", "0", "many"})
+    EXPECT_EQ(table.set("MIGRATE_MEMORY", value).verdict, Verdict::refused) << value;
+  EXPECT_EQ(table.set("MIGRATE_VERIFY", "yes").verdict, Verdict::refused);
+}
+
+TEST(Parameters, KeepTheOldValueWhenARefusedOneComesAndDropItOnDefault) {
+  ParameterTable table;
+  table.set("MIGRATE_METHOD", "DIRECT");
+  table.set("MIGRATE_METHOD", "FAST");
+  MigrationParameters parameters;
+  table.apply_to(parameters);
+  EXPECT_EQ(parameters.method, MigrationMethod::direct);
+  EXPECT_EQ(table.set("MIGRATE_METHOD", "default").verdict, Verdict::taken);
+  parameters = {};
+  table.apply_to(parameters);
+  EXPECT_EQ(parameters.method, MigrationMethod::zoltan);
+}
+
+TEST(Parameters, ComeFromTheEnvironmentToo) {
+  setenv("VALET_MIGRATE_METHOD", "stream", 1);
+  setenv("VALET_MIGRATE_MEMORY", "lots", 1);
+  std::string warnings;
+  MigrationParameters parameters;
+  parameters_of_environment(warnings).apply_to(parameters);
+  EXPECT_EQ(parameters.method, MigrationMethod::stream);
+  EXPECT_NE(warnings.find("VALET_MIGRATE_MEMORY"), std::string::npos);
+  unsetenv("VALET_MIGRATE_METHOD");
+  unsetenv("VALET_MIGRATE_MEMORY");
+}
+
+}  // namespace

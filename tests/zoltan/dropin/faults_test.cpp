@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Bad input and callbacks that fail: every rank returns the error, none hangs, the message names
+// rank and object, and the report says what had moved.
+
+#include "test_comm.hpp"
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace valet::test;
+
+constexpr int objects = 30;
+constexpr int object_size = 100;
+constexpr int never = -1;
+
+enum Call { in_size, in_pack, in_unpack, in_pre, in_mid, in_post, in_free, in_memory };
+
+/// Sends object k of each rank to rank k % P, and fails where it is told to.
+class Faulty {
+ public:
+  explicit Faulty(const char* callbacks, const char* memory = "1K")
+      : zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
+    for (int k = 0; k < objects; ++k) {
+      gids.push_back(static_cast<ZOLTAN_ID_TYPE>(1000 * rank() + k));
+      lids.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
+      procs.push_back(k % size());
+    }
+    Zoltan_Set_Param(zoltan, "DEBUG_LEVEL", "0");
+    Zoltan_Set_Param(zoltan, "MIGRATE_METHOD", "STREAM");
+    Zoltan_Set_Param(zoltan, "MIGRATE_MEMORY", memory);
+    Zoltan_Set_Param(zoltan, "MIGRATE_CALLBACKS", callbacks);
+    Zoltan_Set_Param(zoltan, "MIGRATE_ONLY_PROC_CHANGES", "0");
+    Zoltan_Set_Obj_Size_Fn(zoltan, size_one, this);
+    Zoltan_Set_Pack_Obj_Fn(zoltan, pack_one, this);
+    Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_one, this);
+    Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, stage<in_pre>, this);
+    Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, stage<in_mid>, this);
+    Zoltan_Set_Post_Migrate_PP_Fn(zoltan, stage<in_post>, this);
+    Valet_Set_Free_Obj_Fn(zoltan, free_one, this);
+    Valet_Set_Memory_Fn(zoltan, memory_left, this);
+  }
+  Faulty(const Faulty&) = delete;
+  Faulty& operator=(const Faulty&) = delete;
+  ~Faulty() { Zoltan_Destroy(&zoltan); }
+
+  /// The code on this rank; what was printed is kept in `printed`.
+  int migrate() {
+    testing::internal::CaptureStderr();
+    const int code = Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr,
+                                    static_cast<int>(gids.size()), gids.data(), lids.data(),
+                                    procs.data(), nullptr);
+    printed = testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  [[nodiscard]] Valet_Migration_Report report() const {
+    Valet_Migration_Report result{};
+    Valet_Get_Report(zoltan, &result);
+    return result;
+  }
+
+  Zoltan_Struct* zoltan;
+  std::vector<ZOLTAN_ID_TYPE> gids, lids;
+  std::vector<int> procs;
+  int failing_call = never;
+  int failing_rank = 0;
+  int failing_number = 0;  ///< how many calls of that kind succeed
+  int failing_code = ZOLTAN_FATAL;
+  int calls[8] = {};
+  int size_answer = object_size;
+  std::string printed;
+
+ private:
+  static Faulty& of(void* data) { return *static_cast<Faulty*>(data); }
+  void call(Call kind, int* code) {
+    const bool fails =
+        kind == failing_call && rank() == failing_rank && calls[kind] == failing_number;
+    ++calls[kind];
+    *code = fails ? failing_code : ZOLTAN_OK;
+  }
+  static int size_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
+    of(data).call(in_size, code);
+    return *gid == 3 ? of(data).size_answer : object_size;
+  }
+  static void pack_one(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int, int, char*,
+                       int* code) {
+    of(data).call(in_pack, code);
+  }
+  static void unpack_one(void* data, int, ZOLTAN_ID_PTR, int, char*, int* code) {
+    of(data).call(in_unpack, code);
+  }
+  template <Call kind>
+  static void stage(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
+                    ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
+    of(data).call(kind, code);
+    // As real ones do: whoever comes here alone waits for ever.
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  static void free_one(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
+    of(data).call(in_free, code);
+  }
+  static std::uint64_t memory_left(void* data, int* code) {
+    of(data).call(in_memory, code);
+    return 1000;
+  }
+};
+
+struct Fault {
+  Call call;
+  int number;
+  const char* name;  ///< of the callback, in the message
+};
+
+void expect_error_everywhere(Faulty& faulty, int code, int expected, const std::string& text) {
+  EXPECT_TRUE(all_ranks(code == expected)) << code;
+  const Valet_Migration_Report report = faulty.report();
+  const std::string message = report.message;
+  EXPECT_EQ(report.code, expected);
+  EXPECT_NE(message.find("rank " + std::to_string(faulty.failing_rank) + ":"), std::string::npos)
+      << message;
+  EXPECT_NE(message.find(text), std::string::npos) << message;
+  if (rank() == 0 || rank() == faulty.failing_rank) {
+    EXPECT_NE(faulty.printed.find("Zoltan ERROR in Zoltan_Migrate"), std::string::npos);
+    EXPECT_NE(faulty.printed.find(text), std::string::npos) << faulty.printed;
+  }
+}
+
+class CallbackFaults : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(CallbackFaults, EndTheMigrationOnAllRanks) {
+  const bool steps = std::string(GetParam()) == "STEPS";
+  std::vector<Fault> faults{{in_pre, 0, "ZOLTAN_PRE_MIGRATE_PP_FN"},
+                            {in_mid, 0, "ZOLTAN_MID_MIGRATE_PP_FN"},
+                            {in_post, 0, "ZOLTAN_POST_MIGRATE_PP_FN"}};
+  for (const int number : {0, objects / 2, objects - 1}) {
+    faults.push_back(
+        {in_size, number, "ZOLTAN_OBJ_SIZE_FN function for the object with global id"});
+    faults.push_back(
+        {in_pack, number, "ZOLTAN_PACK_OBJ_FN function for the object with global id"});
+    faults.push_back(
+        {in_unpack, number, "ZOLTAN_UNPACK_OBJ_FN function for the object with global id"});
+    if (steps) faults.push_back({in_free, number, "VALET_FREE_OBJ_FN"});
+  }
+  if (steps) faults.push_back({in_mid, 2, "ZOLTAN_MID_MIGRATE_PP_FN"});
+  if (steps) faults.push_back({in_memory, 1, "VALET_MEMORY_FN"});
+  for (const Fault& fault : faults) {
+    for (const int where : {0, size() - 1}) {
+      SCOPED_TRACE(std::string(fault.name) + " " + std::to_string(fault.number) + " on rank " +
+                   std::to_string(where));
+      Faulty faulty(GetParam());
+      faulty.failing_call = fault.call;
+      faulty.failing_rank = where;
+      faulty.failing_number = fault.number;
+      expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL, fault.name);
+    }
+  }
+}
+
+TEST_P(CallbackFaults, KeepTheDifferenceBetweenFatalAndNoMemory) {
+  Faulty faulty(GetParam());
+  faulty.failing_call = in_pack;
+  faulty.failing_rank = size() - 1;
+  faulty.failing_number = 4;
+  faulty.failing_code = ZOLTAN_MEMERR;
+  expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_MEMERR, "ZOLTAN_PACK_OBJ_FN");
+}
+
+TEST_P(CallbackFaults, LeaveAReportOfWhatHadMoved) {
+  Faulty faulty(GetParam());
+  faulty.failing_call = in_pack;
+  faulty.failing_number = 7;
+  faulty.migrate();
+  const Valet_Migration_Report report = faulty.report();
+  EXPECT_EQ(report.objects_exported, static_cast<std::uint64_t>(objects));
+  EXPECT_TRUE(rank() != 0 || report.objects_packed == 7) << report.objects_packed;
+  EXPECT_LT(report.objects_sent, static_cast<std::uint64_t>(objects));
+  EXPECT_LE(report.objects_sent, report.objects_packed);
+  EXPECT_EQ(report.objects_unpacked, static_cast<std::uint64_t>(faulty.calls[in_unpack]));
+  if (std::string(GetParam()) == "HOLD") {
+    EXPECT_EQ(sum_over_ranks(faulty.calls[in_mid] + faulty.calls[in_unpack]), 0);
+    EXPECT_EQ(report.objects_sent, 0U);
+  }
+  EXPECT_EQ(faulty.calls[in_post], 0);
+}
+
+TEST_P(CallbackFaults, DoNotSpoilTheNextMigration) {
+  Faulty faulty(GetParam());
+  faulty.failing_call = in_unpack;
+  faulty.migrate();
+  faulty.failing_call = never;
+  EXPECT_TRUE(all_ranks(faulty.migrate() == ZOLTAN_OK)) << faulty.printed;
+  EXPECT_STREQ(faulty.report().message, "");
+}
+
+TEST_P(CallbackFaults, PassAWarningOfTheLastCallbackOn) {
+  Faulty faulty(GetParam());
+  faulty.failing_call = in_post;
+  faulty.failing_rank = 0;
+  faulty.failing_code = ZOLTAN_WARN;
+  const int code = faulty.migrate();
+  EXPECT_EQ(code, rank() == 0 ? ZOLTAN_WARN : ZOLTAN_OK);
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, CallbackFaults, ::testing::Values("HOLD", "STEPS"),
+                         [](const auto& one) { return std::string(one.param); });
+
+/// Nothing may have been called but what comes before the lists are looked at.
+void expect_refused(Faulty& faulty, int code, int expected, const std::string& text) {
+  EXPECT_TRUE(all_ranks(code == expected)) << code;
+  const std::string message = faulty.report().message;
+  EXPECT_NE(message.find(text), std::string::npos) << message;
+  EXPECT_EQ(sum_over_ranks(faulty.calls[in_pack] + faulty.calls[in_unpack]), 0);
+}
+
+TEST(BadInput, RanksOutsideTheCommunicator) {
+  for (const int bad : {-1, size(), 12345}) {
+    Faulty faulty("HOLD");
+    if (rank() == size() - 1) faulty.procs[5] = bad;
+    expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL,
+                   "rank " + std::to_string(size() - 1) + ": the export with global id " +
+                       std::to_string(1000 * (size() - 1) + 5) + " (number 5) names rank " +
+                       std::to_string(bad));
+  }
+}
+
+TEST(BadInput, SizesBelowZero) {
+  Faulty faulty("HOLD");
+  faulty.size_answer = -8;
+  expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL,
+                 "rank 0: a size of -8 bytes for the object with global id 3 (number 3");
+}
+
+TEST(BadInput, MissingCallbacks) {
+  Faulty faulty("HOLD");
+  if (rank() == size() - 1) Zoltan_Set_Pack_Obj_Fn(faulty.zoltan, nullptr, nullptr);
+  expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL,
+                 "Must register a ZOLTAN_PACK_OBJ_FN or ZOLTAN_PACK_OBJ_MULTI_FN");
+  // They are back, and the ones that were there still are.
+  if (rank() == size() - 1)
+    Zoltan_Set_Pack_Obj_Fn(
+        faulty.zoltan,
+        [](void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int, int, char*, int* code) {
+          *code = ZOLTAN_OK;
+        },
+        nullptr);
+  EXPECT_TRUE(all_ranks(faulty.migrate() == ZOLTAN_OK));
+}
+
+TEST(BadInput, NoListsAtAll) {
+  Faulty faulty("HOLD");
+  testing::internal::CaptureStderr();
+  const int code = Zoltan_Migrate(faulty.zoltan, -1, nullptr, nullptr, nullptr, nullptr, -1,
+                                  nullptr, nullptr, nullptr, nullptr);
+  testing::internal::GetCapturedStderr();
+  expect_refused(faulty, code, ZOLTAN_FATAL, "Import or export lists needed");
+}
+
+TEST(BadInput, ArraysThatAreNotThere) {
+  Faulty faulty("HOLD");
+  testing::internal::CaptureStderr();
+  const int code = Zoltan_Migrate(faulty.zoltan, -1, nullptr, nullptr, nullptr, nullptr, 1,
+                                  faulty.gids.data(), nullptr, faulty.procs.data(), nullptr);
+  testing::internal::GetCapturedStderr();
+  expect_refused(faulty, code, ZOLTAN_FATAL, "no array of their local ids");
+}
+
+TEST(BadInput, ListsOfDifferentKinds) {
+  if (size() == 1) return;
+  Faulty faulty("HOLD");
+  testing::internal::CaptureStderr();
+  const bool exports = rank() != 0;
+  const int code = Zoltan_Migrate(faulty.zoltan, exports ? -1 : 0, nullptr, nullptr, nullptr,
+                                  nullptr, exports ? 0 : -1, nullptr, nullptr, nullptr, nullptr);
+  testing::internal::GetCapturedStderr();
+  expect_refused(faulty, code, ZOLTAN_FATAL, "some ranks give export lists");
+}
+
+TEST(BadInput, ListsThatContradictEachOther) {
+  // Every rank says that rank 0 gives it an object that rank 0 does not export.
+  Faulty faulty("HOLD");
+  ZOLTAN_ID_TYPE gid = 77777;
+  ZOLTAN_ID_TYPE lid = 0;
+  int from = 0;
+  testing::internal::CaptureStderr();
+  const int code =
+      Zoltan_Migrate(faulty.zoltan, 1, &gid, &lid, &from, nullptr, objects, faulty.gids.data(),
+                     faulty.lids.data(), faulty.procs.data(), nullptr);
+  testing::internal::GetCapturedStderr();
+  expect_refused(faulty, code, ZOLTAN_FATAL, "the import list names 1 objects of rank 0");
+}
+
+TEST(BadInput, ParametersThatDifferBetweenRanks) {
+  if (size() == 1) return;
+  Faulty faulty("HOLD");
+  if (rank() == 1) Zoltan_Set_Param(faulty.zoltan, "MIGRATE_VERIFY", "1");
+  expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL, "differ between ranks");
+}
+
+TEST(BadInput, DirectThatDoesNotFit) {
+  Faulty faulty("HOLD");
+  Zoltan_Set_Param(faulty.zoltan, "MIGRATE_METHOD", "DIRECT");
+  expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL,
+                 "MIGRATE_METHOD DIRECT packs 3120 bytes at once, but MIGRATE_MEMORY is 1024");
+}
+
+TEST(RanksOutside, ReturnAtOnce) {
+  MPI_Comm some = MPI_COMM_NULL;
+  const bool inside = rank() < (size() + 1) / 2;
+  MPI_Comm_split(MPI_COMM_WORLD, inside ? 0 : MPI_UNDEFINED, rank(), &some);
+  // Zoltan hands MPI_COMM_NULL to MPI, and goes on when it gets an error for it.
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  Zoltan_Struct* zoltan = Zoltan_Create(inside ? some : MPI_COMM_NULL);
+  if (!inside) {
+    Zoltan_Set_Param(zoltan, "MIGRATE_METHOD", "STREAM");
+    EXPECT_EQ(Zoltan_Migrate(zoltan, 0, nullptr, nullptr, nullptr, nullptr, 0, nullptr, nullptr,
+                             nullptr, nullptr),
+              ZOLTAN_OK);
+  }
+  Zoltan_Destroy(&zoltan);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  if (some != MPI_COMM_NULL) MPI_Comm_free(&some);
+}
+
+TEST(LargeObjects, RaiseTheBudgetAndTheReportSaysSo) {
+  for (const char* callbacks : {"HOLD", "STEPS"}) {
+    Faulty faulty(callbacks, "64K");
+    Valet_Set_Memory_Fn(faulty.zoltan, nullptr, nullptr);
+    faulty.size_answer = 1 << 20;
+    EXPECT_TRUE(all_ranks(faulty.migrate() == ZOLTAN_OK)) << faulty.printed;
+    const Valet_Migration_Report report = faulty.report();
+    EXPECT_TRUE(rank() != 0 || report.budget_raised_bytes >= (1U << 20) - 65536U);
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+  }
+}
+
+}  // namespace
