@@ -335,7 +335,7 @@ TEST(LargeObjects, RaiseTheBudgetAndTheReportSaysSo) {
     EXPECT_TRUE(all_ranks(faulty.migrate() == ZOLTAN_OK)) << faulty.printed;
     const Valet_Migration_Report report = faulty.report();
     EXPECT_TRUE(rank() != 0 || report.budget_raised_bytes >= (1U << 20) - 65536U);
-    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound) << callbacks;
   }
 }
 

@@ -36,9 +36,12 @@ HoldSender::HoldSender(Context& context, const ObjectList& exports, std::span<in
   if (batches_ < 2 || 2 * capacity_ + arrays > scratch.budget) buffers_ = 1;
   const std::uint64_t needed = buffers_ * capacity_ + arrays;
   raised_ = needed - std::min(needed, scratch.budget);
-  memory_ = Array<std::byte>(context.ledger, buffers_ * capacity_);
-  batch_sizes_ = Array<int>(context.ledger, most_objects_);
-  batch_offsets_ = Array<int>(context.ledger, most_objects_);
+}
+
+void HoldSender::allocate() {
+  memory_ = Array<std::byte>(context_.ledger, buffers_ * capacity_);
+  batch_sizes_ = Array<int>(context_.ledger, most_objects_);
+  batch_offsets_ = Array<int>(context_.ledger, most_objects_);
 }
 
 std::size_t HoldSender::peer_at(std::uint64_t object) {
@@ -190,17 +193,21 @@ std::optional<Defect> check_direct(const Context& context, std::uint64_t exporte
                     "; raise it or use STREAM"};
 }
 
-/// Sizes to the receivers, who then make room. Collective.
-void exchange_sizes(Context& context, const ObjectList& exports, std::span<int> sizes,
-                    Imports& imports, HeldMemory& held) {
-  imports.sizes = Array<int>(context.ledger, imports.count);
+/// Sizes to the receivers; then there is room for what is sent and what arrives. Collective.
+void make_room(Context& context, const ObjectList& exports, std::span<int> sizes, Imports& imports,
+               HoldSender& sender, HeldMemory& held) {
+  mpi::agree(context.channel, within_memory("the sizes of imports", [&] {
+               imports.sizes = Array<int>(context.ledger, imports.count);
+             }));
   send_records(context.channel, context.ledger, exports, imports.sources, sizeof(int), sizes.data(),
                imports.sizes.data(), chunk_for(context.agreed.smallest_memory));
   const std::uint64_t bytes = sum_of({imports.sizes.data(), imports.count});
   context.report.bytes_imported = bytes;
   context.progress = Progress(context.parameters.progress && context.channel.rank() == 0, bytes);
-  mpi::agree(context.channel, within_memory("the objects that arrive",
-                                            [&] { held.allocate(context.ledger, bytes); }));
+  mpi::agree(context.channel, within_memory("the objects that leave and arrive", [&] {
+               held.allocate(context.ledger, bytes);
+               sender.allocate();
+             }));
 }
 
 }  // namespace
@@ -216,7 +223,7 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
     });
   mpi::agree(context.channel, defect);
   HeldMemory held;
-  exchange_sizes(context, exports, sizes, imports, held);
+  make_room(context, exports, sizes, imports, *sender, held);
   context.report.budget_raised_bytes += sender->raised_bytes();
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;

@@ -19,7 +19,8 @@ namespace valet::zoltan {
 /// destination stand together and are one message.
 class HoldSender : public Outgoing {
  public:
-  /// Marks in `sizes` the last object of every message. Local. @throws std::bad_alloc.
+  /// Marks in `sizes` the last object of every message; does not take its memory yet. Local.
+  /// @throws std::bad_alloc.
   HoldSender(Context& context, const ObjectList& exports, std::span<int> sizes,
              const Scratch& scratch);
 
@@ -27,6 +28,8 @@ class HoldSender : public Outgoing {
     return flows_[peer].messages;
   }
   bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) override;
+  /// Before the first batch. @throws std::bad_alloc.
+  void allocate();
   [[nodiscard]] std::size_t buffers() const override { return buffers_; }
 
   /// By how much an object larger than the budget raises it.

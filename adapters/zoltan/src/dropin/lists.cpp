@@ -74,7 +74,8 @@ class RecordSender : public Outgoing {
         bytes_(record_bytes),
         from_(static_cast<const std::byte*>(from)),
         chunk_(chunk),
-        buffers_(ledger, list.grouped ? 0 : 2 * chunk * record_bytes) {}
+        room_(std::min(chunk, most_records(list))),
+        buffers_(ledger, list.grouped ? 0 : 2 * room_ * record_bytes) {}
 
   [[nodiscard]] std::uint64_t messages_to(std::size_t peer) const override {
     return (list_.peers[peer].count + chunk_ - 1) / chunk_;
@@ -85,7 +86,7 @@ class RecordSender : public Outgoing {
     const std::uint64_t records = std::min(chunk_, list_.peers[peer_].count - done_);
     const std::byte* data = from_ + first_ * bytes_;
     if (!list_.grouped) {
-      std::byte* const packed = buffers_.data() + buffer * chunk_ * bytes_;
+      std::byte* const packed = buffers_.data() + buffer * room_ * bytes_;
       for (std::uint64_t k = 0; k < records; ++k)
         std::memcpy(packed + k * bytes_, from_ + list_.order[first_ + k] * bytes_, bytes_);
       data = packed;
@@ -101,10 +102,17 @@ class RecordSender : public Outgoing {
   }
 
  private:
+  static std::uint64_t most_records(const ObjectList& list) {
+    std::uint64_t most = 0;
+    for (const Peer& peer : list.peers) most = std::max(most, peer.count);
+    return most;
+  }
+
   const ObjectList& list_;
   std::size_t bytes_;
   const std::byte* from_;
   std::uint64_t chunk_;
+  std::uint64_t room_;  ///< records of a buffer
   Array<std::byte> buffers_;
   std::size_t peer_ = 0;
   std::uint64_t first_ = 0;  ///< among all objects by rank

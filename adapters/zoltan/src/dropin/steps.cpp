@@ -264,7 +264,11 @@ class Steps {
       context_.report.objects_sent += range.end - range.first;
     std::optional<Defect>& defect = sender_->defect;
     defect = free_objects();
-    if (!defect && context_.agreed.mid) defect = call_mid();
+    // Also after a failure of this rank: mid may communicate, and the others are on their way.
+    if (context_.agreed.mid) {
+      auto failed = call_mid();
+      if (!defect) defect = std::move(failed);
+    }
     if (!defect) defect = unpack();
   }
 
@@ -299,7 +303,9 @@ class Steps {
                           exports_.grouped ? nullptr : exports_.order.data());
       failed = context_.callbacks.mid(in.list(), out.list());
     });
-    return no_memory ? no_memory : failed;
+    if (!no_memory) return failed;
+    context_.callbacks.mid({0, {}, nullptr, nullptr}, {0, {}, nullptr, nullptr});
+    return no_memory;
   }
 
   std::optional<Defect> unpack() {
