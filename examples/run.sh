@@ -84,6 +84,12 @@ if [[ "$name" == amr ]]; then
   run_amr
 else
   run "$results"
+if [[ -x "examples/$name/run.sh" ]]; then
+  # An example of several programs says itself how they are run.
+  script=$PWD/examples/$name/run.sh
+  (cd "$results" && VALET_BIN=${program%/*} "$script" "${launch[@]}")
+else
+  (cd "$results" && "${launch[@]}" "$program")
 fi
 
 python3 examples/plot.py "$name" "$results"

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Called by examples/run.sh in the directory of the results with the launcher as its arguments and
+# the directory of the programs in VALET_BIN: the same binary stock and with HOLD, then the one
+# written for STEPS.
+set -euo pipefail
+
+side=${DROPIN_SIDE:-500}
+rounds=${DROPIN_ROUNDS:-6}
+{
+  "$@" "$VALET_BIN/dropin" stock "$side" "$rounds"
+  VALET_MIGRATE_METHOD=STREAM "$@" "$VALET_BIN/dropin" hold "$side" "$rounds"
+  "$@" "$VALET_BIN/dropin_steps" steps "$side" "$rounds"
+} | tee checksums.txt
+if (($(sed 's/.*checksum //' checksums.txt | sort -u | wc -l) != 1)); then
+  echo "The three runs do not end with the same mesh." >&2
+  exit 1
+fi
