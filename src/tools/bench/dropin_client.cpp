@@ -2,7 +2,6 @@
 #include "dropin_client.hpp"
 
 #include "measure.hpp"
-#include <valet/zoltan/valet_zoltan.h>
 
 #include <algorithm>
 #include <cstring>
@@ -113,6 +112,12 @@ int DropinClient::migrate(const std::string& callbacks, const std::string& memor
   Valet_Set_Free_Obj_Fn(zoltan_, free_object, this);
   return Zoltan_Migrate(zoltan_, -1, nullptr, nullptr, nullptr, nullptr, static_cast<int>(objects_),
                         gids_.data(), lids_.data(), procs_.data(), nullptr);
+}
+
+Valet_Migration_Report DropinClient::report() const {
+  Valet_Migration_Report report{};
+  Valet_Get_Report(zoltan_, &report);
+  return report;
 }
 
 void DropinClient::pack(ZOLTAN_ID_TYPE slot, char* buffer) const {

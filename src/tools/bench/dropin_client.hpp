@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <zoltan.h>
+#include <valet/zoltan/valet_zoltan.h>
 
 #include <cstdint>
 #include <string>
@@ -23,6 +23,8 @@ class DropinClient {
   void fill();
   /// One migration of everything. `callbacks`: ZOLTAN, HOLD or STEPS. Returns Zoltan's code.
   int migrate(const std::string& callbacks, const std::string& memory);
+  /// Of the last migration that was not stock.
+  [[nodiscard]] Valet_Migration_Report report() const;
   /// Every object is where it belongs, whole, and none is lost or doubled. Collective.
   [[nodiscard]] bool verified() const;
 
