@@ -7,9 +7,9 @@ namespace valet::zoltan {
 namespace {
 
 constexpr std::uint64_t kibibyte = 1024;
+/// Of one message. A batch whose objects go to several ranks has as much for each of them, because
+/// every wait for a message of a batch costs a change of the running process on a shared core.
 constexpr std::uint64_t cache_batch = 256 * kibibyte;
-/// Of a batch whose objects go to many ranks, each message should still be worth sending.
-constexpr std::uint64_t smallest_message = 64 * kibibyte;
 constexpr std::uint64_t least_data = 8 * kibibyte;
 
 }  // namespace
@@ -41,7 +41,7 @@ Scratch divide_scratch(const ScratchWish& wish) {
   scratch.batch = wish.exported <= scratch.budget
                       ? std::max(wish.exported, std::uint64_t{1})
                       : std::min(scratch.budget / 2,
-                                 std::max(cache_batch, smallest_message * wish.destinations));
+                                 cache_batch * std::max<std::uint64_t>(1, wish.destinations));
   scratch.batch = std::min(scratch.batch, largest_batch);
   return scratch;
 }
