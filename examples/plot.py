@@ -420,7 +420,7 @@ def draw_dropin(directory):
         axis.set_xlabel("round")
         axis.set_ylim(bottom=0)
         axis.set_xticks(range(len(moved)))
-    axes[0].legend()
+    axes[0].legend(fontsize=8.5)
     figure.suptitle("Migrating an unstructured mesh: one program, three ways")
     figure.tight_layout()
     save(figure, directory / "dropin.png")
