@@ -156,7 +156,6 @@ bool HoldReceiver::next(std::size_t peer, MemoryPiece& place) {
     place.bytes += static_cast<std::size_t>(plain_size(entry));
     if ((entry & last_of_message) == 0 || place.bytes == 0) continue;
     cursor.data += place.bytes;
-    context_.progress.advance(place.bytes);
     return true;
   }
   return false;

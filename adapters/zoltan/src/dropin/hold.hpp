@@ -79,6 +79,7 @@ class HoldReceiver : public Incoming {
  public:
   HoldReceiver(Context& context, const Imports& imports, std::byte* held);
   bool next(std::size_t peer, MemoryPiece& place) override;
+  void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
 
  private:
   struct Cursor {

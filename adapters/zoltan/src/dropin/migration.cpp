@@ -232,6 +232,10 @@ class Migration {
         {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
          context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size()});
     context_.report.steps = 1;
+    // A budget below what it takes to move anything at all.
+    const std::uint64_t least = scratch.budget + transport_bytes();
+    context_.report.budget_raised_bytes =
+        least - std::min<std::uint64_t>(least, context_.parameters.memory_bytes);
     if (steps)
       migrate_in_steps(context_, exports_, sizes_, imports_, scratch, attachment_);
     else

@@ -165,7 +165,6 @@ bool StepReceiver::next(std::size_t peer, MemoryPiece& place) {
     place = {cursor.data, sum_of(sizes_.subspan(first, cursor.object - first))};
     if (place.bytes == 0) continue;
     cursor.data += place.bytes;
-    context_.progress.advance(place.bytes);
     return true;
   }
   return false;

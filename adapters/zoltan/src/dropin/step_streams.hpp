@@ -98,6 +98,7 @@ class StepReceiver : public Incoming {
   /// In the order in which they are unpacked.
   [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
   bool next(std::size_t peer, MemoryPiece& place) override;
+  void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
 
  private:
   struct Cursor {

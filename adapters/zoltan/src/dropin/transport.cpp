@@ -21,6 +21,7 @@ Transport::Transport(const mpi::Channel& channel, Ledger& ledger,
       destinations_(destinations),
       sources_(sources),
       requests_(ledger, 1 + sources.size() * (window + 1) + destinations.size() + send_places),
+      posted_(sources.size() * window, LedgerAllocator<std::uint64_t>(ledger)),
       from_(sources.size(), LedgerAllocator<Source>(ledger)),
       to_(destinations.size(), LedgerAllocator<Destination>(ledger)),
       waiting_(LedgerAllocator<Waiting>(ledger)),
@@ -109,6 +110,7 @@ void Transport::send_what_may_go() {
 bool Transport::post_next(std::size_t source, std::size_t place) {
   MemoryPiece piece;
   if (!incoming_->next(source, piece)) return false;
+  posted_[place - 1] = piece.bytes;
   mpi::post_receive(channel_, piece.data, piece.bytes, sources_[source].rank, tag_packed,
                     requests_[place]);
   return true;
@@ -143,6 +145,7 @@ void Transport::handle(const mpi::Completion& completion) {
     handle_credits(completion.status);
   } else if (place < word_send_place(0)) {
     const std::size_t source = (place - 1) / window;
+    incoming_->arrived(posted_[place - 1]);
     if (post_next(source, place)) ++from_[source].owed;
     send_credits(source);
   } else if (place < word_receive_place(0)) {

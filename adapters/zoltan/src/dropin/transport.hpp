@@ -58,6 +58,8 @@ class Incoming {
   virtual ~Incoming() = default;
   /// The place of the next message of a source, never empty. False when there is none.
   virtual bool next(std::size_t peer, MemoryPiece& place) = 0;
+  /// A message is there.
+  virtual void arrived(std::uint64_t /*bytes*/) {}
 };
 
 class Transport {
@@ -123,6 +125,7 @@ class Transport {
   std::span<const Peer> destinations_;
   std::span<const Peer> sources_;
   mpi::Requests requests_;
+  Vector<std::uint64_t> posted_;  ///< bytes of each receive
   Vector<Source> from_;
   Vector<Destination> to_;
   Vector<Waiting> waiting_;
