@@ -51,12 +51,11 @@ class UnpackCall {
     if (first_ == end_) return std::nullopt;
     const ObjectIds ids{imports_.gids, nullptr};
     const std::size_t count = end_ - first_;
-    const auto defect =
-        context_.callbacks.unpack_many({ids.gid(context_.callbacks.entries(), first_),
-                                        {sizes_ + first_, count},
-                                        {offsets_.data() + first_, count},
-                                        held_ + low_},
-                                       first_);
+    auto defect = context_.callbacks.unpack_many({ids.gid(context_.callbacks.entries(), first_),
+                                                  {sizes_ + first_, count},
+                                                  {offsets_.data() + first_, count},
+                                                  held_ + low_},
+                                                 first_);
     if (!defect) context_.report.objects_unpacked += count;
     first_ = end_;
     low_ = ~std::uint64_t{0};

@@ -132,6 +132,10 @@ class Migration {
       throw Error(ErrorCode::invalid_argument,
                   "MIGRATE_METHOD, MIGRATE_CALLBACKS or MIGRATE_VERIFY differ between ranks; set "
                   "the same on all");
+    keep(maxima);
+  }
+
+  void keep(const std::array<std::int64_t, 12>& maxima) {
     Agreed& agreed = context_.agreed;
     agreed.exports_given = maxima[0] != 0;
     agreed.imports_compared = agreed.exports_given && maxima[2] != 0;
