@@ -294,7 +294,7 @@ class Steps {
 
   std::optional<Defect> call_mid() {
     std::optional<Defect> failed;
-    const auto no_memory = within_memory("the lists of a step", [&] {
+    auto no_memory = within_memory("the lists of a step", [&] {
       const StepLists in(context_.ledger, entries(), receiver_->ranges(), imports_.sources,
                          {imports_.gids, import_lids_.data()}, import_parts_.data(), nullptr);
       const StepLists out(context_.ledger, entries(), sender_->ranges(), exports_.peers,
@@ -329,7 +329,7 @@ class Steps {
     for (const StepRange& range : receiver_->ranges()) count += range.end - range.first;
     if (count == 0) return std::nullopt;
     std::optional<Defect> failed;
-    const auto no_memory = within_memory("the lists of a step", [&] {
+    auto no_memory = within_memory("the lists of a step", [&] {
       const auto words = static_cast<std::size_t>(entries().gid);
       Array<ZOLTAN_ID_TYPE> gids(context_.ledger, count * words);
       Array<int> sizes(context_.ledger, count);

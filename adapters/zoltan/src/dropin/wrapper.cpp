@@ -8,7 +8,7 @@
 
 namespace front = valet::zoltan::front;
 
-// NOLINTBEGIN(bugprone-reserved-identifier): the linker asks for these names.
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the linker wants them.
 extern "C" {
 
 decltype(Zoltan_Migrate) __real_Zoltan_Migrate;
@@ -58,4 +58,4 @@ VALET_EXPORT void __wrap_Zoltan_Destroy(struct Zoltan_Struct** zz) {
 }
 
 }  // extern "C"
-// NOLINTEND(bugprone-reserved-identifier)
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
