@@ -52,38 +52,6 @@ if mpirun --version 2>&1 | grep -qE 'Open MPI|OpenRTE'; then
 fi
 program=$PWD/build/bin/$name
 
-run() { # <directory> <argument>...
-  mkdir -p "$1"
-  (cd "$1" && "${launch[@]}" "$program" "${@:2}")
-}
-
-# One memory limit, under which patches migrate in place but not out of place.
-run_amr() {
-  local limit=136M log=$results/out_of_place.log
-  echo "== in place, $limit of data allowed for each rank"
-  run "$results" --memory-limit "$limit"
-  echo
-  echo "== out of place, with the same limit"
-  if run "$results/out_of_place" --memory-limit "$limit" --exchange out-of-place --no-vtk \
-    >"$log" 2>&1; then
-    echo "The limit of $limit does not stop the run out of place; see $log" >&2
-    return 1
-  fi
-  # Without what mpirun adds to it.
-  if ! grep '^amr: out of memory' "$log"; then
-    cat "$log" >&2
-    return 1
-  fi
-  echo "As expected: the same run does not fit out of place."
-  echo
-  echo "== time in place against MPI_Alltoallv, without a limit"
-  run "$results/compare" --compare --steps 80 --no-vtk
-}
-
-if [[ "$name" == amr ]]; then
-  run_amr
-else
-  run "$results"
 if [[ -x "examples/$name/run.sh" ]]; then
   # An example of several programs says itself how they are run.
   script=$PWD/examples/$name/run.sh

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+
+# The AMR example under one memory limit, under which patches migrate in place but not out of place,
+# then its time against MPI_Alltoallv. Called by examples/run.sh in the directory for results, with
+# the command that launches a program on two ranks.
+set -euo pipefail
+
+launch=("$@")
+program=$VALET_BIN/amr
+limit=136M
+
+run() { # <directory> <argument>...
+  mkdir -p "$1"
+  (cd "$1" && "${launch[@]}" "$program" "${@:2}")
+}
+
+echo "== in place, $limit of data allowed for each rank"
+run . --memory-limit "$limit"
+echo
+echo "== out of place, with the same limit"
+if run out_of_place --memory-limit "$limit" --exchange out-of-place --no-vtk \
+  >out_of_place.log 2>&1; then
+  echo "The limit of $limit does not stop the run out of place; see out_of_place.log" >&2
+  exit 1
+fi
+# Without what mpirun adds to it.
+if ! grep '^amr: out of memory' out_of_place.log; then
+  cat out_of_place.log >&2
+  exit 1
+fi
+echo "As expected: the same run does not fit out of place."
+echo
+echo "== time in place against MPI_Alltoallv, without a limit"
+run compare --compare --steps 80 --no-vtk
