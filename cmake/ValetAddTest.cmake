@@ -86,6 +86,9 @@ endfunction()
 # matches <regex>. A file that has `#ifdef VALET_MUST_NOT_COMPILE` around the mistake is also
 # compiled without it by the normal build: that proves the mistake, and nothing else, is refused.
 function(valet_add_compile_failure_test)
+  if(VALET_SANITIZE)
+    return() # nothing runs here
+  endif()
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;SOURCE;MESSAGE" "LIBRARIES")
   if(NOT arg_NAME OR NOT arg_SOURCE OR NOT arg_MESSAGE OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "valet_add_compile_failure_test: NAME, SOURCE and MESSAGE are needed")
