@@ -45,7 +45,7 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
       "blocks_sent",    "blocks_received", "bytes_sent",   "messages",         "grants",
       "local_copies",   "neighbours",      "budget_bytes", "peak_extra_bytes", "extra_bytes_bound",
       "shared_bytes",   "seconds",         "plan_seconds", "exchange_seconds", "local_seconds",
-      "verify_seconds", "verified"};
+      "verify_seconds", "verified",        "swaps"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
   for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",
@@ -66,7 +66,10 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
         "875.000 ms", "250.000 ms", "3.0 MiB at the peak", "5.0 MiB promised"})
     EXPECT_NE(text.find(words), std::string::npos) << "no '" << words << "' in: " << text;
   EXPECT_EQ(text.find("verified"), std::string::npos);
+  EXPECT_EQ(text.find("swaps"), std::string::npos) << "a method without swaps does not name them";
   report.verified = true;
+  report.swaps = 12;
+  EXPECT_NE(report.to_string().find("12 swaps"), std::string::npos);
   report.ranks = 8;
   EXPECT_NE(report.to_string().find("verified"), std::string::npos);
   EXPECT_NE(report.to_string().find("on 8 ranks"), std::string::npos);
@@ -79,6 +82,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.blocks_sent = me;
   mine.bytes_sent = me << 40;
   mine.peak_extra_bytes = 100 + me;
+  mine.swaps = 3 + me;
   mine.local_seconds = static_cast<double>(ranks - me);
   const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
   EXPECT_EQ(total.ranks, size());
@@ -87,6 +91,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.bytes_sent, ranks * (ranks - 1) / 2 << 40);
   EXPECT_EQ(total.peak_extra_bytes, 100 + ranks - 1);
   EXPECT_EQ(total.neighbours, 7U);
+  EXPECT_EQ(total.swaps, 3 + ranks - 1);
   EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
   EXPECT_EQ(total.method, "stream");
 }

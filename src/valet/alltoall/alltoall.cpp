@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/alltoall/alltoall.hpp>
 #include <valet/alltoall/page_exchange.hpp>
+#include <valet/alltoall/sorted_exchange.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <limits>
 #include <string>
 #include <utility>
@@ -87,15 +89,16 @@ std::optional<Defect> check_received(std::span<const std::uint64_t> received,
                                            "; enlarge it to that many"};
 }
 
-/// Agrees on what must be equal everywhere and returns the size of a page: the least that a rank
-/// can do with.
-std::uint64_t agree_on_page(const mpi::Channel& channel, const std::optional<Defect>& mine,
+/// Agrees on what must be equal everywhere and on the size of a page: the least that a rank can do
+/// with.
+std::uint64_t agree_on_call(const mpi::Channel& channel, const std::optional<Defect>& mine,
                             const AlltoallBuffer& buffer, const AlltoallOptions& options,
                             const PageLimits& limits) {
   const auto element = static_cast<std::int64_t>(buffer.element_bytes);
   const std::int64_t any = options.any_order ? 1 : 0;
+  const auto method = static_cast<std::int64_t>(options.method);
   const auto page = mine ? std::int64_t{1} : static_cast<std::int64_t>(choose_page_bytes(limits));
-  std::array<std::int64_t, 5> maxima{element, -element, any, -any, -page};
+  std::array<std::int64_t, 7> maxima{element, -element, any, -any, method, -method, -page};
   mpi::agree(channel, mine, maxima);
   std::optional<Defect> odd;
   if (element != maxima[0])
@@ -105,15 +108,30 @@ std::uint64_t agree_on_page(const mpi::Channel& channel, const std::optional<Def
   else if (any != maxima[2])
     odd = Defect{ErrorCode::invalid_argument,
                  "it wants the order kept, another rank does not; give the same any_order"};
-  const auto common = static_cast<std::uint64_t>(-maxima[4]);
-  const std::uint64_t needed = page_overhead_bytes(limits, common) + common;
-  if (!odd && needed > options.budget_bytes)
-    odd = Defect{ErrorCode::budget_too_small,
-                 "the budget of " + std::to_string(options.budget_bytes) + " bytes is below the " +
-                     std::to_string(needed) + " that pages of " + std::to_string(common) +
-                     " bytes take for these counts; set budget_bytes to at least that"};
+  else if (method != maxima[4])
+    odd = Defect{ErrorCode::invalid_argument,
+                 "it asks for method " + std::string(to_string(options.method)) +
+                     ", another rank for " + to_string(static_cast<AlltoallMethod>(maxima[4])) +
+                     "; give the same method"};
   mpi::agree(channel, odd);
-  return common;
+  return static_cast<std::uint64_t>(-maxima[6]);
+}
+
+/// Whether pages fit the budget on all ranks. @throws Error where they must and do not.
+bool pages_fit(const mpi::Channel& channel, const AlltoallOptions& options,
+               const PageLimits& limits, std::uint64_t page) {
+  const std::uint64_t needed = page_overhead_bytes(limits, page) + page;
+  std::optional<Defect> defect;
+  if (needed > options.budget_bytes)
+    defect =
+        Defect{ErrorCode::budget_too_small,
+               "the budget of " + std::to_string(options.budget_bytes) + " bytes is below the " +
+                   std::to_string(needed) + " that pages of " + std::to_string(page) +
+                   " bytes take for these counts; set budget_bytes to at least that"};
+  if (options.method == AlltoallMethod::stream) mpi::agree(channel, defect);
+  std::uint64_t misfits = defect ? 1 : 0;
+  mpi::maximum(channel, std::span(&misfits, 1));
+  return misfits == 0;
 }
 
 void to_bytes(std::span<std::uint64_t> counts, std::size_t element_bytes) {
@@ -126,7 +144,40 @@ std::uint64_t sum(std::span<const std::uint64_t> values) {
   return total;
 }
 
+bool is_page_method(AlltoallMethod method) {
+  return method == AlltoallMethod::automatic || method == AlltoallMethod::stream;
+}
+
+constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
+                                 AlltoallMethod::alltoall, AlltoallMethod::bitonic,
+                                 AlltoallMethod::pairwise};
+
 }  // namespace
+
+const char* to_string(AlltoallMethod method) noexcept {
+  switch (method) {
+    case AlltoallMethod::automatic: return "auto";
+    case AlltoallMethod::stream: return "stream";
+    case AlltoallMethod::alltoall: return "alltoall";
+    case AlltoallMethod::bitonic: return "bitonic";
+    case AlltoallMethod::pairwise: return "pairwise";
+  }
+  return "unknown";
+}
+
+AlltoallMethod parse_alltoall_method(std::string_view name) {
+  const auto same = [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) == static_cast<unsigned char>(b);
+  };
+  std::string known;
+  for (const AlltoallMethod method : all_methods) {
+    const std::string_view text = to_string(method);
+    if (std::ranges::equal(name, text, same)) return method;
+    known += (known.empty() ? "" : ", ") + std::string(text);
+  }
+  throw Error(ErrorCode::invalid_argument,
+              "unknown all-to-all method '" + std::string(name) + "'; known: " + known);
+}
 
 Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> send_counts,
@@ -153,15 +204,25 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
       .buffer_bytes = std::max(before, after) * buffer.element_bytes,
       .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
                                              std::ranges::count_if(received_span, used))};
-  const std::uint64_t page = agree_on_page(channel, defect, buffer, options, limits);
-  state->options.budget_bytes = options.budget_bytes - page_overhead_bytes(limits, page);
-  to_bytes(sent_span, buffer.element_bytes);
-  to_bytes(received_span, buffer.element_bytes);
-  state->plan_seconds = mpi::now() - start;
-  PageExchange exchange(std::move(state), {static_cast<std::byte*>(buffer.data), buffer.bytes},
-                        page, std::move(sent), std::move(received));
-  Report report = exchange.run(options.any_order);
-  report.local_seconds += mpi::now() - start - report.seconds();
+  const std::uint64_t page = agree_on_call(channel, defect, buffer, options, limits);
+  Report report;
+  if (is_page_method(options.method) && pages_fit(channel, options, limits, page)) {
+    state->options.budget_bytes = options.budget_bytes - page_overhead_bytes(limits, page);
+    to_bytes(sent_span, buffer.element_bytes);
+    to_bytes(received_span, buffer.element_bytes);
+    state->plan_seconds = mpi::now() - start;
+    PageExchange exchange(std::move(state), {static_cast<std::byte*>(buffer.data), buffer.bytes},
+                          page, std::move(sent), std::move(received));
+    report = exchange.run(options.any_order);
+    report.local_seconds += mpi::now() - start - report.seconds();
+  } else {
+    SortedExchange exchange(*state, buffer, sent_span, after, options.budget_bytes);
+    const AlltoallMethod method = exchange.choose(options.method);
+    const double planned = mpi::now() - start;
+    report = exchange.run(method);
+    report.plan_seconds = planned;
+    report.local_seconds += mpi::now() - start - report.seconds();
+  }
   report.blocks_before = before;
   report.blocks_after = after;
   report.budget_bytes = options.budget_bytes;

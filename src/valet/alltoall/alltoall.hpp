@@ -9,8 +9,35 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 namespace valet {
+
+/// How elements get to their ranks. All methods keep the order; where AlltoallOptions::any_order
+/// allows another one, only `stream` makes use of it.
+enum class AlltoallMethod {
+  /// `stream` where the budget holds its pages on all ranks, else `alltoall`. The others move
+  /// elements several times: on 4 ranks they take 1.5 to 6 times as long.
+  automatic,
+  /// Straight to the destination, in pages. Needs memory for the fragments of segments that do not
+  /// fill a page and lists of pages, all within the budget.
+  stream,
+  /// `pairwise` or `bitonic`, whichever swaps fewer elements one after the other; both are tried on
+  /// the counts first, and `bitonic` is taken where a table of `pairwise` passes 4*P chunks.
+  alltoall,
+  /// Bitonic sort between ranks: p*(p+1)/2 swaps, p = ceil(log2(P)), whatever the counts. A rank
+  /// may
+  /// hold more elements for a time than before or after.
+  bitonic,
+  /// P-1 asymmetric swaps a rank; `bitonic` where its table would pass 4*P chunks.
+  pairwise,
+};
+
+/// "auto", "stream", "alltoall", "bitonic" or "pairwise".
+VALET_EXPORT const char* to_string(AlltoallMethod method) noexcept;
+/// The method of a name, in upper or lower case.
+/// @throws Error invalid_argument that lists the known names. Local.
+VALET_EXPORT AlltoallMethod parse_alltoall_method(std::string_view name);
 
 /// What the user decides about an all-to-all. Ranks may give different budgets, the rest must be
 /// the same on all ranks.
@@ -20,8 +47,9 @@ struct AlltoallOptions {
   /// Whether elements may end in any order: a pass over the data less, and the one case where the
   /// timing of messages may show in the result.
   bool any_order = false;
-  /// As Options::share_memory.
+  /// As Options::share_memory; used by `stream`.
   bool share_memory = true;
+  AlltoallMethod method = AlltoallMethod::automatic;
 };
 
 /// The memory of an all-to-all: `bytes` of it, of which elements fill the front.
@@ -42,16 +70,20 @@ struct AlltoallBuffer {
 /// @param send_counts  Elements for each rank, P entries. [local]
 /// @param recv_counts  Elements from each rank, P entries, or none: then they are found out.
 /// [local]
-/// @return blocks_before and blocks_after are in elements; the rest is about pages, the groups of
-///         elements that were moved.
-/// @throws Error invalid_argument (counts that are negative, not P, or do not match between ranks),
-///         infeasible (more elements than the buffer has room for, with the number), block_size_
-///         mismatch, budget_too_small, not_initialized, invalid_communicator: on all ranks alike,
-///         the data is as it was. mpi_failure: the content is unspecified.
+/// @return `method` is the one that was used. blocks_before and blocks_after are in elements. For
+///         `stream` the rest is about pages, the groups of elements that were moved; for the others
+///         about elements, and `swaps` counts swaps.
+/// @throws Error invalid_argument (counts that are negative, not P, or do not match between ranks;
+///         options that differ), infeasible (more elements than the buffer has room for, with the
+///         number; for `bitonic` also for a time), block_size_mismatch, budget_too_small,
+///         not_initialized, invalid_communicator: on all ranks alike, the data is as it was.
+///         mpi_failure: the content is unspecified.
 ///
-/// Memory beyond the buffer: budget + 64 KiB + 64*P bytes. Nothing per element. Time: every element
-/// crosses the network once; in order one more pass over the memory, unless all segments are
-/// multiples of a page.
+/// Memory beyond the buffer: budget + 64 KiB + 64*P bytes. Nothing per element. Time: by `stream`
+/// every element crosses the network once; in order one more pass over the memory, unless all
+/// segments are multiples of a page. For the others see Zhuang, Nakashima, Nagamochi, "A
+/// memory-efficient algorithm and its implementation of variable-size all-to-all communication":
+/// O(N log^2 P) for `bitonic`, with N elements on a rank.
 VALET_EXPORT Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                        std::span<const std::int64_t> send_counts,
                                        std::span<const std::int64_t> recv_counts = {},

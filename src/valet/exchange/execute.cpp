@@ -220,14 +220,16 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.messages = sums[5];
   total.grants = sums[6];
   total.local_copies = sums[7];
-  std::array<std::uint64_t, 5> most{report.neighbours, report.budget_bytes, report.peak_extra_bytes,
-                                    report.extra_bytes_bound, report.shared_bytes};
+  std::array<std::uint64_t, 6> most{report.neighbours,       report.budget_bytes,
+                                    report.peak_extra_bytes, report.extra_bytes_bound,
+                                    report.shared_bytes,     report.swaps};
   mpi::maximum(channel, std::span<std::uint64_t>(most));
   total.neighbours = most[0];
   total.budget_bytes = most[1];
   total.peak_extra_bytes = most[2];
   total.extra_bytes_bound = most[3];
   total.shared_bytes = most[4];
+  total.swaps = most[5];
   std::array<double, 4> seconds{report.plan_seconds, report.exchange_seconds, report.local_seconds,
                                 report.verify_seconds};
   mpi::maximum(channel, std::span<double>(seconds));

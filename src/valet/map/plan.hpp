@@ -139,7 +139,8 @@ VALET_EXPORT Report migrate(MPI_Comm communicator, const BlockStorage& storage,
                             const Occupied& occupied, std::span<const Address> addresses,
                             const Options& options = {});
 
-/// One report for all ranks: counts summed, times and memory of the rank with the most. Collective.
+/// One report for all ranks: counts summed; times, memory and swaps of the rank with the most.
+/// Collective.
 [[nodiscard]] VALET_EXPORT Report summed_over_ranks(const Report& report, MPI_Comm communicator);
 
 }  // namespace valet

@@ -32,7 +32,8 @@ std::string Report::to_string() const {
   return method + of + ": " + std::to_string(blocks_sent) + " of " + std::to_string(blocks_before) +
          " blocks left their rank (" + readable_bytes(bytes_sent) + ", " +
          std::to_string(messages) + " messages, " + std::to_string(grants) + " grants), " +
-         std::to_string(local_copies) + " local copies\n  time " +
+         std::to_string(local_copies) + " local copies" +
+         (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") + "\n  time " +
          readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
          " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
          readable_milliseconds(local_seconds) +
@@ -53,6 +54,7 @@ std::string Report::to_json() const {
                                          {"messages", messages},
                                          {"grants", grants},
                                          {"local_copies", local_copies},
+                                         {"swaps", swaps},
                                          {"neighbours", neighbours},
                                          {"budget_bytes", budget_bytes},
                                          {"peak_extra_bytes", peak_extra_bytes},

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The all-to-all by sorting: elements change sides in swaps, without any memory per element.
+
+#include <valet/alltoall/alltoall.hpp>
+#include <valet/alltoall/swap_sequence.hpp>
+#include <valet/error.hpp>
+#include <valet/map/plan_state.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace valet {
+
+/// One all-to-all on one rank, counts known and agreed upon.
+class SortedExchange {
+ public:
+  /// @param state      Of a plan to be: channel and ledger are used; must outlive this.
+  /// @param sent       Elements for each rank, P entries.
+  /// @param elements_after  On this rank.
+  SortedExchange(Plan::State& state, const AlltoallBuffer& buffer,
+                 std::span<const std::uint64_t> sent, std::uint64_t elements_after,
+                 std::size_t budget_bytes);
+
+  /// Of BITONIC and PAIRWISE the one to use where `wish` is asked for, found by trying both on the
+  /// counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::alltoall also
+  /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
+  /// Collective.
+  /// @throws Error infeasible, budget_too_small: on all ranks alike.
+  [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish);
+
+  /// Moves everything. Collective.
+  /// @param method  As chosen.
+  Report run(AlltoallMethod method);
+
+ private:
+  struct Trial {
+    SwapTally tally;
+    bool gave_up = false;
+    bool suits = false;            ///< all ranks
+    std::uint64_t volume = 0;      ///< of the rank with the most
+    std::optional<Defect> defect;  ///< of this rank
+  };
+
+  [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const;
+  [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const;
+  [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method);
+  void exchange(SwapSequence& sequence, AlltoallMethod method) const;
+  [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
+  [[nodiscard]] std::optional<Defect> defect_of(const Trial& trial, AlltoallMethod method) const;
+
+  Plan::State& state_;
+  const mpi::Channel& channel_;
+  AlltoallBuffer buffer_;
+  std::span<const std::uint64_t> sent_;
+  std::uint64_t before_, after_;
+  std::uint64_t most_anywhere_;     ///< elements on a rank before or after
+  std::uint64_t message_elements_;  ///< the same on all ranks
+  std::size_t budget_bytes_;
+  std::size_t scratch_bytes_;
+};
+
+}  // namespace valet
