@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The four cases of Zhuang, Nakashima, Nagamochi 4: elements of 16 bytes between all ranks inside
-// one buffer, beside MPI_Alltoallv into a second one.
+// one buffer, beside MPI_Alltoallv into a second one; and their Table 1.
 
 #include "commands.hpp"
 #include "contest.hpp"
 #include "measure.hpp"
 #include "output.hpp"
+#include "swaps.hpp"
 #include <valet/valet.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <memory>
 #include <numeric>
+#include <span>
+#include <string>
+#include <vector>
 
 namespace valet::bench {
 namespace {
 
 struct Settings {
   std::vector<int> cases{1, 2, 3, 4};
+  std::vector<std::string> methods{"stream", "bitonic", "pairwise"};
   std::string bytes = "64M";
   std::string memory = "4M";
   bool any_order = false;
@@ -51,8 +57,12 @@ std::uint64_t count_of(int paper_case, int i, int j, int ranks, std::uint64_t el
 /// One rank's elements and the ways to bring them to their ranks.
 class Contest {
  public:
-  Contest(const Settings& settings, int paper_case)
-      : settings_(settings), case_(paper_case), ranks_(world_size()), rank_(world_rank()) {
+  Contest(const Settings& settings, int paper_case, AlltoallMethod method)
+      : settings_(settings),
+        case_(paper_case),
+        method_(method),
+        ranks_(world_size()),
+        rank_(world_rank()) {
     const std::uint64_t unit = 4 * static_cast<std::uint64_t>(ranks_);
     elements_ = parse_bytes(settings.bytes) / sizeof(Element) / unit * unit;
     for (int j = 0; j < ranks_; ++j) {
@@ -74,6 +84,7 @@ class Contest {
     options.budget_bytes = parse_bytes(settings_.memory);
     options.any_order = settings_.any_order;
     options.share_memory = settings_.share_memory;
+    options.method = method_;
     return slowest_seconds([&] {
       report_ = alltoallv_in_place(
           MPI_COMM_WORLD, {memory_.data(), memory_.size() * sizeof(Element), sizeof(Element)},
@@ -96,13 +107,20 @@ class Contest {
 
   [[nodiscard]] bool verified() const {
     bool good = true;
-    if (settings_.any_order) return on_all_ranks(same_elements());
+    if (settings_.any_order && report_.method == "stream") return on_all_ranks(same_elements());
     for_each(recv_, [&](std::size_t at, int i, std::uint64_t k) {
       good = good && memory_[at] == element(i, rank_, k);
     });
     return on_all_ranks(good);
   }
   [[nodiscard]] Report report() const { return summed_over_ranks(report_, MPI_COMM_WORLD); }
+  /// Of the last run; 0 for a method without swaps.
+  double swap_bandwidth() {
+    const AlltoallMethod used = parse_alltoall_method(report_.method);
+    if (used == AlltoallMethod::stream) return 0;
+    return swap_bandwidth_ratio(used, report_, std::as_bytes(std::span(memory_)),
+                                std::as_writable_bytes(std::span(second_)), settings_.repeat);
+  }
 
  private:
   [[nodiscard]] Element element(int i, int j, std::uint64_t k) const {
@@ -131,7 +149,9 @@ class Contest {
   }
 
   const Settings& settings_;
-  int case_, ranks_, rank_;
+  int case_;
+  AlltoallMethod method_;
+  int ranks_, rank_;
   std::uint64_t elements_ = 0;
   std::vector<std::int64_t> send_, recv_;
   std::unique_ptr<Alltoallv> peer_;
@@ -139,27 +159,81 @@ class Contest {
   Report report_;
 };
 
-void run(const Settings& settings, bool& failed) {
-  std::vector<Case> cases;
-  Progress progress("measuring",
-                    settings.cases.size() * (static_cast<std::size_t>(settings.repeat) + 1));
-  for (const int paper_case : settings.cases) {
-    if ((paper_case == 2 || paper_case == 3) && world_size() < 4) {
-      for (int k = 0; k <= settings.repeat; ++k) progress.step();
-      continue;  // the paper defines them from four ranks on
-    }
-    Contest contest(settings, paper_case);
-    Case row = {{"case", paper_case},
-                {"method", "stream"},
-                {"order", settings.any_order ? "any" : "kept"},
-                {"ranks", world_size()},
-                {"bytes", parse_bytes(settings.bytes)},
-                {"memory", parse_bytes(settings.memory)}};
-    measure_in_turn(contest, settings.repeat, progress, row, failed);
-    cases.push_back(row);
+/// The paper defines cases 2 and 3 from four ranks on.
+bool is_defined(int paper_case) {
+  return (paper_case != 2 && paper_case != 3) || world_size() >= 4;
+}
+
+Case measure(const Settings& settings, int paper_case, const std::string& method,
+             Progress& progress, bool& failed) {
+  Contest contest(settings, paper_case, parse_alltoall_method(method));
+  Case row = {{"case", paper_case},
+              {"method", method},
+              {"used", ""},
+              {"order", settings.any_order ? "any" : "kept"},
+              {"ranks", world_size()},
+              {"bytes", parse_bytes(settings.bytes)},
+              {"memory", parse_bytes(settings.memory)}};
+  measure_in_turn(contest, settings.repeat, progress, row, failed);
+  const Report report = contest.report();
+  row["used"] = report.method;
+  row["swaps"] = report.swaps;
+  row["swap_bandwidth_ratio"] = contest.swap_bandwidth();
+  row["seconds_alltoallv"] = row["seconds_median"].get<double>() / row["ratio_warm"].get<double>();
+  return row;
+}
+
+/// As Table 1 of the paper: seconds, a column for each case of each method. What MPI_Alltoallv took
+/// is that of the first method's turn.
+void print_seconds(const Settings& settings, const std::vector<Case>& rows) {
+  if (world_rank() != 0) return;
+  std::vector<std::string> columns = settings.methods;
+  columns.emplace_back("MPI_Alltoallv");
+  const auto find = [&](const std::string& method, int paper_case) {
+    return std::find_if(rows.begin(), rows.end(), [&](const Case& row) {
+      return row["case"] == paper_case && row["method"] == method;
+    });
+  };
+  const int width = 9 * static_cast<int>(settings.cases.size());
+  std::printf("\nExecution time in seconds\n%5s", "");
+  for (const std::string& column : columns) std::printf(" |%*s", width, column.c_str());
+  std::printf("\n%5s", "#proc");
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    std::printf(" |");
+    for (const int paper_case : settings.cases) std::printf("   case-%d", paper_case);
   }
-  print_table(cases);
-  write_json(settings.json, cases);
+  std::printf("\n%5d", world_size());
+  for (const std::string& column : columns) {
+    std::printf(" |");
+    const bool is_peer = &column == &columns.back();
+    for (const int paper_case : settings.cases) {
+      const auto row = find(is_peer ? columns.front() : column, paper_case);
+      if (row == rows.end())
+        std::printf("%9s", "-");
+      else
+        std::printf("%9.4f",
+                    (*row)[is_peer ? "seconds_alltoallv" : "seconds_median"].get<double>());
+    }
+  }
+  std::printf("\n");
+  std::fflush(stdout);
+}
+
+void run(const Settings& settings, bool& failed) {
+  for (const std::string& method : settings.methods)
+    static_cast<void>(parse_alltoall_method(method));
+  const auto cases = static_cast<std::size_t>(
+      std::count_if(settings.cases.begin(), settings.cases.end(), is_defined));
+  Progress progress("measuring", cases * settings.methods.size() *
+                                     (static_cast<std::size_t>(settings.repeat) + 1));
+  std::vector<Case> rows;
+  for (const int paper_case : settings.cases)
+    for (const std::string& method : settings.methods)
+      if (is_defined(paper_case))
+        rows.push_back(measure(settings, paper_case, method, progress, failed));
+  print_table(rows);
+  print_seconds(settings, rows);
+  write_json(settings.json, rows);
 }
 
 }  // namespace
@@ -176,6 +250,11 @@ void add_alltoall_command(CLI::App& app, bool& failed) {
                    "all to one rank")
       ->check(CLI::Range(1, 4))
       ->delimiter(',');
+  command
+      ->add_option("--method", settings->methods,
+                   "auto, stream, alltoall, bitonic, pairwise; several separated by commas")
+      ->delimiter(',')
+      ->capture_default_str();
   command->add_option("--bytes", settings->bytes, "bytes per rank, with K, M or G")
       ->capture_default_str();
   command->add_option("--memory", settings->memory, "budget per rank in bytes, with K, M or G")
