@@ -5,7 +5,7 @@
 
 # shellcheck disable=SC2034  # used where this is sourced
 valet_build_packages=(
-  g++ cmake ninja-build pkg-config
+  g++ gfortran cmake ninja-build pkg-config
   libopenmpi-dev openmpi-bin
   libtrilinos-zoltan-dev libtrilinos-kokkos-dev
   libcli11-dev nlohmann-json3-dev libxxhash-dev

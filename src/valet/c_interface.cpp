@@ -21,6 +21,7 @@ namespace {
 
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
+static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(valet::AlltoallMethod::pairwise));
 static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
 
 thread_local std::string last_message;
@@ -61,10 +62,17 @@ valet::Options to_options(const Valet_Options* options) {
 
 void tell(const valet::Report& done, Valet_Report* report) {
   if (report == nullptr) return;
-  *report = {done.blocks_before,   done.blocks_after,     done.blocks_sent,
-             done.blocks_received, done.bytes_sent,       done.messages,
-             done.local_copies,    done.peak_extra_bytes, done.extra_bytes_bound,
-             done.plan_seconds,    done.exchange_seconds, done.local_seconds};
+  *report = {
+      done.blocks_before,    done.blocks_after,      done.blocks_sent,  done.blocks_received,
+      done.bytes_sent,       done.messages,          done.swaps,        done.local_copies,
+      done.peak_extra_bytes, done.extra_bytes_bound, done.plan_seconds, done.exchange_seconds,
+      done.local_seconds};
+}
+
+/// Checked by the all-to-all, on all ranks alike: an unknown one is no method of another rank.
+valet::AlltoallMethod to_alltoall_method(const Valet_Options* options) {
+  return static_cast<valet::AlltoallMethod>(options == nullptr ? VALET_ALLTOALL_AUTOMATIC
+                                                               : options->alltoall_method);
 }
 
 valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
@@ -80,8 +88,14 @@ valet::BlockStorage to_storage(const Valet_Storage* storage) {
 
 Valet_Options Valet_Options_default(void) {
   const valet::Options options;
-  return {options.budget_bytes, VALET_STREAM, VALET_FILL, 0, options.message_bytes, 1,
-          options.window};
+  return {options.budget_bytes,
+          VALET_STREAM,
+          VALET_FILL,
+          0,
+          options.message_bytes,
+          1,
+          options.window,
+          VALET_ALLTOALL_AUTOMATIC};
 }
 
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }
@@ -145,9 +159,32 @@ int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes, const int64_t* s
         communicator, {buffer, buffer_bytes, element_bytes}, list(send_counts), list(recv_counts),
         {.budget_bytes = chosen.budget_bytes,
          .any_order = any_order != 0,
-         .share_memory = chosen.share_memory});
+         .share_memory = chosen.share_memory,
+         .method = to_alltoall_method(options)});
     tell(done, report);
   });
+}
+
+int Valet_Plan_to_ranks_f(MPI_Fint communicator, const Valet_Storage* storage, uint64_t count,
+                          const uint8_t* mask, const int* ranks, const Valet_Options* options,
+                          Valet_Plan** plan) {
+  return Valet_Plan_to_ranks(MPI_Comm_f2c(communicator), storage, count, mask, ranks, options,
+                             plan);
+}
+
+int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storage* storage, uint64_t count,
+                          const uint8_t* mask, const Valet_Address* addresses,
+                          const Valet_Options* options, Valet_Plan** plan) {
+  return Valet_Plan_to_slots(MPI_Comm_f2c(communicator), storage, count, mask, addresses, options,
+                             plan);
+}
+
+int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes, const int64_t* send_counts,
+                               const int64_t* recv_counts, size_t element_bytes, int any_order,
+                               MPI_Fint communicator, const Valet_Options* options,
+                               Valet_Report* report) {
+  return Valet_Alltoallv_in_place(buffer, buffer_bytes, send_counts, recv_counts, element_bytes,
+                                  any_order, MPI_Comm_f2c(communicator), options, report);
 }
 
 const char* Valet_Error_message(void) { return last_message.c_str(); }

@@ -45,6 +45,14 @@ enum {
 
 enum { VALET_STREAM = 0, VALET_DIRECT = 1 };
 enum { VALET_FILL = 0, VALET_STABLE = 1 };
+/* Of Valet_Alltoallv_in_place; see valet::AlltoallMethod. */
+enum {
+  VALET_ALLTOALL_AUTOMATIC = 0,
+  VALET_ALLTOALL_STREAM = 1,
+  VALET_ALLTOALL_SWAPS = 2, /* pairwise or bitonic */
+  VALET_ALLTOALL_BITONIC = 3,
+  VALET_ALLTOALL_PAIRWISE = 4
+};
 
 /* The fields of one rank, seen as slots. */
 typedef struct Valet_Storage Valet_Storage;
@@ -66,6 +74,7 @@ typedef struct Valet_Options {
   size_t message_bytes;
   int share_memory;
   int window;
+  int alltoall_method;
 } Valet_Options;
 
 /* What an execution did on this rank. */
@@ -76,6 +85,7 @@ typedef struct Valet_Report {
   uint64_t blocks_received;
   uint64_t bytes_sent;
   uint64_t messages;
+  uint64_t swaps;
   uint64_t local_copies;
   uint64_t peak_extra_bytes;
   uint64_t extra_bytes_bound;
@@ -127,13 +137,28 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
  *   recv_counts    Elements from each rank, or NULL: then they are found out.
  *   element_bytes  The same on all ranks.
  *   any_order      Not 0: elements may end in any order, which is faster. The same on all ranks.
- *   options        budget_bytes and share_memory are used; NULL for the defaults.
+ *   options        budget_bytes, share_memory and alltoall_method are used; NULL for the defaults.
  *   report         NULL, or gets what was done; blocks are elements. */
 VALET_EXPORT int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes,
                                           const int64_t* send_counts, const int64_t* recv_counts,
                                           size_t element_bytes, int any_order,
                                           MPI_Comm communicator, const Valet_Options* options,
                                           Valet_Report* report);
+
+/* The collective functions for Fortran, which gives communicators as integers: for the module
+ * `valet` (valet.f90). */
+VALET_EXPORT int Valet_Plan_to_ranks_f(MPI_Fint communicator, const Valet_Storage* storage,
+                                       uint64_t count, const uint8_t* mask, const int* ranks,
+                                       const Valet_Options* options, Valet_Plan** plan);
+VALET_EXPORT int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storage* storage,
+                                       uint64_t count, const uint8_t* mask,
+                                       const Valet_Address* addresses, const Valet_Options* options,
+                                       Valet_Plan** plan);
+VALET_EXPORT int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes,
+                                            const int64_t* send_counts, const int64_t* recv_counts,
+                                            size_t element_bytes, int any_order,
+                                            MPI_Fint communicator, const Valet_Options* options,
+                                            Valet_Report* report);
 
 /* The text of the last error on this thread; "" when there was none. */
 VALET_EXPORT const char* Valet_Error_message(void);

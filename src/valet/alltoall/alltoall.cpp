@@ -54,7 +54,12 @@ std::optional<Defect> check_counts(const Counts& counts, std::size_t ranks,
 }
 
 std::optional<Defect> check_call(const AlltoallBuffer& buffer,
-                                 std::span<const std::int64_t> send_counts, std::size_t ranks) {
+                                 std::span<const std::int64_t> send_counts, AlltoallMethod method,
+                                 std::size_t ranks) {
+  if (method < AlltoallMethod::automatic || method > AlltoallMethod::pairwise)
+    return Defect{ErrorCode::invalid_argument, "unknown all-to-all method " +
+                                                   std::to_string(static_cast<int>(method)) +
+                                                   "; start from the default options"};
   if (buffer.element_bytes == 0)
     return Defect{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
   if (buffer.data == nullptr && buffer.bytes > 0)
@@ -191,7 +196,7 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
   const auto ranks = static_cast<std::size_t>(channel.size());
   Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
-  mpi::agree(channel, check_call(buffer, send_counts, ranks));
+  mpi::agree(channel, check_call(buffer, send_counts, options.method, ranks));
   std::ranges::copy(send_counts, sent.begin());
   mpi::exchange_all(channel, sent_span, received_span);
   const std::optional<Defect> defect =

@@ -135,12 +135,14 @@ void SwapSequence::make_ready(int partner, const Transfer& transfer, std::uint64
   wait_for(send_place + k % 2);
   std::byte* to = element(transfer.begin + next.offset);
   std::uint64_t bytes = next.count * memory_.element_bytes;
-  if (next.paired)
-    detail::copy_bytes(staging(k), to, bytes);
-  else if (transfer.received > transfer.sent)
+  if (next.paired) {
+    detail::stream_bytes(staging(k), to, bytes);
+    detail::stream_fence();
+  } else if (transfer.received > transfer.sent) {
     to = element(transfer.held + next.offset - transfer.both());
-  else
+  } else {
     bytes = 0;
+  }
   mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, requests_[receive_place + k % 2]);
 }
 

@@ -6,9 +6,11 @@
 ///
 /// A slot that is free takes no memory and none of the network's time, so the numbers of elements
 /// that change sides may differ. Elements go in messages of a fixed size, at most two in flight in
-/// each direction: each is copied to a buffer in the cache first, so that the one that comes is
-/// received where it was. A message tells that the receive for the next one is posted; none is ever
-/// unexpected.
+/// each direction: each is copied to a buffer first, so that the one that comes is received where
+/// it was. The copy goes past the cache (detail::stream_bytes): on 2 ranks swaps of 64 MiB reached
+/// 0.7 to 0.9 of MPI_Sendrecv's bandwidth that way, through the cache 1.05 or 0.5, depending on
+/// whether the cores share one. A message tells that the receive for the next one is posted; none
+/// is ever unexpected.
 
 #include <valet/alltoall/chunks.hpp>
 #include <valet/mpi/channel.hpp>

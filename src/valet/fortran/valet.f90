@@ -1,0 +1,190 @@
+! SPDX-License-Identifier: BSD-3-Clause
+
+!> Valet for Fortran: the functions, types and constants of valet.h under their C names.
+!!
+!! What each does, and its errors, stands in valet.h. Arguments that C takes as pointers to data
+!! are type(c_ptr): give c_loc(array), or c_null_ptr where NULL is allowed. Communicators are the
+!! integers of `mpi`, or comm%mpi_val of `mpi_f08`. Counts and slots are 64 bits, and ranks and
+!! slots start at 0, as in MPI and C.
+module valet
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_int64_t, &
+    c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
+  implicit none
+  private
+
+  integer(c_int), parameter, public :: VALET_SUCCESS = 0, VALET_INVALID_ARGUMENT = 1, &
+    VALET_RANK_OUT_OF_RANGE = 2, VALET_SLOT_OUT_OF_RANGE = 3, VALET_SLOT_TAKEN_TWICE = 4, &
+    VALET_INFEASIBLE = 5, VALET_FIELD_MISMATCH = 6, VALET_BLOCK_SIZE_MISMATCH = 7, &
+    VALET_BUDGET_TOO_SMALL = 8, VALET_INACCESSIBLE_MEMORY = 9, VALET_NOT_INITIALIZED = 10, &
+    VALET_INVALID_COMMUNICATOR = 11, VALET_OUT_OF_MEMORY = 12, VALET_CORRUPTED = 13, &
+    VALET_MPI_FAILURE = 14, VALET_INTERNAL = 15
+
+  integer(c_int), parameter, public :: VALET_STREAM = 0, VALET_DIRECT = 1
+  integer(c_int), parameter, public :: VALET_FILL = 0, VALET_STABLE = 1
+  integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
+    VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4
+
+  !> A place in the memory of all ranks together.
+  type, bind(C), public :: Valet_Address
+    integer(c_int) :: rank
+    integer(c_int64_t) :: slot
+  end type
+
+  !> Start from Valet_Options_default().
+  type, bind(C), public :: Valet_Options
+    integer(c_size_t) :: budget_bytes
+    integer(c_int) :: method
+    integer(c_int) :: order
+    integer(c_int) :: verify
+    integer(c_size_t) :: message_bytes
+    integer(c_int) :: share_memory
+    integer(c_int) :: window
+    integer(c_int) :: alltoall_method
+  end type
+
+  !> What an execution did on this rank.
+  type, bind(C), public :: Valet_Report
+    integer(c_int64_t) :: blocks_before
+    integer(c_int64_t) :: blocks_after
+    integer(c_int64_t) :: blocks_sent
+    integer(c_int64_t) :: blocks_received
+    integer(c_int64_t) :: bytes_sent
+    integer(c_int64_t) :: messages
+    integer(c_int64_t) :: swaps
+    integer(c_int64_t) :: local_copies
+    integer(c_int64_t) :: peak_extra_bytes
+    integer(c_int64_t) :: extra_bytes_bound
+    real(c_double) :: plan_seconds
+    real(c_double) :: exchange_seconds
+    real(c_double) :: local_seconds
+  end type
+
+  public :: Valet_Options_default, Valet_Storage_create, Valet_Storage_add_field, &
+    Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
+    Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
+    Valet_Alltoallv_in_place, Valet_Error_message
+
+  interface
+    function Valet_Options_default() bind(C, name="Valet_Options_default") result(options)
+      import :: Valet_Options
+      type(Valet_Options) :: options
+    end function
+
+    function Valet_Storage_create() bind(C, name="Valet_Storage_create") result(storage)
+      import :: c_ptr
+      type(c_ptr) :: storage
+    end function
+
+    !> `label` ends with c_null_char.
+    function Valet_Storage_add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
+        bind(C, name="Valet_Storage_add_field") result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_ptrdiff_t, c_size_t
+      type(c_ptr), value :: storage, data
+      integer(c_int64_t), value :: slots
+      integer(c_size_t), value :: row_bytes
+      integer(c_ptrdiff_t), value :: slot_stride_bytes
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+
+    subroutine Valet_Storage_free(storage) bind(C, name="Valet_Storage_free")
+      import :: c_ptr
+      type(c_ptr), value :: storage
+    end subroutine
+
+    !> `mask`: c_null_ptr, or one byte per slot.
+    function Valet_Plan_to_ranks(communicator, storage, count, mask, ranks, options, plan) &
+        bind(C, name="Valet_Plan_to_ranks_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, Valet_Options
+      integer(c_int), value :: communicator
+      type(c_ptr), value :: storage, mask
+      integer(c_int64_t), value :: count
+      integer(c_int), intent(in) :: ranks(*)
+      type(Valet_Options), intent(in), optional :: options
+      type(c_ptr), intent(inout) :: plan
+      integer(c_int) :: code
+    end function
+
+    function Valet_Plan_to_slots(communicator, storage, count, mask, addresses, options, plan) &
+        bind(C, name="Valet_Plan_to_slots_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, Valet_Address, Valet_Options
+      integer(c_int), value :: communicator
+      type(c_ptr), value :: storage, mask
+      integer(c_int64_t), value :: count
+      type(Valet_Address), intent(in) :: addresses(*)
+      type(Valet_Options), intent(in), optional :: options
+      type(c_ptr), intent(inout) :: plan
+      integer(c_int) :: code
+    end function
+
+    subroutine Valet_Plan_free(plan) bind(C, name="Valet_Plan_free")
+      import :: c_ptr
+      type(c_ptr), value :: plan
+    end subroutine
+
+    function Valet_Plan_blocks_after(plan) bind(C, name="Valet_Plan_blocks_after") result(blocks)
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: plan
+      integer(c_int64_t) :: blocks
+    end function
+
+    function Valet_Plan_required_slots(plan) bind(C, name="Valet_Plan_required_slots") &
+        result(slots)
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: plan
+      integer(c_int64_t) :: slots
+    end function
+
+    function Valet_Execute(plan, storage, report) bind(C, name="Valet_Execute") result(code)
+      import :: c_int, c_ptr, Valet_Report
+      type(c_ptr), value :: plan, storage
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> MPI_Alltoallv inside one buffer. Left out, recv_counts are found out.
+    function Valet_Alltoallv_in_place(buffer, buffer_bytes, send_counts, recv_counts, &
+        element_bytes, any_order, communicator, options, report) &
+        bind(C, name="Valet_Alltoallv_in_place_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, c_size_t, Valet_Options, Valet_Report
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: buffer_bytes
+      integer(c_int64_t), intent(in) :: send_counts(*)
+      integer(c_int64_t), intent(in), optional :: recv_counts(*)
+      integer(c_size_t), value :: element_bytes
+      integer(c_int), value :: any_order
+      integer(c_int), value :: communicator
+      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+  end interface
+
+contains
+
+  !> The text of the last error on this thread; empty when there was none.
+  function Valet_Error_message() result(text)
+    character(:), allocatable :: text
+    interface
+      function error_message() bind(C, name="Valet_Error_message") result(message)
+        import :: c_ptr
+        type(c_ptr) :: message
+      end function
+      pure function length_of(message) bind(C, name="strlen") result(length)
+        import :: c_ptr, c_size_t
+        type(c_ptr), intent(in), value :: message
+        integer(c_size_t) :: length
+      end function
+    end interface
+    type(c_ptr) :: message
+    character(kind=c_char), pointer :: characters(:)
+    integer(c_size_t) :: k
+    message = error_message()
+    call c_f_pointer(message, characters, [length_of(message)])
+    allocate (character(size(characters)) :: text)
+    do k = 1, size(characters, kind=c_size_t)
+      text(k:k) = characters(k)
+    end do
+  end function
+
+end module valet

@@ -1,0 +1,122 @@
+! SPDX-License-Identifier: BSD-3-Clause
+
+! Uses the Fortran module as an application would: a ring shift to ranks and to slots, an error
+! that every rank must get, and an all-to-all with each method. Stops with an error unless all of
+! it is right.
+program fortran_client
+  use, intrinsic :: iso_c_binding
+  use mpi
+  use valet
+  implicit none
+
+  integer, parameter :: slots = 100
+  integer :: rank, ranks, ierror
+  integer :: failures = 0
+
+  call MPI_Init(ierror)
+  call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
+  call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
+  call check_maps()
+  call check_alltoall(VALET_ALLTOALL_AUTOMATIC)
+  call check_alltoall(VALET_ALLTOALL_STREAM)
+  call check_alltoall(VALET_ALLTOALL_SWAPS)
+  call check_alltoall(VALET_ALLTOALL_BITONIC)
+  call check_alltoall(VALET_ALLTOALL_PAIRWISE)
+  call check_errors()
+  call MPI_Finalize(ierror)
+  if (failures > 0) error stop 1
+
+contains
+
+  subroutine require(condition, what)
+    logical, intent(in) :: condition
+    character(*), intent(in) :: what
+    if (condition) return
+    print '(4a)', 'fortran_client: ', what, ': ', Valet_Error_message()
+    failures = failures + 1
+  end subroutine
+
+  subroutine fill(values)
+    real(c_double), intent(out) :: values(3, slots)
+    integer :: s
+    do s = 1, slots
+      values(:, s) = [1000*rank + s, s, -rank]
+    end do
+  end subroutine
+
+  subroutine check_maps()
+    real(c_double), target :: values(3, slots)
+    integer(c_int) :: destinations(slots)
+    type(Valet_Address) :: addresses(slots)
+    type(c_ptr) :: storage, plan
+    type(Valet_Options) :: options
+    type(Valet_Report) :: report
+    integer :: s, from
+    from = modulo(rank - 1, ranks)
+    storage = Valet_Storage_create()
+    call require(Valet_Storage_add_field(storage, c_loc(values), int(slots, c_int64_t), &
+      24_c_size_t, 24_c_ptrdiff_t, 'values' // c_null_char) == VALET_SUCCESS, 'a field')
+    destinations = modulo(rank + 1, ranks)
+    do s = 1, slots
+      addresses(s) = Valet_Address(destinations(s), slots - s)
+    end do
+
+    options = Valet_Options_default()
+    call require(options%budget_bytes == 4*1024*1024, 'the default budget')
+    options%order = VALET_STABLE
+    call fill(values)
+    call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, int(slots, c_int64_t), c_null_ptr, &
+      destinations, options, plan) == VALET_SUCCESS, 'a plan to ranks')
+    call require(Valet_Plan_blocks_after(plan) == slots, 'the blocks afterwards')
+    call require(Valet_Plan_required_slots(plan) == slots, 'the slots required')
+    call require(Valet_Execute(plan, storage, report) == VALET_SUCCESS, 'an execution')
+    call require(report%blocks_after == slots, 'the report')
+    call require(report%peak_extra_bytes <= report%extra_bytes_bound, 'the memory')
+    call require(all(nint(values(1, :)) == [(1000*from + s, s=1, slots)]), 'blocks moved to ranks')
+    call Valet_Plan_free(plan)
+
+    call fill(values)
+    call require(Valet_Plan_to_slots(MPI_COMM_WORLD, storage, int(slots, c_int64_t), c_null_ptr, &
+      addresses, plan=plan) == VALET_SUCCESS, 'a plan to slots')
+    call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'an execution to slots')
+    call require(all(nint(values(1, :)) == [(1000*from + s, s=slots, 1, -1)]), &
+      'blocks moved to slots')
+    call Valet_Plan_free(plan)
+    call Valet_Storage_free(storage)
+  end subroutine
+
+  ! Rank i sends j + 1 numbers to rank j; they name both. Room for what `bitonic` holds for a time.
+  subroutine check_alltoall(method)
+    integer(c_int), intent(in) :: method
+    integer(c_int64_t) :: send_counts(0:ranks - 1), recv_counts(0:ranks - 1)
+    integer(c_int), target :: numbers(ranks*(ranks + 1))
+    type(Valet_Options) :: options
+    type(Valet_Report) :: report
+    integer :: j, k
+    send_counts = [(j + 1, j=0, ranks - 1)]
+    recv_counts = rank + 1
+    options = Valet_Options_default()
+    options%alltoall_method = method
+    numbers(:sum(send_counts)) = [((1000*rank + j, k=0, j), j=0, ranks - 1)]
+    call require(Valet_Alltoallv_in_place(c_loc(numbers), size(numbers, kind=c_size_t)*4, &
+      send_counts, recv_counts, 4_c_size_t, 0_c_int, MPI_COMM_WORLD, options, report) &
+      == VALET_SUCCESS, 'an all-to-all')
+    call require(report%blocks_after == sum(recv_counts), 'the elements of an all-to-all')
+    call require(all(numbers(:sum(recv_counts)) == &
+      [((1000*j + rank, k=0, rank), j=0, ranks - 1)]), 'the order of an all-to-all')
+  end subroutine
+
+  subroutine check_errors()
+    integer(c_int64_t) :: send_counts(0:ranks - 1)
+    integer(c_int), target :: numbers(ranks)
+    send_counts = 1
+    if (rank == ranks - 1) send_counts(0) = -3
+    numbers = rank
+    call require(Valet_Alltoallv_in_place(c_loc(numbers), size(numbers, kind=c_size_t)*4, &
+      send_counts, element_bytes=4_c_size_t, any_order=0_c_int, communicator=MPI_COMM_WORLD) &
+      == VALET_INVALID_ARGUMENT, 'a negative count is refused')
+    call require(index(Valet_Error_message(), 'send_counts[0] is -3') > 0, 'the text of the error')
+    call require(all(numbers == rank), 'the data after an error')
+  end subroutine
+
+end program
