@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The memory promise on the process itself, for each method: what is allocated stays within
+// budget + 64 KiB + 64*P, the ledger knows of it, and the resident memory of a process that
+// exchanges 128 MiB grows by no more than a few budgets.
+
+#include "counted_new.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+class AlltoallMemory : public ::testing::TestWithParam<AlltoallMethod> {};
+
+/// A value of /proc/self/status in bytes.
+long long status_bytes(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == name + ":") {
+      long long kibibytes = -1;
+      status >> kibibytes;
+      return kibibytes * 1024;
+    }
+    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
+  }
+  return -1;
+}
+
+/// Sets the peak of the resident size to what is resident now; false where the system refuses.
+bool restart_resident_peak() {
+  std::ofstream file("/proc/self/clear_refs");
+  file << "5" << std::flush;
+  return static_cast<bool>(file);
+}
+
+/// Uneven counts with equal totals, so that all methods have room.
+std::vector<std::int64_t> counts(std::int64_t elements) {
+  std::vector<std::int64_t> result(static_cast<std::size_t>(size()), elements / size());
+  const auto self = static_cast<std::size_t>(rank());
+  const auto next = static_cast<std::size_t>((rank() + 1) % size());
+  result[self] -= elements / size() / 3;
+  result[next] += elements / size() / 3;
+  return result;
+}
+
+TEST_P(AlltoallMemory, IsWithinThePromiseAndKnownToTheLedger) {
+  // MPI allocates in its own way; what it does inside of operator new is a few kilobytes.
+  constexpr std::ptrdiff_t uncounted_bytes = 8 << 10;
+  for (const std::size_t budget : {std::size_t{192} << 10, std::size_t{4} << 20}) {
+    const std::vector<std::int64_t> send = counts(200'000 / size() * size());
+    std::vector<std::uint32_t> memory(200'000);
+    AlltoallOptions options;
+    options.method = GetParam();
+    options.budget_bytes = budget;
+    Report report;
+    for (int repeat = 0; repeat < 2; ++repeat) {  // once to fill caches of MPI
+      const std::ptrdiff_t before = new_counters().live_bytes;
+      restart_peak();
+      report = alltoallv_in_place(MPI_COMM_WORLD, {memory.data(), memory.size() * 4, 4}, send, {},
+                                  options);
+      const long long used = max_over_ranks(new_counters().peak_bytes - before);
+      const long long promised = static_cast<long long>(budget) + (64 << 10) + 64 * size();
+      const auto ledger = static_cast<long long>(report.peak_extra_bytes);
+      if (repeat == 0) continue;
+      EXPECT_LE(used, promised) << report.method;
+      EXPECT_LE(max_over_ranks(ledger), promised) << report.method;
+      EXPECT_LE(max_over_ranks(new_counters().peak_bytes - before - ledger), uncounted_bytes)
+          << report.method;
+      EXPECT_EQ(sum_over_ranks(new_counters().live_bytes - before), 0) << report.method;
+    }
+  }
+}
+
+TEST_P(AlltoallMemory, OfTheProcessGrowsByLessThan12MiBWhen128MiBMove) {
+  constexpr long long mebibyte = 1 << 20;
+  if (size() != 2) return;
+  const bool supported = all_ranks(restart_resident_peak() && status_bytes("VmHWM") > 0);
+  if (!supported) GTEST_SKIP() << "this system does not tell resident peaks";
+  std::vector<std::uint64_t> memory(16 * mebibyte);
+  for (std::size_t k = 0; k < memory.size(); ++k)
+    memory[k] = k ^ (static_cast<std::uint64_t>(rank()) << 60);
+  const std::vector<std::int64_t> send = counts(16 * mebibyte - 2);
+  AlltoallOptions options;
+  options.method = GetParam();
+  EXPECT_TRUE(restart_resident_peak());
+  const long long still = status_bytes("VmHWM");
+  const Report report =
+      alltoallv_in_place(MPI_COMM_WORLD, {memory.data(), memory.size() * 8, 8}, send, {}, options);
+  const long long growth = max_over_ranks(status_bytes("VmHWM") - still);
+  if (rank() == 0)
+    std::cout << report.method << ": resident " << still / mebibyte << " MiB, growth "
+              << growth / 1024 << " KiB\n";
+  EXPECT_GT(still, 128 * mebibyte) << "the measurement sees the data";
+  EXPECT_LT(growth, 12 * mebibyte);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallMemory,
+                         ::testing::Values(AlltoallMethod::stream, AlltoallMethod::alltoall,
+                                           AlltoallMethod::bitonic, AlltoallMethod::pairwise),
+                         [](const ::testing::TestParamInfo<AlltoallMethod>& tested) -> std::string {
+                           return to_string(tested.param);
+                         });
+
+}  // namespace
+}  // namespace valet::test
