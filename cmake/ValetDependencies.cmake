@@ -29,6 +29,9 @@ if(VALET_BUILD_TOOLS)
     message(STATUS "Valet: valet-plan is built with CBC")
   else()
     message(STATUS "Valet: valet-plan is built without CBC")
+  endif()
+endif()
+
 # For the Fortran module, where there is a compiler for it.
 if(VALET_FORTRAN)
   include(CheckLanguage)
