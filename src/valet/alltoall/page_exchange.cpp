@@ -21,6 +21,11 @@ constexpr std::size_t word = sizeof(std::uint64_t);
 
 std::uint64_t words_for(std::uint64_t bytes) { return (bytes + word - 1) / word; }
 
+/// Of no bytes too, which may be nowhere: that is not for memcpy.
+void copy_some(void* to, const void* from, std::size_t bytes) {
+  if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
 /// Lists between this rank and others: those of `segments` that belong to another rank and have
 /// `count(segment)` > 0 words.
 template <class Segments, class Count, class Access>
@@ -128,9 +133,8 @@ void PageExchange::stash_fragments() {
     const PageCut& cut = segment.cut;
     std::byte* const to = stash_out_.data() + segment.stash_offset;
     const std::byte* const from = data_.data() + segment.begin;
-    std::memcpy(to, from, cut.head_bytes);
-    std::memcpy(to + cut.head_bytes, from + cut.head_bytes + cut.pages * page_bytes_,
-                cut.tail_bytes);
+    copy_some(to, from, cut.head_bytes);
+    copy_some(to + cut.head_bytes, from + cut.head_bytes + cut.pages * page_bytes_, cut.tail_bytes);
   }
 }
 
@@ -140,11 +144,10 @@ void PageExchange::exchange_fragments() {
   stash_in_ = make_stash(incoming_);
   const auto count = [](const Segment& s) { return words_for(s.cut.fragment_bytes()); };
   const auto provide = [&](const Segment& s, std::uint64_t first, std::span<std::uint64_t> words) {
-    std::memcpy(words.data(), stash_out_.data() + s.stash_offset + first * word,
-                words.size_bytes());
+    copy_some(words.data(), stash_out_.data() + s.stash_offset + first * word, words.size_bytes());
   };
   const auto consume = [&](const Segment& s, std::uint64_t first, std::span<std::uint64_t> words) {
-    std::memcpy(stash_in_.data() + s.stash_offset + first * word, words.data(), words.size_bytes());
+    copy_some(stash_in_.data() + s.stash_offset + first * word, words.data(), words.size_bytes());
   };
   mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_slots, entries,
                       Lists(ledger_, outgoing_, rank_, count, provide),
@@ -152,8 +155,8 @@ void PageExchange::exchange_fragments() {
       .run();
   const auto own = [&](const Segment& segment) { return segment.rank == rank_; };
   if (const auto from = std::ranges::find_if(outgoing_, own); from != outgoing_.end())
-    std::memcpy(stash_in_.data() + std::ranges::find_if(incoming_, own)->stash_offset,
-                stash_out_.data() + from->stash_offset, from->cut.fragment_bytes());
+    copy_some(stash_in_.data() + std::ranges::find_if(incoming_, own)->stash_offset,
+              stash_out_.data() + from->stash_offset, from->cut.fragment_bytes());
   stash_out_ = {};
 }
 
@@ -259,15 +262,15 @@ void PageExchange::settle_in_order() {
     const std::byte* const fragments = stash_in_.data() + segment.stash_offset;
     std::byte* const middle = begin + segment.cut.head_bytes;
     detail::move_up(middle, data_.data() + page * page_bytes_, bytes);
-    std::memcpy(begin, fragments, segment.cut.head_bytes);
-    std::memcpy(middle + bytes, fragments + segment.cut.head_bytes, segment.cut.tail_bytes);
+    copy_some(begin, fragments, segment.cut.head_bytes);
+    copy_some(middle + bytes, fragments + segment.cut.head_bytes, segment.cut.tail_bytes);
   }
 }
 
 void PageExchange::append_fragments(std::uint64_t begin) {
   std::byte* to = data_.data() + begin;
   for (const Segment& segment : incoming_) {
-    std::memcpy(to, stash_in_.data() + segment.stash_offset, segment.cut.fragment_bytes());
+    copy_some(to, stash_in_.data() + segment.stash_offset, segment.cut.fragment_bytes());
     to += segment.cut.fragment_bytes();
   }
 }
