@@ -50,7 +50,9 @@ void agree(const Channel& channel, const std::optional<Defect>& mine,
 
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from) {
-  check(MPI_Alltoall(values.data(), 1, MPI_UINT64_T, from.data(), 1, MPI_UINT64_T, channel.get()),
+  const void* const sent = values.data();
+  void* const received = from.data();
+  check(MPI_Alltoall(sent, 1, MPI_UINT64_T, received, 1, MPI_UINT64_T, channel.get()),
         "MPI_Alltoall");
 }
 
