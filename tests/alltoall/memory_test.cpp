@@ -5,14 +5,13 @@
 // exchanges 128 MiB grows by no more than a few budgets.
 
 #include "counted_new.hpp"
+#include "process_memory.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
 
-#include <fstream>
 #include <iostream>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,27 +19,6 @@ namespace valet::test {
 namespace {
 
 class AlltoallMemory : public ::testing::TestWithParam<AlltoallMethod> {};
-
-/// A value of /proc/self/status in bytes.
-long long status_bytes(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word == name + ":") {
-      long long kibibytes = -1;
-      status >> kibibytes;
-      return kibibytes * 1024;
-    }
-    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return -1;
-}
-
-/// Sets the peak of the resident size to what is resident now; false where the system refuses.
-bool restart_resident_peak() {
-  std::ofstream file("/proc/self/clear_refs");
-  file << "5" << std::flush;
-  return static_cast<bool>(file);
-}
 
 /// Uneven counts with equal totals, so that all methods have room.
 std::vector<std::int64_t> counts(std::int64_t elements) {

@@ -3,14 +3,13 @@
 // The promise on the process itself: 256 MiB a rank change their rank, and the resident memory of
 // no process grows by more than a few budgets.
 
+#include "process_memory.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <fstream>
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,27 +20,6 @@ namespace {
 constexpr std::size_t block_bytes = 16'000;
 constexpr std::uint64_t slots = (std::uint64_t{256} << 20) / block_bytes;
 constexpr long long mebibyte = 1 << 20;
-
-/// A value of /proc/self/status in bytes.
-long long status_bytes(const std::string& name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word == name + ":") {
-      long long kibibytes = -1;
-      status >> kibibytes;
-      return kibibytes * 1024;
-    }
-    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return -1;
-}
-
-/// Sets the peak of the resident size to what is resident now; false where the system refuses.
-bool restart_resident_peak() {
-  std::ofstream file("/proc/self/clear_refs");
-  file << "5" << std::flush;
-  return static_cast<bool>(file);
-}
 
 /// The peak of the resident size while every block goes `shift` ranks on.
 long long peak_while_moving(std::vector<std::byte>& memory, int shift) {

@@ -4,6 +4,7 @@
 // own count: the count must be the truth, and within the bound.
 
 #include "dropin_client.hpp"
+#include "process_memory.hpp"
 #include "test_comm.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
@@ -12,7 +13,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <fstream>
 #include <string>
 
 namespace {
@@ -27,36 +27,22 @@ constexpr std::uint64_t list_bytes = (24 + 4 * 2) * 2 * objects;
 // MPI's own buffers, and pages that are partly used.
 constexpr std::uint64_t slack = 3 << 20;
 
-std::uint64_t status_bytes(const std::string& key) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);)
-    if (line.rfind(key + ":", 0) == 0) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  return 0;
-}
-
 /// By how much the process grows at the peak of a migration, on the rank where that is most.
 std::uint64_t growth(valet::bench::DropinClient& client, const char* mode) {
   client.fill();
   malloc_trim(0);
-  std::ofstream("/proc/self/clear_refs") << "5";
-  const std::uint64_t before = status_bytes("VmRSS");
+  EXPECT_TRUE(restart_resident_peak());
+  const long long before = status_bytes("VmRSS");
   EXPECT_EQ(client.migrate(mode, "4M"), ZOLTAN_OK);
-  const std::uint64_t peak = status_bytes("VmHWM");
+  const long long peak = status_bytes("VmHWM");
   EXPECT_TRUE(client.verified());
-  return static_cast<std::uint64_t>(
-      max_over_ranks(static_cast<long long>(peak - std::min(peak, before))));
-}
-
-bool peak_can_be_reset() {
-  std::ofstream file("/proc/self/clear_refs");
-  file << "5";
-  return file.flush().good();
+  return static_cast<std::uint64_t>(max_over_ranks(std::max(0LL, peak - before)));
 }
 
 class Memory : public ::testing::TestWithParam<bool> {};
 
 TEST_P(Memory, IsHalfOfStockInHoldAndTheBudgetInSteps) {
-  if (!peak_can_be_reset()) GTEST_SKIP() << "this system does not reset the peak of a process";
+  if (!restart_resident_peak()) GTEST_SKIP() << "this system does not reset the peak of a process";
   valet::bench::DropinClient client(objects, object_bytes, GetParam());
   growth(client, "HOLD");  // the first one also grows what stays: MPI's buffers, the free list
   const std::uint64_t stock = growth(client, "ZOLTAN");
