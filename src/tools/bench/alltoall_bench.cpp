@@ -4,6 +4,7 @@
 // one buffer, beside MPI_Alltoallv into a second one; and their Table 1.
 
 #include "commands.hpp"
+#include "common_options.hpp"
 #include "contest.hpp"
 #include "measure.hpp"
 #include "output.hpp"
@@ -257,15 +258,11 @@ void add_alltoall_command(CLI::App& app, bool& failed) {
       ->capture_default_str();
   command->add_option("--bytes", settings->bytes, "bytes per rank, with K, M or G")
       ->capture_default_str();
-  command->add_option("--memory", settings->memory, "budget per rank in bytes, with K, M or G")
-      ->capture_default_str();
+  add_budget_option(*command, settings->memory);
   command->add_flag("--any-order", settings->any_order, "let elements end in any order");
-  command->add_flag("--share-memory,!--no-share-memory", settings->share_memory,
-                    "let ranks of one node write into each other's scratch (the default)");
-  command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--json", settings->json, "also write the cases to this file");
+  add_sharing_flag(*command, settings->share_memory);
+  add_repeat_option(*command, settings->repeat);
+  add_json_option(*command, settings->json);
   command->callback([settings, &failed] { run(*settings, failed); });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
+#include "common_options.hpp"
 #include "dropin_client.hpp"
 #include "measure.hpp"
 #include "output.hpp"
@@ -138,10 +139,8 @@ void add_dropin_command(CLI::App& app, bool& failed) {
   command->add_option("--memory", settings->memory, "MIGRATE_MEMORY, with K, M or G")
       ->capture_default_str();
   command->add_flag("--multi", settings->multi, "register the multi forms of the callbacks");
-  command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--json", settings->json, "also write the cases to this file");
+  add_repeat_option(*command, settings->repeat);
+  add_json_option(*command, settings->json);
   command->callback([settings, &failed] { run(*settings, failed); });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
+#include "common_options.hpp"
 #include "contest.hpp"
 #include "measure.hpp"
 #include "output.hpp"
@@ -269,8 +270,7 @@ void add_exchange_command(CLI::App& app, bool& failed) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command->add_option("--free", settings->free, "free slots per rank")->capture_default_str();
-  command->add_option("--memory", settings->memory, "budget per rank in bytes, with K, M or G")
-      ->capture_default_str();
+  add_budget_option(*command, settings->memory);
   command
       ->add_option("--method", settings->methods, "stream or direct; several are measured in turn")
       ->delimiter(',')
@@ -287,12 +287,9 @@ void add_exchange_command(CLI::App& app, bool& failed) {
       ->capture_default_str();
   command->add_option("--window", settings->window, "data messages outstanding in either direction")
       ->capture_default_str();
-  command->add_flag("--share-memory,!--no-share-memory", settings->share_memory,
-                    "let ranks of one node write into each other's scratch (the default)");
-  command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--json", settings->json, "also write the cases to this file");
+  add_sharing_flag(*command, settings->share_memory);
+  add_repeat_option(*command, settings->repeat);
+  add_json_option(*command, settings->json);
   command->callback([settings, &failed] { run(*settings, failed); });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
+#include "common_options.hpp"
 #include "contest.hpp"
 #include "measure.hpp"
 #include "output.hpp"
@@ -170,8 +171,7 @@ void add_kokkos_command(CLI::App& app, bool& failed) {
   command->add_option("--leave", settings->leave, "fraction of the particles that leaves")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
-  command->add_option("--memory", settings->memory, "budget per rank in bytes, with K, M or G")
-      ->capture_default_str();
+  add_budget_option(*command, settings->memory);
   command
       ->add_option("--method", settings->methods, "stream or direct; several are measured in turn")
       ->delimiter(',')
@@ -179,10 +179,8 @@ void add_kokkos_command(CLI::App& app, bool& failed) {
   command->add_option("--order", settings->order, "fill or stable")
       ->check(CLI::IsMember({"fill", "stable"}))
       ->capture_default_str();
-  command->add_option("--repeat", settings->repeat, "measurements, of which the median is printed")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--json", settings->json, "also write the cases to this file");
+  add_repeat_option(*command, settings->repeat);
+  add_json_option(*command, settings->json);
   command->callback([settings, &failed] { run(*settings, failed); });
 }
 

@@ -6,6 +6,7 @@
 #include "layout_bench.hpp"
 
 #include "commands.hpp"
+#include "common_options.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include <valet/error.hpp>
@@ -302,7 +303,7 @@ void add_layout_command(CLI::App& app, bool& failed) {
                    "measurements, of which the median is printed; each is the quickest of three")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command->add_option("--json", settings->json, "also write the cases to this file");
+  add_json_option(*command, settings->json);
   command->callback([settings, &failed] { run(*settings, failed); });
 }
 
