@@ -89,6 +89,12 @@ void PageExchange::list_segments(Vector<Segment>& segments, std::span<const std:
   }
 }
 
+/// The segment that stays on this rank; nullptr where it is empty.
+PageExchange::Segment* PageExchange::own(Vector<Segment>& segments) const {
+  const auto found = std::ranges::find(segments, rank_, &Segment::rank);
+  return found == segments.end() ? nullptr : &*found;
+}
+
 /// Only the sender knows how a segment lay on its pages.
 void PageExchange::tell_cuts() {
   constexpr std::uint64_t words = 4;
@@ -221,13 +227,11 @@ void PageExchange::place_in_order(Flows<Index>& flows) {
     const auto pages = static_cast<Index>(segment.cut.pages);
     if (segment.rank == rank_) {
       if (any_order || pages == 0) continue;
-      const auto own =
-          std::ranges::find_if(outgoing_, [&](const Segment& each) { return each.rank == rank_; });
-      const std::size_t moves = own->cut.first_page == slot ? 0 : pages;
+      const std::uint64_t first_page = own(outgoing_)->cut.first_page;
+      const std::size_t moves = first_page == slot ? 0 : pages;
       flows.stay_from = Array<Index>(ledger_, moves);
       flows.stay_to = Array<Index>(ledger_, moves);
-      std::iota(flows.stay_from.begin(), flows.stay_from.end(),
-                static_cast<Index>(own->cut.first_page));
+      std::iota(flows.stay_from.begin(), flows.stay_from.end(), static_cast<Index>(first_page));
       std::iota(flows.stay_to.begin(), flows.stay_to.end(), static_cast<Index>(slot));
     } else if (pages > 0) {
       if (!any_order)

@@ -42,6 +42,7 @@ class PageExchange {
   };
 
   void list_segments(Vector<Segment>& segments, std::span<const std::uint64_t> bytes);
+  [[nodiscard]] Segment* own(Vector<Segment>& segments) const;
   void tell_cuts();
   [[nodiscard]] Array<std::byte> make_stash(Vector<Segment>& segments);
   void stash_fragments();
