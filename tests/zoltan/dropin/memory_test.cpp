@@ -12,8 +12,11 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -60,5 +63,123 @@ TEST_P(Memory, IsHalfOfStockInHoldAndTheBudgetInSteps) {
 
 INSTANTIATE_TEST_SUITE_P(Forms, Memory, ::testing::Bool(),
                          [](const auto& one) { return one.param ? "multi" : "single"; });
+
+/// Small objects with long ids, so that lists are most of what a migration takes; object k of each
+/// rank goes to rank k % size().
+class LongIds {
+ public:
+  static constexpr int words = 4;  ///< of a global id, and of a local one
+  static constexpr int count = 30000;
+
+  LongIds(const char* callbacks, const char* only_proc_changes)
+      : zoltan_(Zoltan_Create(MPI_COMM_WORLD)) {
+    const std::array<std::array<const char*, 2>, 7> parameters{
+        {{"DEBUG_LEVEL", "0"},
+         {"NUM_GID_ENTRIES", "4"},
+         {"NUM_LID_ENTRIES", "4"},
+         {"MIGRATE_METHOD", "STREAM"},
+         {"MIGRATE_MEMORY", "256K"},
+         {"MIGRATE_CALLBACKS", callbacks},
+         {"MIGRATE_ONLY_PROC_CHANGES", only_proc_changes}}};
+    for (const auto& [name, value] : parameters) Zoltan_Set_Param(zoltan_, name, value);
+    Zoltan_Set_Obj_Size_Fn(
+        zoltan_, [](void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*) { return 8; }, this);
+    Zoltan_Set_Pack_Obj_Fn(
+        zoltan_,
+        [](void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int, int, char* to, int*) {
+          std::memcpy(to, gid, 8);
+        },
+        this);
+    Zoltan_Set_Unpack_Obj_Fn(
+        zoltan_,
+        [](void* data, int, ZOLTAN_ID_PTR gid, int, char* from, int*) {
+          auto& self = *static_cast<LongIds*>(data);
+          self.right_ += std::memcmp(from, gid, 8) == 0 ? 1 : 0;
+        },
+        this);
+    // That there is a mid makes STEPS keep lists for it.
+    Zoltan_Set_Mid_Migrate_PP_Fn(
+        zoltan_,
+        [](void*, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int, ZOLTAN_ID_PTR,
+           ZOLTAN_ID_PTR, int*, int*, int*) {},
+        this);
+  }
+  LongIds(const LongIds&) = delete;
+  LongIds& operator=(const LongIds&) = delete;
+  ~LongIds() { Zoltan_Destroy(&zoltan_); }
+
+  void give_exports(bool of_all_ranks) {
+    if (rank() > 0 && !of_all_ranks) return;
+    for (int k = 0; k < count; ++k) add(rank(), k, k % size());
+  }
+  /// Of all ranks in turn, so that the objects of a source do not stand together; or of rank 0.
+  void give_imports(bool of_all_ranks) {
+    for (int k = rank(); k < count; k += size())
+      for (int source = 0; source < (of_all_ranks ? size() : 1); ++source) add(source, k, source);
+  }
+
+  Valet_Migration_Report migrate(bool exports) {
+    const int listed = static_cast<int>(procs_.size());
+    const int code =
+        exports ? Zoltan_Migrate(zoltan_, -1, nullptr, nullptr, nullptr, nullptr, listed,
+                                 gids_.data(), lids_.data(), procs_.data(), nullptr)
+                : Zoltan_Migrate(zoltan_, listed, gids_.data(), lids_.data(), procs_.data(),
+                                 nullptr, -1, nullptr, nullptr, nullptr, nullptr);
+    EXPECT_EQ(code, ZOLTAN_OK);
+    Valet_Migration_Report report{};
+    Valet_Get_Report(zoltan_, &report);
+    EXPECT_EQ(right_, report.objects_imported);
+    return report;
+  }
+
+ private:
+  void add(int owner, int k, int other) {
+    for (int word = 0; word < words; ++word) {
+      gids_.push_back(static_cast<ZOLTAN_ID_TYPE>(owner * count + k + word));
+      lids_.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
+    }
+    procs_.push_back(other);
+  }
+
+  Zoltan_Struct* zoltan_;
+  std::vector<ZOLTAN_ID_TYPE> gids_, lids_;
+  std::vector<int> procs_;
+  std::uint64_t right_ = 0;
+};
+
+struct ListCase {
+  const char* callbacks;
+  const char* only_proc_changes;
+  bool exports;       ///< lists of exports; else of imports
+  bool of_all_ranks;  ///< each rank exports; else rank 0 alone, to all
+};
+
+class ListMemory : public ::testing::TestWithParam<ListCase> {};
+
+TEST_P(ListMemory, IsWithinTheBound) {
+  const ListCase& one = GetParam();
+  LongIds client(one.callbacks, one.only_proc_changes);
+  one.exports ? client.give_exports(one.of_all_ranks) : client.give_imports(one.of_all_ranks);
+  const Valet_Migration_Report report = client.migrate(one.exports);
+  EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound) << "steps: " << report.steps;
+}
+
+std::vector<ListCase> list_cases() {
+  std::vector<ListCase> cases;
+  for (const char* callbacks : {"HOLD", "STEPS"})
+    for (const char* only_proc_changes : {"0", "1"})
+      for (const bool exports : {true, false})
+        for (const bool of_all_ranks : {true, false})
+          cases.push_back({callbacks, only_proc_changes, exports, of_all_ranks});
+  return cases;
+}
+
+std::string name_of(const ::testing::TestParamInfo<ListCase>& one) {
+  return std::string(one.param.callbacks) + (one.param.exports ? "_exports" : "_imports") +
+         (one.param.only_proc_changes[0] == '1' ? "_that_change_rank" : "") +
+         (one.param.of_all_ranks ? "" : "_of_one_rank");
+}
+
+INSTANTIATE_TEST_SUITE_P(Lists, ListMemory, ::testing::ValuesIn(list_cases()), name_of);
 
 }  // namespace

@@ -180,6 +180,28 @@ void ObjectList::allocate(Ledger& ledger, const EntryCounts& entries, std::uint6
   parts = own_parts_.data();
 }
 
+void ObjectList::keep_sorted_gids(const EntryCounts& entries) {
+  own_lids_ = {};
+  own_procs_ = {};
+  own_parts_ = {};
+  ids.lids = nullptr;
+  procs = parts = nullptr;
+  // Along the cycles of the order; a place that is done points to itself.
+  for (std::uint64_t start = 0; !grouped && start < count; ++start) {
+    std::uint64_t k = start;
+    while (order[k] != start) {
+      const std::uint64_t from = order[k];
+      std::swap_ranges(ids.gid(entries, k), ids.gid(entries, k) + entries.gid,
+                       ids.gid(entries, from));
+      order[k] = static_cast<std::uint32_t>(k);
+      k = from;
+    }
+    order[k] = static_cast<std::uint32_t>(k);
+  }
+  order = {};
+  grouped = true;
+}
+
 ObjectList migrating(Ledger& ledger, const MigrationList& list, const EntryCounts& entries,
                      bool only_proc_changes, int rank) {
   ObjectList result(ledger);

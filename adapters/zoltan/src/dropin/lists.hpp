@@ -50,6 +50,11 @@ class ObjectList {
   [[nodiscard]] int* destinations() const { return parts != nullptr ? parts : procs; }
 
   void allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects, bool with_parts);
+  /// Whether its arrays are its own, not the application's.
+  [[nodiscard]] bool owns_arrays() const { return own_gids_.size() > 0; }
+  /// Sorts the global ids by rank within their memory and gives up all other arrays. For a list
+  /// that owns its arrays.
+  void keep_sorted_gids(const EntryCounts& entries);
 
  private:
   Array<ZOLTAN_ID_TYPE> own_gids_, own_lids_;

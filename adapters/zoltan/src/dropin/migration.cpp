@@ -178,20 +178,29 @@ class Migration {
     mpi::agree(channel_, defect);
   }
 
-  /// Global ids in the order in which stock Zoltan unpacks what only import lists ask for.
+  /// Global ids in the order in which stock Zoltan unpacks what only import lists ask for. The rest
+  /// of those lists is not needed any more.
   void order_imports() {
+    own_parts_ = {};
+    const bool hold = context_.parameters.callbacks == CallbackMode::hold;
     imports_.gids = leading_.ids.gids;
-    if (leading_.grouped) return;
-    if (leading_.blocked && context_.parameters.callbacks == CallbackMode::hold) {
+    if (hold && leading_.blocked && !leading_.grouped) {
       imports_.in_order = &leading_;
-      return;
+    } else if (leading_.owns_arrays()) {
+      leading_.keep_sorted_gids(callbacks_.entries());
+    } else if (!leading_.grouped) {
+      copy_sorted_gids();
     }
+  }
+
+  void copy_sorted_gids() {
     const auto words = static_cast<std::size_t>(callbacks_.entries().gid);
     imports_.own_gids = Array<ZOLTAN_ID_TYPE>(ledger_, leading_.count * words);
     imports_.gids = imports_.own_gids.data();
     for (std::uint64_t k = 0; k < leading_.count; ++k)
       std::copy_n(leading_.ids.gid(callbacks_.entries(), leading_.order[k]), words,
                   imports_.gids + k * words);
+    leading_.order = {};
   }
 
   /// A rank that gives no parts where others do imports to the part of its own number.
