@@ -7,11 +7,11 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 name=${1:-particles}
-if (($# > 1)) || [[ ! "$name" =~ ^[a-z0-9_]+$ ]] || [[ ! -d "examples/$name" ]]; then
+if (($# > 1)) || [[ ! "$name" =~ ^[a-z0-9_]+$ ]] || [[ ! -f "examples/$name/CMakeLists.txt" ]]; then
   {
     echo "Usage: examples/run.sh [name]"
     echo "Examples:"
-    find examples -mindepth 1 -maxdepth 1 -type d -printf '  %f\n' | sort
+    find examples -mindepth 2 -maxdepth 2 -name CMakeLists.txt -printf '  %h\n' | sed 's|examples/||' | sort
   } >&2
   exit 2
 fi

@@ -57,7 +57,7 @@ check_format() {
 check_code() {
   echo "== clang-tidy"
   # The sources that are built here: an adapter that is not has no compile command.
-  find src adapters -type f -name '*.cpp' -print0 2>/dev/null |
+  find src adapters examples -type f -name '*.cpp' -print0 2>/dev/null |
     while IFS= read -r -d '' file; do
       if grep -qF "\"$PWD/$file\"" build/compile_commands.json; then printf '%s\0' "$file"; fi
     done |

@@ -8,10 +8,10 @@
 // allows no more, and packed buffers for the same migration are refused.
 
 #include "simulation.hpp"
+#include "support/launch.hpp"
 #include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
-#include <mpi.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -31,15 +31,15 @@ int run(int argc, char** argv, bool prints) {
   try {
     amr::limit_memory(MPI_COMM_WORLD, options);
     amr::Simulation(MPI_COMM_WORLD, options).run();
-  } catch (const amr::Lost& lost) {
+  } catch (const example::Lost& lost) {
     says("WRONG RESULT: ", lost);
     return EXIT_FAILURE;
   } catch (const amr::BadInput& error) {
     says("", error);
-    return amr::exit_bad_input;
-  } catch (const amr::OutputError& error) {
+    return example::exit_bad_input;
+  } catch (const example::OutputError& error) {
     says("", error);
-    return amr::exit_bad_input;
+    return example::exit_bad_input;
   } catch (const amr::OutOfMemory& error) {
     says("", error);
     return EXIT_FAILURE;
@@ -53,19 +53,6 @@ int run(int argc, char** argv, bool prints) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  particles::return_freed_memory();
-  int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int exit_code = EXIT_FAILURE;
-  try {
-    exit_code = run(argc, argv, rank == 0);
-  } catch (const std::exception& error) {
-    // Perhaps on this rank alone: the others must not wait for it.
-    std::fprintf(stderr, "amr: rank %d: %s\n", rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  }
-  MPI_Finalize();
-  return exit_code;
+  example::return_freed_memory();
+  return example::launch(argc, argv, "amr", run);
 }

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
-#include <valet/error.hpp>
+#include "support/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <iostream>
 #include <map>
 
 namespace amr {
@@ -42,26 +41,11 @@ CLI::Option* add_named(CLI::App& app, const char* option, Value& value,
       ->default_str(name_of(names, value));
 }
 
-/// Lets valet's own parsers judge the text.
-template <class Parse>
-CLI::Validator accepted_by(Parse parse) {
-  return CLI::Validator(
-      [parse](std::string& text) {
-        try {
-          static_cast<void>(parse(text));
-        } catch (const valet::Error& error) {
-          return std::string(error.what());
-        }
-        return std::string();
-      },
-      "");
-}
-
 /// A number of bytes with K, M or G.
 CLI::Option* add_bytes(CLI::App& app, const char* option, std::string& text,
                        const char* description) {
   return app.add_option(option, text, description)
-      ->check(accepted_by(valet::parse_bytes))
+      ->check(example::accepted_by(valet::parse_bytes))
       ->type_name("BYTES");
 }
 
@@ -106,7 +90,7 @@ void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
   app.add_option("--order", texts.order,
                  "of patches on a rank: stable (those that stay, then arrivals by source) or\nfill "
                  "(few copies)")
-      ->check(accepted_by(valet::parse_order))
+      ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();
   add_bytes(app, "--memory", texts.memory, "scratch that Valet may use on a rank, with K, M or G")
@@ -141,8 +125,7 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->type_name("DIR")
       ->capture_default_str();
   app.add_flag("--quiet", options.quiet, "print the result only");
-  try {
-    app.parse(argc, argv);
+  const auto check = [&] {
     if (options.least_level > options.most_level)
       throw CLI::ValidationError("--min-level", std::to_string(options.least_level) +
                                                     " is above --max-level " +
@@ -151,14 +134,9 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       throw CLI::ValidationError("--compare",
                                  "takes memory for two copies more, so not together "
                                  "with --memory-limit");
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      if (prints) app.exit(error, std::cout, std::cerr);
-      return 0;
-    }
-    if (prints) std::cerr << "amr: " << error.what() << "\nTry --help.\n";
-    return exit_bad_input;
-  }
+  };
+  if (const auto exit_code = example::parse(app, argc, argv, prints, "amr", check))
+    return exit_code;
   options.migration.budget_bytes = valet::parse_bytes(texts.memory);
   options.migration.order = valet::parse_order(texts.order);
   if (!texts.memory_limit.empty()) options.memory_limit = valet::parse_bytes(texts.memory_limit);

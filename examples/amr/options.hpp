@@ -11,8 +11,6 @@
 
 namespace amr {
 
-constexpr int exit_bad_input = 2;
-
 enum class Exchange { in_place, out_of_place };
 
 /// What to do when a partition by work needs more slots than a rank has.

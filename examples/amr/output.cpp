@@ -7,34 +7,11 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <type_traits>
 
 namespace amr {
+
+using namespace example;
 namespace {
-
-double megabytes(std::uint64_t bytes) { return static_cast<double>(bytes) / 1e6; }
-
-/// The entries of all ranks, on rank 0.
-template <class Entry>
-std::vector<Entry> gather(MPI_Comm communicator, const std::vector<Entry>& own) {
-  static_assert(std::is_trivially_copyable_v<Entry>);
-  int rank = 0;
-  int size = 1;
-  MPI_Comm_rank(communicator, &rank);
-  MPI_Comm_size(communicator, &size);
-  const int bytes = static_cast<int>(own.size() * sizeof(Entry));
-  std::vector<int> counts(static_cast<std::size_t>(size));
-  MPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, communicator);
-  std::vector<int> displacements(counts.size(), 0);
-  for (std::size_t r = 1; r < counts.size(); ++r)
-    displacements[r] = displacements[r - 1] + counts[r - 1];
-  std::vector<Entry> all;
-  if (rank == 0)
-    all.resize(static_cast<std::size_t>(displacements.back() + counts.back()) / sizeof(Entry));
-  MPI_Gatherv(own.data(), bytes, MPI_BYTE, all.data(), counts.data(), displacements.data(),
-              MPI_BYTE, 0, communicator);
-  return all;
-}
 
 /// All points with one coordinate, in edges of the cube.
 struct Plane {
@@ -185,22 +162,22 @@ void Output::leaves(int number, const Mesh& before, std::span<const int> home_af
 }
 
 void Output::memory(const std::vector<Migration>& migrations,
-                    const std::vector<particles::MemorySample>& samples) {
+                    const std::vector<MemorySample>& samples) {
   for (const Migration& m : gather(communicator_, migrations))
     migrations_ << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds << ','
                 << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes << ','
                 << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << ','
                 << m.headroom_bytes << ',' << m.resident_bytes << ',' << m.resident_ratio << '\n';
   struct Ranked {
-    particles::MemorySample sample;
+    MemorySample sample;
     int rank;
   };
   std::vector<Ranked> ranked;
   ranked.reserve(samples.size());
-  for (const particles::MemorySample& sample : samples) ranked.push_back({sample, rank_});
+  for (const MemorySample& sample : samples) ranked.push_back({sample, rank_});
   for (const Ranked& r : gather(communicator_, ranked))
     memory_ << r.rank << ',' << r.sample.seconds << ',' << r.sample.step << ','
-            << particles::to_string(r.sample.phase) << ',' << r.sample.resident_bytes << '\n';
+            << to_string(r.sample.phase) << ',' << r.sample.resident_bytes << '\n';
 }
 
 void Output::close() {

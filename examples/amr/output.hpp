@@ -3,17 +3,17 @@
 
 /// What the program shows: the table on the screen and the CSV files. Rank 0 writes.
 
-#include "../particles/memory_log.hpp"
 #include "mesh.hpp"
 #include "migrate.hpp"
 #include "options.hpp"
+#include "support/memory_log.hpp"
+#include "support/table.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
 #include <fstream>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -55,15 +55,9 @@ struct Migration {
   double resident_ratio = 0;
 };
 
-/// A file could not be written. The same on all ranks.
-class OutputError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 class Output {
  public:
-  /// Collective. @throws OutputError on all ranks when a file cannot be written.
+  /// Collective. @throws example::OutputError on all ranks when a file cannot be written.
   Output(MPI_Comm communicator, const Options& options);
 
   void head(std::uint64_t leaves, std::uint64_t slots);
@@ -75,8 +69,8 @@ class Output {
               std::span<const std::uint8_t> has_front);
   /// Collective.
   void memory(const std::vector<Migration>& migrations,
-              const std::vector<particles::MemorySample>& samples);
-  /// Collective. @throws OutputError on all ranks when something was not written.
+              const std::vector<example::MemorySample>& samples);
+  /// Collective. @throws example::OutputError on all ranks when something was not written.
   void close();
 
   /// Base name of the files for ParaView at a step.
@@ -94,14 +88,5 @@ class Output {
   std::ofstream memory_;
   std::ofstream leaves_;
 };
-
-/// printf into a string.
-std::string formatted(const char* format, auto... values) {
-  const int length = std::snprintf(nullptr, 0, format, values...);
-  std::string text(static_cast<std::size_t>(length) + 1, '\0');
-  std::snprintf(text.data(), text.size(), format, values...);
-  text.pop_back();
-  return text;
-}
 
 }  // namespace amr

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "simulation.hpp"
 
+#include "support/launch.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,6 +10,8 @@
 #include <new>
 
 namespace amr {
+
+using namespace example;
 namespace {
 
 constexpr int compared_rounds = 7;
@@ -150,7 +154,7 @@ void Simulation::regrid(int step) {
   regrid.patches = before.patches;
   regrid.imbalance_before = imbalance();
 
-  log_.enter(particles::Phase::partition, step);
+  log_.enter(Phase::partition, step);
   const double start = MPI_Wtime();
   Forest target =
       forest_.adapted(wishes(mesh_, has_front, options_.least_level, options_.most_level));
@@ -172,11 +176,11 @@ void Simulation::regrid(int step) {
   own.blocks_before = patches_.count();
   if (options_.memory_limit > 0)
     own.headroom_bytes = options_.memory_limit - std::min(options_.memory_limit, data_bytes());
-  log_.enter(particles::Phase::migrate, step);
+  log_.enter(Phase::migrate, step);
   own.start_seconds = log_.seconds();
   const Moved moved = move(choice, peak);
   own.end_seconds = log_.seconds();
-  log_.enter(particles::Phase::simulate, step);
+  log_.enter(Phase::simulate, step);
   check(before, step);
 
   output_.leaves(regrid.number, mesh_, choice.home, has_front);

@@ -7,7 +7,6 @@
 /// refined then travel as one patch instead of eight, and siblings that will be one leaf come
 /// together, so that changing the patches needs no communication.
 
-#include "../particles/memory_log.hpp"
 #include "flow.hpp"
 #include "forest.hpp"
 #include "memory.hpp"
@@ -16,6 +15,7 @@
 #include "output.hpp"
 #include "partition.hpp"
 #include "regrid.hpp"
+#include "support/memory_log.hpp"
 
 #include <mpi.h>
 
@@ -25,12 +25,6 @@
 #include <vector>
 
 namespace amr {
-
-/// A result that is wrong: the one thing that must never happen.
-class Lost : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// What the user asked for cannot be done. The same on all ranks.
 class BadInput : public std::runtime_error {
@@ -43,10 +37,10 @@ void limit_memory(MPI_Comm communicator, const Options& options);
 
 class Simulation {
  public:
-  /// Collective. @throws BadInput, OutputError.
+  /// Collective. @throws BadInput, example::OutputError.
   Simulation(MPI_Comm communicator, const Options& options);
 
-  /// Collective. @throws Lost, OutOfMemory, valet::Error, OutputError.
+  /// Collective. @throws example::Lost, OutOfMemory, valet::Error, example::OutputError.
   void run();
 
  private:
@@ -93,7 +87,7 @@ class Simulation {
   std::optional<LayerExchange> layers_;
   Partitioner partitioner_;
   Output output_;
-  particles::MemoryLog log_;
+  example::MemoryLog log_;
   std::vector<Migration> migrations_;
   std::vector<Comparison> comparisons_;
   double fullest_percent_ = 0;

@@ -8,9 +8,10 @@
 // slots: then nothing has moved yet, and the program balances the count as well.
 
 #include "cloud.hpp"
-#include "memory_log.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "support/launch.hpp"
+#include "support/memory_log.hpp"
 #include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -29,15 +30,10 @@
 namespace {
 
 using namespace particles;
+using namespace example;
 
 constexpr double time_step = 0.04;
 constexpr std::uint64_t sampled_owners = 12000;
-
-/// A result that is wrong: the one thing that must never happen.
-class Lost : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 class Simulation {
  public:
@@ -245,19 +241,6 @@ int run(int argc, char** argv, bool prints) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  particles::return_freed_memory();
-  int provided = MPI_THREAD_SINGLE;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  int exit_code = EXIT_FAILURE;
-  try {
-    exit_code = run(argc, argv, rank == 0);
-  } catch (const std::exception& error) {
-    // Perhaps on this rank alone: the others must not wait for it.
-    std::fprintf(stderr, "particles: rank %d: %s\n", rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-  }
-  MPI_Finalize();
-  return exit_code;
+  example::return_freed_memory();
+  return example::launch(argc, argv, "particles", run);
 }

@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
-#include <valet/error.hpp>
+#include "support/command_line.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <iostream>
-
 namespace particles {
-namespace {
-
-/// Lets valet's own parsers judge the text.
-template <class Parse>
-CLI::Validator accepted_by(Parse parse) {
-  return CLI::Validator(
-      [parse](std::string& text) {
-        try {
-          static_cast<void>(parse(text));
-        } catch (const valet::Error& error) {
-          return std::string(error.what());
-        }
-        return std::string();
-      },
-      "");
-}
-
-}  // namespace
 
 std::optional<int> read_options(int argc, char** argv, bool prints, Options& options) {
   CLI::App app{
@@ -52,11 +32,11 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--memory", memory, "scratch that Valet may use on a rank, bytes with K, M or G")
-      ->check(accepted_by(valet::parse_bytes))
+      ->check(example::accepted_by(valet::parse_bytes))
       ->type_name("BYTES")
       ->capture_default_str();
   app.add_option("--order", order, "where arrivals go: fill (few copies) or stable (sorted)")
-      ->check(accepted_by(valet::parse_order))
+      ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--capacity", options.capacity,
@@ -75,16 +55,8 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->type_name("DIR")
       ->capture_default_str();
   app.add_flag("--quiet", options.quiet, "print the result only");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      if (prints) app.exit(error, std::cout, std::cerr);
-      return 0;
-    }
-    if (prints) std::cerr << "particles: " << error.what() << "\nTry --help.\n";
-    return exit_bad_input;
-  }
+  if (const auto exit_code = example::parse(app, argc, argv, prints, "particles", [] {}))
+    return exit_code;
   options.migration.budget_bytes = valet::parse_bytes(memory);
   options.migration.order = valet::parse_order(order);
   return std::nullopt;

@@ -9,8 +9,6 @@
 
 namespace particles {
 
-constexpr int exit_bad_input = 2;
-
 struct Options {
   std::uint64_t particles = 1'000'000;  ///< over all ranks
   int steps = 100;

@@ -4,14 +4,14 @@
 /// What the program shows: the table on the screen and the CSV files. Rank 0 writes.
 
 #include "cloud.hpp"
-#include "memory_log.hpp"
 #include "options.hpp"
+#include "support/memory_log.hpp"
+#include "support/table.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -58,15 +58,9 @@ struct Owner {
 /// Every so many particles of this rank, by id.
 [[nodiscard]] std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t stride);
 
-/// A file could not be written. The same on all ranks.
-class OutputError : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 class Output {
  public:
-  /// Collective. @throws OutputError on all ranks when a file cannot be written.
+  /// Collective. @throws example::OutputError on all ranks when a file cannot be written.
   Output(MPI_Comm communicator, const Options& options);
 
   void head(std::uint64_t slots);
@@ -75,8 +69,9 @@ class Output {
   /// Collective.
   void owners(int number, const std::vector<Owner>& before, const std::vector<Owner>& after);
   /// Collective.
-  void memory(const std::vector<Migration>& migrations, const std::vector<MemorySample>& samples);
-  /// Collective. @throws OutputError on all ranks when something was not written.
+  void memory(const std::vector<Migration>& migrations,
+              const std::vector<example::MemorySample>& samples);
+  /// Collective. @throws example::OutputError on all ranks when something was not written.
   void close();
 
  private:

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace particles {
+namespace example {
 
 /// What the program was doing at a moment.
 enum class Phase : int { simulate, partition, migrate };
@@ -61,4 +61,4 @@ class MemoryLog {
 /// Asks the allocator to give freed memory back at once, so that the resident set is what is used.
 void return_freed_memory();
 
-}  // namespace particles
+}  // namespace example

@@ -8,7 +8,7 @@
 #include <malloc.h>
 #endif
 
-namespace particles {
+namespace example {
 namespace {
 
 /// The second number of /proc/self/statm; 0 on systems that do not have it.
@@ -94,4 +94,4 @@ void return_freed_memory() {
 #endif
 }
 
-}  // namespace particles
+}  // namespace example
