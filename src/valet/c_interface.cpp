@@ -22,6 +22,8 @@ namespace {
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
 static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(valet::AlltoallMethod::pairwise));
+static_assert(VALET_CYCLIC == static_cast<int>(valet::Method::cyclic));
+static_assert(VALET_ROTATED == static_cast<int>(valet::EdgeOrder::rotated));
 static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
 
 thread_local std::string last_message;
@@ -46,8 +48,9 @@ int guarded(Action&& action) noexcept {
 
 valet::Options to_options(const Valet_Options* options) {
   if (options == nullptr) return {};
-  if (options->method < VALET_STREAM || options->method > VALET_DIRECT ||
-      options->order < VALET_FILL || options->order > VALET_STABLE)
+  if (options->method < VALET_STREAM || options->method > VALET_CYCLIC ||
+      options->order < VALET_FILL || options->order > VALET_STABLE ||
+      options->edge_order < VALET_ASCENDING || options->edge_order > VALET_ROTATED)
     throw valet::Error(valet::ErrorCode::invalid_argument,
                        "unknown method or order in Valet_Options; start from "
                        "Valet_Options_default()");
@@ -57,7 +60,8 @@ valet::Options to_options(const Valet_Options* options) {
           .verify = options->verify != 0,
           .message_bytes = options->message_bytes,
           .share_memory = options->share_memory != 0,
-          .window = options->window};
+          .window = options->window,
+          .edge_order = static_cast<valet::EdgeOrder>(options->edge_order)};
 }
 
 void tell(const valet::Report& done, Valet_Report* report) {
@@ -95,7 +99,8 @@ Valet_Options Valet_Options_default(void) {
           options.message_bytes,
           1,
           options.window,
-          VALET_ALLTOALL_AUTOMATIC};
+          VALET_ALLTOALL_AUTOMATIC,
+          VALET_ASCENDING};
 }
 
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }

@@ -35,6 +35,7 @@ const char* to_string(Method method) noexcept {
   switch (method) {
     case Method::stream: return "stream";
     case Method::direct: return "direct";
+    case Method::cyclic: return "cyclic";
   }
   return "unknown";
 }
@@ -48,7 +49,7 @@ const char* to_string(Order order) noexcept {
 }
 
 Method parse_method(std::string_view name) {
-  return parse_name(name, "method", std::array{Method::stream, Method::direct});
+  return parse_name(name, "method", std::array{Method::stream, Method::direct, Method::cyclic});
 }
 
 Order parse_order(std::string_view name) {

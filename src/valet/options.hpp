@@ -2,6 +2,7 @@
 #pragma once
 
 #include <valet/export.hpp>
+#include <valet/schedule/edge_order.hpp>
 
 #include <cstddef>
 #include <string>
@@ -13,7 +14,12 @@ namespace valet {
 enum class Method {
   stream,  ///< receivers grant, senders stream; bounded by the budget, never stuck
   direct,  ///< everything at once through full buffers; only where those fit the budget
+  cyclic,  ///< a root schedules cycles and shifts, which the ranks carry out without it
 };
+
+/// Method::cyclic: in which order a rank offers its destinations to the root.
+using schedule::EdgeOrder;
+using schedule::parse_edge_order;
 
 /// Which slots the blocks of a map to ranks get.
 enum class Order {
@@ -37,6 +43,8 @@ struct Options {
   bool share_memory = true;
   /// Data messages that may be outstanding in either direction at once, 1 to 64.
   int window = 32;
+  /// Method::cyclic; may differ between ranks, too.
+  EdgeOrder edge_order = EdgeOrder::ascending;
 };
 
 VALET_EXPORT const char* to_string(Method method) noexcept;

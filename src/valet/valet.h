@@ -43,8 +43,10 @@ enum {
   VALET_INTERNAL = 15
 };
 
-enum { VALET_STREAM = 0, VALET_DIRECT = 1 };
+enum { VALET_STREAM = 0, VALET_DIRECT = 1, VALET_CYCLIC = 2 };
 enum { VALET_FILL = 0, VALET_STABLE = 1 };
+/* Of VALET_CYCLIC. */
+enum { VALET_ASCENDING = 0, VALET_ROTATED = 1 };
 /* Of Valet_Alltoallv_in_place; see valet::AlltoallMethod. */
 enum {
   VALET_ALLTOALL_AUTOMATIC = 0,
@@ -75,6 +77,7 @@ typedef struct Valet_Options {
   int share_memory;
   int window;
   int alltoall_method;
+  int edge_order;
 } Valet_Options;
 
 /* What an execution did on this rank. */

@@ -102,6 +102,8 @@ int main(int argc, char** argv) {
   check((rank + size - 1) % size);
   Valet_Plan_free(plan);
 
+  options.method = VALET_CYCLIC;
+  options.edge_order = VALET_ROTATED;
   fill(rank);
   plan = NULL;
   require(
@@ -110,6 +112,14 @@ int main(int argc, char** argv) {
   require(Valet_Execute(plan, storage, NULL) == VALET_SUCCESS, "execute");
   check((rank + size - 1) % size);
   Valet_Plan_free(plan);
+
+  options.edge_order = 7;
+  plan = NULL;
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) ==
+                  VALET_INVALID_ARGUMENT &&
+              plan == NULL && strstr(Valet_Error_message(), "Valet_Options_default") != NULL,
+          "an unknown edge order is refused");
+  options.edge_order = VALET_ASCENDING;
 
   ranks[7] = rank == size - 1 ? size + 3 : 0;
   plan = NULL;

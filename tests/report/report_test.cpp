@@ -40,12 +40,30 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
   const nlohmann::json json = nlohmann::json::parse(a_report().to_json());
   std::set<std::string> keys;
   for (const auto& item : json.items()) keys.insert(item.key());
-  const std::set<std::string> expected{
-      "method",         "ranks",           "block_bytes",  "blocks_before",    "blocks_after",
-      "blocks_sent",    "blocks_received", "bytes_sent",   "messages",         "grants",
-      "local_copies",   "neighbours",      "budget_bytes", "peak_extra_bytes", "extra_bytes_bound",
-      "shared_bytes",   "seconds",         "plan_seconds", "exchange_seconds", "local_seconds",
-      "verify_seconds", "verified",        "swaps"};
+  const std::set<std::string> expected{"method",
+                                       "ranks",
+                                       "block_bytes",
+                                       "blocks_before",
+                                       "blocks_after",
+                                       "blocks_sent",
+                                       "blocks_received",
+                                       "bytes_sent",
+                                       "messages",
+                                       "grants",
+                                       "local_copies",
+                                       "neighbours",
+                                       "budget_bytes",
+                                       "peak_extra_bytes",
+                                       "extra_bytes_bound",
+                                       "shared_bytes",
+                                       "seconds",
+                                       "plan_seconds",
+                                       "exchange_seconds",
+                                       "local_seconds",
+                                       "verify_seconds",
+                                       "verified",
+                                       "swaps",
+                                       "steps"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
   for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",
@@ -69,7 +87,8 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
   EXPECT_EQ(text.find("swaps"), std::string::npos) << "a method without swaps does not name them";
   report.verified = true;
   report.swaps = 12;
-  EXPECT_NE(report.to_string().find("12 swaps"), std::string::npos);
+  report.steps = 34;
+  EXPECT_NE(report.to_string().find("12 swaps, 34 steps"), std::string::npos);
   report.ranks = 8;
   EXPECT_NE(report.to_string().find("verified"), std::string::npos);
   EXPECT_NE(report.to_string().find("on 8 ranks"), std::string::npos);
@@ -83,6 +102,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.bytes_sent = me << 40;
   mine.peak_extra_bytes = 100 + me;
   mine.swaps = 3 + me;
+  mine.steps = 5 + me;
   mine.local_seconds = static_cast<double>(ranks - me);
   const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
   EXPECT_EQ(total.ranks, size());
@@ -92,6 +112,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.peak_extra_bytes, 100 + ranks - 1);
   EXPECT_EQ(total.neighbours, 7U);
   EXPECT_EQ(total.swaps, 3 + ranks - 1);
+  EXPECT_EQ(total.steps, 5 + ranks - 1);
   EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
   EXPECT_EQ(total.method, "stream");
 }

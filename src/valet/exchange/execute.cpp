@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/cyclic_root.hpp>
 #include <valet/exchange/exchange.hpp>
 #include <valet/exchange/verification.hpp>
 #include <valet/map/plan.hpp>
@@ -153,7 +154,11 @@ std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& fl
                                 std::uint64_t neighbours) {
   constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
   const std::uint64_t words = flows.form == Form::slots ? 4 : 3;
-  return state.options.budget_bytes + fixed + 64 * neighbours + words * sizeof(Index) * flows.slots;
+  const bool is_root =
+      state.options.method == Method::cyclic && state.channel.rank() == cyclic_root;
+  const auto tabled = static_cast<std::uint64_t>(is_root ? state.channel.size() : 0);
+  return state.options.budget_bytes + fixed + 64 * (neighbours + tabled) +
+         words * sizeof(Index) * flows.slots;
 }
 
 template <class Index>
@@ -220,9 +225,13 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.messages = sums[5];
   total.grants = sums[6];
   total.local_copies = sums[7];
-  std::array<std::uint64_t, 6> most{report.neighbours,       report.budget_bytes,
-                                    report.peak_extra_bytes, report.extra_bytes_bound,
-                                    report.shared_bytes,     report.swaps};
+  std::array<std::uint64_t, 7> most{report.neighbours,
+                                    report.budget_bytes,
+                                    report.peak_extra_bytes,
+                                    report.extra_bytes_bound,
+                                    report.shared_bytes,
+                                    report.swaps,
+                                    report.steps};
   mpi::maximum(channel, std::span<std::uint64_t>(most));
   total.neighbours = most[0];
   total.budget_bytes = most[1];
@@ -230,6 +239,7 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.extra_bytes_bound = most[3];
   total.shared_bytes = most[4];
   total.swaps = most[5];
+  total.steps = most[6];
   std::array<double, 4> seconds{report.plan_seconds, report.exchange_seconds, report.local_seconds,
                                 report.verify_seconds};
   mpi::maximum(channel, std::span<double>(seconds));

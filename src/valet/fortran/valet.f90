@@ -19,8 +19,9 @@ module valet
     VALET_INVALID_COMMUNICATOR = 11, VALET_OUT_OF_MEMORY = 12, VALET_CORRUPTED = 13, &
     VALET_MPI_FAILURE = 14, VALET_INTERNAL = 15
 
-  integer(c_int), parameter, public :: VALET_STREAM = 0, VALET_DIRECT = 1
+  integer(c_int), parameter, public :: VALET_STREAM = 0, VALET_DIRECT = 1, VALET_CYCLIC = 2
   integer(c_int), parameter, public :: VALET_FILL = 0, VALET_STABLE = 1
+  integer(c_int), parameter, public :: VALET_ASCENDING = 0, VALET_ROTATED = 1
   integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
     VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4
 
@@ -40,6 +41,7 @@ module valet
     integer(c_int) :: share_memory
     integer(c_int) :: window
     integer(c_int) :: alltoall_method
+    integer(c_int) :: edge_order
   end type
 
   !> What an execution did on this rank.

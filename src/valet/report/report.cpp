@@ -33,7 +33,8 @@ std::string Report::to_string() const {
          " blocks left their rank (" + readable_bytes(bytes_sent) + ", " +
          std::to_string(messages) + " messages, " + std::to_string(grants) + " grants), " +
          std::to_string(local_copies) + " local copies" +
-         (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") + "\n  time " +
+         (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") +
+         (steps > 0 ? ", " + std::to_string(steps) + " steps" : "") + "\n  time " +
          readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
          " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
          readable_milliseconds(local_seconds) +
@@ -55,6 +56,7 @@ std::string Report::to_json() const {
                                          {"grants", grants},
                                          {"local_copies", local_copies},
                                          {"swaps", swaps},
+                                         {"steps", steps},
                                          {"neighbours", neighbours},
                                          {"budget_bytes", budget_bytes},
                                          {"peak_extra_bytes", peak_extra_bytes},

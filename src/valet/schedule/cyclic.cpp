@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/schedule/cyclic.hpp>
-#include <valet/schedule/detail/names.hpp>
 
 #include <algorithm>
-#include <array>
 
 namespace valet::schedule {
 
@@ -120,24 +118,6 @@ void CyclicScheduler::send(std::uint32_t rank, std::uint64_t blocks) {
   Node& node = nodes_[rank];
   node.blocks -= blocks;
   if (node.blocks == 0) --node.edges;
-}
-
-namespace {
-
-constexpr std::array all_orders{EdgeOrder::ascending, EdgeOrder::rotated};
-
-}  // namespace
-
-const char* to_string(EdgeOrder order) noexcept {
-  switch (order) {
-    case EdgeOrder::ascending: return "ascending";
-    case EdgeOrder::rotated: return "rotated";
-  }
-  return "unknown";
-}
-
-EdgeOrder parse_edge_order(std::string_view name) {
-  return detail::parse_name(name, "edge order", std::span<const EdgeOrder>(all_orders));
 }
 
 }  // namespace valet::schedule

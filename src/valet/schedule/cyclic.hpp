@@ -7,33 +7,14 @@
 /// rank gets a list of actions and carries it out without root and barriers.
 
 #include <valet/export.hpp>
+#include <valet/schedule/edge_order.hpp>
 #include <valet/storage/ledger.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string_view>
 
 namespace valet::schedule {
-
-/// In which order a rank offers its edges to the root.
-enum class EdgeOrder {
-  ascending,  ///< by destination, as published: an even transpose becomes 2-cycles in dictionary
-              ///< order, most of whose ranks wait for each other: 2P-3 steps
-  rotated,    ///< by destination, beginning behind one's own rank: it becomes P-1 rotations
-};
-
-VALET_EXPORT const char* to_string(EdgeOrder order) noexcept;
-/// The order of a name, "ascending" or "rotated", in upper or lower case.
-/// @throws Error invalid_argument that lists the known names. Local.
-VALET_EXPORT EdgeOrder parse_edge_order(std::string_view name);
-
-/// The place of `destination` among the edges of `rank`: edges are offered by ascending place.
-[[nodiscard]] constexpr std::uint32_t edge_place(EdgeOrder order, std::uint32_t rank,
-                                                 std::uint32_t ranks, std::uint32_t destination) {
-  if (order == EdgeOrder::ascending) return destination;
-  return destination > rank ? destination - rank : destination + (ranks - rank);
-}
 
 /// Blocks that a rank has for one other.
 struct Edge {
@@ -79,8 +60,7 @@ struct CyclicRank {
   std::uint32_t edges = 0;  ///< ranks it has blocks for
   /// Blocks of a message that it can send or receive at most; at least 1.
   std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max();
-  /// Free slots, and blocks of scratch that take arrivals, but for the one that every rank keeps
-  /// for increments of 1.
+  /// Free slots, and blocks of scratch that take arrivals while others have not left yet.
   std::uint64_t free = 0;
 };
 
