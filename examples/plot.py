@@ -2,19 +2,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws the results of an example or a study: plot.py EXAMPLE DIRECTORY.
 
-Reads the files that the example wrote into DIRECTORY and writes PNG pictures beside them. The study
-layout_index reads what `valet-bench layout --study index --json DIRECTORY/layout_index.json` wrote.
+Reads the files that the example wrote into DIRECTORY and writes PNG pictures beside them. Studies read
+what valet-bench wrote:
+  layout_index  valet-bench layout --study index --json DIRECTORY/layout_index.json
+  madre         mpirun -n N valet-bench madre --json DIRECTORY/madre_N.json, for some N
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-from plotting import amr, dropin, layout_index, particles
+from plotting import amr, dropin, layout_index, madre, particles
 
 EXAMPLES = {"amr": amr.draw,
             "dropin": dropin.draw,
             "layout_index": layout_index.draw,
+            "madre": madre.draw,
             "particles": particles.draw}
 
 
