@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/direct.hpp>
 #include <valet/exchange/exchange.hpp>
+#include <valet/exchange/phased.hpp>
 #include <valet/exchange/stream.hpp>
 
 namespace valet {
@@ -11,6 +12,7 @@ std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
   switch (context.options.method) {
     case Method::stream: return std::make_unique<Stream<Index>>(context, flows);
     case Method::direct: return std::make_unique<Direct<Index>>(context, flows);
+    case Method::phased: return std::make_unique<Phased<Index>>(context, flows);
   }
   throw Error(ErrorCode::invalid_argument, "unknown method");
 }
