@@ -22,6 +22,9 @@ namespace {
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
 static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(valet::AlltoallMethod::pairwise));
+static_assert(VALET_PHASED == static_cast<int>(valet::Method::phased));
+static_assert(VALET_CONTINUOUS == static_cast<int>(valet::Heuristic::continuous));
+static_assert(VALET_CENTRALIZED == static_cast<int>(valet::Scheduler::centralized));
 static_assert(VALET_CYCLIC == static_cast<int>(valet::Method::cyclic));
 static_assert(VALET_ROTATED == static_cast<int>(valet::EdgeOrder::rotated));
 static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
@@ -54,6 +57,11 @@ valet::Options to_options(const Valet_Options* options) {
     throw valet::Error(valet::ErrorCode::invalid_argument,
                        "unknown method or order in Valet_Options; start from "
                        "Valet_Options_default()");
+  if (options->heuristic < VALET_FIRST_FIT || options->heuristic > VALET_CONTINUOUS ||
+      options->scheduler < VALET_DISTRIBUTED || options->scheduler > VALET_CENTRALIZED)
+    throw valet::Error(valet::ErrorCode::invalid_argument,
+                       "unknown heuristic or scheduler in Valet_Options; start from "
+                       "Valet_Options_default()");
   return {.budget_bytes = options->budget_bytes,
           .method = static_cast<valet::Method>(options->method),
           .order = static_cast<valet::Order>(options->order),
@@ -61,16 +69,30 @@ valet::Options to_options(const Valet_Options* options) {
           .message_bytes = options->message_bytes,
           .share_memory = options->share_memory != 0,
           .window = options->window,
+          .heuristic = static_cast<valet::Heuristic>(options->heuristic),
+          .scheduler = static_cast<valet::Scheduler>(options->scheduler),
+          .parking = options->parking,
+          .seed = options->seed,
+          .available_bytes = {},
           .edge_order = static_cast<valet::EdgeOrder>(options->edge_order)};
 }
 
 void tell(const valet::Report& done, Valet_Report* report) {
   if (report == nullptr) return;
-  *report = {
-      done.blocks_before,    done.blocks_after,      done.blocks_sent,  done.blocks_received,
-      done.bytes_sent,       done.messages,          done.swaps,        done.local_copies,
-      done.peak_extra_bytes, done.extra_bytes_bound, done.plan_seconds, done.exchange_seconds,
-      done.local_seconds};
+  *report = {done.blocks_before,
+             done.blocks_after,
+             done.blocks_sent,
+             done.blocks_received,
+             done.bytes_sent,
+             done.messages,
+             done.swaps,
+             done.local_copies,
+             done.peak_extra_bytes,
+             done.extra_bytes_bound,
+             done.plan_seconds,
+             done.exchange_seconds,
+             done.local_seconds,
+             done.phases};
 }
 
 /// Checked by the all-to-all, on all ranks alike: an unknown one is no method of another rank.
@@ -100,6 +122,10 @@ Valet_Options Valet_Options_default(void) {
           1,
           options.window,
           VALET_ALLTOALL_AUTOMATIC,
+          static_cast<int>(options.heuristic),
+          static_cast<int>(options.scheduler),
+          options.parking,
+          options.seed,
           VALET_ASCENDING};
 }
 

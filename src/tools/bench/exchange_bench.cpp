@@ -95,7 +95,7 @@ void add_exchange_command(CLI::App& app, bool& failed) {
   add_budget_option(*command, settings->memory);
   command
       ->add_option("--method", settings->methods,
-                   "stream, direct or cyclic; several are measured in turn")
+                   "stream, direct, phased or cyclic; several are measured in turn")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--map", settings->map, "what the map says: ranks or slots")

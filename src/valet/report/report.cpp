@@ -34,6 +34,9 @@ std::string Report::to_string() const {
          std::to_string(messages) + " messages, " + std::to_string(grants) + " grants), " +
          std::to_string(local_copies) + " local copies" +
          (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") +
+         (phases > 0 ? ", " + std::to_string(phases) + " phases, " + std::to_string(detours) +
+                           " blocks waited on another rank"
+                     : "") +
          (steps > 0 ? ", " + std::to_string(steps) + " steps" : "") + "\n  time " +
          readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
          " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
@@ -56,6 +59,8 @@ std::string Report::to_json() const {
                                          {"grants", grants},
                                          {"local_copies", local_copies},
                                          {"swaps", swaps},
+                                         {"phases", phases},
+                                         {"detours", detours},
                                          {"steps", steps},
                                          {"neighbours", neighbours},
                                          {"budget_bytes", budget_bytes},
@@ -67,6 +72,9 @@ std::string Report::to_json() const {
                                          {"exchange_seconds", exchange_seconds},
                                          {"local_seconds", local_seconds},
                                          {"verify_seconds", verify_seconds},
+                                         {"gather_seconds", gather_seconds},
+                                         {"solve_seconds", solve_seconds},
+                                         {"scatter_seconds", scatter_seconds},
                                          {"verified", verified}};
   return object.dump();
 }
