@@ -34,8 +34,11 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
 }
 
 TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
-  for (const Method method : {Method::stream, Method::direct, Method::cyclic})
+  for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic})
     EXPECT_EQ(parse_method(to_string(method)), method);
+  for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
+    EXPECT_EQ(parse_scheduler(to_string(scheduler)), scheduler);
+  EXPECT_EQ(parse_scheduler("CENTRALIZED"), Scheduler::centralized);
   for (const Order order : {Order::fill, Order::stable})
     EXPECT_EQ(parse_order(to_string(order)), order);
   EXPECT_EQ(parse_method("STREAM"), Method::stream);
@@ -48,6 +51,8 @@ TEST(Options, UnknownNamesAreRefusedWithTheKnownOnes) {
   expect_invalid([] { static_cast<void>(parse_method("teleport")); }, "'teleport'");
   expect_invalid([] { static_cast<void>(parse_method("teleport")); }, "stream, direct");
   expect_invalid([] { static_cast<void>(parse_method("")); }, "stream, direct");
+  expect_invalid([] { static_cast<void>(parse_scheduler("root")); }, "distributed, centralized");
+  expect_invalid([] { static_cast<void>(parse_heuristic("best_fit")); }, "first_fit, max_first");
   expect_invalid([] { static_cast<void>(parse_order("random")); }, "fill, stable");
   expect_invalid([] { static_cast<void>(parse_edge_order("random")); }, "ascending, rotated");
   expect_invalid([] { static_cast<void>(parse_order("fill ")); }, "'fill '");

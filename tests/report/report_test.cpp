@@ -63,7 +63,12 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "verify_seconds",
                                        "verified",
                                        "swaps",
-                                       "steps"};
+                                       "steps",
+                                       "phases",
+                                       "detours",
+                                       "gather_seconds",
+                                       "solve_seconds",
+                                       "scatter_seconds"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
   for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",
@@ -85,10 +90,14 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
     EXPECT_NE(text.find(words), std::string::npos) << "no '" << words << "' in: " << text;
   EXPECT_EQ(text.find("verified"), std::string::npos);
   EXPECT_EQ(text.find("swaps"), std::string::npos) << "a method without swaps does not name them";
+  EXPECT_EQ(text.find("phases"), std::string::npos);
+  report.phases = 9;
+  report.detours = 5;
+  EXPECT_NE(report.to_string().find("9 phases, 5 blocks waited"), std::string::npos);
   report.verified = true;
   report.swaps = 12;
   report.steps = 34;
-  EXPECT_NE(report.to_string().find("12 swaps, 34 steps"), std::string::npos);
+  EXPECT_NE(report.to_string().find("34 steps"), std::string::npos);
   report.ranks = 8;
   EXPECT_NE(report.to_string().find("verified"), std::string::npos);
   EXPECT_NE(report.to_string().find("on 8 ranks"), std::string::npos);
@@ -102,6 +111,8 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.bytes_sent = me << 40;
   mine.peak_extra_bytes = 100 + me;
   mine.swaps = 3 + me;
+  mine.phases = 20 - me;
+  mine.detours = 2;
   mine.steps = 5 + me;
   mine.local_seconds = static_cast<double>(ranks - me);
   const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
@@ -112,6 +123,8 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.peak_extra_bytes, 100 + ranks - 1);
   EXPECT_EQ(total.neighbours, 7U);
   EXPECT_EQ(total.swaps, 3 + ranks - 1);
+  EXPECT_EQ(total.phases, 20U);
+  EXPECT_EQ(total.detours, 2 * ranks);
   EXPECT_EQ(total.steps, 5 + ranks - 1);
   EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
   EXPECT_EQ(total.method, "stream");

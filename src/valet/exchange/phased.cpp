@@ -124,15 +124,18 @@ void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
         problem_of(context_.ledger, flows_, transport_->memory().free(transfer));
     phases = make_phases(context_.channel, context_.ledger, context_.options, problem, report);
   }
+  std::uint64_t sent = 0;
   for (std::uint64_t phase = 1; phases->next(start_of_phase(transfer), moves); ++phase) {
     transport_->run(transfer, phase, moves.sends, moves.receives, report);
     if (!moves.sends.empty() || !moves.receives.empty()) report.phases = phase;
+    for (const PhaseSend& send : moves.sends) sent += send.blocks;
     for (const Parcel<Index>& parcel : transport_->received()) {
       if (parcel.target == context_.channel.rank()) continue;
       phases->waits_here(parcel.target, parcel.count);
       report.detours += parcel.count;
     }
   }
+  report.bytes_sent = sent * context_.blocks.block_bytes;
 }
 
 template <class Index>
