@@ -97,6 +97,7 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
   report.verified = true;
   report.swaps = 12;
   report.steps = 34;
+  EXPECT_NE(report.to_string().find("12 swaps"), std::string::npos);
   EXPECT_NE(report.to_string().find("34 steps"), std::string::npos);
   report.ranks = 8;
   EXPECT_NE(report.to_string().find("verified"), std::string::npos);
