@@ -22,6 +22,11 @@ namespace {
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
 static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(valet::AlltoallMethod::pairwise));
+static_assert(VALET_PHASED == static_cast<int>(valet::Method::phased));
+static_assert(VALET_CONTINUOUS == static_cast<int>(valet::Heuristic::continuous));
+static_assert(VALET_CENTRALIZED == static_cast<int>(valet::Scheduler::centralized));
+static_assert(VALET_CYCLIC == static_cast<int>(valet::Method::cyclic));
+static_assert(VALET_ROTATED == static_cast<int>(valet::EdgeOrder::rotated));
 static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
 
 thread_local std::string last_message;
@@ -46,10 +51,16 @@ int guarded(Action&& action) noexcept {
 
 valet::Options to_options(const Valet_Options* options) {
   if (options == nullptr) return {};
-  if (options->method < VALET_STREAM || options->method > VALET_DIRECT ||
-      options->order < VALET_FILL || options->order > VALET_STABLE)
+  if (options->method < VALET_STREAM || options->method > VALET_CYCLIC ||
+      options->order < VALET_FILL || options->order > VALET_STABLE ||
+      options->edge_order < VALET_ASCENDING || options->edge_order > VALET_ROTATED)
     throw valet::Error(valet::ErrorCode::invalid_argument,
                        "unknown method or order in Valet_Options; start from "
+                       "Valet_Options_default()");
+  if (options->heuristic < VALET_FIRST_FIT || options->heuristic > VALET_CONTINUOUS ||
+      options->scheduler < VALET_DISTRIBUTED || options->scheduler > VALET_CENTRALIZED)
+    throw valet::Error(valet::ErrorCode::invalid_argument,
+                       "unknown heuristic or scheduler in Valet_Options; start from "
                        "Valet_Options_default()");
   return {.budget_bytes = options->budget_bytes,
           .method = static_cast<valet::Method>(options->method),
@@ -57,16 +68,31 @@ valet::Options to_options(const Valet_Options* options) {
           .verify = options->verify != 0,
           .message_bytes = options->message_bytes,
           .share_memory = options->share_memory != 0,
-          .window = options->window};
+          .window = options->window,
+          .heuristic = static_cast<valet::Heuristic>(options->heuristic),
+          .scheduler = static_cast<valet::Scheduler>(options->scheduler),
+          .parking = options->parking,
+          .seed = options->seed,
+          .available_bytes = {},
+          .edge_order = static_cast<valet::EdgeOrder>(options->edge_order)};
 }
 
 void tell(const valet::Report& done, Valet_Report* report) {
   if (report == nullptr) return;
-  *report = {
-      done.blocks_before,    done.blocks_after,      done.blocks_sent,  done.blocks_received,
-      done.bytes_sent,       done.messages,          done.swaps,        done.local_copies,
-      done.peak_extra_bytes, done.extra_bytes_bound, done.plan_seconds, done.exchange_seconds,
-      done.local_seconds};
+  *report = {done.blocks_before,
+             done.blocks_after,
+             done.blocks_sent,
+             done.blocks_received,
+             done.bytes_sent,
+             done.messages,
+             done.swaps,
+             done.local_copies,
+             done.peak_extra_bytes,
+             done.extra_bytes_bound,
+             done.plan_seconds,
+             done.exchange_seconds,
+             done.local_seconds,
+             done.phases};
 }
 
 /// Checked by the all-to-all, on all ranks alike: an unknown one is no method of another rank.
@@ -95,7 +121,12 @@ Valet_Options Valet_Options_default(void) {
           options.message_bytes,
           1,
           options.window,
-          VALET_ALLTOALL_AUTOMATIC};
+          VALET_ALLTOALL_AUTOMATIC,
+          static_cast<int>(options.heuristic),
+          static_cast<int>(options.scheduler),
+          options.parking,
+          options.seed,
+          VALET_ASCENDING};
 }
 
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }

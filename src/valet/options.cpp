@@ -35,6 +35,8 @@ const char* to_string(Method method) noexcept {
   switch (method) {
     case Method::stream: return "stream";
     case Method::direct: return "direct";
+    case Method::phased: return "phased";
+    case Method::cyclic: return "cyclic";
   }
   return "unknown";
 }
@@ -47,8 +49,26 @@ const char* to_string(Order order) noexcept {
   return "unknown";
 }
 
+const char* to_string(Scheduler scheduler) noexcept {
+  switch (scheduler) {
+    case Scheduler::distributed: return "distributed";
+    case Scheduler::centralized: return "centralized";
+  }
+  return "unknown";
+}
+
 Method parse_method(std::string_view name) {
-  return parse_name(name, "method", std::array{Method::stream, Method::direct});
+  return parse_name(name, "method",
+                    std::array{
+                        Method::stream,
+                        Method::direct,
+                        Method::phased,
+                        Method::cyclic,
+                    });
+}
+
+Scheduler parse_scheduler(std::string_view name) {
+  return parse_name(name, "scheduler", std::array{Scheduler::distributed, Scheduler::centralized});
 }
 
 Order parse_order(std::string_view name) {

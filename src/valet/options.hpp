@@ -2,8 +2,12 @@
 #pragma once
 
 #include <valet/export.hpp>
+#include <valet/schedule/edge_order.hpp>
+#include <valet/schedule/heuristic.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -13,7 +17,23 @@ namespace valet {
 enum class Method {
   stream,  ///< receivers grant, senders stream; bounded by the budget, never stuck
   direct,  ///< everything at once through full buffers; only where those fit the budget
+  phased,  ///< in phases, none of which brings a rank more blocks than it has free memory for
+  cyclic,  ///< a root schedules cycles and shifts, which the ranks carry out without it
 };
+
+/// Method::phased: how a receiver divides its free memory among its sources.
+using schedule::Heuristic;
+using schedule::parse_heuristic;
+
+/// Method::phased: who decides what moves in a phase.
+enum class Scheduler {
+  distributed,  ///< every receiver, by telling its sources; the root is asked for parking only
+  centralized,  ///< rank 0, from the gathered matrix, which must fit the budget there
+};
+
+/// Method::cyclic: in which order a rank offers its destinations to the root.
+using schedule::EdgeOrder;
+using schedule::parse_edge_order;
 
 /// Which slots the blocks of a map to ranks get.
 enum class Order {
@@ -21,8 +41,8 @@ enum class Order {
   stable,  ///< stay-ers, then arrivals by (source rank, old slot), packed from slot 0
 };
 
-/// What the user decides about a redistribution. Ranks may give different budgets; method, order
-/// and verify must be the same on all ranks.
+/// What the user decides about a redistribution. Ranks may give different budgets, messages,
+/// windows, available_bytes and edge_order; the rest must be the same on all ranks.
 struct Options {
   /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
@@ -37,16 +57,35 @@ struct Options {
   bool share_memory = true;
   /// Data messages that may be outstanding in either direction at once, 1 to 64.
   int window = 32;
+
+  // Method::phased. Free memory of a rank: its free slots and its scratch, in blocks.
+  Heuristic heuristic = Heuristic::fortune_wheel;
+  Scheduler scheduler = Scheduler::distributed;
+  /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
+  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never.
+  int parking = 0;
+  /// Of Heuristic::random and fortune_wheel.
+  std::uint64_t seed = 1;
+  /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
+  /// may fill on this rank in this phase. No more than the free memory is used, and at least one
+  /// block. Only with Scheduler::distributed. Must not throw, communicate or touch the storage.
+  std::function<std::size_t()> available_bytes;
+
+  /// Method::cyclic.
+  EdgeOrder edge_order = EdgeOrder::ascending;
 };
 
 VALET_EXPORT const char* to_string(Method method) noexcept;
 VALET_EXPORT const char* to_string(Order order) noexcept;
+VALET_EXPORT const char* to_string(Scheduler scheduler) noexcept;
 
 /// The method of a name such as "stream", in upper or lower case.
 /// @throws Error invalid_argument that lists the known names. Local.
 VALET_EXPORT Method parse_method(std::string_view name);
 /// The order of a name, "fill" or "stable". @throws Error invalid_argument. Local.
 VALET_EXPORT Order parse_order(std::string_view name);
+/// The scheduler of a name, "distributed" or "centralized". @throws Error invalid_argument. Local.
+VALET_EXPORT Scheduler parse_scheduler(std::string_view name);
 /// A number of bytes such as "4M": digits, then nothing, K, M or G (powers of 1024).
 /// @throws Error invalid_argument. Local.
 VALET_EXPORT std::size_t parse_bytes(std::string_view text);

@@ -43,8 +43,20 @@ enum {
   VALET_INTERNAL = 15
 };
 
-enum { VALET_STREAM = 0, VALET_DIRECT = 1 };
+enum { VALET_STREAM = 0, VALET_DIRECT = 1, VALET_PHASED = 2, VALET_CYCLIC = 3 };
+/* Of VALET_PHASED; see valet::Heuristic and valet::Scheduler. */
+enum {
+  VALET_FIRST_FIT = 0,
+  VALET_MAX_FIRST = 1,
+  VALET_RANDOM = 2,
+  VALET_FORTUNE_WHEEL = 3,
+  VALET_MIN_MAX = 4,
+  VALET_CONTINUOUS = 5
+};
+enum { VALET_DISTRIBUTED = 0, VALET_CENTRALIZED = 1 };
 enum { VALET_FILL = 0, VALET_STABLE = 1 };
+/* Of VALET_CYCLIC. */
+enum { VALET_ASCENDING = 0, VALET_ROTATED = 1 };
 /* Of Valet_Alltoallv_in_place; see valet::AlltoallMethod. */
 enum {
   VALET_ALLTOALL_AUTOMATIC = 0,
@@ -75,6 +87,11 @@ typedef struct Valet_Options {
   int share_memory;
   int window;
   int alltoall_method;
+  int heuristic;
+  int scheduler;
+  int parking;
+  uint64_t seed;
+  int edge_order;
 } Valet_Options;
 
 /* What an execution did on this rank. */
@@ -92,6 +109,7 @@ typedef struct Valet_Report {
   double plan_seconds;
   double exchange_seconds;
   double local_seconds;
+  uint64_t phases;
 } Valet_Report;
 
 VALET_EXPORT Valet_Options Valet_Options_default(void);

@@ -90,6 +90,25 @@ TEST(Completeness, EveryPatternFinishesWithABudgetOfOneBlock) {
           }
 }
 
+TEST(Completeness, PhasesFinishEveryPatternWithABudgetOfOneBlock) {
+  for (const std::uint64_t per_rank : {1, 7, 24})
+    for (const Pattern& pattern : patterns(per_rank))
+      for (const Heuristic heuristic : schedule::all_heuristics())
+        for (const int parking : {0, 2}) {
+          FilledMap filled(pattern.map, rank(), Shape::structure);
+          Options options;
+          options.method = Method::phased;
+          options.heuristic = heuristic;
+          options.parking = parking;
+          options.budget_bytes = filled.storage().block_bytes();
+          Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, options);
+          static_cast<void>(execute(plan, filled.storage()));
+          ASSERT_EQ(sum_over_ranks(filled.wrong(Form::to_slots, Order::fill)), 0)
+              << pattern.name << ", " << per_rank << " blocks a rank, " << to_string(heuristic)
+              << ", parking " << parking;
+        }
+}
+
 TEST(Completeness, LargeBlocksWithABudgetOfOneBlock) {
   // Blocks that MPI does not send eagerly: a sender has to wait for its receiver.
   for (const Pattern& pattern : patterns(6)) {

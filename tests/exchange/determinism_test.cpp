@@ -116,6 +116,16 @@ TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
         const WithDelays slow(seed() + k);
         ASSERT_EQ(wrong_after(map, content, form, shape, options), 0)
             << seed_note(seed() + k, 0) << ", direct";
+        options.method = Method::phased;
+        for (const std::size_t budget : {100, 20'000})
+          for (const int parking : {0, 1}) {
+            options.budget_bytes = budget;
+            options.parking = parking;
+            options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
+            ASSERT_EQ(wrong_after(map, content, form, shape, options), 0)
+                << seed_note(seed() + k, 0) << ", phased, " << to_string(options.heuristic)
+                << ", budget " << budget << ", parking " << parking;
+          }
       }
   }
 }

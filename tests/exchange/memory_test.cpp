@@ -117,6 +117,40 @@ TEST_F(LedgerAgainstProcess, ForDirectWithinItsBudget) {
   expect_ledger_is_right(filled, Form::to_slots, options_of(Order::fill, 1 << 20, Method::direct));
 }
 
+TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
+  constexpr std::uint64_t maps = 60;
+  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
+  for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
+    SCOPED_TRACE(seed_note(seed() + k, 0));
+    std::mt19937_64 random(seed() + k);
+    const GlobalMap map =
+        random_map(random, size(), pick(random, 1, 400), static_cast<Tightness>(k % 3), false);
+    const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
+    Options options = options_of(
+        Order::fill, std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4], Method::phased);
+    options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
+    options.parking = static_cast<int>(pick(random, 0, 2));
+    if (k % 4 > 1 && pick(random, 0, 1) == 0) options.scheduler = Scheduler::centralized;
+    FilledMap filled(map, rank(), all_shapes[pick(random, 0, 3)]);
+    expect_ledger_is_right(filled, form, options);
+  }
+}
+
+TEST_F(LedgerAgainstProcess, ForPhasesWithManySlotsAndBlocksThatWait) {
+  constexpr std::uint64_t slots = 20'000;
+  std::mt19937_64 random(seed());
+  for (const Tightness tightness : {Tightness::full, Tightness::loose}) {
+    const GlobalMap map = random_map(random, size(), slots, tightness, false);
+    for (const Heuristic heuristic : {Heuristic::random, Heuristic::continuous}) {
+      Options options = options_of(Order::fill, 4000, Method::phased);
+      options.heuristic = heuristic;
+      options.parking = 1;
+      FilledMap filled(map, rank(), Shape::dense, 8);
+      expect_ledger_is_right(filled, Form::to_slots, options);
+    }
+  }
+}
+
 TEST_F(LedgerAgainstProcess, NothingGrowsWhenAPlanIsCarriedOutAHundredTimes) {
   std::mt19937_64 random(seed());
   const GlobalMap map = random_map(random, size(), 200, Tightness::full, false);

@@ -17,7 +17,8 @@
 namespace valet::test {
 namespace {
 
-constexpr int maps = 2000;  // per rank count; the program runs with 1, 2, 3, 5 and 8 ranks
+constexpr int maps = 2000;       // per rank count; the program runs with 1, 2, 3, 5 and 8 ranks
+constexpr int phased_every = 4;  // a phase waits for the slowest, so these maps take longer
 
 struct Case {
   GlobalMap map;
@@ -44,6 +45,15 @@ Case random_case(std::mt19937_64& random) {
   c.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
   c.options.share_memory = pick(random, 0, 3) != 0;
   return c;
+}
+
+/// Any of the many ways of the phased method.
+Options random_phases(std::mt19937_64& random, Options options) {
+  options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
+  options.scheduler = pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
+  options.parking = static_cast<int>(pick(random, 0, 3));
+  options.seed = random();
+  return options;
 }
 
 /// The budget of this rank. In every third case each rank has one of its own, so that some ranks
@@ -106,6 +116,17 @@ TEST(RandomMaps, EveryBlockArrivesWhateverTheBudget) {
     ASSERT_EQ(wrong, 0) << "seed " << first_seed + k;
     const long long wrong_direct = sum_over_ranks(run(c, Method::direct, 5000));
     ASSERT_EQ(wrong_direct, 0) << "seed " << first_seed + k << ", direct";
+    if (k % phased_every != 0) continue;
+    Case phased = c;
+    phased.options = random_phases(random, c.options);
+    // The matrix of a centralized scheduler must fit the budget of rank 0.
+    const bool has_matrix = rank() == 0 && phased.options.scheduler == Scheduler::centralized;
+    const long long wrong_phased = sum_over_ranks(
+        run(phased, Method::phased, random_budget_blocks(random) + (has_matrix ? 2000 : 0)));
+    ASSERT_EQ(wrong_phased, 0) << "seed " << first_seed + k << ", phased, "
+                               << to_string(phased.options.heuristic) << ", "
+                               << to_string(phased.options.scheduler) << ", parking "
+                               << phased.options.parking;
   }
 }
 

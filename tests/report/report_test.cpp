@@ -40,12 +40,35 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
   const nlohmann::json json = nlohmann::json::parse(a_report().to_json());
   std::set<std::string> keys;
   for (const auto& item : json.items()) keys.insert(item.key());
-  const std::set<std::string> expected{
-      "method",         "ranks",           "block_bytes",  "blocks_before",    "blocks_after",
-      "blocks_sent",    "blocks_received", "bytes_sent",   "messages",         "grants",
-      "local_copies",   "neighbours",      "budget_bytes", "peak_extra_bytes", "extra_bytes_bound",
-      "shared_bytes",   "seconds",         "plan_seconds", "exchange_seconds", "local_seconds",
-      "verify_seconds", "verified",        "swaps"};
+  const std::set<std::string> expected{"method",
+                                       "ranks",
+                                       "block_bytes",
+                                       "blocks_before",
+                                       "blocks_after",
+                                       "blocks_sent",
+                                       "blocks_received",
+                                       "bytes_sent",
+                                       "messages",
+                                       "grants",
+                                       "local_copies",
+                                       "neighbours",
+                                       "budget_bytes",
+                                       "peak_extra_bytes",
+                                       "extra_bytes_bound",
+                                       "shared_bytes",
+                                       "seconds",
+                                       "plan_seconds",
+                                       "exchange_seconds",
+                                       "local_seconds",
+                                       "verify_seconds",
+                                       "verified",
+                                       "swaps",
+                                       "steps",
+                                       "phases",
+                                       "detours",
+                                       "gather_seconds",
+                                       "solve_seconds",
+                                       "scatter_seconds"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
   for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",
@@ -67,9 +90,15 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
     EXPECT_NE(text.find(words), std::string::npos) << "no '" << words << "' in: " << text;
   EXPECT_EQ(text.find("verified"), std::string::npos);
   EXPECT_EQ(text.find("swaps"), std::string::npos) << "a method without swaps does not name them";
+  EXPECT_EQ(text.find("phases"), std::string::npos);
+  report.phases = 9;
+  report.detours = 5;
+  EXPECT_NE(report.to_string().find("9 phases, 5 blocks waited"), std::string::npos);
   report.verified = true;
   report.swaps = 12;
+  report.steps = 34;
   EXPECT_NE(report.to_string().find("12 swaps"), std::string::npos);
+  EXPECT_NE(report.to_string().find("34 steps"), std::string::npos);
   report.ranks = 8;
   EXPECT_NE(report.to_string().find("verified"), std::string::npos);
   EXPECT_NE(report.to_string().find("on 8 ranks"), std::string::npos);
@@ -83,6 +112,9 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.bytes_sent = me << 40;
   mine.peak_extra_bytes = 100 + me;
   mine.swaps = 3 + me;
+  mine.phases = 20 - me;
+  mine.detours = 2;
+  mine.steps = 5 + me;
   mine.local_seconds = static_cast<double>(ranks - me);
   const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
   EXPECT_EQ(total.ranks, size());
@@ -92,6 +124,9 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.peak_extra_bytes, 100 + ranks - 1);
   EXPECT_EQ(total.neighbours, 7U);
   EXPECT_EQ(total.swaps, 3 + ranks - 1);
+  EXPECT_EQ(total.phases, 20U);
+  EXPECT_EQ(total.detours, 2 * ranks);
+  EXPECT_EQ(total.steps, 5 + ranks - 1);
   EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
   EXPECT_EQ(total.method, "stream");
 }

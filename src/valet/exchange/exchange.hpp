@@ -44,6 +44,7 @@ struct ExchangeContext {
   const Options& options;
   BlockTraits blocks;
   const mpi::NodeMemory& node;
+  std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
 };
 
 /// Makes the method of the options. Allocates all it will need but scratch. Local; the context's

@@ -25,7 +25,8 @@ template <class Index>
 class Workspace final : public PlanWorkspace {
  public:
   Workspace(Plan::State& state, const Flows<Index>& flows)
-      : context_{state.channel, state.ledger, state.options, state.blocks, state.node},
+      : context_{state.channel, state.ledger, state.options,
+                 state.blocks,  state.node,   state.schedule_bytes},
         flows_(flows),
         exchange_(make_exchange(context_, flows)),
         free_(state.ledger, flows.slots) {
@@ -147,13 +148,24 @@ std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, Blo
   return std::nullopt;
 }
 
+/// Whether rank 0 has a table over all ranks.
+bool has_root(const Options& options) {
+  return options.method == Method::cyclic ||
+         (options.method == Method::phased &&
+          (options.scheduler == Scheduler::centralized || options.parking > 0 ||
+           options.heuristic == Heuristic::continuous));
+}
+
 /// What the ledger may count at most on this rank: the promise that plan.hpp makes.
 template <class Index>
 std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& flows,
                                 std::uint64_t neighbours) {
+  const bool is_root = state.channel.rank() == 0 && has_root(state.options);
+  const std::uint64_t ranks = is_root ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
   const std::uint64_t words = flows.form == Form::slots ? 4 : 3;
-  return state.options.budget_bytes + fixed + 64 * neighbours + words * sizeof(Index) * flows.slots;
+  return state.options.budget_bytes + fixed + 64 * (neighbours + ranks) +
+         words * sizeof(Index) * flows.slots;
 }
 
 template <class Index>
@@ -208,9 +220,9 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   const mpi::Channel channel = mpi::Channel::open(communicator);
   Report total = report;
   total.ranks = channel.size();
-  std::array<std::uint64_t, 8> sums{report.blocks_before,   report.blocks_after, report.blocks_sent,
+  std::array<std::uint64_t, 9> sums{report.blocks_before,   report.blocks_after, report.blocks_sent,
                                     report.blocks_received, report.bytes_sent,   report.messages,
-                                    report.grants,          report.local_copies};
+                                    report.grants,          report.local_copies, report.detours};
   mpi::sum(channel, sums);
   total.blocks_before = sums[0];
   total.blocks_after = sums[1];
@@ -220,9 +232,10 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.messages = sums[5];
   total.grants = sums[6];
   total.local_copies = sums[7];
-  std::array<std::uint64_t, 6> most{report.neighbours,       report.budget_bytes,
-                                    report.peak_extra_bytes, report.extra_bytes_bound,
-                                    report.shared_bytes,     report.swaps};
+  total.detours = sums[8];
+  std::array<std::uint64_t, 8> most{
+      report.neighbours,   report.budget_bytes, report.peak_extra_bytes, report.extra_bytes_bound,
+      report.shared_bytes, report.swaps,        report.phases,           report.steps};
   mpi::maximum(channel, std::span<std::uint64_t>(most));
   total.neighbours = most[0];
   total.budget_bytes = most[1];
@@ -230,13 +243,19 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.extra_bytes_bound = most[3];
   total.shared_bytes = most[4];
   total.swaps = most[5];
-  std::array<double, 4> seconds{report.plan_seconds, report.exchange_seconds, report.local_seconds,
-                                report.verify_seconds};
+  total.phases = most[6];
+  total.steps = most[7];
+  std::array<double, 7> seconds{
+      report.plan_seconds,   report.exchange_seconds, report.local_seconds,  report.verify_seconds,
+      report.gather_seconds, report.solve_seconds,    report.scatter_seconds};
   mpi::maximum(channel, std::span<double>(seconds));
   total.plan_seconds = seconds[0];
   total.exchange_seconds = seconds[1];
   total.local_seconds = seconds[2];
   total.verify_seconds = seconds[3];
+  total.gather_seconds = seconds[4];
+  total.solve_seconds = seconds[5];
+  total.scatter_seconds = seconds[6];
   return total;
 }
 

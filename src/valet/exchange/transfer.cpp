@@ -133,6 +133,24 @@ void Transfer<Index>::take_any_slots(std::span<Index> slots) {
 }
 
 template <class Index>
+void Transfer<Index>::place(const std::byte* packed, std::span<Index> finals) {
+  for (std::size_t done = 0; done < finals.size(); done += batch) {
+    const auto part = finals.subspan(done, std::min(batch, finals.size() - done));
+    take_any_slots(part);
+    mover_.scatter(packed + done * mover_.block_bytes(), std::span<const Index>(part));
+  }
+}
+
+template <class Index>
+void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
+  for (Index& slot : slots) {
+    slot = static_cast<Index>(free_.previous(free_.slots()));
+    free_.erase(std::uint64_t{slot});
+  }
+  mover_.scatter(packed, std::span<const Index>(slots));
+}
+
+template <class Index>
 std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
   flows_.for_each_local_move([&](Index from, Index to) { set_origin(to, from); });
   if (origins_.entries == 0) return 0;

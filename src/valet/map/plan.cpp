@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/phased.hpp>
 #include <valet/map/census.hpp>
 #include <valet/map/final_slots.hpp>
 #include <valet/map/node_sharing.hpp>
@@ -17,6 +18,34 @@
 
 namespace valet {
 namespace {
+
+/// What is wrong with the options of Method::phased. Names of other values may reach this from C.
+std::optional<Defect> check_phases(const Options& options) {
+  if (options.parking < 0)
+    return Defect{ErrorCode::invalid_argument,
+                  "a parking interval of " + std::to_string(options.parking) +
+                      "; give 0 for no parking, or k for parking at every k-th phase"};
+  if (!options.available_bytes || options.method != Method::phased) return std::nullopt;
+  if (options.scheduler == Scheduler::centralized)
+    return Defect{
+        ErrorCode::invalid_argument,
+        "available_bytes is asked at every phase, but the centralized scheduler knows the "
+        "memory at the beginning only; take the distributed scheduler"};
+  if (options.heuristic == Heuristic::continuous)
+    return Defect{ErrorCode::invalid_argument,
+                  "available_bytes is asked at every phase, but heuristic continuous divides the "
+                  "memory of the beginning; take another heuristic"};
+  return std::nullopt;
+}
+
+/// One number for the choices of Method::phased, in 62 bits.
+std::int64_t phase_choices(const Options& options) {
+  std::uint64_t mixed = options.seed;
+  for (const int choice : {static_cast<int>(options.heuristic), static_cast<int>(options.scheduler),
+                           options.parking, options.available_bytes ? 1 : 0})
+    mixed = (mixed ^ static_cast<std::uint64_t>(choice)) * 0x9e3779b97f4a7c15;
+  return static_cast<std::int64_t>(mixed >> 2U);
+}
 
 /// What this rank alone can find wrong before it looks at the map.
 std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& occupied,
@@ -42,6 +71,7 @@ std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& oc
   if (options.window < 1 || options.window > 64)
     return Defect{ErrorCode::invalid_argument, "a window of " + std::to_string(options.window) +
                                                    " messages; choose one from 1 to 64"};
+  if (auto defect = check_phases(options)) return defect;
   const std::size_t least = storage.mover().reachable_by_mpi() ? block_bytes : 2 * block_bytes;
   if (options.budget_bytes < least)
     return Defect{ErrorCode::budget_too_small,
@@ -56,11 +86,13 @@ std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& oc
 /// reduction that agrees on this rank's finding.
 void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, Form form) {
   const auto& options = state.options;
-  const std::array<std::int64_t, 5> own{static_cast<std::int64_t>(state.blocks.block_bytes),
+  const std::array<std::int64_t, 6> own{static_cast<std::int64_t>(state.blocks.block_bytes),
                                         static_cast<std::int64_t>(options.method),
                                         static_cast<std::int64_t>(options.order),
-                                        options.verify ? 1 : 0, form == Form::slots ? 1 : 0};
-  std::array<std::int64_t, 10> maxima{};
+                                        options.verify ? 1 : 0,
+                                        form == Form::slots ? 1 : 0,
+                                        phase_choices(options)};
+  std::array<std::int64_t, 2 * own.size()> maxima{};
   for (std::size_t i = 0; i < own.size(); ++i) {
     maxima[i] = own[i];
     maxima[i + own.size()] = -own[i];
@@ -76,14 +108,16 @@ void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, 
                               " bytes, those of another rank " + std::to_string(maxima[0]) +
                               "; give the same fields on all ranks"}
                  : Defect{ErrorCode::invalid_argument,
-                          "its method, order, verification or form of map is not that of another "
-                          "rank; give the same options on all ranks"};
+                          "its method, order, verification, phases or form of map is not that of "
+                          "another rank; give the same options on all ranks"};
   }
   if (!equal) mpi::agree(state.channel, odd);
 }
 
 /// The size of this rank's messages, which receivers must know.
 std::uint64_t message_blocks(const Plan::State& state, std::uint64_t blocks_leaving) {
+  if (state.options.method == Method::phased)
+    return phased_send_blocks(state.options, state.blocks);
   return schedule::stream_sizes(schedule::limits_of(state.options, state.blocks, blocks_leaving, 0))
       .send_blocks;
 }
@@ -192,6 +226,7 @@ class Planner {
     agree_on_plan(*state_, defect, form_);
     if (form_ == Form::slots) state_->visit([&](auto& flows) { agree_on_final_slots(flows); });
     share_memory(*state_);
+    reserve_schedule(*state_);
     state_->plan_seconds = mpi::now() - start;
     return std::move(state_);
   }

@@ -37,6 +37,7 @@ struct Plan::State {
   double plan_seconds = 0;
   AnyFlows flows;
   mpi::NodeMemory node;
+  std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
   std::unique_ptr<PlanWorkspace> workspace;
 
   /// Calls action(flows) with the index type at hand.

@@ -10,5 +10,14 @@ constexpr int tag_grant = 3;     ///< "send me g blocks"
 constexpr int tag_data = 4;      ///< blocks
 constexpr int tag_checksum = 5;  ///< verification
 constexpr int tag_node = 6;      ///< memory shared inside a node, while planning
+constexpr int tag_note = 7;      ///< what a rank tells the root of Method::cyclic
+constexpr int tag_action = 8;    ///< what that root tells a rank
+
+// Method::phased. Ranks may be some phases apart, so each phase permits with a tag of its own, and
+// each data message answers one permission by name.
+constexpr int tag_phase_words = 16;
+constexpr int tag_phase_data = 32;        ///< to 32+15, one per landing
+constexpr int tag_phase_permission = 64;  ///< and the phase modulo phase_tags
+constexpr int phase_tags = 16384;         ///< MPI promises tags up to 32767
 
 }  // namespace valet::mpi

@@ -33,7 +33,11 @@ std::string Report::to_string() const {
          " blocks left their rank (" + readable_bytes(bytes_sent) + ", " +
          std::to_string(messages) + " messages, " + std::to_string(grants) + " grants), " +
          std::to_string(local_copies) + " local copies" +
-         (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") + "\n  time " +
+         (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") +
+         (phases > 0 ? ", " + std::to_string(phases) + " phases, " + std::to_string(detours) +
+                           " blocks waited on another rank"
+                     : "") +
+         (steps > 0 ? ", " + std::to_string(steps) + " steps" : "") + "\n  time " +
          readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
          " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
          readable_milliseconds(local_seconds) +
@@ -55,6 +59,9 @@ std::string Report::to_json() const {
                                          {"grants", grants},
                                          {"local_copies", local_copies},
                                          {"swaps", swaps},
+                                         {"phases", phases},
+                                         {"detours", detours},
+                                         {"steps", steps},
                                          {"neighbours", neighbours},
                                          {"budget_bytes", budget_bytes},
                                          {"peak_extra_bytes", peak_extra_bytes},
@@ -65,6 +72,9 @@ std::string Report::to_json() const {
                                          {"exchange_seconds", exchange_seconds},
                                          {"local_seconds", local_seconds},
                                          {"verify_seconds", verify_seconds},
+                                         {"gather_seconds", gather_seconds},
+                                         {"solve_seconds", solve_seconds},
+                                         {"scatter_seconds", scatter_seconds},
                                          {"verified", verified}};
   return object.dump();
 }

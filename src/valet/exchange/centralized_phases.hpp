@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Phases that rank 0 makes from the whole matrix (Pinar and Hendrickson section 6.1): gather,
+/// solve, scatter. One phase is scattered at a time, so that no schedule is stored.
+
+#include <valet/error.hpp>
+#include <valet/exchange/phases.hpp>
+#include <valet/schedule/phase_scheduler.hpp>
+#include <valet/storage/block_mover.hpp>
+
+#include <functional>
+#include <optional>
+
+namespace valet {
+
+/// The matrix of all transfers and the free memory of all ranks, on the root; empty elsewhere.
+struct GatheredMatrix {
+  explicit GatheredMatrix(Ledger& ledger)
+      : transfers(LedgerAllocator<schedule::TransferEntry>(ledger)),
+        free(LedgerAllocator<std::uint64_t>(ledger)) {}
+  Vector<schedule::TransferEntry> transfers;  ///< by (destination, source)
+  Vector<std::uint64_t> free;
+};
+
+class CentralizedPhases final : public Phases {
+ public:
+  /// Collective: gathers. Counts the seconds of its parts in `report`.
+  CentralizedPhases(const mpi::Channel& channel, Ledger& ledger, const Options& options,
+                    const PhaseProblem& problem, Report& report);
+
+  bool next(const PhaseStart& start, PhaseMoves& moves) override;
+  void waits_here(int, std::uint64_t) override {}
+
+ private:
+  void scatter(PhaseMoves& moves);
+
+  const mpi::Channel& channel_;
+  Ledger& ledger_;
+  Report& report_;
+  std::unique_ptr<schedule::PhaseScheduler> scheduler_;  ///< on the root
+};
+
+/// Whether rank 0 can make all phases within its budget, tried out on the numbers alone, and with
+/// how much less scratch. Collective.
+/// @param free_with  On the root: its free memory, if its budget is smaller by so many bytes.
+/// @param reserved   On the root: gets the bytes to take off the budget.
+/// @return What this rank finds wrong, if anything.
+[[nodiscard]] std::optional<Defect> find_room_for_schedule(
+    const mpi::Channel& channel, Ledger& ledger, const Options& options,
+    const PhaseProblem& problem, std::size_t least_bytes,
+    const std::function<std::uint64_t(std::size_t)>& free_with, std::size_t& reserved);
+
+}  // namespace valet

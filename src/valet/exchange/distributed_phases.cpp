@@ -1,0 +1,424 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/distributed_phases.hpp>
+#include <valet/mpi/root.hpp>
+#include <valet/schedule/phase_scheduler.hpp>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <tuple>
+
+namespace valet {
+namespace {
+
+using schedule::Flow;
+
+void add_to(Vector<PeerBlocks>& list, int rank, std::uint64_t blocks) {
+  const auto found = std::find_if(list.begin(), list.end(),
+                                  [&](const PeerBlocks& entry) { return entry.rank == rank; });
+  if (found == list.end())
+    list.push_back({rank, blocks});
+  else
+    found->blocks += blocks;
+}
+
+/// Gives every rank the flows that `end_of` says are its own; on the root, where they are ordered
+/// by that end.
+template <class EndOf>
+void scatter_flows(const mpi::Channel& channel, Ledger& ledger, std::span<const Flow> flows,
+                   EndOf&& end_of, Vector<Flow>& own) {
+  static_assert(sizeof(Flow) == 2 * sizeof(std::uint64_t));
+  const bool is_root = channel.rank() == mpi::root;
+  Array<int> counts(ledger, is_root ? static_cast<std::size_t>(channel.size()) : 0);
+  std::fill(counts.begin(), counts.end(), 0);
+  for (const Flow& flow : flows) counts[end_of(flow)] += 2;
+  Vector<std::uint64_t> words{LedgerAllocator<std::uint64_t>(ledger)};
+  words.reserve(2 * flows.size());
+  for (const Flow& flow : flows) {
+    words.push_back(std::uint64_t{flow.from} << 32 | flow.to);
+    words.push_back(flow.blocks);
+  }
+  Vector<std::uint64_t> mine{LedgerAllocator<std::uint64_t>(ledger)};
+  mpi::scatter_lists(channel, words, {counts.data(), counts.size()}, mine, ledger);
+  own.clear();
+  for (std::size_t k = 0; k < mine.size(); k += 2)
+    own.push_back({static_cast<std::uint32_t>(mine[k] >> 32),
+                   static_cast<std::uint32_t>(mine[k] & 0xffffffff), mine[k + 1]});
+}
+
+std::uint32_t from_of(const Flow& flow) { return flow.from; }
+std::uint32_t to_of(const Flow& flow) { return flow.to; }
+
+}  // namespace
+
+void DistributedPhases::Side::add(Key key, std::uint64_t blocks) {
+  const auto found =
+      std::lower_bound(keys.begin(), keys.end(), key, [](const Key& a, const Key& b) {
+        return std::tie(a.peer, a.target) < std::tie(b.peer, b.target);
+      });
+  const auto at = found - keys.begin();
+  if (found == keys.end() || *found != key) {
+    keys.insert(found, key);
+    counts.insert(counts.begin() + at, 0);
+  }
+  counts[static_cast<std::size_t>(at)] += blocks;
+}
+
+void DistributedPhases::Side::drop_zeros() {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (counts[i] == 0) continue;
+    keys[kept] = keys[i];
+    counts[kept++] = counts[i];
+  }
+  keys.resize(kept);
+  counts.resize(kept);
+}
+
+std::uint64_t DistributedPhases::Side::sum() const {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
+
+DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger,
+                                     const Options& options, const PhaseProblem& problem)
+    : channel_(channel),
+      ledger_(ledger),
+      options_(options),
+      row_(ledger),
+      column_(ledger),
+      granted_(LedgerAllocator<std::uint64_t>(ledger)),
+      sent_words_(ledger),
+      received_words_(ledger),
+      random_(options.seed, static_cast<std::uint32_t>(channel.rank())),
+      giving_(LedgerAllocator<Flow>(ledger)),
+      taking_(LedgerAllocator<Flow>(ledger)),
+      replaced_(LedgerAllocator<Flow>(ledger)),
+      replacing_(LedgerAllocator<Flow>(ledger)),
+      parked_(LedgerAllocator<Parked>(ledger)),
+      moved_(LedgerAllocator<PeerBlocks>(ledger)),
+      to_tell_(LedgerAllocator<PeerBlocks>(ledger)),
+      to_hear_(LedgerAllocator<PeerBlocks>(ledger)),
+      waiting_(LedgerAllocator<PeerBlocks>(ledger)),
+      handed_now_(LedgerAllocator<PeerBlocks>(ledger)) {
+  const auto fill = [](Side& side, const Vector<PeerBlocks>& list, auto&& target_of) {
+    side.keys.reserve(list.size());
+    side.counts.reserve(list.size());
+    for (const PeerBlocks& entry : list) {
+      side.keys.push_back({entry.rank, target_of(entry)});
+      side.counts.push_back(entry.blocks);
+    }
+  };
+  fill(row_, problem.outgoing, [](const PeerBlocks& entry) { return entry.rank; });
+  fill(column_, problem.incoming, [&](const PeerBlocks&) { return channel.rank(); });
+  if (options.heuristic != Heuristic::continuous) return;
+  const std::array<std::uint64_t, 3> totals{row_.sum(), column_.sum(), problem.free};
+  const bool is_root = channel.rank() == mpi::root;
+  Vector<std::uint64_t> all{LedgerAllocator<std::uint64_t>(ledger)};
+  if (is_root) all.resize(3 * static_cast<std::size_t>(channel.size()));
+  mpi::gather_words(channel, totals, all);
+  begin_continuous(all);
+}
+
+/// The root solves the relaxation; every rank hears the number of pieces and its own flows.
+void DistributedPhases::begin_continuous(Vector<std::uint64_t>& all) {
+  static_assert(sizeof(schedule::RankTotals) == 3 * sizeof(std::uint64_t));
+  Vector<schedule::RankTotals> totals{LedgerAllocator<schedule::RankTotals>(ledger_)};
+  totals.reserve(all.size() / 3);
+  for (std::size_t k = 0; k < all.size(); k += 3)
+    totals.push_back({all[k], all[k + 1], all[k + 2]});
+  Vector<std::uint64_t>(all.get_allocator()).swap(all);
+  schedule::ContinuousFlows flows = schedule::continuous_flows(ledger_, totals);
+  Vector<schedule::RankTotals>(totals.get_allocator()).swap(totals);
+  std::array<std::uint64_t, 2> words{flows.pieces, flows.before.empty() ? 0U : 1U};
+  mpi::broadcast_words(channel_, words);
+  pieces_ = words[0];
+  levels_ = words[1] != 0;
+  hands_over_ = true;
+  scatter_flows(channel_, ledger_, flows.before, from_of, giving_);
+  scatter_flows(channel_, ledger_, flows.before, to_of, taking_);
+  scatter_flows(channel_, ledger_, flows.after, to_of, replaced_);
+  scatter_flows(channel_, ledger_, flows.after, from_of, replacing_);
+}
+
+bool DistributedPhases::idle() const {
+  return row_.keys.empty() && column_.keys.empty() && to_tell_.empty() && to_hear_.empty() &&
+         waiting_.empty();
+}
+
+bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
+  moves.sends.clear();
+  moves.receives.clear();
+  take_over_moved_sources();
+  handed_now_.clear();
+  row_.drop_zeros();
+  column_.drop_zeros();
+  if (all_done_) return false;
+  if (!levels_ && hands_over_) {
+    hand_over();
+    hands_over_ = false;
+  }
+  const bool asks_root = options_.parking > 0;
+  if (!asks_root && !levels_ && pieces_ == 0 && idle()) return false;
+  ++phase_;
+  if (levels_) {
+    levels_ = false;
+    reroute(moves);
+  } else if (pieces_ > 0) {
+    receive(start, moves);
+    --pieces_;
+  } else {
+    send_on();
+    const std::uint64_t incoming = column_.sum();
+    const std::uint64_t sending = row_.sum();
+    receive(start, moves);
+    if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.parking)))
+      park(start, incoming, sending - row_.sum(), moves);
+  }
+  moves.arrange();
+  return true;
+}
+
+/// Figure 7: apportion the free memory, inform the sources, hear from the destinations.
+void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
+  granted_.resize(column_.counts.size());
+  schedule::apportion(options_.heuristic, {column_.counts, start.free, pieces_}, random_, granted_);
+  sent_words_.clear();
+  received_words_.clear();
+  for (std::size_t i = 0; i < column_.keys.size(); ++i) {
+    if (i == 0 || column_.keys[i].peer != column_.keys[i - 1].peer)
+      sent_words_.begin(column_.keys[i].peer);
+    sent_words_.add(granted_[i]);
+    column_.counts[i] -= granted_[i];
+    if (granted_[i] == 0) continue;
+    moves.receives.push_back({column_.keys[i].peer, granted_[i]});
+    if (column_.keys[i].target != channel_.rank())
+      add_to(handed_now_, column_.keys[i].target, granted_[i]);
+  }
+  for (std::size_t i = 0; i < row_.keys.size(); ++i) {
+    if (i == 0 || row_.keys[i].peer != row_.keys[i - 1].peer)
+      received_words_.begin(row_.keys[i].peer);
+    received_words_.add(0);
+  }
+  exchange_lists(channel_, ledger_, sent_words_, received_words_);
+  std::size_t entry = 0;
+  for (std::size_t list = 0; list < received_words_.size(); ++list)
+    for (const std::uint64_t blocks : received_words_[list]) {
+      const Key key = row_.keys[entry];
+      row_.counts[entry++] -= blocks;
+      if (blocks > 0) moves.sends.push_back({key.peer, key.target, blocks});
+    }
+}
+
+/// Figure 8: a number to the root, flows back. Of what is asked to part with no more is promised
+/// than is there, of room no more than can be accounted for.
+void DistributedPhases::park(const PhaseStart& start, std::uint64_t incoming, std::uint64_t sending,
+                             PhaseMoves& moves) {
+  std::int64_t balance = schedule::parking_balance(incoming, start.free, sending);
+  std::uint64_t left = 0;
+  std::uint64_t own = 0;
+  for (std::size_t i = 0; i < row_.keys.size(); ++i) {
+    left += row_.counts[i];
+    if (row_.keys[i].peer == row_.keys[i].target) own += row_.counts[i];
+  }
+  for (const PeerBlocks& debt : to_tell_) left += debt.blocks;
+  for (const PeerBlocks& entry : waiting_) left += entry.blocks;
+  for (const PeerBlocks& entry : handed_now_) left += entry.blocks;
+  balance = std::clamp(balance, -static_cast<std::int64_t>(start.waiting_room),
+                       static_cast<std::int64_t>(own));
+  match_at_root(balance, left);
+  reroute(moves);
+}
+
+void DistributedPhases::match_at_root(std::int64_t balance, std::uint64_t left) {
+  const bool is_root = channel_.rank() == mpi::root;
+  const auto ranks = is_root ? static_cast<std::size_t>(channel_.size()) : 0;
+  Vector<Flow> flows{LedgerAllocator<Flow>(ledger_)};
+  std::array<std::uint64_t, 1> done{0};
+  {
+    const std::array<std::uint64_t, 2> mine{static_cast<std::uint64_t>(balance), left};
+    Array<std::uint64_t> all(ledger_, 2 * ranks);
+    mpi::gather_words(channel_, mine, {all.data(), all.size()});
+    Array<std::int64_t> balances(ledger_, ranks);
+    std::uint64_t sum = 0;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      balances[rank] = static_cast<std::int64_t>(all[2 * rank]);
+      sum += all[2 * rank + 1];
+    }
+    done[0] = sum == 0 ? 1 : 0;
+    if (ranks > 0) flows.reserve(ranks - 1);
+    schedule::match_in_order(std::span<const std::int64_t>(balances.data(), balances.size()),
+                             [&](const Flow& flow) { flows.push_back(flow); });
+  }
+  mpi::broadcast_words(channel_, done);
+  all_done_ = done[0] != 0;
+  scatter_flows(channel_, ledger_, flows, from_of, giving_);
+  scatter_flows(channel_, ledger_, flows, to_of, taking_);
+}
+
+/// Sends what the flows say, and tells the targets who has their blocks now.
+void DistributedPhases::reroute(PhaseMoves& moves) {
+  parked_.clear();
+  Vector<std::uint64_t> remaining(row_.counts, row_.counts.get_allocator());
+  for (std::size_t i = 0; i < row_.keys.size(); ++i)
+    if (row_.keys[i].peer != row_.keys[i].target) remaining[i] = 0;
+  schedule::choose_blocks(
+      std::span<Flow>(giving_), to_of,
+      [&](std::size_t entry) { return static_cast<std::uint32_t>(row_.keys[entry].peer); },
+      std::span<std::uint64_t>(remaining),
+      [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
+        parked_.push_back({static_cast<int>(flow.to), row_.keys[entry].target, blocks});
+        moves.sends.push_back({static_cast<int>(flow.to), row_.keys[entry].target, blocks});
+      });
+  for (const Flow& flow : taking_)
+    moves.receives.push_back({static_cast<int>(flow.from), flow.blocks});
+  tell_targets();
+  giving_.clear();
+  taking_.clear();
+}
+
+/// Every rank tells its targets where it sent their blocks.
+void DistributedPhases::tell_targets() {
+  std::sort(parked_.begin(), parked_.end(), [](const Parked& a, const Parked& b) {
+    return std::tie(a.target, a.place) < std::tie(b.target, b.place);
+  });
+  PairLists words(channel_, ledger_);
+  auto next = parked_.begin();
+  for (std::size_t i = 0; i < row_.keys.size(); ++i) {
+    const Key key = row_.keys[i];
+    if (row_.counts[i] == 0 || key.peer != key.target) continue;
+    words.begin(key.target);
+    for (; next != parked_.end() && next->target == key.target; ++next) {
+      words.add(static_cast<std::uint64_t>(next->place), next->blocks);
+      row_.counts[i] -= next->blocks;
+    }
+  }
+  for (std::size_t i = 0; i < column_.keys.size(); ++i)
+    if (column_.counts[i] > 0 && column_.keys[i].target == channel_.rank())
+      words.expect(column_.keys[i].peer);
+  words.run();
+  words.for_each([&](int source, std::uint64_t place, std::uint64_t blocks) {
+    column_.add({source, channel_.rank()}, std::uint64_t{0} - blocks);
+    if (static_cast<int>(place) != channel_.rank())
+      moved_.push_back({static_cast<int>(place), blocks});
+  });
+}
+
+void DistributedPhases::take_over_moved_sources() {
+  for (const PeerBlocks& moved : moved_) column_.add({moved.rank, channel_.rank()}, moved.blocks);
+  moved_.clear();
+}
+
+/// Those who are replaced choose of their column who sends to the substitute, and tell both.
+void DistributedPhases::hand_over() {
+  Vector<Handed> handed{LedgerAllocator<Handed>(ledger_)};
+  Vector<std::uint64_t> remaining(column_.counts, column_.counts.get_allocator());
+  for (const Flow& flow : replaced_) to_hear_.push_back({static_cast<int>(flow.from), 0});
+  for (const Flow& flow : replacing_) to_tell_.push_back({static_cast<int>(flow.to), 0});
+  schedule::choose_blocks(
+      std::span<Flow>(replaced_), from_of,
+      [&](std::size_t entry) { return static_cast<std::uint32_t>(column_.keys[entry].peer); },
+      std::span<std::uint64_t>(remaining),
+      [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
+        handed.push_back({column_.keys[entry].peer, static_cast<int>(flow.from), blocks});
+        add_to(to_hear_, static_cast<int>(flow.from), blocks);
+      });
+  // Both read the sides as they were; what the substitutes hear is new in their columns.
+  tell_sources(handed);
+  tell_substitutes(handed);
+  replaced_.clear();
+  replacing_.clear();
+  std::erase_if(to_tell_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+  std::erase_if(to_hear_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+}
+
+/// What a source is to send to a substitute; what the substitute has itself stays where it is.
+void DistributedPhases::tell_sources(Vector<Handed>& handed) {
+  std::sort(handed.begin(), handed.end(), [](const Handed& a, const Handed& b) {
+    return std::tie(a.source, a.substitute) < std::tie(b.source, b.substitute);
+  });
+  PairLists words(channel_, ledger_);
+  auto next = handed.begin();
+  for (std::size_t i = 0; i < column_.keys.size(); ++i) {
+    words.begin(column_.keys[i].peer);
+    for (; next != handed.end() && next->source == column_.keys[i].peer; ++next) {
+      words.add(static_cast<std::uint64_t>(next->substitute), next->blocks);
+      column_.counts[i] -= next->blocks;
+    }
+  }
+  for (const Key& key : row_.keys) words.expect(key.peer);
+  words.run();
+  words.for_each([&](int replaced, std::uint64_t substitute, std::uint64_t blocks) {
+    row_.add({replaced, replaced}, std::uint64_t{0} - blocks);
+    if (static_cast<int>(substitute) == channel_.rank())
+      add_to(waiting_, replaced, blocks);
+    else
+      row_.add({static_cast<int>(substitute), replaced}, blocks);
+  });
+}
+
+void DistributedPhases::tell_substitutes(Vector<Handed>& handed) {
+  std::sort(handed.begin(), handed.end(), [](const Handed& a, const Handed& b) {
+    return std::tie(a.substitute, a.source) < std::tie(b.substitute, b.source);
+  });
+  PairLists words(channel_, ledger_);
+  auto next = handed.begin();
+  for (const Flow& flow : replaced_) {
+    words.begin(static_cast<int>(flow.from));
+    for (; next != handed.end() && next->substitute == static_cast<int>(flow.from); ++next)
+      words.add(static_cast<std::uint64_t>(next->source), next->blocks);
+  }
+  for (const Flow& flow : replacing_) words.expect(static_cast<int>(flow.to));
+  words.run();
+  words.for_each([&](int replaced, std::uint64_t source, std::uint64_t blocks) {
+    add_to(to_tell_, replaced, blocks);
+    if (static_cast<int>(source) != channel_.rank())
+      column_.add({static_cast<int>(source), replaced}, blocks);
+  });
+}
+
+/// Substitutes tell those whose blocks wait here that they do; from then on they are theirs.
+void DistributedPhases::send_on() {
+  if (to_tell_.empty() && to_hear_.empty()) return;
+  WordLists told(ledger_), heard(ledger_);
+  for (const PeerBlocks& debt : to_tell_) {
+    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const PeerBlocks& entry) {
+      return entry.rank == debt.rank;
+    });
+    told.begin(debt.rank);
+    told.add(found == waiting_.end() ? 0 : found->blocks);
+  }
+  for (const PeerBlocks& debt : to_hear_) {
+    heard.begin(debt.rank);
+    heard.add(0);
+  }
+  exchange_lists(channel_, ledger_, told, heard);
+  for (std::size_t i = 0; i < to_tell_.size(); ++i) {
+    const std::uint64_t blocks = told[i][0];
+    if (blocks > 0) row_.add({to_tell_[i].rank, to_tell_[i].rank}, blocks);
+    to_tell_[i].blocks -= blocks;
+  }
+  for (std::size_t i = 0; i < to_hear_.size(); ++i) {
+    const std::uint64_t blocks = heard[i][0];
+    if (blocks > 0) column_.add({to_hear_[i].rank, channel_.rank()}, blocks);
+    to_hear_[i].blocks -= blocks;
+  }
+  waiting_.clear();
+  std::erase_if(to_tell_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+  std::erase_if(to_hear_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+}
+
+/// Blocks received in place of another rank are told of later, parked ones are known to belong
+/// here. Which of them came does not matter: they are all alike for the numbers.
+void DistributedPhases::waits_here(int target, std::uint64_t blocks) {
+  const auto handed = std::find_if(handed_now_.begin(), handed_now_.end(),
+                                   [&](const PeerBlocks& entry) { return entry.rank == target; });
+  if (handed != handed_now_.end() && handed->blocks > 0) {
+    const std::uint64_t of_them = std::min(blocks, handed->blocks);
+    add_to(waiting_, target, of_them);
+    handed->blocks -= of_them;
+    blocks -= of_them;
+  }
+  if (blocks > 0) row_.add({target, target}, blocks);
+}
+
+}  // namespace valet

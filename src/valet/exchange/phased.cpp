@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/centralized_phases.hpp>
+#include <valet/exchange/phased.hpp>
+#include <valet/mpi/agreement.hpp>
+#include <valet/mpi/root.hpp>
+
+#include <algorithm>
+
+namespace valet {
+namespace {
+
+schedule::PhasedLimits limits_of(const Options& options, const BlockTraits& blocks,
+                                 std::size_t reserved_bytes) {
+  return {.budget_bytes = options.budget_bytes - std::min(options.budget_bytes, reserved_bytes),
+          .block_bytes = blocks.block_bytes,
+          .message_bytes = options.message_bytes,
+          .pieces_per_block = blocks.pieces_per_block,
+          .reachable_by_mpi = blocks.reachable_by_mpi};
+}
+
+/// Of what is promised for the slots of a plan (plan.hpp), the bytes that nothing else uses.
+template <class Index>
+std::uint64_t unused_slot_bytes(const Flows<Index>& flows) {
+  const std::uint64_t words = flows.form == Form::slots ? 4 : 3;
+  const std::uint64_t promised = words * sizeof(Index) * flows.slots;
+  const std::uint64_t lists = flows.leavers.size() + flows.arrivals.size() +
+                              flows.stay_from.size() + flows.stay_to.size() + flows.slots;
+  const std::uint64_t bitmaps = 3 * (flows.slots / 8 + flows.slots / 512 + 32);
+  const std::uint64_t used = lists * sizeof(Index) + bitmaps;
+  return promised > used ? promised - used : 0;
+}
+
+/// Receivers cannot know what comes where blocks wait on their way, and what a root packs where it
+/// keeps memory for its schedule.
+bool needs_announcements(const Options& options) {
+  return blocks_wait(options) || options.scheduler == Scheduler::centralized;
+}
+
+template <class Flow>
+void list_blocks(const Vector<Flow>& flows, Vector<PeerBlocks>& list) {
+  list.reserve(flows.size());
+  for (const Flow& flow : flows) list.push_back({flow.rank, flow.count});
+}
+
+template <class Index>
+PhaseProblem problem_of(Ledger& ledger, const Flows<Index>& flows, std::uint64_t free) {
+  PhaseProblem problem(ledger);
+  list_blocks(flows.outgoing, problem.outgoing);
+  list_blocks(flows.incoming, problem.incoming);
+  problem.free = free;
+  return problem;
+}
+
+}  // namespace
+
+template <class Index>
+schedule::PhasedSizes phased_sizes(const Options& options, const BlockTraits& blocks,
+                                   const Flows<Index>& flows, std::size_t reserved_bytes) {
+  schedule::PhasedLimits limits = limits_of(options, blocks, reserved_bytes);
+  limits.index_bytes = sizeof(Index);
+  limits.slots = flows.slots;
+  limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
+  limits.slot_bytes = unused_slot_bytes(flows);
+  limits.blocks_wait = blocks_wait(options);
+  return schedule::phased_sizes(limits);
+}
+
+std::uint64_t phased_send_blocks(const Options& options, const BlockTraits& blocks) {
+  return schedule::phased_sizes(limits_of(options, blocks, 0)).send_blocks;
+}
+
+void reserve_schedule(Plan::State& state) {
+  if (state.options.method != Method::phased || state.options.scheduler != Scheduler::centralized)
+    return;
+  state.visit([&](const auto& flows) {
+    const auto free_with = [&](std::size_t reserved) {
+      return flows.initially_free.count() +
+             phased_sizes(state.options, state.blocks, flows, reserved).scratch_places;
+    };
+    const PhaseProblem problem = problem_of(state.ledger, flows, free_with(0));
+    mpi::agree(state.channel, find_room_for_schedule(
+                                  state.channel, state.ledger, state.options, problem,
+                                  state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
+                                  free_with, state.schedule_bytes));
+  });
+}
+
+template <class Index>
+Phased<Index>::Phased(const ExchangeContext& context, const Flows<Index>& flows)
+    : context_(context),
+      flows_(flows),
+      sizes_(phased_sizes(context.options, context.blocks, flows, context.schedule_bytes)),
+      transport_(std::make_unique<PhasedTransport<Index>>(context, flows, sizes_,
+                                                          needs_announcements(context.options))) {}
+
+template <class Index>
+std::size_t Phased<Index>::scratch_bytes() const {
+  const std::uint64_t blocks =
+      std::max<std::uint64_t>(sizes_.scratch_blocks(), context_.blocks.least_scratch_blocks());
+  return static_cast<std::size_t>(blocks) * context_.blocks.block_bytes;
+}
+
+template <class Index>
+PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
+  PhaseStart start{transport_->memory().free(transfer), 0};
+  if (context_.options.available_bytes && start.free > 0) {
+    const std::uint64_t available =
+        context_.options.available_bytes() / context_.blocks.block_bytes;
+    start.free = std::clamp<std::uint64_t>(available, 1, start.free);
+  }
+  start.waiting_room = std::min(start.free, transport_->memory().waiting_room());
+  return start;
+}
+
+template <class Index>
+void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
+  const std::size_t places =
+      static_cast<std::size_t>(sizes_.scratch_places) * context_.blocks.block_bytes;
+  transport_->start(scratch.data(), scratch.data() + places);
+  PhaseMoves moves(context_.ledger);
+  std::unique_ptr<Phases> phases;
+  {
+    const PhaseProblem problem =
+        problem_of(context_.ledger, flows_, transport_->memory().free(transfer));
+    phases = make_phases(context_.channel, context_.ledger, context_.options, problem, report);
+  }
+  std::uint64_t sent = 0;
+  for (std::uint64_t phase = 1; phases->next(start_of_phase(transfer), moves); ++phase) {
+    transport_->run(transfer, phase, moves.sends, moves.receives, report);
+    if (!moves.sends.empty() || !moves.receives.empty()) report.phases = phase;
+    for (const PhaseSend& send : moves.sends) sent += send.blocks;
+    for (const Parcel<Index>& parcel : transport_->received()) {
+      if (parcel.target == context_.channel.rank()) continue;
+      phases->waits_here(parcel.target, parcel.count);
+      report.detours += parcel.count;
+    }
+  }
+  report.bytes_sent = sent * context_.blocks.block_bytes;
+}
+
+template <class Index>
+void Phased<Index>::leak() noexcept {
+  static_cast<void>(transport_.release());
+}
+
+template class Phased<std::uint32_t>;
+template class Phased<std::uint64_t>;
+
+}  // namespace valet

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// PHASED: in every phase each rank receives at most as many blocks as it has free memory when the
+/// phase begins, and what is sent frees memory for the next one.
+///
+/// Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS
+/// 15(7), 2004, sections 4 to 6; with Heuristic::first_fit and parking at every phase it is also
+/// MADRE's parking algorithm (Siegel and Siegel, section 3.1), without its sorting of all blocks
+/// after each phase: blocks that do not land in their final slots are put right once, in the end.
+///
+/// Why it is complete, without parking too. Scratch gives every rank a place more than it needs in
+/// the end, so the argument of STREAM (stream.hpp) holds: while blocks are left, some rank has both
+/// blocks to receive and a free place. Available memory that shrinks (Figure 9) may slow it down
+/// but not stop it, because one block is always let in.
+
+#include <valet/exchange/phased_transport.hpp>
+#include <valet/map/plan_state.hpp>
+
+#include <memory>
+
+namespace valet {
+
+/// How the scratch of this rank is divided.
+/// @param reserved_bytes  Of the budget, for the schedule that the root makes.
+template <class Index>
+[[nodiscard]] schedule::PhasedSizes phased_sizes(const Options& options, const BlockTraits& blocks,
+                                                 const Flows<Index>& flows,
+                                                 std::size_t reserved_bytes);
+
+/// Blocks of a message that this rank sends at most, where receivers cannot be told later.
+[[nodiscard]] std::uint64_t phased_send_blocks(const Options& options, const BlockTraits& blocks);
+
+/// Ends the planning for the centralized scheduler: tries the schedule out, and reserves memory for
+/// it on the root. Collective. @throws Error budget_too_small on all ranks alike.
+void reserve_schedule(Plan::State& state);
+
+template <class Index>
+class Phased final : public Exchange<Index> {
+ public:
+  Phased(const ExchangeContext& context, const Flows<Index>& flows);
+
+  [[nodiscard]] std::size_t scratch_bytes() const override;
+  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void leak() noexcept override;
+
+ private:
+  [[nodiscard]] PhaseStart start_of_phase(Transfer<Index>& transfer) const;
+
+  const ExchangeContext context_;
+  const Flows<Index>& flows_;
+  const schedule::PhasedSizes sizes_;
+  std::unique_ptr<PhasedTransport<Index>> transport_;
+};
+
+}  // namespace valet

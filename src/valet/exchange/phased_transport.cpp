@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/phased_transport.hpp>
+#include <valet/mpi/tags.hpp>
+
+#include <algorithm>
+
+namespace valet {
+namespace {
+
+/// A permission in one word: which parcel of the sender, how many blocks, which tag.
+struct Permission {
+  std::uint32_t parcel = 0;  ///< of those for this receiver, below 2^32
+  std::uint32_t blocks = 0;  ///< below 2^24
+  std::uint32_t landing = 0;
+  [[nodiscard]] std::uint64_t word() const {
+    return std::uint64_t{parcel} << 32 | std::uint64_t{blocks} << 8 | landing;
+  }
+  [[nodiscard]] static Permission from(std::uint64_t word) {
+    return {static_cast<std::uint32_t>(word >> 32),
+            static_cast<std::uint32_t>(word >> 8 & 0xffffff),
+            static_cast<std::uint32_t>(word & 0xff)};
+  }
+};
+
+template <class Parcels>
+std::size_t first_of(const Parcels& parcels, int peer) {
+  const auto found =
+      std::lower_bound(parcels.begin(), parcels.end(), peer,
+                       [](const auto& parcel, int value) { return parcel.peer < value; });
+  return static_cast<std::size_t>(found - parcels.begin());
+}
+
+template <class FlowList>
+std::size_t flow_of(const FlowList& flows, int rank) {
+  const auto found =
+      std::lower_bound(flows.begin(), flows.end(), rank,
+                       [](const auto& flow, int value) { return flow.rank < value; });
+  return static_cast<std::size_t>(found - flows.begin());
+}
+
+int permission_tag(std::uint64_t phase) {
+  return mpi::tag_phase_permission + static_cast<int>(phase % mpi::phase_tags);
+}
+
+}  // namespace
+
+template <class Index>
+PhasedTransport<Index>::PhasedTransport(const ExchangeContext& context, const Flows<Index>& flows,
+                                        const schedule::PhasedSizes& sizes, bool announces)
+    : context_(context),
+      flows_(flows),
+      sizes_(sizes),
+      announces_(announces),
+      memory_(context, flows, sizes),
+      requests_(context.ledger, 1 + 2 * window + most_sending),
+      pieces_(context.ledger),
+      outgoing_(LedgerAllocator<Parcel<Index>>(context.ledger)),
+      incoming_(LedgerAllocator<Parcel<Index>>(context.ledger)),
+      limits_(LedgerAllocator<Index>(context.ledger)),
+      sent_(LedgerAllocator<Index>(context.ledger)),
+      reached_(LedgerAllocator<Reached>(context.ledger)) {
+  outgoing_.reserve(flows.outgoing.size());
+  incoming_.reserve(flows.incoming.size());
+  limits_.reserve(flows.incoming.size());
+  sent_.resize(flows.outgoing.size());
+  reached_.resize(flows.incoming.size());
+  if (sizes.send_buffers == 0)
+    pieces_.reserve(static_cast<std::size_t>(sizes.send_blocks) * context.blocks.pieces_per_block);
+}
+
+template <class Index>
+void PhasedTransport<Index>::start(std::byte* places, std::byte* buffers) {
+  memory_.start(places);
+  buffers_ = buffers;
+  std::fill(sent_.begin(), sent_.end(), Index{0});
+  for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
+}
+
+/// Own blocks first, in the order of the flow, then those that wait here.
+template <class Index>
+void PhasedTransport<Index>::choose_blocks(std::span<const PhaseSend> sends) {
+  outgoing_.clear();
+  for (const PhaseSend& send : sends) {
+    std::uint64_t left = send.blocks;
+    const std::size_t f = flow_of(flows_.outgoing, send.target);
+    if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == send.target) {
+      const auto count =
+          static_cast<Index>(std::min<std::uint64_t>(left, flows_.outgoing[f].count - sent_[f]));
+      if (count > 0)
+        outgoing_.push_back({.peer = send.place,
+                             .target = send.target,
+                             .origin = context_.channel.rank(),
+                             .own = true,
+                             .first = sent_[f],
+                             .count = count});
+      sent_[f] = static_cast<Index>(sent_[f] + count);
+      left -= count;
+    }
+    while (left > 0) {
+      Parcel<Index> parcel = memory_.take_waiting(send.target, left);
+      if (parcel.count == 0)
+        throw Error(ErrorCode::internal, "a phase sends blocks that are not there");
+      parcel.peer = send.place;
+      outgoing_.push_back(parcel);
+      left -= parcel.count;
+    }
+  }
+}
+
+/// Tells the places what comes, and hears from the sources.
+template <class Index>
+void PhasedTransport<Index>::announce(std::span<const PhaseReceive> receives) {
+  Ledger& ledger = context_.ledger;
+  WordLists heads(ledger), lists(ledger), heads_in(ledger), lists_in(ledger);
+  heads.reserve(outgoing_.size(), 2 * outgoing_.size());
+  for (std::size_t first = 0; first < outgoing_.size();) {
+    std::size_t last = first;
+    lists.begin(outgoing_[first].peer);
+    for (; last < outgoing_.size() && outgoing_[last].peer == outgoing_[first].peer; ++last) {
+      const Parcel<Index>& parcel = outgoing_[last];
+      lists.add(std::uint64_t{static_cast<std::uint32_t>(parcel.target)} << 32 |
+                static_cast<std::uint32_t>(parcel.origin));
+      lists.add(parcel.first);
+      lists.add(parcel.count);
+    }
+    heads.begin(outgoing_[first].peer);
+    heads.add(last - first);
+    heads.add(sizes_.send_blocks);
+    first = last;
+  }
+  for (const PhaseReceive& receive : receives) {
+    heads_in.begin(receive.source);
+    heads_in.add(0);
+    heads_in.add(0);
+  }
+  exchange_lists(context_.channel, ledger, heads, heads_in);
+  for (std::size_t i = 0; i < heads_in.size(); ++i) {
+    lists_in.begin(heads_in.rank(i));
+    for (std::uint64_t k = 0; k < 3 * heads_in[i][0]; ++k) lists_in.add(0);
+  }
+  exchange_lists(context_.channel, ledger, lists, lists_in);
+  for (std::size_t i = 0; i < lists_in.size(); ++i) {
+    const auto words = lists_in[i];
+    for (std::size_t k = 0; k < words.size(); k += 3) {
+      Parcel<Index> parcel{.peer = lists_in.rank(i),
+                           .target = static_cast<int>(words[k] >> 32),
+                           .origin = static_cast<int>(words[k] & 0xffffffff),
+                           .first = static_cast<Index>(words[k + 1]),
+                           .count = static_cast<Index>(words[k + 2])};
+      if (parcel.target != context_.channel.rank()) parcel.waiting = memory_.expect(parcel);
+      incoming_.push_back(parcel);
+      limits_.push_back(static_cast<Index>(heads_in[i][1]));
+    }
+  }
+}
+
+/// Where no block ever waits, a source sends the next blocks of its flow.
+template <class Index>
+void PhasedTransport<Index>::infer(std::span<const PhaseReceive> receives) {
+  for (const PhaseReceive& receive : receives) {
+    const std::size_t f = flow_of(flows_.incoming, receive.source);
+    incoming_.push_back({.peer = receive.source,
+                         .target = context_.channel.rank(),
+                         .origin = receive.source,
+                         .first = reached_[f].blocks,
+                         .count = static_cast<Index>(receive.blocks)});
+    limits_.push_back(flows_.incoming[f].message_blocks);
+  }
+}
+
+/// The cursor of block `first` of a flow; block `first + count` will be asked for next, probably.
+template <class Index>
+Index PhasedTransport<Index>::cursor_of(int origin, Index first, Index count) {
+  const std::size_t f = flow_of(flows_.incoming, origin);
+  Reached& reached = reached_[f];
+  const Index cursor = first >= reached.blocks
+                           ? flows_.advance(reached.cursor, first - reached.blocks)
+                           : flows_.advance(flows_.incoming[f].cursor, first);
+  reached = {static_cast<Index>(first + count), flows_.advance(cursor, count)};
+  return cursor;
+}
+
+template <class Index>
+void PhasedTransport<Index>::listen(std::uint64_t phase) {
+  if (unpermitted_ == 0 || !requests_.idle(0)) return;
+  for (std::size_t k = 0; k < sending_count(); ++k)
+    if (requests_.idle(sending_place(k))) {
+      mpi::post_receive(context_.channel, &permission_, sizeof permission_, MPI_ANY_SOURCE,
+                        permission_tag(phase), requests_[0]);
+      return;
+    }
+}
+
+/// Asks for the next message; false when there is none to ask for, or no room for it now.
+template <class Index>
+bool PhasedTransport<Index>::permit(std::uint64_t phase, Report& report) {
+  std::size_t k = 0;
+  while (k < window && (landings_[k].busy || !requests_.idle(permission_place(k)))) ++k;
+  if (unasked_ == 0 || k == window) return false;
+  for (std::size_t tried = 0; tried < incoming_.size(); ++tried) {
+    const std::size_t p = (next_parcel_ + tried) % incoming_.size();
+    Parcel<Index>& parcel = incoming_[p];
+    if (parcel.done == parcel.count) continue;
+    const auto of_parcel = [&](const Landing& landing) {
+      return landing.busy && landing.parcel == p;
+    };
+    if (static_cast<std::size_t>(std::count_if(landings_.begin(), landings_.end(), of_parcel)) >=
+        most_of_a_parcel)
+      continue;
+    const std::uint64_t most = std::min<std::uint64_t>(limits_[p], parcel.count - parcel.done);
+    Landing landing;
+    landing.parcel = static_cast<std::uint32_t>(p);
+    landing.busy = true;
+    landing.run = memory_.take_scratch(std::min(most, sizes_.receive_blocks));
+    if (landing.run.count == 0) return false;
+    const auto count = static_cast<Index>(landing.run.count);
+    if (parcel.target == context_.channel.rank())
+      landing.cursor =
+          cursor_of(parcel.origin, static_cast<Index>(parcel.first + parcel.done), count);
+    else
+      landing.entry = static_cast<Index>(parcel.waiting + parcel.done);
+    mpi::post_receive(context_.channel, memory_.memory(landing.run.first),
+                      count * context_.blocks.block_bytes, parcel.peer,
+                      mpi::tag_phase_data + static_cast<int>(k), requests_[landing_place(k)]);
+    permissions_[k] = Permission{static_cast<std::uint32_t>(p - first_of(incoming_, parcel.peer)),
+                                 static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(k)}
+                          .word();
+    mpi::post_send(context_.channel, &permissions_[k], sizeof permissions_[k], parcel.peer,
+                   permission_tag(phase), requests_[permission_place(k)]);
+    ++report.grants;
+    landings_[k] = landing;
+    parcel.done = static_cast<Index>(parcel.done + count);
+    unasked_ -= count;
+    next_parcel_ = p + 1;
+    return true;
+  }
+  return false;
+}
+
+template <class Index>
+void PhasedTransport<Index>::arrived(Transfer<Index>& transfer, std::size_t k) {
+  Landing& landing = landings_[k];
+  to_come_ -= landing.run.count;
+  if (incoming_[landing.parcel].target == context_.channel.rank())
+    memory_.arrived(transfer, landing.run, landing.cursor);
+  else
+    memory_.arrived_to_wait(transfer, landing.run, landing.entry);
+  landing.busy = false;
+}
+
+template <class Index>
+std::span<const Index> PhasedTransport<Index>::own_slots(const Parcel<Index>& parcel, Index first,
+                                                         Index count) const {
+  const Outgoing<Index>& flow = flows_.outgoing[flow_of(flows_.outgoing, parcel.target)];
+  return {flows_.leavers.begin() + flow.first + parcel.first + first,
+          static_cast<std::size_t>(count)};
+}
+
+/// Sends blocks from where they are if they stand in one run, or if there are no buffers.
+template <class Index>
+bool PhasedTransport<Index>::send_in_place(Transfer<Index>& transfer, const Sending& message,
+                                           int tag, MPI_Request& request) {
+  const Parcel<Index>& parcel = outgoing_[message.parcel];
+  const bool own = parcel.own;
+  if (own) {
+    const auto slots = own_slots(parcel, message.first, message.count);
+    std::byte* const dense = transfer.mover().dense();
+    if (dense != nullptr && slots.back() - slots.front() == slots.size() - 1) {
+      mpi::post_send(context_.channel, dense + slots.front() * context_.blocks.block_bytes,
+                     slots.size() * context_.blocks.block_bytes, parcel.peer, tag, request);
+      return true;
+    }
+  }
+  if (sizes_.send_buffers > 0) return false;
+  pieces_.pieces.clear();
+  if (own)
+    for (const Index slot : own_slots(parcel, message.first, message.count))
+      transfer.mover().pieces(slot, pieces_.pieces);
+  else
+    memory_.list_waiting(transfer, static_cast<Index>(parcel.waiting + message.first),
+                         message.count, pieces_.pieces);
+  mpi::post_send_pieces(context_.channel, pieces_, parcel.peer, tag, request);
+  return true;
+}
+
+template <class Index>
+void PhasedTransport<Index>::answer(Transfer<Index>& transfer, const MPI_Status& status,
+                                    Report& report) {
+  const Permission permission = Permission::from(permission_);
+  std::size_t k = 0;
+  while (!requests_.idle(sending_place(k))) ++k;
+  Sending& message = sendings_[k];
+  message.parcel =
+      static_cast<std::uint32_t>(first_of(outgoing_, status.MPI_SOURCE)) + permission.parcel;
+  Parcel<Index>& parcel = outgoing_[message.parcel];
+  message.first = parcel.done;
+  message.count = static_cast<Index>(permission.blocks);
+  parcel.done = static_cast<Index>(parcel.done + message.count);
+  unpermitted_ -= message.count;
+  ++report.messages;
+  const int tag = mpi::tag_phase_data + static_cast<int>(permission.landing);
+  MPI_Request& request = requests_[sending_place(k)];
+  message.in_place = send_in_place(transfer, message, tag, request);
+  if (message.in_place) return;
+  std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
+  if (parcel.own)
+    transfer.gather(own_slots(parcel, message.first, message.count), buffer);
+  else
+    memory_.gather_waiting(transfer, static_cast<Index>(parcel.waiting + message.first),
+                           message.count, buffer);
+  mpi::post_send(context_.channel, buffer, message.count * context_.blocks.block_bytes, parcel.peer,
+                 tag, request);
+}
+
+template <class Index>
+void PhasedTransport<Index>::sent(Transfer<Index>& transfer, std::size_t k) {
+  const Sending& message = sendings_[k];
+  if (!message.in_place) return;
+  const Parcel<Index>& parcel = outgoing_[message.parcel];
+  if (parcel.own)
+    transfer.release(own_slots(parcel, message.first, message.count));
+  else
+    memory_.release_waiting(transfer, static_cast<Index>(parcel.waiting + message.first),
+                            message.count);
+}
+
+template <class Index>
+void PhasedTransport<Index>::run(Transfer<Index>& transfer, std::uint64_t phase,
+                                 std::span<const PhaseSend> sends,
+                                 std::span<const PhaseReceive> receives, Report& report) {
+  choose_blocks(sends);
+  incoming_.clear();
+  limits_.clear();
+  if (announces_)
+    announce(receives);
+  else
+    infer(receives);
+  unasked_ = unpermitted_ = 0;
+  for (const Parcel<Index>& parcel : incoming_) unasked_ += parcel.count;
+  for (const Parcel<Index>& parcel : outgoing_) unpermitted_ += parcel.count;
+  to_come_ = unasked_;
+  next_parcel_ = first_of(incoming_, context_.channel.rank());
+  listen(phase);
+  while (permit(phase, report)) {
+  }
+  while (const auto completion = requests_.wait_any()) {
+    const std::size_t place = completion->index;
+    if (place == 0)
+      answer(transfer, completion->status, report);
+    else if (place < permission_place(0))
+      arrived(transfer, place - landing_place(0));
+    else if (place >= sending_place(0))
+      sent(transfer, place - sending_place(0));
+    listen(phase);
+    while (permit(phase, report)) {
+    }
+  }
+  if (to_come_ > 0 || unpermitted_ > 0)
+    throw Error(ErrorCode::internal, "a phase ended before all of its blocks had come");
+  memory_.settle(transfer);
+}
+
+template class PhasedTransport<std::uint32_t>;
+template class PhasedTransport<std::uint64_t>;
+
+}  // namespace valet

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Who decides what a phase of PHASED moves, in numbers of blocks. In all of them no rank receives
+/// more in a phase than the free memory it has when the phase begins.
+
+#include <valet/mpi/channel.hpp>
+#include <valet/options.hpp>
+#include <valet/report/report.hpp>
+#include <valet/storage/ledger.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace valet {
+
+/// Blocks for `target` that this rank sends to `place` in a phase; those wait there, unless it is
+/// the target.
+struct PhaseSend {
+  int place = 0;
+  int target = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// Blocks that this rank receives from `source` in a phase.
+struct PhaseReceive {
+  int source = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// Blocks between this rank and another.
+struct PeerBlocks {
+  int rank = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// What moves in a phase on this rank.
+struct PhaseMoves {
+  explicit PhaseMoves(Ledger& ledger)
+      : sends(LedgerAllocator<PhaseSend>(ledger)),
+        receives(LedgerAllocator<PhaseReceive>(ledger)) {}
+  /// Sorts, and joins what comes from one source.
+  void arrange();
+
+  Vector<PhaseSend> sends;        ///< ascending by (place, target)
+  Vector<PhaseReceive> receives;  ///< ascending by source, one a source
+};
+
+/// What this rank has when a phase begins.
+struct PhaseStart {
+  std::uint64_t free = 0;          ///< blocks that it may receive
+  std::uint64_t waiting_room = 0;  ///< of these, blocks that may wait for other ranks
+};
+
+class Phases {
+ public:
+  Phases() = default;
+  Phases(const Phases&) = delete;
+  Phases& operator=(const Phases&) = delete;
+  virtual ~Phases() = default;
+
+  /// Decides the next phase. False when this rank takes part in no more of them. Collective among
+  /// neighbours, or over all ranks where a root has a say.
+  virtual bool next(const PhaseStart& start, PhaseMoves& moves) = 0;
+  /// Tells that blocks for `target` came in this phase to wait here.
+  virtual void waits_here(int target, std::uint64_t blocks) = 0;
+};
+
+/// What the phases of a rank start from.
+struct PhaseProblem {
+  explicit PhaseProblem(Ledger& ledger)
+      : outgoing(LedgerAllocator<PeerBlocks>(ledger)),
+        incoming(LedgerAllocator<PeerBlocks>(ledger)) {}
+  Vector<PeerBlocks> outgoing;  ///< ascending by rank
+  Vector<PeerBlocks> incoming;  ///< ascending by rank
+  std::uint64_t free = 0;
+};
+
+/// Whether some blocks wait on their way.
+[[nodiscard]] inline bool blocks_wait(const Options& options) {
+  return options.parking > 0 || options.heuristic == Heuristic::continuous;
+}
+
+/// The phases of the options. Collective; may communicate.
+[[nodiscard]] std::unique_ptr<Phases> make_phases(const mpi::Channel& channel, Ledger& ledger,
+                                                  const Options& options,
+                                                  const PhaseProblem& problem, Report& report);
+
+}  // namespace valet

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Words to and from rank 0, for schedules that a root makes.
+
+#include <valet/mpi/channel.hpp>
+#include <valet/storage/ledger.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace valet::mpi {
+
+constexpr int root = 0;
+
+/// Brings the same number of words of every rank to the root, in rank order. Collective.
+/// @param all  On the root: words.size() for every rank. Elsewhere not used.
+void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
+                  std::span<std::uint64_t> all);
+
+/// The same for lists of different lengths.
+/// @param counts  On the root: words of every rank. Memory there: 4 bytes a rank while it runs.
+void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
+                  std::span<const int> counts, std::span<std::uint64_t> all, Ledger& ledger);
+
+/// Gives every rank its list of words. Collective; two messages a rank.
+/// @param all     On the root: the lists, in rank order. Elsewhere not used.
+/// @param counts  On the root: words of every rank. Elsewhere not used.
+/// @param own     Gets this rank's list.
+/// Memory on the root: 4 bytes a rank while it runs.
+void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
+                   std::span<const int> counts, Vector<std::uint64_t>& own, Ledger& ledger);
+
+/// Words of the root to all. Collective.
+void broadcast_words(const Channel& channel, std::span<std::uint64_t> words);
+
+}  // namespace valet::mpi
