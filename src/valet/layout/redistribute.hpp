@@ -51,7 +51,7 @@ struct LayoutOptions {
 /// @param source         This rank's part by `from`; ignored on ranks outside of that grid. [local]
 /// @param target         Room for its part by `to`; ignored outside of that grid. Memory between
 ///                       its elements stays as it is. [local]
-/// @return blocks are elements; `messages` are parts of at most 256 KiB.
+/// @return blocks are elements; `messages` are parts of at most 128 KiB.
 /// @throws Error invalid_argument (layouts of different extents or that differ between ranks, a
 ///         grid that is larger than the communicator or has a rank twice, strides that let elements
 ///         overlap, arrays that overlap), rank_out_of_range (of a grid), block_size_mismatch
