@@ -42,7 +42,7 @@ class Part {
  public:
   Part(const GridLayout& grid, std::size_t element_bytes, IndexOrder order,
        std::int64_t padding = 0)
-      : grid_(&grid), place_(place_in(grid)), element_bytes_(element_bytes), order_(order) {
+      : grid_(grid), place_(place_in(grid)), element_bytes_(element_bytes), order_(order) {
     if (place_ < 0) return;
     const BlockCyclic::Extents local = grid.layout.local_extents(place_);
     strides_ = BlockCyclic::Extents::filled(local.size(), 0);
@@ -87,7 +87,7 @@ class Part {
   template <class Visit>
   void for_each_element(Visit&& visit) const {
     if (place_ < 0) return;
-    const BlockCyclic& layout = grid_->layout;
+    const BlockCyclic& layout = grid_.layout;
     const std::vector<Dealt> dealt = dealt_dimensions(layout);
     const BlockCyclic::Coordinates mine = layout.coordinates(place_);
     std::uint64_t number = 0;
@@ -104,7 +104,7 @@ class Part {
     });
   }
 
-  const GridLayout* grid_;
+  GridLayout grid_;
   int place_;
   std::size_t element_bytes_;
   IndexOrder order_;

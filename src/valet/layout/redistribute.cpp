@@ -101,9 +101,9 @@ class Redistribution {
     if (needed > options_.budget_bytes)
       return Defect{ErrorCode::budget_too_small,
                     "the budget of " + std::to_string(options_.budget_bytes) +
-                        " bytes is below the " + std::to_string(needed) +
-                        " that what it shares with other ranks and two elements take; set "
-                        "budget_bytes to at least that"};
+                        " bytes does not hold what it shares with other ranks and two elements; "
+                        "set budget_bytes to at least " +
+                        std::to_string(needed)};
     try {
       if (from_.elements() > 0)
         sent_.emplace(ledger_, from_.layout(), from_.grid_rank, to_.layout());

@@ -68,4 +68,26 @@ VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
                                  const SourceArray& source, const TargetArray& target,
                                  const LayoutOptions& options = {});
 
+/// Moves a distributed array from one layout to another inside the memory that it occupies.
+///
+/// Collective over `communicator`, ranks that are in neither grid included; blocking.
+///
+/// @param from, to       Of equal extents [global].
+/// @param element_bytes  Of an element, 1 or more [global].
+/// @param array          In: this rank's part by `from`. Out: its part by `to`. Room for the larger
+///                       one; no strides: elements adjoin, in the same order before and after, and
+///                       what is behind them is unspecified. Ignored outside of both grids. [local]
+/// @return blocks are elements; messages are of pages.
+/// @throws Error as redistribute(): on all ranks alike, the array is as it was. mpi_failure: its
+///         content is unspecified.
+///
+/// Memory beyond the array: budget + 64 KiB + 64*P bytes. Three passes over the array: into pages
+/// of at most budget / (4*neighbours) and 64 KiB that belong to one destination each, their
+/// exchange, and out of them. Pages are
+/// listed, so a budget below some 20 * sqrt(neighbours * bytes of the part) is refused.
+VALET_EXPORT Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from,
+                                          const GridLayout& to, std::size_t element_bytes,
+                                          const TargetArray& array,
+                                          const LayoutOptions& options = {});
+
 }  // namespace valet
