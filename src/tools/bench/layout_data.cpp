@@ -58,10 +58,21 @@ class Contest {
           {target_.data(), after_ * sizeof(double), IndexOrder::column_major, {}}, options_);
     });
     good_[1] = good_[1] && is_right(to_.layout, target_);
+    std::ranges::copy(source_, array_.begin());
+    const double in_place = slowest_seconds([&] {
+      reports_[1] = redistribute_in_place(MPI_COMM_WORLD, from_, to_, sizeof(double),
+                                          {.data = array_.data(),
+                                           .bytes = array_.size() * sizeof(double),
+                                           .order = IndexOrder::column_major,
+                                           .strides = {}},
+                                          options_);
+    });
+    good_[2] = good_[2] && is_right(to_.layout, array_);
     if (!counts) return;
     alltoallv_seconds_.push_back(alltoallv);
     pdgemr2d_seconds_.push_back(pdgemr2d);
     seconds_[0].push_back(out_of_place);
+    seconds_[1].push_back(in_place);
   }
 
   [[nodiscard]] std::vector<Case> rows(const std::string& move, bool& failed) const {
@@ -90,7 +101,7 @@ class Contest {
   }
 
  private:
-  static constexpr std::array<const char*, 1> methods{"redistribute"};
+  static constexpr std::array<const char*, 2> methods{"redistribute", "redistribute_in_place"};
 
   static std::size_t elements(const BlockCyclic& layout) {
     return world_rank() < layout.ranks()
@@ -115,15 +126,19 @@ class Contest {
     const BlockCyclic::Extents extents = layout.local_extents(world_rank());
     const BlockCyclic::Coordinates place = layout.coordinates(world_rank());
     auto local = BlockCyclic::Extents::filled(extents.size(), 0);
-    for (std::size_t at = 0; at < elements(layout); ++at) {
-      double number = 0;
-      for (std::size_t d = 0; d < extents.size(); ++d) {
-        const layout::Dimension& dimension = layout.dimension(d);
-        number = number * static_cast<double>(dimension.extent()) +
-                 static_cast<double>(dimension.global_index(place[d], local[d]));
-      }
-      visit(at, number);
-      for (std::size_t d = 0; d < extents.size() && ++local[d] == extents[d]; ++d) local[d] = 0;
+    const auto position = [&](std::size_t d) {
+      return static_cast<double>(layout.dimension(d).global_index(place[d], local[d]));
+    };
+    double weight = 1;  // of an index of the first dimension, in the number
+    for (std::size_t d = 1; d < extents.size(); ++d)
+      weight *= static_cast<double>(layout.dimension(d).extent());
+    for (std::size_t at = 0; at < elements(layout);) {
+      double rest = 0;
+      for (std::size_t d = 1; d < extents.size(); ++d)
+        rest = rest * static_cast<double>(layout.dimension(d).extent()) + position(d);
+      for (local[0] = 0; local[0] < extents[0]; ++local[0], ++at)
+        visit(at, weight * position(0) + rest);
+      for (std::size_t d = 1; d < extents.size() && ++local[d] == extents[d]; ++d) local[d] = 0;
     }
   }
   static void fill(const BlockCyclic& layout, std::vector<double>& part) {
@@ -142,7 +157,7 @@ class Contest {
   std::unique_ptr<Alltoallv> alltoallv_;
   std::size_t before_ = 0, after_ = 0;
   std::vector<double> source_, target_, array_;
-  std::array<bool, methods.size() + 1> good_{true, true};  ///< pdgemr2d first
+  std::array<bool, methods.size() + 1> good_{true, true, true};  ///< pdgemr2d first
   std::array<Report, methods.size()> reports_;
   std::vector<double> alltoallv_seconds_, pdgemr2d_seconds_;
   std::array<std::vector<double>, methods.size()> seconds_;
