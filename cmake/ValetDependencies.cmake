@@ -32,6 +32,24 @@ if(VALET_BUILD_TOOLS)
   endif()
 endif()
 
+# ScaLAPACK's pdgemr2d is what valet-bench compares layouts with, where it is.
+set(VALET_SCALAPACK AUTO CACHE STRING "Build valet-bench with ScaLAPACK: AUTO, ON or OFF")
+set_property(CACHE VALET_SCALAPACK PROPERTY STRINGS AUTO ON OFF)
+if(VALET_BUILD_TOOLS AND VALET_SCALAPACK)
+  find_package(ScaLAPACK QUIET)
+  if(NOT ScaLAPACK_FOUND AND NOT VALET_SCALAPACK STREQUAL "AUTO")
+    message(FATAL_ERROR "Valet: VALET_SCALAPACK=${VALET_SCALAPACK}, but it was not found "
+                        "(Debian and Ubuntu: libscalapack-openmpi-dev).")
+  endif()
+endif()
+if(VALET_BUILD_TOOLS)
+  if(TARGET ScaLAPACK::scalapack)
+    message(STATUS "Valet: valet-bench is built with ScaLAPACK")
+  else()
+    message(STATUS "Valet: valet-bench is built without ScaLAPACK")
+  endif()
+endif()
+
 # For the Fortran module, where there is a compiler for it.
 if(VALET_FORTRAN)
   include(CheckLanguage)

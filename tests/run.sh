@@ -40,6 +40,8 @@ fi
 valet_install_packages "${packages[@]}"
 # Optional: where there is no such package, the AMR example and its tests are skipped.
 valet_install_packages libp4est-dev || echo "Without libp4est-dev the AMR example is not built." >&2
+valet_install_packages libscalapack-openmpi-dev ||
+  echo "Without libscalapack-openmpi-dev layouts are not compared with ScaLAPACK." >&2
 jobs=$(nproc)
 
 build() { # <preset>

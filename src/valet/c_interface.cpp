@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <valet/mpi/agreement.hpp>
 #include <valet/mpi/channel.hpp>
 #include <valet/valet.h>
 #include <valet/valet.hpp>
@@ -6,7 +7,10 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct Valet_Storage {
@@ -101,6 +105,75 @@ valet::AlltoallMethod to_alltoall_method(const Valet_Options* options) {
                                                                : options->alltoall_method);
 }
 
+valet::IndexOrder to_order(int order) {
+  if (order != VALET_ROW_MAJOR && order != VALET_COLUMN_MAJOR)
+    throw valet::Error(
+        valet::ErrorCode::invalid_argument,
+        "unknown order " + std::to_string(order) + "; give VALET_ROW_MAJOR or VALET_COLUMN_MAJOR");
+  return order == VALET_ROW_MAJOR ? valet::IndexOrder::row_major : valet::IndexOrder::column_major;
+}
+
+/// The caller's values for each dimension; none where he gives none.
+template <class Value>
+valet::layout::PerDimension<Value> to_values(const Value* values, int dimensions) {
+  if (values == nullptr) return {};
+  return valet::layout::PerDimension<Value>(
+      std::span(values, dimensions < 0 ? 0 : static_cast<std::size_t>(dimensions)));
+}
+
+valet::GridLayout to_grid(const Valet_Layout& layout) {
+  const valet::BlockCyclic dealt(
+      to_values(layout.extents, layout.dimensions),
+      to_values(layout.block_sizes, layout.dimensions), to_values(layout.grid, layout.dimensions),
+      to_order(layout.rank_order), to_values(layout.first_ranks, layout.dimensions));
+  valet::GridLayout grid{dealt};
+  if (layout.ranks != nullptr) grid.ranks.assign(layout.ranks, layout.ranks + dealt.ranks());
+  return grid;
+}
+
+template <class Pointer>
+valet::LocalArray<Pointer> to_array(const Valet_Array* array, int dimensions) {
+  if (array == nullptr) return {};
+  return {.data = array->data,
+          .bytes = array->bytes,
+          .order = to_order(array->order),
+          .strides = to_values(array->strides, dimensions)};
+}
+
+/// The arguments of a redistribution, as C++ has them.
+struct LayoutCall {
+  valet::GridLayout from, to;
+  valet::SourceArray source;
+  valet::TargetArray target;
+  valet::LayoutOptions options;
+};
+
+/// Either all ranks get their arguments, or all throw what one of them finds wrong. Collective.
+LayoutCall to_layout_call(MPI_Comm communicator, const Valet_Layout* from, const Valet_Layout* to,
+                          const Valet_Array* source, const Valet_Array* target,
+                          const Valet_Options* options) {
+  std::optional<LayoutCall> call;
+  std::optional<valet::Defect> defect;
+  try {
+    if (from == nullptr || to == nullptr)
+      throw valet::Error(valet::ErrorCode::invalid_argument,
+                         "a layout is a null pointer; give both layouts");
+    const valet::Options chosen = to_options(options);
+    call = LayoutCall{to_grid(*from),
+                      to_grid(*to),
+                      to_array<const void*>(source, from->dimensions),
+                      to_array<void*>(target, to->dimensions),
+                      {.budget_bytes = chosen.budget_bytes, .share_memory = chosen.share_memory}};
+  } catch (const valet::Error& error) {
+    // Without what every text has around it: it is thrown again.
+    const std::string text = error.what();
+    const std::size_t begin = std::string("valet: ").size();
+    defect = valet::Defect{error.code(), text.substr(begin, text.rfind(" [") - begin)};
+  }
+  valet::mpi::agree(valet::mpi::Channel::open(communicator), defect);
+  return *std::move(call);
+}
+
 valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
   if (mask == nullptr) return {count};
   return valet::Occupied::masked({mask, static_cast<std::size_t>(count)});
@@ -193,6 +266,29 @@ int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes, const int64_t* s
          .share_memory = chosen.share_memory,
          .method = to_alltoall_method(options)});
     tell(done, report);
+  });
+}
+
+int Valet_Redistribute(const Valet_Layout* from, const Valet_Layout* to, size_t element_bytes,
+                       const Valet_Array* source, const Valet_Array* target, MPI_Comm communicator,
+                       const Valet_Options* options, Valet_Report* report) {
+  return guarded([&] {
+    const LayoutCall call = to_layout_call(communicator, from, to, source, target, options);
+    tell(valet::redistribute(communicator, call.from, call.to, element_bytes, call.source,
+                             call.target, call.options),
+         report);
+  });
+}
+
+int Valet_Redistribute_in_place(const Valet_Layout* from, const Valet_Layout* to,
+                                size_t element_bytes, const Valet_Array* array,
+                                MPI_Comm communicator, const Valet_Options* options,
+                                Valet_Report* report) {
+  return guarded([&] {
+    const LayoutCall call = to_layout_call(communicator, from, to, nullptr, array, options);
+    tell(valet::redistribute_in_place(communicator, call.from, call.to, element_bytes, call.target,
+                                      call.options),
+         report);
   });
 }
 

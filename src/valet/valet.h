@@ -163,6 +163,51 @@ VALET_EXPORT int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes,
                                           MPI_Comm communicator, const Valet_Options* options,
                                           Valet_Report* report);
 
+enum { VALET_ROW_MAJOR = 0, VALET_COLUMN_MAJOR = 1 };
+
+/* A block-cyclic layout of an array on ranks of a communicator: see valet::BlockCyclic and
+ * valet::GridLayout. The same on all ranks.
+ *   dimensions    1 to 6, the length of the lists below.
+ *   rank_order    VALET_ROW_MAJOR or VALET_COLUMN_MAJOR: how the grid is numbered.
+ *   first_ranks   Coordinate that owns global index 0 per dimension; NULL: all 0.
+ *   ranks         Communicator ranks of the grid's ranks, as many as the grid has; NULL: 0, 1, ...
+ */
+typedef struct Valet_Layout {
+  int dimensions;
+  const int64_t* extents;
+  const int64_t* block_sizes;
+  const int* grid;
+  int rank_order;
+  const int* first_ranks;
+  const int* ranks;
+} Valet_Layout;
+
+/* This rank's part of such an array: see valet::LocalArray.
+ *   bytes    Of memory.
+ *   order    VALET_ROW_MAJOR or VALET_COLUMN_MAJOR: which index varies fastest in memory.
+ *   strides  Elements from an index to the next per dimension; NULL: the elements adjoin. */
+typedef struct Valet_Array {
+  void* data;
+  size_t bytes;
+  int order;
+  const int64_t* strides;
+} Valet_Array;
+
+/* Copies an array from one layout into an array of another: see valet::redistribute. Collective
+ * over communicator. The part of a rank outside of a grid is ignored and may be NULL.
+ *   options  budget_bytes and share_memory are used; NULL for the defaults.
+ *   report   NULL, or gets what was done; blocks are elements. */
+VALET_EXPORT int Valet_Redistribute(const Valet_Layout* from, const Valet_Layout* to,
+                                    size_t element_bytes, const Valet_Array* source,
+                                    const Valet_Array* target, MPI_Comm communicator,
+                                    const Valet_Options* options, Valet_Report* report);
+/* The same inside one array, which has room for the larger part: see
+ * valet::redistribute_in_place. */
+VALET_EXPORT int Valet_Redistribute_in_place(const Valet_Layout* from, const Valet_Layout* to,
+                                             size_t element_bytes, const Valet_Array* array,
+                                             MPI_Comm communicator, const Valet_Options* options,
+                                             Valet_Report* report);
+
 /* The collective functions for Fortran, which gives communicators as integers: for the module
  * `valet` (valet.f90). */
 VALET_EXPORT int Valet_Plan_to_ranks_f(MPI_Fint communicator, const Valet_Storage* storage,

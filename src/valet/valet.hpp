@@ -6,6 +6,7 @@
 #include <valet/alltoall/alltoall.hpp>
 #include <valet/error.hpp>
 #include <valet/layout/block_cyclic.hpp>
+#include <valet/layout/redistribute.hpp>
 #include <valet/layout/scalapack.hpp>
 #include <valet/map/plan.hpp>
 #include <valet/map/transmutation.hpp>

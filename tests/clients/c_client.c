@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
 /* Uses the C interface as an application would: a ring shift of two fields, once to ranks and once
- * to slots, an error that every rank must get, and an all-to-all. Exit code 0 only if all of it is
- * right. */
+ * to slots, an error that every rank must get, an all-to-all, and an array between layouts. Exit
+ * code 0 only if all of it is right. */
 
 #include <valet/valet.h>
 
@@ -66,6 +66,49 @@ static void check_alltoall(int rank, int size) {
   free(numbers);
   free(recv_counts);
   free(send_counts);
+}
+
+/* A vector of 1000 numbers, in blocks of 7 over all ranks, is handed to the last rank, then dealt
+ * one by one inside its memory. An element is its global index. */
+static void check_layouts(int rank, int size) {
+  enum { extent = 1000 };
+  const int64_t extents[] = {extent};
+  const int64_t sevens[] = {7}, whole[] = {extent};
+  int64_t ones[] = {1};
+  const int all[] = {size}, one[] = {1}, last[] = {size - 1};
+  const Valet_Layout blocks = {1, extents, sevens, all, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Layout on_last = {1, extents, whole, one, VALET_ROW_MAJOR, NULL, last};
+  const Valet_Layout cyclic = {1, extents, ones, all, VALET_ROW_MAJOR, NULL, NULL};
+  int source[extent], target[extent];
+  int count = 0;
+  for (int i = 0; i < extent; ++i) {
+    if (i / 7 % size == rank) source[count++] = i;
+    target[i] = -1;
+  }
+  const Valet_Array from = {source, (size_t)count * sizeof *source, VALET_ROW_MAJOR, NULL};
+  const Valet_Array to = {target, sizeof target, VALET_ROW_MAJOR, NULL};
+  Valet_Report report;
+  require(Valet_Redistribute(&blocks, &on_last, sizeof(int), &from, rank == size - 1 ? &to : NULL,
+                             MPI_COMM_WORLD, NULL, &report) == VALET_SUCCESS,
+          "redistribute");
+  require(report.blocks_before == (uint64_t)count, "elements of the redistribution");
+  for (int i = 0; i < extent; ++i)
+    require(target[i] == (rank == size - 1 ? i : -1), "an element is not where it belongs");
+  require(Valet_Redistribute_in_place(&on_last, &cyclic, sizeof(int), &to, MPI_COMM_WORLD, NULL,
+                                      &report) == VALET_SUCCESS,
+          "redistribute in place");
+  for (uint64_t k = 0; k < report.blocks_after; ++k)
+    require(target[k] == rank + (int)k * size, "an element is not where it belongs");
+  /* Made on one rank only, and known to all. */
+  if (rank == size - 1) ones[0] = 0;
+  require(Valet_Redistribute(&blocks, &cyclic, sizeof(int), &from, &to, MPI_COMM_WORLD, NULL,
+                             NULL) == VALET_INVALID_ARGUMENT &&
+              strstr(Valet_Error_message(), "block size 0 in dimension 0") != NULL,
+          "a block size of zero is refused on all ranks");
+  require(Valet_Redistribute_in_place(&blocks, NULL, sizeof(int), &to, MPI_COMM_WORLD, NULL,
+                                      NULL) == VALET_INVALID_ARGUMENT &&
+              strstr(Valet_Error_message(), "null pointer") != NULL,
+          "no layout is refused");
 }
 
 int main(int argc, char** argv) {
@@ -143,6 +186,7 @@ int main(int argc, char** argv) {
           "a bad rank is refused on all ranks");
 
   check_alltoall(rank, size);
+  check_layouts(rank, size);
 
   Valet_Storage_free(storage);
   MPI_Finalize();

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // The index study of the ASPEN paper (section 5): the time to find the whole redistribution between
-// two grids by CLASSICAL, FALLS and ASPEN. No data moves.
+// two grids by CLASSICAL, FALLS and ASPEN. No data moves; layout_data.cpp measures that.
 
 #include "layout_bench.hpp"
 
 #include "commands.hpp"
 #include "common_options.hpp"
+#include "layout_data.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include <valet/error.hpp>
@@ -31,7 +32,7 @@ using layout::SegmentFamily;
 
 struct Settings {
   std::string study = "index";
-  std::string extent = "10000x10000";
+  std::string extent;
   std::vector<std::string> blocks{"1024x1024", "256x256", "30x50", "654x321"};
   std::vector<std::string> remote_blocks{"same"};
   std::vector<std::string> local_grids{"2x2", "4x4", "8x8", "16x16", "32x32"};
@@ -39,6 +40,7 @@ struct Settings {
   std::vector<std::string> algorithms{"classical", "falls", "aspen"};
   int repeat = 31;
   std::string json;
+  LayoutDataSettings data;
 };
 
 /// Short enough for hundreds of cases, long against the resolution of a clock.
@@ -46,18 +48,6 @@ constexpr double sample_seconds = 1e-4;
 /// Far apart in time, of which the quickest is one measurement: these are fractions of a
 /// microsecond, and what else the machine does must not decide between two algorithms.
 constexpr std::size_t samples_per_measurement = 3;
-
-BlockCyclic make_layout(const std::string& extent, const std::string& block,
-                        const std::string& grid) {
-  const BlockCyclic::Extents wide = parse_shape(grid);
-  auto ranks = BlockCyclic::Coordinates::filled(wide.size(), 0);
-  for (std::size_t d = 0; d < wide.size(); ++d) {
-    if (wide[d] > std::numeric_limits<int>::max())
-      throw Error(ErrorCode::invalid_argument, "grid " + grid + " has more ranks than 2^31-1");
-    ranks[d] = static_cast<int>(wide[d]);
-  }
-  return {parse_shape(extent), parse_shape(block), ranks};
-}
 
 /// One algorithm on one pair of layouts.
 class Study {
@@ -223,7 +213,8 @@ void print_ratios(const std::vector<Case>& cases, const std::string& algorithm,
   }
 }
 
-void run(const Settings& settings, bool& failed) {
+void run_index(Settings settings, bool& failed) {
+  if (settings.extent.empty()) settings.extent = "10000x10000";
   Ledger ledger;
   const auto studies = make_studies(settings, ledger);
   {
@@ -268,17 +259,56 @@ BlockCyclic::Extents parse_shape(const std::string& text) {
   return BlockCyclic::Extents(std::span<const std::int64_t>(values));
 }
 
+BlockCyclic make_layout(const std::string& extent, const std::string& block,
+                        const std::string& grid) {
+  const BlockCyclic::Extents wide = parse_shape(grid);
+  auto ranks = BlockCyclic::Coordinates::filled(wide.size(), 0);
+  for (std::size_t d = 0; d < wide.size(); ++d) {
+    if (wide[d] > std::numeric_limits<int>::max())
+      throw Error(ErrorCode::invalid_argument, "grid " + grid + " has more ranks than 2^31-1");
+    ranks[d] = static_cast<int>(wide[d]);
+  }
+  return {parse_shape(extent), parse_shape(block), ranks};
+}
+
+namespace {
+
+void add_data_options(CLI::App& command, LayoutDataSettings& data) {
+  command
+      .add_option("--move", data.moves,
+                  "data: block and grid of the source, block and grid of the target")
+      ->delimiter(',')
+      ->capture_default_str();
+  add_budget_option(command, data.memory);
+  add_sharing_flag(command, data.share_memory);
+}
+
+/// Gives both studies what they share.
+void run(const Settings& settings, bool& failed) {
+  if (settings.study == "index") return run_index(settings, failed);
+  LayoutDataSettings data = settings.data;
+  if (!settings.extent.empty()) data.extent = settings.extent;
+  data.repeat = settings.repeat;
+  data.json = settings.json;
+  run_layout_data(data, failed);
+}
+
+}  // namespace
+
 void add_layout_command(CLI::App& app, bool& failed) {
   auto settings = std::make_shared<Settings>();
   CLI::App* const command = app.add_subcommand(
       "layout",
       "Block-cyclic layouts. Study index: the time to find what every rank of the local grid "
       "shares with every rank of the remote grid, without moving data; every rank of mpirun does "
-      "it alone, the slowest counts");
-  command->add_option("--study", settings->study, "index")
-      ->check(CLI::IsMember({"index"}))
+      "it alone, the slowest counts. Study data: arrays of doubles moved by Valet, by ScaLAPACK's "
+      "pdgemr2d and, packed, by MPI_Alltoallv");
+  command->add_option("--study", settings->study, "index or data")
+      ->check(CLI::IsMember({"index", "data"}))
       ->capture_default_str();
-  command->add_option("--extent", settings->extent, "of the global array")->capture_default_str();
+  command->add_option("--extent", settings->extent,
+                      "of the global array; 10000x10000 for index, 4096x4096 for data");
+  add_data_options(*command, settings->data);
   command->add_option("--block", settings->blocks, "block sizes; several are measured in turn")
       ->delimiter(',')
       ->capture_default_str();
@@ -299,8 +329,10 @@ void add_layout_command(CLI::App& app, bool& failed) {
       ->delimiter(',')
       ->capture_default_str();
   command
-      ->add_option("--repeat", settings->repeat,
-                   "measurements, of which the median is printed; each is the quickest of three")
+      ->add_option(
+          "--repeat", settings->repeat,
+          "measurements, of which the median is printed; for index each is the quickest of "
+          "three")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   add_json_option(*command, settings->json);

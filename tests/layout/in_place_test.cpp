@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The promise of redistribute_in_place(): the same, inside one array with room for the larger part.
+
+#include "moved_arrays.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <random>
+
+namespace valet::test {
+namespace {
+
+void expect_moved_in_place(const GridLayout& from, const GridLayout& to, std::size_t element_bytes,
+                           IndexOrder order, const LayoutOptions& options) {
+  Part before(from, element_bytes, order), after(to, element_bytes, order);
+  before.fill();
+  std::vector<std::byte> memory = before.bytes();
+  memory.resize(std::max(before.bytes().size(), after.bytes().size()), untouched);
+  const Report report = redistribute_in_place(
+      MPI_COMM_WORLD, from, to, element_bytes,
+      {.data = memory.data(), .bytes = memory.size(), .order = order}, options);
+  std::copy_n(memory.begin(), after.bytes().size(), after.bytes().begin());
+  EXPECT_EQ(sum_over_ranks(after.wrong_bytes()), 0);
+  const auto promised = options.budget_bytes + (64U << 10) + 64U * static_cast<unsigned>(size());
+  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= promised))
+      << report.peak_extra_bytes << " of " << promised;
+  EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised));
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(report.blocks_received)),
+            sum_over_ranks(static_cast<long long>(report.blocks_sent)));
+}
+
+TEST(RedistributeInPlace, DeliversEveryElementBetweenRandomLayouts) {
+  const int cases = size() > 2 ? 80 : 40;
+  std::mt19937_64 random(seed());
+  RandomGrids grids(random);
+  for (int test_case = 0; test_case < cases; ++test_case) {
+    SCOPED_TRACE(seed_note(seed(), test_case));
+    const auto [from, to] = grids.pair();
+    constexpr std::array<std::size_t, 8> sizes{1, 2, 3, 4, 8, 12, 16, 64};
+    const std::size_t element_bytes = sizes[static_cast<std::size_t>(grids.pick(0, 7))];
+    LayoutOptions options;
+    options.share_memory = grids.pick(0, 1) == 0;
+    // Pages of a few elements, or so large that all is in fragments.
+    options.budget_bytes = grids.pick(0, 2) > 0 ? std::size_t{64} << 10 : std::size_t{4} << 20;
+    expect_moved_in_place(from, to, element_bytes, grids.order(), options);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// Every page of every rank takes part: there is no free memory but the budget.
+TEST(RedistributeInPlace, MovesAMatrixOfManyPages) {
+  for (const bool share_memory : {true, false})
+    expect_moved_in_place({BlockCyclic({600, 500}, {64, 64}, {size(), 1})},
+                          {BlockCyclic({600, 500}, {30, 50}, {1, size()})}, 8,
+                          IndexOrder::column_major,
+                          {.budget_bytes = std::size_t{128} << 10, .share_memory = share_memory});
+}
+
+TEST(RedistributeInPlace, HandsOverBetweenDisjointGrids) {
+  if (size() < 3) return;
+  std::vector<int> producers, consumers;
+  for (int r = 0; r < size(); ++r) (r % 3 == 1 ? consumers : producers).push_back(r);
+  const auto count = [](const std::vector<int>& ranks) { return static_cast<int>(ranks.size()); };
+  const GridLayout from{BlockCyclic({60, 50, 40}, {7, 3, 2}, {count(producers), 1, 1}), producers};
+  const GridLayout to{BlockCyclic({60, 50, 40}, {5, 50, 1}, {1, 1, count(consumers)}), consumers};
+  expect_moved_in_place(from, to, 8, IndexOrder::row_major, {.budget_bytes = 256U << 10});
+}
+
+TEST(RedistributeInPlace, MovesCyclicToBlockInFourDimensions) {
+  expect_moved_in_place({BlockCyclic::cyclic({20, 10, 8, 6}, {1, size(), 1, 1})},
+                        {BlockCyclic::block({20, 10, 8, 6}, {size(), 1, 1, 1})}, 16,
+                        IndexOrder::column_major, {.budget_bytes = 64U << 10});
+}
+
+}  // namespace
+}  // namespace valet::test
