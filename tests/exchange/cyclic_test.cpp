@@ -78,7 +78,7 @@ Options random_options(std::mt19937_64& random) {
 }
 
 TEST(CyclicExchange, RandomMapsEndAsWithStream) {
-  constexpr std::uint64_t maps = 400;
+  constexpr std::uint64_t maps = 250;
   if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   // The channel of the communicator belongs to it, not to the first plan.
   FilledMap first(ring_map(size(), 1, 1, 0), rank(), Shape::dense);
