@@ -200,6 +200,7 @@ void add_madre_command(CLI::App& app, bool& failed) {
       ->delimiter(',');
   add_budget_option(*command, settings->memory);
   std::vector<std::string> names;
+  names.reserve(all_series.size());
   for (const Series& series : all_series) names.emplace_back(series.name);
   command->add_option("--method", settings->methods, "only these; several are measured in turn")
       ->check(CLI::IsMember(names))
