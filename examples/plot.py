@@ -10,9 +10,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from plotting import amr, dropin, layout_index, particles
+from plotting import amr, block_cyclic, dropin, layout_index, particles
 
 EXAMPLES = {"amr": amr.draw,
+            "block_cyclic": block_cyclic.draw,
             "dropin": dropin.draw,
             "layout_index": layout_index.draw,
             "particles": particles.draw}
