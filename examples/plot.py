@@ -12,9 +12,10 @@ import argparse
 import sys
 from pathlib import Path
 
-from plotting import amr, dropin, layout_index, madre, particles
+from plotting import amr, block_cyclic, dropin, layout_index, madre, particles
 
 EXAMPLES = {"amr": amr.draw,
+            "block_cyclic": block_cyclic.draw,
             "dropin": dropin.draw,
             "layout_index": layout_index.draw,
             "madre": madre.draw,

@@ -42,6 +42,10 @@ ranks=$(nproc)
 if ((ranks < 2)) || [[ "$name" == amr ]]; then
   ranks=2
 fi
+# Four producers and three consumers.
+if [[ "$name" == block_cyclic ]]; then
+  ranks=7
+fi
 launch=(mpirun -n "$ranks")
 if mpirun --version 2>&1 | grep -qE 'Open MPI|OpenRTE'; then
   # Two ranks on one core must share it.

@@ -73,6 +73,17 @@ class OwnerSegments {
   std::int64_t extent_;
 };
 
+/// What a step of one coordinate adds to a rank: a rank is a sum over the dimensions.
+inline std::array<int, most_dimensions> rank_weights(const BlockCyclic& layout) {
+  std::array<int, most_dimensions> weights{};
+  for (std::size_t d = 0; d < layout.dimensions(); ++d) {
+    auto unit = BlockCyclic::Coordinates::filled(layout.dimensions(), 0);
+    unit[d] = 1;
+    weights[d] = layout.dimension(d).ranks() > 1 ? layout.rank(unit) : 0;
+  }
+  return weights;
+}
+
 /// Calls sink(rank of theirs, length) for the stretches of a whole part, which adjoin in memory.
 template <Direction direction, class Sink>
 void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, IndexOrder order,
@@ -84,13 +95,7 @@ void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, I
   const auto dimension_at = [&](std::size_t step) {
     return order == IndexOrder::column_major ? step : count - 1 - step;
   };
-  // Their rank is a sum over the dimensions.
-  std::array<int, most_dimensions> weight{};
-  for (std::size_t d = 0; d < count; ++d) {
-    auto unit = BlockCyclic::Coordinates::filled(count, 0);
-    unit[d] = 1;
-    weight[d] = theirs.dimension(d).ranks() > 1 ? theirs.rank(unit) : 0;
-  }
+  const std::array<int, most_dimensions> weight = rank_weights(theirs);
   const std::size_t fast = dimension_at(0);
   const OwnerSegments<direction> row(mine.dimension(fast), place[fast], theirs.dimension(fast));
   // An odometer of the slower dimensions, from the first or from the last row.

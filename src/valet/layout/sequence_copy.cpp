@@ -82,10 +82,9 @@ class Copier {
 #if defined(__GNUC__) || defined(__clang__)
     constexpr std::size_t line = 64, foreseen = 2048;
     if (bytes > foreseen) return;
-    const std::uintptr_t first =
-        reinterpret_cast<std::uintptr_t>(array_) + static_cast<std::uintptr_t>(begin) * size_;
-    for (std::uintptr_t at = first; at < first + bytes + line; at += line)
-      __builtin_prefetch(reinterpret_cast<const void*>(at), packing ? 0 : 1);
+    const std::byte* const first = array_ + begin * static_cast<std::int64_t>(size_);
+    for (std::size_t at = 0; at < bytes + line; at += line)
+      __builtin_prefetch(first + at, packing ? 0 : 1);
 #endif
   }
 

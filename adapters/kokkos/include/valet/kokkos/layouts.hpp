@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Kokkos Views as parts of distributed arrays: valet::redistribute() and its kin on Views of rank
+/// 1 to 6 in LayoutRight, LayoutLeft or LayoutStride, padded ones too. Kokkos is initialised and
+/// finalised by the application.
+
+#include <valet/kokkos/detail/array_view.hpp>
+#include <valet/layout/redistribute.hpp>
+
+namespace valet::kokkos {
+
+/// Copies a distributed array from one layout into an array of another layout:
+/// valet::redistribute() with the parts of this rank as Views.
+///
+/// Collective over `communicator`; blocking. The default instances of the Views' execution spaces
+/// are fenced first.
+///
+/// @param source, target  Extents: at least the local extents of this rank; the part is at the
+///                        front of every dimension. Ranks outside of a grid give any View, an empty
+///                        one too. Both of the same value type; `source` may be of const values.
+///                        Memory that the host reaches. In LayoutStride the last index is taken to
+///                        vary fastest.
+/// @throws Error also not_initialized: Kokkos is not initialised. On all ranks alike.
+template <class Source, class Target>
+Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
+                    const Source& source, const Target& target, const LayoutOptions& options = {}) {
+  detail::check_array_view<Source>();
+  detail::check_array_view<Target>();
+  static_assert(!std::is_const_v<typename Target::value_type>,
+                "Valet: a View of const values cannot receive elements; give the non-const View");
+  static_assert(
+      std::is_same_v<typename Source::non_const_value_type, typename Target::non_const_value_type>,
+      "Valet moves bytes: both Views must have the same value type");
+  const mpi::Channel channel = mpi::Channel::open(communicator);
+  mpi::agree(channel, detail::array_defect(from, channel.rank(), source, "source"));
+  mpi::agree(channel, detail::array_defect(to, channel.rank(), target, "target"));
+  detail::fence(typename Source::execution_space());
+  detail::fence(typename Target::execution_space());
+  return valet::redistribute(communicator, from, to, sizeof(typename Target::value_type),
+                             detail::array_of<const void*>(source), detail::array_of<void*>(target),
+                             options);
+}
+
+/// Moves a distributed array from one layout to another inside one View:
+/// valet::redistribute_in_place().
+///
+/// @param array  Rank 1: the memory, with room for the larger of both parts. Its elements are those
+///               of a part whose last index varies fastest for IndexOrder::row_major, or whose
+///               first one does for IndexOrder::column_major.
+/// @param order  As LayoutRight and LayoutLeft; the same on all ranks.
+template <class View>
+Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
+                             const View& array, IndexOrder order,
+                             const LayoutOptions& options = {}) {
+  detail::check_array_view<View>();
+  static_assert(!std::is_const_v<typename View::value_type>,
+                "Valet: a View of const values cannot receive elements; give the non-const View");
+  static_assert(detail::rank_of_view<View> == 1 &&
+                    !std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>,
+                "Valet: an array that is moved in place is a contiguous View of rank 1, of which "
+                "both parts are unmanaged Views");
+  const mpi::Channel channel = mpi::Channel::open(communicator);
+  mpi::agree(channel, detail::runtime_defect());
+  detail::fence(typename View::execution_space());
+  constexpr std::size_t element_bytes = sizeof(typename View::value_type);
+  return valet::redistribute_in_place(communicator, from, to, element_bytes,
+                                      {.data = array.data(),
+                                       .bytes = array.extent(0) * element_bytes,
+                                       .order = order,
+                                       .strides = {}},
+                                      options);
+}
+
+}  // namespace valet::kokkos

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A matrix that some ranks make and others use: a 2 x 2 grid of producers, which likes blocks of
+// 64 x 64, hands it to a 1 x 3 grid of consumers, which likes blocks of 100 x 80. Then the
+// consumers deal it anew as whole columns inside the memory it occupies. Each element is its global
+// index, so every rank can tell whether what it has is right.
+
+#include "output.hpp"
+#include <valet/valet.hpp>
+
+#include <CLI/CLI.hpp>
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace block_cyclic;
+
+constexpr int producers = 4;
+constexpr int consumers = 3;
+
+int rank_of(MPI_Comm communicator) {
+  int rank = 0;
+  MPI_Comm_rank(communicator, &rank);
+  return rank;
+}
+
+/// The part of the matrix that a rank holds by a layout: column-major, without gaps.
+class Part {
+ public:
+  Part(const valet::GridLayout& grid, int rank) : layout_(grid.layout) {
+    const auto found = std::find(grid.ranks.begin(), grid.ranks.end(), rank);
+    if (found == grid.ranks.end()) return;
+    place_ = static_cast<int>(found - grid.ranks.begin());
+    values.resize(static_cast<std::size_t>(layout_.local_elements(place_)));
+  }
+
+  void fill() {
+    for_each([](double& value, double right) { value = right; });
+  }
+  [[nodiscard]] long long wrong() {
+    long long count = 0;
+    for_each([&](double value, double right) { count += value != right ? 1 : 0; });
+    return count;
+  }
+  [[nodiscard]] std::size_t bytes() const { return values.size() * sizeof(double); }
+
+  std::vector<double> values;
+
+ private:
+  template <class Visit>
+  void for_each(Visit&& visit) {
+    if (values.empty()) return;
+    const auto extents = layout_.local_extents(place_);
+    const auto place = layout_.coordinates(place_);
+    const auto columns = static_cast<double>(layout_.dimension(1).extent());
+    std::size_t at = 0;
+    for (std::int64_t j = 0; j < extents[1]; ++j) {
+      const auto column = static_cast<double>(layout_.dimension(1).global_index(place[1], j));
+      for (std::int64_t i = 0; i < extents[0]; ++i) {
+        const auto row = static_cast<double>(layout_.dimension(0).global_index(place[0], i));
+        visit(values[at++], row * columns + column);
+      }
+    }
+  }
+
+  valet::BlockCyclic layout_;
+  int place_ = 0;
+};
+
+/// Prints a report of all ranks and whether every element is where it belongs.
+bool tell(const std::string& title, const valet::Report& report, Part& part,
+          MPI_Comm communicator) {
+  const valet::Report all = valet::summed_over_ranks(report, communicator);
+  long long wrong = part.wrong();
+  MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, communicator);
+  if (rank_of(communicator) == 0)
+    std::printf(
+        "%s\n  %.1f MB crossed ranks in %.2f ms; extra memory on a rank: %.2f MB, at most "
+        "%.2f MB promised\n  %s\n",
+        title.c_str(), static_cast<double>(all.bytes_sent) / 1e6, 1e3 * all.seconds(),
+        static_cast<double>(all.peak_extra_bytes) / 1e6,
+        static_cast<double>(all.extra_bytes_bound) / 1e6,
+        wrong == 0 ? "every element is in its place"
+                   : (std::to_string(wrong) + " ELEMENTS ARE WRONG").c_str());
+  return wrong == 0;
+}
+
+/// Producers to consumers, then anew among the consumers. @return Whether all was right.
+bool run(const Options& options, MPI_Comm communicator) {
+  const int rank = rank_of(communicator);
+  const valet::BlockCyclic::Extents extents{options.rows, options.columns};
+  const valet::GridLayout produced{valet::BlockCyclic(extents, {64, 64}, {2, 2}), {0, 1, 2, 3}};
+  const valet::GridLayout consumed{valet::BlockCyclic(extents, {100, 80}, {1, 3}), {4, 5, 6}};
+  const valet::GridLayout by_columns{valet::BlockCyclic::block(extents, {1, 3}), {4, 5, 6}};
+
+  Part source(produced, rank), target(consumed, rank), columns(by_columns, rank);
+  source.fill();
+  const valet::LayoutOptions budget{.budget_bytes = valet::parse_bytes(options.memory)};
+  const valet::Report handed = valet::redistribute(
+      communicator, produced, consumed, sizeof(double),
+      {.data = source.values.data(), .bytes = source.bytes(), .order = order},
+      {.data = target.values.data(), .bytes = target.bytes(), .order = order}, budget);
+  bool right = tell("from 2 x 2 producers to 1 x 3 consumers", handed, target, communicator);
+
+  // Room for the larger of both parts, and nothing else.
+  target.values.resize(std::max(target.values.size(), columns.values.size()));
+  const valet::Report dealt = valet::redistribute_in_place(
+      communicator, consumed, by_columns, sizeof(double),
+      {.data = target.values.data(), .bytes = target.bytes(), .order = order}, budget);
+  std::copy_n(target.values.begin(), columns.values.size(), columns.values.begin());
+  right = tell("among the consumers, in place, to whole columns", dealt, columns, communicator) &&
+          right;
+
+  if (rank == 0) {
+    write_blocks(options.output, {{"produced", produced}, {"consumed", consumed}});
+    write_transfers(options.output, produced, consumed);
+  }
+  return right;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int code = 1;
+  try {
+    Options options;
+    CLI::App app("Hands a matrix from one grid of ranks to another");
+    add_options(app, options);
+    int ranks = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    app.parse(argc, argv);
+    if (ranks != producers + consumers)
+      throw std::runtime_error("run it on 7 ranks, 4 producers and 3 consumers; these are " +
+                               std::to_string(ranks));
+    code = run(options, MPI_COMM_WORLD) ? 0 : 1;
+  } catch (const CLI::ParseError& error) {
+    // Every rank has the same arguments; one speaks.
+    code = rank_of(MPI_COMM_WORLD) == 0 ? CLI::App().exit(error) : error.get_exit_code();
+  } catch (const std::exception& error) {
+    if (rank_of(MPI_COMM_WORLD) == 0) std::fprintf(stderr, "block_cyclic: %s\n", error.what());
+  }
+  MPI_Finalize();
+  return code;
+}

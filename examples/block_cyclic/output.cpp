@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output.hpp"
+
+#include <valet/layout/intersection.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <stdexcept>
+
+namespace block_cyclic {
+namespace {
+
+class File {
+ public:
+  explicit File(std::filesystem::path path) : stream(path), path_(std::move(path)) {}
+  void close() {
+    stream.close();
+    if (!stream) throw std::runtime_error("cannot write " + path_.string());
+  }
+  std::ofstream stream;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace
+
+void add_options(CLI::App& app, Options& options) {
+  app.add_option("--rows", options.rows, "of the matrix")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--columns", options.columns, "of the matrix")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--memory", options.memory, "budget per rank in bytes, with K, M or G")
+      ->capture_default_str();
+  app.add_option("--output", options.output, "directory for what is drawn")->capture_default_str();
+}
+
+void write_blocks(const std::filesystem::path& directory,
+                  const std::vector<std::pair<std::string, valet::GridLayout>>& layouts) {
+  File file(directory / "blocks.csv");
+  file.stream << "layout,row,column,rows,columns,rank\n";
+  for (const auto& [name, grid] : layouts) {
+    const valet::layout::Dimension& rows = grid.layout.dimension(0);
+    const valet::layout::Dimension& columns = grid.layout.dimension(1);
+    for (std::int64_t i = 0; i < rows.extent(); i += rows.block_size())
+      for (std::int64_t j = 0; j < columns.extent(); j += columns.block_size())
+        file.stream << name << ',' << i << ',' << j << ','
+                    << std::min(rows.block_size(), rows.extent() - i) << ','
+                    << std::min(columns.block_size(), columns.extent() - j) << ','
+                    << grid.ranks[static_cast<std::size_t>(grid.layout.owner({i, j}))] << '\n';
+  }
+  file.close();
+}
+
+void write_transfers(const std::filesystem::path& directory, const valet::GridLayout& from,
+                     const valet::GridLayout& to) {
+  File file(directory / "transfers.csv");
+  file.stream << "from,to,bytes\n";
+  valet::Ledger ledger;
+  for (int producer = 0; producer < from.layout.ranks(); ++producer) {
+    const valet::layout::Intersection shared(ledger, from.layout, producer, to.layout);
+    for (int consumer = 0; consumer < to.layout.ranks(); ++consumer)
+      file.stream << from.ranks[static_cast<std::size_t>(producer)] << ','
+                  << to.ranks[static_cast<std::size_t>(consumer)] << ','
+                  << static_cast<std::uint64_t>(shared.elements(consumer)) * sizeof(double) << '\n';
+  }
+  file.close();
+}
+
+}  // namespace block_cyclic

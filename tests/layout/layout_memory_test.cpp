@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The memory promise of both functions on the process itself: what is allocated stays within
+// budget + 64 KiB + 64*P, for an array many times as large, and the ledger knows of it.
+
+#include "counted_new.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+class LayoutMemory : public ::testing::TestWithParam<bool> {};
+
+TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
+  const bool in_place = GetParam();
+  // MPI allocates in its own way; what it does inside of operator new is a few kilobytes.
+  constexpr std::ptrdiff_t uncounted_bytes = 8 << 10;
+  const GridLayout from{BlockCyclic({1000, 800}, {64, 64}, {size(), 1})};
+  const GridLayout to{BlockCyclic({1000, 800}, {30, 50}, {1, size()})};
+  const auto elements = [](const GridLayout& grid) {
+    return static_cast<std::size_t>(grid.layout.local_elements(rank()));
+  };
+  for (const bool share_memory : {false, true})
+    for (const std::size_t budget : {std::size_t{256} << 10, std::size_t{1} << 20}) {
+      std::vector<double> source(elements(from)), target(std::max(elements(from), elements(to)));
+      const LayoutOptions options{.budget_bytes = budget, .share_memory = share_memory};
+      Report report;
+      for (int repeat = 0; repeat < 2; ++repeat) {  // once to fill caches of MPI
+        const std::ptrdiff_t before = new_counters().live_bytes;
+        restart_peak();
+        report =
+            in_place
+                ? redistribute_in_place(
+                      MPI_COMM_WORLD, from, to, sizeof(double),
+                      {.data = target.data(), .bytes = target.size() * sizeof(double)}, options)
+                : redistribute(MPI_COMM_WORLD, from, to, sizeof(double),
+                               {.data = source.data(), .bytes = source.size() * sizeof(double)},
+                               {.data = target.data(), .bytes = target.size() * sizeof(double)},
+                               options);
+        const long long used = new_counters().peak_bytes - before;
+        const long long shared = static_cast<long long>(report.shared_bytes);
+        const auto promised = static_cast<long long>(report.extra_bytes_bound);
+        EXPECT_LE(max_over_ranks(used + shared - promised), uncounted_bytes);
+        if (repeat == 0) continue;
+        const auto known = static_cast<long long>(report.peak_extra_bytes);
+        EXPECT_LE(max_over_ranks(used + shared - known), uncounted_bytes)
+            << used << " and " << shared << " used, " << known << " known";
+      }
+      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(OutOfPlaceAndInPlace, LayoutMemory, ::testing::Bool(),
+                         [](const ::testing::TestParamInfo<bool>& tested) -> std::string {
+                           return tested.param ? "in_place" : "out_of_place";
+                         });
+
+}  // namespace
+}  // namespace valet::test
