@@ -25,6 +25,8 @@ static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(valet::AlltoallMethod:
 static_assert(VALET_PHASED == static_cast<int>(valet::Method::phased));
 static_assert(VALET_CONTINUOUS == static_cast<int>(valet::Heuristic::continuous));
 static_assert(VALET_CENTRALIZED == static_cast<int>(valet::Scheduler::centralized));
+static_assert(VALET_CYCLIC == static_cast<int>(valet::Method::cyclic));
+static_assert(VALET_ROTATED == static_cast<int>(valet::EdgeOrder::rotated));
 static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
 
 thread_local std::string last_message;
@@ -49,8 +51,9 @@ int guarded(Action&& action) noexcept {
 
 valet::Options to_options(const Valet_Options* options) {
   if (options == nullptr) return {};
-  if (options->method < VALET_STREAM || options->method > VALET_PHASED ||
-      options->order < VALET_FILL || options->order > VALET_STABLE)
+  if (options->method < VALET_STREAM || options->method > VALET_CYCLIC ||
+      options->order < VALET_FILL || options->order > VALET_STABLE ||
+      options->edge_order < VALET_ASCENDING || options->edge_order > VALET_ROTATED)
     throw valet::Error(valet::ErrorCode::invalid_argument,
                        "unknown method or order in Valet_Options; start from "
                        "Valet_Options_default()");
@@ -70,7 +73,8 @@ valet::Options to_options(const Valet_Options* options) {
           .scheduler = static_cast<valet::Scheduler>(options->scheduler),
           .parking = options->parking,
           .seed = options->seed,
-          .available_bytes = {}};
+          .available_bytes = {},
+          .edge_order = static_cast<valet::EdgeOrder>(options->edge_order)};
 }
 
 void tell(const valet::Report& done, Valet_Report* report) {
@@ -121,7 +125,8 @@ Valet_Options Valet_Options_default(void) {
           static_cast<int>(options.heuristic),
           static_cast<int>(options.scheduler),
           options.parking,
-          options.seed};
+          options.seed,
+          VALET_ASCENDING};
 }
 
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }

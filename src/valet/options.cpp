@@ -36,6 +36,7 @@ const char* to_string(Method method) noexcept {
     case Method::stream: return "stream";
     case Method::direct: return "direct";
     case Method::phased: return "phased";
+    case Method::cyclic: return "cyclic";
   }
   return "unknown";
 }
@@ -62,6 +63,7 @@ Method parse_method(std::string_view name) {
                         Method::stream,
                         Method::direct,
                         Method::phased,
+                        Method::cyclic,
                     });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <valet/export.hpp>
+#include <valet/schedule/edge_order.hpp>
 #include <valet/schedule/heuristic.hpp>
 
 #include <cstddef>
@@ -17,6 +18,7 @@ enum class Method {
   stream,  ///< receivers grant, senders stream; bounded by the budget, never stuck
   direct,  ///< everything at once through full buffers; only where those fit the budget
   phased,  ///< in phases, none of which brings a rank more blocks than it has free memory for
+  cyclic,  ///< a root schedules cycles and shifts, which the ranks carry out without it
 };
 
 /// Method::phased: how a receiver divides its free memory among its sources.
@@ -29,6 +31,10 @@ enum class Scheduler {
   centralized,  ///< rank 0, from the gathered matrix, which must fit the budget there
 };
 
+/// Method::cyclic: in which order a rank offers its destinations to the root.
+using schedule::EdgeOrder;
+using schedule::parse_edge_order;
+
 /// Which slots the blocks of a map to ranks get.
 enum class Order {
   fill,    ///< stay-ers keep their slots, arrivals fill the lowest holes: few copies
@@ -36,7 +42,7 @@ enum class Order {
 };
 
 /// What the user decides about a redistribution. Ranks may give different budgets, messages,
-/// windows and available_bytes; the rest must be the same on all ranks.
+/// windows, available_bytes and edge_order; the rest must be the same on all ranks.
 struct Options {
   /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
@@ -64,6 +70,9 @@ struct Options {
   /// may fill on this rank in this phase. No more than the free memory is used, and at least one
   /// block. Only with Scheduler::distributed. Must not throw, communicate or touch the storage.
   std::function<std::size_t()> available_bytes;
+
+  /// Method::cyclic.
+  EdgeOrder edge_order = EdgeOrder::ascending;
 };
 
 VALET_EXPORT const char* to_string(Method method) noexcept;

@@ -43,7 +43,7 @@ enum {
   VALET_INTERNAL = 15
 };
 
-enum { VALET_STREAM = 0, VALET_DIRECT = 1, VALET_PHASED = 2 };
+enum { VALET_STREAM = 0, VALET_DIRECT = 1, VALET_PHASED = 2, VALET_CYCLIC = 3 };
 /* Of VALET_PHASED; see valet::Heuristic and valet::Scheduler. */
 enum {
   VALET_FIRST_FIT = 0,
@@ -55,6 +55,8 @@ enum {
 };
 enum { VALET_DISTRIBUTED = 0, VALET_CENTRALIZED = 1 };
 enum { VALET_FILL = 0, VALET_STABLE = 1 };
+/* Of VALET_CYCLIC. */
+enum { VALET_ASCENDING = 0, VALET_ROTATED = 1 };
 /* Of Valet_Alltoallv_in_place; see valet::AlltoallMethod. */
 enum {
   VALET_ALLTOALL_AUTOMATIC = 0,
@@ -89,6 +91,7 @@ typedef struct Valet_Options {
   int scheduler;
   int parking;
   uint64_t seed;
+  int edge_order;
 } Valet_Options;
 
 /* What an execution did on this rank. */

@@ -102,18 +102,22 @@ int main(int argc, char** argv) {
   check((rank + size - 1) % size);
   Valet_Plan_free(plan);
 
-  options.method = VALET_PHASED;
   options.heuristic = VALET_MIN_MAX;
   options.parking = 1;
-  fill(rank);
-  plan = NULL;
-  require(
-      Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan) == 0,
-      "plan to slots");
-  require(Valet_Execute(plan, storage, &report) == VALET_SUCCESS, "execute");
-  require(size == 1 || report.phases > 0, "phases");
-  check((rank + size - 1) % size);
-  Valet_Plan_free(plan);
+  options.edge_order = VALET_ROTATED;
+  for (int method = VALET_STREAM; method <= VALET_CYCLIC; ++method) {
+    if (method == VALET_DIRECT) continue; /* needs more than one block of scratch */
+    options.method = method;
+    fill(rank);
+    plan = NULL;
+    require(
+        Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan) == 0,
+        "plan to slots");
+    require(Valet_Execute(plan, storage, &report) == VALET_SUCCESS, "execute");
+    require(size == 1 || (report.phases > 0) == (method == VALET_PHASED), "phases");
+    check((rank + size - 1) % size);
+    Valet_Plan_free(plan);
+  }
 
   plan = NULL;
   options.heuristic = VALET_CONTINUOUS + 1;
@@ -122,6 +126,14 @@ int main(int argc, char** argv) {
               strstr(Valet_Error_message(), "unknown heuristic") != NULL,
           "an unknown heuristic is refused");
   options.heuristic = VALET_FIRST_FIT;
+
+  options.edge_order = 7;
+  plan = NULL;
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) ==
+                  VALET_INVALID_ARGUMENT &&
+              plan == NULL && strstr(Valet_Error_message(), "Valet_Options_default") != NULL,
+          "an unknown edge order is refused");
+  options.edge_order = VALET_ASCENDING;
 
   ranks[7] = rank == size - 1 ? size + 3 : 0;
   plan = NULL;

@@ -30,10 +30,11 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   EXPECT_EQ(options.order, Order::fill);
   EXPECT_FALSE(options.verify);
   EXPECT_EQ(options.window, 32);
+  EXPECT_EQ(options.edge_order, EdgeOrder::ascending);
 }
 
 TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
-  for (const Method method : {Method::stream, Method::direct, Method::phased})
+  for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic})
     EXPECT_EQ(parse_method(to_string(method)), method);
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     EXPECT_EQ(parse_scheduler(to_string(scheduler)), scheduler);
@@ -42,6 +43,7 @@ TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
     EXPECT_EQ(parse_order(to_string(order)), order);
   EXPECT_EQ(parse_method("STREAM"), Method::stream);
   EXPECT_EQ(parse_method("Direct"), Method::direct);
+  EXPECT_EQ(parse_edge_order("ROTATED"), EdgeOrder::rotated);
   EXPECT_EQ(parse_order("Stable"), Order::stable);
 }
 
@@ -52,6 +54,7 @@ TEST(Options, UnknownNamesAreRefusedWithTheKnownOnes) {
   expect_invalid([] { static_cast<void>(parse_scheduler("root")); }, "distributed, centralized");
   expect_invalid([] { static_cast<void>(parse_heuristic("best_fit")); }, "first_fit, max_first");
   expect_invalid([] { static_cast<void>(parse_order("random")); }, "fill, stable");
+  expect_invalid([] { static_cast<void>(parse_edge_order("random")); }, "ascending, rotated");
   expect_invalid([] { static_cast<void>(parse_order("fill ")); }, "'fill '");
 }
 

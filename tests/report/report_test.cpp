@@ -63,6 +63,7 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "verify_seconds",
                                        "verified",
                                        "swaps",
+                                       "steps",
                                        "phases",
                                        "detours",
                                        "gather_seconds",
@@ -95,7 +96,9 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
   EXPECT_NE(report.to_string().find("9 phases, 5 blocks waited"), std::string::npos);
   report.verified = true;
   report.swaps = 12;
+  report.steps = 34;
   EXPECT_NE(report.to_string().find("12 swaps"), std::string::npos);
+  EXPECT_NE(report.to_string().find("34 steps"), std::string::npos);
   report.ranks = 8;
   EXPECT_NE(report.to_string().find("verified"), std::string::npos);
   EXPECT_NE(report.to_string().find("on 8 ranks"), std::string::npos);
@@ -111,6 +114,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.swaps = 3 + me;
   mine.phases = 20 - me;
   mine.detours = 2;
+  mine.steps = 5 + me;
   mine.local_seconds = static_cast<double>(ranks - me);
   const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
   EXPECT_EQ(total.ranks, size());
@@ -122,6 +126,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.swaps, 3 + ranks - 1);
   EXPECT_EQ(total.phases, 20U);
   EXPECT_EQ(total.detours, 2 * ranks);
+  EXPECT_EQ(total.steps, 5 + ranks - 1);
   EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
   EXPECT_EQ(total.method, "stream");
 }

@@ -17,12 +17,20 @@ CyclicSchedule record(const Instance& instance, EdgeOrder order) {
   return record_cyclic(instance.matrix, instance.free, order);
 }
 
+/// The critical path as the root counts it while it schedules.
+std::uint64_t steps(const CyclicSchedule& schedule) {
+  std::uint64_t most = 0;
+  for (const auto& actions : schedule)
+    for (const Action& action : actions) most = std::max<std::uint64_t>(most, action.step + 1);
+  return most;
+}
+
 TEST(Cyclic, EveryBlockArrivesInOneStep) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 random(seed);
     Instance instance = test::random_instance(random, 9, 30);
     if (seed % 3 == 0) instance.free = test::least_free(instance.matrix);  // even without memory
-    const std::uint64_t most_increment = seed % 4 == 0 ? 3 : 1000;
+    const std::uint32_t most_increment = seed % 4 == 0 ? 3 : 1000;
     for (const EdgeOrder order : both_orders) {
       const CyclicSchedule schedule =
           record_cyclic(instance.matrix, instance.free, order, most_increment);
@@ -32,6 +40,7 @@ TEST(Cyclic, EveryBlockArrivesInOneStep) {
       ASSERT_EQ(run.volume, instance.matrix.volume()) << "seed " << seed;
       for (const auto& actions : schedule)
         for (const Action& action : actions) ASSERT_LE(action.increment, most_increment);
+      ASSERT_EQ(steps(schedule), run.critical_path) << "seed " << seed;
     }
   }
 }
@@ -68,43 +77,67 @@ TEST(Cyclic, ShiftBeginsWithASendAndEndsWithAReceive) {
   const std::vector<std::uint64_t> free{0, 2, 6};
   const CyclicSchedule schedule = record_cyclic(path, free, EdgeOrder::ascending);
   EXPECT_EQ(schedule[0], (std::vector<Action>{{no_rank, 1, 4, 2}}));
-  EXPECT_EQ(schedule[1], (std::vector<Action>{{0, 2, 4, 2}, {no_rank, 2, 2, 2}}));
-  EXPECT_EQ(schedule[2], (std::vector<Action>{{1, no_rank, 4, 2}, {1, no_rank, 2, 2}}));
+  EXPECT_EQ(schedule[1], (std::vector<Action>{{0, 2, 4, 2}, {no_rank, 2, 2, 2, 1}}));
+  EXPECT_EQ(schedule[2], (std::vector<Action>{{1, no_rank, 4, 2}, {1, no_rank, 2, 2, 1}}));
 }
 
-/// A root that counts what it is asked, and answers from the matrix row by row.
-class CountingLink final : public CyclicLink {
+/// A root that answers from the matrix, row by row, and watches what it is asked.
+class RecordingLink final : public CyclicLink {
  public:
-  explicit CountingLink(const Instance& instance) : rows_(instance.matrix.ranks()) {
-    for (const TransferEntry& transfer : instance.matrix.transfers())
+  explicit RecordingLink(const TransferMatrix& matrix)
+      : rows_(matrix.ranks()),
+        asked_(matrix.ranks(), 0),
+        left_(matrix.ranks(), 0),
+        schedule_(matrix.ranks()) {
+    for (const TransferEntry& transfer : matrix.transfers())
       rows_[transfer.source].push_back({transfer.destination, transfer.blocks});
-    asked_.assign(rows_.size(), 0);
-    told_.assign(rows_.size(), 0);
   }
   Edge next_edge(std::uint32_t rank) override {
-    EXPECT_LE(asked_[rank], told_[rank]) << "asked for an edge before the last one was used up";
-    return rows_[rank].at(asked_[rank]++);
+    EXPECT_EQ(left_[rank], 0U) << "asked for an edge before the last one was used up";
+    const Edge edge = rows_[rank].at(asked_[rank]++);
+    left_[rank] = edge.blocks;
+    return edge;
   }
-  void edge_used(std::uint32_t rank) override { ++told_[rank]; }
-  void schedule(std::uint32_t, const Action&) override {}
+  void schedule(std::uint32_t rank, const Action& action) override {
+    if (action.destination != no_rank) left_[rank] -= action.blocks;
+    schedule_[rank].push_back(action);
+  }
+  [[nodiscard]] const std::vector<Action>& schedule_of(std::size_t rank) const {
+    return schedule_[rank];
+  }
 
   std::vector<std::vector<Edge>> rows_;
   std::vector<std::size_t> asked_;
-  std::vector<std::size_t> told_;
+  std::vector<std::uint64_t> left_;
+
+ private:
+  CyclicSchedule schedule_;
 };
+
+TEST(Cyclic, IncrementIsTheLeastThatARankOfTheCycleCanTake) {
+  const TransferMatrix matrix(3, {{0, 1, 20}, {1, 0, 20}, {2, 1, 20}});
+  Ledger ledger;
+  CyclicScheduler scheduler(ledger, 3);
+  RecordingLink link(matrix);
+  for (std::uint32_t rank = 0; rank < 3; ++rank)
+    scheduler.set(rank, {.edges = 1, .most_increment = 9 - 3 * rank, .free = 50});
+  scheduler.run(link);
+  EXPECT_EQ(link.schedule_of(0), (std::vector<Action>{{1, 1, 20, 6}}));
+  EXPECT_EQ(link.schedule_of(2), (std::vector<Action>{{no_rank, 1, 20, 3, 1}}));
+}
 
 TEST(Cyclic, RootHoldsOneEdgePerRankInAFewWords) {
   const Instance instance = test::even_transpose(100, 3, 1);
-  CountingLink link(instance);
-  std::vector<CyclicRank> ranks;
-  for (const auto& row : link.rows_)
-    ranks.push_back({.edges = static_cast<std::uint32_t>(row.size()), .free = 1});
+  RecordingLink link(instance.matrix);
   Ledger ledger;
-  schedule_cyclic(ledger, ranks, link);
-  EXPECT_LE(ledger.peak_bytes(), 64 * ranks.size()) << "9900 edges went through it";
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    EXPECT_EQ(link.asked_[rank], ranks[rank].edges);
-    EXPECT_EQ(link.told_[rank], ranks[rank].edges - 1);
+  CyclicScheduler scheduler(ledger, 100);
+  for (std::uint32_t rank = 0; rank < 100; ++rank)
+    scheduler.set(rank, {.edges = static_cast<std::uint32_t>(link.rows_[rank].size()), .free = 1});
+  scheduler.run(link);
+  EXPECT_LE(ledger.peak_bytes(), 48 * 100U) << "9900 edges went through it";
+  for (std::size_t rank = 0; rank < 100; ++rank) {
+    EXPECT_EQ(link.asked_[rank], link.rows_[rank].size());
+    EXPECT_EQ(link.left_[rank], 0U) << "an edge was not scheduled to its end";
   }
 }
 

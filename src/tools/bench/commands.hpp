@@ -10,6 +10,7 @@ namespace valet::bench {
 void add_alltoall_command(CLI::App& app, bool& failed);
 void add_exchange_command(CLI::App& app, bool& failed);
 void add_layout_command(CLI::App& app, bool& failed);
+void add_madre_command(CLI::App& app, bool& failed);
 void add_kokkos_command(CLI::App& app, bool& failed);
 void add_dropin_command(CLI::App& app, bool& failed);
 

@@ -45,6 +45,12 @@ std::uint64_t sum_of_ranks(std::uint64_t value) {
   return sum;
 }
 
+std::uint64_t largest_of_ranks(std::uint64_t value) {
+  std::uint64_t largest = 0;
+  MPI_Allreduce(&value, &largest, 1, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return largest;
+}
+
 double slowest_seconds(const std::function<void()>& action) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double start = MPI_Wtime();

@@ -15,6 +15,7 @@ namespace valet::bench {
 /// The same verdict on all ranks: whether it holds on each.
 [[nodiscard]] bool on_all_ranks(bool condition);
 [[nodiscard]] std::uint64_t sum_of_ranks(std::uint64_t value);
+[[nodiscard]] std::uint64_t largest_of_ranks(std::uint64_t value);
 
 /// Seconds that `action` takes on the slowest rank, started together.
 [[nodiscard]] double slowest_seconds(const std::function<void()>& action);

@@ -150,9 +150,10 @@ std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, Blo
 
 /// Whether rank 0 has a table over all ranks.
 bool has_root(const Options& options) {
-  return options.method == Method::phased &&
-         (options.scheduler == Scheduler::centralized || options.parking > 0 ||
-          options.heuristic == Heuristic::continuous);
+  return options.method == Method::cyclic ||
+         (options.method == Method::phased &&
+          (options.scheduler == Scheduler::centralized || options.parking > 0 ||
+           options.heuristic == Heuristic::continuous));
 }
 
 /// What the ledger may count at most on this rank: the promise that plan.hpp makes.
@@ -232,13 +233,9 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.grants = sums[6];
   total.local_copies = sums[7];
   total.detours = sums[8];
-  std::array<std::uint64_t, 7> most{report.neighbours,
-                                    report.budget_bytes,
-                                    report.peak_extra_bytes,
-                                    report.extra_bytes_bound,
-                                    report.shared_bytes,
-                                    report.swaps,
-                                    report.phases};
+  std::array<std::uint64_t, 8> most{
+      report.neighbours,   report.budget_bytes, report.peak_extra_bytes, report.extra_bytes_bound,
+      report.shared_bytes, report.swaps,        report.phases,           report.steps};
   mpi::maximum(channel, std::span<std::uint64_t>(most));
   total.neighbours = most[0];
   total.budget_bytes = most[1];
@@ -247,6 +244,7 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.shared_bytes = most[4];
   total.swaps = most[5];
   total.phases = most[6];
+  total.steps = most[7];
   std::array<double, 7> seconds{
       report.plan_seconds,   report.exchange_seconds, report.local_seconds,  report.verify_seconds,
       report.gather_seconds, report.solve_seconds,    report.scatter_seconds};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <valet/exchange/cyclic.hpp>
 #include <valet/exchange/direct.hpp>
 #include <valet/exchange/exchange.hpp>
 #include <valet/exchange/phased.hpp>
@@ -13,6 +14,7 @@ std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
     case Method::stream: return std::make_unique<Stream<Index>>(context, flows);
     case Method::direct: return std::make_unique<Direct<Index>>(context, flows);
     case Method::phased: return std::make_unique<Phased<Index>>(context, flows);
+    case Method::cyclic: return std::make_unique<Cyclic<Index>>(context, flows);
   }
   throw Error(ErrorCode::invalid_argument, "unknown method");
 }

@@ -20,11 +20,12 @@ module valet
     VALET_MPI_FAILURE = 14, VALET_INTERNAL = 15
 
   integer(c_int), parameter, public :: VALET_STREAM = 0, VALET_DIRECT = 1, &
-    VALET_PHASED = 2
+    VALET_PHASED = 2, VALET_CYCLIC = 3
   integer(c_int), parameter, public :: VALET_FIRST_FIT = 0, VALET_MAX_FIRST = 1, &
     VALET_RANDOM = 2, VALET_FORTUNE_WHEEL = 3, VALET_MIN_MAX = 4, VALET_CONTINUOUS = 5
   integer(c_int), parameter, public :: VALET_DISTRIBUTED = 0, VALET_CENTRALIZED = 1
   integer(c_int), parameter, public :: VALET_FILL = 0, VALET_STABLE = 1
+  integer(c_int), parameter, public :: VALET_ASCENDING = 0, VALET_ROTATED = 1
   integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
     VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4
 
@@ -48,6 +49,7 @@ module valet
     integer(c_int) :: scheduler
     integer(c_int) :: parking
     integer(c_int64_t) :: seed
+    integer(c_int) :: edge_order
   end type
 
   !> What an execution did on this rank.

@@ -37,9 +37,9 @@ std::string Report::to_string() const {
          (phases > 0 ? ", " + std::to_string(phases) + " phases, " + std::to_string(detours) +
                            " blocks waited on another rank"
                      : "") +
-         "\n  time " + readable_milliseconds(seconds()) + " = plan " +
-         readable_milliseconds(plan_seconds) + " + exchange " +
-         readable_milliseconds(exchange_seconds) + " + local " +
+         (steps > 0 ? ", " + std::to_string(steps) + " steps" : "") + "\n  time " +
+         readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
+         " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
          readable_milliseconds(local_seconds) +
          "\n  extra memory on a rank: " + readable_bytes(peak_extra_bytes) + " at the peak, " +
          readable_bytes(extra_bytes_bound) + " promised at most" +
@@ -61,6 +61,7 @@ std::string Report::to_json() const {
                                          {"swaps", swaps},
                                          {"phases", phases},
                                          {"detours", detours},
+                                         {"steps", steps},
                                          {"neighbours", neighbours},
                                          {"budget_bytes", budget_bytes},
                                          {"peak_extra_bytes", peak_extra_bytes},

@@ -22,8 +22,10 @@ struct Report {
   std::uint64_t grants = 0;           ///< control messages sent
   std::uint64_t local_copies = 0;     ///< blocks copied from slot to slot inside a rank
   std::uint64_t swaps = 0;            ///< of two ranks, by methods that swap
-  std::uint64_t phases = 0;      ///< of Method::phased, to the last in which this rank had a part
-  std::uint64_t detours = 0;     ///< blocks received to wait here for another rank
+  std::uint64_t phases = 0;   ///< of Method::phased, to the last in which this rank had a part
+  std::uint64_t detours = 0;  ///< blocks received to wait here for another rank
+  /// Method::cyclic: the actions of the longest chain that wait for each other, the critical path.
+  std::uint64_t steps = 0;
   std::uint64_t neighbours = 0;  ///< ranks that data is exchanged with
   std::uint64_t budget_bytes = 0;
   std::uint64_t peak_extra_bytes = 0;   ///< most that the ledger ever counted on a rank

@@ -7,33 +7,14 @@
 /// rank gets a list of actions and carries it out without root and barriers.
 
 #include <valet/export.hpp>
+#include <valet/schedule/edge_order.hpp>
 #include <valet/storage/ledger.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <span>
-#include <string_view>
 
 namespace valet::schedule {
-
-/// In which order a rank offers its edges to the root.
-enum class EdgeOrder {
-  ascending,  ///< by destination, as published: an even transpose becomes 2-cycles in dictionary
-              ///< order, most of whose ranks wait for each other: 2P-3 steps
-  rotated,    ///< by destination, beginning behind one's own rank: it becomes P-1 rotations
-};
-
-VALET_EXPORT const char* to_string(EdgeOrder order) noexcept;
-/// The order of a name, "ascending" or "rotated", in upper or lower case.
-/// @throws Error invalid_argument that lists the known names. Local.
-VALET_EXPORT EdgeOrder parse_edge_order(std::string_view name);
-
-/// The place of `destination` among the edges of `rank`: edges are offered by ascending place.
-[[nodiscard]] constexpr std::uint32_t edge_place(EdgeOrder order, std::uint32_t rank,
-                                                 std::uint32_t ranks, std::uint32_t destination) {
-  if (order == EdgeOrder::ascending) return destination;
-  return destination > rank ? destination - rank : destination + (ranks - rank);
-}
 
 /// Blocks that a rank has for one other.
 struct Edge {
@@ -53,6 +34,9 @@ struct Action {
   std::uint32_t destination = no_rank;
   std::uint64_t blocks = 0;
   std::uint64_t increment = 0;
+  /// The longest chain of actions that must end before this one can begin, if each takes one step
+  /// and all ranks of a cycle or shift begin together.
+  std::uint32_t step = 0;
   [[nodiscard]] bool operator==(const Action&) const = default;
 };
 
@@ -64,12 +48,9 @@ class CyclicLink {
   CyclicLink& operator=(const CyclicLink&) = delete;
   virtual ~CyclicLink() = default;
 
-  /// The next edge of a rank, in its order. Asked for `edges` times in all, never before it is
-  /// needed; may wait for it.
+  /// The next edge of a rank, in its order. Asked for `edges` times in all, and only when the
+  /// actions of the rank have used up the edge before; may wait for it.
   virtual Edge next_edge(std::uint32_t rank) = 0;
-  /// The edge of `rank` is used up and there is another, which will be needed some time: it may
-  /// be sent for now.
-  virtual void edge_used(std::uint32_t rank) = 0;
   /// The next action of `rank`. Those of one cycle or shift come one after another.
   virtual void schedule(std::uint32_t rank, const Action& action) = 0;
 };
@@ -77,17 +58,46 @@ class CyclicLink {
 /// What the root knows of a rank from the start.
 struct CyclicRank {
   std::uint32_t edges = 0;  ///< ranks it has blocks for
-  /// Free slots, and blocks of scratch beyond the one that every rank keeps for increments of 1.
+  /// Blocks of a message that it can send or receive at most; at least 1.
+  std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max();
+  /// Free slots, and blocks of scratch that take arrivals while others have not left yet.
   std::uint64_t free = 0;
 };
 
-/// Schedules everything. The map must be feasible. Each cycle or shift uses up an edge at least, so
-/// there are no more of them than edges.
-///
-/// @param most_increment  Blocks of a message at most; at least 1.
-/// Runs on the root alone; 40 bytes a rank through the ledger. O(edges * P) time at worst.
-VALET_EXPORT void schedule_cyclic(
-    Ledger& ledger, std::span<const CyclicRank> ranks, CyclicLink& link,
-    std::uint64_t most_increment = std::numeric_limits<std::uint64_t>::max());
+/// The root's search. Memory: 48 bytes a rank, all of it from the start.
+class VALET_EXPORT CyclicScheduler {
+ public:
+  CyclicScheduler(Ledger& ledger, std::size_t ranks)
+      : nodes_(ledger, ranks), stack_(ledger, ranks) {}
+
+  /// Tells what the root must know of a rank; for every rank before each run().
+  void set(std::uint32_t rank, const CyclicRank& known);
+  /// Schedules everything. The map must be feasible. Each cycle or shift uses up an edge at least,
+  /// so there are no more of them than edges. O(edges * P) time at worst.
+  void run(CyclicLink& link);
+
+ private:
+  struct Node {
+    std::uint32_t edges = 0;  ///< the current one and those that were not asked for
+    std::uint32_t destination = 0;
+    std::uint64_t blocks = 0;  ///< left on the current edge; 0 when it must be asked for
+    std::uint64_t free = 0;
+    std::uint32_t position = no_rank;  ///< in the stack; no_rank outside of it
+    std::uint32_t most_increment = 0;
+    std::uint32_t step = 0;  ///< of its next action
+  };
+  struct Common;
+
+  void push(std::uint32_t rank);
+  std::uint32_t pop();
+  void advance(CyclicLink& link);
+  void schedule_cycle(CyclicLink& link, std::uint32_t first);
+  void schedule_shift(CyclicLink& link);
+  void send(std::uint32_t rank, std::uint64_t blocks);
+
+  Array<Node> nodes_;
+  Array<std::uint32_t> stack_;
+  std::uint32_t depth_ = 0;
+};
 
 }  // namespace valet::schedule

@@ -26,7 +26,6 @@ class Recorder final : public CyclicLink {
     return static_cast<std::uint32_t>(edges_[rank].size());
   }
   Edge next_edge(std::uint32_t rank) override { return edges_[rank].at(next_[rank]++); }
-  void edge_used(std::uint32_t) override {}
   void schedule(std::uint32_t rank, const Action& action) override {
     schedule_[rank].push_back(action);
   }
@@ -151,13 +150,15 @@ class Execution {
 }  // namespace
 
 CyclicSchedule record_cyclic(const TransferMatrix& matrix, std::span<const std::uint64_t> free,
-                             EdgeOrder order, std::uint64_t most_increment) {
+                             EdgeOrder order, std::uint32_t most_increment) {
   Recorder recorder(matrix, order);
-  std::vector<CyclicRank> ranks;
-  for (std::uint32_t rank = 0; rank < matrix.ranks(); ++rank)
-    ranks.push_back({.edges = recorder.edges(rank), .free = free[rank]});
   Ledger ledger;
-  schedule_cyclic(ledger, ranks, recorder, most_increment);
+  CyclicScheduler scheduler(ledger, matrix.ranks());
+  for (std::uint32_t rank = 0; rank < matrix.ranks(); ++rank)
+    scheduler.set(
+        rank,
+        {.edges = recorder.edges(rank), .most_increment = most_increment, .free = free[rank]});
+  scheduler.run(recorder);
   return recorder.take_schedule();
 }
 

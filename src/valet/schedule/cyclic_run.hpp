@@ -18,10 +18,10 @@ namespace valet::schedule {
 using CyclicSchedule = std::vector<std::vector<Action>>;
 
 /// What the root schedules for a matrix that it gets edge by edge. Local; O(nonzeros) memory.
-/// @param free  Per rank, as CyclicRank::free. @param most_increment  As schedule_cyclic().
+/// @param free  Per rank, as CyclicRank::free. @param most_increment  CyclicRank's, of all ranks.
 [[nodiscard]] VALET_EXPORT CyclicSchedule
 record_cyclic(const TransferMatrix& matrix, std::span<const std::uint64_t> free, EdgeOrder order,
-              std::uint64_t most_increment = std::numeric_limits<std::uint64_t>::max());
+              std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max());
 
 /// What carrying a schedule out comes to.
 struct CyclicRun {

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The drop-in example: one mesh, migrated three ways."""
+
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, read, save
+
+DROPIN = {"stock": ("stock Zoltan_Migrate", OUT_OF_PLACE),
+          "hold": ("Valet, HOLD: the same binary", VALET),
+          "steps": ("Valet, STEPS: with a free callback", LIMIT)}
+
+
+def dropin_rounds(directory, label):
+    """Of each round: seconds of the slowest rank; bytes that all ranks needed on top of their data."""
+    files = sorted(directory.glob(f"{label}.*.csv"))
+    if not files:
+        raise FileNotFoundError(2, "missing", str(directory / f"{label}.0.csv"))
+    rounds = {}
+    for row in (row for path in files for row in read(path)):
+        own = max(row["resident_before"], row["resident_after"])
+        extra = max(row["resident_before"] + row["peak_extra_bytes"] - own, 0)
+        one = rounds.setdefault(row["round"], {"seconds": 0, "extra": 0, "sent": 0})
+        one["seconds"] = max(one["seconds"], row["seconds"])
+        one["extra"] += extra
+        one["sent"] += row["sent_bytes"]
+    return [rounds[k] for k in sorted(rounds)]
+
+
+def draw(directory):
+    """Time and memory of the migrations of one mesh, three ways."""
+    runs = {label: dropin_rounds(directory, label) for label in DROPIN}
+    figure, axes = plt.subplots(1, 2, figsize=(13, 5))
+    width = 0.8 / len(runs)
+    for place, (label, rounds) in enumerate(runs.items()):
+        text, colour = DROPIN[label]
+        at = [k + (place - 1) * width for k in range(len(rounds))]
+        axes[0].bar(at, [one["extra"] / MEGABYTE for one in rounds], width, color=colour, label=text)
+        axes[1].bar(at, [1e3 * one["seconds"] for one in rounds], width, color=colour, label=text)
+    moved = [one["sent"] / MEGABYTE for one in runs["stock"]]
+    axes[0].plot(range(len(moved)), moved, "k_", markersize=30, label="packed cells that moved")
+    axes[0].set_ylabel("peak memory beyond the mesh, all ranks [MB]")
+    axes[1].set_ylabel("time of the migration, slowest rank [ms]")
+    for axis in axes:
+        axis.set_xlabel("round")
+        axis.set_ylim(bottom=0)
+        axis.set_xticks(range(len(moved)))
+    axes[0].legend(fontsize=8.5)
+    figure.suptitle("Migrating an unstructured mesh: one program, three ways")
+    figure.tight_layout()
+    save(figure, directory / "dropin.png")
