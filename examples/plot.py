@@ -6,20 +6,22 @@ Reads the files that the example wrote into DIRECTORY and writes PNG pictures be
 what valet-bench wrote:
   layout_index  valet-bench layout --study index --json DIRECTORY/layout_index.json
   madre         mpirun -n N valet-bench madre --json DIRECTORY/madre_N.json, for some N
+  phases        mpirun -n N valet-bench phases --json DIRECTORY/phases_N.json, for some N
 """
 
 import argparse
 import sys
 from pathlib import Path
 
-from plotting import amr, block_cyclic, dropin, layout_index, madre, particles
+from plotting import amr, block_cyclic, dropin, layout_index, madre, particles, phases
 
 EXAMPLES = {"amr": amr.draw,
             "block_cyclic": block_cyclic.draw,
             "dropin": dropin.draw,
             "layout_index": layout_index.draw,
             "madre": madre.draw,
-            "particles": particles.draw}
+            "particles": particles.draw,
+            "phases": phases.draw}
 
 
 def main():

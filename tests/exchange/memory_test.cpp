@@ -118,13 +118,13 @@ TEST_F(LedgerAgainstProcess, ForDirectWithinItsBudget) {
 }
 
 TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
-  constexpr std::uint64_t maps = 60;
+  constexpr std::uint64_t maps = 24;
   if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     SCOPED_TRACE(seed_note(seed() + k, 0));
     std::mt19937_64 random(seed() + k);
     const GlobalMap map =
-        random_map(random, size(), pick(random, 1, 400), static_cast<Tightness>(k % 3), false);
+        random_map(random, size(), pick(random, 1, 60), static_cast<Tightness>(k % 3), false);
     const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
     Options options = options_of(
         Order::fill, std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4], Method::phased);

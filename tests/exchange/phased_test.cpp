@@ -66,11 +66,11 @@ Report carried_out(const GlobalMap& map, const Options& options, std::size_t blo
 }
 
 TEST(Phased, RanksComeToThePhasesOfTheSchedule) {
-  constexpr std::uint64_t maps = 60;
+  constexpr std::uint64_t maps = 15;
   if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
-    const GlobalMap map = random_map(random, size(), 40, static_cast<Tightness>(k % 3), false);
+    const GlobalMap map = random_map(random, size(), 25, static_cast<Tightness>(k % 3), false);
     const Numbers numbers = numbers_of(map);
     for (const Heuristic heuristic : all_heuristics()) {
       Options options = phased(heuristic, static_cast<int>(k % 3), k);
@@ -86,13 +86,13 @@ TEST(Phased, RanksComeToThePhasesOfTheSchedule) {
 }
 
 TEST(Phased, NeverMorePhasesThanTwiceTheVolumeOverTheMemoryAndOne) {
-  constexpr std::uint64_t maps = 60;
+  constexpr std::uint64_t maps = 15;
   if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   std::uint64_t phases = 0;
   std::uint64_t most_phases = 0;
   for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
-    const GlobalMap map = random_map(random, size(), 60, static_cast<Tightness>(k % 3), false);
+    const GlobalMap map = random_map(random, size(), 30, static_cast<Tightness>(k % 3), false);
     const Numbers numbers = numbers_of(map);
     const schedule::PhaseBounds bounds =
         schedule::phase_bounds(numbers.matrix.volume(), numbers.all_free);
@@ -112,9 +112,9 @@ TEST(Phased, NeverMorePhasesThanTwiceTheVolumeOverTheMemoryAndOne) {
 }
 
 TEST(Phased, CentralizedSchedulerBringsAllToTheirPlacesWithinTheBudget) {
-  for (std::uint64_t k = 0; k < 20 && all_ranks(!HasFailure()); ++k) {
+  for (std::uint64_t k = 0; k < 12 && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
-    const GlobalMap map = random_map(random, size(), 60, static_cast<Tightness>(k % 3), false);
+    const GlobalMap map = random_map(random, size(), 30, static_cast<Tightness>(k % 3), false);
     for (const Heuristic heuristic : all_heuristics()) {
       Options options = phased(heuristic, static_cast<int>(k % 3), k);
       options.budget_bytes = 40;

@@ -18,7 +18,7 @@ namespace valet::test {
 namespace {
 
 constexpr int maps = 2000;       // per rank count; the program runs with 1, 2, 3, 5 and 8 ranks
-constexpr int phased_every = 4;  // a phase waits for the slowest, so these maps take longer
+constexpr int phased_every = 8;  // a phase waits for the slowest, so these maps take longer
 
 struct Case {
   GlobalMap map;

@@ -13,5 +13,6 @@ void add_layout_command(CLI::App& app, bool& failed);
 void add_madre_command(CLI::App& app, bool& failed);
 void add_kokkos_command(CLI::App& app, bool& failed);
 void add_dropin_command(CLI::App& app, bool& failed);
+void add_phases_command(CLI::App& app, bool& failed);
 
 }  // namespace valet::bench

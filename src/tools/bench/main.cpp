@@ -24,6 +24,7 @@ int run(int argc, char** argv) {
 #endif
 #ifdef VALET_BENCH_ZOLTAN
   valet::bench::add_dropin_command(app, failed);
+  valet::bench::add_phases_command(app, failed);
 #endif
   const bool speaks = valet::bench::world_rank() == 0;
   try {

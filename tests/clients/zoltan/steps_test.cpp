@@ -31,6 +31,7 @@ struct Settings {
   bool import_lists = false;
   std::string budget = "20K";
   std::string method = "STREAM";
+  std::string heuristic = "DEFAULT";
 };
 
 /// Objects by id; payloads are made from the id.
@@ -100,6 +101,7 @@ class StepsClient {
   void set_up() {
     parameter("DEBUG_LEVEL", "0");
     parameter("MIGRATE_METHOD", settings.method);
+    parameter("MIGRATE_HEURISTIC", settings.heuristic);
     parameter("MIGRATE_CALLBACKS", "STEPS");
     parameter("MIGRATE_MEMORY", settings.budget);
     parameter("MIGRATE_VERIFY", "1");
@@ -216,14 +218,10 @@ void expect_delivered(const StepsClient& client, int count) {
 
 class Steps : public ::testing::TestWithParam<unsigned> {};
 
-TEST_P(Steps, DeliverEverythingWithinTheBudgetWhateverTheForms) {
-  const unsigned n = GetParam();
-  Settings settings{(n & 1) != 0, (n & 2) != 0,  (n & 4) != 0,
-                    (n & 8) != 0, (n & 16) != 0, (n & 32) != 0 ? "20K" : "300K",
-                    "STREAM"};
+/// Migrates and expects what STEPS promises, whatever the method.
+void expect_steps(const Settings& settings) {
   const int count = 300;
   StepsClient client(settings, count);
-  SCOPED_TRACE(seed_note() + ", forms " + std::to_string(n));
   const int code = client.migrate();
   EXPECT_EQ(max_over_ranks(code), ZOLTAN_OK);
   expect_delivered(client, count);
@@ -246,6 +244,49 @@ TEST_P(Steps, DeliverEverythingWithinTheBudgetWhateverTheForms) {
     EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
         << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
   }
+}
+
+TEST_P(Steps, DeliverEverythingWithinTheBudgetWhateverTheForms) {
+  const unsigned n = GetParam();
+  SCOPED_TRACE(seed_note() + ", forms " + std::to_string(n));
+  expect_steps({(n & 1) != 0, (n & 2) != 0, (n & 4) != 0, (n & 8) != 0, (n & 16) != 0,
+                (n & 32) != 0 ? "20K" : "300K"});
+}
+
+TEST(StepsPhased, DeliverEverythingWithEveryHeuristic) {
+  for (const char* heuristic :
+       {"FIRST_FIT", "MAX_FIRST", "RANDOM", "FORTUNE_WHEEL", "MIN_MAX", "CONTINUOUS"})
+    for (const unsigned n : {0U, 11U, 22U, 31U}) {
+      SCOPED_TRACE(seed_note() + ", " + heuristic + ", forms " + std::to_string(n));
+      expect_steps({(n & 1) != 0, (n & 2) != 0, (n & 4) != 0, (n & 8) != 0, (n & 16) != 0, "20K",
+                    "PHASED", heuristic});
+    }
+}
+
+TEST(StepsPhased, HeuristicsMakeDifferentSteps) {
+  if (size() < 3) GTEST_SKIP() << "there is one source";
+  const auto arrivals = [](const char* heuristic) {
+    StepsClient client({false, true, false, true, false, "20K", "PHASED", heuristic}, 300);
+    EXPECT_EQ(max_over_ranks(client.migrate()), ZOLTAN_OK);
+    EXPECT_GT(client.report().steps, 1U);
+    return client.arrived;
+  };
+  const auto first_fit = arrivals("FIRST_FIT");
+  EXPECT_TRUE(all_ranks(first_fit != arrivals("MIN_MAX")));
+  EXPECT_TRUE(all_ranks(first_fit == arrivals("FIRST_FIT"))) << "the same again";
+}
+
+TEST(StepsPhased, IsRefusedWhereArrivalsAreHeld) {
+  StepsClient client({false, false, false, false, false, "20K", "PHASED"}, 50);
+  client.parameter("MIGRATE_CALLBACKS", "HOLD");
+  const auto before = client.objects;
+  testing::internal::CaptureStderr();
+  const int code = client.migrate();
+  testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL));
+  const std::string message = client.report().message;
+  EXPECT_NE(message.find("PHASED needs MIGRATE_CALLBACKS STEPS"), std::string::npos) << message;
+  EXPECT_TRUE(all_ranks(client.objects == before && client.arrived.empty()));
 }
 
 INSTANTIATE_TEST_SUITE_P(Forms, Steps, ::testing::Range(0U, 64U));

@@ -81,16 +81,34 @@ TEST(Parameters, LeaveZoltansOwnToZoltan) {
 
 TEST(Parameters, RefuseWhatIsUnknownOrNotBuiltAndSayWhy) {
   ParameterTable table;
-  for (const char* value : {"AUTO", "PHASED", "CYCLIC", "BITONIC", "PAIRWISE", "FAST", ""}) {
+  for (const char* value : {"AUTO", "CYCLIC", "BITONIC", "PAIRWISE", "FAST", ""}) {
     const ParameterAnswer answer = table.set("MIGRATE_METHOD", value);
     EXPECT_EQ(answer.verdict, Verdict::refused) << value;
-    EXPECT_NE(answer.warning.find("it takes ZOLTAN, STREAM, DIRECT"), std::string::npos);
+    EXPECT_NE(answer.warning.find("it takes ZOLTAN, STREAM, DIRECT, PHASED"), std::string::npos);
   }
-  EXPECT_EQ(table.set("MIGRATE_HEURISTIC", "FIRST_FIT").verdict, Verdict::refused);
+  EXPECT_NE(table.set("MIGRATE_HEURISTIC", "BEST_FIT").warning.find("FIRST_FIT, MAX_FIRST"),
+            std::string::npos);
+  EXPECT_NE(table.set("MIGRATE_PARKING", "1").warning.find("objects cannot wait"),
+            std::string::npos);
+  EXPECT_NE(table.set("MIGRATE_PARKING", "-1").warning.find("it takes 0"), std::string::npos);
+  EXPECT_NE(table.set("MIGRATE_SCHEDULER", "CENTRALIZED").warning.find("it takes DISTRIBUTED"),
+            std::string::npos);
   EXPECT_EQ(table.set("MIGRATE_TRACE", "file").verdict, Verdict::refused);
   for (const char* value : {"4X", "-1", "0", "many"})
     EXPECT_EQ(table.set("MIGRATE_MEMORY", value).verdict, Verdict::refused) << value;
   EXPECT_EQ(table.set("MIGRATE_VERIFY", "yes").verdict, Verdict::refused);
+}
+
+TEST(Parameters, TakeHowStepsArePhased) {
+  ParameterTable table;
+  EXPECT_EQ(table.set("MIGRATE_METHOD", "Phased").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("MIGRATE_HEURISTIC", "min_max").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("MIGRATE_PARKING", "0").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("MIGRATE_SCHEDULER", "distributed").verdict, Verdict::taken);
+  MigrationParameters parameters;
+  table.apply_to(parameters);
+  EXPECT_EQ(parameters.method, MigrationMethod::phased);
+  EXPECT_EQ(parameters.heuristic, valet::Heuristic::min_max);
 }
 
 TEST(Parameters, KeepTheOldValueWhenARefusedOneComesAndDropItOnDefault) {

@@ -97,6 +97,8 @@ TEST(StepPlanner, KeepsTheLimitTheCountAndTheOrderOnRandomSources) {
     const std::uint64_t limit = 50 + random() % 1000;
     valet::Ledger ledger;
     StepPlanner planner = sources.planner(ledger, random() % sources.peers.size());
+    const auto way = random() % 7;  // in proportion, or by a heuristic
+    if (way < 6) planner.divide_by(static_cast<valet::Heuristic>(way), trial);
     std::vector<std::uint64_t> grants(sources.peers.size());
     PlannedStep largest;
     const std::uint64_t expected = planner.count_steps(limit, grants, largest);
@@ -114,6 +116,27 @@ TEST(StepPlanner, KeepsTheLimitTheCountAndTheOrderOnRandomSources) {
     ASSERT_EQ(steps, expected);
     ASSERT_EQ(objects, sources.sizes.size());
   }
+}
+
+TEST(StepPlanner, ServesSourcesAsTheHeuristicSays) {
+  const Sources sources{{{0, 10}, {1, 30}, {2, 20}}, std::vector<int>(60, 8)};
+  const auto first_step = [&](valet::Heuristic heuristic) {
+    valet::Ledger ledger;
+    StepPlanner planner = sources.planner(ledger);
+    planner.divide_by(heuristic, 0);
+    std::vector<std::uint64_t> grants(3);
+    planner.plan(24 * 16, no_limit, grants);
+    return grants;
+  };
+  using Grants = std::vector<std::uint64_t>;
+  EXPECT_EQ(first_step(valet::Heuristic::first_fit), (Grants{10, 14, 0}));
+  EXPECT_EQ(first_step(valet::Heuristic::max_first), (Grants{0, 24, 0}));
+  EXPECT_EQ(first_step(valet::Heuristic::min_max), (Grants{0, 17, 7}));
+  const Grants pieces = first_step(valet::Heuristic::continuous);
+  for (std::size_t s = 0; s < pieces.size(); ++s)
+    EXPECT_NEAR(static_cast<double>(pieces[s]), 0.4 * static_cast<double>(sources.peers[s].count),
+                1)
+        << "an equal piece of each, in whole objects";
 }
 
 TEST(StepPlanner, SpreadsFewStepsEvenlyOverMany) {

@@ -192,6 +192,14 @@ std::optional<Defect> check_direct(const Context& context, std::uint64_t exporte
                     "; raise it or use STREAM"};
 }
 
+std::optional<Defect> check_phased(const Context& context) {
+  if (context.parameters.method != MigrationMethod::phased) return std::nullopt;
+  return Defect{ErrorCode::invalid_argument,
+                "MIGRATE_METHOD PHASED needs MIGRATE_CALLBACKS STEPS: HOLD has room for all that "
+                "arrives at once and packs in the order of the list, so there are no phases to "
+                "make; set STEPS or use STREAM"};
+}
+
 /// Sizes to the receivers; then there is room for what is sent and what arrives. Collective.
 void make_room(Context& context, const ObjectList& exports, std::span<int> sizes, Imports& imports,
                HoldSender& sender, HeldMemory& held) {
@@ -215,6 +223,7 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
                   Imports& imports, const Scratch& scratch) {
   const double start = mpi::now();
   std::optional<Defect> defect = check_direct(context, sum_of(sizes));
+  if (!defect) defect = check_phased(context);
   std::unique_ptr<HoldSender> sender;
   if (!defect)
     defect = within_memory("the objects that are sent", [&] {

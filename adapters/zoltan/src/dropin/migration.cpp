@@ -103,7 +103,8 @@ class Migration {
 
     const UserLists& user = context_.user;
     const MigrationParameters& parameters = context_.parameters;
-    const int choices = static_cast<int>(parameters.method) * 4 +
+    const int choices = static_cast<int>(parameters.heuristic) * 64 +
+                        static_cast<int>(parameters.method) * 4 +
                         static_cast<int>(parameters.callbacks) * 2 + (parameters.verify ? 1 : 0);
     const auto has_parts = [](const MigrationList& list) {
       return list.count >= 0 && list.parts != nullptr;
@@ -130,8 +131,8 @@ class Migration {
                   "on all ranks (0 objects where there are none, -1 for a list that is not given)");
     if (maxima[9] != -maxima[10])
       throw Error(ErrorCode::invalid_argument,
-                  "MIGRATE_METHOD, MIGRATE_CALLBACKS or MIGRATE_VERIFY differ between ranks; set "
-                  "the same on all");
+                  "MIGRATE_METHOD, MIGRATE_CALLBACKS, MIGRATE_HEURISTIC or MIGRATE_VERIFY differ "
+                  "between ranks; set the same on all");
     keep(maxima);
   }
 

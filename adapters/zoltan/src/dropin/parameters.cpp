@@ -11,23 +11,30 @@
 namespace valet::zoltan {
 namespace {
 
-enum Name { method, memory, callbacks, verify, progress, report };
+enum Name { method, memory, callbacks, verify, progress, report, heuristic, parking, scheduler };
 
 struct Known {
   const char* name;
   const char* values;  ///< for the warning
 };
 
-constexpr std::array<Known, 6> known{{{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT"},
-                                      {"MIGRATE_MEMORY", "bytes, with K, M or G"},
-                                      {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
-                                      {"MIGRATE_VERIFY", "0, 1"},
-                                      {"MIGRATE_PROGRESS", "0, 1"},
-                                      {"MIGRATE_REPORT", "the path of a file"}}};
+constexpr std::array<Known, 9> known{
+    {{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT, PHASED"},
+     {"MIGRATE_MEMORY", "bytes, with K, M or G"},
+     {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
+     {"MIGRATE_VERIFY", "0, 1"},
+     {"MIGRATE_PROGRESS", "0, 1"},
+     {"MIGRATE_REPORT", "the path of a file"},
+     {"MIGRATE_HEURISTIC",
+      "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, "
+      "CONTINUOUS"},
+     {"MIGRATE_PARKING", "0: objects cannot wait on a rank that does not unpack them"},
+     {"MIGRATE_SCHEDULER",
+      "DISTRIBUTED: what a rank can take in a step does not depend "
+      "on other ranks"}}};
 
-/// They belong to methods that this Valet does not have, so no value of theirs can be obeyed.
-constexpr std::array<const char*, 4> not_built{"MIGRATE_HEURISTIC", "MIGRATE_PARKING",
-                                               "MIGRATE_SCHEDULER", "MIGRATE_TRACE"};
+/// They belong to what this Valet does not have, so no value of theirs can be obeyed.
+constexpr std::array<const char*, 1> not_built{"MIGRATE_TRACE"};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view white = " \t\n\r\f\v";
@@ -44,8 +51,8 @@ std::string upper(std::string_view text) {
 }
 
 std::optional<MigrationMethod> method_of(const std::string& value) {
-  for (const auto candidate :
-       {MigrationMethod::zoltan, MigrationMethod::stream, MigrationMethod::direct})
+  for (const auto candidate : {MigrationMethod::zoltan, MigrationMethod::stream,
+                               MigrationMethod::direct, MigrationMethod::phased})
     if (value == to_string(candidate)) return candidate;
   return std::nullopt;
 }
@@ -64,12 +71,24 @@ bool is_number_of_bytes(const std::string& value) {
   }
 }
 
+bool is_heuristic(const std::string& value) {
+  try {
+    static_cast<void>(parse_heuristic(value));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 bool is_valid(std::size_t name, const std::string& value) {
   switch (name) {
     case method: return method_of(value).has_value();
     case memory: return is_number_of_bytes(value);
     case callbacks: return callbacks_of(value).has_value();
     case report: return !value.empty();
+    case heuristic: return is_heuristic(value);
+    case parking: return value == "0";
+    case scheduler: return value == "DISTRIBUTED";
     default: return value == "0" || value == "1";
   }
 }
@@ -81,6 +100,7 @@ const char* to_string(MigrationMethod value) noexcept {
     case MigrationMethod::zoltan: return "ZOLTAN";
     case MigrationMethod::stream: return "STREAM";
     case MigrationMethod::direct: return "DIRECT";
+    case MigrationMethod::phased: return "PHASED";
   }
   return "unknown";
 }
@@ -121,6 +141,7 @@ void ParameterTable::apply_to(MigrationParameters& parameters) const {
   if (values_[verify]) parameters.verify = *values_[verify] == "1";
   if (values_[progress]) parameters.progress = *values_[progress] == "1";
   if (values_[report]) parameters.report = *values_[report];
+  if (values_[heuristic]) parameters.heuristic = parse_heuristic(*values_[heuristic]);
 }
 
 ParameterTable parameters_of_environment(std::string& warnings) {

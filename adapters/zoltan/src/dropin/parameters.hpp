@@ -3,6 +3,8 @@
 
 /// The MIGRATE_* parameters: names, checked values, and where a value comes from.
 
+#include <valet/options.hpp>
+
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -11,7 +13,7 @@
 
 namespace valet::zoltan {
 
-enum class MigrationMethod { zoltan, stream, direct };
+enum class MigrationMethod { zoltan, stream, direct, phased };
 enum class CallbackMode { hold, steps };
 
 /// What one migration obeys.
@@ -19,6 +21,7 @@ struct MigrationParameters {
   MigrationMethod method = MigrationMethod::zoltan;
   CallbackMode callbacks = CallbackMode::hold;
   std::size_t memory_bytes = std::size_t{4} << 20;
+  Heuristic heuristic = Options().heuristic;  ///< of PHASED
   bool verify = false;
   bool progress = false;
   std::string report;  ///< path of a file; empty: none
@@ -49,7 +52,7 @@ class ParameterTable {
   void apply_to(MigrationParameters& parameters) const;
 
  private:
-  static constexpr std::size_t count = 6;
+  static constexpr std::size_t count = 9;
   std::array<std::optional<std::string>, count> values_;
 };
 

@@ -18,7 +18,9 @@ StepPlanner::StepPlanner(Ledger& ledger, std::span<const Peer> sources, std::spa
     : sizes_(sizes),
       object_bytes_(object_bytes),
       first_source_(first),
-      flows_(LedgerAllocator<Flow>(ledger)) {
+      flows_(LedgerAllocator<Flow>(ledger)),
+      bytes_left_(LedgerAllocator<std::uint64_t>(ledger)),
+      bytes_granted_(LedgerAllocator<std::uint64_t>(ledger)) {
   flows_.reserve(sources.size());
   std::uint64_t object = 0;
   for (const Peer& source : sources) {
@@ -31,7 +33,17 @@ StepPlanner::StepPlanner(Ledger& ledger, std::span<const Peer> sources, std::spa
   restart();
 }
 
+void StepPlanner::divide_by(Heuristic heuristic, int rank) {
+  heuristic_ = heuristic;
+  rank_ = rank;
+  bytes_left_.resize(flows_.size());
+  bytes_granted_.resize(flows_.size());
+  restart();
+}
+
 void StepPlanner::restart() {
+  random_ = schedule::ReceiverRandom(Options().seed, static_cast<std::uint32_t>(rank_));
+  pieces_counted_ = false;
   objects_left_ = 0;
   cost_taken_ = 0;
   for (Flow& flow : flows_) {
@@ -67,6 +79,25 @@ void StepPlanner::take_shares(std::uint64_t limit, Room& room, PlannedStep& step
     Flow& flow = flows_[s];
     const auto share = static_cast<std::uint64_t>(fraction * static_cast<double>(flow.cost));
     while (flow.taken < flow.count && flow.cost_taken + next_size(flow) + object_bytes_ <= share)
+      if (!take(s, room, step, grants)) break;
+  }
+}
+
+/// Every source as far as the heuristic lets it.
+void StepPlanner::take_granted(std::uint64_t limit, Room& room, PlannedStep& step,
+                               std::span<std::uint64_t> grants) {
+  if (!pieces_counted_ && limit > 0) {
+    pieces_left_ = (cost_ + limit - 1) / limit;
+    pieces_counted_ = true;
+  }
+  for (std::size_t s = 0; s < flows_.size(); ++s)
+    bytes_left_[s] = flows_[s].cost - flows_[s].cost_taken;
+  schedule::apportion(*heuristic_, {bytes_left_, limit, pieces_left_}, random_, bytes_granted_);
+  if (pieces_left_ > 0) --pieces_left_;
+  for (std::size_t s = 0; s < flows_.size(); ++s) {
+    Flow& flow = flows_[s];
+    const std::uint64_t granted = flow.cost_taken + bytes_granted_[s];
+    while (flow.taken < flow.count && flow.cost_taken + next_size(flow) + object_bytes_ <= granted)
       if (!take(s, room, step, grants)) break;
   }
 }
@@ -109,7 +140,10 @@ PlannedStep StepPlanner::plan(std::uint64_t limit, std::uint64_t packed_limit,
   PlannedStep step;
   if (objects_left_ == 0) return step;
   Room room{limit, packed_limit};
-  take_shares(std::min(limit, packed_limit), room, step, grants);
+  if (heuristic_)
+    take_granted(std::min(limit, packed_limit), room, step, grants);
+  else
+    take_shares(std::min(limit, packed_limit), room, step, grants);
   take_rest(room, step, grants);
   if (step.objects == 0) take_large(limit, packed_limit, step, grants);
   return step;

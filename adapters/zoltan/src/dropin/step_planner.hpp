@@ -5,8 +5,11 @@
 /// order in which anything arrives.
 
 #include "transport.hpp"
+#include <valet/options.hpp>
+#include <valet/schedule/apportionment.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace valet::zoltan {
@@ -18,7 +21,7 @@ struct PlannedStep {
 };
 
 /// Takes from every source in proportion to what it has in all, so that the free memory of every
-/// rank moves along a straight line and no rank runs dry.
+/// rank moves along a straight line and no rank runs dry; or as a heuristic of PHASED says.
 class StepPlanner {
  public:
   /// @param sizes         Packed sizes of all imports, by source.
@@ -26,6 +29,10 @@ class StepPlanner {
   /// @param first         The source that is served first when scratch is left over.
   StepPlanner(Ledger& ledger, std::span<const Peer> sources, std::span<const int> sizes,
               std::uint64_t object_bytes, std::size_t first);
+
+  /// Divides what a step may take by a heuristic (Pinar and Hendrickson section 6.1), in units of
+  /// bytes rounded to whole objects. Called before the first step.
+  void divide_by(Heuristic heuristic, int rank);
 
   /// Decides the next step.
   ///
@@ -69,6 +76,8 @@ class StepPlanner {
   bool take(std::size_t source, Room& room, PlannedStep& step, std::span<std::uint64_t> grants);
   void take_shares(std::uint64_t limit, Room& room, PlannedStep& step,
                    std::span<std::uint64_t> grants);
+  void take_granted(std::uint64_t limit, Room& room, PlannedStep& step,
+                    std::span<std::uint64_t> grants);
   void take_rest(Room& room, PlannedStep& step, std::span<std::uint64_t> grants);
   void take_large(std::uint64_t limit, std::uint64_t packed_limit, PlannedStep& step,
                   std::span<std::uint64_t> grants);
@@ -81,6 +90,12 @@ class StepPlanner {
   std::uint64_t cost_ = 0;
   std::uint64_t cost_taken_ = 0;
   std::uint64_t objects_left_ = 0;
+  std::optional<Heuristic> heuristic_;
+  int rank_ = 0;
+  schedule::ReceiverRandom random_{0, 0};
+  std::uint64_t pieces_left_ = 0;  ///< of Heuristic::continuous
+  bool pieces_counted_ = false;
+  Vector<std::uint64_t> bytes_left_, bytes_granted_;  ///< per source
 };
 
 /// Whether a rank that needs `own` steps of `all` takes part in step `step`: evenly spread.

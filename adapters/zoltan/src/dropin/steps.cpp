@@ -159,6 +159,7 @@ class Steps {
                                                  scratch_.chunk);
       planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imported_sizes(),
                                                arrival_bytes(), first_source());
+      if (is_phased()) planner_->divide_by(context_.parameters.heuristic, context_.channel.rank());
       received_ = std::make_unique<Checksums>(ledger, imports_.sources);
       std::uint64_t largest = 0;
       for (const int size : imported_sizes())
@@ -179,6 +180,11 @@ class Steps {
     std::size_t s = 0;
     while (s < imports_.sources.size() && imports_.sources[s].rank <= context_.channel.rank()) ++s;
     return s;
+  }
+
+  /// PHASED: each rank takes what it can in every step, and does not spread what it takes.
+  [[nodiscard]] bool is_phased() const {
+    return context_.parameters.method == MigrationMethod::phased;
   }
 
   [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
@@ -229,7 +235,7 @@ class Steps {
     const std::uint64_t answer = ask_memory();
     PlannedStep planned;
     std::fill(grants_.begin(), grants_.end(), 0);
-    if (all == 0 || takes_part(step, own_steps_, all))
+    if (all == 0 || is_phased() || takes_part(step, own_steps_, all))
       planned = planner_->plan(step_limit(), answer, grants_);
     memory_answer_ = answer;
     for (std::size_t s = 0; s < sources; ++s)
