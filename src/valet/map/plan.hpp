@@ -126,8 +126,10 @@ class VALET_EXPORT Plan {
 ///         mpi_failure: occupied slots are unspecified.
 ///
 /// Memory beyond the storage, plan included: budget + 64 KiB + 64*neighbours + c*slots bytes, c =
-/// 12 for a map to ranks and 16 for one to slots (double from 2^32 slots on). Each block crosses
-/// the network at most once.
+/// 12 for a map to ranks and 16 for one to slots (double from 2^32 slots on); 64*P more on rank 0
+/// for Method::cyclic, and for Method::phased with parking, Heuristic::continuous or
+/// Scheduler::centralized. Each block crosses the network at most once, with parking or
+/// Heuristic::continuous at most twice.
 VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
 
