@@ -6,6 +6,8 @@
 // index, so every rank can tell whether what it has is right.
 
 #include "output.hpp"
+#include "support/command_line.hpp"
+#include "support/launch.hpp"
 #include <valet/valet.hpp>
 
 #include <CLI/CLI.hpp>
@@ -14,7 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
-#include <exception>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -93,7 +95,7 @@ bool tell(const std::string& title, const valet::Report& report, Part& part,
 }
 
 /// Producers to consumers, then anew among the consumers. @return Whether all was right.
-bool run(const Options& options, MPI_Comm communicator) {
+bool hand_over(const Options& options, MPI_Comm communicator) {
   const int rank = rank_of(communicator);
   const valet::BlockCyclic::Extents extents{options.rows, options.columns};
   const valet::GridLayout produced{valet::BlockCyclic(extents, {64, 64}, {2, 2}), {0, 1, 2, 3}};
@@ -125,28 +127,33 @@ bool run(const Options& options, MPI_Comm communicator) {
   return right;
 }
 
+/// @return The exit code of the program: 0, 1 for a wrong result or a failure, 2 for bad input.
+int run(int argc, char** argv, bool prints) {
+  Options options;
+  CLI::App app(
+      "Hands a matrix from one grid of ranks to another. Start it on 7 ranks with mpirun.");
+  add_options(app, options);
+  if (const auto exit_code = example::parse(app, argc, argv, prints, "block_cyclic", [] {}))
+    return *exit_code;
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks != producers + consumers) {
+    if (prints)
+      std::fprintf(stderr,
+                   "block_cyclic: run it on %d ranks, %d producers and %d consumers; these are "
+                   "%d\n",
+                   producers + consumers, producers, consumers, ranks);
+    return example::exit_bad_input;
+  }
+  try {
+    return hand_over(options, MPI_COMM_WORLD) ? EXIT_SUCCESS : EXIT_FAILURE;
+  } catch (const valet::Error& error) {
+    // The same on all ranks.
+    if (prints) std::fprintf(stderr, "block_cyclic: %s\n", error.what());
+    return EXIT_FAILURE;
+  }
+}
+
 }  // namespace
 
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  int code = 1;
-  try {
-    Options options;
-    CLI::App app("Hands a matrix from one grid of ranks to another");
-    add_options(app, options);
-    int ranks = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    app.parse(argc, argv);
-    if (ranks != producers + consumers)
-      throw std::runtime_error("run it on 7 ranks, 4 producers and 3 consumers; these are " +
-                               std::to_string(ranks));
-    code = run(options, MPI_COMM_WORLD) ? 0 : 1;
-  } catch (const CLI::ParseError& error) {
-    // Every rank has the same arguments; one speaks.
-    code = rank_of(MPI_COMM_WORLD) == 0 ? CLI::App().exit(error) : error.get_exit_code();
-  } catch (const std::exception& error) {
-    if (rank_of(MPI_COMM_WORLD) == 0) std::fprintf(stderr, "block_cyclic: %s\n", error.what());
-  }
-  MPI_Finalize();
-  return code;
-}
+int main(int argc, char** argv) { return example::launch(argc, argv, "block_cyclic", run); }

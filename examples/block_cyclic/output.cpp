@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.hpp"
 
+#include "support/command_line.hpp"
 #include <valet/layout/intersection.hpp>
 
 #include <algorithm>
@@ -33,6 +34,7 @@ void add_options(CLI::App& app, Options& options) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--memory", options.memory, "budget per rank in bytes, with K, M or G")
+      ->check(example::accepted_by(valet::parse_bytes))
       ->capture_default_str();
   app.add_option("--output", options.output, "directory for what is drawn")->capture_default_str();
 }
