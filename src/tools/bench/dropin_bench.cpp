@@ -7,7 +7,6 @@
 #include <valet/options.hpp>
 
 #include <malloc.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -15,6 +14,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <sys/mman.h>
 
 namespace valet::bench {
 namespace {
