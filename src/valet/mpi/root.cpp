@@ -21,8 +21,9 @@ Array<int> begins_of(std::span<const int> counts, Ledger& ledger) {
 void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
                   std::span<std::uint64_t> all) {
   const int count = checked_count(words.size());
-  check(MPI_Gather(words.data(), count, MPI_UINT64_T, all.data(), count, MPI_UINT64_T, root,
-                   channel.get()),
+  const void* const sent = words.data();
+  void* const received = all.data();
+  check(MPI_Gather(sent, count, MPI_UINT64_T, received, count, MPI_UINT64_T, root, channel.get()),
         "MPI_Gather", root);
 }
 
@@ -47,7 +48,8 @@ void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
 }
 
 void broadcast_words(const Channel& channel, std::span<std::uint64_t> words) {
-  check(MPI_Bcast(words.data(), checked_count(words.size()), MPI_UINT64_T, root, channel.get()),
+  void* const data = words.data();
+  check(MPI_Bcast(data, checked_count(words.size()), MPI_UINT64_T, root, channel.get()),
         "MPI_Bcast", root);
 }
 
