@@ -62,6 +62,7 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "local_seconds",
                                        "verify_seconds",
                                        "verified",
+                                       "plan_from_layout",
                                        "swaps",
                                        "steps",
                                        "phases",
@@ -91,6 +92,9 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
   EXPECT_EQ(text.find("verified"), std::string::npos);
   EXPECT_EQ(text.find("swaps"), std::string::npos) << "a method without swaps does not name them";
   EXPECT_EQ(text.find("phases"), std::string::npos);
+  EXPECT_EQ(text.find("layout"), std::string::npos);
+  report.plan_from_layout = true;
+  EXPECT_NE(report.to_string().find("planned from the layout"), std::string::npos);
   report.phases = 9;
   report.detours = 5;
   EXPECT_NE(report.to_string().find("9 phases, 5 blocks waited"), std::string::npos);
@@ -115,6 +119,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.phases = 20 - me;
   mine.detours = 2;
   mine.steps = 5 + me;
+  mine.plan_from_layout = true;
   mine.local_seconds = static_cast<double>(ranks - me);
   const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
   EXPECT_EQ(total.ranks, size());
@@ -129,6 +134,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.steps, 5 + ranks - 1);
   EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
   EXPECT_EQ(total.method, "stream");
+  EXPECT_TRUE(total.plan_from_layout);
 }
 
 TEST(Report, OfAMigrationAddsUp) {

@@ -92,10 +92,11 @@ TEST(RebalancerOptions, ParametersThatTheRebalancerSetsAreRefusedWithTheWayToGo)
   expect_on_all_ranks(error_of_options(options), {"AUTO_MIGRATE", "Valet migrates"});
 }
 
-TEST(RebalancerOptions, OnlyMethodsThatUseCoordinates) {
+TEST(RebalancerOptions, OnlyMethodsThatUseCoordinatesOrOrder) {
   RebalancerOptions options;
   options.method = "GRAPH";
-  expect_on_all_ranks(error_of_options(options), {"invalid_argument", "GRAPH", "RCB, RIB or HSFC"});
+  expect_on_all_ranks(error_of_options(options),
+                      {"invalid_argument", "GRAPH", "RCB, RIB, HSFC, BLOCK or CYCLIC"});
 }
 
 TEST(RebalancerOptions, ToleranceMustBeAboveOne) {

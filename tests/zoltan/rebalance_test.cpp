@@ -177,6 +177,47 @@ TEST_P(Methods, ResultIsTheSameForAnyBudget) {
 INSTANTIATE_TEST_SUITE_P(Zoltan, Methods, ::testing::Values("RCB", "rib", "HSFC"),
                          [](const auto& test) { return std::string(test.param); });
 
+class Orders : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Orders, ArePlannedFromTheirLayout) {
+  const std::string method = GetParam();
+  const auto ranks = static_cast<std::uint64_t>(size());
+  const auto self = static_cast<std::uint64_t>(rank());
+  for (const bool weighted : {false, true}) {
+    Particles particles = make_particles(total() + 1);
+    // One particle more, so that the blocks cannot all be equally long; ids ascend over all ranks.
+    if (rank() == (size() - 1) / 2 * 2) particles.add(total());
+    valet::zoltan::RebalancerOptions options;
+    options.method = GetParam();
+    valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    if (weighted) rebalancer.weights(particles.weight);
+    const auto result = rebalance(rebalancer, particles);
+    EXPECT_TRUE(all_ranks(result.report.plan_from_layout));
+    EXPECT_TRUE(all_ranks(result.report.peak_extra_bytes <= result.report.extra_bytes_bound));
+    EXPECT_EQ(sum_over_ranks(static_cast<long long>(particles.count)),
+              static_cast<long long>(total() + 1));
+    EXPECT_EQ(sum_over_ranks(particles.damaged()), 0);
+    EXPECT_EQ(lost_or_doubled(particles), 0);
+    std::vector<std::uint64_t> ids(particles.id.data(), particles.id.data() + particles.count);
+    std::sort(ids.begin(), ids.end());
+    bool right = true;
+    for (std::uint64_t k = 0; k < ids.size(); ++k)
+      right = right && ids[k] == (method == "BLOCK" ? ids[0] + k : k * ranks + self);
+    EXPECT_TRUE(all_ranks(right));
+    EXPECT_LT(method == "BLOCK" ? result.after.weight : result.after.count, 1.01);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoltan, Orders, ::testing::Values("BLOCK", "CYCLIC"),
+                         [](const auto& test) { return std::string(test.param); });
+
+TEST(Rebalancer, CutsOfRcbAreNoLayout) {
+  Particles particles = make_particles(total());
+  valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
+  rebalancer.coordinates(particles.position);
+  EXPECT_TRUE(all_ranks(rebalance(rebalancer, particles).report.plan_from_layout == (size() == 1)));
+}
+
 TEST(Rebalancer, PutsParticlesWhereTheCutsOfRcbSay) {
   Particles particles = make_particles(total());
   valet::zoltan::RebalancerOptions options;

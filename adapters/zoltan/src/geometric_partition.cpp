@@ -146,14 +146,15 @@ std::optional<Defect> failure_of(int code) {
   return std::nullopt;
 }
 
-/// Only methods that partition by coordinates, which is all that is asked from the user.
+/// Only methods that need no more than coordinates, which is all that is asked from the user.
 std::optional<Defect> check_method(const std::string& method) {
   const std::string name = upper_case(method);
-  if (name == "RCB" || name == "RIB" || name == "HSFC") return std::nullopt;
+  if (name == "RCB" || name == "RIB" || name == "HSFC" || !needs_coordinates(method))
+    return std::nullopt;
   return Defect{ErrorCode::invalid_argument,
                 "the method '" + method +
-                    "' does not partition by coordinates; choose RCB, RIB or "
-                    "HSFC"};
+                    "' does not partition by coordinates or by the order of the objects; choose "
+                    "RCB, RIB, HSFC, BLOCK or CYCLIC"};
 }
 
 }  // namespace
@@ -162,6 +163,11 @@ std::string upper_case(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
   return text;
+}
+
+bool needs_coordinates(const std::string& method) {
+  const std::string name = upper_case(method);
+  return name != "BLOCK" && name != "CYCLIC";
 }
 
 std::optional<Defect> check_objects(const Objects& objects) {

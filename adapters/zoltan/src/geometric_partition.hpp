@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Zoltan's geometric methods behind one class: from columns of numbers to a rank per object.
+/// Zoltan's geometric methods, and those that go by the order of the objects, behind one class:
+/// from columns of numbers to a rank per object.
 
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/block_mover.hpp>
@@ -61,5 +62,7 @@ class GeometricPartition {
 };
 
 [[nodiscard]] std::string upper_case(std::string text);
+/// False for BLOCK and CYCLIC, which go by the order of the objects.
+[[nodiscard]] bool needs_coordinates(const std::string& method);
 
 }  // namespace valet::zoltan

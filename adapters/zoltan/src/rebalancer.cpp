@@ -92,7 +92,8 @@ struct Rebalancer::State {
 
 /// Reads what the sources give now, and finds what this rank alone can find wrong with it.
 std::optional<Defect> Rebalancer::State::look_at(Objects& objects) const {
-  if (!coordinates)
+  const bool by_coordinates = needs_coordinates(options.method);
+  if (by_coordinates && !coordinates)
     return Defect{ErrorCode::invalid_argument,
                   "there are no coordinates; call coordinates() first"};
   if (options.balance_count && upper_case(options.method) != "RCB")
@@ -103,7 +104,7 @@ std::optional<Defect> Rebalancer::State::look_at(Objects& objects) const {
     return Defect{ErrorCode::invalid_argument,
                   std::to_string(objects.count) +
                       " objects; Zoltan counts them with 31 bits, so use more ranks"};
-  objects.coordinates = columns_of(coordinates);
+  if (by_coordinates) objects.coordinates = columns_of(coordinates);
   if (objects.coordinates.defect) return objects.coordinates.defect;
   if (weights) objects.weights = columns_of(weights);
   if (objects.weights.defect) return objects.weights.defect;

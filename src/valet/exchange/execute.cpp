@@ -161,7 +161,9 @@ template <class Index>
 std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& flows,
                                 std::uint64_t neighbours) {
   const bool is_root = state.channel.rank() == 0 && has_root(state.options);
-  const std::uint64_t ranks = is_root ? static_cast<std::uint64_t>(state.channel.size()) : 0;
+  // Not both at a time: planning has ended when the root begins.
+  const bool has_table = is_root || state.from_layout;
+  const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
   const std::uint64_t words = flows.form == Form::slots ? 4 : 3;
   return state.options.budget_bytes + fixed + 64 * (neighbours + ranks) +
@@ -184,6 +186,7 @@ Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_
   report.neighbours = neighbours;
   report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours);
   report.plan_seconds = state.plan_seconds;
+  report.plan_from_layout = state.from_layout;
   workspace_of(state, flows).run(mover, report);
   report.peak_extra_bytes = state.ledger.peak_bytes();
   report.shared_bytes = state.node.own().size();

@@ -2,6 +2,7 @@
 #include <valet/exchange/phased.hpp>
 #include <valet/map/census.hpp>
 #include <valet/map/final_slots.hpp>
+#include <valet/map/map_layout.hpp>
 #include <valet/map/node_sharing.hpp>
 #include <valet/map/plan.hpp>
 #include <valet/map/plan_state.hpp>
@@ -187,29 +188,35 @@ void list_local_moves(Ledger& ledger, Flows<Index>& flows, int own_rank,
   });
 }
 
-/// One planning: census, counts exchanged, leavers sorted, final slots exchanged, agreement.
+/// One planning: census, counts exchanged or computed, leavers sorted, final slots exchanged,
+/// agreement.
 template <class DestinationOf>
 class Planner {
  public:
   Planner(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
-          const Options& options, Form form, std::span<const Address> addresses,
-          std::size_t map_entries, DestinationOf destination_of)
+          const Options& options, Form form, std::span<const int> ranks,
+          std::span<const Address> addresses, DestinationOf destination_of)
       : storage_(storage),
         occupied_(occupied),
         form_(form),
+        ranks_(ranks),
         addresses_(addresses),
-        map_entries_(map_entries),
         destination_of_(destination_of),
         state_(std::make_unique<Plan::State>(mpi::Channel::open(communicator), options)) {}
 
   std::unique_ptr<Plan::State> run() {
     const double start = mpi::now();
     state_->blocks = storage_.mover().traits();
-    std::optional<Defect> defect = check_call(storage_, occupied_, map_entries_, state_->options);
+    const std::size_t entries = form_ == Form::slots ? addresses_.size() : ranks_.size();
+    std::optional<Defect> defect = check_call(storage_, occupied_, entries, state_->options);
     // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
     Census census = defect ? Census(state_->ledger, 0) : counted_map(defect);
     Vector<mpi::Notice> arriving{LedgerAllocator<mpi::Notice>(state_->ledger)};
-    exchange_counts(census, arriving);
+    look_for_layout(census, defect.has_value());
+    if (state_->from_layout)
+      compute_counts(census, arriving);
+    else
+      exchange_counts(census, arriving);
     const std::uint64_t arrivals = total(arriving);
     const std::uint64_t slots = std::max(
         census.holes.slots(),
@@ -258,6 +265,22 @@ class Planner {
     return sum;
   }
 
+  /// A map to slots takes part with no pattern, so that ranks with different forms of map meet.
+  void look_for_layout(const Census& census, bool defective) {
+    layout::MapPattern pattern;
+    if (!defective && form_ != Form::slots)
+      pattern = pattern_of(census, ranks_, state_->channel.size());
+    layout_ = agree_on_layout(state_->channel, pattern);
+    dealing_ = pattern.dealing;
+    state_->from_layout = layout_ != MapLayout::none;
+  }
+
+  void compute_counts(const Census& census, Vector<mpi::Notice>& arriving) {
+    const std::uint64_t staged =
+        census.blocks_leaving > 0 ? message_blocks(*state_, census.blocks_leaving) : 0;
+    compute_notices(state_->channel, state_->ledger, layout_, dealing_, census, staged, arriving);
+  }
+
   void exchange_counts(const Census& census, Vector<mpi::Notice>& arriving) {
     Vector<mpi::Notice> leaving{LedgerAllocator<mpi::Notice>(state_->ledger)};
     if (census.blocks_leaving > 0) {
@@ -280,7 +303,10 @@ class Planner {
     flows.blocks_staying = census.blocks_before - census.blocks_leaving;
     flows.blocks_arriving = arrivals;
     flows.blocks_after = flows.blocks_staying + arrivals;
-    sort_leavers(ledger, flows, census, destination_of_);
+    if (layout_ == MapLayout::dealt)
+      deal_leavers(ledger, flows, dealing_, state_->channel.rank(), state_->channel.size());
+    else
+      sort_leavers(ledger, flows, census, destination_of_);
     const bool grows = slots > census.holes.slots();
     flows.initially_free =
         grows ? census.initially_free.grown(ledger, slots) : std::move(census.initially_free);
@@ -304,18 +330,20 @@ class Planner {
   const BlockStorage& storage_;
   const Occupied& occupied_;
   Form form_;
+  std::span<const int> ranks_;
   std::span<const Address> addresses_;
-  std::size_t map_entries_;
   DestinationOf destination_of_;
+  MapLayout layout_ = MapLayout::none;
+  layout::Dealing dealing_;
   std::unique_ptr<Plan::State> state_;
 };
 
 template <class DestinationOf>
 Plan make_plan(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
-               const Options& options, Form form, std::span<const Address> addresses,
-               std::size_t map_entries, DestinationOf destination_of) {
-  return Plan(Planner<DestinationOf>(communicator, storage, occupied, options, form, addresses,
-                                     map_entries, destination_of)
+               const Options& options, Form form, std::span<const int> ranks,
+               std::span<const Address> addresses, DestinationOf destination_of) {
+  return Plan(Planner<DestinationOf>(communicator, storage, occupied, options, form, ranks,
+                                     addresses, destination_of)
                   .run());
 }
 
@@ -358,14 +386,13 @@ std::uint64_t Plan::extra_bytes() const { return state_->ledger.current_bytes();
 Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const int> ranks, const Options& options) {
   const Form form = options.order == Order::fill ? Form::fill : Form::stable;
-  return make_plan(communicator, storage, occupied, options, form, {}, ranks.size(),
+  return make_plan(communicator, storage, occupied, options, form, ranks, {},
                    [ranks](std::uint64_t slot) { return ranks[slot]; });
 }
 
 Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const Address> addresses, const Options& options) {
-  return make_plan(communicator, storage, occupied, options, Form::slots, addresses,
-                   addresses.size(),
+  return make_plan(communicator, storage, occupied, options, Form::slots, {}, addresses,
                    [addresses](std::uint64_t slot) { return addresses[slot].rank; });
 }
 

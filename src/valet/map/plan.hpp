@@ -92,8 +92,16 @@ class VALET_EXPORT Plan {
 ///         not_initialized, invalid_communicator. The data is as it was.
 /// Too many blocks for a rank is not an error yet: compare required_slots().
 ///
-/// Memory: 4 bytes per leaving block and 2/8 byte per slot (32-bit indices, below 2^32 slots).
-/// Time: O(blocks + neighbours + log P).
+/// A map that is a layout is recognised in one scan, which ends at the first entry that cannot be
+/// of one. The blocks must be in the first slots of every rank, and every rank deals them to all
+/// ranks in turn, ranks[k] = (first + (offset + k) / length) mod P with its own numbers, or they go
+/// to ascending ranks through all ranks. Then counts are not exchanged but computed from a few
+/// words of each rank (Report::plan_from_layout); the plan is the same. On more than 512 ranks only
+/// where ranks have P/16 destinations on average.
+///
+/// Memory: 4 bytes per leaving block and 2/8 byte per slot (32-bit indices, below 2^32 slots); from
+/// a layout 64*P while planning.
+/// Time: O(blocks + neighbours + log P), from a layout O(blocks + P).
 [[nodiscard]] VALET_EXPORT Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage,
                                               const Occupied& occupied, std::span<const int> ranks,
                                               const Options& options = {});
@@ -126,10 +134,10 @@ class VALET_EXPORT Plan {
 ///         mpi_failure: occupied slots are unspecified.
 ///
 /// Memory beyond the storage, plan included: budget + 64 KiB + 64*neighbours + c*slots bytes, c =
-/// 12 for a map to ranks and 16 for one to slots (double from 2^32 slots on); 64*P more on rank 0
-/// for Method::cyclic, and for Method::phased with parking, Heuristic::continuous or
-/// Scheduler::centralized. Each block crosses the network at most once, with parking or
-/// Heuristic::continuous at most twice.
+/// 12 for a map to ranks and 16 for one to slots (double from 2^32 slots on); 64*P more where the
+/// plan came from a layout, and on rank 0 for Method::cyclic, and for Method::phased with parking,
+/// Heuristic::continuous or Scheduler::centralized. Each block crosses the network at most once,
+/// with parking or Heuristic::continuous at most twice.
 VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
 

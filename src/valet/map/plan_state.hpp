@@ -35,6 +35,7 @@ struct Plan::State {
   Options options;
   BlockTraits blocks;
   double plan_seconds = 0;
+  bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
   AnyFlows flows;
   mpi::NodeMemory node;
   std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 
 namespace valet::mpi {
@@ -54,6 +55,19 @@ void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
   void* const received = from.data();
   check(MPI_Alltoall(sent, 1, MPI_UINT64_T, received, 1, MPI_UINT64_T, channel.get()),
         "MPI_Alltoall");
+}
+
+void gather_everywhere(const Channel& channel, std::span<const std::byte> own,
+                       std::span<std::byte> all) {
+  const int bytes = checked_count(own.size());
+  check(MPI_Allgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, channel.get()),
+        "MPI_Allgather");
+}
+
+std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value) {
+  std::int64_t maximum = 0;
+  check(MPI_Exscan(&value, &maximum, 1, MPI_INT64_T, MPI_MAX, channel.get()), "MPI_Exscan");
+  return channel.rank() == 0 ? std::numeric_limits<std::int64_t>::min() : maximum;
 }
 
 void sum(const Channel& channel, std::span<std::uint64_t> values) {

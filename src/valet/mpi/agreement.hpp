@@ -5,6 +5,7 @@
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/block_mover.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -23,6 +24,13 @@ VALET_EXPORT void agree(const Channel& channel, const std::optional<Defect>& min
 /// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from);
+
+/// Brings the same number of bytes of every rank to all ranks, in rank order. Collective.
+void gather_everywhere(const Channel& channel, std::span<const std::byte> own,
+                       std::span<std::byte> all);
+
+/// The largest value of the ranks below this one; the least possible one on rank 0. Collective.
+std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value);
 
 /// Reductions over the ranks of `channel`, elementwise and in place. Collective.
 VALET_EXPORT void sum(const Channel& channel, std::span<std::uint64_t> values);

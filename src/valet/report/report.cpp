@@ -43,6 +43,8 @@ std::string Report::to_string() const {
          readable_milliseconds(local_seconds) +
          "\n  extra memory on a rank: " + readable_bytes(peak_extra_bytes) + " at the peak, " +
          readable_bytes(extra_bytes_bound) + " promised at most" +
+         (plan_from_layout ? "\n  planned from the layout found in the map, no counts exchanged"
+                           : "") +
          (verified ? "\n  verified: every block arrived as it was sent" : "");
 }
 
@@ -75,7 +77,8 @@ std::string Report::to_json() const {
                                          {"gather_seconds", gather_seconds},
                                          {"solve_seconds", solve_seconds},
                                          {"scatter_seconds", scatter_seconds},
-                                         {"verified", verified}};
+                                         {"verified", verified},
+                                         {"plan_from_layout", plan_from_layout}};
   return object.dump();
 }
 

@@ -39,6 +39,8 @@ struct Report {
   double solve_seconds = 0;             ///< of exchange: the root makes phases
   double scatter_seconds = 0;           ///< of exchange: phases to the ranks, waiting included
   bool verified = false;                ///< checksums were compared and agreed
+  /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
+  bool plan_from_layout = false;
 
   /// plan + exchange + local, without verification.
   [[nodiscard]] double seconds() const { return plan_seconds + exchange_seconds + local_seconds; }

@@ -29,7 +29,9 @@ namespace valet::zoltan {
 /// What the user decides about partition and migration. The same on all ranks, but for
 /// migration.budget_bytes.
 struct RebalancerOptions {
-  /// RCB, RIB or HSFC, in upper or lower case.
+  /// RCB, RIB or HSFC, in upper or lower case; or, by the order of ranks and slots and without
+  /// coordinates, BLOCK (contiguous, balanced weights) or CYCLIC (one by one, weights ignored):
+  /// these are planned without exchanging counts (Report::plan_from_layout).
   std::string method = "RCB";
   /// Largest over mean weight per rank that Zoltan aims for; above 1.
   double imbalance_tolerance = 1.05;
@@ -62,8 +64,8 @@ struct RebalanceResult {
   Report report;                 ///< of the migration, on this rank
 };
 
-/// Balances objects with coordinates over the ranks of a communicator and moves their data in
-/// place. Move-only. Must be destroyed before MPI_Finalize, on all ranks.
+/// Balances objects, by their coordinates or by their order, over the ranks of a communicator and
+/// moves their data in place. Move-only. Must be destroyed before MPI_Finalize, on all ranks.
 ///
 /// Memory beyond the storage and valet::execute()'s bound: 4 bytes per object for the map, 8 bytes
 /// per rank while imbalances are computed; and, before anything is moved, what Zoltan takes for
@@ -81,7 +83,8 @@ class VALET_EXPORT Rebalancer {
   Rebalancer& operator=(const Rebalancer&) = delete;
   ~Rebalancer();
 
-  /// Where the objects are: 1 to 3 columns, the same number on all ranks. Local. Read by each
+  /// Where the objects are: 1 to 3 columns, the same number on all ranks. Local. Not needed for
+  /// BLOCK and CYCLIC. Read by each
   /// rebalance(), in the state they then have: a View that belongs to the storage moves along.
   void coordinates(ColumnSource source);
   /// How much work each object is: one column of finite values of at least 0. Local. Without

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/layout/block_cyclic.hpp>
+#include <valet/layout/dealing.hpp>
+#include <valet/layout/dimension_pair.hpp>
+
+namespace valet::layout {
+namespace {
+
+/// Takes the runs of a map one by one and keeps what may still be true.
+class Recogniser {
+ public:
+  explicit Recogniser(int ranks) : ranks_(ranks) { found_.periodic = found_.ascending = true; }
+
+  void take(int rank, std::int64_t length, bool is_last) {
+    if (found_.runs == 0) {
+      found_.first_rank = rank;
+      first_length_ = block_size_ = length;
+    } else {
+      found_.ascending = found_.ascending && rank > found_.last_rank;
+      const int next = found_.last_rank + 1 == ranks_ ? 0 : found_.last_rank + 1;
+      found_.periodic = found_.periodic && rank == next && fits(length, is_last);
+    }
+    found_.last_rank = rank;
+    ++found_.runs;
+  }
+
+  [[nodiscard]] bool hopeless() const { return !found_.periodic && !found_.ascending; }
+
+  [[nodiscard]] MapPattern result(std::int64_t count) {
+    if (count > 0)
+      found_.dealing = {count, block_size_, block_size_ - first_length_, found_.first_rank};
+    // Dimension takes no more.
+    found_.periodic = found_.periodic && block_size_ <= BlockCyclic::most_elements / ranks_;
+    return found_;
+  }
+
+ private:
+  /// The second run is a whole block, unless it is the last one; only the last may be shorter.
+  bool fits(std::int64_t length, bool is_last) {
+    if (found_.runs == 1) block_size_ = is_last ? std::max(first_length_, length) : length;
+    return first_length_ <= block_size_ &&
+           (length == block_size_ || (is_last && length < block_size_));
+  }
+
+  int ranks_;
+  MapPattern found_;
+  std::int64_t first_length_ = 0;
+  std::int64_t block_size_ = 1;
+};
+
+}  // namespace
+
+MapPattern recognise(std::span<const int> map, int ranks) {
+  Recogniser recogniser(ranks);
+  for (std::size_t begin = 0; begin < map.size() && !recogniser.hopeless();) {
+    std::size_t end = begin + 1;
+    while (end < map.size() && map[end] == map[begin]) ++end;
+    recogniser.take(map[begin], static_cast<std::int64_t>(end - begin), end == map.size());
+    begin = end;
+  }
+  return recogniser.result(static_cast<std::int64_t>(map.size()));
+}
+
+DealtRuns::DealtRuns(Ledger& ledger, const Dealing& dealing, int ranks)
+    : offset_(dealing.offset),
+      intersection_(
+          ledger,
+          DimensionPair(Dimension(dealing.offset + dealing.count,
+                                  std::max<std::int64_t>(dealing.offset + dealing.count, 1), 1),
+                        dealing.dimension(ranks)),
+          0, Algorithm::aspen) {}
+
+}  // namespace valet::layout
