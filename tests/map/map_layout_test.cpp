@@ -126,8 +126,8 @@ Options random_options(std::mt19937_64& random) {
   return options;
 }
 
-/// Plans and moves; the report, with everything else checked.
-Report move(const GlobalMap& map, const Options& options, bool expect_layout) {
+/// Plans, moves and checks everything that is promised.
+void move(const GlobalMap& map, const Options& options, bool expect_layout) {
   FilledMap filled(map, rank(), Shape::dense);
   const long long before = notices;
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
@@ -140,11 +140,10 @@ Report move(const GlobalMap& map, const Options& options, bool expect_layout) {
   EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
   EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
       << report.peak_extra_bytes << " bytes, promised " << report.extra_bytes_bound;
-  return report;
 }
 
 TEST(MapLayout, LayoutsAndNothingElseArePlannedWithoutExchangingCounts) {
-  constexpr std::uint64_t maps_tried = 400;
+  constexpr std::uint64_t maps_tried = 250;
   long long found = 0;
   for (std::uint64_t number = 0; number < maps_tried; ++number) {
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
@@ -216,7 +215,7 @@ TEST(MapLayout, ErrorsAreTheSameAsForOtherMaps) {
 
 TEST(MapLayout, ManyRanksHoldATableOnlyForManyDestinations) {
   EXPECT_TRUE(worth_a_table(512, 0));
-  EXPECT_FALSE(worth_a_table(100'000, 3 * 100'000));
+  EXPECT_FALSE(worth_a_table(100'000, 300'000));
   EXPECT_TRUE(worth_a_table(100'000, std::uint64_t{100'000} * 100'000));
 }
 

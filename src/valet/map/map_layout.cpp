@@ -52,7 +52,10 @@ class Starts {
  public:
   explicit Starts(std::span<const Description> all) : all_(all) {}
   std::int64_t operator()(int rank) {
-    if (rank < next_) next_ = 0, start_ = 0;
+    if (rank < next_) {
+      next_ = 0;
+      start_ = 0;
+    }
     for (; next_ < rank; ++next_) start_ += all_[static_cast<std::size_t>(next_)].dealing.count;
     return start_;
   }
