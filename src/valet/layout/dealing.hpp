@@ -62,11 +62,14 @@ class VALET_EXPORT DealtRuns {
   /// Calls action(first, count) for every run of blocks that goes to a rank, ascending.
   template <class Action>
   void for_each(int rank, Action&& action) const {
-    for (const DimensionIntersection::Family& family : intersection_.families(rank))
-      for (std::int64_t k = 0; k < family.count; ++k) {
-        const std::int64_t first = family.local + k * intersection_.local_stride() - offset_;
-        action(std::max<std::int64_t>(first, 0), family.length + std::min<std::int64_t>(first, 0));
-      }
+    const std::int64_t stride = intersection_.local_stride();
+    for (const DimensionIntersection::Family& family : intersection_.families(rank)) {
+      std::int64_t first = family.local - offset_;
+      // Only the first run of all can begin in front of the first block.
+      const std::int64_t missing = std::max<std::int64_t>(-first, 0);
+      action(first + missing, family.length - missing);
+      for (std::int64_t k = 1; k < family.count; ++k) action(first += stride, family.length);
+    }
   }
 
  private:
