@@ -163,7 +163,9 @@ LayoutCall to_layout_call(MPI_Comm communicator, const Valet_Layout* from, const
                       to_grid(*to),
                       to_array<const void*>(source, from->dimensions),
                       to_array<void*>(target, to->dimensions),
-                      {.budget_bytes = chosen.budget_bytes, .share_memory = chosen.share_memory}};
+                      {.budget_bytes = chosen.budget_bytes,
+                       .method = chosen.method,
+                       .share_memory = chosen.share_memory}};
   } catch (const valet::Error& error) {
     // Without what every text has around it: it is thrown again.
     const std::string text = error.what();

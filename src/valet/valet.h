@@ -195,7 +195,7 @@ typedef struct Valet_Array {
 
 /* Copies an array from one layout into an array of another: see valet::redistribute. Collective
  * over communicator. The part of a rank outside of a grid is ignored and may be NULL.
- *   options  budget_bytes and share_memory are used; NULL for the defaults.
+ *   options  budget_bytes and share_memory are used, and method in place; NULL: the defaults.
  *   report   NULL, or gets what was done; blocks are elements. */
 VALET_EXPORT int Valet_Redistribute(const Valet_Layout* from, const Valet_Layout* to,
                                     size_t element_bytes, const Valet_Array* source,

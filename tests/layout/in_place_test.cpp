@@ -3,6 +3,7 @@
 // The promise of redistribute_in_place(): the same, inside one array with room for the larger part.
 
 #include "moved_arrays.hpp"
+#include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -44,6 +45,8 @@ TEST(RedistributeInPlace, DeliversEveryElementBetweenRandomLayouts) {
     const std::size_t element_bytes = sizes[static_cast<std::size_t>(grids.pick(0, 7))];
     LayoutOptions options;
     options.share_memory = grids.pick(0, 1) == 0;
+    options.method = std::array{Method::stream, Method::phased,
+                                Method::cyclic}[static_cast<std::size_t>(grids.pick(0, 2))];
     // Pages of a few elements, or so large that all is in fragments.
     options.budget_bytes = grids.pick(0, 2) > 0 ? std::size_t{64} << 10 : std::size_t{4} << 20;
     expect_moved_in_place(from, to, element_bytes, grids.order(), options);
@@ -58,6 +61,33 @@ TEST(RedistributeInPlace, MovesAMatrixOfManyPages) {
                           {BlockCyclic({600, 500}, {30, 50}, {1, size()})}, 8,
                           IndexOrder::column_major,
                           {.budget_bytes = std::size_t{128} << 10, .share_memory = share_memory});
+}
+
+TEST(RedistributeInPlace, TakesAnyMethod) {
+  for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic})
+    expect_moved_in_place({BlockCyclic({300, 200}, {64, 64}, {size(), 1})},
+                          {BlockCyclic({300, 200}, {30, 50}, {1, size()})}, 8,
+                          IndexOrder::row_major, {.budget_bytes = 2U << 20, .method = method});
+}
+
+// All pages at once do not fit: refused before anything has moved.
+TEST(RedistributeInPlace, RefusesDirectBeyondTheBudget) {
+  if (size() == 1) return;
+  const GridLayout from{BlockCyclic({600, 500}, {64, 64}, {size(), 1})};
+  const GridLayout to{BlockCyclic({600, 500}, {30, 50}, {1, size()})};
+  Part before(from, 8, IndexOrder::row_major), after(to, 8, IndexOrder::row_major);
+  before.fill();
+  std::vector<std::byte> memory = before.bytes();
+  memory.resize(std::max(before.bytes().size(), after.bytes().size()), untouched);
+  const std::vector<std::byte> kept = memory;
+  const auto outcome = outcome_of([&] {
+    redistribute_in_place(MPI_COMM_WORLD, from, to, 8,
+                          {.data = memory.data(), .bytes = memory.size()},
+                          {.budget_bytes = 128U << 10, .method = Method::direct});
+  });
+  EXPECT_TRUE(all_ranks(outcome.code == ErrorCode::budget_too_small)) << outcome.text;
+  EXPECT_NE(outcome.text.find("method direct needs"), std::string::npos) << outcome.text;
+  EXPECT_TRUE(all_ranks(memory == kept));
 }
 
 TEST(RedistributeInPlace, HandsOverBetweenDisjointGrids) {

@@ -244,6 +244,7 @@ void InPlace::make_plan() {
   Options options;
   const std::uint64_t taken = needs_.buffer_bytes(page_bytes_) + needs_.list_bytes(page_bytes_);
   options.budget_bytes = needs_.ranks == 0 ? options_.budget_bytes : options_.budget_bytes - taken;
+  options.method = options_.method;
   options.share_memory = options_.share_memory;
   const std::uint64_t slots = std::max(leaving_->pages(), arriving_->pages());
   const BlockStorage storage{field(part(), slots, page_bytes_)};

@@ -4,6 +4,7 @@
 #include <valet/export.hpp>
 #include <valet/layout/block_cyclic.hpp>
 #include <valet/mpi/mpi.hpp>
+#include <valet/options.hpp>
 #include <valet/report/report.hpp>
 
 #include <cstddef>
@@ -34,10 +35,12 @@ struct LocalArray {
 using SourceArray = LocalArray<const void*>;
 using TargetArray = LocalArray<void*>;
 
-/// What the user decides about moving an array; ranks may differ.
+/// What the user decides about moving an array; ranks may differ, but for the method.
 struct LayoutOptions {
   /// Bytes that this rank may use for what is in transit and for what it shares with others.
   std::size_t budget_bytes = std::size_t{4} << 20;
+  /// How redistribute_in_place() exchanges its pages; redistribute() has a schedule of its own.
+  Method method = Method::stream;
   /// As Options::share_memory.
   bool share_memory = true;
 };
