@@ -165,8 +165,11 @@ TEST_F(Front, TakesTheCppClass) {
   Zoltan cpp(MPI_COMM_WORLD);
   cpp.Set_Param("DEBUG_LEVEL", "0");
   EXPECT_EQ(cpp.Set_Param("MIGRATE_METHOD", "STREAM"), ZOLTAN_OK);
-  cpp.Set_Param("MIGRATE_REPORT", "interposer_cpp_report.json");
-  if (rank() == 0) std::remove("interposer_cpp_report.json");
+  // Not where the test runs, which may be anybody's folder; rank 0 alone writes it.
+  const std::string file =
+      testing::TempDir() + "valet_cpp_report_np" + std::to_string(size()) + ".json";
+  cpp.Set_Param("MIGRATE_REPORT", file);
+  if (rank() == 0) std::remove(file.c_str());
   objects.register_with(cpp.Get_C_Handle());
   EXPECT_EQ(cpp.Migrate(-1, nullptr, nullptr, nullptr, nullptr, size(), objects.gids.data(),
                         objects.lids.data(), objects.procs.data(), nullptr),
@@ -174,7 +177,8 @@ TEST_F(Front, TakesTheCppClass) {
   EXPECT_TRUE(objects.delivered());
   EXPECT_TRUE(valet_ran(cpp.Get_C_Handle()));
   std::stringstream text;
-  if (rank() == 0) text << std::ifstream("interposer_cpp_report.json").rdbuf();
+  if (rank() == 0) text << std::ifstream(file).rdbuf();
+  if (rank() == 0) std::remove(file.c_str());
   const std::string moved = "\"objects_unpacked\":" + std::to_string(size() * (size() - 1));
   EXPECT_TRUE(rank() != 0 || text.str().find(moved) != std::string::npos) << text.str();
 }
