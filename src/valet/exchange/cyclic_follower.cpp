@@ -17,10 +17,7 @@ constexpr std::size_t own_places = 3;
 template <class Index>
 std::size_t first_edge(const ExchangeContext& context, const Flows<Index>& flows) {
   if (context.options.edge_order == schedule::EdgeOrder::ascending) return 0;
-  return static_cast<std::size_t>(
-      std::find_if(flows.outgoing.begin(), flows.outgoing.end(),
-                   [&](const auto& flow) { return flow.rank > context.channel.rank(); }) -
-      flows.outgoing.begin());
+  return flow_from(flows.outgoing, context.channel.rank() + 1);
 }
 
 }  // namespace

@@ -37,10 +37,7 @@ void CyclicReceiver<Index>::start(std::byte* buffers) {
 template <class Index>
 void CyclicReceiver<Index>::begin(std::uint32_t source, std::uint64_t blocks,
                                   std::uint64_t increment) {
-  const auto flow =
-      std::lower_bound(flows_.incoming.begin(), flows_.incoming.end(), static_cast<int>(source),
-                       [](const Incoming<Index>& a, int rank) { return a.rank < rank; });
-  flow_ = static_cast<std::size_t>(flow - flows_.incoming.begin());
+  flow_ = flow_from(flows_.incoming, static_cast<int>(source));
   blocks_ = blocks;
   increment_ = increment;
   total_ = (blocks - 1) / increment + 1;

@@ -63,10 +63,7 @@ void CyclicSender<Index>::start(std::byte* buffers) {
 template <class Index>
 void CyclicSender<Index>::begin(std::uint32_t destination, std::uint64_t blocks,
                                 std::uint64_t increment) {
-  const auto flow = std::lower_bound(
-      flows_.outgoing.begin(), flows_.outgoing.end(), static_cast<int>(destination),
-      [](const Outgoing<Index>& a, int rank) { return a.rank < rank; });
-  flow_ = static_cast<std::size_t>(flow - flows_.outgoing.begin());
+  flow_ = flow_from(flows_.outgoing, static_cast<int>(destination));
   first_ = sent_[flow_];
   sent_[flow_] = static_cast<Index>(first_ + blocks);
   blocks_ = blocks;

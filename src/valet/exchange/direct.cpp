@@ -46,12 +46,10 @@ void Direct<Index>::receive_all(std::byte* memory, Report& report) {
 
 template <class Index>
 void Direct<Index>::send_to(int rank, const std::byte* memory, Report& report) {
-  const auto flow =
-      std::lower_bound(flows_.outgoing.begin(), flows_.outgoing.end(), rank,
-                       [](const Outgoing<Index>& a, int value) { return a.rank < value; });
-  const auto d = static_cast<std::size_t>(flow - flows_.outgoing.begin());
+  const std::size_t d = flow_from(flows_.outgoing, rank);
+  const Outgoing<Index>& flow = flows_.outgoing[d];
   const std::size_t block_bytes = context_.blocks.block_bytes;
-  mpi::post_send(context_.channel, memory + flow->first * block_bytes, flow->count * block_bytes,
+  mpi::post_send(context_.channel, memory + flow.first * block_bytes, flow.count * block_bytes,
                  rank, mpi::tag_data, (*requests_)[1 + 2 * flows_.incoming.size() + d]);
   ++report.messages;
 }

@@ -30,14 +30,6 @@ std::size_t first_of(const Parcels& parcels, int peer) {
   return static_cast<std::size_t>(found - parcels.begin());
 }
 
-template <class FlowList>
-std::size_t flow_of(const FlowList& flows, int rank) {
-  const auto found =
-      std::lower_bound(flows.begin(), flows.end(), rank,
-                       [](const auto& flow, int value) { return flow.rank < value; });
-  return static_cast<std::size_t>(found - flows.begin());
-}
-
 int permission_tag(std::uint64_t phase) {
   return mpi::tag_phase_permission + static_cast<int>(phase % mpi::phase_tags);
 }
@@ -82,7 +74,7 @@ void PhasedTransport<Index>::choose_blocks(std::span<const PhaseSend> sends) {
   outgoing_.clear();
   for (const PhaseSend& send : sends) {
     std::uint64_t left = send.blocks;
-    const std::size_t f = flow_of(flows_.outgoing, send.target);
+    const std::size_t f = flow_from(flows_.outgoing, send.target);
     if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == send.target) {
       const auto count =
           static_cast<Index>(std::min<std::uint64_t>(left, flows_.outgoing[f].count - sent_[f]));
@@ -158,7 +150,7 @@ void PhasedTransport<Index>::announce(std::span<const PhaseReceive> receives) {
 template <class Index>
 void PhasedTransport<Index>::infer(std::span<const PhaseReceive> receives) {
   for (const PhaseReceive& receive : receives) {
-    const std::size_t f = flow_of(flows_.incoming, receive.source);
+    const std::size_t f = flow_from(flows_.incoming, receive.source);
     incoming_.push_back({.peer = receive.source,
                          .target = context_.channel.rank(),
                          .origin = receive.source,
@@ -171,7 +163,7 @@ void PhasedTransport<Index>::infer(std::span<const PhaseReceive> receives) {
 /// The cursor of block `first` of a flow; block `first + count` will be asked for next, probably.
 template <class Index>
 Index PhasedTransport<Index>::cursor_of(int origin, Index first, Index count) {
-  const std::size_t f = flow_of(flows_.incoming, origin);
+  const std::size_t f = flow_from(flows_.incoming, origin);
   Reached& reached = reached_[f];
   const Index cursor = first >= reached.blocks
                            ? flows_.advance(reached.cursor, first - reached.blocks)
@@ -251,7 +243,7 @@ void PhasedTransport<Index>::arrived(Transfer<Index>& transfer, std::size_t k) {
 template <class Index>
 std::span<const Index> PhasedTransport<Index>::own_slots(const Parcel<Index>& parcel, Index first,
                                                          Index count) const {
-  const Outgoing<Index>& flow = flows_.outgoing[flow_of(flows_.outgoing, parcel.target)];
+  const Outgoing<Index>& flow = flows_.outgoing[flow_from(flows_.outgoing, parcel.target)];
   return {flows_.leavers.begin() + flow.first + parcel.first + first,
           static_cast<std::size_t>(count)};
 }

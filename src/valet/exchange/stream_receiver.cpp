@@ -23,10 +23,7 @@ StreamReceiver<Index>::StreamReceiver(const ExchangeContext& context, const Flow
       requests_(requests),
       first_place_(first_place),
       block_bytes_(context.blocks.block_bytes),
-      first_flow_(static_cast<std::size_t>(
-          std::find_if(flows.incoming.begin(), flows.incoming.end(),
-                       [&](const auto& flow) { return flow.rank > context.channel.rank(); }) -
-          flows.incoming.begin())),
+      first_flow_(flow_from(flows.incoming, context.channel.rank() + 1)),
       sources_(flows.incoming.size(), Source{}, LedgerAllocator<Source>(context.ledger)),
       landings_(static_cast<std::size_t>(context.options.window), Landing{},
                 LedgerAllocator<Landing>(context.ledger)),

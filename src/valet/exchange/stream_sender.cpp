@@ -16,10 +16,7 @@ StreamSender<Index>::StreamSender(const ExchangeContext& context, const Flows<In
       requests_(requests),
       first_place_(first_place),
       block_bytes_(context.blocks.block_bytes),
-      first_flow_(static_cast<std::size_t>(
-          std::find_if(flows.outgoing.begin(), flows.outgoing.end(),
-                       [&](const auto& flow) { return flow.rank > context.channel.rank(); }) -
-          flows.outgoing.begin())),
+      first_flow_(flow_from(flows.outgoing, context.channel.rank() + 1)),
       destinations_(flows.outgoing.size(), Destination{},
                     LedgerAllocator<Destination>(context.ledger)),
       messages_(stages() ? sizes.send_buffers : unstaged_messages, Message{},
@@ -46,10 +43,7 @@ const Outgoing<Index>& StreamSender<Index>::flow(std::uint32_t destination) cons
 
 template <class Index>
 std::uint32_t StreamSender<Index>::destination_of(int rank) const {
-  const auto found =
-      std::lower_bound(flows_.outgoing.begin(), flows_.outgoing.end(), rank,
-                       [](const Outgoing<Index>& flow, int value) { return flow.rank < value; });
-  const auto position = static_cast<std::size_t>(found - flows_.outgoing.begin());
+  const std::size_t position = flow_from(flows_.outgoing, rank);
   const std::size_t count = flows_.outgoing.size();
   return static_cast<std::uint32_t>((position + count - first_flow_) % count);
 }

@@ -11,6 +11,7 @@
 #include <valet/storage/slot_set.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -35,6 +36,16 @@ struct Incoming {
   Index cursor = 0;          ///< of the first block
   Index message_blocks = 0;  ///< no message of the sender crosses a multiple of this
 };
+
+/// Position of the first flow whose rank is at least `rank`, in a list that ascends by rank. O(log
+/// n).
+template <class FlowList>
+[[nodiscard]] std::size_t flow_from(const FlowList& flows, int rank) {
+  const auto found =
+      std::lower_bound(flows.begin(), flows.end(), rank,
+                       [](const auto& flow, int value) { return flow.rank < value; });
+  return static_cast<std::size_t>(found - flows.begin());
+}
 
 template <class Index>
 struct Flows {
