@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <tuple>
 
 namespace valet {
@@ -50,34 +49,6 @@ std::uint32_t from_of(const Flow& flow) { return flow.from; }
 std::uint32_t to_of(const Flow& flow) { return flow.to; }
 
 }  // namespace
-
-void DistributedPhases::Side::add(Key key, std::uint64_t blocks) {
-  const auto found =
-      std::lower_bound(keys.begin(), keys.end(), key, [](const Key& a, const Key& b) {
-        return std::tie(a.peer, a.target) < std::tie(b.peer, b.target);
-      });
-  const auto at = found - keys.begin();
-  if (found == keys.end() || *found != key) {
-    keys.insert(found, key);
-    counts.insert(counts.begin() + at, 0);
-  }
-  counts[static_cast<std::size_t>(at)] += blocks;
-}
-
-void DistributedPhases::Side::drop_zeros() {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (counts[i] == 0) continue;
-    keys[kept] = keys[i];
-    counts[kept++] = counts[i];
-  }
-  keys.resize(kept);
-  counts.resize(kept);
-}
-
-std::uint64_t DistributedPhases::Side::sum() const {
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
 
 DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger,
                                      const Options& options, const PhaseProblem& problem)

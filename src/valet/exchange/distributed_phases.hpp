@@ -12,6 +12,7 @@
 #include <valet/exchange/phases.hpp>
 #include <valet/exchange/word_lists.hpp>
 #include <valet/schedule/apportionment.hpp>
+#include <valet/schedule/keyed_counts.hpp>
 #include <valet/schedule/parking.hpp>
 
 namespace valet {
@@ -32,18 +33,11 @@ class DistributedPhases final : public Phases {
     int peer = 0;
     int target = 0;
     [[nodiscard]] bool operator==(const Key&) const = default;
+    [[nodiscard]] bool operator<(const Key& other) const {
+      return peer != other.peer ? peer < other.peer : target < other.target;
+    }
   };
-  /// Ascending by (peer, target); counts in an array of their own, as apportion() reads them.
-  struct Side {
-    explicit Side(Ledger& ledger)
-        : keys(LedgerAllocator<Key>(ledger)), counts(LedgerAllocator<std::uint64_t>(ledger)) {}
-    void add(Key key, std::uint64_t blocks);
-    void drop_zeros();
-    [[nodiscard]] std::uint64_t sum() const;
-
-    Vector<Key> keys;
-    Vector<std::uint64_t> counts;
-  };
+  using Side = schedule::KeyedCounts<Key>;
   /// What a rank that receives in place of another has still to tell it.
   using Debts = Vector<PeerBlocks>;
 

@@ -2,36 +2,10 @@
 #include <valet/schedule/phase_scheduler.hpp>
 
 #include <algorithm>
-#include <numeric>
 #include <tuple>
 #include <vector>
 
 namespace valet::schedule {
-
-void PhaseScheduler::Column::add(Key key, std::uint64_t blocks) {
-  const auto found = std::lower_bound(keys.begin(), keys.end(), key);
-  const auto at = found - keys.begin();
-  if (found == keys.end() || *found != key) {
-    keys.insert(found, key);
-    counts.insert(counts.begin() + at, 0);
-  }
-  counts[static_cast<std::size_t>(at)] += blocks;
-}
-
-void PhaseScheduler::Column::drop_zeros() {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if (counts[i] == 0) continue;
-    keys[kept] = keys[i];
-    counts[kept++] = counts[i];
-  }
-  keys.erase(keys.begin() + static_cast<std::ptrdiff_t>(kept), keys.end());
-  counts.erase(counts.begin() + static_cast<std::ptrdiff_t>(kept), counts.end());
-}
-
-std::uint64_t PhaseScheduler::Column::sum() const {
-  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
-}
 
 PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
                                std::span<const std::uint64_t> free, const PhaseOptions& options)

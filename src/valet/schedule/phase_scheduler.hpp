@@ -8,6 +8,7 @@
 #include <valet/export.hpp>
 #include <valet/schedule/apportionment.hpp>
 #include <valet/schedule/heuristic.hpp>
+#include <valet/schedule/keyed_counts.hpp>
 #include <valet/schedule/parking.hpp>
 #include <valet/schedule/relaxation.hpp>
 #include <valet/schedule/transfer_matrix.hpp>
@@ -69,26 +70,15 @@ class VALET_EXPORT PhaseScheduler {
   [[nodiscard]] static std::size_t bytes(std::size_t ranks, std::size_t nonzeros);
 
  private:
-  /// What a rank is to receive, by (source, target): counts in an array of their own, as
-  /// apportion() reads them.
-  struct Column {
-    struct Key {
-      std::uint32_t source;
-      std::uint32_t target;  ///< not this rank: it receives in place of that one
-      [[nodiscard]] bool operator==(const Key&) const = default;
-      [[nodiscard]] bool operator<(const Key& other) const {
-        return source != other.source ? source < other.source : target < other.target;
-      }
-    };
-    explicit Column(Ledger& ledger)
-        : keys(LedgerAllocator<Key>(ledger)), counts(LedgerAllocator<std::uint64_t>(ledger)) {}
-    void add(Key key, std::uint64_t blocks);
-    void drop_zeros();
-    [[nodiscard]] std::uint64_t sum() const;
-
-    Vector<Key> keys;
-    Vector<std::uint64_t> counts;
+  struct Incoming {
+    std::uint32_t source;
+    std::uint32_t target;  ///< not this rank: it receives in place of that one
+    [[nodiscard]] bool operator==(const Incoming&) const = default;
+    [[nodiscard]] bool operator<(const Incoming& other) const {
+      return source != other.source ? source < other.source : target < other.target;
+    }
   };
+  using Column = KeyedCounts<Incoming>;  ///< what a rank is to receive
 
   enum class Stage {
     level,   ///< Heuristic::continuous: the phase before the pieces
