@@ -1,36 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/error.hpp>
 #include <valet/options.hpp>
+#include <valet/schedule/detail/names.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <limits>
+#include <span>
 
 namespace valet {
-namespace {
-
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
-template <class Value, std::size_t count>
-Value parse_name(std::string_view name, const char* what, const std::array<Value, count>& values) {
-  std::string known;
-  for (const Value value : values) {
-    if (lower_case(name) == to_string(value)) return value;
-    known += (known.empty() ? "" : ", ") + std::string(to_string(value));
-  }
-  throw Error(ErrorCode::invalid_argument,
-              "unknown " + std::string(what) + " '" + std::string(name) + "'; known: " + known);
-}
-
-}  // namespace
-
 const char* to_string(Method method) noexcept {
   switch (method) {
     case Method::stream: return "stream";
@@ -58,21 +37,18 @@ const char* to_string(Scheduler scheduler) noexcept {
 }
 
 Method parse_method(std::string_view name) {
-  return parse_name(name, "method",
-                    std::array{
-                        Method::stream,
-                        Method::direct,
-                        Method::phased,
-                        Method::cyclic,
-                    });
+  static constexpr std::array all{Method::stream, Method::direct, Method::phased, Method::cyclic};
+  return schedule::detail::parse_name(name, "method", std::span(all));
 }
 
 Scheduler parse_scheduler(std::string_view name) {
-  return parse_name(name, "scheduler", std::array{Scheduler::distributed, Scheduler::centralized});
+  static constexpr std::array all{Scheduler::distributed, Scheduler::centralized};
+  return schedule::detail::parse_name(name, "scheduler", std::span(all));
 }
 
 Order parse_order(std::string_view name) {
-  return parse_name(name, "order", std::array{Order::fill, Order::stable});
+  static constexpr std::array all{Order::fill, Order::stable};
+  return schedule::detail::parse_name(name, "order", std::span(all));
 }
 
 std::size_t parse_bytes(std::string_view text) {

@@ -4,10 +4,10 @@
 #include <valet/alltoall/sorted_exchange.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
+#include <valet/schedule/detail/names.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <limits>
 #include <string>
 #include <utility>
@@ -171,17 +171,7 @@ const char* to_string(AlltoallMethod method) noexcept {
 }
 
 AlltoallMethod parse_alltoall_method(std::string_view name) {
-  const auto same = [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) == static_cast<unsigned char>(b);
-  };
-  std::string known;
-  for (const AlltoallMethod method : all_methods) {
-    const std::string_view text = to_string(method);
-    if (std::ranges::equal(name, text, same)) return method;
-    known += (known.empty() ? "" : ", ") + std::string(text);
-  }
-  throw Error(ErrorCode::invalid_argument,
-              "unknown all-to-all method '" + std::string(name) + "'; known: " + known);
+  return schedule::detail::parse_name(name, "all-to-all method", std::span(all_methods));
 }
 
 Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,

@@ -20,7 +20,7 @@ const char* to_string(EdgeOrder order) noexcept {
 }
 
 EdgeOrder parse_edge_order(std::string_view name) {
-  return detail::parse_name(name, "edge order", std::span<const EdgeOrder>(all_orders));
+  return detail::parse_name(name, "edge order", std::span(all_orders));
 }
 
 }  // namespace valet::schedule

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,8 +19,8 @@ inline bool same_name(std::string_view a, std::string_view b) {
 }
 
 /// The value of a name. @throws Error invalid_argument that lists the known names.
-template <class Value>
-Value parse_name(std::string_view name, const char* what, std::span<const Value> values) {
+template <class Value, std::size_t extent>
+Value parse_name(std::string_view name, const char* what, std::span<const Value, extent> values) {
   std::string known;
   for (const Value value : values) {
     if (same_name(name, to_string(value))) return value;
