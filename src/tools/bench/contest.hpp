@@ -5,6 +5,7 @@
 #include "output.hpp"
 #include <valet/report/report.hpp>
 
+#include <cstdint>
 #include <vector>
 
 namespace valet::bench {
@@ -42,6 +43,73 @@ void measure_in_turn(Contest& contest, int repeat, Progress& progress, Case& row
   row["messages"] = report.messages;
   row["local_copies"] = report.local_copies;
   row["verified"] = verified;
+}
+
+/// What one of several ways to do the same needed.
+struct Measured {
+  std::vector<double> seconds;
+  Report report;
+  bool verified = true;
+};
+struct MeasuredSeries {
+  std::vector<Measured> series;  ///< in the order of the series
+  Measured peer;                 ///< MPI_Alltoallv into a second buffer
+};
+
+/// Lets all series take turns with MPI_Alltoallv: a round that warms up, then `repeat` that count.
+///
+/// @param contest  Has fill(), run_warm(), verified(), report() and peer_bytes().
+/// @param run      run(one) carries the contest out in the way of a series, and returns seconds.
+template <class Contest, class Series, class Run>
+MeasuredSeries measure_series(Contest& contest, const std::vector<Series>& series, int repeat,
+                              Progress& progress, Run&& run) {
+  MeasuredSeries all{std::vector<Measured>(series.size()), {}};
+  for (int round = 0; round <= repeat; ++round) {
+    contest.fill();
+    const double peer_seconds = contest.run_warm();
+    if (round > 0) all.peer.seconds.push_back(peer_seconds);
+    for (std::size_t s = 0; s < series.size(); ++s) {
+      contest.fill();
+      const double seconds = run(series[s]);
+      Measured& measured = all.series[s];
+      measured.verified = contest.verified() && measured.verified;
+      measured.report = contest.report();
+      if (round > 0) measured.seconds.push_back(seconds);
+    }
+    progress.step();
+  }
+  all.peer.report.peak_extra_bytes = largest_of_ranks(contest.peer_bytes());
+  return all;
+}
+
+/// Appends a row for each series, which has a name, and one for MPI_Alltoallv. `failed` is set when
+/// a result was wrong.
+///
+/// @param setting  The first keys of all rows, "method" among them.
+/// @param detail   detail(row, report) adds what the experiment shows.
+template <class Series, class Detail>
+void list_series(const Case& setting, const std::vector<Series>& series, const MeasuredSeries& all,
+                 std::vector<Case>& cases, bool& failed, Detail&& detail) {
+  const double peer_seconds = median(all.peer.seconds);
+  const auto row_of = [&](const auto& name, const Measured& measured) {
+    Case row = setting;
+    row["method"] = name;
+    row["seconds_median"] = median(measured.seconds);
+    row["ratio_warm"] = median(measured.seconds) / peer_seconds;
+    // Of CYCLIC, which has no phases, the steps of the critical path.
+    row["phases"] = measured.report.phases + measured.report.steps;
+    row["messages"] = measured.report.messages;
+    detail(row, measured.report);
+    row["peak_extra_bytes"] = measured.report.peak_extra_bytes;
+    row["extra_bytes_bound"] = measured.report.extra_bytes_bound;
+    row["verified"] = measured.verified;
+    return row;
+  };
+  for (std::size_t s = 0; s < series.size(); ++s) {
+    cases.push_back(row_of(series[s].name, all.series[s]));
+    failed = failed || !all.series[s].verified;
+  }
+  cases.push_back(row_of("alltoallv", all.peer));
 }
 
 }  // namespace valet::bench

@@ -2,6 +2,7 @@
 #include "block_contest.hpp"
 #include "commands.hpp"
 #include "common_options.hpp"
+#include "contest.hpp"
 #include "output.hpp"
 
 #include <algorithm>
@@ -85,30 +86,6 @@ std::vector<Series> chosen_series(const Settings& settings) {
   return chosen;
 }
 
-/// What one series needed in one experiment.
-struct Measured {
-  std::vector<double> seconds;
-  Report report;
-  bool verified = true;
-};
-
-Case row_of(const Case& setting, const std::string& method, const Measured& measured,
-            double peer_seconds) {
-  Case row = setting;
-  row["method"] = method;
-  row["seconds_median"] = median(measured.seconds);
-  row["ratio_warm"] = median(measured.seconds) / peer_seconds;
-  // Of CYCLIC the critical path.
-  row["phases"] = measured.report.phases + measured.report.steps;
-  row["messages"] = measured.report.messages;
-  row["local_copies"] = measured.report.local_copies;
-  row["peak_extra_bytes"] = measured.report.peak_extra_bytes;
-  row["extra_bytes_bound"] = measured.report.extra_bytes_bound;
-  row["verified"] = measured.verified;
-  return row;
-}
-
-/// All series take turns with MPI_Alltoallv: a round that warms up, then `repeat` that count.
 void measure(const Settings& settings, const Experiment& experiment, std::uint64_t free,
              Progress& progress, std::vector<Case>& cases, bool& failed) {
   Options options;
@@ -117,23 +94,12 @@ void measure(const Settings& settings, const Experiment& experiment, std::uint64
   BlockContest contest({experiment.pattern, world_size(), settings.slots, free},
                        settings.block_bytes, true, options);
   const std::vector<Series> series = chosen_series(settings);
-  std::vector<Measured> measured(series.size());
-  Measured peer;
-  for (int round = 0; round <= settings.repeat; ++round) {
-    contest.fill();
-    const double peer_seconds = contest.run_warm();
-    if (round > 0) peer.seconds.push_back(peer_seconds);
-    for (std::size_t s = 0; s < series.size(); ++s) {
-      series[s].choose(options);
-      contest.use(options);
-      contest.fill();
-      const double seconds = contest.run_valet();
-      measured[s].verified = contest.verified() && measured[s].verified;
-      measured[s].report = contest.report();
-      if (round > 0) measured[s].seconds.push_back(seconds);
-    }
-    progress.step();
-  }
+  const MeasuredSeries measured =
+      measure_series(contest, series, settings.repeat, progress, [&](const Series& one) {
+        one.choose(options);
+        contest.use(options);
+        return contest.run_valet();
+      });
   const Case setting = {{"experiment", experiment.number},
                         {"method", ""},
                         {"ranks", world_size()},
@@ -141,13 +107,8 @@ void measure(const Settings& settings, const Experiment& experiment, std::uint64
                         {"block_bytes", settings.block_bytes},
                         {"free", free},
                         {"memory", options.budget_bytes}};
-  const double peer_seconds = median(peer.seconds);
-  for (std::size_t s = 0; s < series.size(); ++s) {
-    cases.push_back(row_of(setting, series[s].name, measured[s], peer_seconds));
-    failed = failed || !measured[s].verified;
-  }
-  peer.report.peak_extra_bytes = largest_of_ranks(contest.peer_bytes());
-  cases.push_back(row_of(setting, "alltoallv", peer, peer_seconds));
+  list_series(setting, series, measured, cases, failed,
+              [](Case& row, const Report& report) { row["local_copies"] = report.local_copies; });
 }
 
 void run(const Settings& settings, bool& failed) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
 #include "common_options.hpp"
+#include "contest.hpp"
 #include "graph.hpp"
 #include "measure.hpp"
 #include "output.hpp"
@@ -121,7 +122,7 @@ class Migration {
 
 /// A way to carry an instance out.
 struct Series {
-  std::string method;
+  std::string name;
   Options options;
 };
 
@@ -131,8 +132,8 @@ Series phased(Heuristic heuristic, Scheduler scheduler, int parking) {
   series.options.heuristic = heuristic;
   series.options.scheduler = scheduler;
   series.options.parking = parking;
-  if (scheduler == Scheduler::centralized) series.method += "-centralized";
-  if (parking > 0) series.method += "-parking" + std::to_string(parking);
+  if (scheduler == Scheduler::centralized) series.name += "-centralized";
+  if (parking > 0) series.name += "-parking" + std::to_string(parking);
   return series;
 }
 
@@ -160,63 +161,26 @@ std::vector<Series> series_of(int experiment) {
   return series;
 }
 
-struct Measured {
-  std::vector<double> seconds;
-  Report report;
-  bool verified = true;
-};
-
-Case row_of(const Case& setting, const std::string& method, const Measured& measured,
-            double peer_seconds) {
-  Case row = setting;
-  row["method"] = method;
-  row["seconds_median"] = median(measured.seconds);
-  row["ratio_warm"] = median(measured.seconds) / peer_seconds;
-  row["phases"] = measured.report.phases;
-  row["messages"] = measured.report.messages;
-  row["waited"] = measured.report.detours;
-  row["seconds_gather"] = measured.report.gather_seconds;
-  row["seconds_solve"] = measured.report.solve_seconds;
-  row["seconds_scatter"] = measured.report.scatter_seconds;
-  row["peak_extra_bytes"] = measured.report.peak_extra_bytes;
-  row["extra_bytes_bound"] = measured.report.extra_bytes_bound;
-  row["verified"] = measured.verified;
-  return row;
-}
-
-/// All series take turns with MPI_Alltoallv: a round that warms up, then `repeat` that count.
 void measure(const Settings& settings, Case setting, Migration& migration, std::uint64_t memory,
              Progress& progress, std::vector<Case>& cases, bool& failed) {
-  std::vector<Series> series = series_of(setting["experiment"].get<int>());
-  std::vector<Measured> measured(series.size());
-  Measured peer;
-  for (int round = 0; round <= settings.repeat; ++round) {
-    migration.fill();
-    const double peer_seconds = migration.run_warm();
-    if (round > 0) peer.seconds.push_back(peer_seconds);
-    for (std::size_t s = 0; s < series.size(); ++s) {
-      Options options = series[s].options;
-      options.budget_bytes = static_cast<std::size_t>(memory) * sizeof(Block);
-      // A schedule has to fit the budget of its root, whatever the others have.
-      if (options.scheduler == Scheduler::centralized && world_rank() == 0)
-        options.budget_bytes += std::size_t{64} << 10;
-      options.message_bytes = parse_bytes(settings.message);
-      migration.fill();
-      const double seconds = migration.run_valet(options);
-      measured[s].verified = migration.verified() && measured[s].verified;
-      measured[s].report = migration.report();
-      if (round > 0) measured[s].seconds.push_back(seconds);
-    }
-    progress.step();
-  }
+  const std::vector<Series> series = series_of(setting["experiment"].get<int>());
+  const MeasuredSeries measured =
+      measure_series(migration, series, settings.repeat, progress, [&](const Series& one) {
+        Options options = one.options;
+        options.budget_bytes = static_cast<std::size_t>(memory) * sizeof(Block);
+        // A schedule has to fit the budget of its root, whatever the others have.
+        if (options.scheduler == Scheduler::centralized && world_rank() == 0)
+          options.budget_bytes += std::size_t{64} << 10;
+        options.message_bytes = parse_bytes(settings.message);
+        return migration.run_valet(options);
+      });
   setting["free"] = memory;
-  const double peer_seconds = median(peer.seconds);
-  for (std::size_t s = 0; s < series.size(); ++s) {
-    cases.push_back(row_of(setting, series[s].method, measured[s], peer_seconds));
-    failed = failed || !measured[s].verified;
-  }
-  peer.report.peak_extra_bytes = largest_of_ranks(migration.peer_bytes());
-  cases.push_back(row_of(setting, "alltoallv", peer, peer_seconds));
+  list_series(setting, series, measured, cases, failed, [](Case& row, const Report& report) {
+    row["waited"] = report.detours;
+    row["seconds_gather"] = report.gather_seconds;
+    row["seconds_solve"] = report.solve_seconds;
+    row["seconds_scatter"] = report.scatter_seconds;
+  });
 }
 
 Graph graph_of(const Settings& settings, std::uint64_t instance) {
