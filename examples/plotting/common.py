@@ -2,6 +2,7 @@
 """What the drawings share: reading results, writing pictures, colours."""
 
 import csv
+import json
 import sys
 
 import matplotlib.pyplot as plt
@@ -28,6 +29,18 @@ def read(path):
     if not rows:
         sys.exit(f"plot.py: {path} has no rows")
     return rows
+
+
+def read_cases(directory, name):
+    """The cases of all files name*.json that valet-bench wrote, one for each number of ranks."""
+    files = sorted(directory.glob(f"{name}*.json"))
+    if not files:
+        raise FileNotFoundError(2, "missing", str(directory / f"{name}.json"))
+    cases = []
+    for path in files:
+        with open(path, encoding="utf-8") as file:
+            cases += json.load(file)["cases"]
+    return cases
 
 
 def save(figure, path):

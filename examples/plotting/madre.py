@@ -5,26 +5,13 @@ Reads every madre*.json of the directory, one for each number of ranks:
 `mpirun -n 4 valet-bench madre --json DIRECTORY/madre_4.json`.
 """
 
-import json
-
-from .common import LIMIT, OUT_OF_PLACE, VALET, plt, save
+from .common import LIMIT, OUT_OF_PLACE, VALET, plt, read_cases, save
 
 SERIES = {"stream": ("STREAM", VALET, "o"),
           "cyclic-ascending": ("CYCLIC, ascending", "tab:orange", "s"),
           "cyclic-rotated": ("CYCLIC, rotated", LIMIT, "^"),
           "phased": ("PHASED, first fit, parking", "tab:purple", "D"),
           "alltoallv": ("MPI_Alltoallv, second buffer", OUT_OF_PLACE, "x")}
-
-
-def read_cases(directory):
-    files = sorted(directory.glob("madre*.json"))
-    if not files:
-        raise FileNotFoundError(2, "missing", str(directory / "madre.json"))
-    cases = []
-    for path in files:
-        with open(path, encoding="utf-8") as file:
-            cases += json.load(file)["cases"]
-    return cases
 
 
 def draw_lines(axis, cases, over, line="-", note=""):
@@ -44,7 +31,7 @@ def over_ranks(axis, cases):
 
 
 def draw(directory):
-    cases = read_cases(directory)
+    cases = read_cases(directory, "madre")
     figure, axes = plt.subplots(2, 2, figsize=(13, 9.5))
     panels = [((1, 2), "ranks", "(a) Everything to the next rank"),
               ((3,), "free", "(b) Effect of decreasing free memory"),

@@ -5,21 +5,9 @@ Reads every phases*.json of the directory, one for each number of ranks:
 `mpirun -n 4 valet-bench phases --json DIRECTORY/phases_4.json`.
 """
 
-import json
 import statistics
 
-from .common import OUT_OF_PLACE, VALET, plt, save
-
-
-def read_cases(directory):
-    files = sorted(directory.glob("phases*.json"))
-    if not files:
-        raise FileNotFoundError(2, "missing", str(directory / "phases.json"))
-    cases = []
-    for path in files:
-        with open(path, encoding="utf-8") as file:
-            cases += json.load(file)["cases"]
-    return cases
+from .common import OUT_OF_PLACE, VALET, plt, read_cases, save
 
 
 def of(cases, experiment):
@@ -81,7 +69,7 @@ def lines(axis, cases, key, title):
 
 
 def draw(directory):
-    cases = read_cases(directory)
+    cases = read_cases(directory, "phases")
     figure, axes = plt.subplots(2, 3, figsize=(17, 9.5))
     panels = [(1, time_over_phases),
               (2, centralized),
