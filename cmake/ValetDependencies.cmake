@@ -14,41 +14,32 @@ if(VALET_BUILD_TOOLS OR VALET_BUILD_EXAMPLES)
   find_package(CLI11 REQUIRED)
 endif()
 
+# A package that a tool uses where there is one: an error where ON cannot be kept, and a status line.
+macro(valet_find_for_tool tool package option target debian_package)
+  if(VALET_BUILD_TOOLS AND ${option})
+    find_package(${package} QUIET)
+    if(NOT ${package}_FOUND AND NOT ${option} STREQUAL "AUTO")
+      message(FATAL_ERROR "Valet: ${option}=${${option}}, but ${package} was not found "
+                          "(Debian and Ubuntu: ${debian_package}).")
+    endif()
+  endif()
+  if(VALET_BUILD_TOOLS)
+    if(TARGET ${target})
+      message(STATUS "Valet: ${tool} is built with ${package}")
+    else()
+      message(STATUS "Valet: ${tool} is built without ${package}")
+    endif()
+  endif()
+endmacro()
+
 # CBC proves minimal numbers of phases in valet-plan, which does without it otherwise.
 set(VALET_CBC AUTO CACHE STRING "Build valet-plan with the solver CBC: AUTO, ON or OFF")
-set_property(CACHE VALET_CBC PROPERTY STRINGS AUTO ON OFF)
-if(VALET_BUILD_TOOLS AND VALET_CBC)
-  find_package(Cbc QUIET)
-  if(NOT Cbc_FOUND AND NOT VALET_CBC STREQUAL "AUTO")
-    message(FATAL_ERROR "Valet: VALET_CBC=${VALET_CBC}, but CBC was not found "
-                        "(Debian and Ubuntu: coinor-libcbc-dev).")
-  endif()
-endif()
-if(VALET_BUILD_TOOLS)
-  if(TARGET Cbc::cbc)
-    message(STATUS "Valet: valet-plan is built with CBC")
-  else()
-    message(STATUS "Valet: valet-plan is built without CBC")
-  endif()
-endif()
-
 # ScaLAPACK's pdgemr2d is what valet-bench compares layouts with, where it is.
 set(VALET_SCALAPACK AUTO CACHE STRING "Build valet-bench with ScaLAPACK: AUTO, ON or OFF")
-set_property(CACHE VALET_SCALAPACK PROPERTY STRINGS AUTO ON OFF)
-if(VALET_BUILD_TOOLS AND VALET_SCALAPACK)
-  find_package(ScaLAPACK QUIET)
-  if(NOT ScaLAPACK_FOUND AND NOT VALET_SCALAPACK STREQUAL "AUTO")
-    message(FATAL_ERROR "Valet: VALET_SCALAPACK=${VALET_SCALAPACK}, but it was not found "
-                        "(Debian and Ubuntu: libscalapack-openmpi-dev).")
-  endif()
-endif()
-if(VALET_BUILD_TOOLS)
-  if(TARGET ScaLAPACK::scalapack)
-    message(STATUS "Valet: valet-bench is built with ScaLAPACK")
-  else()
-    message(STATUS "Valet: valet-bench is built without ScaLAPACK")
-  endif()
-endif()
+set_property(CACHE VALET_CBC VALET_SCALAPACK PROPERTY STRINGS AUTO ON OFF)
+valet_find_for_tool(valet-plan Cbc VALET_CBC Cbc::cbc coinor-libcbc-dev)
+valet_find_for_tool(valet-bench ScaLAPACK VALET_SCALAPACK ScaLAPACK::scalapack
+                    libscalapack-openmpi-dev)
 
 # For the Fortran module, where there is a compiler for it.
 if(VALET_FORTRAN)
