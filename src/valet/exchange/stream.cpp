@@ -64,13 +64,17 @@ void Stream<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   sender_->start(scratch.data() + receive_bytes);
   for (advance(transfer, report); !sender_->done() || !receiver_->done();
        advance(transfer, report)) {
-    const auto completion = requests_->wait_any();
+    auto completion = requests_->wait_any();
     if (!completion)
       throw Error(ErrorCode::internal, "blocks are left and there is nothing to wait for");
-    if (completion->index < first_receiving_place_)
-      sender_->completed(transfer, completion->index, completion->status);
-    else
-      receiver_->completed(transfer, completion->index);
+    // All that has completed, lest a peer that grants fast keeps this rank from receiving: it would
+    // send everything before it receives, and its peer would have to misplace what arrives.
+    for (; completion; completion = requests_->test_any()) {
+      if (completion->index < first_receiving_place_)
+        sender_->completed(transfer, completion->index, completion->status);
+      else
+        receiver_->completed(transfer, completion->index);
+    }
   }
   while (requests_->wait_any()) {
     // Only grants are left: they were received, or their data would not have come.

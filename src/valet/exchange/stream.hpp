@@ -15,8 +15,8 @@
 /// an empty message says that they are there. A sender then has nothing to stage and never waits.
 ///
 /// With scratch divided into buffers the argument needs three rules, kept by stream_receiver and
-/// stream_sender: arrivals wait in receive buffers for their final slots only while half of the
-/// buffers of their kind are idle, and beyond that only while no slot at all is free; one send
+/// stream_sender: arrivals wait in receive buffers for their final slots only while a buffer of
+/// their kind is idle, and beyond that only while no slot at all is free; one send
 /// buffer never waits for a grant; without send buffers blocks are sent from where they are. A rank
 /// that cannot grant then has buffers of a kind that hold a block each and no free slot, so out >=
 /// in + 1 as above, whichever kind its next source needs. Grants are held back only while a message

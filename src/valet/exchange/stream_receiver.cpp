@@ -221,13 +221,12 @@ bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, Landing& l
   return true;
 }
 
-/// Blocks wait for their final slots while buffers are plentiful, and requests. With less than half
-/// of them idle, other slots will do: the exchange must go on.
+/// Blocks wait for their final slots while a buffer is idle, and a request. Beyond that other slots
+/// will do: the exchange must go on.
 template <class Index>
 bool StreamReceiver<Index>::must_misplace(const Landing& landing) const {
-  if (2 * held_ > landings_.size()) return true;
-  return landing.place == Place::buffer ? 2 * idle_buffers_.size() < sizes_.receive_buffers
-                                        : 2 * idle_node_buffers_.size() < sizes_.node_buffers;
+  if (held_ == landings_.size()) return true;
+  return landing.place == Place::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
 }
 
 /// Also when no slot will become free any more, other slots will do.

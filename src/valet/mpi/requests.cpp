@@ -25,6 +25,17 @@ std::optional<Completion> Requests::wait_any() {
   return completion;
 }
 
+std::optional<Completion> Requests::test_any() {
+  Completion completion;
+  int index = MPI_UNDEFINED, flag = 0;
+  check(MPI_Testany(checked_count(requests_.size()), requests_.data(), &index, &flag,
+                    &completion.status),
+        "MPI_Testany");
+  if (flag == 0 || index == MPI_UNDEFINED) return std::nullopt;
+  completion.index = static_cast<std::size_t>(index);
+  return completion;
+}
+
 bool Requests::withdraw(std::size_t place, MPI_Status& status) {
   check(MPI_Cancel(&requests_[place]), "MPI_Cancel");
   check(MPI_Wait(&requests_[place], &status), "MPI_Wait");

@@ -29,6 +29,8 @@ class VALET_EXPORT Requests {
   /// Blocks until one request completes; nothing when none is outstanding. Never a polling loop of
   /// our own: that would take the core from an oversubscribed neighbour.
   std::optional<Completion> wait_any();
+  /// A request that has completed already; nothing when there is none.
+  std::optional<Completion> test_any();
   /// Withdraws a pending receive. False when a message had been matched: it has then arrived.
   bool withdraw(std::size_t place, MPI_Status& status);
 
