@@ -30,6 +30,7 @@ static_assert(VALET_PHASED == static_cast<int>(valet::Method::phased));
 static_assert(VALET_CONTINUOUS == static_cast<int>(valet::Heuristic::continuous));
 static_assert(VALET_CENTRALIZED == static_cast<int>(valet::Scheduler::centralized));
 static_assert(VALET_CYCLIC == static_cast<int>(valet::Method::cyclic));
+static_assert(VALET_AUTO == static_cast<int>(valet::Method::automatic));
 static_assert(VALET_ROTATED == static_cast<int>(valet::EdgeOrder::rotated));
 static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
 
@@ -55,7 +56,7 @@ int guarded(Action&& action) noexcept {
 
 valet::Options to_options(const Valet_Options* options) {
   if (options == nullptr) return {};
-  if (options->method < VALET_STREAM || options->method > VALET_CYCLIC ||
+  if (options->method < VALET_STREAM || options->method > VALET_AUTO ||
       options->order < VALET_FILL || options->order > VALET_STABLE ||
       options->edge_order < VALET_ASCENDING || options->edge_order > VALET_ROTATED)
     throw valet::Error(valet::ErrorCode::invalid_argument,
@@ -78,7 +79,8 @@ valet::Options to_options(const Valet_Options* options) {
           .parking = options->parking,
           .seed = options->seed,
           .available_bytes = {},
-          .edge_order = static_cast<valet::EdgeOrder>(options->edge_order)};
+          .edge_order = static_cast<valet::EdgeOrder>(options->edge_order),
+          .model = {}};
 }
 
 void tell(const valet::Report& done, Valet_Report* report) {

@@ -12,6 +12,7 @@
 namespace valet {
 const char* to_string(Method method) noexcept {
   switch (method) {
+    case Method::automatic: return "auto";
     case Method::stream: return "stream";
     case Method::direct: return "direct";
     case Method::phased: return "phased";
@@ -37,7 +38,8 @@ const char* to_string(Scheduler scheduler) noexcept {
 }
 
 Method parse_method(std::string_view name) {
-  static constexpr std::array all{Method::stream, Method::direct, Method::phased, Method::cyclic};
+  static constexpr std::array all{Method::automatic, Method::stream, Method::direct, Method::phased,
+                                  Method::cyclic};
   return schedule::detail::parse_name(name, "method", std::span(all));
 }
 

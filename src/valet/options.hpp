@@ -2,12 +2,14 @@
 #pragma once
 
 #include <valet/export.hpp>
+#include <valet/schedule/cost_model.hpp>
 #include <valet/schedule/edge_order.hpp>
 #include <valet/schedule/heuristic.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -15,10 +17,13 @@ namespace valet {
 
 /// How the exchange is scheduled. All methods end with the same bytes in every occupied slot.
 enum class Method {
-  stream,  ///< receivers grant, senders stream; bounded by the budget, never stuck
-  direct,  ///< everything at once through full buffers; only where those fit the budget
-  phased,  ///< in phases, none of which brings a rank more blocks than it has free memory for
-  cyclic,  ///< a root schedules cycles and shifts, which the ranks carry out without it
+  /// The one that is predicted to be the fastest within the budget: by what moving data costs on
+  /// these ranks (Options::model) and what the map asks for. Report::reason says why.
+  automatic = 4,
+  stream = 0,  ///< receivers grant, senders stream; bounded by the budget, never stuck
+  direct,      ///< everything at once through full buffers; only where those fit the budget
+  phased,      ///< in phases, none of which brings a rank more blocks than it has free memory for
+  cyclic,      ///< a root schedules cycles and shifts, which the ranks carry out without it
 };
 
 /// Method::phased: how a receiver divides its free memory among its sources.
@@ -35,6 +40,10 @@ enum class Scheduler {
 using schedule::EdgeOrder;
 using schedule::parse_edge_order;
 
+/// Method::automatic: what it predicts times from.
+using schedule::CostModel;
+using schedule::parse_cost_model;
+
 /// Which slots the blocks of a map to ranks get.
 enum class Order {
   fill,    ///< stay-ers keep their slots, arrivals fill the lowest holes: few copies
@@ -42,11 +51,11 @@ enum class Order {
 };
 
 /// What the user decides about a redistribution. Ranks may give different budgets, messages,
-/// windows, available_bytes and edge_order; the rest must be the same on all ranks.
+/// windows, available_bytes, edge_order and models; the rest must be the same on all ranks.
 struct Options {
   /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
-  Method method = Method::stream;
+  Method method = Method::automatic;
   Order order = Order::fill;
   /// Compare checksums of every block before and after, end to end; costs two passes over the data.
   bool verify = false;
@@ -73,6 +82,11 @@ struct Options {
 
   /// Method::cyclic.
   EdgeOrder edge_order = EdgeOrder::ascending;
+
+  /// Method::automatic: what moving data costs. Without it the environment variable VALET_MODEL
+  /// says so (parse_cost_model()), or it is measured once per communicator, in some milliseconds.
+  /// Ranks that differ take the largest of each number, so that all choose alike.
+  std::optional<CostModel> model;
 };
 
 VALET_EXPORT const char* to_string(Method method) noexcept;

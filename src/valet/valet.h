@@ -43,7 +43,13 @@ enum {
   VALET_INTERNAL = 15
 };
 
-enum { VALET_STREAM = 0, VALET_DIRECT = 1, VALET_PHASED = 2, VALET_CYCLIC = 3 };
+enum {
+  VALET_STREAM = 0,
+  VALET_DIRECT = 1,
+  VALET_PHASED = 2,
+  VALET_CYCLIC = 3,
+  VALET_AUTO = 4 /* the default: the one that is predicted to be the fastest */
+};
 /* Of VALET_PHASED; see valet::Heuristic and valet::Scheduler. */
 enum {
   VALET_FIRST_FIT = 0,

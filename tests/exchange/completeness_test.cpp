@@ -81,6 +81,7 @@ TEST(Completeness, EveryPatternFinishesWithABudgetOfOneBlock) {
             if (form == Form::to_slots && order == Order::stable) continue;
             FilledMap filled(pattern.map, rank(), shape);
             Options options;
+            options.method = Method::stream;
             options.order = order;
             options.budget_bytes = filled.storage().block_bytes();
             Plan plan = filled.plan(MPI_COMM_WORLD, form, options);
@@ -114,6 +115,7 @@ TEST(Completeness, LargeBlocksWithABudgetOfOneBlock) {
   for (const Pattern& pattern : patterns(6)) {
     FilledMap filled(pattern.map, rank(), Shape::dense, 200'000);
     Options options;
+    options.method = Method::stream;
     options.budget_bytes = 200'000;
     Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
     static_cast<void>(execute(plan, filled.storage()));
@@ -125,6 +127,7 @@ TEST(Completeness, NoBlockCrossesTheNetworkTwice) {
   for (const Pattern& pattern : patterns(20)) {
     FilledMap filled(pattern.map, rank(), Shape::dense);
     Options options;
+    options.method = Method::stream;
     options.budget_bytes = 40;
     Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
     const Report report = execute(plan, filled.storage());

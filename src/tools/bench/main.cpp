@@ -16,6 +16,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   bool failed = false;
   valet::bench::add_alltoall_command(app, failed);
+  valet::bench::add_auto_command(app, failed);
   valet::bench::add_exchange_command(app, failed);
   valet::bench::add_layout_command(app, failed);
   valet::bench::add_madre_command(app, failed);

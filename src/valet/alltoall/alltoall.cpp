@@ -2,13 +2,16 @@
 #include <valet/alltoall/alltoall.hpp>
 #include <valet/alltoall/page_exchange.hpp>
 #include <valet/alltoall/sorted_exchange.hpp>
+#include <valet/map/automatic.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
 #include <valet/schedule/detail/names.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -153,6 +156,56 @@ bool is_page_method(AlltoallMethod method) {
   return method == AlltoallMethod::automatic || method == AlltoallMethod::stream;
 }
 
+/// What the choice between pages and swaps is made from: pages of this rank.
+OwnShape own_shape(std::span<const std::uint64_t> sent, std::span<const std::uint64_t> received,
+                   int rank, std::uint64_t elements_of_page) {
+  const auto self = static_cast<std::size_t>(rank);
+  const auto pages = [&](std::uint64_t elements) {
+    return (elements + elements_of_page - 1) / elements_of_page;
+  };
+  const auto peers = [&](std::span<const std::uint64_t> counts) {
+    std::uint64_t used = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r) used += r != self && counts[r] > 0 ? 1 : 0;
+    return used;
+  };
+  const std::uint64_t before = sum(sent), after = sum(received);
+  return {.slots = pages(std::max(before, after)),
+          .used_slots = pages(before),
+          .sent = pages(before - sent[self]),
+          .received = pages(after - received[self]),
+          .destinations = peers(sent),
+          .sources = peers(received),
+          .runs = peers(sent),
+          .moved_inside = pages(received[self])};
+}
+
+/// Method::automatic of an all-to-all: whether pages are faster than swaps, and for pages whether
+/// ranks of a node share memory. Collective.
+bool pages_pay(Plan::State& state, const OwnShape& own) {
+  ShapeNumbers largest = shape_numbers(state, own);
+  mpi::agree(state.channel, std::nullopt, largest);
+  schedule::Choice choice;
+  bool pays = true;
+  if (moves_nothing(largest)) {
+    choice.reason = "nothing leaves its rank";
+  } else {
+    const Outlook known = outlook(state, largest);
+    const schedule::Prediction pages = schedule::predict(known.model, known.shape, Method::stream);
+    const double swaps = schedule::swaps_seconds(known.model, known.shape);
+    pays = pages.seconds <= swaps;
+    state.options.share_memory = state.options.share_memory && pages.shares_memory;
+    choice.seconds = std::min(pages.seconds, swaps);
+    choice.lower_bound_seconds = schedule::lower_bound_seconds(known.model, known.shape);
+    std::array<char, 96> reason{};
+    std::snprintf(reason.data(), reason.size(),
+                  "pages are predicted to take %.3g ms, swaps %.3g ms", pages.seconds * 1e3,
+                  swaps * 1e3);
+    choice.reason = reason.data();
+  }
+  state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
+  return pays;
+}
+
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
                                  AlltoallMethod::alltoall, AlltoallMethod::bitonic,
                                  AlltoallMethod::pairwise};
@@ -179,7 +232,9 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> recv_counts,
                           const AlltoallOptions& options) {
   Options inner;
+  inner.method = Method::stream;
   inner.share_memory = options.share_memory;
+  inner.budget_bytes = options.budget_bytes;
   auto state = std::make_unique<Plan::State>(mpi::Channel::open(communicator), inner);
   const double start = mpi::now();
   const mpi::Channel& channel = state->channel;
@@ -200,8 +255,23 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
       .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
                                              std::ranges::count_if(received_span, used))};
   const std::uint64_t page = agree_on_call(channel, defect, buffer, options, limits);
+  const bool fits = is_page_method(options.method) && pages_fit(channel, options, limits, page);
+  std::optional<SortedExchange> swaps;
+  std::optional<AlltoallMethod> method;  // of swaps
+  if (!fits || options.method == AlltoallMethod::automatic)
+    swaps.emplace(*state, buffer, sent_span, after, options.budget_bytes);
+  if (!fits) {
+    method = swaps->choose(options.method);
+  } else if (options.method == AlltoallMethod::automatic) {
+    state->blocks.block_bytes = static_cast<std::size_t>(page);
+    const std::uint64_t elements = std::max<std::uint64_t>(1, page / buffer.element_bytes);
+    if (!pages_pay(*state, own_shape(sent_span, received_span, channel.rank(), elements)))
+      method = swaps->find_suited();
+  }
+  const std::shared_ptr<const schedule::Choice> choice = state->choice;
   Report report;
-  if (is_page_method(options.method) && pages_fit(channel, options, limits, page)) {
+  if (!method) {
+    swaps.reset();
     state->options.budget_bytes = options.budget_bytes - page_overhead_bytes(limits, page);
     to_bytes(sent_span, buffer.element_bytes);
     to_bytes(received_span, buffer.element_bytes);
@@ -209,15 +279,15 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
     PageExchange exchange(std::move(state), {static_cast<std::byte*>(buffer.data), buffer.bytes},
                           page, std::move(sent), std::move(received));
     report = exchange.run(options.any_order);
-    report.local_seconds += mpi::now() - start - report.seconds();
   } else {
-    SortedExchange exchange(*state, buffer, sent_span, after, options.budget_bytes);
-    const AlltoallMethod method = exchange.choose(options.method);
     const double planned = mpi::now() - start;
-    report = exchange.run(method);
+    report = swaps->run(*method);
     report.plan_seconds = planned;
-    report.local_seconds += mpi::now() - start - report.seconds();
   }
+  report.local_seconds += mpi::now() - start - report.seconds();
+  report.choice = choice;
+  report.predicted_seconds = choice ? choice->seconds : 0;
+  report.lower_bound_seconds = choice ? choice->lower_bound_seconds : 0;
   report.blocks_before = before;
   report.blocks_after = after;
   report.budget_bytes = options.budget_bytes;

@@ -16,8 +16,8 @@ namespace valet {
 /// How elements get to their ranks. All methods keep the order; where AlltoallOptions::any_order
 /// allows another one, only `stream` makes use of it.
 enum class AlltoallMethod {
-  /// `stream` where the budget holds its pages on all ranks, else `alltoall`. The others move
-  /// elements several times: on 4 ranks they take 1.5 to 6 times as long.
+  /// `stream` where the budget holds its pages on all ranks and it is predicted to be faster than
+  /// `alltoall`, which is for few elements: see Method::automatic. Report::reason says why.
   automatic,
   /// Straight to the destination, in pages. Needs memory for the fragments of segments that do not
   /// fill a page and lists of pages, all within the budget.

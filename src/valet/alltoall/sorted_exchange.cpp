@@ -169,6 +169,15 @@ AlltoallMethod SortedExchange::choose(AlltoallMethod wish) {
   return AlltoallMethod::bitonic;
 }
 
+std::optional<AlltoallMethod> SortedExchange::find_suited() {
+  const Trial pairwise = try_on_counts(AlltoallMethod::pairwise);
+  const Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
+  if (pairwise.suits && (!bitonic.suits || pairwise.volume <= bitonic.volume))
+    return AlltoallMethod::pairwise;
+  if (bitonic.suits) return AlltoallMethod::bitonic;
+  return std::nullopt;
+}
+
 Report SortedExchange::run(AlltoallMethod method) {
   std::unique_ptr<SwapSequence> sequence = make_sequence(method);
   Array<std::byte> scratch(state_.ledger, scratch_bytes_);

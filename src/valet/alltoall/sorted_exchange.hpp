@@ -32,6 +32,9 @@ class SortedExchange {
   /// @throws Error infeasible, budget_too_small: on all ranks alike.
   [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish);
 
+  /// As choose(AlltoallMethod::alltoall); nothing where neither can do it. Collective.
+  [[nodiscard]] std::optional<AlltoallMethod> find_suited();
+
   /// Moves everything. Collective.
   /// @param method  As chosen.
   Report run(AlltoallMethod method);

@@ -187,6 +187,11 @@ Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_
   report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours);
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
+  if (state.choice) {
+    report.choice = state.choice;
+    report.predicted_seconds = state.choice->seconds;
+    report.lower_bound_seconds = state.choice->lower_bound_seconds;
+  }
   workspace_of(state, flows).run(mover, report);
   report.peak_extra_bytes = state.ledger.peak_bytes();
   report.shared_bytes = state.node.own().size();
@@ -248,9 +253,10 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.swaps = most[5];
   total.phases = most[6];
   total.steps = most[7];
-  std::array<double, 7> seconds{
-      report.plan_seconds,   report.exchange_seconds, report.local_seconds,  report.verify_seconds,
-      report.gather_seconds, report.solve_seconds,    report.scatter_seconds};
+  std::array<double, 9> seconds{
+      report.plan_seconds,    report.exchange_seconds,  report.local_seconds,
+      report.verify_seconds,  report.gather_seconds,    report.solve_seconds,
+      report.scatter_seconds, report.predicted_seconds, report.lower_bound_seconds};
   mpi::maximum(channel, std::span<double>(seconds));
   total.plan_seconds = seconds[0];
   total.exchange_seconds = seconds[1];
@@ -259,6 +265,8 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.gather_seconds = seconds[4];
   total.solve_seconds = seconds[5];
   total.scatter_seconds = seconds[6];
+  total.predicted_seconds = seconds[7];
+  total.lower_bound_seconds = seconds[8];
   return total;
 }
 

@@ -15,6 +15,7 @@ std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
     case Method::direct: return std::make_unique<Direct<Index>>(context, flows);
     case Method::phased: return std::make_unique<Phased<Index>>(context, flows);
     case Method::cyclic: return std::make_unique<Cyclic<Index>>(context, flows);
+    case Method::automatic: break;  // planning has replaced it
   }
   throw Error(ErrorCode::invalid_argument, "unknown method");
 }

@@ -20,7 +20,7 @@ module valet
     VALET_MPI_FAILURE = 14, VALET_INTERNAL = 15
 
   integer(c_int), parameter, public :: VALET_STREAM = 0, VALET_DIRECT = 1, &
-    VALET_PHASED = 2, VALET_CYCLIC = 3
+    VALET_PHASED = 2, VALET_CYCLIC = 3, VALET_AUTO = 4
   integer(c_int), parameter, public :: VALET_FIRST_FIT = 0, VALET_MAX_FIRST = 1, &
     VALET_RANDOM = 2, VALET_FORTUNE_WHEEL = 3, VALET_MIN_MAX = 4, VALET_CONTINUOUS = 5
   integer(c_int), parameter, public :: VALET_DISTRIBUTED = 0, VALET_CENTRALIZED = 1

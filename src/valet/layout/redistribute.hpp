@@ -40,7 +40,7 @@ struct LayoutOptions {
   /// Bytes that this rank may use for what is in transit and for what it shares with others.
   std::size_t budget_bytes = std::size_t{4} << 20;
   /// How redistribute_in_place() exchanges its pages; redistribute() has a schedule of its own.
-  Method method = Method::stream;
+  Method method = Method::automatic;
   /// As Options::share_memory.
   bool share_memory = true;
 };

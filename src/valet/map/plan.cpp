@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/phased.hpp>
+#include <valet/map/automatic.hpp>
 #include <valet/map/census.hpp>
 #include <valet/map/final_slots.hpp>
 #include <valet/map/map_layout.hpp>
@@ -9,6 +10,7 @@
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/sparse_exchange.hpp>
+#include <valet/schedule/message_sizes.hpp>
 #include <valet/schedule/stream_sizes.hpp>
 
 #include <array>
@@ -84,8 +86,9 @@ std::optional<Defect> check_call(const BlockStorage& storage, const Occupied& oc
 }
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
-/// reduction that agrees on this rank's finding.
-void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, Form form) {
+/// reduction that agrees on this rank's finding and finds the largest numbers of the shape.
+void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, Form form,
+                   ShapeNumbers& shape) {
   const auto& options = state.options;
   const std::array<std::int64_t, 6> own{static_cast<std::int64_t>(state.blocks.block_bytes),
                                         static_cast<std::int64_t>(options.method),
@@ -93,12 +96,14 @@ void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, 
                                         options.verify ? 1 : 0,
                                         form == Form::slots ? 1 : 0,
                                         phase_choices(options)};
-  std::array<std::int64_t, 2 * own.size()> maxima{};
+  std::array<std::int64_t, 2 * own.size() + std::tuple_size_v<ShapeNumbers>> maxima{};
+  std::copy(shape.begin(), shape.end(), maxima.begin() + 2 * own.size());
   for (std::size_t i = 0; i < own.size(); ++i) {
     maxima[i] = own[i];
     maxima[i + own.size()] = -own[i];
   }
   mpi::agree(state.channel, mine, maxima);
+  std::copy(maxima.begin() + 2 * own.size(), maxima.end(), shape.begin());
   std::optional<Defect> odd;
   bool equal = true;
   for (std::size_t i = 0; i < own.size(); ++i) {
@@ -115,12 +120,20 @@ void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, 
   if (!equal) mpi::agree(state.channel, odd);
 }
 
-/// The size of this rank's messages, which receivers must know.
+/// The size of this rank's messages, which receivers must know. Where the method is not known yet
+/// it is the largest that may be chosen, see resolve_method().
 std::uint64_t message_blocks(const Plan::State& state, std::uint64_t blocks_leaving) {
-  if (state.options.method == Method::phased)
-    return phased_send_blocks(state.options, state.blocks);
-  return schedule::stream_sizes(schedule::limits_of(state.options, state.blocks, blocks_leaving, 0))
-      .send_blocks;
+  const Options& options = state.options;
+  schedule::StreamLimits limits = schedule::limits_of(options, state.blocks, blocks_leaving, 0);
+  if (options.method == Method::automatic && limits.message_bytes == 0)
+    limits.message_bytes = schedule::most_message_bytes;
+  const schedule::MessageSizes sizes{schedule::stream_sizes(limits).send_blocks,
+                                     phased_send_blocks(options, state.blocks)};
+  switch (options.method) {
+    case Method::automatic: return sizes.word();
+    case Method::phased: return sizes.phased;
+    default: return sizes.stream;
+  }
 }
 
 /// The second pass: the leavers, sorted by destination.
@@ -230,7 +243,10 @@ class Planner {
       defect = Defect{ErrorCode::out_of_memory, "no memory to plan for " + std::to_string(slots) +
                                                     " slots; use fewer or larger blocks"};
     }
-    agree_on_plan(*state_, defect, form_);
+    ShapeNumbers shape{};
+    if (!defect) shape = shape_numbers(*state_, storage_.mover().dense() != nullptr);
+    agree_on_plan(*state_, defect, form_, shape);
+    resolve_method(*state_, shape);
     if (form_ == Form::slots) state_->visit([&](auto& flows) { agree_on_final_slots(flows); });
     share_memory(*state_);
     reserve_schedule(*state_);

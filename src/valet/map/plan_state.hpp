@@ -5,6 +5,7 @@
 #include <valet/map/plan.hpp>
 #include <valet/mpi/channel.hpp>
 #include <valet/mpi/node_memory.hpp>
+#include <valet/schedule/method_choice.hpp>
 
 #include <memory>
 #include <utility>
@@ -35,6 +36,7 @@ struct Plan::State {
   Options options;
   BlockTraits blocks;
   double plan_seconds = 0;
+  schedule::Choice choice;   ///< of Method::automatic; without a reason where a method was named
   bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
   AnyFlows flows;
   mpi::NodeMemory node;

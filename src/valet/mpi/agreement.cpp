@@ -10,7 +10,7 @@
 namespace valet::mpi {
 namespace {
 
-constexpr std::size_t most_maxima = 15;
+constexpr std::size_t most_maxima = 39;
 
 [[noreturn]] void throw_finding_of(int failed, const Channel& channel,
                                    const std::optional<Defect>& mine) {

@@ -68,11 +68,21 @@ class CommunicatorCache {
       MPI_Comm_free(&channel);
   }
 
+  std::optional<Machine> machine() {
+    const std::lock_guard lock(mutex_);
+    return machine_;
+  }
+  void set_machine(const Machine& machine) {
+    const std::lock_guard lock(mutex_);
+    machine_ = machine;
+  }
+
  private:
   std::mutex mutex_;
   MPI_Comm base_;
   std::vector<MPI_Comm> pool_;
   std::uint64_t free_ = 0;  // bit i: pool_[i] is not borrowed on this rank
+  std::optional<Machine> machine_;
 };
 
 namespace {
@@ -148,6 +158,9 @@ Channel& Channel::operator=(Channel&& other) noexcept {
   std::swap(size_, moved.size_);
   return *this;
 }
+
+std::optional<Machine> Channel::machine() const { return cache_->machine(); }
+void Channel::set_machine(const Machine& machine) const { cache_->set_machine(machine); }
 
 Channel::~Channel() {
   if (cache_) cache_->give_back(communicator_, index_);

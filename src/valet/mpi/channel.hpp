@@ -7,9 +7,11 @@
 /// duplicate a communicator in every time step.
 
 #include <valet/export.hpp>
+#include <valet/mpi/machine.hpp>
 #include <valet/mpi/mpi.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace valet::mpi {
 
@@ -32,6 +34,11 @@ class VALET_EXPORT Channel {
   [[nodiscard]] MPI_Comm get() const noexcept { return communicator_; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
+
+  /// What was found out about the ranks of the user's communicator, kept with it: the same on all
+  /// ranks, because all set it together. Local.
+  [[nodiscard]] std::optional<Machine> machine() const;
+  void set_machine(const Machine& machine) const;
 
  private:
   Channel(std::shared_ptr<CommunicatorCache> cache, MPI_Comm communicator, int index);

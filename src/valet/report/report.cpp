@@ -25,6 +25,12 @@ std::string readable_milliseconds(double seconds) {
   return text.data();
 }
 
+std::string readable_percent(double fraction) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.0f %%", fraction * 100);
+  return text.data();
+}
+
 }  // namespace
 
 std::string Report::to_string() const {
@@ -43,6 +49,11 @@ std::string Report::to_string() const {
          readable_milliseconds(local_seconds) +
          "\n  extra memory on a rank: " + readable_bytes(peak_extra_bytes) + " at the peak, " +
          readable_bytes(extra_bytes_bound) + " promised at most" +
+         (reason().empty() ? "" : "\n  chosen: " + std::string(reason())) +
+         (lower_bound_seconds > 0
+              ? "\n  lower bound " + readable_milliseconds(lower_bound_seconds) + ", achieved " +
+                    readable_percent(achieved_fraction())
+              : "") +
          (plan_from_layout ? "\n  planned from the layout found in the map, no counts exchanged"
                            : "") +
          (verified ? "\n  verified: every block arrived as it was sent" : "");
@@ -77,6 +88,10 @@ std::string Report::to_json() const {
                                          {"gather_seconds", gather_seconds},
                                          {"solve_seconds", solve_seconds},
                                          {"scatter_seconds", scatter_seconds},
+                                         {"predicted_seconds", predicted_seconds},
+                                         {"lower_bound_seconds", lower_bound_seconds},
+                                         {"achieved_fraction", achieved_fraction()},
+                                         {"reason", reason()},
                                          {"verified", verified},
                                          {"plan_from_layout", plan_from_layout}};
   return object.dump();

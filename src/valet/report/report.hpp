@@ -2,9 +2,12 @@
 #pragma once
 
 #include <valet/export.hpp>
+#include <valet/schedule/method_choice.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <string_view>
 
 namespace valet {
 
@@ -38,12 +41,25 @@ struct Report {
   double gather_seconds = 0;            ///< of exchange: matrix to the root, centralized scheduler
   double solve_seconds = 0;             ///< of exchange: the root makes phases
   double scatter_seconds = 0;           ///< of exchange: phases to the ranks, waiting included
-  bool verified = false;                ///< checksums were compared and agreed
+  double predicted_seconds = 0;         ///< Method::automatic: for the method that it chose
+  double lower_bound_seconds = 0;  ///< Method::automatic: the least in which the bytes can cross
+  bool verified = false;           ///< checksums were compared and agreed
   /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
   bool plan_from_layout = false;
+  /// What Method::automatic chose from; nothing where a method was named.
+  std::shared_ptr<const schedule::Choice> choice;
 
+  /// Method::automatic: why it chose this method, a sentence; empty where a method was named.
+  [[nodiscard]] std::string_view reason() const {
+    return choice ? std::string_view(choice->reason) : std::string_view();
+  }
   /// plan + exchange + local, without verification.
   [[nodiscard]] double seconds() const { return plan_seconds + exchange_seconds + local_seconds; }
+  /// The part of the exchange and local time that the lower bound takes; 0 where it is not known.
+  [[nodiscard]] double achieved_fraction() const {
+    const double taken = exchange_seconds + local_seconds;
+    return taken > 0 ? lower_bound_seconds / taken : 0;
+  }
   /// A few lines for people.
   [[nodiscard]] VALET_EXPORT std::string to_string() const;
   /// One JSON object; bytes and counts are integers.

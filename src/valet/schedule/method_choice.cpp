@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/schedule/method_choice.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace valet::schedule {
+namespace {
+
+// What a cost model cannot know, fitted to measurements of all patterns of valet-bench auto with 2
+// and 4 ranks on a node. The model is measured with memory that stays in a cache.
+constexpr double memory_copy = 2.0;          ///< copying from memory to memory, over copying
+constexpr double staging = 1.9;              ///< copying to or from a buffer that stays in a cache
+constexpr double memory_message = 2.2;       ///< sending from memory to memory, over sending
+constexpr double scattered_block = 0.8;      ///< a block that stands alone costs so much more
+constexpr double run_block = 0.3;            ///< block of a run that is sent from where it is
+constexpr double missed_bytes = 2900;        ///< copies that the misses for a block cost
+constexpr double map_entry = 0.3;            ///< planning an entry of a map, in block_seconds
+constexpr double misplaced = 0.8;            ///< of the arrivals that could be, those that are
+constexpr double misplaced_in_phases = 0.3;  ///< of arrivals in runs
+constexpr double turn = 0.13;                ///< a neighbour more, where ranks take turns
+constexpr double phase_work = 0.82;          ///< of a phase, over an exchange without phases
+constexpr double step_latencies = 50;        ///< of a phase, or of the root of CYCLIC for a rank
+constexpr double agreement_latencies = 20;
+constexpr double packed_below_bytes = 16384;  ///< shorter runs are packed
+constexpr double touch = 5;                   ///< of shared memory for the first time, over a copy
+constexpr double most_segment_bytes = 1 << 20;
+
+/// The parts that predictions are made of, in seconds.
+class Parts {
+ public:
+  Parts(const CostModel& model, const ExchangeShape& shape)
+      : model_(model),
+        shape_(shape),
+        bytes_(static_cast<double>(shape.block_bytes)),
+        sent_(static_cast<double>(shape.sent)),
+        received_(static_cast<double>(shape.received)),
+        scattered_(std::min(1.0, static_cast<double>(shape.runs) / std::max(1.0, sent_))) {}
+
+  [[nodiscard]] double wire() const {
+    return std::max(sent_, received_) * bytes_ * memory_message / model_.bandwidth;
+  }
+  /// Looking at the map, sorting what leaves, agreeing, and what the map moves inside a rank.
+  [[nodiscard]] double plan_and_inside() const {
+    return (static_cast<double>(shape_.slots) + 2 * sent_) * model_.block_seconds * map_entry +
+           agreement_latencies * rounds() * model_.latency_seconds +
+           moves(static_cast<double>(shape_.moved_inside));
+  }
+  [[nodiscard]] double direct() const {
+    return staged() + blocks() + 3 * neighbours() * model_.latency_seconds;
+  }
+  /// In messages.
+  [[nodiscard]] double stream() const {
+    return messages() + misplaced_arrivals() + 4 * neighbours() * model_.latency_seconds;
+  }
+  /// Inside a node through shared memory.
+  [[nodiscard]] double stream_on_node() const {
+    const double on_node =
+        std::min(1.0, (shape_.ranks_on_node - 1.0) / std::max(1.0, shape_.ranks - 1.0));
+    const double copied =
+        (sent_ + received_) * bytes_ * memory_copy / model_.copy_bandwidth + blocks();
+    return sharing() + on_node * copied + (1 - on_node) * messages() + misplaced_arrivals();
+  }
+  /// Each swap exchanges half of what a rank has and merges it.
+  [[nodiscard]] double swaps() const {
+    const double moved = std::max(sent_, received_) * bytes_ / 2;
+    return rounds() * (rounds() + 1) / 2 *
+           (moved * (memory_message / model_.bandwidth + memory_copy / model_.copy_bandwidth) +
+            agreement_latencies * model_.latency_seconds);
+  }
+  [[nodiscard]] double cyclic() const {
+    return turns() * messages() + misplaced_arrivals() +
+           shape_.ranks * step_latencies * model_.latency_seconds;
+  }
+  [[nodiscard]] double phased() const {
+    const double room =
+        static_cast<double>(shape_.free) * bytes_ + 0.75 * static_cast<double>(shape_.budget_bytes);
+    const double phases = std::max(1.0, std::ceil(received_ * bytes_ / room));
+    return phase_work * turns() * messages() + misplaced_arrivals() +
+           (1 - scattered_) * misplaced_in_phases * moves(received_) +
+           phases * rounds() * step_latencies * model_.latency_seconds;
+  }
+
+ private:
+  [[nodiscard]] double rounds() const { return std::ceil(std::log2(std::max(2, shape_.ranks))); }
+  [[nodiscard]] double neighbours() const {
+    return static_cast<double>(std::max<std::uint64_t>(1, shape_.neighbours));
+  }
+  [[nodiscard]] double turns() const { return 1 + turn * (neighbours() - 1); }
+  /// Handling blocks one by one, beyond their bytes.
+  [[nodiscard]] double blocks() const {
+    return (sent_ + received_) * model_.block_seconds * (1 + scattered_block * scattered_);
+  }
+  /// Through buffers on both sides.
+  [[nodiscard]] double staged() const {
+    return (sent_ + received_) * bytes_ * staging / model_.copy_bandwidth +
+           std::max(sent_, received_) * bytes_ / model_.bandwidth;
+  }
+  /// From where blocks are if they stand in long runs, else staged.
+  [[nodiscard]] double messages() const {
+    const double runs = std::max(1.0, static_cast<double>(shape_.runs));
+    const bool packs = !shape_.is_dense || sent_ * bytes_ < packed_below_bytes * runs;
+    return packs ? staged() + blocks() : wire() + run_block * blocks();
+  }
+  /// Copies inside a rank, from all over its memory to all over it.
+  [[nodiscard]] double moves(double count) const {
+    return count * (memory_copy * bytes_ + missed_bytes) / model_.copy_bandwidth;
+  }
+  /// Arrivals of several sources interleave, so departures do not free slots in their order.
+  [[nodiscard]] double misplaced_arrivals() const {
+    const double crowded = 1 / (1 + static_cast<double>(shape_.free) / std::max(1.0, received_));
+    return misplaced * scattered_ * (1 - 1 / neighbours()) * crowded * moves(received_);
+  }
+  /// Memory that ranks of a node share is mapped and touched for the first time.
+  [[nodiscard]] double sharing() const {
+    const double segments = std::min(static_cast<double>(shape_.budget_bytes) / 2,
+                                     (1 + neighbours()) * most_segment_bytes);
+    return touch * segments / model_.copy_bandwidth +
+           agreement_latencies * neighbours() * model_.latency_seconds;
+  }
+
+  const CostModel& model_;
+  const ExchangeShape& shape_;
+  double bytes_, sent_, received_;
+  double scattered_;  ///< 0: what leaves is one run; 1: no two blocks that leave are neighbours
+};
+
+std::string milliseconds(double seconds) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g ms", seconds * 1e3);
+  return text.data();
+}
+
+/// Why the first of the predictions is taken, they being sorted.
+std::string reason_for(std::span<const Prediction> predictions) {
+  const Prediction& best = predictions.front();
+  std::string text = std::string(to_string(best.method)).append(", predicted to take ");
+  text.append(milliseconds(best.seconds));
+  if (predictions.size() == 1) return text;
+  const Prediction& next = predictions[1];
+  text.append(next.fits ? ", the next best is " : "; beyond the budget is ");
+  text.append(to_string(next.method));
+  return text.append(" with ").append(milliseconds(next.seconds));
+}
+
+}  // namespace
+
+double lower_bound_seconds(const CostModel& model, const ExchangeShape& shape) {
+  return static_cast<double>(std::max(shape.sent, shape.received)) *
+         static_cast<double>(shape.block_bytes) / model.bandwidth;
+}
+
+std::size_t tuned_message_bytes(const CostModel& model) {
+  constexpr double latencies = 20;  // a message as long is 5 % slower for its latency
+  constexpr double least = 1 << 16, most = most_message_bytes;
+  return static_cast<std::size_t>(
+      std::clamp(latencies * model.latency_seconds * model.bandwidth, least, most));
+}
+
+int tuned_window(std::uint64_t neighbours) {
+  return static_cast<int>(std::clamp<std::uint64_t>(2 * neighbours, 16, 64));
+}
+
+double swaps_seconds(const CostModel& model, const ExchangeShape& shape) {
+  return Parts(model, shape).swaps();
+}
+
+Prediction predict(const CostModel& model, const ExchangeShape& shape, Method method) {
+  const Parts parts(model, shape);
+  Prediction prediction;
+  prediction.method = method;
+  prediction.extra_bytes = shape.budget_bytes;
+  switch (method) {
+    case Method::direct:
+      prediction.seconds = parts.direct();
+      prediction.fits = shape.direct_fits;
+      prediction.extra_bytes = shape.direct_bytes;
+      break;
+    case Method::phased: prediction.seconds = parts.phased(); break;
+    case Method::cyclic: prediction.seconds = parts.cyclic(); break;
+    case Method::stream:
+    case Method::automatic:
+      prediction.shares_memory = shape.ranks_on_node > 1 && parts.stream_on_node() < parts.stream();
+      prediction.seconds = prediction.shares_memory ? parts.stream_on_node() : parts.stream();
+      break;
+  }
+  prediction.seconds += parts.plan_and_inside();
+  return prediction;
+}
+
+Choice choose_method(const CostModel& model, const ExchangeShape& shape,
+                     std::span<const Method> methods) {
+  Choice choice;
+  for (const Method method : methods) choice.predictions.push_back(predict(model, shape, method));
+  std::stable_sort(choice.predictions.begin(), choice.predictions.end(),
+                   [](const Prediction& a, const Prediction& b) {
+                     return a.fits != b.fits ? a.fits : a.seconds < b.seconds;
+                   });
+  const Prediction& best = choice.predictions.front();
+  choice.method = best.method;
+  choice.shares_memory = best.shares_memory;
+  choice.message_bytes = tuned_message_bytes(model);
+  choice.window = tuned_window(shape.neighbours);
+  choice.seconds = best.seconds;
+  choice.lower_bound_seconds = lower_bound_seconds(model, shape);
+  choice.reason = reason_for(choice.predictions);
+  return choice;
+}
+
+std::string to_table(std::span<const Prediction> predictions) {
+  std::string table;
+  for (const Prediction& prediction : predictions) {
+    std::array<char, 128> line{};
+    std::snprintf(line.data(), line.size(), "%-8s %12.6f s %14llu bytes%s\n",
+                  to_string(prediction.method), prediction.seconds,
+                  static_cast<unsigned long long>(prediction.extra_bytes),
+                  prediction.fits ? "" : "  over the budget");
+    table += line.data();
+  }
+  return table;
+}
+
+}  // namespace valet::schedule

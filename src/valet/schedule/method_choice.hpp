@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What Method::automatic decides: the time and the memory of every method for one redistribution,
+/// predicted from a few numbers that are the same on all ranks. No MPI in here.
+
+#include <valet/export.hpp>
+#include <valet/options.hpp>
+#include <valet/schedule/cost_model.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace valet::schedule {
+
+/// A redistribution in numbers; of each the one of the rank where it is worst.
+struct ExchangeShape {
+  int ranks = 1;
+  int ranks_on_node = 1;  ///< that may share memory; 1 where none do
+  std::uint64_t block_bytes = 1;
+  std::uint64_t slots = 0;         ///< most
+  std::uint64_t sent = 0;          ///< blocks, most
+  std::uint64_t received = 0;      ///< blocks, most
+  std::uint64_t neighbours = 0;    ///< ranks that a rank sends to, or receives from: most
+  std::uint64_t runs = 0;          ///< of memory that leaving blocks stand in, most
+  std::uint64_t moved_inside = 0;  ///< blocks that the map moves inside a rank, most
+  std::uint64_t free = 0;          ///< slots before, least
+  std::uint64_t budget_bytes = 0;  ///< least
+  std::uint64_t direct_bytes = 0;  ///< that Method::direct needs, most
+  bool direct_fits = false;        ///< direct_bytes of every rank fit its own budget
+  bool is_dense = true;            ///< blocks are one array on all ranks
+};
+
+/// What a method would need.
+struct Prediction {
+  Method method = Method::stream;
+  bool fits = true;               ///< within the budget of every rank
+  bool shares_memory = false;     ///< Method::stream: it pays to share memory inside a node
+  double seconds = 0;             ///< plan, exchange and local
+  std::uint64_t extra_bytes = 0;  ///< scratch on a rank
+};
+
+/// What a choice was made from.
+struct Choice {
+  Method method = Method::stream;
+  bool shares_memory = true;       ///< Method::stream: whether ranks of a node do
+  std::size_t message_bytes = 0;   ///< Method::stream
+  int window = 64;                 ///< Method::stream
+  double seconds = 0;              ///< predicted for it
+  double lower_bound_seconds = 0;  ///< sending what must be sent, once, and nothing else
+  std::string reason;              ///< a sentence
+  std::vector<Prediction> predictions;
+};
+
+/// The least time in which the blocks can cross the network. Pure.
+[[nodiscard]] VALET_EXPORT double lower_bound_seconds(const CostModel& model,
+                                                      const ExchangeShape& shape);
+constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
+/// Bytes of a message of STREAM that its latency hardly delays, 64 KiB to most_message_bytes. Pure.
+[[nodiscard]] VALET_EXPORT std::size_t tuned_message_bytes(const CostModel& model);
+/// Data messages that keep that many neighbours busy, 16 to 64. Pure.
+[[nodiscard]] VALET_EXPORT int tuned_window(std::uint64_t neighbours);
+/// Seconds of an all-to-all by swaps (AlltoallMethod::alltoall): `shape` as for one in pages. Pure.
+[[nodiscard]] VALET_EXPORT double swaps_seconds(const CostModel& model, const ExchangeShape& shape);
+/// The prediction for one method. Pure.
+[[nodiscard]] VALET_EXPORT Prediction predict(const CostModel& model, const ExchangeShape& shape,
+                                              Method method);
+/// The fastest of `methods` that fits; Method::stream if none does. Pure.
+[[nodiscard]] VALET_EXPORT Choice choose_method(const CostModel& model, const ExchangeShape& shape,
+                                                std::span<const Method> methods);
+/// The table of predictions, a line for each method.
+[[nodiscard]] VALET_EXPORT std::string to_table(std::span<const Prediction> predictions);
+
+}  // namespace valet::schedule

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Method::automatic: all ranks choose alike, whatever each of them was told; the choice is said in
+// the report; what moving data costs is measured once for a communicator.
+
+#include "filled_map.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <iostream>
+
+namespace {
+long long ring_messages = 0;
+}
+
+// Only the measurement sends with this function.
+extern "C" __attribute__((visibility("default"))) int MPI_Sendrecv(
+    const void* sent, int send_count, MPI_Datatype send_type, int destination, int send_tag,
+    void* received, int receive_count, MPI_Datatype receive_type, int source, int receive_tag,
+    MPI_Comm comm, MPI_Status* status) {
+  ++ring_messages;
+  return PMPI_Sendrecv(sent, send_count, send_type, destination, send_tag, received, receive_count,
+                       receive_type, source, receive_tag, comm, status);
+}
+
+namespace valet::test {
+namespace {
+
+/// A communicator that nothing is known of.
+class Fresh {
+ public:
+  Fresh() { MPI_Comm_dup(MPI_COMM_WORLD, &communicator_); }
+  Fresh(const Fresh&) = delete;
+  Fresh& operator=(const Fresh&) = delete;
+  ~Fresh() { MPI_Comm_free(&communicator_); }
+  [[nodiscard]] MPI_Comm get() const { return communicator_; }
+
+ private:
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+};
+
+Report move(MPI_Comm communicator, const GlobalMap& map, const Options& options,
+            std::size_t block_bytes = 40) {
+  FilledMap filled(map, rank(), Shape::dense, block_bytes);
+  Plan plan = filled.plan(communicator, Form::to_ranks, options);
+  const Report report = execute(plan, filled.storage());
+  EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
+  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+  return report;
+}
+
+/// Whether all ranks say what rank 0 says.
+bool said_by_all(const std::string& text) {
+  auto length = static_cast<int>(text.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  std::string first = text;
+  first.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(first.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  return all_ranks(first == text);
+}
+
+TEST(Automatic, IsTheDefaultAndSaysWhatItChose) {
+  const Report report = move(MPI_COMM_WORLD, ring_map(size(), 300, 280, 1), Options{});
+  EXPECT_TRUE(said_by_all(report.method));
+  if (size() == 1) {
+    EXPECT_EQ(report.reason(), "no block leaves its rank");
+    return;
+  }
+  EXPECT_EQ(report.choice->predictions.size(), 4U);
+  EXPECT_NE(report.reason().find(report.method + ", predicted to take"), std::string::npos);
+  EXPECT_TRUE(said_by_all(std::string(report.reason())));
+  EXPECT_GT(report.predicted_seconds, 0);
+  EXPECT_GT(report.lower_bound_seconds, 0);
+  EXPECT_NE(report.to_string().find(report.reason()), std::string::npos);
+  EXPECT_NE(report.to_json().find("predicted_seconds"), std::string::npos);
+}
+
+TEST(Automatic, MeasuresOnceForACommunicatorAndQuickly) {
+  const Fresh fresh;
+  const GlobalMap map = ring_map(size(), 300, 280, 1);
+  Options stream;
+  stream.method = Method::stream;
+  move(fresh.get(), map, stream);
+  const long long before = ring_messages;
+  const auto start = std::chrono::steady_clock::now();
+  move(fresh.get(), map, Options{});
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  const long long measured = ring_messages;
+  move(fresh.get(), map, Options{});
+  EXPECT_TRUE(all_ranks(ring_messages == measured));
+  EXPECT_TRUE(all_ranks((measured > before) == (size() > 1)));
+  if (rank() == 0) std::cout << "first choice: " << taken.count() << " s\n";
+}
+
+TEST(Automatic, DoesNotMeasureWhatItIsTold) {
+  const Fresh fresh;
+  Options options;
+  options.model = CostModel{};
+  const long long before = ring_messages;
+  move(fresh.get(), ring_map(size(), 300, 280, 1), options);
+  EXPECT_TRUE(all_ranks(ring_messages == before));
+}
+
+TEST(Automatic, RanksThatAreToldDifferentCostsChooseAlike) {
+  std::mt19937_64 random(seed() + static_cast<std::uint64_t>(rank()));
+  if (rank() == 0) std::cout << "seed " << seed() << "\n";
+  std::uniform_real_distribution<double> exponent(-3, 3);
+  for (unsigned k = 0; k < 40; ++k) {
+    Options options;
+    options.budget_bytes = std::size_t{40} << (k + static_cast<unsigned>(rank())) % 12;
+    if (k % 3 == 1 || (k % 3 == 2 && rank() % 2 == 0)) options.message_bytes = 100U + 64U * k;
+    if (k % 4 != 3 || rank() % 2 == 0) {
+      options.model = CostModel{};
+      options.model->latency_seconds *= std::pow(10, exponent(random));
+      options.model->bandwidth *= std::pow(10, exponent(random));
+      options.model->copy_bandwidth *= std::pow(10, exponent(random));
+    }
+    std::mt19937_64 shared(seed() + k);
+    const GlobalMap map = random_map(shared, size(), 80, static_cast<Tightness>(k % 3), false);
+    EXPECT_TRUE(said_by_all(move(MPI_COMM_WORLD, map, options).method)) << seed_note(seed(), k);
+  }
+}
+
+TEST(Automatic, MovesThoughTheEnvironmentsModelIsMalformed) {
+  ASSERT_EQ(setenv("VALET_MODEL", "bandwidth=fast", 1), 0);
+  testing::internal::CaptureStderr();
+  const Report report = move(MPI_COMM_WORLD, ring_map(size(), 30, 20, 1), Options{});
+  const std::string said = testing::internal::GetCapturedStderr();
+  unsetenv("VALET_MODEL");
+  EXPECT_FALSE(report.method.empty());
+  if (rank() != 0) {
+    EXPECT_EQ(said, "");
+    return;
+  }
+  EXPECT_NE(said.find("VALET_MODEL"), std::string::npos) << said;
+  EXPECT_NE(said.find("bandwidth=fast"), std::string::npos) << said;
+  EXPECT_NE(said.find("latency=2e-06"), std::string::npos) << said;
+}
+
+TEST(Automatic, ObeysTheEnvironmentsModel) {
+  const Fresh fresh;
+  ASSERT_EQ(setenv("VALET_MODEL", "latency=1e-6,bandwidth=1e9,copy=1e9,block=1e-8", 1), 0);
+  const long long before = ring_messages;
+  const Report report = move(fresh.get(), ring_map(size(), 300, 250, 1), Options{}, 4000);
+  unsetenv("VALET_MODEL");
+  EXPECT_TRUE(all_ranks(ring_messages == before));
+  if (size() > 1) {
+    EXPECT_NEAR(report.lower_bound_seconds, static_cast<double>(report.blocks_sent) * 4000 / 1e9,
+                1e-9);
+  }
+}
+
+TEST(Automatic, ReplansWithEveryPlanAndKeepsItsChoiceForAllExecutions) {
+  const GlobalMap map = ring_map(size(), 100, 90, 1);
+  FilledMap filled(map, rank(), Shape::structure);
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, Options{});
+  const std::string first = execute(plan, filled.storage()).method;
+  EXPECT_EQ(execute(plan, filled.storage()).method, first);
+  EXPECT_TRUE(all_ranks(plan.extra_bytes() > 0));
+}
+
+}  // namespace
+}  // namespace valet::test
