@@ -11,6 +11,10 @@
 
 #include <memory>
 
+namespace valet {
+struct Observer;
+}
+
 namespace valet::mpi {
 
 class CommunicatorCache;
@@ -33,6 +37,11 @@ class VALET_EXPORT Channel {
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
 
+  /// Lets somebody watch what blocks on this channel from now on; nullptr for nobody. The observer
+  /// must outlive the channel, and the requests that were made meanwhile.
+  void observe(Observer* observer) noexcept { observer_ = observer; }
+  [[nodiscard]] Observer* observer() const noexcept { return observer_; }
+
  private:
   Channel(std::shared_ptr<CommunicatorCache> cache, MPI_Comm communicator, int index);
 
@@ -41,6 +50,7 @@ class VALET_EXPORT Channel {
   int index_ = 0;
   int rank_ = 0;
   int size_ = 1;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace valet::mpi

@@ -38,6 +38,7 @@ struct Report {
   double gather_seconds = 0;            ///< of exchange: matrix to the root, centralized scheduler
   double solve_seconds = 0;             ///< of exchange: the root makes phases
   double scatter_seconds = 0;           ///< of exchange: phases to the ranks, waiting included
+  double waiting_seconds = 0;           ///< of exchange: blocked in MPI
   bool verified = false;                ///< checksums were compared and agreed
   /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
   bool plan_from_layout = false;
@@ -46,6 +47,8 @@ struct Report {
   [[nodiscard]] double seconds() const { return plan_seconds + exchange_seconds + local_seconds; }
   /// A few lines for people.
   [[nodiscard]] VALET_EXPORT std::string to_string() const;
+  /// The first of them, with the time and the memory: for a log.
+  [[nodiscard]] VALET_EXPORT std::string to_line() const;
   /// One JSON object; bytes and counts are integers.
   [[nodiscard]] VALET_EXPORT std::string to_json() const;
 };
