@@ -77,7 +77,8 @@ std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std:
   const double start = trace_->now();
   const std::uint64_t placed = place_some(packed, cursor, size, misplace);
   if (placed > 0)
-    trace_->span(TraceKind::scatter, "scatter", start, {.bytes = placed * mover_.block_bytes()});
+    trace_->span(TraceKind::scatter, "scatter", start, trace_->now(),
+                 {.bytes = placed * mover_.block_bytes()});
   return placed;
 }
 

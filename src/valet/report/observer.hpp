@@ -19,8 +19,9 @@ struct Observer {
 
   /// A blocking call that began at `start` has come back.
   void waited(double start) {
-    waiting_seconds += mpi::now() - start;
-    if (trace != nullptr) trace->span(TraceKind::wait, "wait", start);
+    const double end = mpi::now();
+    waiting_seconds += end - start;
+    if (trace != nullptr) trace->span(TraceKind::wait, "wait", start, end);
   }
   /// A grant of so many bytes has gone to a rank.
   void granted(int rank, std::uint64_t bytes) const {

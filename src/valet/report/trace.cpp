@@ -3,7 +3,12 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
 #include <cstdio>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 
 namespace valet {
@@ -24,9 +29,38 @@ int thread_of(TraceKind kind, std::uint16_t lane) {
   return 0;
 }
 
-double microseconds(double seconds) { return seconds * 1e6; }
-
 std::size_t length_of(int printed) { return static_cast<std::size_t>(std::max(printed, 0)); }
+
+/// Text that is put together without printf, which takes longer than all else here.
+class Text {
+ public:
+  explicit Text(std::span<char> memory)
+      : begin_(memory.data()), at_(begin_), end_(begin_ + memory.size()) {}
+
+  Text& operator<<(std::string_view text) {
+    const std::size_t size = std::min(text.size(), static_cast<std::size_t>(end_ - at_));
+    at_ = std::copy_n(text.data(), size, at_);
+    return *this;
+  }
+  template <class Integer>
+  requires std::is_integral_v<Integer> Text& operator<<(Integer value) {
+    at_ = std::to_chars(at_, end_, value).ptr;
+    return *this;
+  }
+  /// Seconds as microseconds with three digits behind the point.
+  Text& microseconds(double seconds) {
+    const std::int64_t nanoseconds = std::llround(std::max(seconds, 0.0) * 1e9);
+    const auto rest = static_cast<int>(nanoseconds % 1000);
+    *this << nanoseconds / 1000 << (rest < 10 ? ".00" : rest < 100 ? ".0" : ".") << rest;
+    return *this;
+  }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
+
+ private:
+  char* begin_;
+  char* at_;
+  char* end_;
+};
 
 }  // namespace
 
@@ -38,9 +72,7 @@ Trace::Trace(Ledger& ledger, int rank, Clock clock)
                            sizeof(Entry)),
       messages_(ledger, most_messages),
       nested_(ledger, most_nested),
-      text_(ledger, text_bytes) {
-  std::fill(messages_.begin(), messages_.end(), Open{});
-}
+      text_(ledger, text_bytes) {}
 
 Trace::Entry Trace::entry_of(TraceKind kind, const char* name, double start,
                              const TraceDetails& details) {
@@ -72,25 +104,27 @@ bool Trace::spool() {
 }
 
 void Trace::begin(TraceKind kind, const char* name, const TraceDetails& details) {
-  if (depth_ < most_nested) nested_[depth_] = entry_of(kind, name, now(), details);
+  if (depth_ < most_nested) nested_[depth_] = entry_of(kind, name, look(), details);
   ++depth_;
 }
 
 void Trace::end() {
   if (depth_ == 0 || --depth_ >= most_nested) return;
   Entry& entry = nested_[depth_];
-  entry.seconds = now() - entry.start;
+  entry.seconds = look() - entry.start;
   add(entry);
 }
 
-void Trace::span(TraceKind kind, const char* name, double start, const TraceDetails& details) {
+void Trace::span(TraceKind kind, const char* name, double start, double end,
+                 const TraceDetails& details) {
   Entry entry = entry_of(kind, name, start, details);
-  entry.seconds = now() - start;
+  entry.seconds = end - start;
+  latest_ = end;
   add(entry);
 }
 
 void Trace::instant(TraceKind kind, const char* name, const TraceDetails& details) {
-  add(entry_of(kind, name, now(), details));
+  add(entry_of(kind, name, look(), details));
 }
 
 void Trace::counter(const char* name, std::uint64_t value) {
@@ -99,40 +133,44 @@ void Trace::counter(const char* name, std::uint64_t value) {
   counted_value_ = value;
   TraceDetails details;
   details.bytes = value;
-  add(entry_of(TraceKind::counter, name, now(), details));
+  add(entry_of(TraceKind::counter, name, latest_, details));
 }
 
 void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& details) {
   std::uint64_t taken = 0;  // a bit for each lane of this kind
   static_assert(most_messages <= 64);
-  Open* idle = nullptr;
-  for (Open& open : messages_) {
-    if (open.key == nullptr)
-      idle = &open;
-    else if (open.entry.kind == kind)
-      taken |= std::uint64_t{1} << open.entry.lane;
+  std::size_t idle = open_;
+  for (std::size_t k = 0; k < open_; ++k) {
+    if (messages_[k].key == nullptr)
+      idle = std::min(idle, k);
+    else if (messages_[k].entry.kind == kind)
+      taken |= std::uint64_t{1} << messages_[k].entry.lane;
   }
-  if (idle == nullptr) return add(entry_of(kind, category(kind), now(), details));
-  *idle = {key, entry_of(kind, category(kind), now(), details)};
-  while ((taken >> idle->entry.lane & 1U) != 0) ++idle->entry.lane;
+  const Entry entry = entry_of(kind, category(kind), look(), details);
+  if (idle == most_messages) return add(entry);
+  open_ = std::max(open_, idle + 1);
+  messages_[idle] = {key, entry};
+  std::uint16_t& lane = messages_[idle].entry.lane;
+  lane = static_cast<std::uint16_t>(std::countr_one(taken));
   std::uint16_t& lanes = kind == TraceKind::send ? send_lanes_ : receive_lanes_;
-  lanes = std::max(lanes, static_cast<std::uint16_t>(idle->entry.lane + 1));
+  lanes = std::max(lanes, static_cast<std::uint16_t>(lane + 1));
 }
 
 void Trace::message_ends(const void* key) {
-  for (Open& open : messages_) {
+  for (std::size_t k = 0; k < open_; ++k) {
+    Open& open = messages_[k];
     if (open.key != key) continue;
-    open.entry.seconds = now() - open.entry.start;
+    open.entry.seconds = latest_ - open.entry.start;
     add(open.entry);
     open.key = nullptr;
+    while (open_ > 0 && messages_[open_ - 1].key == nullptr) --open_;
     return;
   }
 }
 
 void Trace::clear() {
-  std::fill(messages_.begin(), messages_.end(), Open{});
   file_.clear();
-  count_ = depth_ = 0;
+  count_ = depth_ = open_ = 0;
   spooled_ = lost_ = 0;
   counted_ = nullptr;
   send_lanes_ = receive_lanes_ = 0;
@@ -207,34 +245,29 @@ std::size_t Trace::format_label(std::span<char> text) {
       rank_, thread, name.data(), rank_, thread, thread));
 }
 
-std::size_t Trace::format(const Entry& entry, std::span<char> text) const {
-  std::size_t size = 0;
-  const auto print = [&](const char* pattern, auto... values) {
-    size += length_of(std::snprintf(text.data() + size, text.size() - size, pattern, values...));
-  };
-  const double start = microseconds(entry.start - zero_);
-  const auto value = static_cast<unsigned long long>(entry.value);
-  if (entry.kind == TraceKind::counter) {
-    print(
-        ",\n{\"ph\":\"C\",\"pid\":%d,\"tid\":0,\"ts\":%.3f,\"name\":\"%.64s\",\"args\":{"
-        "\"bytes\":%llu}}",
-        rank_, start, entry.name, value);
-    return size;
-  }
-  const bool instant = entry.kind == TraceKind::grant || entry.kind == TraceKind::mark;
-  print(",\n{\"ph\":\"%s\",\"pid\":%d,\"tid\":%d,\"ts\":%.3f,", instant ? "i" : "X", rank_,
-        thread_of(entry.kind, entry.lane), start);
-  if (instant)
-    print("\"s\":\"t\",");
-  else
-    print("\"dur\":%.3f,", microseconds(entry.seconds));
-  print("\"cat\":\"%s\",\"name\":\"%.64s\",\"args\":{", category(entry.kind), entry.name);
-  if (entry.peer != TraceDetails::no_peer) print("\"peer\":%d", entry.peer);
+std::size_t Trace::format(const Entry& entry, std::span<char> memory) const {
+  constexpr std::size_t longest_name = 64;
+  const std::string_view name = std::string_view(entry.name).substr(0, longest_name);
+  const bool is_counter = entry.kind == TraceKind::counter;
+  const bool is_instant = entry.kind == TraceKind::grant || entry.kind == TraceKind::mark;
+  Text text(memory);
+  text << ",\n{\"ph\":\""
+       << (is_counter   ? "C"
+           : is_instant ? "i"
+                        : "X")
+       << "\",\"pid\":" << rank_ << ",\"tid\":" << thread_of(entry.kind, entry.lane) << ",\"ts\":";
+  text.microseconds(entry.start - zero_);
+  if (is_instant) text << ",\"s\":\"t\"";
+  if (!is_counter && !is_instant) (text << ",\"dur\":").microseconds(entry.seconds);
+  if (!is_counter) text << ",\"cat\":\"" << category(entry.kind) << "\"";
+  text << ",\"name\":\"" << name << "\",\"args\":{";
+  const bool has_peer = entry.peer != TraceDetails::no_peer;
+  if (has_peer) text << "\"peer\":" << entry.peer;
   if (entry.value != TraceDetails::no_number)
-    print("%s\"%s\":%llu", entry.peer != TraceDetails::no_peer ? "," : "",
-          entry.counts ? "number" : "bytes", value);
-  print("}}");
-  return size;
+    text << (has_peer ? ",\"" : "\"") << (entry.counts ? "number" : "bytes")
+         << "\":" << entry.value;
+  text << "}}";
+  return text.size();
 }
 
 }  // namespace valet

@@ -64,15 +64,18 @@ class VALET_EXPORT Trace {
   /// What this rank does until the end() that belongs to it. Nests.
   void begin(TraceKind kind, const char* name, const TraceDetails& details = {});
   void end();
-  /// The same, of what is over and began at `start`.
-  void span(TraceKind kind, const char* name, double start, const TraceDetails& details = {});
+  /// The same, of what is over now.
+  void span(TraceKind kind, const char* name, double start, double end,
+            const TraceDetails& details = {});
   void instant(TraceKind kind, const char* name, const TraceDetails& details = {});
-  /// A track of a number over time. Said twice in a row, a value is recorded once.
+  /// A track of a number over time, changed since the clock was last looked at. Said twice in a
+  /// row, a value is recorded once.
   void counter(const char* name, std::uint64_t value);
 
   /// A message on its way, TraceKind::send or receive. `key` tells it from all others on their way.
   void message_begins(TraceKind kind, const void* key, const TraceDetails& details);
-  /// Does nothing for a key that did not begin.
+  /// When the clock was last looked at: a wait has told of its end. Does nothing for a key that did
+  /// not begin.
   void message_ends(const void* key);
 
   /// Forgets all entries.
@@ -112,6 +115,8 @@ class VALET_EXPORT Trace {
     Entry entry;
   };
 
+  /// Looking at the clock takes longer than recording an entry.
+  double look() { return latest_ = clock_(); }
   static Entry entry_of(TraceKind kind, const char* name, double start,
                         const TraceDetails& details);
   void add(const Entry& entry);
@@ -129,9 +134,11 @@ class VALET_EXPORT Trace {
   SpoolFile file_;
   std::size_t count_ = 0;  ///< entries in memory
   std::size_t depth_ = 0;
+  std::size_t open_ = 0;  ///< messages_ that may be on their way
   std::uint64_t spooled_ = 0;
   std::uint64_t lost_ = 0;
   double first_ = 0;
+  double latest_ = 0;              ///< what the clock said last
   const char* counted_ = nullptr;  ///< the counter said last, and its value
   std::uint64_t counted_value_ = 0;
   std::uint16_t send_lanes_ = 0, receive_lanes_ = 0;  ///< ever used
