@@ -27,8 +27,8 @@ def grouped(cases):
     return methods, settings, table
 
 
-def bars(axis, cases, value, text):
-    """A group of bars for each setting, one per method, with its number above. Returns their places."""
+def bars(axis, cases, value, text, **looks):
+    """A group of bars for each setting, one per method, with its number. Returns their places."""
     methods, settings, table = grouped(cases)
     width = 0.8 / len(methods)
     places = {}
@@ -38,7 +38,7 @@ def bars(axis, cases, value, text):
         shown = [table[method, setting] for setting in settings if (method, setting) in table]
         drawn = axis.bar(at, [value(case) for case in shown], 0.92 * width,
                          color=colour_of(method, methods), label=method.upper())
-        axis.bar_label(drawn, [text(value(case)) for case in shown], fontsize=7.5, padding=2)
+        axis.bar_label(drawn, [text(value(case)) for case in shown], fontsize=7.5, padding=2, **looks)
         places.update({(method, setting_of(case)): (x, width, case) for x, case in zip(at, shown)})
     axis.set_xticks(range(len(settings)), settings)
     axis.set_xlim(-0.6, len(settings) - 0.4)
@@ -73,7 +73,8 @@ def draw_memory(directory):
     """The most extra memory that a rank took, against what was promised and what Alltoallv takes."""
     cases = read_cases(directory, "exchange")
     figure, axis = figure_of(cases, "Extra memory of a rank while blocks migrate")
-    places = bars(axis, cases, lambda case: case["peak_extra_bytes"] / 2**20, lambda value: f"{value:.1f}")
+    places = bars(axis, cases, lambda case: case["peak_extra_bytes"] / 2**20,
+                  lambda value: f"{value:.1f}", label_type="center", color="white")
     for k, (x, width, case) in enumerate(places.values()):
         for key, colour, text in (("extra_bytes_bound", LIMIT, "promised at most"),
                                   ("memory", "black", "budget")):

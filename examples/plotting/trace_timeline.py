@@ -114,7 +114,7 @@ def draw_scratch(axis, trace, ranks, duration):
     axis.set_ylabel("scratch in use [MiB]")
     axis.set_xlabel("time since the migration began [ms]")
     axis.grid(alpha=0.3)
-    axis.legend(fontsize=8, loc="center right", ncol=2)
+    axis.legend(fontsize=8, loc="lower right", bbox_to_anchor=(1, 1), ncol=9, frameon=False)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
 

@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t text_bytes = 4096;
 constexpr int first_receive_thread = 1000;
+/// Most waits end at once: they would be a third of all entries and nobody would see them.
+constexpr double shortest_wait_seconds = 2e-6;
 
 const char* category(TraceKind kind) {
   constexpr std::array names{"stage", "phase", "wait",    "gather", "scatter", "copy",
@@ -117,9 +119,10 @@ void Trace::end() {
 
 void Trace::span(TraceKind kind, const char* name, double start, double end,
                  const TraceDetails& details) {
+  latest_ = end;
+  if (kind == TraceKind::wait && end - start < shortest_wait_seconds) return;
   Entry entry = entry_of(kind, name, start, details);
   entry.seconds = end - start;
-  latest_ = end;
   add(entry);
 }
 
