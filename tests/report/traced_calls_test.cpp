@@ -182,7 +182,7 @@ TEST(TraceOfAMigration, ShowsWhatEveryRankDidByAnyMethod) {
       received += bytes_of(trace, "receive", r);
     }
     EXPECT_EQ(received, std::accumulate(sent.begin(), sent.end(), std::uint64_t{0}));
-    EXPECT_TRUE(has(trace, "wait"));
+    EXPECT_TRUE(has(trace, "wait") || size() == 1);
     EXPECT_TRUE(has(trace, "grant") || size() == 1);
     EXPECT_EQ(has(trace, "phase"), options.method == Method::phased);
     EXPECT_EQ(trace["otherData"]["method"], to_string(options.method));
