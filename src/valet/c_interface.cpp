@@ -5,11 +5,13 @@
 #include <valet/valet.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -32,6 +34,7 @@ static_assert(VALET_CENTRALIZED == static_cast<int>(valet::Scheduler::centralize
 static_assert(VALET_CYCLIC == static_cast<int>(valet::Method::cyclic));
 static_assert(VALET_AUTO == static_cast<int>(valet::Method::automatic));
 static_assert(VALET_ROTATED == static_cast<int>(valet::EdgeOrder::rotated));
+static_assert(VALET_LOG_WARNING == static_cast<int>(valet::LogLevel::warning));
 static_assert(VALET_INTERNAL == static_cast<int>(valet::ErrorCode::internal));
 
 thread_local std::string last_message;
@@ -52,6 +55,15 @@ int guarded(Action&& action) noexcept {
     last_message = error.what();
     return VALET_INTERNAL;
   }
+}
+
+std::function<void(const valet::Progress&)> to_progress(const Valet_Options& options) {
+  if (options.progress == nullptr) return {};
+  return [function = options.progress, data = options.progress_data](const valet::Progress& now) {
+    const Valet_Progress progress{now.blocks_done, now.blocks_total, now.bytes_done,
+                                  now.bytes_total, now.elapsed_seconds};
+    function(&progress, data);
+  };
 }
 
 valet::Options to_options(const Valet_Options* options) {
@@ -80,7 +92,10 @@ valet::Options to_options(const Valet_Options* options) {
           .seed = options->seed,
           .available_bytes = {},
           .edge_order = static_cast<valet::EdgeOrder>(options->edge_order),
-          .model = {}};
+          .model = {},
+          .trace = options->trace == nullptr ? "" : options->trace,
+          .progress = to_progress(*options),
+          .progress_bar = options->progress_bar != 0};
 }
 
 void tell(const valet::Report& done, Valet_Report* report) {
@@ -98,7 +113,8 @@ void tell(const valet::Report& done, Valet_Report* report) {
              done.plan_seconds,
              done.exchange_seconds,
              done.local_seconds,
-             done.phases};
+             done.phases,
+             done.waiting_seconds};
 }
 
 /// Checked by the all-to-all, on all ranks alike: an unknown one is no method of another rank.
@@ -167,7 +183,8 @@ LayoutCall to_layout_call(MPI_Comm communicator, const Valet_Layout* from, const
                       to_array<void*>(target, to->dimensions),
                       {.budget_bytes = chosen.budget_bytes,
                        .method = chosen.method,
-                       .share_memory = chosen.share_memory}};
+                       .share_memory = chosen.share_memory,
+                       .trace = chosen.trace}};
   } catch (const valet::Error& error) {
     // Without what every text has around it: it is thrown again.
     const std::string text = error.what();
@@ -203,7 +220,11 @@ Valet_Options Valet_Options_default(void) {
           static_cast<int>(options.scheduler),
           options.parking,
           options.seed,
-          VALET_ASCENDING};
+          VALET_ASCENDING,
+          nullptr,
+          nullptr,
+          nullptr,
+          1};
 }
 
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }
@@ -268,7 +289,8 @@ int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes, const int64_t* s
         {.budget_bytes = chosen.budget_bytes,
          .any_order = any_order != 0,
          .share_memory = chosen.share_memory,
-         .method = to_alltoall_method(options)});
+         .method = to_alltoall_method(options),
+         .trace = chosen.trace});
     tell(done, report);
   });
 }
@@ -316,6 +338,13 @@ int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes, const int64_t*
                                Valet_Report* report) {
   return Valet_Alltoallv_in_place(buffer, buffer_bytes, send_counts, recv_counts, element_bytes,
                                   any_order, MPI_Comm_f2c(communicator), options, report);
+}
+
+void Valet_Set_log_callback(Valet_Log_fn* callback, void* data) {
+  if (callback == nullptr) return valet::set_log_callback({});
+  valet::set_log_callback([callback, data](valet::LogLevel level, std::string_view message) {
+    callback(static_cast<int>(level), std::string(message).c_str(), data);
+  });
 }
 
 const char* Valet_Error_message(void) { return last_message.c_str(); }

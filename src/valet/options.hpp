@@ -15,6 +15,8 @@
 
 namespace valet {
 
+struct Progress;
+
 /// How the exchange is scheduled. All methods end with the same bytes in every occupied slot.
 enum class Method {
   /// The one that is predicted to be the fastest within the budget: by what moving data costs on
@@ -51,7 +53,8 @@ enum class Order {
 };
 
 /// What the user decides about a redistribution. Ranks may give different budgets, messages,
-/// windows, available_bytes, edge_order and models; the rest must be the same on all ranks.
+/// windows, available_bytes, edge_order, models, progress and bars; the rest must be the same on
+/// all ranks.
 struct Options {
   /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
@@ -87,6 +90,19 @@ struct Options {
   /// says so (parse_cost_model()), or it is measured once per communicator, in some milliseconds.
   /// Ranks that differ take the largest of each number, so that all choose alike.
   std::optional<CostModel> model;
+
+  // Seeing what happens.
+  /// A file that gets what every rank did and when, as Chrome trace events for ui.perfetto.dev: the
+  /// plan and its first execution, then each execution anew. Empty on all ranks or on none; the
+  /// path of rank 0 counts. It takes 16 KiB of what is promised, and a temporary file of each rank
+  /// in $TMPDIR where that is not enough. A file that cannot be written is a warning.
+  std::string trace = {};
+  /// Told while blocks leave and arrive, ten times a second at most, and when all have. Must not
+  /// throw, communicate or touch the storage. Ranks may differ.
+  std::function<void(const Progress&)> progress = {};
+  /// Whether rank 0 draws a bar on standard error during an exchange of more than two seconds,
+  /// where that is a terminal.
+  bool progress_bar = true;
 };
 
 VALET_EXPORT const char* to_string(Method method) noexcept;

@@ -83,6 +83,17 @@ typedef struct Valet_Address {
   uint64_t slot;
 } Valet_Address;
 
+/* How far a migration is on this rank: see valet::Progress. */
+typedef struct Valet_Progress {
+  uint64_t blocks_done;
+  uint64_t blocks_total;
+  uint64_t bytes_done;
+  uint64_t bytes_total;
+  double elapsed_seconds;
+} Valet_Progress;
+/* Must not communicate, call Valet, touch the storage or leave by longjmp. */
+typedef void Valet_Progress_fn(const Valet_Progress* progress, void* data);
+
 /* As valet::Options; start from Valet_Options_default(). */
 typedef struct Valet_Options {
   size_t budget_bytes;
@@ -98,6 +109,10 @@ typedef struct Valet_Options {
   int parking;
   uint64_t seed;
   int edge_order;
+  const char* trace;           /* a path; NULL for no trace. Read during the call. */
+  Valet_Progress_fn* progress; /* NULL for none; with progress_data, until the plan is freed */
+  void* progress_data;
+  int progress_bar;
 } Valet_Options;
 
 /* What an execution did on this rank. */
@@ -116,6 +131,7 @@ typedef struct Valet_Report {
   double exchange_seconds;
   double local_seconds;
   uint64_t phases;
+  double waiting_seconds;
 } Valet_Report;
 
 VALET_EXPORT Valet_Options Valet_Options_default(void);
@@ -161,7 +177,8 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
  *   recv_counts    Elements from each rank, or NULL: then they are found out.
  *   element_bytes  The same on all ranks.
  *   any_order      Not 0: elements may end in any order, which is faster. The same on all ranks.
- *   options        budget_bytes, share_memory and alltoall_method are used; NULL for the defaults.
+ *   options        budget_bytes, share_memory, alltoall_method and trace are used; NULL for the
+ *                  defaults.
  *   report         NULL, or gets what was done; blocks are elements. */
 VALET_EXPORT int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes,
                                           const int64_t* send_counts, const int64_t* recv_counts,
@@ -201,8 +218,8 @@ typedef struct Valet_Array {
 
 /* Copies an array from one layout into an array of another: see valet::redistribute. Collective
  * over communicator. The part of a rank outside of a grid is ignored and may be NULL.
- *   options  budget_bytes and share_memory are used, and method in place; NULL: the defaults.
- *   report   NULL, or gets what was done; blocks are elements. */
+ *   options  budget_bytes, share_memory and trace are used, and method in place; NULL: the
+ * defaults. report   NULL, or gets what was done; blocks are elements. */
 VALET_EXPORT int Valet_Redistribute(const Valet_Layout* from, const Valet_Layout* to,
                                     size_t element_bytes, const Valet_Array* source,
                                     const Valet_Array* target, MPI_Comm communicator,
@@ -228,6 +245,14 @@ VALET_EXPORT int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes,
                                             size_t element_bytes, int any_order,
                                             MPI_Fint communicator, const Valet_Options* options,
                                             Valet_Report* report);
+
+/* Messages beside errors: see valet::set_log_callback. */
+enum { VALET_LOG_DEBUG = 0, VALET_LOG_INFO = 1, VALET_LOG_WARNING = 2 };
+/* Must not call Valet. `message` has no line end and lives as long as the call. */
+typedef void Valet_Log_fn(int level, const char* message, void* data);
+/* Gives all messages of this process to `callback`, with `data`; NULL brings the default back:
+ * warnings to standard error on rank 0. Local, at any time. */
+VALET_EXPORT void Valet_Set_log_callback(Valet_Log_fn* callback, void* data);
 
 /* The text of the last error on this thread; "" when there was none. */
 VALET_EXPORT const char* Valet_Error_message(void);

@@ -11,6 +11,8 @@
 #include <valet/map/plan.hpp>
 #include <valet/map/transmutation.hpp>
 #include <valet/options.hpp>
+#include <valet/report/log.hpp>
+#include <valet/report/progress.hpp>
 #include <valet/report/report.hpp>
 #include <valet/storage/block_storage.hpp>
 #include <valet/version.hpp>

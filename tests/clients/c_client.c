@@ -23,6 +23,20 @@ static void require(int condition, const char* what) {
 static uint64_t ids[slots];
 static double values[slots][3];
 
+/* The last that a callback heard. */
+static Valet_Progress heard_progress;
+static char heard_log[256];
+
+static void hear_progress(const Valet_Progress* progress, void* data) {
+  heard_progress = *progress;
+  ++*(int*)data;
+}
+
+static void hear_log(int level, const char* message, void* data) {
+  if (level == VALET_LOG_WARNING) snprintf(heard_log, sizeof heard_log, "%s", message);
+  ++*(int*)data;
+}
+
 static void fill(int rank) {
   for (int s = 0; s < slots; ++s) {
     ids[s] = (uint64_t)rank * 1000 + (uint64_t)s;
@@ -111,6 +125,35 @@ static void check_layouts(int rank, int size) {
           "no layout is refused");
 }
 
+/* A trace to a place that cannot be written is a warning, and the blocks move all the same. */
+static void check_what_is_seen(int rank, int size, const Valet_Storage* storage, const int* ranks) {
+  int progress_calls = 0, messages = 0;
+  Valet_Plan* plan = NULL;
+  Valet_Report report;
+  Valet_Options options = Valet_Options_default();
+  require(options.trace == NULL && options.progress == NULL && options.progress_bar == 1,
+          "defaults");
+  options.trace = "/nowhere/at/all/trace.json";
+  options.progress = hear_progress;
+  options.progress_data = &progress_calls;
+  Valet_Set_log_callback(hear_log, &messages);
+  fill(rank);
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0 &&
+              Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
+          "a migration that is watched");
+  check((rank + size - 1) % size);
+  Valet_Plan_free(plan);
+  const uint64_t moving = size > 1 ? 2 * slots : 0;
+  require(progress_calls > 0 && heard_progress.blocks_done == moving &&
+              heard_progress.blocks_total == moving && heard_progress.bytes_total == 32 * moving,
+          "progress");
+  require(messages == (rank == 0 ? 2 : 1), "a line at the end, and a warning of rank 0");
+  require(rank != 0 || strstr(heard_log, "/nowhere/at/all/trace.json") != NULL, "the warning");
+  require(report.waiting_seconds >= 0 && report.waiting_seconds <= report.exchange_seconds,
+          "time spent waiting");
+  Valet_Set_log_callback(NULL, NULL);
+}
+
 int main(int argc, char** argv) {
   int rank = 0;
   int size = 1;
@@ -144,6 +187,8 @@ int main(int argc, char** argv) {
   require(report.peak_extra_bytes <= report.extra_bytes_bound, "memory bound");
   check((rank + size - 1) % size);
   Valet_Plan_free(plan);
+
+  check_what_is_seen(rank, size, storage, ranks);
 
   options.heuristic = VALET_MIN_MAX;
   options.parking = 1;

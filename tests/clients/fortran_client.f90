@@ -12,11 +12,14 @@ program fortran_client
   integer, parameter :: slots = 100
   integer :: rank, ranks, ierror
   integer :: failures = 0
+  integer :: messages = 0
+  integer(c_int64_t) :: blocks_done = -1
 
   call MPI_Init(ierror)
   call MPI_Comm_rank(MPI_COMM_WORLD, rank, ierror)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks, ierror)
   call check_maps()
+  call check_what_is_seen()
   call check_alltoall(VALET_ALLTOALL_AUTOMATIC)
   call check_alltoall(VALET_ALLTOALL_STREAM)
   call check_alltoall(VALET_ALLTOALL_SWAPS)
@@ -81,6 +84,53 @@ contains
     call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'an execution to slots')
     call require(all(nint(values(1, :)) == [(1000*from + s, s=slots, 1, -1)]), &
       'blocks moved to slots')
+    call Valet_Plan_free(plan)
+    call Valet_Storage_free(storage)
+  end subroutine
+
+  subroutine hear_progress(progress, data) bind(C)
+    type(Valet_Progress), intent(in) :: progress
+    type(c_ptr), value :: data
+    if (c_associated(data)) blocks_done = progress%blocks_done
+  end subroutine
+
+  subroutine hear_log(level, message, data) bind(C)
+    integer(c_int), value :: level
+    character(kind=c_char), intent(in) :: message(*)
+    type(c_ptr), value :: data
+    if (level == VALET_LOG_WARNING .and. message(1) == 'c' .and. .not. c_associated(data)) &
+      messages = messages + 1
+  end subroutine
+
+  ! A trace that cannot be written is a warning of rank 0, and the blocks move all the same.
+  subroutine check_what_is_seen()
+    real(c_double), target :: values(3, slots)
+    integer(c_int) :: destinations(slots)
+    character(kind=c_char, len=32), target :: path
+    type(c_ptr) :: storage, plan
+    type(Valet_Options) :: options
+    type(Valet_Report) :: report
+    integer :: ignored
+    storage = Valet_Storage_create()
+    ignored = Valet_Storage_add_field(storage, c_loc(values), int(slots, c_int64_t), &
+      24_c_size_t, 24_c_ptrdiff_t, 'values' // c_null_char)
+    destinations = modulo(rank + 1, ranks)
+    path = '/nowhere/trace.json' // c_null_char
+    options = Valet_Options_default()
+    call require(.not. c_associated(options%trace), 'no trace')
+    call require(options%progress_bar == 1, 'a bar')
+    options%trace = c_loc(path)
+    options%progress = c_funloc(hear_progress)
+    options%progress_data = storage
+    call Valet_Set_log_callback(c_funloc(hear_log), c_null_ptr)
+    call fill(values)
+    call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, int(slots, c_int64_t), c_null_ptr, &
+      destinations, options, plan) == VALET_SUCCESS, 'a plan that is watched')
+    call require(Valet_Execute(plan, storage, report) == VALET_SUCCESS, 'a watched execution')
+    call require(blocks_done == merge(2*slots, 0, ranks > 1), 'the progress')
+    call require(messages == merge(1, 0, rank == 0), 'the warning')
+    call require(report%waiting_seconds <= report%exchange_seconds, 'the time spent waiting')
+    call Valet_Set_log_callback(c_null_funptr, c_null_ptr)
     call Valet_Plan_free(plan)
     call Valet_Storage_free(storage)
   end subroutine

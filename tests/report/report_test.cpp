@@ -69,7 +69,8 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "detours",
                                        "gather_seconds",
                                        "solve_seconds",
-                                       "scatter_seconds"};
+                                       "scatter_seconds",
+                                       "waiting_seconds"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
   for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",
@@ -90,9 +91,17 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
         "875.000 ms", "250.000 ms", "3.0 MiB at the peak", "5.0 MiB promised"})
     EXPECT_NE(text.find(words), std::string::npos) << "no '" << words << "' in: " << text;
   EXPECT_EQ(text.find("verified"), std::string::npos);
+  EXPECT_NE(text.find("verify 8000.000 ms"), std::string::npos) << text;
+  for (const char* words : {"waiting", "gathering", "solving", "scattering"})
+    EXPECT_EQ(text.find(words), std::string::npos) << "a stage that was not there: " << words;
   EXPECT_EQ(text.find("swaps"), std::string::npos) << "a method without swaps does not name them";
   EXPECT_EQ(text.find("phases"), std::string::npos);
   EXPECT_EQ(text.find("layout"), std::string::npos);
+  report.waiting_seconds = 0.375;
+  report.solve_seconds = 0.001;
+  EXPECT_NE(report.to_string().find("of the exchange: waiting in MPI 375.000 ms, solving 1.000 ms"),
+            std::string::npos)
+      << report.to_string();
   report.plan_from_layout = true;
   EXPECT_NE(report.to_string().find("planned from the layout"), std::string::npos);
   report.phases = 9;
@@ -120,6 +129,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.detours = 2;
   mine.steps = 5 + me;
   mine.plan_from_layout = true;
+  mine.waiting_seconds = static_cast<double>(me);
   mine.local_seconds = static_cast<double>(ranks - me);
   const Report total = summed_over_ranks(mine, MPI_COMM_WORLD);
   EXPECT_EQ(total.ranks, size());
@@ -133,6 +143,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.detours, 2 * ranks);
   EXPECT_EQ(total.steps, 5 + ranks - 1);
   EXPECT_EQ(total.local_seconds, static_cast<double>(ranks));
+  EXPECT_EQ(total.waiting_seconds, static_cast<double>(ranks - 1));
   EXPECT_EQ(total.method, "stream");
   EXPECT_TRUE(total.plan_from_layout);
 }

@@ -28,6 +28,7 @@ struct Settings {
   bool share_memory = true;
   int repeat = 5;
   std::string json;
+  std::string trace;
 };
 
 Case measure(const Settings& settings, Pattern pattern, const std::string& method,
@@ -39,6 +40,7 @@ Case measure(const Settings& settings, Pattern pattern, const std::string& metho
   options.share_memory = settings.share_memory;
   options.method = parse_method(method);
   options.order = parse_order(settings.order);
+  options.trace = settings.trace;
   BlockContest contest({pattern, world_size(), settings.slots, settings.free}, settings.block_bytes,
                        settings.map == "slots", options);
   Case row = {{"pattern", to_string(pattern)},
@@ -113,6 +115,8 @@ void add_exchange_command(CLI::App& app, bool& failed) {
   add_sharing_flag(*command, settings->share_memory);
   add_repeat_option(*command, settings->repeat);
   add_json_option(*command, settings->json);
+  command->add_option("--trace", settings->trace,
+                      "record every migration; this file keeps the last one, for ui.perfetto.dev");
   command->callback([settings, &failed] { run(*settings, failed); });
 }
 

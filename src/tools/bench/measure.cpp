@@ -4,9 +4,7 @@
 #include <valet/mpi/check.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
-#include <unistd.h>
 #include <utility>
 
 namespace valet::bench {
@@ -90,29 +88,8 @@ void Alltoallv::run(const void* packed, void* received) const {
                 receive_counts_.data(), receive_displs_.data(), block_, MPI_COMM_WORLD);
 }
 
-Progress::Progress(std::string title, std::size_t steps)
-    : title_(std::move(title)),
-      steps_(steps),
-      visible_(world_rank() == 0 && isatty(STDERR_FILENO) != 0) {
-  draw();
-}
-
-Progress::~Progress() {
-  if (visible_) std::fprintf(stderr, "\r\033[K");
-}
-
-void Progress::step() {
-  ++done_;
-  draw();
-}
-
-void Progress::draw() const {
-  if (!visible_) return;
-  constexpr std::size_t width = 40;
-  const std::size_t filled = steps_ == 0 ? width : width * done_ / steps_;
-  std::fprintf(stderr, "\r%s [%s%s] %zu/%zu", title_.c_str(), std::string(filled, '#').c_str(),
-               std::string(width - filled, ' ').c_str(), done_, steps_);
-  std::fflush(stderr);
+Progress::Progress(std::string title, std::size_t steps) {
+  if (world_rank() == 0) bar_ = ProgressBar({.title = std::move(title), .total = steps});
 }
 
 }  // namespace valet::bench

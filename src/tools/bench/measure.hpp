@@ -2,6 +2,7 @@
 #pragma once
 
 #include <valet/mpi/mpi.hpp>
+#include <valet/report/progress.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -39,22 +40,14 @@ class Alltoallv {
   MPI_Datatype block_ = MPI_DATATYPE_NULL;
 };
 
-/// A bar on the terminal of rank 0; silent elsewhere and when standard error is not a terminal.
+/// A bar of the steps of a measurement, on the terminal of rank 0.
 class Progress {
  public:
   Progress(std::string title, std::size_t steps);
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-  ~Progress();
-  void step();
+  void step() { bar_.advance(1); }
 
  private:
-  void draw() const;
-
-  std::string title_;
-  std::size_t steps_;
-  std::size_t done_ = 0;
-  bool visible_;
+  ProgressBar bar_;
 };
 
 }  // namespace valet::bench

@@ -106,7 +106,9 @@ std::uint64_t agree_on_call(const mpi::Channel& channel, const std::optional<Def
   const std::int64_t any = options.any_order ? 1 : 0;
   const auto method = static_cast<std::int64_t>(options.method);
   const auto page = mine ? std::int64_t{1} : static_cast<std::int64_t>(choose_page_bytes(limits));
-  std::array<std::int64_t, 7> maxima{element, -element, any, -any, method, -method, -page};
+  const std::int64_t traced = options.trace.empty() ? 0 : 1;
+  std::array<std::int64_t, 9> maxima{element, -element, any,    -any,   method,
+                                     -method, -page,    traced, -traced};
   mpi::agree(channel, mine, maxima);
   std::optional<Defect> odd;
   if (element != maxima[0])
@@ -121,6 +123,9 @@ std::uint64_t agree_on_call(const mpi::Channel& channel, const std::optional<Def
                  "it asks for method " + std::string(to_string(options.method)) +
                      ", another rank for " + to_string(static_cast<AlltoallMethod>(maxima[4])) +
                      "; give the same method"};
+  else if (traced != maxima[7])
+    odd = Defect{ErrorCode::invalid_argument,
+                 "it wants no trace, another rank does; give a path on all ranks or on none"};
   mpi::agree(channel, odd);
   return static_cast<std::uint64_t>(-maxima[6]);
 }
@@ -235,9 +240,13 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
   inner.method = Method::stream;
   inner.share_memory = options.share_memory;
   inner.budget_bytes = options.budget_bytes;
+  inner.trace = options.trace;
+  inner.progress_bar = false;
   auto state = std::make_unique<Plan::State>(mpi::Channel::open(communicator), inner);
   const double start = mpi::now();
   const mpi::Channel& channel = state->channel;
+  Trace* const trace = state->observer.trace;
+  if (trace != nullptr) trace->begin(TraceKind::stage, "plan");
   const auto ranks = static_cast<std::size_t>(channel.size());
   Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
@@ -255,6 +264,7 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
       .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
                                              std::ranges::count_if(received_span, used))};
   const std::uint64_t page = agree_on_call(channel, defect, buffer, options, limits);
+  if (trace != nullptr) state->trace->align(channel);
   const bool fits = is_page_method(options.method) && pages_fit(channel, options, limits, page);
   std::optional<SortedExchange> swaps;
   std::optional<AlltoallMethod> method;  // of swaps
@@ -276,11 +286,13 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
     to_bytes(sent_span, buffer.element_bytes);
     to_bytes(received_span, buffer.element_bytes);
     state->plan_seconds = mpi::now() - start;
+    if (trace != nullptr) trace->end();
     PageExchange exchange(std::move(state), {static_cast<std::byte*>(buffer.data), buffer.bytes},
                           page, std::move(sent), std::move(received));
     report = exchange.run(options.any_order);
   } else {
     const double planned = mpi::now() - start;
+    if (trace != nullptr) trace->end();
     report = swaps->run(*method);
     report.plan_seconds = planned;
   }

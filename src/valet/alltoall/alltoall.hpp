@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace valet {
@@ -50,6 +51,8 @@ struct AlltoallOptions {
   /// As Options::share_memory; used by `stream`.
   bool share_memory = true;
   AlltoallMethod method = AlltoallMethod::automatic;
+  /// As Options::trace.
+  std::string trace = {};
 };
 
 /// The memory of an all-to-all: `bytes` of it, of which elements fill the front.

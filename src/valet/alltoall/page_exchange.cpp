@@ -281,13 +281,26 @@ void PageExchange::append_fragments(std::uint64_t begin) {
 
 Report PageExchange::run(bool any_order) {
   state_.blocks.block_bytes = static_cast<std::size_t>(page_bytes_);
-  tell_cuts();
-  exchange_fragments();
+  if (state_.trace) state_.trace->hold();  // it goes on after the pages have moved
+  Trace* const trace = state_.observer.trace;
+  {
+    const TraceSpan span(trace, TraceKind::phase, "fragments");
+    tell_cuts();
+    exchange_fragments();
+  }
   Report report = move_pages(any_order);
-  if (any_order)
-    append_fragments(report.blocks_after * page_bytes_);
-  else
-    settle_in_order();
+  {
+    const TraceSpan span(trace, TraceKind::copy, "fragments between pages");
+    if (any_order)
+      append_fragments(report.blocks_after * page_bytes_);
+    else
+      settle_in_order();
+  }
+  if (state_.trace) {
+    state_.trace->release();
+    state_.trace->write(state_.channel,
+                        {report.method, report.block_bytes, state_.options.budget_bytes});
+  }
   return report;
 }
 

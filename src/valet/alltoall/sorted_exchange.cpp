@@ -89,7 +89,8 @@ std::uint64_t SortedExchange::slots(AlltoallMethod method) const {
 /// Half of the budget, and parts of what is promised beyond it: 32 of the 64*P are counts.
 ChunkLimits SortedExchange::limits(AlltoallMethod method) const {
   const auto ranks = static_cast<std::uint64_t>(channel_.size());
-  return {.bytes = budget_bytes_ / 2 + (std::uint64_t{48} << 10) + 24 * ranks,
+  const std::uint64_t traced = state_.trace ? Trace::memory_bytes : 0;
+  return {.bytes = budget_bytes_ / 2 + (std::uint64_t{48} << 10) - traced + 24 * ranks,
           .most_chunks = method == AlltoallMethod::pairwise
                              ? 4 * ranks
                              : std::numeric_limits<std::uint64_t>::max() / 64};
@@ -181,7 +182,9 @@ std::optional<AlltoallMethod> SortedExchange::find_suited() {
 Report SortedExchange::run(AlltoallMethod method) {
   std::unique_ptr<SwapSequence> sequence = make_sequence(method);
   Array<std::byte> scratch(state_.ledger, scratch_bytes_);
+  const double waited = state_.observer.waiting_seconds;
   try {
+    const TraceSpan span(state_.observer.trace, TraceKind::stage, "exchange");
     sequence->attach({{static_cast<std::byte*>(buffer_.data), buffer_.bytes},
                       buffer_.element_bytes,
                       {scratch.begin(), scratch.size()},
@@ -208,6 +211,9 @@ Report SortedExchange::run(AlltoallMethod method) {
   report.exchange_seconds = tally.exchange_seconds;
   report.local_seconds = tally.local_seconds;
   report.peak_extra_bytes = state_.ledger.peak_bytes();
+  report.waiting_seconds = state_.observer.waiting_seconds - waited;
+  if (state_.trace)
+    state_.trace->write(channel_, {report.method, report.block_bytes, budget_bytes_});
   return report;
 }
 

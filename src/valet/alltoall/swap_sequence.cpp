@@ -5,6 +5,7 @@
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/message.hpp>
 #include <valet/mpi/tags.hpp>
+#include <valet/report/observer.hpp>
 #include <valet/storage/detail/copy.hpp>
 
 #include <algorithm>
@@ -35,7 +36,9 @@ SwapSequence::SwapSequence(const mpi::Channel& channel, Ledger& ledger, ChunkLim
       swap_cost_(swap_cost),
       chunks_(LedgerAllocator<Chunk>(ledger)),
       theirs_(LedgerAllocator<Chunk>(ledger)),
-      requests_(ledger, places) {}
+      requests_(ledger, places, channel.observer()) {}
+
+Trace* SwapSequence::trace() const { return channel_.observer()->trace; }
 
 void SwapSequence::give_up() {
   gave_up_ = true;
@@ -100,11 +103,18 @@ void SwapSequence::swap(int partner, SlotRange mine, SlotRange theirs) {
   tally_.received += transfer.received;
   tally_.volume += std::max(transfer.sent, transfer.received);
   const double start = mpi::now();
-  if (moves()) exchange_elements(partner, transfer);
+  if (moves()) {
+    const TraceSpan span(trace(), TraceKind::swap, "swap",
+                         {.peer = partner, .bytes = transfer.sent * memory_.element_bytes});
+    exchange_elements(partner, transfer);
+  }
   const double middle = mpi::now();
   chunks_.reserve(chunks_.size() + 1);
   remove(chunks_, mine);
-  if (moves()) merge_elements(transfer);
+  if (moves()) {
+    const TraceSpan span(trace(), TraceKind::copy, "merge");
+    merge_elements(transfer);
+  }
   merge_tables();
   tally_.exchange_seconds += middle - start;
   tally_.local_seconds += mpi::now() - middle;
@@ -136,6 +146,7 @@ void SwapSequence::make_ready(int partner, const Transfer& transfer, std::uint64
   std::byte* to = element(transfer.begin + next.offset);
   std::uint64_t bytes = next.count * memory_.element_bytes;
   if (next.paired) {
+    const TraceSpan span(trace(), TraceKind::gather, "gather", {.bytes = bytes});
     detail::stream_bytes(staging(k), to, bytes);
     detail::stream_fence();
   } else if (transfer.received > transfer.sent) {
@@ -143,7 +154,9 @@ void SwapSequence::make_ready(int partner, const Transfer& transfer, std::uint64
   } else {
     bytes = 0;
   }
-  mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, requests_[receive_place + k % 2]);
+  MPI_Request& request = requests_[receive_place + k % 2];
+  mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, request);
+  if (bytes > 0) channel_.observer()->receives(&request, partner, bytes);
 }
 
 void SwapSequence::send_part(int partner, const Transfer& transfer, std::uint64_t k) {
@@ -151,13 +164,17 @@ void SwapSequence::send_part(int partner, const Transfer& transfer, std::uint64_
   const std::byte* from = next.paired ? staging(k) : element(transfer.begin + next.offset);
   std::uint64_t bytes = next.count * memory_.element_bytes;
   if (!next.paired && transfer.sent < transfer.received) bytes = 0;
-  if (bytes > 0) ++tally_.messages;
-  mpi::post_send(channel_, from, bytes, partner, mpi::tag_data, requests_[send_place + k % 2]);
+  MPI_Request& request = requests_[send_place + k % 2];
+  mpi::post_send(channel_, from, bytes, partner, mpi::tag_data, request);
+  if (bytes == 0) return;
+  ++tally_.messages;
+  channel_.observer()->sends(&request, partner, bytes);
 }
 
 void SwapSequence::exchange_elements(int partner, const Transfer& transfer) {
   const std::uint64_t count = parts(transfer);
   if (count == 0) return;
+  note_in_use(std::min<std::uint64_t>(count, 2) * memory_.message_elements);
   make_ready(partner, transfer, 0);
   exchange_words(partner, 1);  // both have posted their first receive
   for (std::uint64_t k = 0; k < count; ++k) {
@@ -167,6 +184,11 @@ void SwapSequence::exchange_elements(int partner, const Transfer& transfer) {
   }
   wait_for(send_place);
   wait_for(send_place + 1);
+  note_in_use(0);
+}
+
+void SwapSequence::note_in_use(std::uint64_t elements) const {
+  if (trace() != nullptr) trace()->counter("scratch in use", elements * memory_.element_bytes);
 }
 
 /// Calls each(from, count) for the elements in their new order, `from` being where they are after

@@ -23,6 +23,8 @@
 
 namespace valet {
 
+class Trace;
+
 /// What happened to the sequence of a rank, or would have.
 struct SwapTally {
   std::uint64_t swaps = 0;          ///< steps that this rank took part in
@@ -109,6 +111,8 @@ class SwapSequence {
   void for_each_run(const Transfer& transfer, Each&& each) const;
   void merge_elements(const Transfer& transfer);
   void merge_tables();
+  void note_in_use(std::uint64_t elements) const;
+  [[nodiscard]] Trace* trace() const;
   [[nodiscard]] std::byte* element(std::uint64_t k) const {
     return memory_.data.data() + k * memory_.element_bytes;
   }

@@ -23,8 +23,9 @@ Cyclic<Index>::Cyclic(const ExchangeContext& context, const Flows<Index>& flows)
       sizes_(sizes_of(context, flows)),
       follower_places_(CyclicFollower<Index>::places_needed(sizes_)) {
   const bool is_root = context.channel.rank() == cyclic_root;
-  requests_ = std::make_unique<mpi::Requests>(
-      context.ledger, follower_places_ + (is_root ? CyclicRoot::places : 0));
+  requests_ = std::make_unique<mpi::Requests>(context.ledger,
+                                              follower_places_ + (is_root ? CyclicRoot::places : 0),
+                                              context.channel.observer());
   follower_ = std::make_unique<CyclicFollower<Index>>(context, flows, sizes_, *requests_, 0);
   if (is_root) root_ = std::make_unique<CyclicRoot>(context, *requests_, follower_places_);
 }

@@ -98,6 +98,8 @@ template <class Index>
 void CyclicFollower<Index>::take_action(Report& report) {
   actions_[(next_ + waiting_) % action_window] = incoming_;
   ++waiting_;
+  if (Trace* const trace = context_.observer().trace)
+    trace->instant(TraceKind::mark, "action", {.number = incoming_.step});
   report.steps = std::max<std::uint64_t>(report.steps, incoming_.step + std::uint64_t{1});
   if (incoming_.source != schedule::no_rank) unscheduled_ -= incoming_.blocks;
   if (incoming_.destination == schedule::no_rank) return;
@@ -155,6 +157,8 @@ void CyclicFollower<Index>::advance(Transfer<Index>& transfer, Report& report) {
   } while (end_action());
   tell(report);
   listen();
+  if (Trace* const trace = context_.observer().trace)
+    trace->counter("scratch in use", sender_.bytes_in_use() + receiver_.bytes_in_use());
 }
 
 template <class Index>

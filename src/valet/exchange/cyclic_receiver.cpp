@@ -120,6 +120,8 @@ void CyclicReceiver<Index>::post(Transfer<Index>& transfer, std::size_t k) {
                     requests_[first_place_ + k]);
   mpi::post_send(context_.channel, nullptr, 0, rank, mpi::tag_grant,
                  requests_[first_place_ + landings_.size() + k]);
+  context_.observer().receives(&requests_[first_place_ + k], rank, size * block_bytes_);
+  context_.observer().granted(rank, size * block_bytes_);
 }
 
 template <class Index>
@@ -128,6 +130,7 @@ void CyclicReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
   if (k >= landings_.size()) return;  // a grant has left
   ++arrived_;
   Landing& landing = landings_[k];
+  context_.observer().moved(landing.size);
   if (landing.state == Landing::State::final_run) {
     landing = Landing{};
     return;
@@ -135,6 +138,15 @@ void CyclicReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
   landing.state = Landing::State::held;
   ++held_;
   place(transfer, k, Transfer<Index>::Misplace::never);
+}
+
+template <class Index>
+std::uint64_t CyclicReceiver<Index>::bytes_in_use() const {
+  std::uint64_t blocks = 0;
+  for (const Landing& landing : landings_)
+    if (landing.state == Landing::State::buffer || landing.state == Landing::State::held)
+      blocks += landing.size;
+  return blocks * block_bytes_;
 }
 
 template <class Index>

@@ -34,6 +34,8 @@ class CyclicReceiver {
   void completed(Transfer<Index>& transfer, std::size_t place);
   /// All of the action has arrived.
   [[nodiscard]] bool done() const { return arrived_ == total_; }
+  /// Bytes of scratch that hold blocks, or wait for them.
+  [[nodiscard]] std::uint64_t bytes_in_use() const;
   /// After the last action: brings what still waits in buffers to any slots.
   void finish(Transfer<Index>& transfer);
 

@@ -105,6 +105,8 @@ template <class Index>
 void CyclicSender<Index>::post(Transfer<Index>& transfer, std::uint64_t message) {
   const int rank = flows_.outgoing[flow_].rank;
   MPI_Request& request = requests_[place_of(message)];
+  context_.observer().sends(&request, rank, size_of(message) * block_bytes_);
+  context_.observer().moved(size_of(message));
   if (sizes_.send_buffers > 0) {
     mpi::post_send(context_.channel, buffer_of(message), size_of(message) * block_bytes_, rank,
                    mpi::tag_data, request);
@@ -119,6 +121,13 @@ void CyclicSender<Index>::post(Transfer<Index>& transfer, std::uint64_t message)
   pieces_.pieces.clear();
   transfer.mover().pieces(slot, pieces_.pieces);
   mpi::post_send_pieces(context_.channel, pieces_, rank, mpi::tag_data, request);
+}
+
+template <class Index>
+std::uint64_t CyclicSender<Index>::bytes_in_use() const {
+  std::uint64_t blocks = 0;
+  for (std::uint64_t message = away_; message < staged_; ++message) blocks += size_of(message);
+  return blocks * block_bytes_;
 }
 
 template <class Index>

@@ -32,6 +32,8 @@ class CyclicSender {
   void completed(Transfer<Index>& transfer, std::size_t place);
   /// All of the action has left.
   [[nodiscard]] bool done() const { return away_ == total_; }
+  /// Bytes of scratch that hold blocks.
+  [[nodiscard]] std::uint64_t bytes_in_use() const;
 
  private:
   [[nodiscard]] std::size_t buffers_count() const;

@@ -12,7 +12,8 @@ Direct<Index>::Direct(const ExchangeContext& context, const Flows<Index>& flows)
     : context_(context),
       flows_(flows),
       requests_(std::make_unique<mpi::Requests>(
-          context.ledger, 1 + 2 * flows.incoming.size() + flows.outgoing.size())),
+          context.ledger, 1 + 2 * flows.incoming.size() + flows.outgoing.size(),
+          context.channel.observer())),
       grant_(std::make_unique<std::uint64_t>(0)) {}
 
 template <class Index>
@@ -39,6 +40,8 @@ void Direct<Index>::receive_all(std::byte* memory, Report& report) {
                       (*requests_)[1 + s]);
     mpi::post_send(context_.channel, grant_.get(), 0, flow.rank, mpi::tag_grant,
                    (*requests_)[1 + sources + s]);
+    context_.observer().receives(&(*requests_)[1 + s], flow.rank, bytes);
+    context_.observer().granted(flow.rank, bytes);
     memory += bytes;
     ++report.grants;
   }
@@ -49,9 +52,18 @@ void Direct<Index>::send_to(int rank, const std::byte* memory, Report& report) {
   const std::size_t d = flow_from(flows_.outgoing, rank);
   const Outgoing<Index>& flow = flows_.outgoing[d];
   const std::size_t block_bytes = context_.blocks.block_bytes;
+  MPI_Request& request = (*requests_)[1 + 2 * flows_.incoming.size() + d];
   mpi::post_send(context_.channel, memory + flow.first * block_bytes, flow.count * block_bytes,
-                 rank, mpi::tag_data, (*requests_)[1 + 2 * flows_.incoming.size() + d]);
+                 rank, mpi::tag_data, request);
+  context_.observer().sends(&request, rank, flow.count * block_bytes);
+  context_.observer().moved(flow.count);
   ++report.messages;
+}
+
+template <class Index>
+void Direct<Index>::note_in_use(std::uint64_t blocks) const {
+  if (Trace* const trace = context_.observer().trace)
+    trace->counter("scratch in use", blocks * context_.blocks.block_bytes);
 }
 
 template <class Index>
@@ -61,6 +73,7 @@ void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   std::byte* const arriving = leaving + flows_.leavers.size() * block_bytes;
   receive_all(arriving, report);
   gather_all(transfer, leaving);
+  note_in_use(flows_.leavers.size() + flows_.blocks_arriving);
   std::size_t grants_to_come = flows_.outgoing.size();
   const auto listen = [&] {
     if (grants_to_come == 0) return;
@@ -70,15 +83,20 @@ void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   };
   listen();
   while (const auto completion = requests_->wait_any()) {
-    if (completion->index != 0) continue;
+    const std::size_t place = completion->index;
+    if (place > 0 && place <= flows_.incoming.size())
+      context_.observer().moved(flows_.incoming[place - 1].count);
+    if (place != 0) continue;
     send_to(completion->status.MPI_SOURCE, leaving, report);
     listen();
   }
+  note_in_use(flows_.blocks_arriving);
   const std::byte* packed = arriving;
   for (const Incoming<Index>& flow : flows_.incoming) {
     transfer.place(packed, flow.cursor, flow.count, Transfer<Index>::Misplace::if_needed);
     packed += flow.count * block_bytes;
   }
+  note_in_use(0);
 }
 
 template <class Index>

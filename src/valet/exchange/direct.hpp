@@ -27,6 +27,7 @@ class Direct final : public Exchange<Index> {
   void gather_all(Transfer<Index>& transfer, std::byte* memory);
   void receive_all(std::byte* memory, Report& report);
   void send_to(int rank, const std::byte* memory, Report& report);
+  void note_in_use(std::uint64_t blocks) const;
 
   const ExchangeContext context_;
   const Flows<Index>& flows_;

@@ -10,6 +10,7 @@
 #include <valet/mpi/channel.hpp>
 #include <valet/mpi/node_memory.hpp>
 #include <valet/options.hpp>
+#include <valet/report/observer.hpp>
 #include <valet/report/report.hpp>
 
 #include <cstddef>
@@ -45,6 +46,9 @@ struct ExchangeContext {
   BlockTraits blocks;
   const mpi::NodeMemory& node;
   std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
+
+  /// Who watches what is sent and received.
+  [[nodiscard]] Observer& observer() const { return *channel.observer(); }
 };
 
 /// Makes the method of the options. Allocates all it will need but scratch. Local; the context's

@@ -5,6 +5,8 @@
 #include <valet/map/plan_state.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
+#include <valet/report/log.hpp>
+#include <valet/report/stage.hpp>
 
 #include <algorithm>
 #include <array>
@@ -56,9 +58,33 @@ class Workspace final : public PlanWorkspace {
 
   void run(BlockMover& mover, Report& report) {
     const double start = mpi::now();
-    if (verification_) verification_->before(mover, scratch_->bytes());
+    Trace* const trace = context_.observer().trace;
+    if (verification_) {
+      const Stage stage(mover, trace, "verify");
+      verification_->before(mover, scratch_->bytes());
+    }
     const double begin = mpi::now();
-    Transfer<Index> transfer(flows_, mover, free_, origins_);
+    Transfer<Index> transfer(flows_, mover, free_, origins_, trace);
+    exchange(mover, transfer, report);
+    const double exchanged = mpi::now();
+    {
+      const Stage stage(mover, trace, "local");
+      report.local_copies = transfer.redistribute(scratch_->bytes());
+    }
+    const double moved = mpi::now();
+    report.exchange_seconds = exchanged - begin;
+    report.local_seconds = moved - exchanged;
+    if (!verification_) return;
+    const Stage stage(mover, trace, "verify");
+    mpi::agree(context_.channel, verification_->after(mover, scratch_->bytes()));
+    report.verified = true;
+    report.verify_seconds = (begin - start) + (mpi::now() - moved);
+  }
+
+ private:
+  void exchange(BlockMover& mover, Transfer<Index>& transfer, Report& report) {
+    const Stage stage(mover, transfer.trace(), "exchange");
+    const double waited = context_.observer().waiting_seconds;
     try {
       exchange_->run(transfer, scratch_->bytes(), report);
     } catch (...) {
@@ -67,18 +93,10 @@ class Workspace final : public PlanWorkspace {
       scratch_->leak();
       throw;
     }
-    const double exchanged = mpi::now();
-    report.local_copies = transfer.redistribute(scratch_->bytes());
-    const double moved = mpi::now();
-    report.exchange_seconds = exchanged - begin;
-    report.local_seconds = moved - exchanged;
-    if (!verification_) return;
-    mpi::agree(context_.channel, verification_->after(mover, scratch_->bytes()));
-    report.verified = true;
-    report.verify_seconds = (begin - start) + (mpi::now() - moved);
+    report.waiting_seconds = context_.observer().waiting_seconds - waited;
+    if (ProgressMeter* const progress = context_.observer().progress) progress->finish();
   }
 
- private:
   const ExchangeContext context_;
   const Flows<Index>& flows_;
   std::unique_ptr<Exchange<Index>> exchange_;
@@ -170,6 +188,48 @@ std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& fl
          words * sizeof(Index) * flows.slots;
 }
 
+/// Tells the application how far the exchange is; nothing where nobody wants to know.
+template <class Index>
+std::optional<ProgressMeter> progress_of(const Plan::State& state, const Flows<Index>& flows) {
+  const Options& options = state.options;
+  constexpr double delay_seconds = 2;
+  const bool draws =
+      options.progress_bar && state.channel.rank() == 0 && ProgressBar::has_terminal();
+  if (!options.progress && !draws) return std::nullopt;
+  const std::uint64_t blocks = flows.leavers.size() + flows.blocks_arriving;
+  ProgressBar bar;
+  if (draws)
+    bar = ProgressBar({.title = std::string("valet: ") + to_string(options.method),
+                       .total = blocks * state.blocks.block_bytes,
+                       .bytes = true,
+                       .delay_seconds = delay_seconds});
+  return ProgressMeter(options.progress, std::move(bar), blocks, state.blocks.block_bytes);
+}
+
+/// While it lives, the progress of an execution is watched.
+class WatchedProgress {
+ public:
+  WatchedProgress(Observer& observer, std::optional<ProgressMeter> meter)
+      : observer_(observer), meter_(std::move(meter)) {
+    observer_.progress = meter_ ? &*meter_ : nullptr;
+  }
+  WatchedProgress(const WatchedProgress&) = delete;
+  WatchedProgress& operator=(const WatchedProgress&) = delete;
+  ~WatchedProgress() { observer_.progress = nullptr; }
+
+ private:
+  Observer& observer_;
+  std::optional<ProgressMeter> meter_;
+};
+
+/// The trace to its file, the report to the log. Collective.
+void tell(Plan::State& state, const Report& report) {
+  const int rank = state.channel.rank();
+  if (state.trace)
+    state.trace->write(state.channel, {report.method, report.block_bytes, report.budget_bytes});
+  if (is_logged(LogLevel::info, rank)) log(LogLevel::info, rank, report.to_line());
+}
+
 template <class Index>
 Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_t neighbours,
                      BlockMover& mover, std::span<std::byte> lent) {
@@ -192,9 +252,13 @@ Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_
     report.predicted_seconds = state.choice->seconds;
     report.lower_bound_seconds = state.choice->lower_bound_seconds;
   }
-  workspace_of(state, flows).run(mover, report);
+  {
+    const WatchedProgress watched(state.observer, progress_of(state, flows));
+    workspace_of(state, flows).run(mover, report);
+  }
   report.peak_extra_bytes = state.ledger.peak_bytes();
   report.shared_bytes = state.node.own().size();
+  tell(state, report);
   return report;
 }
 
@@ -253,10 +317,11 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.swaps = most[5];
   total.phases = most[6];
   total.steps = most[7];
-  std::array<double, 9> seconds{
-      report.plan_seconds,    report.exchange_seconds,  report.local_seconds,
-      report.verify_seconds,  report.gather_seconds,    report.solve_seconds,
-      report.scatter_seconds, report.predicted_seconds, report.lower_bound_seconds};
+  std::array<double, 10> seconds{report.plan_seconds,        report.exchange_seconds,
+                                 report.local_seconds,       report.verify_seconds,
+                                 report.gather_seconds,      report.solve_seconds,
+                                 report.scatter_seconds,     report.predicted_seconds,
+                                 report.lower_bound_seconds, report.waiting_seconds};
   mpi::maximum(channel, std::span<double>(seconds));
   total.plan_seconds = seconds[0];
   total.exchange_seconds = seconds[1];
@@ -267,6 +332,7 @@ Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
   total.scatter_seconds = seconds[6];
   total.predicted_seconds = seconds[7];
   total.lower_bound_seconds = seconds[8];
+  total.waiting_seconds = seconds[9];
   return total;
 }
 

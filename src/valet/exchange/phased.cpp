@@ -125,8 +125,16 @@ void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
     phases = make_phases(context_.channel, context_.ledger, context_.options, problem, report);
   }
   std::uint64_t sent = 0;
-  for (std::uint64_t phase = 1; phases->next(start_of_phase(transfer), moves); ++phase) {
-    transport_->run(transfer, phase, moves.sends, moves.receives, report);
+  Trace* const trace = transfer.trace();
+  const auto decide = [&](std::uint64_t phase) {
+    const TraceSpan span(trace, TraceKind::phase, "decide", {.number = phase});
+    return phases->next(start_of_phase(transfer), moves);
+  };
+  for (std::uint64_t phase = 1; decide(phase); ++phase) {
+    {
+      const TraceSpan span(trace, TraceKind::phase, "phase", {.number = phase});
+      transport_->run(transfer, phase, moves.sends, moves.receives, report);
+    }
     if (!moves.sends.empty() || !moves.receives.empty()) report.phases = phase;
     for (const PhaseSend& send : moves.sends) sent += send.blocks;
     for (const Parcel<Index>& parcel : transport_->received()) {

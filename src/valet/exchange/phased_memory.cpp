@@ -119,7 +119,11 @@ void PhasedMemory<Index>::gather_waiting(Transfer<Index>& transfer, Index entry,
   for (std::size_t first = 0; first < places.size();) {
     std::size_t last = first;
     while (last < places.size() && !in_scratch(places[last])) ++last;
-    transfer.mover().gather(places.subspan(first, last - first), packed + first * block_bytes_);
+    {
+      const TraceSpan span(transfer.trace(), TraceKind::gather, "gather those that wait",
+                           {.bytes = (last - first) * block_bytes_});
+      transfer.mover().gather(places.subspan(first, last - first), packed + first * block_bytes_);
+    }
     for (; last < places.size() && in_scratch(places[last]); ++last)
       std::memcpy(packed + last * block_bytes_, memory(scratch_of(places[last])), block_bytes_);
     first = last;

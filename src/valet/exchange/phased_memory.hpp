@@ -40,6 +40,10 @@ class PhasedMemory {
   }
   /// Blocks of other ranks for which there is bookkeeping.
   [[nodiscard]] std::uint64_t waiting_room() const;
+  /// Scratch places that hold blocks, or wait for them.
+  [[nodiscard]] std::uint64_t scratch_in_use() const {
+    return scratch_free_.slots() - scratch_free_.count();
+  }
 
   /// A run of free scratch places to receive into, at most `most`; empty when there is none.
   SlotRun take_scratch(std::uint64_t most);

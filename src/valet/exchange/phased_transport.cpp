@@ -44,7 +44,7 @@ PhasedTransport<Index>::PhasedTransport(const ExchangeContext& context, const Fl
       sizes_(sizes),
       announces_(announces),
       memory_(context, flows, sizes),
-      requests_(context.ledger, 1 + 2 * window + most_sending),
+      requests_(context.ledger, 1 + 2 * window + most_sending, context.channel.observer()),
       pieces_(context.ledger),
       outgoing_(LedgerAllocator<Parcel<Index>>(context.ledger)),
       incoming_(LedgerAllocator<Parcel<Index>>(context.ledger)),
@@ -219,6 +219,9 @@ bool PhasedTransport<Index>::permit(std::uint64_t phase, Report& report) {
                           .word();
     mpi::post_send(context_.channel, &permissions_[k], sizeof permissions_[k], parcel.peer,
                    permission_tag(phase), requests_[permission_place(k)]);
+    context_.observer().receives(&requests_[landing_place(k)], parcel.peer,
+                                 count * context_.blocks.block_bytes);
+    context_.observer().granted(parcel.peer, count * context_.blocks.block_bytes);
     ++report.grants;
     landings_[k] = landing;
     parcel.done = static_cast<Index>(parcel.done + count);
@@ -233,10 +236,12 @@ template <class Index>
 void PhasedTransport<Index>::arrived(Transfer<Index>& transfer, std::size_t k) {
   Landing& landing = landings_[k];
   to_come_ -= landing.run.count;
-  if (incoming_[landing.parcel].target == context_.channel.rank())
+  if (incoming_[landing.parcel].target == context_.channel.rank()) {
+    context_.observer().moved(landing.run.count);
     memory_.arrived(transfer, landing.run, landing.cursor);
-  else
+  } else {
     memory_.arrived_to_wait(transfer, landing.run, landing.entry);
+  }
   landing.busy = false;
 }
 
@@ -292,16 +297,29 @@ void PhasedTransport<Index>::answer(Transfer<Index>& transfer, const MPI_Status&
   ++report.messages;
   const int tag = mpi::tag_phase_data + static_cast<int>(permission.landing);
   MPI_Request& request = requests_[sending_place(k)];
+  const std::uint64_t bytes = message.count * context_.blocks.block_bytes;
+  if (parcel.own) context_.observer().moved(message.count);
   message.in_place = send_in_place(transfer, message, tag, request);
-  if (message.in_place) return;
+  if (message.in_place) return context_.observer().sends(&request, parcel.peer, bytes);
   std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
   if (parcel.own)
     transfer.gather(own_slots(parcel, message.first, message.count), buffer);
   else
     memory_.gather_waiting(transfer, static_cast<Index>(parcel.waiting + message.first),
                            message.count, buffer);
-  mpi::post_send(context_.channel, buffer, message.count * context_.blocks.block_bytes, parcel.peer,
-                 tag, request);
+  mpi::post_send(context_.channel, buffer, bytes, parcel.peer, tag, request);
+  context_.observer().sends(&request, parcel.peer, bytes);
+}
+
+/// Scratch that holds blocks, or waits for them, for the trace.
+template <class Index>
+void PhasedTransport<Index>::note_in_use() {
+  Trace* const trace = context_.observer().trace;
+  if (trace == nullptr) return;
+  std::uint64_t blocks = memory_.scratch_in_use();
+  for (std::size_t k = 0; k < sending_count(); ++k)
+    if (!requests_.idle(sending_place(k)) && !sendings_[k].in_place) blocks += sendings_[k].count;
+  trace->counter("scratch in use", blocks * context_.blocks.block_bytes);
 }
 
 template <class Index>
@@ -335,6 +353,7 @@ void PhasedTransport<Index>::run(Transfer<Index>& transfer, std::uint64_t phase,
   listen(phase);
   while (permit(phase, report)) {
   }
+  note_in_use();
   while (const auto completion = requests_.wait_any()) {
     const std::size_t place = completion->index;
     if (place == 0)
@@ -346,10 +365,12 @@ void PhasedTransport<Index>::run(Transfer<Index>& transfer, std::uint64_t phase,
     listen(phase);
     while (permit(phase, report)) {
     }
+    note_in_use();
   }
   if (to_come_ > 0 || unpermitted_ > 0)
     throw Error(ErrorCode::internal, "a phase ended before all of its blocks had come");
   memory_.settle(transfer);
+  note_in_use();
 }
 
 template class PhasedTransport<std::uint32_t>;

@@ -72,6 +72,7 @@ class PhasedTransport {
   void arrived(Transfer<Index>& transfer, std::size_t landing);
   void answer(Transfer<Index>& transfer, const MPI_Status& status, Report& report);
   void sent(Transfer<Index>& transfer, std::size_t sending);
+  void note_in_use();
   bool send_in_place(Transfer<Index>& transfer, const Sending& message, int tag,
                      MPI_Request& request);
   [[nodiscard]] std::span<const Index> own_slots(const Parcel<Index>& parcel, Index first,

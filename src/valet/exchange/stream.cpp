@@ -24,12 +24,13 @@ schedule::StreamLimits limits_of(const ExchangeContext& context, const Flows<Ind
 
 template <class Index>
 Stream<Index>::Stream(const ExchangeContext& context, const Flows<Index>& flows)
-    : block_bytes_(context.blocks.block_bytes),
+    : observer_(context.channel.observer()),
+      block_bytes_(context.blocks.block_bytes),
       least_blocks_(context.blocks.least_scratch_blocks()),
       sizes_(schedule::stream_sizes(limits_of(context, flows))) {
   const std::size_t sending = StreamSender<Index>::places_needed(sizes_);
   const std::size_t receiving = StreamReceiver<Index>::places_needed(context.options);
-  requests_ = std::make_unique<mpi::Requests>(context.ledger, sending + receiving);
+  requests_ = std::make_unique<mpi::Requests>(context.ledger, sending + receiving, observer_);
   receiver_ = std::make_unique<StreamReceiver<Index>>(context, flows, sizes_, *requests_, sending);
   sender_ = std::make_unique<StreamSender<Index>>(context, flows, sizes_, *requests_, 0);
   first_receiving_place_ = sending;
@@ -54,6 +55,9 @@ void Stream<Index>::advance(Transfer<Index>& transfer, Report& report) {
     progress = (!waits && receiver_->grant(transfer, report)) || progress;
   }
   sender_->listen();
+  if (observer_->trace != nullptr)
+    observer_->trace->counter("scratch in use",
+                              sender_->bytes_in_use() + receiver_->bytes_in_use());
 }
 
 template <class Index>

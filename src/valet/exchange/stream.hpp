@@ -47,6 +47,7 @@ class Stream final : public Exchange<Index> {
  private:
   void advance(Transfer<Index>& transfer, Report& report);
 
+  Observer* observer_;
   std::size_t block_bytes_;
   std::uint64_t least_blocks_;  ///< what the local redistribution needs
   schedule::StreamSizes sizes_;

@@ -183,6 +183,9 @@ void StreamReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
   grants_[index] = Grant{landing.size, offset}.word();
   mpi::post_send(context_.channel, &grants_[index], sizeof grants_[index], rank, mpi::tag_grant,
                  requests_[first_place_ + landings_.size() + index]);
+  const Observer& observer = context_.observer();
+  observer.receives(&requests_[first_place_ + index], rank, landing.size * block_bytes_);
+  observer.granted(rank, landing.size * block_bytes_);
 }
 
 template <class Index>
@@ -190,6 +193,7 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
   const std::size_t index = place - first_place_;
   if (index >= landings_.size()) return;  // a grant has left
   Landing& landing = landings_[index];
+  context_.observer().moved(landing.size);
   Source& source = sources_[landing.source];
   if (source.in_flight == schedule::most_grants_of_a_pair &&
       source.granted < flow(landing.source).count)
@@ -203,6 +207,15 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
   if (landing.place == Place::other_run) transfer.landed(landing.cursor, landing.run);
   blocks_left_ -= landing.size;
   landing.place = Place::none;
+}
+
+template <class Index>
+std::uint64_t StreamReceiver<Index>::bytes_in_use() const {
+  std::uint64_t blocks = 0;
+  for (const Landing& landing : landings_)
+    if (landing.place == Place::buffer || landing.place == Place::node_buffer)
+      blocks += landing.size;
+  return blocks * block_bytes_;
 }
 
 /// Moves blocks of a buffer to slots; true when none is left.

@@ -43,6 +43,8 @@ class StreamReceiver {
   /// Takes note that the request at `place` completed.
   void completed(Transfer<Index>& transfer, std::size_t place);
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }
+  /// Bytes of scratch that hold blocks, or wait for them.
+  [[nodiscard]] std::uint64_t bytes_in_use() const;
 
  private:
   struct Source {

@@ -125,6 +125,8 @@ bool StreamSender<Index>::write_to_node(Transfer<Index>& transfer, Report& repor
   transfer.gather(transfer.leavers(flow(node_destination_), sent, node_grant_.blocks),
                   context_.node.of(rank) + node_grant_.offset_bytes);
   mpi::post_send(context_.channel, nullptr, 0, rank, mpi::tag_data, requests_[place]);
+  context_.observer().sends(&requests_[place], rank, node_grant_.blocks * block_bytes_);
+  context_.observer().moved(node_grant_.blocks);
   sent = static_cast<Index>(sent + node_grant_.blocks);
   blocks_left_ -= node_grant_.blocks;
   node_grant_ = {};
@@ -167,6 +169,7 @@ bool StreamSender<Index>::serve(Transfer<Index>& transfer, Report& report) {
     granted_[k] = granted_.back();
     granted_.pop_back();
     blocks_left_ -= size;
+    context_.observer().moved(size);
     ++report.messages;
     served = true;
   }
@@ -246,6 +249,8 @@ void StreamSender<Index>::post(std::uint8_t m, const std::byte* memory, Index si
   Message& message = messages_[m];
   mpi::post_send(context_.channel, memory, size * block_bytes_, flow(message.destination).rank,
                  mpi::tag_data, requests_[place_of(m)]);
+  context_.observer().sends(&requests_[place_of(m)], flow(message.destination).rank,
+                            size * block_bytes_);
   message.sent = static_cast<Index>(message.sent + size);
   ++in_flight_;
 }
@@ -264,8 +269,18 @@ void StreamSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t 
   for (const Index slot : slots) transfer.mover().pieces(slot, pieces_.pieces);
   mpi::post_send_pieces(context_.channel, pieces_, flow(message.destination).rank, mpi::tag_data,
                         requests_[place_of(m)]);
+  context_.observer().sends(&requests_[place_of(m)], flow(message.destination).rank,
+                            message.size * block_bytes_);
   message.sent = message.size;
   ++in_flight_;
+}
+
+template <class Index>
+std::uint64_t StreamSender<Index>::bytes_in_use() const {
+  std::uint64_t blocks = 0;
+  for (const Message& message : messages_)
+    if (!message.in_place) blocks += message.size;
+  return blocks * block_bytes_;
 }
 
 template <class Index>

@@ -47,6 +47,8 @@ class StreamSender {
   /// Whether a message on the way leaves `slot` free.
   [[nodiscard]] bool frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const;
   [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
+  /// Bytes of scratch that hold blocks.
+  [[nodiscard]] std::uint64_t bytes_in_use() const;
 
  private:
   static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64

@@ -21,14 +21,18 @@ void Scratch::leak() noexcept {
 
 template <class Index>
 Transfer<Index>::Transfer(const Flows<Index>& flows, BlockMover& mover, SlotSet& free,
-                          std::span<Index> origins)
-    : flows_(flows), mover_(mover), free_(free), origins_{origins, 0} {
+                          std::span<Index> origins, Trace* trace)
+    : flows_(flows), mover_(mover), free_(free), origins_{origins, 0}, trace_(trace) {
   free_.assign(flows.initially_free);
 }
 
 template <class Index>
 void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed) {
-  mover_.gather(slots, packed);
+  {
+    const TraceSpan span(trace_, TraceKind::gather, "gather",
+                         {.bytes = slots.size() * mover_.block_bytes()});
+    mover_.gather(slots, packed);
+  }
   release(slots);
 }
 
@@ -69,6 +73,18 @@ void Transfer<Index>::landed(Index cursor, SlotRun run) {
 template <class Index>
 std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std::uint64_t size,
                                      Misplace misplace) {
+  if (trace_ == nullptr) return place_some(packed, cursor, size, misplace);
+  const double start = trace_->now();
+  const std::uint64_t placed = place_some(packed, cursor, size, misplace);
+  if (placed > 0)
+    trace_->span(TraceKind::scatter, "scatter", start, trace_->now(),
+                 {.bytes = placed * mover_.block_bytes()});
+  return placed;
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::place_some(const std::byte* packed, Index cursor, std::uint64_t size,
+                                          Misplace misplace) {
   std::array<Index, batch> slots;
   std::uint64_t done = 0;
   while (done < size && free_.count() > 0) {
@@ -134,6 +150,8 @@ void Transfer<Index>::take_any_slots(std::span<Index> slots) {
 
 template <class Index>
 void Transfer<Index>::place(const std::byte* packed, std::span<Index> finals) {
+  const TraceSpan span(trace_, TraceKind::scatter, "scatter",
+                       {.bytes = finals.size() * mover_.block_bytes()});
   for (std::size_t done = 0; done < finals.size(); done += batch) {
     const auto part = finals.subspan(done, std::min(batch, finals.size() - done));
     take_any_slots(part);
@@ -143,6 +161,8 @@ void Transfer<Index>::place(const std::byte* packed, std::span<Index> finals) {
 
 template <class Index>
 void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
+  const TraceSpan span(trace_, TraceKind::scatter, "scatter to wait",
+                       {.bytes = slots.size() * mover_.block_bytes()});
   for (Index& slot : slots) {
     slot = static_cast<Index>(free_.previous(free_.slots()));
     free_.erase(std::uint64_t{slot});
@@ -154,6 +174,8 @@ template <class Index>
 std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
   flows_.for_each_local_move([&](Index from, Index to) { set_origin(to, from); });
   if (origins_.entries == 0) return 0;
+  const TraceSpan span(trace_, TraceKind::copy, "local moves",
+                       {.bytes = origins_.entries * mover_.block_bytes()});
   return redistribute_locally(mover_, origins_, free_, scratch);
 }
 

@@ -6,6 +6,7 @@
 
 #include <valet/local/local_redistribution.hpp>
 #include <valet/map/flows.hpp>
+#include <valet/report/trace.hpp>
 #include <valet/storage/block_mover.hpp>
 
 #include <array>
@@ -41,11 +42,14 @@ class Transfer {
   /// @param free     A set over flows.slots, becomes the free slots.
   /// @param origins  One entry per slot, for blocks that will have to move inside the rank;
   ///                 initialised here when the first such block turns up.
-  Transfer(const Flows<Index>& flows, BlockMover& mover, SlotSet& free, std::span<Index> origins);
+  /// @param trace    Hears of all copies; nullptr for none.
+  Transfer(const Flows<Index>& flows, BlockMover& mover, SlotSet& free, std::span<Index> origins,
+           Trace* trace);
 
   [[nodiscard]] const Flows<Index>& flows() const { return flows_; }
   [[nodiscard]] BlockMover& mover() const { return mover_; }
   [[nodiscard]] const SlotSet& free() const { return free_; }
+  [[nodiscard]] Trace* trace() const { return trace_; }
 
   /// The slots of `size` blocks of a flow, from its block `first` on, ascending.
   [[nodiscard]] std::span<const Index> leavers(const Outgoing<Index>& flow, std::uint64_t first,
@@ -84,6 +88,8 @@ class Transfer {
  private:
   static constexpr std::size_t batch = 1024;  // slots handled at a time, on the stack
 
+  std::uint64_t place_some(const std::byte* packed, Index cursor, std::uint64_t size,
+                           Misplace misplace);
   std::size_t take_final_slots(std::span<const Index> finals);
   void take_any_slots(std::span<Index> slots);
   void set_origin(Index final_slot, Index slot);
@@ -92,6 +98,7 @@ class Transfer {
   BlockMover& mover_;
   SlotSet& free_;
   Origins<Index> origins_;
+  Trace* trace_;
   bool origins_ready_ = false;
 };
 

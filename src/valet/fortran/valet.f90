@@ -7,8 +7,8 @@
 !! integers of `mpi`, or comm%mpi_val of `mpi_f08`. Counts and slots are 64 bits, and ranks and
 !! slots start at 0, as in MPI and C.
 module valet
-  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_int, c_int64_t, &
-    c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int, &
+    c_int64_t, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
   implicit none
   private
 
@@ -35,7 +35,21 @@ module valet
     integer(c_int64_t) :: slot
   end type
 
-  !> Start from Valet_Options_default().
+  integer(c_int), parameter, public :: VALET_LOG_DEBUG = 0, VALET_LOG_INFO = 1, &
+    VALET_LOG_WARNING = 2
+
+  !> How far a migration is on this rank.
+  type, bind(C), public :: Valet_Progress
+    integer(c_int64_t) :: blocks_done
+    integer(c_int64_t) :: blocks_total
+    integer(c_int64_t) :: bytes_done
+    integer(c_int64_t) :: bytes_total
+    real(c_double) :: elapsed_seconds
+  end type
+
+  !> Start from Valet_Options_default(). `trace` is c_loc of a path that ends with c_null_char.
+  !! `progress` is c_funloc of a subroutine with bind(C) and two arguments: type(Valet_Progress),
+  !! intent(in), and `progress_data` as type(c_ptr), value.
   type, bind(C), public :: Valet_Options
     integer(c_size_t) :: budget_bytes
     integer(c_int) :: method
@@ -50,6 +64,10 @@ module valet
     integer(c_int) :: parking
     integer(c_int64_t) :: seed
     integer(c_int) :: edge_order
+    type(c_ptr) :: trace
+    type(c_funptr) :: progress
+    type(c_ptr) :: progress_data
+    integer(c_int) :: progress_bar
   end type
 
   !> What an execution did on this rank.
@@ -68,12 +86,13 @@ module valet
     real(c_double) :: exchange_seconds
     real(c_double) :: local_seconds
     integer(c_int64_t) :: phases
+    real(c_double) :: waiting_seconds
   end type
 
   public :: Valet_Options_default, Valet_Storage_create, Valet_Storage_add_field, &
     Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
     Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
-    Valet_Alltoallv_in_place, Valet_Error_message
+    Valet_Alltoallv_in_place, Valet_Set_log_callback, Valet_Error_message
 
   interface
     function Valet_Options_default() bind(C, name="Valet_Options_default") result(options)
@@ -169,6 +188,15 @@ module valet
       type(Valet_Report), intent(out), optional :: report
       integer(c_int) :: code
     end function
+
+    !> `callback`: c_null_funptr, or c_funloc of a subroutine with bind(C) and three arguments: the
+    !! level as integer(c_int), value; the message as character(kind=c_char), dimension(*), ended by
+    !! c_null_char; `data` as type(c_ptr), value.
+    subroutine Valet_Set_log_callback(callback, data) bind(C, name="Valet_Set_log_callback")
+      import :: c_funptr, c_ptr
+      type(c_funptr), value :: callback
+      type(c_ptr), value :: data
+    end subroutine
   end interface
 
 contains

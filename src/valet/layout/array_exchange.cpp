@@ -2,6 +2,7 @@
 #include <valet/layout/array_exchange.hpp>
 #include <valet/mpi/message.hpp>
 #include <valet/mpi/tags.hpp>
+#include <valet/report/observer.hpp>
 
 #include <algorithm>
 #include <new>
@@ -110,7 +111,7 @@ void ArrayExchange::allocate() {
   const std::size_t buffers = sends_data ? sizes_.send_buffers : own_elements_ > 0 ? 1 : 0;
   send_bytes_ = {ledger_, buffers * sizes_.chunk_bytes()};
   slots_.resize(sizes_.slots);
-  requests_.emplace(ledger_, first_slot_place() + 2 * sizes_.slots);
+  requests_.emplace(ledger_, first_slot_place() + 2 * sizes_.slots, channel_.observer());
   // Sources behind this rank first, so that nobody is everybody's first.
   const auto above = std::ranges::upper_bound(sources_, channel_.rank(), {}, &Peer::rank);
   std::rotate(sources_.begin(), above, sources_.end());
@@ -121,7 +122,11 @@ void ArrayExchange::run(Report& report) {
   grant_idle_slots(report);
   listen();
   copy_own(report);
-  while (const auto completion = requests_->wait_any()) completed(*completion, report);
+  note_in_use();
+  while (const auto completion = requests_->wait_any()) {
+    completed(*completion, report);
+    note_in_use();
+  }
   for (const Peer& peer : destinations_) {
     report.blocks_sent += static_cast<std::uint64_t>(peer.elements);
     report.bytes_sent += static_cast<std::uint64_t>(peer.elements) * sizes_.element_bytes;
@@ -147,6 +152,9 @@ void ArrayExchange::grant_idle_slots(Report& report) {
                       (*requests_)[data_place(s)]);
     mpi::post_send(channel_, &slot.grant, sizeof slot.grant, source.rank, mpi::tag_grant,
                    (*requests_)[grant_place(s)]);
+    const std::uint64_t granted = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes;
+    channel_.observer()->receives(&(*requests_)[data_place(s)], source.rank, granted);
+    channel_.observer()->granted(source.rank, granted);
     ++report.grants;
     source.done += slot.count;
     if (source.done == source.elements) {
@@ -156,6 +164,17 @@ void ArrayExchange::grant_idle_slots(Report& report) {
       ++next_source_;
     }
   }
+}
+
+/// Scratch that holds elements, or waits for them, for the trace.
+void ArrayExchange::note_in_use() const {
+  Trace* const trace = channel_.observer()->trace;
+  if (trace == nullptr) return;
+  std::uint64_t chunks = 0;
+  for (std::size_t s = 0; s < slots_.size(); ++s) chunks += requests_->idle(data_place(s)) ? 0 : 1;
+  for (std::size_t place = 1; place < first_slot_place(); ++place)
+    chunks += requests_->idle(place) || send_bytes_.size() == 0 ? 0 : 1;
+  trace->counter("scratch in use", chunks * sizes_.chunk_bytes());
 }
 
 void ArrayExchange::listen() {
@@ -182,10 +201,15 @@ void ArrayExchange::serve(Report& report) {
   std::byte* const packed = shared != nullptr
                                 ? shared + incoming_grant_
                                 : send_bytes_.data() + (*place - 1) * sizes_.chunk_bytes();
-  outgoing_.copy->pack(outgoing_.array, stretch, packed);
-  const std::size_t bytes =
-      shared != nullptr ? 0 : static_cast<std::size_t>(stretch.count) * sizes_.element_bytes;
-  mpi::post_send(channel_, packed, bytes, peer.rank, mpi::tag_data, (*requests_)[*place]);
+  const std::size_t packed_bytes = static_cast<std::size_t>(stretch.count) * sizes_.element_bytes;
+  {
+    const TraceSpan span(channel_.observer()->trace, TraceKind::gather, "gather",
+                         {.bytes = packed_bytes});
+    outgoing_.copy->pack(outgoing_.array, stretch, packed);
+  }
+  mpi::post_send(channel_, packed, shared != nullptr ? 0 : packed_bytes, peer.rank, mpi::tag_data,
+                 (*requests_)[*place]);
+  channel_.observer()->sends(&(*requests_)[*place], peer.rank, packed_bytes);
   peer.done += stretch.count;
   granting_ = nullptr;
   ++report.messages;
@@ -209,6 +233,8 @@ void ArrayExchange::completed(const mpi::Completion& completion, Report& report)
 }
 
 void ArrayExchange::receive(Slot& slot, Report& report) {
+  const TraceSpan span(channel_.observer()->trace, TraceKind::scatter, "scatter",
+                       {.bytes = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes});
   incoming_.copy->unpack(slot_memory_ + slot.grant, {slot.source, slot.first, slot.count},
                          incoming_.array);
   report.blocks_received += static_cast<std::uint64_t>(slot.count);
@@ -217,6 +243,7 @@ void ArrayExchange::receive(Slot& slot, Report& report) {
 /// Through the first send buffer, before anything else is packed into it.
 void ArrayExchange::copy_own(Report& report) {
   if (own_elements_ == 0) return;
+  const TraceSpan span(channel_.observer()->trace, TraceKind::copy, "own part");
   const int to = outgoing_.peers->grid_rank, from = incoming_.peers->grid_rank;
   std::byte* const packed = send_bytes_.data();
   for (std::int64_t first = 0; first < own_elements_; first += sizes_.chunk_elements) {

@@ -80,6 +80,7 @@ class ArrayExchange {
   void allocate();
   void grant_idle_slots(Report& report);
   void listen();
+  void note_in_use() const;
   void serve(Report& report);
   void completed(const mpi::Completion& completion, Report& report);
   void receive(Slot& slot, Report& report);

@@ -177,9 +177,9 @@ void agree_on_call(const mpi::Channel& channel, const std::optional<Defect>& min
   const auto vote = [](std::optional<IndexOrder> order) {
     return order ? std::optional(static_cast<std::int64_t>(*order)) : std::nullopt;
   };
-  const std::array<std::optional<std::int64_t>, 4> same{digest.value(), numbers.element_bytes,
-                                                        vote(numbers.source_order),
-                                                        vote(numbers.target_order)};
+  const std::array<std::optional<std::int64_t>, 5> same{
+      digest.value(), numbers.element_bytes, vote(numbers.source_order), vote(numbers.target_order),
+      numbers.traced ? 1 : 0};
   std::array<std::int64_t, 2 * same.size() + 1> maxima{};
   for (std::size_t k = 0; k < same.size(); ++k) {
     constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
@@ -202,6 +202,9 @@ void agree_on_call(const mpi::Channel& channel, const std::optional<Defect>& min
     odd = Defect{ErrorCode::invalid_argument,
                  "its array is row-major where another rank's is column-major; give the same "
                  "order on all ranks"};
+  else if (is_odd(4))
+    odd = Defect{ErrorCode::invalid_argument,
+                 "it wants no trace, another rank does; give a path on all ranks or on none"};
   bool any = false;
   for (std::size_t k = 0; k < same.size(); ++k) any = any || maxima[2 * k] != -maxima[2 * k + 1];
   if (any) mpi::agree(channel, odd);

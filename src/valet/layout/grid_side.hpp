@@ -56,6 +56,7 @@ struct CallNumbers {
   std::optional<IndexOrder> source_order = {};  ///< of ranks outside of the grid: found out
   std::optional<IndexOrder> target_order = {};
   std::int64_t least = 0;  ///< In: of this rank. Out: of all ranks.
+  bool traced = false;
 };
 
 /// Either all ranks come back, having given the same layouts and numbers, or all throw. Collective.

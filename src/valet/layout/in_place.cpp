@@ -3,6 +3,7 @@
 #include <valet/layout/page_sort.hpp>
 #include <valet/layout/redistribute.hpp>
 #include <valet/map/plan.hpp>
+#include <valet/map/plan_state.hpp>
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/neighbour_words.hpp>
 #include <valet/mpi/tags.hpp>
@@ -181,7 +182,8 @@ std::optional<Defect> InPlace::measure(std::int64_t& page) {
 void InPlace::prepare() {
   std::optional<Defect> defect = check();
   layout::CallNumbers numbers{.element_bytes = static_cast<std::int64_t>(element_bytes_),
-                              .least = any_page};
+                              .least = any_page,
+                              .traced = !options_.trace.empty()};
   if (from_.grid_rank != layout::outside) numbers.source_order = array_.order;
   if (to_.grid_rank != layout::outside) numbers.target_order = array_.order;
   if (!defect) defect = measure(numbers.least);
@@ -246,6 +248,8 @@ void InPlace::make_plan() {
   options.budget_bytes = needs_.ranks == 0 ? options_.budget_bytes : options_.budget_bytes - taken;
   options.method = options_.method;
   options.share_memory = options_.share_memory;
+  options.trace = options_.trace;
+  options.progress_bar = false;
   const std::uint64_t slots = std::max(leaving_->pages(), arriving_->pages());
   const BlockStorage storage{field(part(), slots, page_bytes_)};
   plan_.emplace(plan_to_slots(communicator_, storage, Occupied(leaving_->pages()),
@@ -278,7 +282,12 @@ void InPlace::exchange_fragments() {
 
 Report InPlace::run() {
   const double start = mpi::now();
-  leaving_->to_pages(part());
+  TraceFile* const trace = plan_->state().trace.get();
+  if (trace != nullptr) trace->hold();  // it goes on after the pages have moved
+  {
+    const TraceSpan span(plan_->state().observer.trace, TraceKind::copy, "into pages");
+    leaving_->to_pages(part());
+  }
   const double sorted = mpi::now();
   exchange_fragments();
   leaving_->free_buffers();
@@ -289,10 +298,18 @@ Report InPlace::run() {
   report.peak_extra_bytes =
       std::max<std::uint64_t>(ledger_.current_bytes() + report.peak_extra_bytes,
                               ledger_.peak_bytes() + plan_->extra_bytes());
-  plan_.reset();
   workspace_ = {};
   const double exchanged = mpi::now();
-  arriving_->from_pages(part());
+  {
+    const TraceSpan span(plan_->state().observer.trace, TraceKind::copy, "out of pages");
+    arriving_->from_pages(part());
+  }
+  if (trace != nullptr) {
+    trace->release();
+    trace->write(plan_->state().channel,
+                 {"layout in place", element_bytes_, options_.budget_bytes});
+  }
+  plan_.reset();
   report.method = "layout in place";
   report.block_bytes = element_bytes_;
   report.blocks_before = static_cast<std::uint64_t>(from_.elements());

@@ -2,6 +2,9 @@
 #include <valet/layout/array_exchange.hpp>
 #include <valet/layout/redistribute.hpp>
 #include <valet/mpi/check.hpp>
+#include <valet/report/log.hpp>
+#include <valet/report/observer.hpp>
+#include <valet/report/trace_file.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -19,23 +22,31 @@ constexpr std::int64_t any_chunk = std::numeric_limits<std::int64_t>::max();
 /// One call on one rank: what it checks, then what it moves.
 class Redistribution {
  public:
-  Redistribution(const mpi::Channel& channel, const GridLayout& from, const GridLayout& to,
+  Redistribution(mpi::Channel& channel, const GridLayout& from, const GridLayout& to,
                  std::size_t element_bytes, const LayoutOptions& options)
       : channel_(channel),
         from_("source", from, channel.rank()),
         to_("target", to, channel.rank()),
         element_bytes_(element_bytes),
-        options_(options) {}
+        options_(options) {
+    channel.observe(&observer_);
+    if (options.trace.empty()) return;
+    trace_.emplace(ledger_, channel.rank(), options.trace);
+    observer_.trace = &trace_->trace();
+  }
 
   /// Collective. All ranks come back, ready to move, or all throw.
   void prepare(const SourceArray& source, const TargetArray& target) {
+    const TraceSpan span(observer_.trace, TraceKind::stage, "plan");
     std::optional<Defect> defect = check(source, target);
     layout::CallNumbers numbers{.element_bytes = static_cast<std::int64_t>(element_bytes_),
-                                .least = any_chunk};
+                                .least = any_chunk,
+                                .traced = trace_.has_value()};
     if (from_.grid_rank != layout::outside) numbers.source_order = source.order;
     if (to_.grid_rank != layout::outside) numbers.target_order = target.order;
     if (!defect) defect = intersect(numbers.least);
     agree_on_call(channel_, defect, from_.grid, to_.grid, numbers);
+    if (trace_) trace_->align(channel_);
     if (numbers.least != any_chunk) chunk_elements_ = numbers.least;
     order_ = *numbers.target_order;
   }
@@ -59,7 +70,12 @@ class Redistribution {
                                chunk_elements_),
         outgoing, incoming, options_.share_memory);
     Report report;
-    exchange.run(report);
+    {
+      const TraceSpan span(observer_.trace, TraceKind::stage, "exchange");
+      const double waited = observer_.waiting_seconds;
+      exchange.run(report);
+      report.waiting_seconds = observer_.waiting_seconds - waited;
+    }
     report.method = "layout";
     report.block_bytes = element_bytes_;
     report.blocks_before = static_cast<std::uint64_t>(from_.elements());
@@ -69,6 +85,7 @@ class Redistribution {
     report.extra_bytes_bound = options_.budget_bytes + (std::uint64_t{64} << 10) +
                                64 * static_cast<std::uint64_t>(channel_.size());
     report.exchange_seconds = mpi::now() - start;
+    if (trace_) trace_->write(channel_, {report.method, element_bytes_, options_.budget_bytes});
     return report;
   }
 
@@ -125,6 +142,8 @@ class Redistribution {
   std::size_t element_bytes_;
   const LayoutOptions& options_;
   Ledger ledger_;
+  Observer observer_;
+  std::optional<TraceFile> trace_;
   BlockCyclic::Extents source_strides_, target_strides_;
   std::uint64_t intersection_bytes_ = 0;
   std::optional<layout::Intersection> sent_, received_;
@@ -137,13 +156,15 @@ class Redistribution {
 Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                     std::size_t element_bytes, const SourceArray& source, const TargetArray& target,
                     const LayoutOptions& options) {
-  const mpi::Channel channel = mpi::Channel::open(communicator);
+  mpi::Channel channel = mpi::Channel::open(communicator);
   const double start = mpi::now();
   Redistribution redistribution(channel, from, to, element_bytes, options);
   redistribution.prepare(source, target);
   const double planned = mpi::now() - start;
   Report report = redistribution.move(source.data, target.data);
   report.plan_seconds = planned;
+  if (is_logged(LogLevel::info, channel.rank()))
+    log(LogLevel::info, channel.rank(), report.to_line());
   return report;
 }
 

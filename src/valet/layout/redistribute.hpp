@@ -8,6 +8,7 @@
 #include <valet/report/report.hpp>
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
 namespace valet {
@@ -35,7 +36,8 @@ struct LocalArray {
 using SourceArray = LocalArray<const void*>;
 using TargetArray = LocalArray<void*>;
 
-/// What the user decides about moving an array; ranks may differ, but for the method.
+/// What the user decides about moving an array; ranks may differ, but for the
+/// method and whether there is a trace.
 struct LayoutOptions {
   /// Bytes that this rank may use for what is in transit and for what it shares with others.
   std::size_t budget_bytes = std::size_t{4} << 20;
@@ -43,6 +45,8 @@ struct LayoutOptions {
   Method method = Method::automatic;
   /// As Options::share_memory.
   bool share_memory = true;
+  /// As Options::trace.
+  std::string trace = {};
 };
 
 /// Copies a distributed array from one layout into an array of another layout.

@@ -3,11 +3,11 @@
 #include <valet/map/automatic.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/calibration.hpp>
+#include <valet/report/log.hpp>
 #include <valet/schedule/message_sizes.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <cstdio>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -59,9 +59,8 @@ std::optional<schedule::CostModel> given_model(const Plan::State& state) {
   try {
     return schedule::parse_cost_model(text);
   } catch (const Error& error) {
-    if (state.channel.rank() == 0)
-      std::fprintf(stderr, "valet: VALET_MODEL is not obeyed, costs are measured: %s\n",
-                   error.what());
+    log(LogLevel::warning, state.channel.rank(),
+        std::string("VALET_MODEL is not obeyed, costs are measured: ") + error.what());
     return std::nullopt;
   }
 }

@@ -10,6 +10,7 @@
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/sparse_exchange.hpp>
+#include <valet/report/stage.hpp>
 #include <valet/schedule/message_sizes.hpp>
 #include <valet/schedule/stream_sizes.hpp>
 
@@ -44,8 +45,9 @@ std::optional<Defect> check_phases(const Options& options) {
 /// One number for the choices of Method::phased, in 62 bits.
 std::int64_t phase_choices(const Options& options) {
   std::uint64_t mixed = options.seed;
-  for (const int choice : {static_cast<int>(options.heuristic), static_cast<int>(options.scheduler),
-                           options.parking, options.available_bytes ? 1 : 0})
+  for (const int choice :
+       {static_cast<int>(options.heuristic), static_cast<int>(options.scheduler), options.parking,
+        options.available_bytes ? 1 : 0, options.trace.empty() ? 0 : 1})
     mixed = (mixed ^ static_cast<std::uint64_t>(choice)) * 0x9e3779b97f4a7c15;
   return static_cast<std::int64_t>(mixed >> 2U);
 }
@@ -109,13 +111,15 @@ void agree_on_plan(const Plan::State& state, const std::optional<Defect>& mine, 
   for (std::size_t i = 0; i < own.size(); ++i) {
     equal = equal && maxima[i] == -maxima[i + own.size()];
     if (odd || own[i] == maxima[i]) continue;
-    odd = i == 0 ? Defect{ErrorCode::block_size_mismatch,
-                          "its blocks have " + std::to_string(own[0]) +
-                              " bytes, those of another rank " + std::to_string(maxima[0]) +
-                              "; give the same fields on all ranks"}
-                 : Defect{ErrorCode::invalid_argument,
-                          "its method, order, verification, phases or form of map is not that of "
-                          "another rank; give the same options on all ranks"};
+    odd =
+        i == 0
+            ? Defect{ErrorCode::block_size_mismatch, "its blocks have " + std::to_string(own[0]) +
+                                                         " bytes, those of another rank " +
+                                                         std::to_string(maxima[0]) +
+                                                         "; give the same fields on all ranks"}
+            : Defect{ErrorCode::invalid_argument,
+                     "its method, order, verification, phases, trace or form of map is not that of "
+                     "another rank; give the same options on all ranks"};
   }
   if (!equal) mpi::agree(state.channel, odd);
 }
@@ -219,6 +223,7 @@ class Planner {
 
   std::unique_ptr<Plan::State> run() {
     const double start = mpi::now();
+    const Stage stage(storage_.mover(), state_->observer.trace, "plan");
     state_->blocks = storage_.mover().traits();
     const std::size_t entries = form_ == Form::slots ? addresses_.size() : ranks_.size();
     std::optional<Defect> defect = check_call(storage_, occupied_, entries, state_->options);
@@ -250,6 +255,7 @@ class Planner {
     if (form_ == Form::slots) state_->visit([&](auto& flows) { agree_on_final_slots(flows); });
     share_memory(*state_);
     reserve_schedule(*state_);
+    if (state_->trace) state_->trace->align(state_->channel);
     state_->plan_seconds = mpi::now() - start;
     return std::move(state_);
   }

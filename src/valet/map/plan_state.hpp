@@ -5,6 +5,8 @@
 #include <valet/map/plan.hpp>
 #include <valet/mpi/channel.hpp>
 #include <valet/mpi/node_memory.hpp>
+#include <valet/report/observer.hpp>
+#include <valet/report/trace_file.hpp>
 #include <valet/schedule/method_choice.hpp>
 
 #include <memory>
@@ -29,9 +31,16 @@ struct Plan::State {
       : channel(std::move(opened)),
         options(chosen),
         flows(Flows<std::uint32_t>(ledger)),
-        node(ledger) {}
+        node(ledger) {
+    channel.observe(&observer);
+    if (options.trace.empty()) return;
+    trace = std::make_shared<TraceFile>(ledger, channel.rank(), options.trace);
+    observer.trace = &trace->trace();
+  }
 
   Ledger ledger;  // first: everything below is counted by it
+  Observer observer;
+  std::shared_ptr<TraceFile> trace;  ///< null where none is wanted
   mpi::Channel channel;
   Options options;
   BlockTraits blocks;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
+#include <valet/report/observer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,7 @@ constexpr std::size_t most_maxima = 39;
 
 template <class Value>
 void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, MPI_Op operation) {
+  const Waiting waiting(channel.observer());
   check(MPI_Allreduce(MPI_IN_PLACE, values.data(), checked_count(values.size()), type, operation,
                       channel.get()),
         "MPI_Allreduce");
@@ -53,6 +55,7 @@ void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from) {
   const void* const sent = values.data();
   void* const received = from.data();
+  const Waiting waiting(channel.observer());
   check(MPI_Alltoall(sent, 1, MPI_UINT64_T, received, 1, MPI_UINT64_T, channel.get()),
         "MPI_Alltoall");
 }
@@ -60,12 +63,14 @@ void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
 void gather_everywhere(const Channel& channel, std::span<const std::byte> own,
                        std::span<std::byte> all) {
   const int bytes = checked_count(own.size());
+  const Waiting waiting(channel.observer());
   check(MPI_Allgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, channel.get()),
         "MPI_Allgather");
 }
 
 std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value) {
   std::int64_t maximum = 0;
+  const Waiting waiting(channel.observer());
   check(MPI_Exscan(&value, &maximum, 1, MPI_INT64_T, MPI_MAX, channel.get()), "MPI_Exscan");
   return channel.rank() == 0 ? std::numeric_limits<std::int64_t>::min() : maximum;
 }

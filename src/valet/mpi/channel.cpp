@@ -147,7 +147,8 @@ Channel::Channel(Channel&& other) noexcept
       communicator_(std::exchange(other.communicator_, MPI_COMM_NULL)),
       index_(other.index_),
       rank_(other.rank_),
-      size_(other.size_) {}
+      size_(other.size_),
+      observer_(std::exchange(other.observer_, nullptr)) {}
 
 Channel& Channel::operator=(Channel&& other) noexcept {
   Channel moved(std::move(other));
@@ -156,6 +157,7 @@ Channel& Channel::operator=(Channel&& other) noexcept {
   std::swap(index_, moved.index_);
   std::swap(rank_, moved.rank_);
   std::swap(size_, moved.size_);
+  std::swap(observer_, moved.observer_);
   return *this;
 }
 

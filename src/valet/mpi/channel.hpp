@@ -13,6 +13,10 @@
 #include <memory>
 #include <optional>
 
+namespace valet {
+struct Observer;
+}
+
 namespace valet::mpi {
 
 class CommunicatorCache;
@@ -39,6 +43,10 @@ class VALET_EXPORT Channel {
   /// ranks, because all set it together. Local.
   [[nodiscard]] std::optional<Machine> machine() const;
   void set_machine(const Machine& machine) const;
+  /// Lets somebody watch what blocks on this channel from now on; nullptr for nobody. The observer
+  /// must outlive the channel, and the requests that were made meanwhile.
+  void observe(Observer* observer) noexcept { observer_ = observer; }
+  [[nodiscard]] Observer* observer() const noexcept { return observer_; }
 
  private:
   Channel(std::shared_ptr<CommunicatorCache> cache, MPI_Comm communicator, int index);
@@ -48,6 +56,7 @@ class VALET_EXPORT Channel {
   int index_ = 0;
   int rank_ = 0;
   int size_ = 1;
+  Observer* observer_ = nullptr;
 };
 
 }  // namespace valet::mpi

@@ -35,7 +35,7 @@ class NeighbourWords {
         outgoing_(outgoing),
         incoming_(incoming),
         buffers_(ledger, 2 * window * entries),
-        requests_(ledger, 2 * window) {}
+        requests_(ledger, 2 * window, channel.observer()) {}
 
   /// Blocking; nothing is pending on return. May be called again, and does not allocate.
   void run() {

@@ -2,9 +2,12 @@
 #include <valet/mpi/neighbour_words.hpp>
 #include <valet/mpi/node_memory.hpp>
 #include <valet/mpi/tags.hpp>
+#include <valet/report/log.hpp>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <string>
 #include <utility>
 
 namespace valet::mpi {
@@ -53,6 +56,17 @@ void tell(const Channel& channel, Ledger& ledger, std::span<const int> to, Provi
       .run();
 }
 
+/// An application that migrates in every time step hears it once.
+void warn_once(int rank) {
+  static std::atomic<bool> warned = false;
+  if (warned.exchange(true)) return;
+  log(LogLevel::warning, rank,
+      "rank " + std::to_string(rank) +
+          " cannot share memory with another rank of its node, so their blocks go as messages, "
+          "which is slower; let processes open each other's /proc/<pid>/fd (containers: one user "
+          "and the capability SYS_PTRACE), or set share_memory to false");
+}
+
 }  // namespace
 
 NodeMemory::NodeMemory(Ledger& ledger)
@@ -78,7 +92,11 @@ void NodeMemory::connect(const Channel& channel, std::span<const int> destinatio
         bytes = std::min(bytes, said[1]);
       });
   std::sort(writers_.begin(), writers_.end());
-  if (!writers_.empty()) own_ = SharedSegment::create(bytes);
+  bool refused = false;
+  if (!writers_.empty()) {
+    own_ = SharedSegment::create(bytes);
+    refused = own_.size() == 0;
+  }
   ledger_.add(own_.size());
   const SegmentHandle own = own_.handle();
   tell<4>(
@@ -91,7 +109,10 @@ void NodeMemory::connect(const Channel& channel, std::span<const int> destinatio
       [&](std::size_t i, const Words<4>& said) {
         if (said[0] == 0) return;
         Peer peer{destinations[i], SharedSegment::open({said[0], said[1], said[2], said[3]})};
-        if (peer.segment.data() != nullptr) peers_.push_back(std::move(peer));
+        if (peer.segment.data() != nullptr)
+          peers_.push_back(std::move(peer));
+        else
+          refused = true;
       });
   std::sort(peers_.begin(), peers_.end(),
             [](const Peer& a, const Peer& b) { return a.rank < b.rank; });
@@ -102,6 +123,7 @@ void NodeMemory::connect(const Channel& channel, std::span<const int> destinatio
         if (said[0] == 0) std::erase(writers_, sources[i]);
       });
   own_.close();
+  if (refused) warn_once(channel.rank());
 }
 
 bool NodeMemory::is_written_by(int source) const {

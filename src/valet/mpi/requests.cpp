@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/requests.hpp>
+#include <valet/report/observer.hpp>
 
 #include <algorithm>
 
 namespace valet::mpi {
 
-Requests::Requests(Ledger& ledger, std::size_t places) : requests_(ledger, places) {
+Requests::Requests(Ledger& ledger, std::size_t places, Observer* observer)
+    : requests_(ledger, places), observer_(observer) {
   std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
 }
 
@@ -18,10 +20,15 @@ bool Requests::all_idle() const {
 std::optional<Completion> Requests::wait_any() {
   Completion completion;
   int index = MPI_UNDEFINED;
-  check(MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index, &completion.status),
+  {
+    const Waiting waiting(observer_);
+    check(
+        MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index, &completion.status),
         "MPI_Waitany");
+  }
   if (index == MPI_UNDEFINED) return std::nullopt;
   completion.index = static_cast<std::size_t>(index);
+  if (observer_ != nullptr) observer_->completed(&requests_[completion.index]);
   return completion;
 }
 

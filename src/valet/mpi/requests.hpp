@@ -8,6 +8,10 @@
 #include <cstddef>
 #include <optional>
 
+namespace valet {
+struct Observer;
+}
+
 namespace valet::mpi {
 
 /// What completed, and the status of it.
@@ -19,7 +23,8 @@ struct Completion {
 /// A fixed number of places for requests, waited for together.
 class VALET_EXPORT Requests {
  public:
-  Requests(Ledger& ledger, std::size_t places);
+  /// @param observer  Hears how long wait_any() blocks and what completes; nullptr for nobody.
+  Requests(Ledger& ledger, std::size_t places, Observer* observer = nullptr);
 
   /// The place to post into; must be idle.
   [[nodiscard]] MPI_Request& operator[](std::size_t place) { return requests_[place]; }
@@ -36,6 +41,7 @@ class VALET_EXPORT Requests {
 
  private:
   Array<MPI_Request> requests_;
+  Observer* observer_;
 };
 
 }  // namespace valet::mpi

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/root.hpp>
+#include <valet/mpi/tags.hpp>
+#include <valet/report/observer.hpp>
+
+#include <algorithm>
+#include <array>
 
 namespace valet::mpi {
 namespace {
@@ -23,6 +28,7 @@ void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
   const int count = checked_count(words.size());
   const void* const sent = words.data();
   void* const received = all.data();
+  const Waiting waiting(channel.observer());
   check(MPI_Gather(sent, count, MPI_UINT64_T, received, count, MPI_UINT64_T, root, channel.get()),
         "MPI_Gather", root);
 }
@@ -30,6 +36,7 @@ void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
 void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
                   std::span<const int> counts, std::span<std::uint64_t> all, Ledger& ledger) {
   const Array<int> begins = begins_of(counts, ledger);
+  const Waiting waiting(channel.observer());
   check(MPI_Gatherv(words.data(), checked_count(words.size()), MPI_UINT64_T, all.data(),
                     counts.data(), begins.data(), MPI_UINT64_T, root, channel.get()),
         "MPI_Gatherv", root);
@@ -38,6 +45,7 @@ void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
 void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
                    std::span<const int> counts, Vector<std::uint64_t>& own, Ledger& ledger) {
   int count = 0;
+  const Waiting waiting(channel.observer());
   check(MPI_Scatter(counts.data(), 1, MPI_INT, &count, 1, MPI_INT, root, channel.get()),
         "MPI_Scatter", root);
   const Array<int> begins = begins_of(counts, ledger);
@@ -49,8 +57,51 @@ void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
 
 void broadcast_words(const Channel& channel, std::span<std::uint64_t> words) {
   void* const data = words.data();
+  const Waiting waiting(channel.observer());
   check(MPI_Bcast(data, checked_count(words.size()), MPI_UINT64_T, root, channel.get()),
         "MPI_Bcast", root);
+}
+
+void stream_to_root(const Channel& channel, std::span<char> buffer,
+                    const std::function<std::size_t(std::span<char>)>& next,
+                    const std::function<void(int, std::span<const char>)>& take) {
+  const int room = checked_count(buffer.size());
+  std::size_t size = 0;
+  do {
+    size = next(buffer);
+    if (channel.rank() == root) {
+      if (size > 0) take(root, buffer.first(size));
+    } else {
+      check(MPI_Ssend(buffer.data(), checked_count(size), MPI_CHAR, root, tag_trace, channel.get()),
+            "MPI_Ssend", root);
+    }
+  } while (size > 0);
+  if (channel.rank() != root) return;
+  for (int rank = 1; rank < channel.size(); ++rank) {
+    int count = 0;
+    do {
+      MPI_Status status{};
+      check(MPI_Recv(buffer.data(), room, MPI_CHAR, rank, tag_trace, channel.get(), &status),
+            "MPI_Recv", rank);
+      check(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count", rank);
+      if (count > 0) take(rank, buffer.first(static_cast<std::size_t>(count)));
+    } while (count > 0);
+  }
+}
+
+double clock_ahead_of_root(const Channel& channel) {
+  // A rank that the system wakes up late is wrong in some of them, not in most.
+  std::array<double, 5> mine{};
+  for (double& seconds : mine) {
+    check(MPI_Barrier(channel.get()), "MPI_Barrier");
+    seconds = now();
+  }
+  std::array<double, 5> theirs = mine;
+  check(MPI_Bcast(theirs.data(), static_cast<int>(theirs.size()), MPI_DOUBLE, root, channel.get()),
+        "MPI_Bcast", root);
+  for (std::size_t k = 0; k < mine.size(); ++k) mine[k] -= theirs[k];
+  std::sort(mine.begin(), mine.end());
+  return mine[mine.size() / 2];
 }
 
 }  // namespace valet::mpi

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Words to and from rank 0, for schedules that a root makes.
+/// Words to and from rank 0, for schedules that a root makes, and texts for files that it writes.
 
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/ledger.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace valet::mpi {
@@ -33,5 +34,18 @@ void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
 
 /// Words of the root to all. Collective.
 void broadcast_words(const Channel& channel, std::span<std::uint64_t> words);
+
+/// Brings text of every rank to the root in pieces, one rank after the other. Collective; nothing
+/// is buffered by MPI: a piece leaves when the root has room for it.
+/// @param buffer  For one piece; of the same size on all ranks.
+/// @param next    next(buffer) fills in a piece and returns its length, 0 after the last.
+/// @param take    take(rank, piece) gets the pieces on the root, its own first.
+void stream_to_root(const Channel& channel, std::span<char> buffer,
+                    const std::function<std::size_t(std::span<char>)>& next,
+                    const std::function<void(int, std::span<const char>)>& take);
+
+/// Seconds that now() of this rank is ahead of that of the root: the median of a few barriers, at
+/// the end of which all ranks look at their clocks. Collective.
+[[nodiscard]] double clock_ahead_of_root(const Channel& channel);
 
 }  // namespace valet::mpi

@@ -25,7 +25,7 @@ class Consensus {
       : channel_(channel),
         outgoing_(outgoing),
         received_(received),
-        requests_(ledger, first_send_place + send_window) {}
+        requests_(ledger, first_send_place + send_window, channel.observer()) {}
 
   void run() {
     post_receive();

@@ -12,6 +12,7 @@ constexpr int tag_checksum = 5;  ///< verification
 constexpr int tag_node = 6;      ///< memory shared inside a node, while planning
 constexpr int tag_note = 7;      ///< what a rank tells the root of Method::cyclic
 constexpr int tag_action = 8;    ///< what that root tells a rank
+constexpr int tag_trace = 9;     ///< what a rank tells the root of its trace
 
 // Method::phased. Ranks may be some phases apart, so each phase permits with a tag of its own, and
 // each data message answers one permission by name.

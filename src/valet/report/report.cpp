@@ -31,14 +31,46 @@ std::string readable_percent(double fraction) {
   return text.data();
 }
 
+/// The name and the time of a stage; nothing for one that was not there.
+void append_stage(std::string& text, const char* separator, const char* name, double seconds) {
+  if (seconds <= 0) return;
+  text.append(separator).append(name).append(" ").append(readable_milliseconds(seconds));
+}
+
+/// Where the time of an exchange went, as far as that is known.
+std::string parts_of_exchange(const Report& report) {
+  std::string text;
+  const auto add = [&](const char* name, double seconds) {
+    append_stage(text, text.empty() ? "\n  of the exchange: " : ", ", name, seconds);
+  };
+  add("waiting in MPI", report.waiting_seconds);
+  add("gathering", report.gather_seconds);
+  add("solving", report.solve_seconds);
+  add("scattering", report.scatter_seconds);
+  return text;
+}
+
+std::string what_left(const Report& report) {
+  const std::string of = report.ranks == 1 ? "" : " on " + std::to_string(report.ranks) + " ranks";
+  return report.method + of + ": " + std::to_string(report.blocks_sent) + " of " +
+         std::to_string(report.blocks_before) + " blocks left their rank (" +
+         readable_bytes(report.bytes_sent) + ", ";
+}
+
 }  // namespace
 
+std::string Report::to_line() const {
+  return what_left(*this) + std::to_string(messages) + " messages), " +
+         readable_milliseconds(seconds()) + ", " + readable_bytes(peak_extra_bytes) +
+         " of extra memory";
+}
+
 std::string Report::to_string() const {
-  const std::string of = ranks == 1 ? "" : " on " + std::to_string(ranks) + " ranks";
-  return method + of + ": " + std::to_string(blocks_sent) + " of " + std::to_string(blocks_before) +
-         " blocks left their rank (" + readable_bytes(bytes_sent) + ", " +
-         std::to_string(messages) + " messages, " + std::to_string(grants) + " grants), " +
-         std::to_string(local_copies) + " local copies" +
+  std::string parts;
+  append_stage(parts, "; ", "verify", verify_seconds);
+  parts += parts_of_exchange(*this);
+  return what_left(*this) + std::to_string(messages) + " messages, " + std::to_string(grants) +
+         " grants), " + std::to_string(local_copies) + " local copies" +
          (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") +
          (phases > 0 ? ", " + std::to_string(phases) + " phases, " + std::to_string(detours) +
                            " blocks waited on another rank"
@@ -46,7 +78,7 @@ std::string Report::to_string() const {
          (steps > 0 ? ", " + std::to_string(steps) + " steps" : "") + "\n  time " +
          readable_milliseconds(seconds()) + " = plan " + readable_milliseconds(plan_seconds) +
          " + exchange " + readable_milliseconds(exchange_seconds) + " + local " +
-         readable_milliseconds(local_seconds) +
+         readable_milliseconds(local_seconds) + parts +
          "\n  extra memory on a rank: " + readable_bytes(peak_extra_bytes) + " at the peak, " +
          readable_bytes(extra_bytes_bound) + " promised at most" +
          (reason().empty() ? "" : "\n  chosen: " + std::string(reason())) +
@@ -92,6 +124,7 @@ std::string Report::to_json() const {
                                          {"lower_bound_seconds", lower_bound_seconds},
                                          {"achieved_fraction", achieved_fraction()},
                                          {"reason", reason()},
+                                         {"waiting_seconds", waiting_seconds},
                                          {"verified", verified},
                                          {"plan_from_layout", plan_from_layout}};
   return object.dump();

@@ -43,6 +43,7 @@ struct Report {
   double scatter_seconds = 0;           ///< of exchange: phases to the ranks, waiting included
   double predicted_seconds = 0;         ///< Method::automatic: for the method that it chose
   double lower_bound_seconds = 0;  ///< Method::automatic: the least in which the bytes can cross
+  double waiting_seconds = 0;      ///< of exchange: blocked in MPI
   bool verified = false;           ///< checksums were compared and agreed
   /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
   bool plan_from_layout = false;
@@ -62,6 +63,8 @@ struct Report {
   }
   /// A few lines for people.
   [[nodiscard]] VALET_EXPORT std::string to_string() const;
+  /// The first of them, with the time and the memory: for a log.
+  [[nodiscard]] VALET_EXPORT std::string to_line() const;
   /// One JSON object; bytes and counts are integers.
   [[nodiscard]] VALET_EXPORT std::string to_json() const;
 };

@@ -74,6 +74,12 @@ class VALET_EXPORT BlockMover {
   /// for it once, before it touches one.
   virtual void synchronize() {}
 
+  /// A stage of a migration ("plan", "exchange", "local", "verify") begins and ends, for profilers
+  /// that the memory's programming model has. Always in pairs, nested, also when it fails. Must not
+  /// throw.
+  virtual void begin_stage(const char* /*name*/) {}
+  virtual void end_stage() {}
+
   /// Packs the blocks of `from` one behind another into `packed`.
   virtual void gather(SlotList from, std::byte* packed) = 0;
   /// Unpacks as many packed blocks as `to` has slots.

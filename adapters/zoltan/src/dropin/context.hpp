@@ -36,7 +36,7 @@ struct Context {
   const UserLists& user;
   Agreed agreed;
   Valet_Migration_Report& report;
-  Progress progress;
+  ProgressBar progress;
 };
 
 /// What this rank gets.

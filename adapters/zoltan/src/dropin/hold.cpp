@@ -210,7 +210,8 @@ void make_room(Context& context, const ObjectList& exports, std::span<int> sizes
                imports.sizes.data(), chunk_for(context.agreed.smallest_memory));
   const std::uint64_t bytes = sum_of({imports.sizes.data(), imports.count});
   context.report.bytes_imported = bytes;
-  context.progress = Progress(context.parameters.progress && context.channel.rank() == 0, bytes);
+  context.progress =
+      progress_of_arrivals(context.parameters.progress && context.channel.rank() == 0, bytes);
   mpi::agree(context.channel, within_memory("the objects that leave and arrive", [&] {
                held.allocate(context.ledger, bytes);
                sender.allocate();

@@ -1,23 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/report/progress.hpp>
+
 #include <cstdint>
 
 namespace valet::zoltan {
 
-/// Tells standard error how much of what a rank expects has arrived, every tenth of it.
-class Progress {
- public:
-  Progress() = default;
-  Progress(bool visible, std::uint64_t expected_bytes)
-      : visible_(visible), expected_(expected_bytes) {}
-  void advance(std::uint64_t bytes);
-
- private:
-  bool visible_ = false;
-  std::uint64_t expected_ = 0;
-  std::uint64_t done_ = 0;
-  std::uint64_t tenths_ = 0;
-};
+/// How much has arrived of what a rank expects, where MIGRATE_PROGRESS asks for it: a bar on a
+/// terminal, a line at every tenth elsewhere.
+[[nodiscard]] inline ProgressBar progress_of_arrivals(bool visible, std::uint64_t expected_bytes) {
+  if (!visible) return {};
+  return ProgressBar({.title = "Zoltan migration: arrivals on rank 0",
+                      .total = expected_bytes,
+                      .bytes = true,
+                      .lines_elsewhere = true});
+}
 
 }  // namespace valet::zoltan

@@ -172,8 +172,9 @@ class Steps {
     });
     if (!defect) defect = check_direct();
     mpi::agree(context_.channel, defect);
-    context_.progress = Progress(context_.parameters.progress && context_.channel.rank() == 0,
-                                 context_.report.bytes_imported);
+    context_.progress =
+        progress_of_arrivals(context_.parameters.progress && context_.channel.rank() == 0,
+                             context_.report.bytes_imported);
   }
 
   [[nodiscard]] std::size_t first_source() const {

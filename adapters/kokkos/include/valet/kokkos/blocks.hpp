@@ -11,6 +11,9 @@
 /// Memory that the host can read and write goes to MPI as it is. Other memory is gathered and
 /// scattered by kernels, through staging memory that MPI and the kernels reach; it comes out of
 /// the budget.
+///
+/// The stages of a migration are profiling regions of Kokkos: valet::plan, valet::exchange,
+/// valet::local and valet::verify.
 
 #include <valet/kokkos/detail/host_blocks.hpp>
 #include <valet/kokkos/detail/runtime.hpp>

@@ -35,6 +35,7 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
   const mpi::Channel channel = mpi::Channel::open(communicator);
   mpi::agree(channel, detail::array_defect(from, channel.rank(), source, "source"));
   mpi::agree(channel, detail::array_defect(to, channel.rank(), target, "target"));
+  const detail::Region region("redistribute");
   detail::fence(typename Source::execution_space());
   detail::fence(typename Target::execution_space());
   return valet::redistribute(communicator, from, to, sizeof(typename Target::value_type),
@@ -62,6 +63,7 @@ Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, cons
                 "both parts are unmanaged Views");
   const mpi::Channel channel = mpi::Channel::open(communicator);
   mpi::agree(channel, detail::runtime_defect());
+  const detail::Region region("redistribute_in_place");
   detail::fence(typename View::execution_space());
   constexpr std::size_t element_bytes = sizeof(typename View::value_type);
   return valet::redistribute_in_place(communicator, from, to, element_bytes,

@@ -30,6 +30,9 @@ class HostBlocks final : public BlockMover {
     std::apply([](const auto&... spaces) { (fence(spaces), ...); }, spaces_);
   }
 
+  void begin_stage(const char* name) override { push_region(name); }
+  void end_stage() override { pop_region(); }
+
   void gather(SlotList from, std::byte* packed) override { fields_.gather(from, packed); }
   void scatter(const std::byte* packed, SlotList to) override { fields_.scatter(packed, to); }
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {

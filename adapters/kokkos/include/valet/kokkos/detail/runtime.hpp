@@ -29,6 +29,25 @@ namespace valet::kokkos::detail {
                 "Valet, and Kokkos::finalize() after their last use"};
 }
 
+/// Profiling regions of the stages of a migration, "valet::exchange" for instance: what
+/// BlockMover::begin_stage() and end_stage() do where the storage is of Views. A tool that a user
+/// loads with Kokkos sees them; without one they cost a test.
+inline void push_region(const char* stage) {
+  if (Kokkos::is_initialized()) Kokkos::Profiling::pushRegion(std::string("valet::") + stage);
+}
+inline void pop_region() {
+  if (Kokkos::is_initialized()) Kokkos::Profiling::popRegion();
+}
+
+/// The same until the end of a scope.
+class Region {
+ public:
+  explicit Region(const char* name) { push_region(name); }
+  Region(const Region&) = delete;
+  Region& operator=(const Region&) = delete;
+  ~Region() { pop_region(); }
+};
+
 /// Stands for Views that cannot be used; every collective call reports why.
 class DefectiveBlocks final : public BlockMover {
  public:

@@ -47,6 +47,9 @@ class StagedBlocks final : public BlockMover {
     return defect_;
   }
 
+  void begin_stage(const char* name) override { push_region(name); }
+  void end_stage() override { pop_region(); }
+
   void gather(SlotList from, std::byte* packed) override {
     from.visit([&](auto slots) { move<Direction::gather>(slots, packed); });
   }

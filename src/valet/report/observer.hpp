@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/mpi/check.hpp>
+#include <valet/report/progress.hpp>
+#include <valet/report/trace.hpp>
+
+#include <cstdint>
+
+namespace valet {
+
+/// Watches what happens on one channel of one rank: who waits in MPI and for how long, and, where
+/// they are wanted, the trace and the progress. Where nobody looks, a hook costs the test of a
+/// pointer; only blocking calls are always timed. Hooks are local.
+struct Observer {
+  Trace* trace = nullptr;
+  ProgressMeter* progress = nullptr;
+  double waiting_seconds = 0;  ///< blocked in MPI since the observer was made
+
+  /// A blocking call that began at `start` has come back.
+  void waited(double start) {
+    const double end = mpi::now();
+    waiting_seconds += end - start;
+    if (trace != nullptr) trace->span(TraceKind::wait, "wait", start, end);
+  }
+  /// A grant of so many bytes has gone to a rank.
+  void granted(int rank, std::uint64_t bytes) const {
+    if (trace != nullptr) trace->instant(TraceKind::grant, "grant", {.peer = rank, .bytes = bytes});
+  }
+  /// Data was posted in a place of mpi::Requests, which says when it has completed.
+  void sends(const void* request, int rank, std::uint64_t bytes) const {
+    if (trace != nullptr)
+      trace->message_begins(TraceKind::send, request, {.peer = rank, .bytes = bytes});
+  }
+  void receives(const void* request, int rank, std::uint64_t bytes) const {
+    if (trace != nullptr)
+      trace->message_begins(TraceKind::receive, request, {.peer = rank, .bytes = bytes});
+  }
+  /// What was posted in that place has completed.
+  void completed(const void* request) const {
+    if (trace != nullptr) trace->message_ends(request);
+  }
+  /// So many blocks have left this rank, or arrived.
+  void moved(std::uint64_t blocks) const {
+    if (progress != nullptr) progress->advance(blocks);
+  }
+};
+
+/// Times a blocking call from its construction to the end of the scope.
+class Waiting {
+ public:
+  explicit Waiting(Observer* observer)
+      : observer_(observer), start_(observer == nullptr ? 0 : mpi::now()) {}
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    if (observer_ != nullptr) observer_->waited(start_);
+  }
+
+ private:
+  Observer* observer_;
+  double start_;
+};
+
+}  // namespace valet
