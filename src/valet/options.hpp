@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// What the user decides about a redistribution, and the names of the choices.
+
 #include <valet/export.hpp>
 #include <valet/schedule/edge_order.hpp>
 #include <valet/schedule/heuristic.hpp>
@@ -46,7 +49,9 @@ enum class Order {
 struct Options {
   /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
+  /// How the exchange is scheduled.
   Method method = Method::stream;
+  /// Which slots the blocks of a map to ranks get.
   Order order = Order::fill;
   /// Compare checksums of every block before and after, end to end; costs two passes over the data.
   bool verify = false;
@@ -59,7 +64,9 @@ struct Options {
   int window = 32;
 
   // Method::phased. Free memory of a rank: its free slots and its scratch, in blocks.
+  /// How a receiver divides its free memory among its sources.
   Heuristic heuristic = Heuristic::fortune_wheel;
+  /// Who decides what moves in a phase.
   Scheduler scheduler = Scheduler::distributed;
   /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
   /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never.
@@ -71,12 +78,15 @@ struct Options {
   /// block. Only with Scheduler::distributed. Must not throw, communicate or touch the storage.
   std::function<std::size_t()> available_bytes;
 
-  /// Method::cyclic.
+  /// Method::cyclic: in which order a rank offers its destinations to the root.
   EdgeOrder edge_order = EdgeOrder::ascending;
 };
 
+/// The name of a method as parse_method() knows it, for example "stream". Local.
 VALET_EXPORT const char* to_string(Method method) noexcept;
+/// The name of an order, "fill" or "stable". Local.
 VALET_EXPORT const char* to_string(Order order) noexcept;
+/// The name of a scheduler, "distributed" or "centralized". Local.
 VALET_EXPORT const char* to_string(Scheduler scheduler) noexcept;
 
 /// The method of a name such as "stream", in upper or lower case.
