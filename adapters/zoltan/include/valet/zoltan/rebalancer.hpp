@@ -75,8 +75,8 @@ struct RebalanceResult {
 /// copied to it for the partition.
 class VALET_EXPORT Rebalancer {
  public:
-  /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which is
-  /// duplicated.
+  /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which
+  /// is duplicated.
   /// @param communicator  An intracommunicator.
   /// @param options       The same on all ranks, but for migration.budget_bytes.
   /// @throws Error invalid_argument naming a method, tolerance or parameter that Zoltan does not
