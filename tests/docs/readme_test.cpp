@@ -66,7 +66,7 @@ TEST(Readme, PromisesTheMemoryOfItsExample) {
   };
   std::vector<Particle> particles(slots);
   std::vector<int> ranks(slots, valet::test::rank());
-  ranks.back() = (ranks[0] + 1) % size();
+  ranks[slots / 2] = (ranks[0] + 1) % size();  // in the middle: the map is not a layout
   const valet::BlockStorage storage{valet::field(particles.data(), slots)};
   const valet::Report report = valet::migrate(comm, storage, slots, ranks);
 

@@ -44,9 +44,9 @@ struct RebalancerOptions {
   bool balance_count = false;
   /// Any parameter of Zoltan, as name and value. Those that the options above stand for, and those
   /// that fix the form of ids and lists, are refused.
-  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<std::pair<std::string, std::string>> parameters = {};
   /// How the data moves: budget, method, order, verification.
-  Options migration;
+  Options migration = {};
 };
 
 /// Largest over mean per rank; 1 is perfect balance.
