@@ -68,7 +68,8 @@ TEST(Readme, PromisesTheMemoryOfItsExample) {
   std::vector<int> ranks(slots, valet::test::rank());
   ranks[slots / 2] = (ranks[0] + 1) % size();  // in the middle: the map is not a layout
   const valet::BlockStorage storage{valet::field(particles.data(), slots)};
-  const valet::Report report = valet::migrate(comm, storage, slots, ranks);
+  const valet::Report report =
+      valet::migrate(comm, storage, slots, ranks, {.method = valet::Method::stream});
 
   std::string text;
   const int rank = valet::test::rank();
