@@ -41,6 +41,15 @@ valet_find_for_tool(valet-plan Cbc VALET_CBC Cbc::cbc coinor-libcbc-dev)
 valet_find_for_tool(valet-bench ScaLAPACK VALET_SCALAPACK ScaLAPACK::scalapack
                     libscalapack-openmpi-dev)
 
+# For the target docs of this project, not of a larger one.
+if(VALET_DOCS AND PROJECT_IS_TOP_LEVEL)
+  find_package(Doxygen 1.9.4 QUIET)
+  if(NOT DOXYGEN_FOUND AND NOT VALET_DOCS STREQUAL "AUTO")
+    message(FATAL_ERROR "Valet: VALET_DOCS=${VALET_DOCS}, but Doxygen 1.9.4 or later was not found "
+                        "(Debian and Ubuntu: doxygen).")
+  endif()
+endif()
+
 # For the Fortran module, where there is a compiler for it.
 if(VALET_FORTRAN)
   include(CheckLanguage)

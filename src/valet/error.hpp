@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// What goes wrong, and how it is told: one exception with a code and a text.
+
 #include <valet/export.hpp>
 
 #include <stdexcept>
@@ -10,7 +13,7 @@ namespace valet {
 
 /// What went wrong. The values are part of the C interface (valet.h) and do not change.
 enum class ErrorCode : int {
-  success = 0,
+  success = 0,                ///< nothing
   invalid_argument = 1,       ///< an argument that contradicts another or itself
   rank_out_of_range = 2,      ///< a block is sent to a rank that the communicator does not have
   slot_out_of_range = 3,      ///< a block is sent to a slot that its rank does not have
@@ -36,10 +39,14 @@ VALET_EXPORT const char* to_string(ErrorCode code) noexcept;
 /// Errors of the input are agreed upon first: every rank of the communicator throws the same code
 /// with the same text, and no block has moved. Only not_initialized and invalid_communicator are
 /// found without communication. After mpi_failure and internal the content of the occupied slots
-/// is unspecified. The text names the rank, the block and the remedy.
+/// is unspecified, after corrupted that of the blocks that the text names. The text names the
+/// rank, the block and the remedy.
 class VALET_EXPORT Error : public std::runtime_error {
  public:
+  /// @param code     What went wrong.
+  /// @param message  The text; what() has the library's and the code's name around it.
   Error(ErrorCode code, const std::string& message);
+  /// What went wrong, for programs.
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
 
  private:

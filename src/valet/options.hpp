@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// What the user decides about a redistribution, and the names of the choices.
+
 #include <valet/export.hpp>
 #include <valet/schedule/cost_model.hpp>
 #include <valet/schedule/edge_order.hpp>
@@ -58,7 +61,9 @@ enum class Order {
 struct Options {
   /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
+  /// How the exchange is scheduled.
   Method method = Method::automatic;
+  /// Which slots the blocks of a map to ranks get.
   Order order = Order::fill;
   /// Compare checksums of every block before and after, end to end; costs two passes over the data.
   bool verify = false;
@@ -71,7 +76,9 @@ struct Options {
   int window = 32;
 
   // Method::phased. Free memory of a rank: its free slots and its scratch, in blocks.
+  /// How a receiver divides its free memory among its sources.
   Heuristic heuristic = Heuristic::fortune_wheel;
+  /// Who decides what moves in a phase.
   Scheduler scheduler = Scheduler::distributed;
   /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
   /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never.
@@ -81,15 +88,15 @@ struct Options {
   /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
   /// may fill on this rank in this phase. No more than the free memory is used, and at least one
   /// block. Only with Scheduler::distributed. Must not throw, communicate or touch the storage.
-  std::function<std::size_t()> available_bytes;
+  std::function<std::size_t()> available_bytes = {};
 
-  /// Method::cyclic.
+  /// Method::cyclic: in which order a rank offers its destinations to the root.
   EdgeOrder edge_order = EdgeOrder::ascending;
 
   /// Method::automatic: what moving data costs. Without it the environment variable VALET_MODEL
   /// says so (parse_cost_model()), or it is measured once per communicator, in some milliseconds.
   /// Ranks that differ take the largest of each number, so that all choose alike.
-  std::optional<CostModel> model;
+  std::optional<CostModel> model = {};
 
   // Seeing what happens.
   /// A file that gets what every rank did and when, as Chrome trace events for ui.perfetto.dev: the
@@ -105,8 +112,11 @@ struct Options {
   bool progress_bar = true;
 };
 
+/// The name of a method as parse_method() knows it, for example "stream". Local.
 VALET_EXPORT const char* to_string(Method method) noexcept;
+/// The name of an order, "fill" or "stable". Local.
 VALET_EXPORT const char* to_string(Order order) noexcept;
+/// The name of a scheduler, "distributed" or "centralized". Local.
 VALET_EXPORT const char* to_string(Scheduler scheduler) noexcept;
 
 /// The method of a name such as "stream", in upper or lower case.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The one header that an application includes.
+/// @file
+/// The one header that an application includes: all of the core in C++.
 
 #include <valet/alltoall/alltoall.hpp>
 #include <valet/error.hpp>
@@ -16,3 +17,15 @@
 #include <valet/report/report.hpp>
 #include <valet/storage/block_storage.hpp>
 #include <valet/version.hpp>
+
+/// The core of Valet: maps, plans, their execution inside the memory of a storage, and reports.
+///
+/// An application describes its arrays (valet::field, valet::BlockStorage), says where each block
+/// goes, and calls valet::migrate(), or valet::plan_to_ranks() and valet::execute() to look at what
+/// a map needs first. Further there are valet::alltoallv_in_place() and, for block-cyclic layouts,
+/// valet::redistribute().
+namespace valet {}
+/// Block-cyclic layouts, dimension by dimension, and ScaLAPACK's descriptors of them.
+namespace valet::layout {}
+/// Decisions of methods that work in phases: which source is served, in which order.
+namespace valet::schedule {}

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// MPI_Alltoallv inside one buffer, with 64-bit counts and a bound on extra memory.
+
 #include <valet/export.hpp>
 #include <valet/mpi/mpi.hpp>
 #include <valet/options.hpp>
@@ -27,8 +30,7 @@ enum class AlltoallMethod {
   /// the counts first, and `bitonic` is taken where a table of `pairwise` passes 4*P chunks.
   alltoall,
   /// Bitonic sort between ranks: p*(p+1)/2 swaps, p = ceil(log2(P)), whatever the counts. A rank
-  /// may
-  /// hold more elements for a time than before or after.
+  /// may hold more elements for a time than before or after.
   bitonic,
   /// P-1 asymmetric swaps a rank; `bitonic` where its table would pass 4*P chunks.
   pairwise,
@@ -50,6 +52,7 @@ struct AlltoallOptions {
   bool any_order = false;
   /// As Options::share_memory; used by `stream`.
   bool share_memory = true;
+  /// How elements get to their ranks.
   AlltoallMethod method = AlltoallMethod::automatic;
   /// As Options::trace.
   std::string trace = {};
@@ -57,9 +60,9 @@ struct AlltoallOptions {
 
 /// The memory of an all-to-all: `bytes` of it, of which elements fill the front.
 struct AlltoallBuffer {
-  void* data = nullptr;
-  std::size_t bytes = 0;
-  std::size_t element_bytes = 1;
+  void* data = nullptr;           ///< the first element
+  std::size_t bytes = 0;          ///< room, for the elements before and for those after
+  std::size_t element_bytes = 1;  ///< of an element, 1 or more; the same on all ranks
 };
 
 /// MPI_Alltoallv inside one buffer. Before, it holds the elements for rank 0, those for rank 1, and
@@ -68,11 +71,13 @@ struct AlltoallBuffer {
 ///
 /// Collective over `communicator`; blocking.
 ///
+/// @param communicator  An intracommunicator.
 /// @param buffer       The elements, and room for as many as there are afterwards; element_bytes
 ///                     equal on all ranks. [local]
 /// @param send_counts  Elements for each rank, P entries. [local]
-/// @param recv_counts  Elements from each rank, P entries, or none: then they are found out.
-/// [local]
+/// @param recv_counts  Elements from each rank, P entries, or none: then they are found
+///                     out. [local]
+/// @param options      Budgets may differ between ranks, the rest may not.
 /// @return `method` is the one that was used. blocks_before and blocks_after are in elements. For
 ///         `stream` the rest is about pages, the groups of elements that were moved; for the others
 ///         about elements, and `swaps` counts swaps.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// Block-cyclic layouts of arrays of 1 to 6 dimensions: which rank owns which element, and where.
+
 #include <valet/export.hpp>
 #include <valet/layout/dimension.hpp>
 #include <valet/layout/per_dimension.hpp>
@@ -9,8 +12,11 @@
 
 namespace valet {
 
-/// Which of several indices varies fastest: the last one (row-major) or the first (column-major).
-enum class IndexOrder { row_major, column_major };
+/// Which of several indices varies fastest.
+enum class IndexOrder {
+  row_major,     ///< the last one
+  column_major,  ///< the first one
+};
 
 /// How an array of 1 to 6 dimensions is dealt to a grid of ranks, block-cyclically in each
 /// dimension. Pure description: no data, no communicator; any rank of any grid can be asked on any
@@ -20,7 +26,9 @@ enum class IndexOrder { row_major, column_major };
 /// the business of whoever moves data.
 class VALET_EXPORT BlockCyclic {
  public:
+  /// Numbers of elements, or indices of one, per dimension.
   using Extents = layout::PerDimension<std::int64_t>;
+  /// Ranks, or the place of one in the grid, per dimension.
   using Coordinates = layout::PerDimension<int>;
 
   /// Elements that an array may have, and indices that one turn through the grid may span.
@@ -39,26 +47,31 @@ class VALET_EXPORT BlockCyclic {
   BlockCyclic(const Extents& extents, const Extents& block_sizes, const Coordinates& grid,
               IndexOrder rank_order = IndexOrder::row_major, const Coordinates& first_ranks = {});
 
-  /// One block per rank and dimension, ceil(extent / ranks) long.
+  /// One block per rank and dimension, ceil(extent / ranks) long. Errors as the constructor.
   [[nodiscard]] static BlockCyclic block(const Extents& extents, const Coordinates& grid,
                                          IndexOrder rank_order = IndexOrder::row_major);
-  /// Blocks of one element.
+  /// Blocks of one element. Errors as the constructor.
   [[nodiscard]] static BlockCyclic cyclic(const Extents& extents, const Coordinates& grid,
                                           IndexOrder rank_order = IndexOrder::row_major);
 
+  /// Dimensions of the array, 1 to 6.
   [[nodiscard]] std::size_t dimensions() const noexcept { return dimensions_.size(); }
+  /// The layout along dimension d, below dimensions().
   [[nodiscard]] const layout::Dimension& dimension(std::size_t d) const noexcept {
     return dimensions_[d];
   }
+  /// How coordinates number the ranks.
   [[nodiscard]] IndexOrder rank_order() const noexcept { return rank_order_; }
+  /// Ranks of the grid.
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
+  /// Shape of the global array.
   [[nodiscard]] Extents extents() const;
   /// Elements of the global array.
   [[nodiscard]] std::int64_t elements() const noexcept { return elements_; }
 
-  /// Place of a rank in the grid, and the inverse. The rank is in 0 to ranks()-1 and each
-  /// coordinate in 0 to its grid size - 1. O(dimensions).
+  /// Place of a rank, 0 to ranks()-1, in the grid. O(dimensions), as are the functions below.
   [[nodiscard]] Coordinates coordinates(int rank) const;
+  /// The inverse: each coordinate is in 0 to its grid size - 1.
   [[nodiscard]] int rank(const Coordinates& coordinates) const noexcept;
 
   /// Rank that owns an element, given its global indices in the array.
@@ -67,8 +80,9 @@ class VALET_EXPORT BlockCyclic {
   [[nodiscard]] Extents local_indices(const Extents& global) const;
   /// The inverse: indices below local_extents(rank).
   [[nodiscard]] Extents global_indices(int rank, const Extents& local) const;
-  /// Shape of the part of a rank, and its number of elements.
+  /// Shape of the part of a rank.
   [[nodiscard]] Extents local_extents(int rank) const;
+  /// Elements of the part of a rank.
   [[nodiscard]] std::int64_t local_elements(int rank) const;
 
   /// The same description; layouts that deal alike by other numbers compare unequal.

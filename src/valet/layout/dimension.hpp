@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// One dimension of a block-cyclic layout.
+
 #include <valet/export.hpp>
 
 #include <cstdint>
@@ -17,16 +20,25 @@ namespace valet::layout {
 ///     local index    0 1   0 1   0 1   2 3   2 3
 class VALET_EXPORT Dimension {
  public:
+  /// No indices, on one rank.
   Dimension() = default;
-  /// @param number  Which dimension of the array this is, for error texts.
+  /// @param extent      Indices.
+  /// @param block_size  Indices of a block.
+  /// @param ranks       Coordinates to deal to.
+  /// @param first_rank  Coordinate that owns index 0.
+  /// @param number      Which dimension of the array this is, for error texts.
   /// @throws Error invalid_argument: negative extent; block size or ranks not positive; first_rank
   ///         not in 0 to ranks-1; min(block_size, extent) * ranks over BlockCyclic::most_elements.
   Dimension(std::int64_t extent, std::int64_t block_size, int ranks, int first_rank = 0,
             int number = 0);
 
+  /// Indices.
   [[nodiscard]] std::int64_t extent() const noexcept { return extent_; }
+  /// Indices of a block.
   [[nodiscard]] std::int64_t block_size() const noexcept { return block_size_; }
+  /// Coordinates that blocks are dealt to.
   [[nodiscard]] int ranks() const noexcept { return ranks_; }
+  /// Coordinate that owns index 0.
   [[nodiscard]] int first_rank() const noexcept { return first_rank_; }
 
   /// How many turns after first_rank a coordinate gets its first block.
@@ -49,6 +61,7 @@ class VALET_EXPORT Dimension {
   /// Indices that a coordinate owns (ScaLAPACK's NUMROC).
   [[nodiscard]] std::int64_t local_extent(int coordinate) const noexcept;
 
+  /// The same numbers.
   [[nodiscard]] bool operator==(const Dimension&) const = default;
 
  private:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// A value per dimension of an array.
+
 #include <valet/export.hpp>
 
 #include <array>
@@ -20,6 +23,7 @@ constexpr std::size_t most_dimensions = 6;
 template <class T>
 class PerDimension {
  public:
+  /// No dimensions.
   PerDimension() = default;
   /// @throws Error invalid_argument: more than most_dimensions values.
   PerDimension(std::initializer_list<T> values) : PerDimension(std::span(values)) {}
@@ -38,11 +42,17 @@ class PerDimension {
     return filled;
   }
 
+  /// @name Like a container of the standard library
+  /// @{
+
+  /// As of std::array.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] T& operator[](std::size_t d) noexcept { return values_[d]; }
   [[nodiscard]] const T& operator[](std::size_t d) const noexcept { return values_[d]; }
   [[nodiscard]] const T* begin() const noexcept { return values_.data(); }
   [[nodiscard]] const T* end() const noexcept { return values_.data() + size_; }
+  /// @}
+  /// As many dimensions with the same values.
   [[nodiscard]] bool operator==(const PerDimension&) const = default;
 
  private:

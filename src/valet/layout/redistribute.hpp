@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// Distributed arrays from one block-cyclic layout to another, into a second array or in place.
+
 #include <valet/export.hpp>
 #include <valet/layout/block_cyclic.hpp>
 #include <valet/mpi/mpi.hpp>
@@ -15,7 +18,7 @@ namespace valet {
 
 /// A layout, and the ranks of a communicator that form its grid. The same on all ranks.
 struct GridLayout {
-  BlockCyclic layout;
+  BlockCyclic layout;  ///< how the array is dealt to the ranks of the grid
   /// Rank g of the grid is rank ranks[g] of the communicator; empty: g itself. The grids of a
   /// redistribution may be the same ranks, share some or none.
   std::vector<int> ranks = {};
@@ -25,15 +28,17 @@ struct GridLayout {
 /// i * strides[0] + j * strides[1] + ... elements behind `data`.
 template <class Pointer>
 struct LocalArray {
-  Pointer data = nullptr;
-  std::size_t bytes = 0;  ///< of memory, at least up to the last element
+  Pointer data = nullptr;  ///< the element with local indices 0, 0, ...
+  std::size_t bytes = 0;   ///< of memory, at least up to the last element
   /// Which index varies fastest in memory; the same on all ranks. [global]
   IndexOrder order = IndexOrder::row_major;
   /// Elements from an index to the next per dimension, ascending from the fastest one: leading
   /// dimensions are in them. Empty: the elements adjoin. [local]
   BlockCyclic::Extents strides = {};
 };
+/// An array that is read.
 using SourceArray = LocalArray<const void*>;
+/// An array that is written.
 using TargetArray = LocalArray<void*>;
 
 /// What the user decides about moving an array; ranks may differ, but for the
@@ -53,11 +58,13 @@ struct LayoutOptions {
 ///
 /// Collective over `communicator`, ranks that are in neither grid included; blocking.
 ///
+/// @param communicator   An intracommunicator that holds both grids.
 /// @param from, to       Of equal extents [global].
 /// @param element_bytes  Of an element, 1 or more [global].
 /// @param source         This rank's part by `from`; ignored on ranks outside of that grid. [local]
 /// @param target         Room for its part by `to`; ignored outside of that grid. Memory between
 ///                       its elements stays as it is. [local]
+/// @param options        Budgets may differ between ranks.
 /// @return blocks are elements; `messages` are parts of at most 128 KiB.
 /// @throws Error invalid_argument (layouts of different extents or that differ between ranks, a
 ///         grid that is larger than the communicator or has a rank twice, strides that let elements
@@ -68,7 +75,8 @@ struct LayoutOptions {
 ///         mpi_failure: the content of the target is unspecified.
 ///
 /// Memory beyond the arrays: budget + 64 KiB + 64*P bytes. What a rank shares with the others is in
-/// the budget: see layout::Intersection. Nothing per element. Nothing about the layouts is
+/// the budget: per dimension 40 bytes a segment of one period, and 8 per coordinate of the other
+/// grid. Nothing per element. Nothing about the layouts is
 /// communicated, and each element crosses the network once, or not at all.
 VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
                                  const GridLayout& to, std::size_t element_bytes,
@@ -79,19 +87,21 @@ VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
 ///
 /// Collective over `communicator`, ranks that are in neither grid included; blocking.
 ///
+/// @param communicator   An intracommunicator that holds both grids.
 /// @param from, to       Of equal extents [global].
 /// @param element_bytes  Of an element, 1 or more [global].
 /// @param array          In: this rank's part by `from`. Out: its part by `to`. Room for the larger
 ///                       one; no strides: elements adjoin, in the same order before and after, and
 ///                       what is behind them is unspecified. Ignored outside of both grids. [local]
+/// @param options        Budgets may differ between ranks; the method may not.
 /// @return blocks are elements; messages are of pages.
 /// @throws Error as redistribute(): on all ranks alike, the array is as it was. mpi_failure: its
 ///         content is unspecified.
 ///
 /// Memory beyond the array: budget + 64 KiB + 64*P bytes. Three passes over the array: into pages
 /// of at most budget / (4*neighbours) and 64 KiB that belong to one destination each, their
-/// exchange, and out of them. Pages are
-/// listed, so a budget below some 20 * sqrt(neighbours * bytes of the part) is refused.
+/// exchange, and out of them. Pages are listed, so a budget below some 20 * sqrt(neighbours * bytes
+/// of the part) is refused.
 VALET_EXPORT Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from,
                                           const GridLayout& to, std::size_t element_bytes,
                                           const TargetArray& array,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// Array descriptors of ScaLAPACK (ScaLAPACK Users' Guide, section 4.3.3): nine integers DTYPE,
 /// CTXT, M, N, MB, NB, RSRC, CSRC, LLD that describe a two-dimensional block-cyclic array. The
 /// shape of the process grid is not in them: the BLACS context has it.
@@ -13,6 +14,7 @@
 
 namespace valet::layout {
 
+/// DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD.
 using ScalapackDescriptor = std::array<int, 9>;
 
 /// The layout of a descriptor of a dense array (DTYPE 1). Local.
@@ -29,6 +31,7 @@ from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
 
 /// The descriptor of a two-dimensional layout. Local.
 ///
+/// @param layout             Of two dimensions.
 /// @param context            BLACS context of a grid of the layout's shape.
 /// @param leading_dimension  Of this rank's column-major local array, in elements.
 /// @throws Error invalid_argument: not two dimensions, an extent or block size over 2^31-1, a

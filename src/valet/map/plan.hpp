@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// Maps and plans: where every block goes, what that needs, and carrying it out. The two forms of a
+/// map are a rank per block, plan_to_ranks(), and an address per block, plan_to_slots().
+
 #include <valet/export.hpp>
 #include <valet/mpi/mpi.hpp>
 #include <valet/options.hpp>
@@ -15,8 +19,9 @@ namespace valet {
 
 /// A place in the memory of all ranks together.
 struct Address {
-  int rank = 0;
-  std::uint64_t slot = 0;
+  int rank = 0;            ///< in the communicator, 0 to P-1
+  std::uint64_t slot = 0;  ///< of that rank, from 0
+  /// The same place.
   [[nodiscard]] bool operator==(const Address&) const = default;
 };
 
@@ -33,7 +38,9 @@ class Occupied {
     return occupied;
   }
 
+  /// Whether there is a mask.
   [[nodiscard]] bool is_masked() const { return is_masked_; }
+  /// The mask; empty without one.
   [[nodiscard]] std::span<const std::uint8_t> mask() const { return mask_; }
   /// Length that a map must have: the blocks, or all slots where there is a mask.
   [[nodiscard]] std::uint64_t map_size() const { return count_; }
@@ -49,19 +56,25 @@ class Occupied {
 /// destructor is local and may run after MPI_Finalize.
 class VALET_EXPORT Plan {
  public:
+  /// @cond
   struct State;
   explicit Plan(std::unique_ptr<State> state);
+  /// @endcond
+  /// Moves a plan; what it is moved from can be destroyed or assigned to.
   Plan(Plan&&) noexcept;
+  /// Frees this plan and moves another one here.
   Plan& operator=(Plan&&) noexcept;
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
   ~Plan();
 
-  /// Blocks on this rank before and after. [local]
+  /// Blocks on this rank before. [local]
   [[nodiscard]] std::uint64_t blocks_before() const;
+  /// Blocks on this rank afterwards. [local]
   [[nodiscard]] std::uint64_t blocks_after() const;
-  /// Slots this rank needs to carry the plan out; execute() refuses with fewer, so grow first or
-  /// partition again. [local]
+  /// Slots this rank needs to carry the plan out: for a map to ranks blocks_after(), for a map to
+  /// slots those that the storage had. execute() refuses with fewer, so grow first or partition
+  /// again. [local]
   [[nodiscard]] std::uint64_t required_slots() const;
   /// Ranks that this rank exchanges blocks with. [local]
   [[nodiscard]] std::uint64_t neighbours() const;
@@ -70,7 +83,9 @@ class VALET_EXPORT Plan {
   /// Bytes of workspace that execute() needs, for callers who want to provide it. [local]
   [[nodiscard]] std::uint64_t workspace_bytes() const;
 
+  /// @cond
   [[nodiscard]] State& state() const { return *state_; }
+  /// @endcond
 
  private:
   std::unique_ptr<State> state_;
@@ -108,9 +123,18 @@ class VALET_EXPORT Plan {
 
 /// Plans a map that gives each block an address. Injective: no two blocks may share one.
 ///
-/// As plan_to_ranks, with @param addresses  addresses[k]: where the block in slot k must end;
-/// slots are those that the destination's storage has in this call. Options::order is not used.
-/// @throws Error also slot_out_of_range and slot_taken_twice, on all ranks alike.
+/// Collective over `communicator`, ranks without blocks included; blocking. Moves nothing.
+///
+/// @param communicator  An intracommunicator; its duplicate is cached on it at the first call.
+/// @param storage    The blocks of this rank; bytes per block equal on all ranks. [local]
+/// @param occupied   Which slots hold a block. [local]
+/// @param addresses  addresses[k]: where the block in slot k must end; slots are those that the
+///                   destination's storage has in this call. occupied.map_size() entries; entries
+///                   of free slots are ignored. Read only during this call. [local]
+/// @param options    As for plan_to_ranks(); Options::order is not used.
+/// @throws Error as plan_to_ranks(), and slot_out_of_range and slot_taken_twice: on all ranks
+///         alike, the data is as it was.
+///
 /// Memory: 4 bytes per leaving and per arriving block, 8 per block that changes its slot inside
 /// the rank, 2/8 byte per slot.
 [[nodiscard]] VALET_EXPORT Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage,
@@ -124,6 +148,7 @@ class VALET_EXPORT Plan {
 /// occupied when the plan was made. Afterwards a map to ranks has them in slots 0 to
 /// blocks_after()-1, a map to slots at their addresses; the content of free slots is unspecified.
 ///
+/// @param plan       What to do; its state changes, so one execution at a time.
 /// @param storage    The fields planned for, or larger ones: the slots of the plan at least, and
 ///                   required_slots(). [local]
 /// @param workspace  Memory of at least plan.workspace_bytes() to work in, aligned for any type;
@@ -141,16 +166,22 @@ class VALET_EXPORT Plan {
 VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
 
-/// Plan and execute in one call; the report has the new number of blocks (blocks_after).
+/// plan_to_ranks() and execute() in one call, with the errors and the memory of both; the report
+/// has the new number of blocks (blocks_after). Collective; blocking.
 VALET_EXPORT Report migrate(MPI_Comm communicator, const BlockStorage& storage,
                             const Occupied& occupied, std::span<const int> ranks,
                             const Options& options = {});
+/// plan_to_slots() and execute() in one call, with the errors and the memory of both. Collective;
+/// blocking.
 VALET_EXPORT Report migrate(MPI_Comm communicator, const BlockStorage& storage,
                             const Occupied& occupied, std::span<const Address> addresses,
                             const Options& options = {});
 
 /// One report for all ranks: counts summed; times, memory and swaps of the rank with the most.
 /// Collective.
+/// @param report        Of this rank. [local]
+/// @param communicator  The ranks to sum over.
+/// @return The same on all ranks; Report::ranks says how many they are.
 [[nodiscard]] VALET_EXPORT Report summed_over_ranks(const Report& report, MPI_Comm communicator);
 
 }  // namespace valet

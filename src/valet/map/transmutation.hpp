@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// Maps as mathematics: injective partial functions, their factors and their inverses.
+
 #include <valet/export.hpp>
 
 #include <cstdint>
@@ -23,9 +26,14 @@ class VALET_EXPORT Transmutation {
   /// A factor of a transmutation (definitions 2.2 and 2.3): x_1 -> x_2 -> ... -> x_n, and for a
   /// cycle back to x_1, while a shift is undefined at x_n.
   struct Factor {
-    enum class Kind { cycle, shift };
-    Kind kind = Kind::cycle;
-    std::vector<std::uint64_t> points;
+    /// Whether the last point goes back to the first one.
+    enum class Kind {
+      cycle,  ///< it does
+      shift,  ///< the function is undefined there
+    };
+    Kind kind = Kind::cycle;            ///< cycle or shift
+    std::vector<std::uint64_t> points;  ///< x_1 to x_n
+    /// The same points in the same order.
     [[nodiscard]] bool operator==(const Factor&) const = default;
   };
 
@@ -35,10 +43,15 @@ class VALET_EXPORT Transmutation {
   /// @throws Error slot_out_of_range or slot_taken_twice, naming the points.
   explicit Transmutation(std::vector<std::int64_t> images);
 
+  /// Points of the set.
   [[nodiscard]] std::uint64_t size() const { return images_.size(); }
+  /// Whether point x, below size(), goes anywhere.
   [[nodiscard]] bool defined(std::uint64_t x) const { return images_[x] != undefined; }
+  /// Where point x, below size(), goes, or undefined.
   [[nodiscard]] std::int64_t operator()(std::uint64_t x) const { return images_[x]; }
+  /// The images of all points.
   [[nodiscard]] std::span<const std::int64_t> images() const { return images_; }
+  /// The same function.
   [[nodiscard]] bool operator==(const Transmutation&) const = default;
 
   /// this after `first`, defined where the composition makes sense. Sizes must be equal.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// What a redistribution did: what moved, how long it took, how much memory it needed.
+
 #include <valet/export.hpp>
 #include <valet/schedule/method_choice.hpp>
 
@@ -13,11 +16,11 @@ namespace valet {
 
 /// What one redistribution did, on one rank or, after summed_over_ranks(), on all.
 struct Report {
-  std::string method;
-  int ranks = 1;  ///< ranks in these numbers
-  std::uint64_t block_bytes = 0;
-  std::uint64_t blocks_before = 0;
-  std::uint64_t blocks_after = 0;
+  std::string method;                 ///< the name of the method that was used
+  int ranks = 1;                      ///< ranks in these numbers
+  std::uint64_t block_bytes = 0;      ///< of one block, all fields together
+  std::uint64_t blocks_before = 0;    ///< on this rank
+  std::uint64_t blocks_after = 0;     ///< on this rank: the new count of the application
   std::uint64_t blocks_sent = 0;      ///< to other ranks
   std::uint64_t blocks_received = 0;  ///< from other ranks
   std::uint64_t bytes_sent = 0;       ///< data only
@@ -29,8 +32,8 @@ struct Report {
   std::uint64_t detours = 0;  ///< blocks received to wait here for another rank
   /// Method::cyclic: the actions of the longest chain that wait for each other, the critical path.
   std::uint64_t steps = 0;
-  std::uint64_t neighbours = 0;  ///< ranks that data is exchanged with
-  std::uint64_t budget_bytes = 0;
+  std::uint64_t neighbours = 0;         ///< ranks that data is exchanged with
+  std::uint64_t budget_bytes = 0;       ///< Options::budget_bytes
   std::uint64_t peak_extra_bytes = 0;   ///< most that the ledger ever counted on a rank
   std::uint64_t extra_bytes_bound = 0;  ///< what it promises not to pass
   std::uint64_t shared_bytes = 0;       ///< of the extra bytes, shared with ranks of the same node

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// How a receiver of a phase divides its free memory: the names of the heuristics.
+
 #include <valet/export.hpp>
 
 #include <span>

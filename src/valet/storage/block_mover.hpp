@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// The seam between Valet and memory: everything above it knows slots, only what implements it
-/// touches bytes. Host memory is implemented here (host_fields.hpp), other memory by adapters.
+/// touches bytes. For those who bring Valet to memory of another kind: applications use
+/// BlockStorage.
 
 #include <valet/error.hpp>
 #include <valet/storage/ledger.hpp>
@@ -19,9 +21,12 @@ namespace valet {
 /// Slots in a given order, named by 32- or 64-bit indices; a view, not an owner.
 class SlotList {
  public:
+  /// Slots named by 32-bit indices.
   SlotList(std::span<const std::uint32_t> slots) : slots_(slots) {}
+  /// Slots named by 64-bit indices.
   SlotList(std::span<const std::uint64_t> slots) : slots_(slots) {}
 
+  /// Slots in the list.
   [[nodiscard]] std::size_t size() const {
     return std::visit([](auto slots) { return slots.size(); }, slots_);
   }
@@ -37,15 +42,15 @@ class SlotList {
 
 /// Bytes in host memory.
 struct MemoryPiece {
-  std::byte* data = nullptr;
-  std::size_t bytes = 0;
+  std::byte* data = nullptr;  ///< the first one
+  std::size_t bytes = 0;      ///< how many
 };
 
 /// What a plan remembers of the storage it was made for.
 struct BlockTraits {
-  std::size_t block_bytes = 0;
+  std::size_t block_bytes = 0;       ///< BlockMover::block_bytes()
   std::size_t pieces_per_block = 1;  ///< BlockMover::pieces_per_block()
-  bool reachable_by_mpi = true;
+  bool reachable_by_mpi = true;      ///< BlockMover::reachable_by_mpi()
 
   /// Blocks of scratch that the local redistribution needs.
   [[nodiscard]] std::size_t least_scratch_blocks() const { return reachable_by_mpi ? 1 : 2; }
@@ -53,8 +58,8 @@ struct BlockTraits {
 
 /// What is wrong with a storage. Found where it is built, reported where all ranks meet.
 struct Defect {
-  ErrorCode code = ErrorCode::success;
-  std::string text;
+  ErrorCode code = ErrorCode::success;  ///< what the exception will have
+  std::string text;                     ///< what, where, and how to mend it
 };
 
 /// Moves blocks between the slots of one rank and packed memory. A packed block is the rows of its
@@ -66,8 +71,11 @@ class VALET_EXPORT BlockMover {
   BlockMover& operator=(const BlockMover&) = delete;
   virtual ~BlockMover() = default;
 
+  /// Places for a block.
   [[nodiscard]] virtual std::uint64_t slots() const = 0;
+  /// Bytes of a packed block.
   [[nodiscard]] virtual std::size_t block_bytes() const = 0;
+  /// Why this storage cannot be used, if it cannot.
   [[nodiscard]] virtual std::optional<Defect> defect() const { return std::nullopt; }
 
   /// Waits for work of the application that may still touch the blocks. Every collective call asks
@@ -98,6 +106,7 @@ class VALET_EXPORT BlockMover {
   /// Appends the memory of one block, in packed order. Only where reachable_by_mpi().
   virtual void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const = 0;
 
+  /// What a plan remembers of this storage.
   [[nodiscard]] BlockTraits traits() const {
     return {block_bytes(), pieces_per_block(), reachable_by_mpi()};
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
+/// The application's arrays as block storage: fields, and the storage that they form.
+
 #include <valet/storage/block_mover.hpp>
 
 #include <array>
@@ -15,8 +18,8 @@ namespace valet {
 
 /// One dimension of a row that is not contiguous: `extent` entries, `stride_bytes` apart.
 struct FieldDimension {
-  std::size_t extent = 1;
-  std::ptrdiff_t stride_bytes = 0;
+  std::size_t extent = 1;           ///< entries
+  std::ptrdiff_t stride_bytes = 0;  ///< from an entry to the next
 };
 
 /// One array of the application in host memory, seen as a row per slot.
@@ -26,19 +29,24 @@ struct FieldDimension {
 /// Without dimensions the row is one element. The application keeps the memory; Valet reads and
 /// writes it only inside execute().
 struct Field {
-  static constexpr std::size_t max_dimensions = 7;
+  static constexpr std::size_t max_dimensions = 7;  ///< that a row may have
 
-  void* data = nullptr;
-  std::uint64_t slots = 0;
-  std::ptrdiff_t slot_stride_bytes = 0;
-  std::size_t element_bytes = 0;
-  std::array<FieldDimension, max_dimensions> dimensions{};
-  std::size_t dimension_count = 0;
-  std::string label;  ///< how messages call this field
+  void* data = nullptr;                                     ///< the first entry of slot 0
+  std::uint64_t slots = 0;                                  ///< rows
+  std::ptrdiff_t slot_stride_bytes = 0;                     ///< from a row to the next
+  std::size_t element_bytes = 0;                            ///< of an entry
+  std::array<FieldDimension, max_dimensions> dimensions{};  ///< of a row, in any order
+  std::size_t dimension_count = 0;                          ///< of them that are used
+  std::string label;                                        ///< how messages call this field
 };
 
 /// A contiguous field: `components` values of T per slot, one slot behind the other. With T a
-/// struct this is an array of structures.
+/// struct this is an array of structures. Local.
+/// @tparam T          Trivially copyable; not const.
+/// @param data        slots * components values; the caller keeps the memory.
+/// @param slots       Places for a block.
+/// @param components  Values per slot; the same on all ranks.
+/// @param label       How messages call the field; none: they number it.
 template <class T>
 [[nodiscard]] Field field(T* data, std::uint64_t slots, std::size_t components = 1,
                           std::string label = {}) {
@@ -53,7 +61,12 @@ template <class T>
 }
 
 /// Rows of `row_bytes` contiguous bytes that start `slot_stride_bytes` apart: a member of an array
-/// of structures, or rows with padding behind them.
+/// of structures, or rows with padding behind them. Local.
+/// @param data               The row of slot 0; the caller keeps the memory.
+/// @param slots              Places for a block.
+/// @param row_bytes          Of a block in this field; the same on all ranks.
+/// @param slot_stride_bytes  From a row to the next, on this rank.
+/// @param label              How messages call the field; none: they number it.
 [[nodiscard]] VALET_EXPORT Field strided_field(void* data, std::uint64_t slots,
                                                std::size_t row_bytes,
                                                std::ptrdiff_t slot_stride_bytes,
@@ -66,13 +79,18 @@ template <class T>
 /// collective call that uses the storage, on all ranks.
 class VALET_EXPORT BlockStorage {
  public:
+  /// Fields with the same number of slots, in the same order on all ranks.
   BlockStorage(std::initializer_list<Field> fields);
+  /// The same for a list made at run time.
   explicit BlockStorage(std::span<const Field> fields);
   /// Blocks in memory that only `mover` knows how to touch (adapters).
   explicit BlockStorage(std::shared_ptr<BlockMover> mover);
 
+  /// Places for a block: the most blocks that this rank can hold. [local]
   [[nodiscard]] std::uint64_t slots() const { return mover_->slots(); }
+  /// Bytes of a block, all fields together.
   [[nodiscard]] std::size_t block_bytes() const { return mover_->block_bytes(); }
+  /// Who touches the memory.
   [[nodiscard]] BlockMover& mover() const { return *mover_; }
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// The ledger counts every byte that Valet allocates for a plan, so that the extra memory of a
 /// redistribution is measured in every run and not estimated. Its containers are the only ones the
 /// library uses for anything whose size depends on the problem.
@@ -25,13 +26,17 @@ class VALET_EXPORT Ledger {
 
   /// Uninitialised memory of `bytes`, aligned for any type. @throws std::bad_alloc.
   [[nodiscard]] void* allocate(std::size_t bytes);
+  /// Frees what allocate() gave for as many bytes; nullptr is allowed.
   void deallocate(void* memory, std::size_t bytes) noexcept;
 
   /// Counts memory that somebody else allocated for Valet, such as device staging.
   void add(std::size_t bytes) noexcept;
+  /// The inverse of add().
   void subtract(std::size_t bytes) noexcept;
 
+  /// Bytes in use now.
   [[nodiscard]] std::size_t current_bytes() const noexcept { return current_bytes_; }
+  /// Most bytes in use at a time since the last reset_peak().
   [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_bytes_; }
   /// Starts a new measurement: the peak becomes what is in use now.
   void reset_peak() noexcept { peak_bytes_ = current_bytes_; }
@@ -48,14 +53,18 @@ class Array {
 
  public:
   Array() = default;
+  /// @param ledger  Must outlive the array.
+  /// @param size    Values. @throws std::bad_alloc.
   Array(Ledger& ledger, std::size_t size)
       : ledger_(&ledger),
         data_(size == 0 ? nullptr : static_cast<T*>(ledger.allocate(size * sizeof(T)))),
         size_(size) {}
+  /// Takes the values of another array, which is then empty.
   Array(Array&& other) noexcept
       : ledger_(std::exchange(other.ledger_, nullptr)),
         data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)) {}
+  /// Frees these values and takes those of another array.
   Array& operator=(Array&& other) noexcept {
     Array moved(std::move(other));
     std::swap(ledger_, moved.ledger_);
@@ -72,6 +81,10 @@ class Array {
   /// Gives the memory up without freeing it, for buffers that MPI may still touch.
   void leak() noexcept { data_ = nullptr; }
 
+  /// @name Like a container of the standard library
+  /// @{
+
+  /// As of std::array.
   [[nodiscard]] T* data() noexcept { return data_; }
   [[nodiscard]] const T* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -81,6 +94,7 @@ class Array {
   [[nodiscard]] T* end() noexcept { return data_ + size_; }
   [[nodiscard]] const T* begin() const noexcept { return data_; }
   [[nodiscard]] const T* end() const noexcept { return data_ + size_; }
+  /// @}
 
  private:
   Ledger* ledger_ = nullptr;
@@ -88,10 +102,14 @@ class Array {
   std::size_t size_ = 0;
 };
 
-/// Lets standard containers allocate through a ledger.
+/// Lets standard containers allocate through a ledger, which must outlive them.
 template <class T>
 class LedgerAllocator {
  public:
+  /// @name What the standard library asks of an allocator
+  /// @{
+
+  /// See std::allocator_traits.
   using value_type = T;
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
@@ -111,6 +129,7 @@ class LedgerAllocator {
   [[nodiscard]] bool operator==(const LedgerAllocator<Other>& other) const noexcept {
     return ledger_ == &other.ledger();
   }
+  /// @}
 
  private:
   Ledger* ledger_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// Kokkos Views as block storage: what valet::migrate() and its kin move are the rows of Views.
 ///
 /// One View is one field, its row in slot s is everything with first index s, and Views with the
@@ -26,6 +27,7 @@
 #include <type_traits>
 #include <utility>
 
+/// Kokkos Views as block storage and as parts of distributed arrays.
 namespace valet::kokkos {
 namespace detail {
 
@@ -79,21 +81,24 @@ template <Path path, class First, class... Rest>
 /// Local; keeps copies of the Views, so their memory lives at least as long as the storage. It must
 /// not outlive Kokkos::finalize(). A plan may, but its staging memory is then not freed.
 ///
-/// @param space  First argument, optional: an execution space instance. Work queued on it is fenced
-///               before MPI or the host touches the Views, and kernels of Valet run on it and are
-///               complete when a call of Valet returns. Only it is fenced; without it, the default
-///               instances of the Views' execution spaces are.
-/// @param view   Rank 1 to 8; its value type trivially copyable and not const; all Views with the
-///               same extent(0), which is the number of slots. Each rank may have another number of
-///               slots, but the other extents and the order and types of the Views are the same on
-///               all ranks.
+/// @param first  A View, or an execution space instance. Work queued on an instance is fenced
+/// before
+///               MPI or the host touches the Views, and kernels of Valet run on it and are complete
+///               when a call of Valet returns. Only it is fenced; without it, the default instances
+///               of the Views' execution spaces are.
+/// @param rest   The other Views. All are of rank 1 to 8, of a trivially copyable value type that
+/// is
+///               not const, and have the same extent(0), which is the number of slots. Each rank
+///               may have another number of slots, but the other extents and the order and types of
+///               the Views are the same on all ranks.
+///
 /// Errors are reported by the collective call that uses the storage, on all ranks:
 /// not_initialized (Kokkos is not initialised), field_mismatch (different extents),
 /// inaccessible_memory (a View without memory), invalid_argument (rows of zero bytes),
 /// out_of_memory (staging for slot indices).
 ///
-/// Memory: Views that the host reaches take none. Others keep detail::index_staging_bytes (16 KiB)
-/// for slot indices from here on; blocks in transit are staged in the budget of the plan. Memory
+/// Memory: Views that the host reaches take none. Others keep 16 KiB for slot indices from here
+/// on; blocks in transit are staged in the budget of the plan. Memory
 /// lent to execute() as a workspace must then be memory that `space` reaches.
 template <class First, class... Rest>
 [[nodiscard]] BlockStorage blocks(const First& first, const Rest&... rest) {
@@ -102,7 +107,7 @@ template <class First, class... Rest>
 
 /// The same storage, always by kernels and staging as if the host could not reach the Views: for
 /// memory where a kernel gathers faster than the host, such as managed memory that would migrate
-/// page by page. The budget must hold two blocks.
+/// page by page. The budget must hold two blocks. Arguments and errors as blocks().
 template <class First, class... Rest>
 [[nodiscard]] BlockStorage staged_blocks(const First& first, const Rest&... rest) {
   return detail::storage<detail::Path::staged>(first, rest...);

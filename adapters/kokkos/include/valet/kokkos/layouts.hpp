@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// Kokkos Views as parts of distributed arrays: valet::redistribute() and its kin on Views of rank
 /// 1 to 6 in LayoutRight, LayoutLeft or LayoutStride, padded ones too. Kokkos is initialised and
 /// finalised by the application.
@@ -16,12 +17,18 @@ namespace valet::kokkos {
 /// Collective over `communicator`; blocking. The default instances of the Views' execution spaces
 /// are fenced first.
 ///
+/// @param communicator    An intracommunicator that holds both grids.
+/// @param from, to        Of equal extents [global].
 /// @param source, target  Extents: at least the local extents of this rank; the part is at the
 ///                        front of every dimension. Ranks outside of a grid give any View, an empty
 ///                        one too. Both of the same value type; `source` may be of const values.
 ///                        Memory that the host reaches. In LayoutStride the last index is taken to
-///                        vary fastest.
-/// @throws Error also not_initialized: Kokkos is not initialised. On all ranks alike.
+///                        vary fastest. [local]
+/// @param options         Budgets may differ between ranks.
+/// @throws Error as valet::redistribute(), and not_initialized where Kokkos is not initialised: on
+///         all ranks alike, nothing has been written.
+///
+/// Memory beyond the Views: as valet::redistribute().
 template <class Source, class Target>
 Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                     const Source& source, const Target& target, const LayoutOptions& options = {}) {
@@ -46,10 +53,21 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
 /// Moves a distributed array from one layout to another inside one View:
 /// valet::redistribute_in_place().
 ///
-/// @param array  Rank 1: the memory, with room for the larger of both parts. Its elements are those
-///               of a part whose last index varies fastest for IndexOrder::row_major, or whose
-///               first one does for IndexOrder::column_major.
-/// @param order  As LayoutRight and LayoutLeft; the same on all ranks.
+/// Collective over `communicator`; blocking. The default instance of the View's execution space is
+/// fenced first.
+///
+/// @param communicator  An intracommunicator that holds both grids.
+/// @param from, to      Of equal extents [global].
+/// @param array         Rank 1: the memory, with room for the larger of both parts. Its elements
+/// are
+///                      those of a part whose last index varies fastest for IndexOrder::row_major,
+///                      or whose first one does for IndexOrder::column_major. [local]
+/// @param order         As LayoutRight and LayoutLeft; the same on all ranks.
+/// @param options       Budgets may differ between ranks; the method may not.
+/// @throws Error as valet::redistribute_in_place(), and not_initialized where Kokkos is not
+///         initialised: on all ranks alike, the View is as it was.
+///
+/// Memory beyond the View: as valet::redistribute_in_place().
 template <class View>
 Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                              const View& array, IndexOrder order,

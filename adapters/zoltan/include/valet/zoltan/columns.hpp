@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// Numbers per slot that Zoltan reads while it partitions: coordinates or weights.
 
 #include <valet/error.hpp>
@@ -18,10 +19,11 @@ namespace valet::zoltan {
 
 /// One number per slot in host memory, of any arithmetic type.
 struct Column {
-  const std::byte* data = nullptr;
-  std::ptrdiff_t stride_bytes = 0;
-  double (*read)(const std::byte* place) = nullptr;
+  const std::byte* data = nullptr;                   ///< the number of slot 0
+  std::ptrdiff_t stride_bytes = 0;                   ///< from a slot to the next
+  double (*read)(const std::byte* place) = nullptr;  ///< what stands there, as a double
 
+  /// The number of a slot.
   [[nodiscard]] double operator[](std::uint64_t slot) const {
     return read(data + static_cast<std::ptrdiff_t>(slot) * stride_bytes);
   }
@@ -29,11 +31,11 @@ struct Column {
 
 /// Up to three columns of the same number of slots.
 struct Columns {
-  static constexpr std::size_t most = 3;
+  static constexpr std::size_t most = 3;  ///< columns
 
-  std::array<Column, most> column{};
-  std::size_t size = 0;
-  std::uint64_t slots = 0;
+  std::array<Column, most> column{};       ///< of which the first `size` are used
+  std::size_t size = 0;                    ///< columns
+  std::uint64_t slots = 0;                 ///< numbers in each
   std::shared_ptr<const void> keep_alive;  ///< a host copy of what the host cannot read
   std::optional<Defect> defect;            ///< why there is nothing to read
 };
@@ -42,6 +44,9 @@ struct Columns {
 /// brought to the host for its duration only. Must not communicate.
 using ColumnSource = std::function<Columns()>;
 
+/// The column of an array of any arithmetic type, or of a member of an array of structures. Local.
+/// @param data          The number of slot 0; must stay where it is while the column is in use.
+/// @param stride_bytes  From a slot to the next.
 template <class T>
 [[nodiscard]] Column column(const T* data, std::ptrdiff_t stride_bytes) {
   static_assert(std::is_arithmetic_v<T>, "Valet: coordinates and weights are numbers");
@@ -50,8 +55,11 @@ template <class T>
           }};
 }
 
-/// The columns of an array with `components` (1 to 3) values per slot, one slot behind the other.
-/// The array must stay where it is while the source is in use.
+/// The columns of an array with several values per slot, one slot behind the other. Local.
+/// @param data        slots * components values; must stay where it is while the source is in use.
+/// @param slots       Places for an object.
+/// @param components  Values per slot: 1 to 3 for coordinates, 1 for weights. Another number is
+///                    reported by the collective call that uses the source, on all ranks.
 template <class T>
 [[nodiscard]] ColumnSource array_columns(const T* data, std::uint64_t slots,
                                          std::size_t components) {

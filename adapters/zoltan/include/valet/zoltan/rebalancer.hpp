@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// Partition with Zoltan by coordinates, then move the data in place: for codes whose objects
 /// live in Kokkos Views (or plain arrays), one object per slot.
 
@@ -24,6 +25,7 @@
 
 struct Zoltan_Struct;
 
+/// Partitioning with Zoltan, and migration of what it decides.
 namespace valet::zoltan {
 
 /// What the user decides about partition and migration. The same on all ranks, but for
@@ -42,15 +44,15 @@ struct RebalancerOptions {
   bool balance_count = false;
   /// Any parameter of Zoltan, as name and value. Those that the options above stand for, and those
   /// that fix the form of ids and lists, are refused.
-  std::vector<std::pair<std::string, std::string>> parameters;
+  std::vector<std::pair<std::string, std::string>> parameters = {};
   /// How the data moves: budget, method, order, verification.
-  Options migration;
+  Options migration = {};
 };
 
 /// Largest over mean per rank; 1 is perfect balance.
 struct Imbalance {
-  double weight = 1;
-  double count = 1;
+  double weight = 1;  ///< of the weights; of the count where there are none
+  double count = 1;   ///< of the number of objects
 };
 
 /// What one rebalance() did.
@@ -58,10 +60,10 @@ struct RebalanceResult {
   std::uint64_t count = 0;           ///< objects on this rank now: in slots 0 to count-1
   std::uint64_t required_slots = 0;  ///< slots that this rank needed
   Imbalance before;                  ///< over all ranks
-  Imbalance after;
-  double partition_seconds = 0;  ///< Zoltan, on this rank
-  double migration_seconds = 0;  ///< planning and moving, on this rank
-  Report report;                 ///< of the migration, on this rank
+  Imbalance after;                   ///< over all ranks
+  double partition_seconds = 0;      ///< Zoltan, on this rank
+  double migration_seconds = 0;      ///< planning and moving, on this rank
+  Report report;                     ///< of the migration, on this rank
 };
 
 /// Balances objects, by their coordinates or by their order, over the ranks of a communicator and
@@ -73,42 +75,52 @@ struct RebalanceResult {
 /// copied to it for the partition.
 class VALET_EXPORT Rebalancer {
  public:
-  /// Collective over `communicator`, which is duplicated.
+  /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which
+  /// is duplicated.
+  /// @param communicator  An intracommunicator.
+  /// @param options       The same on all ranks, but for migration.budget_bytes.
   /// @throws Error invalid_argument naming a method, tolerance or parameter that Zoltan does not
   ///         know or that is refused, on all ranks alike; not_initialized, invalid_communicator.
   explicit Rebalancer(MPI_Comm communicator, const RebalancerOptions& options = {});
+  /// Moves a rebalancer; what it is moved from can be destroyed or assigned to.
   Rebalancer(Rebalancer&&) noexcept;
+  /// Frees this rebalancer, on all ranks, and moves another one here.
   Rebalancer& operator=(Rebalancer&&) noexcept;
   Rebalancer(const Rebalancer&) = delete;
   Rebalancer& operator=(const Rebalancer&) = delete;
   ~Rebalancer();
 
   /// Where the objects are: 1 to 3 columns, the same number on all ranks. Local. Not needed for
-  /// BLOCK and CYCLIC. Read by each
-  /// rebalance(), in the state they then have: a View that belongs to the storage moves along.
+  /// BLOCK and CYCLIC. Read by each rebalance(), in the state they then have: a View that belongs
+  /// to the storage moves along. For arrays: array_columns().
   void coordinates(ColumnSource source);
   /// How much work each object is: one column of finite values of at least 0. Local. Without
   /// weights all objects count the same.
   void weights(ColumnSource source);
+  /// From now on all objects count the same. Local.
   void no_weights();
   /// See RebalancerOptions::balance_count. Local; the same on all ranks.
   void balance_count(bool balance);
 
 #ifdef VALET_ZOLTAN_VIEWS
-  /// One View of rank 2, slots x (1 to 3), or one of rank 1 for each component. Copies of the Views
-  /// are kept. Their execution spaces' default instances are fenced before they are read.
+  /// Where the objects are, as Views: one of rank 2, slots x (1 to 3), or one of rank 1 for each
+  /// component. Local. Copies of the Views are kept. Their execution spaces' default instances are
+  /// fenced before they are read.
   template <class... Views>
   requires(Kokkos::is_view<Views>::value&&...) void coordinates(const Views&... views) {
     static_assert(sizeof...(Views) > 0, "Valet: give the coordinates");
     coordinates(detail::view_columns(views...));
   }
-  /// A View of rank 1.
+  /// How much work each object is, as a View of rank 1. Local.
   template <class View>
   requires(Kokkos::is_view<View>::value) void weights(const View& view) {
     weights(detail::view_columns(view));
   }
 
-  /// The same as below for blocks(views...), an execution space instance first if wanted.
+  /// Partitions and moves the rows of Views: rebalance() of valet::kokkos::blocks(first, rest...).
+  /// @param count  Objects on this rank, in rows 0 to count-1; below 2^31. [local]
+  /// @param first  A View, or an execution space instance.
+  /// @param rest   The other Views. Their extent(0) is the most objects that this rank can hold.
   template <class First, class... Rest>
   requires(!std::is_same_v<First, BlockStorage>) RebalanceResult
       rebalance(std::uint64_t count, const First& first, const Rest&... rest) {
@@ -124,6 +136,7 @@ class VALET_EXPORT Rebalancer {
   /// @param count    Objects on this rank; below 2^31. [local]
   /// @param storage  The data that moves; its number of slots is the most objects that this rank
   ///                 can hold. [local]
+  /// @return The new count, imbalances, times and the report of the migration.
   /// @throws Error infeasible  The partition gives some rank more objects than it has slots; the
   ///         text has the required slots. Grow the storage there, or balance the count.
   /// @throws Error invalid_argument  Coordinates are missing or not finite, weights are negative,

@@ -2,22 +2,27 @@
 #ifndef VALET_ZOLTAN_VALET_ZOLTAN_H
 #define VALET_ZOLTAN_VALET_ZOLTAN_H
 
-/*
+/**
+ * @file
  * Valet in the place of Zoltan_Migrate.
  *
  * An application needs nothing of this header to use it: with libvalet_zoltan.so linked in front of
- * Zoltan (or preloaded) and the Zoltan parameter MIGRATE_METHOD set to STREAM or DIRECT (or the
- * environment variable VALET_MIGRATE_METHOD), Zoltan_Migrate, Zoltan_Help_Migrate and AUTO_MIGRATE
- * run Valet_Migrate. It declares what goes beyond Zoltan's interface.
+ * Zoltan (or preloaded) and the Zoltan parameter MIGRATE_METHOD set (or the environment variable
+ * VALET_MIGRATE_METHOD), Zoltan_Migrate, Zoltan_Help_Migrate and AUTO_MIGRATE run Valet_Migrate().
+ * It declares what goes beyond Zoltan's interface.
  *
  * Parameters, for Zoltan_Set_Param, the default first; VALET_<name> in the environment sets the
  * default. They must be the same on all ranks, but for MIGRATE_MEMORY:
- *   MIGRATE_METHOD     ZOLTAN, STREAM, DIRECT. ZOLTAN is the stock function. DIRECT sends
- * everything at once, and is refused where that does not fit MIGRATE_MEMORY. MIGRATE_MEMORY     4M;
- * bytes of scratch per rank, with K, M or G (powers of 1024). MIGRATE_CALLBACKS  HOLD, STEPS. See
- * Valet_Migrate. MIGRATE_VERIFY     0, 1: compare checksums of the packed objects at both ends.
- *   MIGRATE_PROGRESS   0, 1: rank 0 tells standard error how far the migration is.
- *   MIGRATE_REPORT     a file to which rank 0 appends one line of JSON per migration.
+ *
+ * - MIGRATE_METHOD: ZOLTAN (the stock function), STREAM, DIRECT (everything at once; refused where
+ *   that does not fit MIGRATE_MEMORY), PHASED (with STEPS).
+ * - MIGRATE_MEMORY: 4M; bytes of scratch per rank, with K, M or G (powers of 1024).
+ * - MIGRATE_CALLBACKS: HOLD, STEPS. See Valet_Migrate().
+ * - MIGRATE_HEURISTIC: FORTUNE_WHEEL and the other names of valet::schedule::Heuristic: how PHASED
+ *   divides a step among the sources of a rank.
+ * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
+ * - MIGRATE_PROGRESS: 0, 1: rank 0 tells standard error how far the migration is.
+ * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration.
  */
 
 #include <valet/export.hpp>
@@ -33,12 +38,13 @@ extern "C" {
 /* C has no namespaces: names carry the prefix, as Zoltan's do.
  * NOLINTBEGIN(readability-identifier-naming) */
 
-/*
- * Migrates the objects of the lists with the callbacks registered in `zz`. Collective over zz's
- * communicator; ranks outside of it return ZOLTAN_OK at once. The arguments are Zoltan_Migrate's:
- * import lists, export lists or both, with -1 for the number of a list that is not given; which of
- * them are given must be the same on all ranks. MIGRATE_METHOD is obeyed, but for its default:
- * whoever calls this function gets STREAM then.
+/**
+ * Migrates the objects of the lists with the callbacks registered in `zz`.
+ *
+ * Collective over zz's communicator; ranks outside of it return ZOLTAN_OK at once. The arguments
+ * are Zoltan_Migrate's: import lists, export lists or both; which of them are given must be the
+ * same on all ranks. MIGRATE_METHOD is obeyed, but for its default: whoever calls this function
+ * gets STREAM then.
  *
  * HOLD: pre; the sizes of all objects; batch by batch in the order of the export list sizes again
  * (when there is more than one batch) and pack; mid; every unpack, in Zoltan's order; post. Extra
@@ -51,9 +57,21 @@ extern "C" {
  *
  * In both, an object larger than MIGRATE_MEMORY raises it for that object, and the report says so.
  *
- * Returns ZOLTAN_OK or ZOLTAN_WARN, or ZOLTAN_FATAL or ZOLTAN_MEMERR on all ranks: the error is
- * printed, and Valet_Get_Report says what had moved. Errors of the lists, and of pre and of the
- * sizes, are found before an object moves; of pack, before mid runs (in STEPS: of that step).
+ * @param zz                 With pack, unpack and size callbacks, and with mid for STEPS if wanted.
+ * @param num_import         Objects that arrive here, or -1: no import lists. [local]
+ * @param import_global_ids  Their global ids.
+ * @param import_local_ids   Their local ids.
+ * @param import_procs       The ranks they come from.
+ * @param import_to_part     The parts they go to; may be NULL.
+ * @param num_export         Objects that leave, or -1: no export lists. [local]
+ * @param export_global_ids  Their global ids.
+ * @param export_local_ids   Their local ids.
+ * @param export_procs       The ranks they go to.
+ * @param export_to_part     The parts they go to; may be NULL.
+ * @return ZOLTAN_OK or ZOLTAN_WARN, or ZOLTAN_FATAL or ZOLTAN_MEMERR on all ranks: the error is
+ *         printed, and Valet_Get_Report() says what had moved. Errors of the lists, and of pre and
+ *         of the sizes, are found before an object moves; of pack, before mid runs (in STEPS: of
+ *         that step).
  */
 VALET_EXPORT int Valet_Migrate(struct Zoltan_Struct* zz, int num_import,
                                ZOLTAN_ID_PTR import_global_ids, ZOLTAN_ID_PTR import_local_ids,
@@ -61,49 +79,71 @@ VALET_EXPORT int Valet_Migrate(struct Zoltan_Struct* zz, int num_import,
                                ZOLTAN_ID_PTR export_global_ids, ZOLTAN_ID_PTR export_local_ids,
                                int* export_procs, int* export_to_part);
 
-/* STEPS: this object has left the rank and its memory can be used again. *ierr as in Zoltan. */
+/** STEPS: this object has left the rank and its memory can be used again. Called locally.
+ * @param data             As registered.
+ * @param num_gid_entries  Entries of a global id.
+ * @param num_lid_entries  Entries of a local id.
+ * @param global_id        Of the object.
+ * @param local_id         Of the object.
+ * @param ierr             To be set to ZOLTAN_OK, or to an error that ends the migration on all
+ *                         ranks. */
 typedef void VALET_FREE_OBJ_FN(void* data, int num_gid_entries, int num_lid_entries,
                                ZOLTAN_ID_PTR global_id, ZOLTAN_ID_PTR local_id, int* ierr);
 
-/* STEPS: the packed bytes of objects that the application can take right now. Asked before each
- * step. When no rank can take an object, the migration ends with ZOLTAN_MEMERR. */
+/** STEPS: the packed bytes of objects that the application can take right now. Called locally,
+ * before each step. When no rank can take an object, the migration ends with ZOLTAN_MEMERR.
+ * @param data  As registered.
+ * @param ierr  To be set to ZOLTAN_OK, or to an error that ends the migration on all ranks.
+ * @return Bytes. */
 typedef uint64_t VALET_MEMORY_FN(void* data, int* ierr);
 
-/* Register, or with NULL remove, the optional callbacks of STEPS. Local. They follow Zoltan_Copy
- * and Zoltan_Copy_To and end with Zoltan_Destroy, as Zoltan's own. Return ZOLTAN_OK. */
+/** Registers the optional callback of STEPS that says what has left. Local. As Zoltan's own it
+ * follows Zoltan_Copy and Zoltan_Copy_To and ends with Zoltan_Destroy.
+ * @param zz    Zoltan's structure.
+ * @param fn    The callback; NULL removes it.
+ * @param data  Given to the callback.
+ * @return ZOLTAN_OK. */
 VALET_EXPORT int Valet_Set_Free_Obj_Fn(struct Zoltan_Struct* zz, VALET_FREE_OBJ_FN* fn, void* data);
+/** Registers the optional callback of STEPS that says what fits. Local; otherwise the same.
+ * @param zz    Zoltan's structure.
+ * @param fn    The callback; NULL removes it.
+ * @param data  Given to the callback.
+ * @return ZOLTAN_OK. */
 VALET_EXPORT int Valet_Set_Memory_Fn(struct Zoltan_Struct* zz, VALET_MEMORY_FN* fn, void* data);
 
-/* What the last migration did on this rank. Bytes are those of packed objects, sizes rounded up to
+/** What the last migration did on this rank. Bytes are those of packed objects, sizes rounded up to
  * multiples of 8 as Zoltan does. */
 typedef struct Valet_Migration_Report {
-  char method[16];           /* "STREAM" or "DIRECT" */
-  char callbacks[8];         /* "HOLD" or "STEPS" */
-  int code;                  /* what the migration returned */
-  int ranks;                 /* of the communicator */
-  int verified;              /* 1: checksums were compared and agreed */
-  uint64_t objects_exported; /* objects that had to leave, or to be packed for their own rank */
-  uint64_t objects_imported; /* objects that had to arrive */
-  uint64_t bytes_exported;   /* of all these objects */
-  uint64_t bytes_imported;
-  uint64_t objects_packed; /* what really happened: all of it, unless there was an error */
-  uint64_t objects_sent;   /* have arrived elsewhere; in HOLD they may still be held packed */
-  uint64_t objects_unpacked;
-  uint64_t messages;            /* data messages sent */
-  uint64_t batches;             /* times that a batch of objects was packed */
-  uint64_t steps;               /* 1 in HOLD */
-  uint64_t budget_bytes;        /* MIGRATE_MEMORY */
-  uint64_t budget_raised_bytes; /* by how much objects larger than their share raised it, or 0 */
-  uint64_t peak_extra_bytes;    /* most that Valet had allocated at a time */
-  uint64_t extra_bytes_bound;   /* what it promises not to pass */
-  double seconds;               /* the whole call */
-  double list_seconds;          /* lists, sizes and global ids */
-  double move_seconds;          /* packing and moving; in STEPS all of the steps */
-  double unpack_seconds;        /* HOLD: unpacking */
-  char message[512];            /* text of the error, or empty */
+  char method[16];           /**< "STREAM", "DIRECT" or "PHASED" */
+  char callbacks[8];         /**< "HOLD" or "STEPS" */
+  int code;                  /**< what the migration returned */
+  int ranks;                 /**< of the communicator */
+  int verified;              /**< 1: checksums were compared and agreed */
+  uint64_t objects_exported; /**< objects that had to leave, or to be packed for their own rank */
+  uint64_t objects_imported; /**< objects that had to arrive */
+  uint64_t bytes_exported;   /**< of all these objects */
+  uint64_t bytes_imported;   /**< of all these objects */
+  uint64_t objects_packed;   /**< what really happened: all of it, unless there was an error */
+  uint64_t objects_sent;     /**< have arrived elsewhere; in HOLD they may still be held packed */
+  uint64_t objects_unpacked; /**< objects that unpack was called for */
+  uint64_t messages;         /**< data messages sent */
+  uint64_t batches;          /**< times that a batch of objects was packed */
+  uint64_t steps;            /**< 1 in HOLD */
+  uint64_t budget_bytes;     /**< MIGRATE_MEMORY */
+  uint64_t budget_raised_bytes; /**< by how much objects larger than their share raised it, or 0 */
+  uint64_t peak_extra_bytes;    /**< most that Valet had allocated at a time */
+  uint64_t extra_bytes_bound;   /**< what it promises not to pass */
+  double seconds;               /**< the whole call */
+  double list_seconds;          /**< lists, sizes and global ids */
+  double move_seconds;          /**< packing and moving; in STEPS all of the steps */
+  double unpack_seconds;        /**< HOLD: unpacking */
+  char message[512];            /**< text of the error, or empty */
 } Valet_Migration_Report;
 
-/* Copies the report of zz's last migration with Valet. Local. ZOLTAN_WARN when there was none. */
+/** Copies the report of zz's last migration with Valet. Local.
+ * @param zz      Zoltan's structure.
+ * @param report  Gets the report.
+ * @return ZOLTAN_OK, or ZOLTAN_WARN when there was none. */
 VALET_EXPORT int Valet_Get_Report(struct Zoltan_Struct* zz, Valet_Migration_Report* report);
 
 /* NOLINTEND(readability-identifier-naming) */

@@ -1,0 +1,26 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Adds the target docs: the API reference in docs/html of the build tree. Where there is no Doxygen
+# the target says what to install. Adapters are described whether they are built here or not.
+function(valet_add_docs)
+  if(DOXYGEN_FOUND)
+    message(STATUS "Valet: the API reference is built by the target docs")
+    add_custom_target(
+      docs
+      COMMAND
+        "${CMAKE_COMMAND}" "-DDOXYGEN=${DOXYGEN_EXECUTABLE}" "-DSOURCE_DIR=${PROJECT_SOURCE_DIR}"
+        "-DDOCS_DIR=${PROJECT_BINARY_DIR}/docs" "-DVERSION=${PROJECT_VERSION}"
+        "-DDESCRIPTION=${PROJECT_DESCRIPTION}" -P "${VALET_MODULE_DIR}/ValetWriteDocs.cmake"
+      COMMENT "Writing the API reference to ${PROJECT_BINARY_DIR}/docs/html/index.html"
+      VERBATIM)
+    return()
+  endif()
+  message(STATUS "Valet: the API reference is not built, Doxygen not found")
+  add_custom_target(
+    docs
+    COMMAND "${CMAKE_COMMAND}" -E echo
+            "The API reference needs Doxygen 1.9.4 or later (Debian and Ubuntu: doxygen);"
+            "install it and configure again with VALET_DOCS=AUTO."
+    COMMAND "${CMAKE_COMMAND}" -E false
+    VERBATIM)
+endfunction()

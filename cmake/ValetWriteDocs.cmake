@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# cmake -DDOXYGEN= -DSOURCE_DIR= -DDOCS_DIR= -DVERSION= -DDESCRIPTION= -P: writes the API reference
+# to DOCS_DIR/html and the names of the headers in it, one a line, to DOCS_DIR/headers.txt. Fails on
+# any warning.
+#
+# What is public: the headers that the README tells to include, and all that they include from
+# <valet/...>, directly or not. What is in detail/, and what only that includes, is private. Not the
+# Fortran module: Doxygen takes it, of the same name, for a part of the namespace valet. What it has
+# is told with valet.h.
+cmake_minimum_required(VERSION 3.22)
+
+set(waiting
+    valet/valet.hpp
+    valet/valet.h
+    valet/kokkos/blocks.hpp
+    valet/kokkos/layouts.hpp
+    valet/zoltan/rebalancer.hpp
+    valet/zoltan/valet_zoltan.h)
+set(roots "${SOURCE_DIR}/src" "${SOURCE_DIR}/adapters/kokkos/include"
+          "${SOURCE_DIR}/adapters/zoltan/include")
+
+set(headers "")
+set(input "${SOURCE_DIR}/README.md")
+while(waiting)
+  list(POP_FRONT waiting header)
+  if(header IN_LIST headers OR header MATCHES "/detail/")
+    continue()
+  endif()
+  list(APPEND headers "${header}")
+  unset(file)
+  foreach(root IN LISTS roots)
+    if(EXISTS "${root}/${header}")
+      set(file "${root}/${header}")
+    endif()
+  endforeach()
+  if(NOT file)
+    message(FATAL_ERROR "${header} is included by a public header, but is not there.")
+  endif()
+  list(APPEND input "${file}")
+  file(STRINGS "${file}" lines REGEX "^#include <valet/")
+  foreach(line IN LISTS lines)
+    string(REGEX REPLACE "^#include <([^>]+)>.*" "\\1" included "${line}")
+    list(APPEND waiting "${included}")
+  endforeach()
+endwhile()
+list(JOIN headers "\n" lines)
+file(WRITE "${DOCS_DIR}/headers.txt" "${lines}\n")
+
+# A Doxyfile has quoted values, separated by blanks.
+file(GLOB pictures "${SOURCE_DIR}/examples/*/*.png")
+list(APPEND roots "${SOURCE_DIR}")
+foreach(list IN ITEMS input pictures roots)
+  list(TRANSFORM ${list} REPLACE "(.+)" "\"\\1\"")
+  list(JOIN ${list} " " ${list})
+endforeach()
+configure_file("${CMAKE_CURRENT_LIST_DIR}/Doxyfile.in" "${DOCS_DIR}/Doxyfile" @ONLY)
+
+# From nothing: pages of headers that are gone must go too.
+file(REMOVE_RECURSE "${DOCS_DIR}/html")
+execute_process(COMMAND "${DOXYGEN}" "${DOCS_DIR}/Doxyfile" RESULT_VARIABLE result)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "The API reference has warnings, see above.")
+endif()

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The snippets of README.md, word for word, with what they need around them: docs_snippets sees
+// that all of them are here. On 7 ranks, because the grids of one of them need so many.
+
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using valet::test::rank;
+using valet::test::size;
+
+TEST(Readme, MovesPatchesByAMap) {
+  constexpr std::size_t cells_per_patch = 4;
+  constexpr std::uint64_t slots = 10;
+  std::uint64_t count = 8;
+  std::vector<double> memory(slots * cells_per_patch, rank());
+  double* const cell_data = memory.data();
+  const std::vector<int> destination_rank(count, (rank() + 1) % size());
+
+  valet::BlockStorage cells{valet::field(cell_data, slots, cells_per_patch)};
+  valet::Report report = valet::migrate(MPI_COMM_WORLD, cells, count, destination_rank);
+  count = report.blocks_after;
+
+  EXPECT_EQ(count, 8);
+  EXPECT_EQ(cell_data[8 * cells_per_patch - 1], (rank() + size() - 1) % size());
+}
+
+TEST(Readme, GrowsWhereThePlanNeedsMore) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const valet::Options options;
+  std::uint64_t capacity = 3;
+  const std::uint64_t count = 3;
+  std::vector<int> numbers(capacity, rank());
+  const std::vector<int> ranks(count, 0);
+  valet::BlockStorage storage{valet::field(numbers.data(), capacity)};
+  const auto grow = [&](std::uint64_t slots) {
+    numbers.resize(capacity = slots);
+    storage = {valet::field(numbers.data(), capacity)};
+  };
+
+  valet::Plan plan = valet::plan_to_ranks(comm, storage, count, ranks, options);
+  if (plan.required_slots() > capacity) grow(plan.required_slots());  // fields, then storage
+  valet::Report report = valet::execute(plan, storage);
+
+  EXPECT_EQ(report.blocks_after, rank() == 0 ? 3 * static_cast<std::uint64_t>(size()) : 0);
+  if (rank() == 0) {
+    EXPECT_EQ(numbers.back(), size() - 1);
+  }
+}
+
+// The numbers of the section on memory, which a run must agree with.
+TEST(Readme, PromisesTheMemoryOfItsExample) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t slots = 1000;
+  struct Particle {
+    double x[3], v[3], work;
+  };
+  std::vector<Particle> particles(slots);
+  std::vector<int> ranks(slots, valet::test::rank());
+  ranks[slots / 2] = (ranks[0] + 1) % size();  // in the middle: the map is not a layout
+  const valet::BlockStorage storage{valet::field(particles.data(), slots)};
+  const valet::Report report =
+      valet::migrate(comm, storage, slots, ranks, {.method = valet::Method::stream});
+
+  std::string text;
+  const int rank = valet::test::rank();
+  if (rank == 0) testing::internal::CaptureStdout();
+  const valet::Report total = valet::summed_over_ranks(report, comm);
+  if (rank == 0) std::cout << total.to_string() << '\n' << total.to_json() << '\n';
+
+  if (rank == 0) text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(report.block_bytes, 56);
+  EXPECT_EQ(report.neighbours, size() == 1 ? 0 : size() == 2 ? 1 : 2);
+  EXPECT_EQ(report.extra_bytes_bound, 4194304 + 65536 + 64 * report.neighbours + 12 * slots);
+  EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+  if (rank == 0) {
+    EXPECT_NE(text.find("blocks left their rank"), std::string::npos) << text;
+    EXPECT_NE(text.find("promised at most"), std::string::npos) << text;
+    EXPECT_NE(text.find("\"extra_bytes_bound\":"), std::string::npos) << text;
+  }
+}
+
+TEST(Readme, HandsAMatrixToOtherRanks) {
+  if (size() < 7) GTEST_SKIP() << "needs 7 ranks";
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::int64_t n = 300;
+  std::vector<double> made_memory(static_cast<std::size_t>(n * n));
+  std::vector<double> used_memory(static_cast<std::size_t>(n * n), -1);
+  double* const a = made_memory.data();
+  double* const b = used_memory.data();
+  const std::size_t a_bytes = made_memory.size() * sizeof(double);
+  const std::size_t b_bytes = a_bytes;
+  const valet::BlockCyclic dealt({n, n}, {64, 64}, {2, 2});
+  if (rank() < 4) {
+    const auto extents = dealt.local_extents(rank());
+    for (std::int64_t i = 0; i < extents[0]; ++i)
+      for (std::int64_t j = 0; j < extents[1]; ++j) {
+        const auto global = dealt.global_indices(rank(), {i, j});
+        a[i * extents[1] + j] = static_cast<double>(global[0] * n + global[1]);
+      }
+  }
+
+  using valet::BlockCyclic, valet::GridLayout;
+  const GridLayout made{BlockCyclic({n, n}, {64, 64}, {2, 2}), {0, 1, 2, 3}};  // on ranks 0 to 3
+  const GridLayout used{BlockCyclic({n, n}, {100, 80}, {1, 3}), {4, 5, 6}};
+  valet::redistribute(comm, made, used, sizeof(double), {.data = a, .bytes = a_bytes},
+                      {.data = b, .bytes = b_bytes});
+
+  long long wrong = 0;
+  if (rank() >= 4) {
+    const auto extents = used.layout.local_extents(rank() - 4);
+    for (std::int64_t i = 0; i < extents[0]; ++i)
+      for (std::int64_t j = 0; j < extents[1]; ++j) {
+        const auto global = used.layout.global_indices(rank() - 4, {i, j});
+        wrong += b[i * extents[1] + j] != static_cast<double>(global[0] * n + global[1]);
+      }
+  }
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+}
+
+}  // namespace
