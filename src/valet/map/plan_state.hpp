@@ -45,7 +45,7 @@ struct Plan::State {
   Options options;
   BlockTraits blocks;
   double plan_seconds = 0;
-  schedule::Choice choice;   ///< of Method::automatic; without a reason where a method was named
+  std::shared_ptr<const schedule::Choice> choice;  ///< of Method::automatic
   bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
   AnyFlows flows;
   mpi::NodeMemory node;
