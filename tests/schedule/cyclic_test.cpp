@@ -46,7 +46,7 @@ TEST(Cyclic, EveryBlockArrivesInOneStep) {
 }
 
 TEST(Cyclic, CriticalPathOfTheEvenTransposeIsLongAscendingAndShortRotated) {
-  for (std::uint32_t ranks = 2; ranks <= 33; ++ranks) {
+  for (std::uint32_t ranks = 2; ranks <= 64; ++ranks) {
     const Instance instance = test::even_transpose(ranks, 5, 2);
     const auto path = [&](EdgeOrder order) {
       return run_cyclic(instance.matrix, instance.free, record(instance, order)).critical_path;
