@@ -21,18 +21,20 @@
 
 namespace valet {
 
-/// How the scratch of this rank is divided.
+/// What decides how the scratch of this rank is divided.
 /// @param reserved_bytes  Of the budget, for the schedule that the root makes.
 template <class Index>
-[[nodiscard]] schedule::PhasedSizes phased_sizes(const Options& options, const BlockTraits& blocks,
-                                                 const Flows<Index>& flows,
-                                                 std::size_t reserved_bytes);
+[[nodiscard]] schedule::PhasedLimits phased_limits(const Options& options,
+                                                   const BlockTraits& blocks,
+                                                   const Flows<Index>& flows, int ranks,
+                                                   std::size_t reserved_bytes);
 
 /// Blocks of a message that this rank sends at most, where receivers cannot be told later.
 [[nodiscard]] std::uint64_t phased_send_blocks(const Options& options, const BlockTraits& blocks);
 
-/// Ends the planning for the centralized scheduler: tries the schedule out, and reserves memory for
-/// it on the root. Collective. @throws Error budget_too_small on all ranks alike.
+/// Ends the planning of Method::phased: checks that the budget holds the lists of all ranks that
+/// this one may have to do with; for the centralized scheduler tries the schedule out, and reserves
+/// memory for it on the root. Collective. @throws Error budget_too_small on all ranks alike.
 void reserve_schedule(Plan::State& state);
 
 template <class Index>
