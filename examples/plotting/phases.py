@@ -9,6 +9,8 @@ messages are counted for as many processors as the paper has.
 import json
 import statistics
 
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
+
 from .common import OUT_OF_PLACE, VALET, plt, read_cases, save
 
 COLOURS = {"first_fit": "tab:red", "max_first": "tab:orange", "random": "tab:blue",
@@ -40,6 +42,14 @@ def mean(rows, key):
     return statistics.fmean(row[key] for row in rows)
 
 
+def plain_numbers(axis, values_of_axis):
+    """Numbers as they are on a logarithmic axis."""
+    values_of_axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    values_of_axis.set_major_formatter(FormatStrFormatter("%g"))
+    values_of_axis.set_minor_locator(NullLocator())
+    axis.grid(alpha=0.3)
+
+
 def memory_axis(axis, parts):
     axis.set_xscale("log", base=2)
     axis.set_xticks(parts, ["1"] + [f"1/{part}" for part in parts[1:]] if parts[0] == 1
@@ -65,6 +75,8 @@ def time_over_phases(axis, cases):
     axis.plot([1, most], [1, most], color="0.6", linewidth=1, label="in proportion")
     axis.set(xscale="log", yscale="log", xlabel="phases", ylabel="time over that with ample memory",
              title=f"Figure 10: time over phases, {cases[0]['ranks']} ranks")
+    plain_numbers(axis, axis.xaxis)
+    plain_numbers(axis, axis.yaxis)
 
 
 def centralized(axis, cases):
@@ -87,7 +99,7 @@ def centralized(axis, cases):
         for side, some in ((-0.2, alone), (0.2, rooted)):
             axis.text(place + side, 0.03, f"{mean(some, 'phases'):.1f}", ha="center", fontsize=8)
     axis.set_xticks(range(len(names)), [words(name) for name in names], rotation=15)
-    axis.set(ylabel="time over centralized",
+    axis.set(ylabel="time over centralized", ylim=(0, 1.4 * axis.get_ylim()[1]),
              title=f"Figure 11: centralized and distributed, {cases[0]['ranks']} ranks\n"
                    "(numbers: mean phases)")
 
@@ -131,7 +143,9 @@ def phases_over_memory(axis, rows):
                       yerr=[row["phases_deviation"] for row in some], color=COLOURS[method],
                       marker="o", markersize=4, capsize=2, label=words(method))
     memory_axis(axis, values(rows, "part"))
-    axis.set(yscale="log", ylabel="phases",
+    axis.set_yscale("log")
+    plain_numbers(axis, axis.yaxis)
+    axis.set(ylabel="phases",
              title=f"Figure 12: phases over memory, {parts} processors\n"
                    f"(mean and deviation of {rows[0]['instances']} instances)")
 
@@ -146,7 +160,9 @@ def parking_over_memory(axis, rows):
                       yerr=[row["phases_deviation"] for row in some], color=colour, marker=marker,
                       markersize=5, capsize=2, label=name)
     memory_axis(axis, values(rows, "part"))
-    axis.set(yscale="log", ylabel="phases",
+    axis.set_yscale("log")
+    plain_numbers(axis, axis.yaxis)
+    axis.set(ylabel="phases",
              title=f"Figure 13: parking, fortune wheel, {parts} processors\n"
                    f"(mean and deviation of {rows[0]['instances']} instances)")
 
@@ -167,9 +183,9 @@ def parking_bars(axis, rows):
                 axis.text(at, row["phases"] / never + 0.02, f"+{100 * (row['volume'] - 1):.0f}%",
                           ha="center", fontsize=7)
     axis.axhline(1, color="0.4", linewidth=0.8)
-    axis.set_xticks(range(len(groups)), [f"{words(heuristic)}\n{parts}" for heuristic, parts in groups],
-                    fontsize=8)
-    axis.set(ylabel="phases over those without parking", ylim=(0, 1.25),
+    axis.set_xticks(range(len(groups)), [f"{words(heuristic)}, {parts}" for heuristic, parts in groups],
+                    fontsize=8, rotation=15)
+    axis.set(ylabel="phases over those without parking", ylim=(0, 1.45),
              title=f"Figure 13: phases with parking, and volume it adds\n({TIGHT.format(part)})")
 
 
@@ -186,7 +202,7 @@ def parking_times(axis, cases):
         axis.plot(*zip(*points), color=colour, marker=marker, markersize=5, label=name)
     axis.axhline(1, color=OUT_OF_PLACE, linestyle=":", label="without parking")
     memory_axis(axis, values(cases, "part"))
-    axis.set(ylabel="time over that without parking", ylim=(0, None),
+    axis.set(ylabel="time over that without parking", ylim=(0, 1.3 * axis.get_ylim()[1]),
              title=f"Figure 14: parking, time, {cases[0]['ranks']} ranks")
 
 
@@ -207,7 +223,7 @@ def draw(directory):
               (counted[3], lambda axis, rows: bars_by_parts(
                   axis, rows, "phases", "Figure 12a: phases", "phases_deviation")),
               (counted[3], lambda axis, rows: bars_by_parts(
-                  axis, rows, "messages", "Figure 12b: messages over communicating pairs")),
+                  axis, rows, "messages", "Figure 12b: messages per communicating pair")),
               (counted[3], phases_over_memory),
               (counted[4], parking_over_memory),
               (counted[4], parking_bars),
