@@ -175,6 +175,42 @@ void run(const Settings& settings, bool& failed) {
   write_json(settings.json, cases, {{"schedules", schedules}});
 }
 
+/// Options of the graph and of the partitions that become each other.
+void add_instance_options(CLI::App& command, Settings& settings) {
+  command
+      .add_option("--graph", settings.graph,
+                  "geometric (random points), grid (three dimensions), or a file in the format of "
+                  "METIS and Chaco")
+      ->capture_default_str();
+  command.add_option("--vertices", settings.vertices, "of a graph that is made")
+      ->check(CLI::Range(8U, 100'000'000U))
+      ->capture_default_str();
+  command.add_option("--degree", settings.degree, "mean number of neighbours, for geometric")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--parts", settings.parts,
+                  "processors whose schedules are counted; parts of the first one are dealt to the "
+                  "ranks of mpirun and carried out")
+      ->check(CLI::Range(2, 65536))
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      .add_option("--remap", settings.remaps,
+                  "the new partition: the old one adjusted (diffuse), or one made anew and "
+                  "adjusted (scratch), which needs more phases")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--overlap", settings.layers, "layers by which subdomains overlap")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--instances", settings.instances, "partitions from different seeds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--seed", settings.seed, "of the first partition, and of random points")
+      ->capture_default_str();
+}
+
 }  // namespace
 
 void add_phases_command(CLI::App& app, bool& failed) {
@@ -191,37 +227,7 @@ void add_phases_command(CLI::App& app, bool& failed) {
       ->check(CLI::Range(1, 4))
       ->delimiter(',')
       ->capture_default_str();
-  command
-      ->add_option("--graph", settings->graph,
-                   "geometric (random points), grid (three dimensions), or a file in the format of "
-                   "METIS and Chaco")
-      ->capture_default_str();
-  command->add_option("--vertices", settings->vertices, "of a graph that is made")
-      ->check(CLI::Range(8U, 100'000'000U))
-      ->capture_default_str();
-  command->add_option("--degree", settings->degree, "mean number of neighbours, for geometric")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--parts", settings->parts,
-          "processors whose schedules are counted; parts of the first one are dealt to the "
-          "ranks of mpirun and carried out")
-      ->check(CLI::Range(2, 65536))
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      ->add_option("--remap", settings->remaps,
-                   "the new partition: the old one adjusted (diffuse), or one made anew and "
-                   "adjusted (scratch), which needs more phases")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--overlap", settings->layers, "layers by which subdomains overlap")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--instances", settings->instances, "partitions from different seeds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_instance_options(*command, *settings);
   command
       ->add_option("--carry-out", settings->carried_out,
                    "instances of each kind that are carried out with data")
@@ -232,8 +238,6 @@ void add_phases_command(CLI::App& app, bool& failed) {
                    "memory of a rank, as a part of what one phase needs: 4 is a quarter")
       ->check(CLI::PositiveNumber)
       ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--seed", settings->seed, "of the first partition, and of random points")
       ->capture_default_str();
   command->add_option("--message-bytes", settings->message, "bytes of a message at most, 0: chosen")
       ->capture_default_str();
