@@ -192,7 +192,7 @@ void add_instance_options(CLI::App& command, Settings& settings) {
       .add_option("--parts", settings.parts,
                   "processors whose schedules are counted; parts of the first one are dealt to the "
                   "ranks of mpirun and carried out")
-      ->check(CLI::Range(2, 65536))
+      ->check(CLI::Range(2, 4096))
       ->delimiter(',')
       ->capture_default_str();
   command

@@ -13,6 +13,12 @@
 /// the end, so the argument of STREAM (stream.hpp) holds: while blocks are left, some rank has both
 /// blocks to receive and a free place. Available memory that shrinks (Figure 9) may slow it down
 /// but not stop it, because one block is always let in.
+///
+/// Memory. A rank keeps lists of its neighbours, 224 bytes each. Where blocks wait on their way any
+/// rank may become a neighbour, so lists of all ranks are reckoned with, 512 bytes each (schedule::
+/// phased_list_bytes). What goes beyond 64 bytes a neighbour and 24 KiB comes off the budget: from
+/// about 190 neighbours on, or 48 ranks with parking. The root gathers two words a rank for parking
+/// and matches within 40 bytes a rank, for Heuristic::continuous within 64.
 
 #include <valet/exchange/phased_transport.hpp>
 #include <valet/map/plan_state.hpp>
