@@ -7,6 +7,7 @@
 #include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/schedule/phase_schedule.hpp>
+#include <valet/schedule/phased_sizes.hpp>
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
@@ -114,10 +115,10 @@ TEST(Phased, NeverMorePhasesThanTwiceTheVolumeOverTheMemoryAndOne) {
 
 TEST(Phased, ManyBlocksParkAtOnce) {
   if (size() < 3) GTEST_SKIP() << "needs a bystander";
-  // Figure 5 with thousands of blocks: two ranks without a free slot swap all they have, and the
+  // Figure 5 with many blocks: two ranks without a free slot swap all they have, and the
   // last one has room for the blocks of one of them. How many may wait does not depend on the
   // memory for their bookkeeping.
-  constexpr std::uint64_t blocks = 4000;
+  constexpr std::uint64_t blocks = 1500;
   GlobalMap map;
   map.slots.assign(static_cast<std::size_t>(size()), blocks);
   map.destination.resize(map.slots.size());
@@ -335,6 +336,27 @@ TEST(PhasedErrors, MatrixThatDoesNotFitTheBudgetOfTheRoot) {
   expect_refused(options, ErrorCode::budget_too_small,
                  {"rank 0", "centralized scheduler needs ", "budget is 80 bytes",
                   "take the distributed scheduler"});
+}
+
+TEST(PhasedErrors, ListsOfManyRanksThatDoNotFitTheBudget) {
+  if (size() < 60) GTEST_SKIP() << "the lists of fewer ranks need no budget";
+  const schedule::PhasedLimits limits{.block_bytes = 40,
+                                      .neighbours = 15,
+                                      .ranks = static_cast<std::uint64_t>(size()),
+                                      .blocks_wait = true,
+                                      .announces = true};
+  const std::uint64_t needed = schedule::phased_least_budget(limits);
+  Options options = phased(Heuristic::first_fit, 1);
+  options.budget_bytes = static_cast<std::size_t>(needed) - 1;
+  expect_refused(options, ErrorCode::budget_too_small,
+                 {"rank 0", "lists of all " + std::to_string(size()) + " ranks",
+                  "a budget of " + std::to_string(needed) + " bytes",
+                  "the budget is " + std::to_string(needed - 1) + " bytes", "take parking 0"});
+  options.budget_bytes = static_cast<std::size_t>(needed);
+  static_cast<void>(carried_out(ring_map(size(), 20, 15, 1), options));
+  options.parking = 0;
+  options.budget_bytes = 40;
+  static_cast<void>(carried_out(ring_map(size(), 20, 15, 1), options));
 }
 
 TEST(PhasedErrors, MemoryThatChangesNeedsTheDistributedScheduler) {
