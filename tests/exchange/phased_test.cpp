@@ -211,6 +211,27 @@ TEST(Phased, MemoryThatShrinksAndGrowsFromPhaseToPhase) {
   EXPECT_EQ(carried_out(map, options).phases, steady.phases) << "no more than there is";
 }
 
+TEST(Phased, RankWithNothingToSendParksNothingHoweverLittleItCanTake) {
+  if (size() == 1) GTEST_SKIP() << "nothing leaves";
+  // All send to the last rank, which lets in three blocks a phase and so lacks memory for the rest.
+  constexpr std::uint64_t blocks = 30;
+  GlobalMap map;
+  map.slots.assign(static_cast<std::size_t>(size()), 2 * blocks);
+  map.slots.back() = blocks * map.slots.size();
+  map.destination.resize(map.slots.size());
+  for (std::size_t r = 0; r < map.slots.size(); ++r) {
+    map.destination[r].resize(map.slots[r]);
+    for (std::uint64_t slot = 0; slot < blocks && r + 1 < map.slots.size(); ++slot)
+      map.destination[r][slot] = Address{size() - 1, r * blocks + slot};
+  }
+  Options options = phased(Heuristic::first_fit, 1);
+  options.available_bytes = [] {
+    return rank() == size() - 1 ? std::size_t{120} : std::size_t{1} << 30;
+  };
+  const Report report = carried_out(map, options);
+  EXPECT_EQ(report.phases, blocks * static_cast<std::uint64_t>(size() - 1) / 3);
+}
+
 TEST(Phased, SameSeedSamePhases) {
   std::mt19937_64 random(seed());
   const GlobalMap map = random_map(random, size(), 300, Tightness::full, false);
