@@ -1,86 +1,242 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The experiments of Pinar and Hendrickson, section 7, as their Figures 10 to 14 show them.
 
-Reads every phases*.json of the directory, one for each number of ranks:
-`mpirun -n 4 valet-bench phases --json DIRECTORY/phases_4.json`.
+Reads every phases*.json of the directory: `mpirun -n 4 valet-bench phases --json
+DIRECTORY/phases_4.json`. Times are of instances that were carried out on the ranks of mpirun; phases and
+messages are counted for as many processors as the paper has.
 """
 
+import json
 import statistics
+
+from matplotlib.ticker import FormatStrFormatter, LogLocator, NullLocator
 
 from .common import OUT_OF_PLACE, VALET, plt, read_cases, save
 
+COLOURS = {"first_fit": "tab:red", "max_first": "tab:orange", "random": "tab:blue",
+           "fortune_wheel": "tab:cyan", "min_max": "tab:purple", "continuous": "tab:gray"}
+PARKING = {"": ("never", "tab:red", "o"), "-parking1": ("every phase", "tab:blue", "s"),
+           "-parking2": ("every 2nd", "tab:cyan", "^"), "-parking3": ("every 3rd", "tab:purple", "D")}
+TIGHT = "memory: 1/{} of what one phase needs"
 
-def of(cases, experiment):
-    return [case for case in cases if case["experiment"] == experiment]
+
+def words(name):
+    return name.replace("_", " ")
 
 
-def methods_of(cases):
-    return [method for method in dict.fromkeys(case["method"] for case in cases)
+def only(rows, **wanted):
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+def values(rows, key):
+    """All values of a key, ascending."""
+    return sorted({row[key] for row in rows})
+
+
+def methods_of(rows):
+    return [method for method in dict.fromkeys(row["method"] for row in rows)
             if method not in ("stream", "alltoallv")]
 
 
-def means(cases, method, over, key):
-    """The mean of a key at each value of another."""
-    groups = {}
-    for case in cases:
-        if case["method"] == method:
-            groups.setdefault(case[over], []).append(case[key])
-    return zip(*sorted((value, statistics.fmean(group)) for value, group in groups.items()))
+def mean(rows, key):
+    return statistics.fmean(row[key] for row in rows)
+
+
+def plain_numbers(axis, values_of_axis):
+    """Numbers as they are on a logarithmic axis."""
+    values_of_axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    values_of_axis.set_major_formatter(FormatStrFormatter("%g"))
+    values_of_axis.set_minor_locator(NullLocator())
+    axis.grid(alpha=0.3)
+
+
+def memory_axis(axis, parts):
+    axis.set_xscale("log", base=2)
+    axis.set_xticks(parts, ["1"] + [f"1/{part}" for part in parts[1:]] if parts[0] == 1
+                    else [f"1/{part}" for part in parts])
+    axis.minorticks_off()
+    axis.set_xlabel("memory of a processor, as a part of what one phase needs")
 
 
 def time_over_phases(axis, cases):
+    """Each instance over its own time with memory for everything."""
     for method in methods_of(cases):
-        points = sorted((case["phases"], case["ratio_warm"])
-                        for case in cases if case["method"] == method)
-        axis.plot(*zip(*points), ".", label=method)
-    stream = statistics.fmean(case["ratio_warm"] for case in cases if case["method"] == "stream")
-    axis.axhline(stream, color=VALET, label="STREAM, any memory")
-    axis.axhline(1, color=OUT_OF_PLACE, linestyle=":", label="MPI_Alltoallv, second buffer")
-    axis.set(xscale="log", yscale="log", xlabel="phases", ylabel="time over MPI_Alltoallv",
-             title="Figure 10: time over phases")
+        points = []
+        for remap in values(cases, "remap"):
+            for number in values(cases, "instance"):
+                some = only(cases, method=method, remap=remap, instance=number)
+                if some:
+                    whole = min(some, key=lambda case: case["part"])
+                    points += [(case["phases"], case["seconds_median"] / whole["seconds_median"])
+                               for case in some]
+        axis.plot(*zip(*sorted(points)), "o", markersize=5, alpha=0.8, color=COLOURS[method],
+                  label=words(method))
+    most = max(case["phases"] for case in cases)
+    axis.plot([1, most], [1, most], color="0.6", linewidth=1, label="in proportion")
+    axis.set(xscale="log", yscale="log", xlabel="phases", ylabel="time over that with ample memory",
+             title=f"Figure 10: time over phases, {cases[0]['ranks']} ranks")
+    plain_numbers(axis, axis.xaxis)
+    plain_numbers(axis, axis.yaxis)
 
 
 def centralized(axis, cases):
     """Gather, solve, scatter and the rest, in parts of the centralized total."""
     names = [method for method in methods_of(cases) if "centralized" not in method]
     for place, name in enumerate(names):
-        pair = [[case for case in cases if case["method"] == method]
-                for method in (name, name + "-centralized-parking1")]
-        total = statistics.fmean(case["seconds_median"] for case in pair[1])
+        alone = only(cases, method=name)
+        rooted = only(cases, method=name + "-centralized-parking1")
+        total = mean(rooted, "seconds_median")
         bottom = 0
-        for key in ("gather", "solve", "scatter"):
-            height = statistics.fmean(case["seconds_" + key] for case in pair[1]) / total
-            axis.bar(place + 0.2, height, 0.35, bottom=bottom, label=key if place == 0 else None)
+        for key, colour in (("gather", "tab:orange"), ("solve", "tab:red"), ("scatter", "gold")):
+            height = mean(rooted, "seconds_" + key) / total
+            axis.bar(place + 0.2, height, 0.36, bottom=bottom, color=colour,
+                     label=key if place == 0 else None)
             bottom += height
-        axis.bar(place + 0.2, max(0, 1 - bottom), 0.35, bottom=bottom, color="lightgrey",
-                 label="exchange, centralized" if place == 0 else None)
-        axis.bar(place - 0.2, statistics.fmean(c["seconds_median"] for c in pair[0]) / total, 0.35,
-                 color=VALET, label="distributed, no parking" if place == 0 else None)
-    axis.set_xticks(range(len(names)), names, rotation=15)
-    axis.set(ylabel="time over centralized", title="Figure 11: centralized and distributed")
+        axis.bar(place + 0.2, max(0, 1 - bottom), 0.36, bottom=bottom, color="lightgrey",
+                 label="exchange, centralized with parking" if place == 0 else None)
+        axis.bar(place - 0.2, mean(alone, "seconds_median") / total, 0.36, color=VALET,
+                 label="distributed without parking" if place == 0 else None)
+        for side, some in ((-0.2, alone), (0.2, rooted)):
+            axis.text(place + side, 0.03, f"{mean(some, 'phases'):.1f}", ha="center", fontsize=8)
+    axis.set_xticks(range(len(names)), [words(name) for name in names], rotation=15)
+    axis.set(ylabel="time over centralized", ylim=(0, 1.4 * axis.get_ylim()[1]),
+             title=f"Figure 11: centralized and distributed, {cases[0]['ranks']} ranks\n"
+                   "(numbers: mean phases)")
 
 
-def lines(axis, cases, key, title):
-    for method in methods_of(cases):
-        axis.plot(*means(cases, method, "free", key), marker="o", markersize=4, label=method)
-    axis.set(xscale="log", yscale="log", xlabel="memory of a rank [blocks]", ylabel=key,
-             title=title)
-    axis.invert_xaxis()
+def bars_by_parts(axis, rows, key, title, spread=None):
+    """A group of bars for each number of processors, at the tightest memory."""
+    part = values(rows, "part")[-1]
+    groups = values(rows, "parts")
+    methods = methods_of(rows)
+    width = 0.8 / len(methods)
+    for place, method in enumerate(methods):
+        some = [only(rows, method=method, parts=parts, part=part)[0] for parts in groups]
+        at = [group + (place - (len(methods) - 1) / 2) * width for group in range(len(groups))]
+        axis.bar(at, [row[key] for row in some], width, color=COLOURS[method], label=words(method),
+                 yerr=[row[spread] for row in some] if spread else None, capsize=2,
+                 error_kw={"elinewidth": 1})
+    if spread:
+        for group, parts in enumerate(groups):
+            row = only(rows, parts=parts, part=part)[0]
+            for bound, style, label in (("lower", "-", "ceil(T/M)"), ("upper", "--", "ceil(2T/M)+1, with parking")):
+                axis.hlines(row[bound], group - 0.45, group + 0.45, color="black", linewidth=1.2,
+                            linestyle=style, label=label if group == 0 else None)
+    axis.set_xticks(range(len(groups)), [f"{parts} processors" for parts in groups])
+    axis.set(ylabel=words(key), title=f"{title}\n({TIGHT.format(part)})")
+
+
+def bounds(axis, rows):
+    parts = values(rows, "part")
+    some = [only(rows, part=part)[0] for part in parts]
+    axis.fill_between(parts, [row["lower"] for row in some], [row["upper"] for row in some],
+                      color="0.92", label="ceil(T/M) to ceil(2T/M)+1")
+
+
+def phases_over_memory(axis, rows):
+    parts = values(rows, "parts")[-1]
+    rows = only(rows, parts=parts)
+    bounds(axis, rows)
+    for method in methods_of(rows):
+        some = sorted(only(rows, method=method), key=lambda row: row["part"])
+        axis.errorbar([row["part"] for row in some], [row["phases"] for row in some],
+                      yerr=[row["phases_deviation"] for row in some], color=COLOURS[method],
+                      marker="o", markersize=4, capsize=2, label=words(method))
+    memory_axis(axis, values(rows, "part"))
+    axis.set_yscale("log")
+    plain_numbers(axis, axis.yaxis)
+    axis.set(ylabel="phases",
+             title=f"Figure 12: phases over memory, {parts} processors\n"
+                   f"(mean and deviation of {rows[0]['instances']} instances)")
+
+
+def parking_over_memory(axis, rows):
+    parts = values(rows, "parts")[-1]
+    rows = only(rows, parts=parts)
+    bounds(axis, rows)
+    for suffix, (name, colour, marker) in PARKING.items():
+        some = sorted(only(rows, method="fortune_wheel" + suffix), key=lambda row: row["part"])
+        axis.errorbar([row["part"] for row in some], [row["phases"] for row in some],
+                      yerr=[row["phases_deviation"] for row in some], color=colour, marker=marker,
+                      markersize=5, capsize=2, label=name)
+    memory_axis(axis, values(rows, "part"))
+    axis.set_yscale("log")
+    plain_numbers(axis, axis.yaxis)
+    axis.set(ylabel="phases",
+             title=f"Figure 13: parking, fortune wheel, {parts} processors\n"
+                   f"(mean and deviation of {rows[0]['instances']} instances)")
+
+
+def parking_bars(axis, rows):
+    """Phases with parking over phases without, for each number of processors."""
+    part = values(rows, "part")[-1]
+    groups = [(heuristic, parts) for heuristic in ("fortune_wheel", "first_fit")
+              for parts in values(rows, "parts")]
+    for group, (heuristic, parts) in enumerate(groups):
+        some = only(rows, parts=parts, part=part)
+        never = only(some, method=heuristic)[0]["phases"]
+        for place, (suffix, (name, colour, _)) in enumerate(PARKING.items()):
+            row = only(some, method=heuristic + suffix)[0]
+            at = group + (place - 1.5) * 0.2
+            axis.bar(at, row["phases"] / never, 0.2, color=colour, label=name if group == 0 else None)
+            if suffix == "-parking1":
+                axis.text(at, row["phases"] / never + 0.02, f"+{100 * (row['volume'] - 1):.0f}%",
+                          ha="center", fontsize=7)
+    axis.axhline(1, color="0.4", linewidth=0.8)
+    axis.set_xticks(range(len(groups)), [f"{words(heuristic)}, {parts}" for heuristic, parts in groups],
+                    fontsize=8, rotation=15)
+    axis.set(ylabel="phases over those without parking", ylim=(0, 1.45),
+             title=f"Figure 13: phases with parking, and volume it adds\n({TIGHT.format(part)})")
+
+
+def parking_times(axis, cases):
+    for suffix, (name, colour, marker) in list(PARKING.items())[1:]:
+        points = []
+        for part in values(cases, "part"):
+            ratios = []
+            for case in only(cases, method="fortune_wheel" + suffix, part=part):
+                without = only(cases, method="fortune_wheel", part=part, remap=case["remap"],
+                               instance=case["instance"])[0]
+                ratios.append(case["seconds_median"] / without["seconds_median"])
+            points.append((part, statistics.geometric_mean(ratios)))
+        axis.plot(*zip(*points), color=colour, marker=marker, markersize=5, label=name)
+    axis.axhline(1, color=OUT_OF_PLACE, linestyle=":", label="without parking")
+    memory_axis(axis, values(cases, "part"))
+    axis.set(ylabel="time over that without parking", ylim=(0, 1.3 * axis.get_ylim()[1]),
+             title=f"Figure 14: parking, time, {cases[0]['ranks']} ranks")
 
 
 def draw(directory):
     cases = read_cases(directory, "phases")
-    figure, axes = plt.subplots(2, 3, figsize=(17, 9.5))
-    panels = [(1, time_over_phases),
-              (2, centralized),
-              (3, lambda axis, some: lines(axis, some, "phases", "Figure 12a: phases")),
-              (3, lambda axis, some: lines(axis, some, "messages", "Figure 12b: messages")),
-              (4, lambda axis, some: lines(axis, some, "phases", "Figure 13: parking, phases")),
-              (4, lambda axis, some: lines(axis, some, "seconds_median",
-                                           "Figure 14: parking, time"))]
-    for axis, (experiment, panel) in zip(axes.flat, panels):
-        shown = of(cases, experiment)
-        if shown:
-            panel(axis, shown)
-            axis.legend(fontsize=7)
+    ranks = values(cases, "ranks")[-1] if cases else 0
+    cases = only(cases, ranks=ranks)
+    schedules = []
+    for path in sorted(directory.glob("phases*.json")):
+        schedules = json.loads(path.read_text(encoding="utf-8"))["schedules"] or schedules
+    # Instances whose new partition was made anew are the hard ones.
+    kinds = values(schedules, "remap")
+    hard = only(schedules, remap=kinds[-1]) if kinds else []
+    counted = {number: only(hard, experiment=number) for number in (3, 4)}
+    carried_out = {number: only(cases, experiment=number) for number in (1, 2, 3, 4)}
+    panels = [(carried_out[1], time_over_phases),
+              (carried_out[2], centralized),
+              (counted[3], lambda axis, rows: bars_by_parts(
+                  axis, rows, "phases", "Figure 12a: phases", "phases_deviation")),
+              (counted[3], lambda axis, rows: bars_by_parts(
+                  axis, rows, "messages", "Figure 12b: messages per communicating pair")),
+              (counted[3], phases_over_memory),
+              (counted[4], parking_over_memory),
+              (counted[4], parking_bars),
+              (carried_out[4], parking_times)]
+    figure, axes = plt.subplots(2, 4, figsize=(23, 11))
+    for axis, (rows, panel) in zip(axes.flat, panels):
+        if not rows:
+            axis.set_visible(False)
+            continue
+        panel(axis, rows)
+        axis.title.set_fontsize(11)
+        axis.grid(alpha=0.3, axis="y")
+        axis.set_axisbelow(True)
+        axis.legend(fontsize=8)
+    figure.tight_layout()
     save(figure, directory / "phases.png")

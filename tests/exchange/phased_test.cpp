@@ -7,10 +7,12 @@
 #include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/schedule/phase_schedule.hpp>
+#include <valet/schedule/phased_sizes.hpp>
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <iostream>
 #include <string>
@@ -111,6 +113,32 @@ TEST(Phased, NeverMorePhasesThanTwiceTheVolumeOverTheMemoryAndOne) {
   if (rank() == 0) std::cout << phases << " phases, bounds " << most_phases << "\n";
 }
 
+TEST(Phased, ManyBlocksParkAtOnce) {
+  if (size() < 3) GTEST_SKIP() << "needs a bystander";
+  // Figure 5 with many blocks: two ranks without a free slot swap all they have, and the
+  // last one has room for the blocks of one of them. How many may wait does not depend on the
+  // memory for their bookkeeping.
+  constexpr std::uint64_t blocks = 1500;
+  GlobalMap map;
+  map.slots.assign(static_cast<std::size_t>(size()), blocks);
+  map.destination.resize(map.slots.size());
+  for (auto& row : map.destination) row.resize(blocks);
+  for (std::uint64_t slot = 0; slot < blocks; ++slot) {
+    map.destination[0][slot] = Address{1, slot};
+    map.destination[1][slot] = Address{0, slot};
+  }
+  for (std::size_t r = 2; r + 1 < map.destination.size(); ++r)
+    for (std::uint64_t slot = 0; slot < blocks; ++slot)
+      map.destination[r][slot] = Address{static_cast<int>(r), slot};
+  for (const std::size_t budget_blocks : {1, 100}) {
+    Options options = phased(Heuristic::first_fit, 1);
+    options.budget_bytes = budget_blocks * 40;
+    const Report report = carried_out(map, options);
+    EXPECT_LE(report.phases, schedule::phase_bounds(2 * blocks, blocks).upper) << budget_blocks;
+    EXPECT_GT(report.detours, blocks / 2) << budget_blocks;
+  }
+}
+
 TEST(Phased, CentralizedSchedulerBringsAllToTheirPlacesWithinTheBudget) {
   for (std::uint64_t k = 0; k < 12 && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);
@@ -183,6 +211,27 @@ TEST(Phased, MemoryThatShrinksAndGrowsFromPhaseToPhase) {
   EXPECT_EQ(carried_out(map, options).phases, steady.phases) << "no more than there is";
 }
 
+TEST(Phased, RankWithNothingToSendParksNothingHoweverLittleItCanTake) {
+  if (size() == 1) GTEST_SKIP() << "nothing leaves";
+  // All send to the last rank, which lets in three blocks a phase and so lacks memory for the rest.
+  constexpr std::uint64_t blocks = 30;
+  GlobalMap map;
+  map.slots.assign(static_cast<std::size_t>(size()), 2 * blocks);
+  map.slots.back() = blocks * map.slots.size();
+  map.destination.resize(map.slots.size());
+  for (std::size_t r = 0; r < map.slots.size(); ++r) {
+    map.destination[r].resize(map.slots[r]);
+    for (std::uint64_t slot = 0; slot < blocks && r + 1 < map.slots.size(); ++slot)
+      map.destination[r][slot] = Address{size() - 1, r * blocks + slot};
+  }
+  Options options = phased(Heuristic::first_fit, 1);
+  options.available_bytes = [] {
+    return rank() == size() - 1 ? std::size_t{120} : std::size_t{1} << 30;
+  };
+  const Report report = carried_out(map, options);
+  EXPECT_EQ(report.phases, blocks * static_cast<std::uint64_t>(size() - 1) / 3);
+}
+
 TEST(Phased, SameSeedSamePhases) {
   std::mt19937_64 random(seed());
   const GlobalMap map = random_map(random, size(), 300, Tightness::full, false);
@@ -218,6 +267,69 @@ TEST(Phased, APlanIsCarriedOutAgainAndAgain) {
     }
 }
 
+/// Peak of this rank, if it is not the root: it sends the same number of blocks however many ranks
+/// there are, to all of them.
+long long bytes_with_peers(MPI_Comm comm, const Options& options) {
+  constexpr std::uint64_t slots = 72;
+  constexpr std::uint64_t blocks = 60;
+  int ranks = 0;
+  int self = 0;
+  MPI_Comm_size(comm, &ranks);
+  MPI_Comm_rank(comm, &self);
+  GlobalMap map;
+  map.slots.assign(static_cast<std::size_t>(ranks), slots);
+  map.destination.resize(map.slots.size());
+  for (int from = 0; from < ranks; ++from) {
+    auto& row = map.destination[static_cast<std::size_t>(from)];
+    row.resize(slots);
+    for (std::uint64_t k = 0; k < blocks; ++k) {
+      const int distance = 1 + static_cast<int>(k % static_cast<std::uint64_t>(ranks - 1));
+      row[k] = Address{(from + distance) % ranks, k};
+    }
+  }
+  FilledMap filled(map, self, Shape::dense, 64);
+  Plan plan = filled.plan(comm, Form::to_ranks, options);
+  const Report report = execute(plan, filled.storage());
+  EXPECT_EQ(filled.wrong(Form::to_ranks, options.order), 0);
+  return self == 0 ? 0 : static_cast<long long>(report.peak_extra_bytes);
+}
+
+TEST(PhasedMemory, ListsOfAPeerAreWhatIsTakenOffTheBudgetForThem) {
+  if (size() < 5) GTEST_SKIP() << "too few peers to see what one takes";
+  MPI_Comm pair = MPI_COMM_NULL;  // the last one may be of three
+  MPI_Comm_split(MPI_COMM_WORLD, std::min(rank() / 2, size() / 2 - 1), 0, &pair);
+  for (const int parking : {0, 1})
+    for (const Heuristic heuristic : {Heuristic::first_fit, Heuristic::continuous})
+      for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized}) {
+        Options options = phased(heuristic, parking);
+        options.scheduler = scheduler;
+        options.budget_bytes = 64;
+        int self_in_pair = 0;
+        int peers_in_pair = 0;
+        MPI_Comm_rank(pair, &self_in_pair);
+        MPI_Comm_size(pair, &peers_in_pair);
+        --peers_in_pair;
+        Options in_pair = options;
+        if (scheduler == Scheduler::centralized && self_in_pair == 0) in_pair.budget_bytes = 30'000;
+        if (scheduler == Scheduler::centralized && rank() == 0) options.budget_bytes = 30'000;
+        const long long few = bytes_with_peers(pair, in_pair);
+        const long long many = bytes_with_peers(MPI_COMM_WORLD, options);
+        const bool announces = parking > 0 || heuristic == Heuristic::continuous ||
+                               scheduler == Scheduler::centralized;
+        const long long of_a_peer = announces ? 512 : 224;
+        const long long grown = few == 0 || many == 0 ? 0 : many - few;
+        const long long peers = size() - 1 - peers_in_pair;
+        EXPECT_TRUE(all_ranks(grown <= peers * of_a_peer))
+            << grown << " bytes for " << peers << " peers more, " << to_string(heuristic) << ", "
+            << to_string(scheduler) << ", parking " << parking;
+        if (rank() == size() - 1)
+          std::cout << to_string(heuristic) << ", " << to_string(scheduler) << ", parking "
+                    << parking << ": " << grown / peers << " bytes a peer, " << of_a_peer
+                    << " reckoned with\n";
+      }
+  MPI_Comm_free(&pair);
+}
+
 /// Expects that planning is refused on all ranks with the same text, and leaves the blocks alone.
 void expect_refused(const Options& options, ErrorCode code, const std::vector<std::string>& words) {
   const GlobalMap map = ring_map(size(), 20, 15, 1);
@@ -245,6 +357,27 @@ TEST(PhasedErrors, MatrixThatDoesNotFitTheBudgetOfTheRoot) {
   expect_refused(options, ErrorCode::budget_too_small,
                  {"rank 0", "centralized scheduler needs ", "budget is 80 bytes",
                   "take the distributed scheduler"});
+}
+
+TEST(PhasedErrors, ListsOfManyRanksThatDoNotFitTheBudget) {
+  if (size() < 60) GTEST_SKIP() << "the lists of fewer ranks need no budget";
+  const schedule::PhasedLimits limits{.block_bytes = 40,
+                                      .neighbours = 15,
+                                      .ranks = static_cast<std::uint64_t>(size()),
+                                      .blocks_wait = true,
+                                      .announces = true};
+  const std::uint64_t needed = schedule::phased_least_budget(limits);
+  Options options = phased(Heuristic::first_fit, 1);
+  options.budget_bytes = static_cast<std::size_t>(needed) - 1;
+  expect_refused(options, ErrorCode::budget_too_small,
+                 {"rank 0", "lists of all " + std::to_string(size()) + " ranks",
+                  "a budget of " + std::to_string(needed) + " bytes",
+                  "the budget is " + std::to_string(needed - 1) + " bytes", "take parking 0"});
+  options.budget_bytes = static_cast<std::size_t>(needed);
+  static_cast<void>(carried_out(ring_map(size(), 20, 15, 1), options));
+  options.parking = 0;
+  options.budget_bytes = 40;
+  static_cast<void>(carried_out(ring_map(size(), 20, 15, 1), options));
 }
 
 TEST(PhasedErrors, MemoryThatChangesNeedsTheDistributedScheduler) {

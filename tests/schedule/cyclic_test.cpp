@@ -46,7 +46,7 @@ TEST(Cyclic, EveryBlockArrivesInOneStep) {
 }
 
 TEST(Cyclic, CriticalPathOfTheEvenTransposeIsLongAscendingAndShortRotated) {
-  for (std::uint32_t ranks = 2; ranks <= 33; ++ranks) {
+  for (std::uint32_t ranks = 2; ranks <= 64; ++ranks) {
     const Instance instance = test::even_transpose(ranks, 5, 2);
     const auto path = [&](EdgeOrder order) {
       return run_cyclic(instance.matrix, instance.free, record(instance, order)).critical_path;
@@ -79,6 +79,13 @@ TEST(Cyclic, ShiftBeginsWithASendAndEndsWithAReceive) {
   EXPECT_EQ(schedule[0], (std::vector<Action>{{no_rank, 1, 4, 2}}));
   EXPECT_EQ(schedule[1], (std::vector<Action>{{0, 2, 4, 2}, {no_rank, 2, 2, 2, 1}}));
   EXPECT_EQ(schedule[2], (std::vector<Action>{{1, no_rank, 4, 2}, {1, no_rank, 2, 2, 1}}));
+}
+
+TEST(Cyclic, ShiftFreesSlotsForTheCyclesBehindIt) {
+  const TransferMatrix matrix(3, {{0, 1, 4}, {0, 2, 8}, {2, 0, 8}});
+  const std::vector<std::uint64_t> free{0, 4, 9};
+  const CyclicSchedule schedule = record_cyclic(matrix, free, EdgeOrder::ascending);
+  EXPECT_EQ(schedule[0], (std::vector<Action>{{no_rank, 1, 4, 4}, {2, 2, 8, 4, 1}}));
 }
 
 /// A root that answers from the matrix, row by row, and watches what it is asked.

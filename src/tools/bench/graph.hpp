@@ -25,7 +25,8 @@ struct Graph {
 [[nodiscard]] Graph geometric_graph(std::uint32_t vertices, double degree, std::uint64_t seed);
 
 /// Reads the format of METIS and Chaco: a line with the vertices, the edges and perhaps a code for
-/// weights, then the neighbours of each vertex, from 1; % begins a comment. Weights are skipped.
+/// weights, then a line with the neighbours of each vertex, from 1; % begins a comment. Weights are
+/// skipped.
 /// @throws Error invalid_argument that names the file, the line and what is wrong.
 [[nodiscard]] Graph read_graph(const std::string& path);
 

@@ -44,12 +44,13 @@ void print_table(const std::vector<Case>& cases) {
   std::fflush(stdout);
 }
 
-void write_json(const std::string& path, const std::vector<Case>& cases) {
+void write_json(const std::string& path, const std::vector<Case>& cases, const Case& more) {
   if (path.empty() || world_rank() != 0) return;
   const std::string version = std::to_string(VALET_VERSION_MAJOR) + "." +
                               std::to_string(VALET_VERSION_MINOR) + "." +
                               std::to_string(VALET_VERSION_PATCH);
-  const Case document = {{"version", version}, {"cases", cases}};
+  Case document = {{"version", version}, {"cases", cases}};
+  document.update(more);
   std::ofstream file(path);
   file << document.dump(2) << "\n";
   if (!file.flush()) throw std::runtime_error("cannot write " + path);

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 
 namespace valet::bench {
 namespace {
@@ -102,9 +104,46 @@ std::vector<int> own_parts(Zoltan_Struct* zoltan, std::size_t count) {
   return parts;
 }
 
+/// One sweep of diffusion: from each part to each smaller one next to it a share of what it is
+/// larger, vertices with the most neighbours there first.
+void diffuse(const Graph& graph, const std::vector<std::uint64_t>& sizes, std::vector<int>& parts) {
+  constexpr std::uint64_t share = 8;
+  struct Candidate {
+    int from;
+    int to;
+    int ties;  ///< neighbours in `to`
+    std::uint32_t vertex;
+  };
+  std::vector<Candidate> candidates;
+  std::vector<int> near;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    near.clear();
+    for (std::uint32_t e = graph.first[v]; e < graph.first[v + 1]; ++e)
+      near.push_back(parts[graph.neighbours[e]]);
+    const int to = *std::min_element(near.begin(), near.end(), [&](int a, int b) {
+      return sizes[static_cast<std::size_t>(a)] < sizes[static_cast<std::size_t>(b)];
+    });
+    if (sizes[static_cast<std::size_t>(to)] < sizes[static_cast<std::size_t>(parts[v])])
+      candidates.push_back(
+          {parts[v], to, static_cast<int>(std::count(near.begin(), near.end(), to)), v});
+  }
+  std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.from, a.to, -a.ties, a.vertex) <
+           std::tuple(b.from, b.to, -b.ties, b.vertex);
+  });
+  std::uint64_t done = 0;  // between this pair of parts
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    const Candidate& one = candidates[k];
+    if (k > 0 && (candidates[k - 1].from != one.from || candidates[k - 1].to != one.to)) done = 0;
+    const std::uint64_t surplus =
+        sizes[static_cast<std::size_t>(one.from)] - sizes[static_cast<std::size_t>(one.to)];
+    if (done++ < (surplus + share - 1) / share) parts[one.vertex] = one.to;
+  }
+}
+
 }  // namespace
 
-std::vector<int> partition(const Graph& graph, std::uint64_t seed) {
+std::vector<int> partition(const Graph& graph, int part_count, std::uint64_t seed) {
   Offered mine{graph, world_size(), world_rank()};
   Handle zoltan;
   zoltan.set("DEBUG_LEVEL", "0");
@@ -112,6 +151,7 @@ std::vector<int> partition(const Graph& graph, std::uint64_t seed) {
   zoltan.set("GRAPH_PACKAGE", "PHG");
   zoltan.set("LB_APPROACH", "PARTITION");
   zoltan.set("RETURN_LISTS", "PARTS");
+  zoltan.set("NUM_GLOBAL_PARTS", std::to_string(part_count));
   zoltan.set("SEED", std::to_string(seed));
   Zoltan_Set_Num_Obj_Fn(zoltan.get(), count_objects, &mine);
   Zoltan_Set_Obj_List_Fn(zoltan.get(), list_objects, &mine);
@@ -130,47 +170,68 @@ std::vector<int> partition(const Graph& graph, std::uint64_t seed) {
   return parts;
 }
 
+std::vector<int> renamed_to_stay(const std::vector<int>& parts, const std::vector<int>& before,
+                                 int part_count) {
+  const auto count = static_cast<std::size_t>(part_count);
+  std::vector<std::uint32_t> common(count * count, 0);
+  for (std::size_t v = 0; v < parts.size(); ++v)
+    ++common[static_cast<std::size_t>(parts[v]) * count + static_cast<std::size_t>(before[v])];
+  std::vector<std::size_t> pairs(common.size());
+  std::iota(pairs.begin(), pairs.end(), std::size_t{0});
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [&](std::size_t a, std::size_t b) { return common[a] > common[b]; });
+  std::vector<int> name(count, -1);
+  std::vector<bool> taken(count, false);
+  for (const std::size_t pair : pairs) {
+    if (name[pair / count] >= 0 || taken[pair % count]) continue;
+    name[pair / count] = static_cast<int>(pair % count);
+    taken[pair % count] = true;
+  }
+  std::vector<int> renamed;
+  renamed.reserve(parts.size());
+  for (const int part : parts) renamed.push_back(name[static_cast<std::size_t>(part)]);
+  return renamed;
+}
+
 std::vector<std::uint64_t> overlapped_sizes(const Graph& graph, const std::vector<int>& parts,
-                                            int part_count) {
-  std::vector<std::uint64_t> sizes(static_cast<std::size_t>(part_count), 0);
-  std::vector<int> near;
-  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-    near.assign(1, parts[v]);
-    for (std::uint32_t e = graph.first[v]; e < graph.first[v + 1]; ++e)
-      near.push_back(parts[graph.neighbours[e]]);
-    std::sort(near.begin(), near.end());
-    near.erase(std::unique(near.begin(), near.end()), near.end());
-    for (const int part : near) ++sizes[static_cast<std::size_t>(part)];
+                                            int part_count, int layers) {
+  std::vector<std::vector<std::uint32_t>> members(static_cast<std::size_t>(part_count));
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v)
+    members[static_cast<std::size_t>(parts[v])].push_back(v);
+  std::vector<std::uint64_t> sizes;
+  std::vector<int> reached_by(graph.vertices(), -1);
+  for (int part = 0; part < part_count; ++part) {
+    std::vector<std::uint32_t>& reached = members[static_cast<std::size_t>(part)];
+    for (const std::uint32_t v : reached) reached_by[v] = part;
+    std::size_t first = 0;  // of the last layer
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::size_t last = reached.size();
+      for (std::size_t k = std::exchange(first, last); k < last; ++k)
+        for (std::uint32_t e = graph.first[reached[k]]; e < graph.first[reached[k] + 1]; ++e) {
+          const std::uint32_t next = graph.neighbours[e];
+          if (std::exchange(reached_by[next], part) != part) reached.push_back(next);
+        }
+    }
+    sizes.push_back(reached.size());
   }
   return sizes;
 }
 
-std::vector<int> balance_overlap(const Graph& graph, const std::vector<int>& parts,
-                                 int part_count) {
+std::vector<int> balance_overlap(const Graph& graph, const std::vector<int>& parts, int part_count,
+                                 int layers) {
+  constexpr int most_sweeps = 200;
+  constexpr int patience = 20;
   std::vector<int> best = parts;
   std::vector<int> moved = parts;
-  std::vector<std::uint64_t> sizes = overlapped_sizes(graph, moved, part_count);
-  std::uint64_t largest = *std::max_element(sizes.begin(), sizes.end());
-  for (int sweep = 0; sweep < 50; ++sweep) {
-    const std::uint64_t mean = std::accumulate(sizes.begin(), sizes.end(), std::uint64_t{0}) /
-                               static_cast<std::uint64_t>(part_count);
-    for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
-      int to = moved[v];
-      for (std::uint32_t e = graph.first[v]; e < graph.first[v + 1]; ++e) {
-        const int part = moved[graph.neighbours[e]];
-        if (sizes[static_cast<std::size_t>(part)] < sizes[static_cast<std::size_t>(to)]) to = part;
-      }
-      std::uint64_t& from_size = sizes[static_cast<std::size_t>(moved[v])];
-      std::uint64_t& to_size = sizes[static_cast<std::size_t>(to)];
-      if (to == moved[v] || from_size <= mean || to_size + 1 >= from_size) continue;
-      --from_size;  // until they are counted again after the sweep
-      ++to_size;
-      moved[v] = to;
-    }
-    sizes = overlapped_sizes(graph, moved, part_count);
-    const std::uint64_t now = *std::max_element(sizes.begin(), sizes.end());
-    if (now >= largest) break;
-    largest = now;
+  std::vector<std::uint64_t> sizes = overlapped_sizes(graph, moved, part_count, layers);
+  std::uint64_t least = *std::max_element(sizes.begin(), sizes.end());
+  for (int sweep = 0, last_gain = 0; sweep < most_sweeps && sweep - last_gain < patience; ++sweep) {
+    diffuse(graph, sizes, moved);
+    sizes = overlapped_sizes(graph, moved, part_count, layers);
+    const std::uint64_t largest = *std::max_element(sizes.begin(), sizes.end());
+    if (largest >= least) continue;
+    least = largest;
+    last_gain = sweep;
     best = moved;
   }
   return best;

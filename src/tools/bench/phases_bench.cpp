@@ -5,13 +5,16 @@
 #include "graph.hpp"
 #include "measure.hpp"
 #include "output.hpp"
-#include "overlap.hpp"
+#include "phases_counts.hpp"
+#include "phases_instance.hpp"
+#include "phases_migration.hpp"
 #include <valet/valet.hpp>
 
 #include <algorithm>
-#include <array>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace valet::bench {
 namespace {
@@ -19,105 +22,18 @@ namespace {
 struct Settings {
   std::vector<int> experiments{1, 2, 3, 4};
   std::string graph = "geometric";
-  std::uint32_t vertices = 100'000;
+  std::uint32_t vertices = 30'000;
   double degree = 6;
-  std::uint64_t instances = 3;
-  std::vector<std::uint64_t> parts_of_memory{1, 2, 4, 8, 16, 32, 64};
+  std::vector<int> parts{32, 64, 128};
+  std::vector<std::string> remaps{"diffuse", "scratch"};
+  int layers = 1;
+  std::uint64_t instances = 5;
+  std::uint64_t carried_out = 1;
+  std::vector<std::uint64_t> parts_of_memory{1, 4, 16, 64, 256};
+  std::uint64_t seed = 1;
   std::string message = "0";
   int repeat = 3;
   std::string json;
-};
-
-/// What a vertex carries: eight doubles in the paper. The words follow from the vertex.
-constexpr std::size_t words_of_block = 8;
-using Block = std::array<std::uint64_t, words_of_block>;
-
-Block block_of(std::uint64_t vertex) {
-  Block block{};
-  for (std::size_t k = 0; k < block.size(); ++k) block[k] = vertex + (k << 56);
-  return block;
-}
-
-/// A partition and the one that it is to become.
-struct Instance {
-  std::vector<int> before, after;
-};
-
-/// One rank's vertices, which Valet or MPI_Alltoallv brings to their new ranks.
-class Migration {
- public:
-  explicit Migration(const Instance& instance) : instance_(instance), rank_(world_rank()) {
-    std::vector<std::uint64_t> counts(static_cast<std::size_t>(world_size()), 0);
-    for (std::uint32_t v = 0; v < instance.before.size(); ++v) {
-      const int to = instance.after[v];
-      if (instance.before[v] == rank_) {
-        vertices_.push_back(v);
-        ranks_.push_back(to);
-        ++counts[static_cast<std::size_t>(to)];
-        if (to != rank_) ++leaving_;
-      } else if (to == rank_) {
-        ++arriving_;
-      }
-    }
-    starts_.resize(counts.size(), 0);
-    for (std::size_t r = 1; r < counts.size(); ++r) starts_[r] = starts_[r - 1] + counts[r - 1];
-    peer_ = std::make_unique<Alltoallv>(counts, sizeof(Block));
-    blocks_.resize(std::max<std::size_t>(vertices_.size(), peer_->blocks_received()));
-    packed_.resize(vertices_.size());
-    received_.resize(static_cast<std::size_t>(peer_->blocks_received()));
-  }
-
-  void fill() {
-    for (std::size_t k = 0; k < vertices_.size(); ++k) blocks_[k] = block_of(vertices_[k]);
-  }
-
-  double run_warm() {
-    return slowest_seconds([&] {
-      std::vector<std::uint64_t> next = starts_;
-      for (std::size_t k = 0; k < ranks_.size(); ++k)
-        packed_[next[static_cast<std::size_t>(ranks_[k])]++] = blocks_[k];
-      peer_->run(packed_.data(), received_.data());
-    });
-  }
-
-  double run_valet(const Options& options) {
-    const BlockStorage storage{field(blocks_.data(), blocks_.size())};
-    return slowest_seconds([&] {
-      report_ = migrate(MPI_COMM_WORLD, storage, Occupied(vertices_.size()), ranks_, options);
-    });
-  }
-
-  /// Whether this rank has the vertices that belong here, each once and whole.
-  [[nodiscard]] bool verified() const {
-    std::vector<bool> seen(instance_.after.size(), false);
-    bool good = report_.blocks_after == peer_->blocks_received();
-    for (std::size_t k = 0; k < report_.blocks_after && good; ++k) {
-      const std::uint64_t vertex = blocks_[k][0];
-      good = vertex < seen.size() && !seen[vertex] && instance_.after[vertex] == rank_ &&
-             blocks_[k] == block_of(vertex);
-      if (good) seen[vertex] = true;
-    }
-    return on_all_ranks(good);
-  }
-
-  [[nodiscard]] Report report() const { return summed_over_ranks(report_, MPI_COMM_WORLD); }
-  [[nodiscard]] std::uint64_t arriving() const { return arriving_; }
-  [[nodiscard]] std::uint64_t leaving() const { return leaving_; }
-  [[nodiscard]] std::uint64_t peer_bytes() const {
-    return (packed_.size() + received_.size()) * sizeof(Block);
-  }
-
- private:
-  const Instance& instance_;
-  int rank_;
-  std::vector<std::uint32_t> vertices_;
-  std::vector<int> ranks_;
-  std::uint64_t arriving_ = 0;
-  std::uint64_t leaving_ = 0;
-  std::vector<std::uint64_t> starts_;
-  std::unique_ptr<Alltoallv> peer_;
-  std::vector<Block> blocks_, packed_, received_;
-  Report report_;
 };
 
 /// A way to carry an instance out.
@@ -161,6 +77,12 @@ std::vector<Series> series_of(int experiment) {
   return series;
 }
 
+/// What a root needs for the schedule of so many ranks, beside its scratch.
+std::size_t schedule_bytes(int ranks) {
+  const auto count = static_cast<std::size_t>(ranks);
+  return 320 * count + 160 * count * count;
+}
+
 void measure(const Settings& settings, Case setting, Migration& migration, std::uint64_t memory,
              Progress& progress, std::vector<Case>& cases, bool& failed) {
   const std::vector<Series> series = series_of(setting["experiment"].get<int>());
@@ -168,9 +90,8 @@ void measure(const Settings& settings, Case setting, Migration& migration, std::
       measure_series(migration, series, settings.repeat, progress, [&](const Series& one) {
         Options options = one.options;
         options.budget_bytes = static_cast<std::size_t>(memory) * sizeof(Block);
-        // A schedule has to fit the budget of its root, whatever the others have.
         if (options.scheduler == Scheduler::centralized && world_rank() == 0)
-          options.budget_bytes += std::size_t{64} << 10;
+          options.budget_bytes += schedule_bytes(world_size());
         options.message_bytes = parse_bytes(settings.message);
         return migration.run_valet(options);
       });
@@ -183,46 +104,111 @@ void measure(const Settings& settings, Case setting, Migration& migration, std::
   });
 }
 
-Graph graph_of(const Settings& settings, std::uint64_t instance) {
+Graph graph_of(const Settings& settings) {
   if (settings.graph == "geometric")
-    return geometric_graph(settings.vertices, settings.degree, 1 + instance);
+    return geometric_graph(settings.vertices, settings.degree, settings.seed);
   if (settings.graph != "grid") return read_graph(settings.graph);
   std::uint32_t side = 1;
   while (std::uint64_t{side + 1} * (side + 1) * (side + 1) <= settings.vertices) ++side;
   return grid_graph(side);
 }
 
+/// An instance with data, its parts dealt to the ranks of mpirun.
+void carry_out(const Settings& settings, const Instance& instance, Progress& progress,
+               std::vector<Case>& cases, bool& failed) {
+  const Instance folded = instance.folded(world_size());
+  Migration migration(folded);
+  for (const int experiment : settings.experiments)
+    for (const std::uint64_t part : settings.parts_of_memory) {
+      const Case setting = {{"experiment", experiment},
+                            {"method", ""},
+                            {"ranks", world_size()},
+                            {"remap", instance.remap},
+                            {"instance", instance.number},
+                            {"vertices", instance.before.size()},
+                            {"moved", sum_of_ranks(migration.leaving())},
+                            {"part", part},
+                            {"free", 0}};
+      measure(settings, setting, migration, memory_of(folded, part), progress, cases, failed);
+    }
+}
+
+std::vector<Instance> all_instances(const Settings& settings, const Graph& graph) {
+  std::vector<Remap> remaps;
+  for (const std::string& name : settings.remaps) remaps.push_back(parse_remap(name));
+  std::vector<Instance> all;
+  for (const int parts : settings.parts) {
+    std::vector<Instance> some =
+        make_instances(graph, parts, settings.layers, remaps, settings.instances, settings.seed);
+    std::move(some.begin(), some.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 void run(const Settings& settings, bool& failed) {
+  const Graph graph = graph_of(settings);
+  const int most_parts = *std::max_element(settings.parts.begin(), settings.parts.end());
+  if (static_cast<std::uint32_t>(most_parts) > graph.vertices())
+    throw Error(ErrorCode::invalid_argument, std::to_string(most_parts) + " parts for " +
+                                                 std::to_string(graph.vertices()) +
+                                                 " vertices; give fewer --parts or a larger graph");
+  const std::vector<Instance> instances = all_instances(settings, graph);
+  std::vector<Case> schedules;
+  for (const int experiment : settings.experiments)
+    for (Case& row : count_schedules(experiment, instances, settings.parts_of_memory))
+      schedules.push_back(std::move(row));
+  const auto is_carried_out = [&](const Instance& instance) {
+    return instance.number < settings.carried_out && instance.parts == settings.parts.front();
+  };
+  const auto count =
+      static_cast<std::size_t>(std::count_if(instances.begin(), instances.end(), is_carried_out));
   std::vector<Case> cases;
-  Progress progress("measuring", settings.experiments.size() * settings.instances *
-                                     settings.parts_of_memory.size() *
-                                     (static_cast<std::size_t>(settings.repeat) + 1));
-  for (std::uint64_t k = 0; k < settings.instances; ++k) {
-    const Graph graph = graph_of(settings, k);
-    Instance instance;
-    instance.before = partition(graph, 1 + k);
-    instance.after = balance_overlap(graph, instance.before, world_size());
-    Migration migration(instance);
-    // So much that one phase is enough, then parts of it.
-    const std::uint64_t all = std::max<std::uint64_t>(
-        1, 2 * largest_of_ranks(std::max(migration.arriving(), migration.leaving())));
-    const Case setting = {{"experiment", 0},
-                          {"method", ""},
-                          {"ranks", world_size()},
-                          {"instance", k},
-                          {"vertices", graph.vertices()},
-                          {"moved", sum_of_ranks(migration.leaving())},
-                          {"free", 0}};
-    for (const int experiment : settings.experiments)
-      for (const std::uint64_t part : settings.parts_of_memory) {
-        Case here = setting;
-        here["experiment"] = experiment;
-        measure(settings, here, migration, std::max<std::uint64_t>(1, all / part), progress, cases,
-                failed);
-      }
+  {
+    Progress progress("measuring", count * settings.experiments.size() *
+                                       settings.parts_of_memory.size() *
+                                       (static_cast<std::size_t>(settings.repeat) + 1));
+    for (const Instance& instance : instances)
+      if (is_carried_out(instance)) carry_out(settings, instance, progress, cases, failed);
   }
   print_table(cases);
-  write_json(settings.json, cases);
+  print_schedules(schedules);
+  write_json(settings.json, cases, {{"schedules", schedules}});
+}
+
+/// Options of the graph and of the partitions that become each other.
+void add_instance_options(CLI::App& command, Settings& settings) {
+  command
+      .add_option("--graph", settings.graph,
+                  "geometric (random points), grid (three dimensions), or a file in the format of "
+                  "METIS and Chaco")
+      ->capture_default_str();
+  command.add_option("--vertices", settings.vertices, "of a graph that is made")
+      ->check(CLI::Range(8U, 100'000'000U))
+      ->capture_default_str();
+  command.add_option("--degree", settings.degree, "mean number of neighbours, for geometric")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--parts", settings.parts,
+                  "processors whose schedules are counted; parts of the first one are dealt to the "
+                  "ranks of mpirun and carried out")
+      ->check(CLI::Range(2, 4096))
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      .add_option("--remap", settings.remaps,
+                  "the new partition: the old one adjusted (diffuse), or one made anew and "
+                  "adjusted (scratch), which needs more phases")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.add_option("--overlap", settings.layers, "layers by which subdomains overlap")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--instances", settings.instances, "partitions from different seeds")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--seed", settings.seed, "of the first partition, and of random points")
+      ->capture_default_str();
 }
 
 }  // namespace
@@ -232,27 +218,20 @@ void add_phases_command(CLI::App& app, bool& failed) {
   CLI::App* const command = app.add_subcommand(
       "phases",
       "The four experiments of Pinar and Hendrickson (section 7) on partitions of a graph by "
-      "Zoltan that are moved to balance the overlapped subdomains. 1: time over phases. 2: "
+      "Zoltan that become partitions with balanced overlapped subdomains. 1: time over phases. 2: "
       "centralized schedules with parking beside distributed ones without. 3: heuristics. 4: "
       "parking never, at every phase, at every second and third. STREAM and MPI_Alltoallv are in "
-      "all of them");
+      "all of them. The schedules of 3 and 4 are also counted for as many processors as there "
+      "are parts");
   command->add_option("--experiment", settings->experiments, "1 to 4; several are measured in turn")
       ->check(CLI::Range(1, 4))
       ->delimiter(',')
       ->capture_default_str();
+  add_instance_options(*command, *settings);
   command
-      ->add_option("--graph", settings->graph,
-                   "geometric (random points), grid (three dimensions), or a file in the format of "
-                   "METIS and Chaco")
-      ->capture_default_str();
-  command->add_option("--vertices", settings->vertices, "of a graph that is made")
-      ->check(CLI::Range(8U, 100'000'000U))
-      ->capture_default_str();
-  command->add_option("--degree", settings->degree, "mean number of neighbours, for geometric")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--instances", settings->instances, "partitions from different seeds")
-      ->check(CLI::PositiveNumber)
+      ->add_option("--carry-out", settings->carried_out,
+                   "instances of each kind that are carried out with data")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
       ->add_option("--part", settings->parts_of_memory,

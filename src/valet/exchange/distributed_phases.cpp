@@ -40,6 +40,7 @@ void scatter_flows(const mpi::Channel& channel, Ledger& ledger, std::span<const 
   Vector<std::uint64_t> mine{LedgerAllocator<std::uint64_t>(ledger)};
   mpi::scatter_lists(channel, words, {counts.data(), counts.size()}, mine, ledger);
   own.clear();
+  own.reserve(mine.size() / 2);
   for (std::size_t k = 0; k < mine.size(); k += 2)
     own.push_back({static_cast<std::uint32_t>(mine[k] >> 32),
                    static_cast<std::uint32_t>(mine[k] & 0xffffffff), mine[k + 1]});
@@ -155,6 +156,10 @@ void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
   schedule::apportion(options_.heuristic, {column_.counts, start.free, pieces_}, random_, granted_);
   sent_words_.clear();
   received_words_.clear();
+  sent_words_.reserve(column_.keys.size(), column_.keys.size());
+  received_words_.reserve(row_.keys.size(), row_.keys.size());
+  moves.receives.reserve(column_.keys.size());
+  moves.sends.reserve(row_.keys.size());
   for (std::size_t i = 0; i < column_.keys.size(); ++i) {
     if (i == 0 || column_.keys[i].peer != column_.keys[i - 1].peer)
       sent_words_.begin(column_.keys[i].peer);
@@ -180,45 +185,59 @@ void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
     }
 }
 
-/// Figure 8: a number to the root, flows back. Of what is asked to part with no more is promised
+/// Figure 8: two words to the root, flows back. Of what is asked to part with no more is promised
 /// than is there, of room no more than can be accounted for.
 void DistributedPhases::park(const PhaseStart& start, std::uint64_t incoming, std::uint64_t sending,
                              PhaseMoves& moves) {
   std::int64_t balance = schedule::parking_balance(incoming, start.free, sending);
   std::uint64_t left = 0;
   std::uint64_t own = 0;
+  std::uint64_t kinds = 0;
   for (std::size_t i = 0; i < row_.keys.size(); ++i) {
     left += row_.counts[i];
-    if (row_.keys[i].peer == row_.keys[i].target) own += row_.counts[i];
+    if (row_.counts[i] == 0 || row_.keys[i].peer != row_.keys[i].target) continue;
+    own += row_.counts[i];
+    ++kinds;
   }
   for (const PeerBlocks& debt : to_tell_) left += debt.blocks;
   for (const PeerBlocks& entry : waiting_) left += entry.blocks;
   for (const PeerBlocks& entry : handed_now_) left += entry.blocks;
   balance = std::clamp(balance, -static_cast<std::int64_t>(start.waiting_room),
                        static_cast<std::int64_t>(own));
-  match_at_root(balance, left);
+  // Blocks that wait here are of several origins for one target.
+  if (balance > 0) kinds += start.groups_here;
+  match_at_root(balance, balance > 0 ? kinds : start.waiting_groups, left > 0);
   reroute(moves);
 }
 
-void DistributedPhases::match_at_root(std::int64_t balance, std::uint64_t left) {
+/// @param groups  Of GroupLimit.
+void DistributedPhases::match_at_root(std::int64_t balance, std::uint64_t groups, bool has_blocks) {
+  constexpr std::uint64_t has_blocks_bit = std::uint64_t{1} << 63;
   const bool is_root = channel_.rank() == mpi::root;
   const auto ranks = is_root ? static_cast<std::size_t>(channel_.size()) : 0;
   Vector<Flow> flows{LedgerAllocator<Flow>(ledger_)};
   std::array<std::uint64_t, 1> done{0};
   {
-    const std::array<std::uint64_t, 2> mine{static_cast<std::uint64_t>(balance), left};
+    const std::array<std::uint64_t, 2> mine{static_cast<std::uint64_t>(balance),
+                                            groups | (has_blocks ? has_blocks_bit : 0)};
     Array<std::uint64_t> all(ledger_, 2 * ranks);
     mpi::gather_words(channel_, mine, {all.data(), all.size()});
     Array<std::int64_t> balances(ledger_, ranks);
-    std::uint64_t sum = 0;
+    bool some_left = false;
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       balances[rank] = static_cast<std::int64_t>(all[2 * rank]);
-      sum += all[2 * rank + 1];
+      some_left = some_left || (all[2 * rank + 1] & has_blocks_bit) != 0;
     }
-    done[0] = sum == 0 ? 1 : 0;
+    done[0] = some_left ? 0 : 1;
     if (ranks > 0) flows.reserve(ranks - 1);
-    schedule::match_in_order(std::span<const std::int64_t>(balances.data(), balances.size()),
-                             [&](const Flow& flow) { flows.push_back(flow); });
+    schedule::GroupLimit limit;
+    const auto groups_of = [&](std::size_t rank) { return all[2 * rank + 1] & ~has_blocks_bit; };
+    schedule::match_in_order(
+        std::span<const std::int64_t>(balances.data(), balances.size()),
+        [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
+          return limit(giver, taker, blocks, groups_of);
+        },
+        [&](const Flow& flow) { flows.push_back(flow); });
   }
   mpi::broadcast_words(channel_, done);
   all_done_ = done[0] != 0;
@@ -229,6 +248,7 @@ void DistributedPhases::match_at_root(std::int64_t balance, std::uint64_t left) 
 /// Sends what the flows say, and tells the targets who has their blocks now.
 void DistributedPhases::reroute(PhaseMoves& moves) {
   parked_.clear();
+  parked_.reserve(giving_.size() + row_.keys.size());
   Vector<std::uint64_t> remaining(row_.counts, row_.counts.get_allocator());
   for (std::size_t i = 0; i < row_.keys.size(); ++i)
     if (row_.keys[i].peer != row_.keys[i].target) remaining[i] = 0;

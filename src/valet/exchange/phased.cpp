@@ -5,6 +5,8 @@
 #include <valet/mpi/root.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <string>
 
 namespace valet {
 namespace {
@@ -42,6 +44,19 @@ void list_blocks(const Vector<Flow>& flows, Vector<PeerBlocks>& list) {
   for (const Flow& flow : flows) list.push_back({flow.rank, flow.count});
 }
 
+std::optional<Defect> check_lists(const schedule::PhasedLimits& limits) {
+  const std::uint64_t needed = schedule::phased_least_budget(limits);
+  if (needed <= limits.budget_bytes || schedule::phased_list_charge(limits) == 0)
+    return std::nullopt;
+  std::string text = "method phased keeps lists of ";
+  text += limits.blocks_wait ? "all " + std::to_string(limits.ranks) + " ranks, for any may park"
+                             : std::to_string(limits.neighbours) + " neighbours";
+  text += " and needs a budget of " + std::to_string(needed) + " bytes for them; the budget is " +
+          std::to_string(limits.budget_bytes) + " bytes; raise budget_bytes";
+  if (limits.blocks_wait) text += " or take parking 0 and a heuristic other than continuous";
+  return Defect{ErrorCode::budget_too_small, text};
+}
+
 template <class Index>
 PhaseProblem problem_of(Ledger& ledger, const Flows<Index>& flows, std::uint64_t free) {
   PhaseProblem problem(ledger);
@@ -54,15 +69,18 @@ PhaseProblem problem_of(Ledger& ledger, const Flows<Index>& flows, std::uint64_t
 }  // namespace
 
 template <class Index>
-schedule::PhasedSizes phased_sizes(const Options& options, const BlockTraits& blocks,
-                                   const Flows<Index>& flows, std::size_t reserved_bytes) {
+schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
+                                     const Flows<Index>& flows, int ranks,
+                                     std::size_t reserved_bytes) {
   schedule::PhasedLimits limits = limits_of(options, blocks, reserved_bytes);
   limits.index_bytes = sizeof(Index);
   limits.slots = flows.slots;
   limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
+  limits.ranks = static_cast<std::uint64_t>(ranks);
   limits.slot_bytes = unused_slot_bytes(flows);
   limits.blocks_wait = blocks_wait(options);
-  return schedule::phased_sizes(limits);
+  limits.announces = needs_announcements(options);
+  return limits;
 }
 
 std::uint64_t phased_send_blocks(const Options& options, const BlockTraits& blocks) {
@@ -70,18 +88,24 @@ std::uint64_t phased_send_blocks(const Options& options, const BlockTraits& bloc
 }
 
 void reserve_schedule(Plan::State& state) {
-  if (state.options.method != Method::phased || state.options.scheduler != Scheduler::centralized)
-    return;
+  if (state.options.method != Method::phased) return;
   state.visit([&](const auto& flows) {
+    const auto limits_with = [&](std::size_t reserved) {
+      return phased_limits(state.options, state.blocks, flows, state.channel.size(), reserved);
+    };
+    mpi::agree(state.channel, check_lists(limits_with(0)));
+    if (state.options.scheduler != Scheduler::centralized) return;
     const auto free_with = [&](std::size_t reserved) {
       return flows.initially_free.count() +
-             phased_sizes(state.options, state.blocks, flows, reserved).scratch_places;
+             schedule::phased_sizes(limits_with(reserved)).scratch_places;
     };
     const PhaseProblem problem = problem_of(state.ledger, flows, free_with(0));
-    mpi::agree(state.channel, find_room_for_schedule(
-                                  state.channel, state.ledger, state.options, problem,
-                                  state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
-                                  free_with, state.schedule_bytes));
+    const auto least_bytes = std::max<std::size_t>(
+        state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
+        static_cast<std::size_t>(schedule::phased_least_budget(limits_with(0))));
+    mpi::agree(state.channel,
+               find_room_for_schedule(state.channel, state.ledger, state.options, problem,
+                                      least_bytes, free_with, state.schedule_bytes));
   });
 }
 
@@ -89,7 +113,8 @@ template <class Index>
 Phased<Index>::Phased(const ExchangeContext& context, const Flows<Index>& flows)
     : context_(context),
       flows_(flows),
-      sizes_(phased_sizes(context.options, context.blocks, flows, context.schedule_bytes)),
+      sizes_(schedule::phased_sizes(phased_limits(context.options, context.blocks, flows,
+                                                  context.channel.size(), context.schedule_bytes))),
       transport_(std::make_unique<PhasedTransport<Index>>(context, flows, sizes_,
                                                           needs_announcements(context.options))) {}
 
@@ -102,13 +127,15 @@ std::size_t Phased<Index>::scratch_bytes() const {
 
 template <class Index>
 PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
-  PhaseStart start{transport_->memory().free(transfer), 0};
+  PhaseStart start{.free = transport_->memory().free(transfer)};
   if (context_.options.available_bytes && start.free > 0) {
     const std::uint64_t available =
         context_.options.available_bytes() / context_.blocks.block_bytes;
     start.free = std::clamp<std::uint64_t>(available, 1, start.free);
   }
   start.waiting_room = std::min(start.free, transport_->memory().waiting_room());
+  start.waiting_groups = transport_->memory().waiting_groups();
+  start.groups_here = transport_->memory().groups_here();
   return start;
 }
 

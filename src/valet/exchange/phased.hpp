@@ -13,6 +13,12 @@
 /// the end, so the argument of STREAM (stream.hpp) holds: while blocks are left, some rank has both
 /// blocks to receive and a free place. Available memory that shrinks (Figure 9) may slow it down
 /// but not stop it, because one block is always let in.
+///
+/// Memory. A rank keeps lists of its neighbours, 224 bytes each. Where blocks wait on their way any
+/// rank may become a neighbour, so lists of all ranks are reckoned with, 512 bytes each (schedule::
+/// phased_list_bytes). What goes beyond 64 bytes a neighbour and 24 KiB comes off the budget: from
+/// about 190 neighbours on, or 48 ranks with parking. The root gathers two words a rank for parking
+/// and matches within 40 bytes a rank, for Heuristic::continuous within 64.
 
 #include <valet/exchange/phased_transport.hpp>
 #include <valet/map/plan_state.hpp>
@@ -21,18 +27,20 @@
 
 namespace valet {
 
-/// How the scratch of this rank is divided.
+/// What decides how the scratch of this rank is divided.
 /// @param reserved_bytes  Of the budget, for the schedule that the root makes.
 template <class Index>
-[[nodiscard]] schedule::PhasedSizes phased_sizes(const Options& options, const BlockTraits& blocks,
-                                                 const Flows<Index>& flows,
-                                                 std::size_t reserved_bytes);
+[[nodiscard]] schedule::PhasedLimits phased_limits(const Options& options,
+                                                   const BlockTraits& blocks,
+                                                   const Flows<Index>& flows, int ranks,
+                                                   std::size_t reserved_bytes);
 
 /// Blocks of a message that this rank sends at most, where receivers cannot be told later.
 [[nodiscard]] std::uint64_t phased_send_blocks(const Options& options, const BlockTraits& blocks);
 
-/// Ends the planning for the centralized scheduler: tries the schedule out, and reserves memory for
-/// it on the root. Collective. @throws Error budget_too_small on all ranks alike.
+/// Ends the planning of Method::phased: checks that the budget holds the lists of all ranks that
+/// this one may have to do with; for the centralized scheduler tries the schedule out, and reserves
+/// memory for it on the root. Collective. @throws Error budget_too_small on all ranks alike.
 void reserve_schedule(Plan::State& state);
 
 template <class Index>

@@ -19,7 +19,7 @@ PhasedMemory<Index>::PhasedMemory(const ExchangeContext& context, const Flows<In
       waiting_(LedgerAllocator<Index>(context.ledger)) {
   if (most_waiting_ == 0) return;
   waiting_.reserve(static_cast<std::size_t>(most_waiting_));
-  groups_.reserve(std::min<std::size_t>(most_groups, static_cast<std::size_t>(most_waiting_)));
+  groups_.reserve(static_cast<std::size_t>(sizes.most_groups));
 }
 
 template <class Index>
@@ -30,14 +30,6 @@ void PhasedMemory<Index>::start(std::byte* places) {
   std::fill(finals_.begin(), finals_.end(), nothing);
   for (std::uint64_t place = 0; place < scratch_free_.slots(); ++place)
     if (!scratch_free_.contains(place)) scratch_free_.insert(place);
-}
-
-/// Every waiting block may be a group of its own, and nothing shall grow.
-template <class Index>
-std::uint64_t PhasedMemory<Index>::waiting_room() const {
-  return std::min<std::uint64_t>(
-      most_waiting_ - std::min<std::uint64_t>(most_waiting_, waiting_.size()),
-      groups_.capacity() - groups_.size());
 }
 
 template <class Index>

@@ -9,6 +9,7 @@
 #include <valet/mpi/message.hpp>
 #include <valet/schedule/phased_sizes.hpp>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace valet {
@@ -38,8 +39,14 @@ class PhasedMemory {
   [[nodiscard]] std::uint64_t free(const Transfer<Index>& transfer) const {
     return transfer.free().count() + scratch_free_.count();
   }
-  /// Blocks of other ranks for which there is bookkeeping.
-  [[nodiscard]] std::uint64_t waiting_room() const;
+  /// Blocks of other ranks for which there is bookkeeping, and groups of them. Nothing grows before
+  /// they are used up.
+  [[nodiscard]] std::uint64_t waiting_room() const {
+    return most_waiting_ - std::min<std::uint64_t>(most_waiting_, waiting_.size());
+  }
+  [[nodiscard]] std::uint64_t waiting_groups() const { return groups_.capacity() - groups_.size(); }
+  /// Groups of blocks that wait here.
+  [[nodiscard]] std::uint64_t groups_here() const { return groups_.size(); }
   /// Scratch places that hold blocks, or wait for them.
   [[nodiscard]] std::uint64_t scratch_in_use() const {
     return scratch_free_.slots() - scratch_free_.count();
@@ -78,8 +85,8 @@ class PhasedMemory {
     Index count = 0;
     Index entry = 0;
   };
+  static_assert(sizeof(Group) == schedule::waiting_group_bytes(sizeof(Index)));
   static constexpr Index nothing = static_cast<Index>(-1);
-  static constexpr std::size_t most_groups = 512;
 
   [[nodiscard]] bool in_scratch(Index place) const { return place >= flows_.slots; }
   [[nodiscard]] std::uint64_t scratch_of(Index place) const { return place - flows_.slots; }

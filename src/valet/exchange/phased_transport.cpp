@@ -105,6 +105,8 @@ void PhasedTransport<Index>::announce(std::span<const PhaseReceive> receives) {
   Ledger& ledger = context_.ledger;
   WordLists heads(ledger), lists(ledger), heads_in(ledger), lists_in(ledger);
   heads.reserve(outgoing_.size(), 2 * outgoing_.size());
+  lists.reserve(outgoing_.size(), 3 * outgoing_.size());
+  heads_in.reserve(receives.size(), 2 * receives.size());
   for (std::size_t first = 0; first < outgoing_.size();) {
     std::size_t last = first;
     lists.begin(outgoing_[first].peer);
@@ -126,6 +128,9 @@ void PhasedTransport<Index>::announce(std::span<const PhaseReceive> receives) {
     heads_in.add(0);
   }
   exchange_lists(context_.channel, ledger, heads, heads_in);
+  std::uint64_t parcels = 0;
+  for (std::size_t i = 0; i < heads_in.size(); ++i) parcels += heads_in[i][0];
+  lists_in.reserve(heads_in.size(), 3 * static_cast<std::size_t>(parcels));
   for (std::size_t i = 0; i < heads_in.size(); ++i) {
     lists_in.begin(heads_in.rank(i));
     for (std::uint64_t k = 0; k < 3 * heads_in[i][0]; ++k) lists_in.add(0);

@@ -49,8 +49,10 @@ struct PhaseMoves {
 
 /// What this rank has when a phase begins.
 struct PhaseStart {
-  std::uint64_t free = 0;          ///< blocks that it may receive
-  std::uint64_t waiting_room = 0;  ///< of these, blocks that may wait for other ranks
+  std::uint64_t free = 0;            ///< blocks that it may receive
+  std::uint64_t waiting_room = 0;    ///< of these, blocks that may wait for other ranks
+  std::uint64_t waiting_groups = 0;  ///< groups that they may be of, each of one origin and target
+  std::uint64_t groups_here = 0;     ///< that wait here
 };
 
 class Phases {

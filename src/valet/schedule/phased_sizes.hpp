@@ -18,8 +18,10 @@ struct PhasedLimits {
   std::size_t index_bytes = 4;  ///< of a slot
   std::uint64_t slots = 0;
   std::uint64_t neighbours = 0;  ///< flows in either direction
+  std::uint64_t ranks = 1;       ///< of the communicator
   std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
+  bool announces = false;        ///< senders tell what they send; always where blocks wait
 };
 
 /// How Method::phased divides its scratch on one rank.
@@ -29,15 +31,35 @@ struct PhasedSizes {
   std::uint64_t scratch_places = 1;  ///< places for blocks beside the slots
   std::uint64_t receive_blocks = 1;  ///< of a message that is asked for
   std::uint64_t most_waiting = 0;    ///< blocks of other ranks that may wait here
+  std::uint64_t most_groups = 0;     ///< of such blocks, each of one origin and one target
   [[nodiscard]] std::uint64_t scratch_blocks() const {
     return send_blocks * send_buffers + scratch_places;
   }
 };
 
+/// Bytes of one of those groups.
+[[nodiscard]] constexpr std::uint64_t waiting_group_bytes(std::size_t index_bytes) {
+  return 8 + 3 * index_bytes;
+}
+
+/// Bytes at most of the lists that a rank keeps of those it negotiates and exchanges blocks with.
+/// These are its neighbours, but where blocks wait any rank may become one. Pure.
+[[nodiscard]] VALET_EXPORT std::uint64_t phased_list_bytes(const PhasedLimits& limits);
+
+/// What of these bytes comes off the budget: all beyond the 64 bytes that are promised for a
+/// neighbour and 24 KiB. Pure.
+[[nodiscard]] VALET_EXPORT std::uint64_t phased_list_charge(const PhasedLimits& limits);
+
+/// A budget that holds that charge and a block beside it; one block where there is no charge. With
+/// less, Method::phased must be refused. Pure; does not read the budget of the limits.
+[[nodiscard]] VALET_EXPORT std::uint64_t phased_least_budget(const PhasedLimits& limits);
+
 /// A quarter of the budget at most packs what is sent; the rest are places for blocks, which count
 /// as free memory. A budget of one block is one place, and blocks are sent from where they are.
-/// The bookkeeping of places and neighbours that is more than 16 KiB comes off the places. Pure;
-/// the scratch fits the budget. send_blocks and send_buffers depend on the first five limits only.
+/// What comes off the places: lists (phased_list_charge), the bookkeeping of places that is more
+/// than 8 KiB, and up to an eighth of the budget for the bookkeeping of blocks that wait, as far as
+/// memory promised for slots does not hold it. Pure; the scratch fits the budget. send_blocks and
+/// send_buffers depend on the first five limits only.
 [[nodiscard]] VALET_EXPORT PhasedSizes phased_sizes(const PhasedLimits& limits);
 
 }  // namespace valet::schedule

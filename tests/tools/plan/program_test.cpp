@@ -2,46 +2,29 @@
 
 // valet-plan as its users run it: what it prints, its exit codes and its file.
 
+#include "run_program.hpp"
 #include "temporary_file.hpp"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <array>
-#include <cstdio>
-#include <memory>
 #include <string>
-#include <sys/wait.h>
 
 namespace valet::test {
 namespace {
 
-struct Outcome {
-  int code = -1;
-  std::string text;  ///< both streams
-};
-
-Outcome run(const std::string& arguments) {
-  const std::string command = std::string(VALET_PLAN_PROGRAM) + " " + arguments + " 2>&1";
-  FILE* const stream = popen(command.c_str(), "r");
-  Outcome outcome;
-  if (stream == nullptr) return outcome;
-  std::array<char, 4096> part{};
-  while (const std::size_t count = fread(part.data(), 1, part.size(), stream))
-    outcome.text.append(part.data(), count);
-  const int status = pclose(stream);
-  if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
-  return outcome;
+ProgramRun run(const std::string& arguments) {
+  return run_program(std::string(VALET_PLAN_PROGRAM) + " " + arguments);
 }
 
 void expect_refused(const std::string& arguments, const std::string& part) {
-  const Outcome outcome = run(arguments);
+  const ProgramRun outcome = run(arguments);
   EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
   EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << "\n" << outcome.text;
 }
 
 TEST(Program, ShowsTheCounterexampleToThePublishedBound) {
-  const Outcome outcome = run("--pattern counterexample --ranks 9 --exact-seconds 0");
+  const ProgramRun outcome = run("--pattern counterexample --ranks 9 --exact-seconds 0");
   EXPECT_EQ(outcome.code, 0);
   for (const char* const part :
        {"9 ranks, 8 transfers, T = 8 blocks", "M = 2, 0 to 2 on a rank", "at least 4 phases",
@@ -52,7 +35,7 @@ TEST(Program, ShowsTheCounterexampleToThePublishedBound) {
 
 TEST(Program, WritesWhatItFoundAsJson) {
   const TemporaryFile json;
-  const Outcome outcome = run("--pattern figure5 --parking 0,1,2 --json " + json.path());
+  const ProgramRun outcome = run("--pattern figure5 --parking 0,1,2 --json " + json.path());
   ASSERT_EQ(outcome.code, 0) << outcome.text;
   const auto document = nlohmann::json::parse(json.text());
   EXPECT_EQ(document.at("problem").at("volume"), 200);
@@ -85,10 +68,11 @@ TEST(Program, ReadsAMatrixAndFreeMemory) {
   const TemporaryFile matrix(
       "%%MatrixMarket matrix coordinate integer general\n3 3 2\n1 2 100\n2 1 100\n");
   const TemporaryFile free("1\n1\n100\n");
-  const Outcome outcome = run(matrix.path() + " --free " + free.path() + " --heuristic FIRST_FIT");
+  const ProgramRun outcome =
+      run(matrix.path() + " --free " + free.path() + " --heuristic FIRST_FIT");
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   EXPECT_NE(outcome.text.find("M = 102, 1 to 100 on a rank"), std::string::npos) << outcome.text;
-  const Outcome with_scratch = run(matrix.path() + " --free 0 --scratch 4 --parking 0");
+  const ProgramRun with_scratch = run(matrix.path() + " --free 0 --scratch 4 --parking 0");
   EXPECT_NE(with_scratch.text.find("M = 12, 4 to 4 on a rank"), std::string::npos)
       << with_scratch.text;
 }
@@ -96,7 +80,7 @@ TEST(Program, ReadsAMatrixAndFreeMemory) {
 TEST(Program, ReadsAGraph) {
   const TemporaryFile graph(
       "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 1\n1 3\n3 1\n");
-  const Outcome outcome = run("--graph " + graph.path());
+  const ProgramRun outcome = run("--graph " + graph.path());
   EXPECT_EQ(outcome.code, 0) << outcome.text;
 #ifdef VALET_PLAN_CBC
   EXPECT_NE(outcome.text.find("exact minimum: 5 phases (proved"), std::string::npos)
@@ -130,14 +114,14 @@ TEST(Program, RefusesBadInput) {
 }
 
 TEST(Program, FailsWhereItCannotWrite) {
-  const Outcome outcome = run("--pattern ring --json /no/such/directory/file.json");
+  const ProgramRun outcome = run("--pattern ring --json /no/such/directory/file.json");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_NE(outcome.text.find("cannot write /no/such/directory/file.json"), std::string::npos)
       << outcome.text;
 }
 
 TEST(Program, ExplainsItself) {
-  const Outcome outcome = run("--help");
+  const ProgramRun outcome = run("--help");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.text.find("--exact-seconds"), std::string::npos) << outcome.text;
 }

@@ -16,7 +16,7 @@ class TemporaryFile {
   explicit TemporaryFile(const std::string& text = "") {
     static int count = 0;
     path_ = (std::filesystem::temp_directory_path() /
-             ("valet_plan_" + std::to_string(getpid()) + "_" + std::to_string(count++)))
+             ("valet_test_" + std::to_string(getpid()) + "_" + std::to_string(count++)))
                 .string();
     std::ofstream(path_) << text;
   }

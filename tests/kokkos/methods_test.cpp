@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Views under PHASED and CYCLIC: rows that are apart in memory, the least budget there can be, and
+// the staged path, on which blocks also wait on ranks where they do not belong.
+
+#include "kokkos_environment.hpp"
+#include "map_case.hpp"
+#include "test_comm.hpp"
+#include "views.hpp"
+#include <valet/kokkos/blocks.hpp>
+#include <valet/valet.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace valet::test;
+
+const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
+
+using Right = Kokkos::View<double**, Kokkos::LayoutRight>;
+using Left = Kokkos::View<float***, Kokkos::LayoutLeft>;
+using Stride = Kokkos::View<char**, Kokkos::LayoutStride>;
+
+/// The blocks of one rank: a row of every View.
+struct Views {
+  explicit Views(std::uint64_t slots)
+      : right(make_view<Right>("valet_test::right", slots)),
+        left(make_view<Left>("valet_test::left", slots)),
+        stride(make_view<Stride>("valet_test::stride", slots)) {}
+
+  [[nodiscard]] valet::BlockStorage storage(bool staged) const {
+    return staged ? valet::kokkos::staged_blocks(right, left, stride)
+                  : valet::kokkos::blocks(right, left, stride);
+  }
+  void write(std::uint64_t count) const {
+    for (std::uint64_t s = 0; s < count; ++s) {
+      write_block(right, 0, s, rank(), s);
+      write_block(left, 1, s, rank(), s);
+      write_block(stride, 2, s, rank(), s);
+    }
+  }
+  [[nodiscard]] long long wrong(const MapCase& map, MapForm form) const {
+    const auto expected = map.expected(rank(), form);
+    long long wrong = 0;
+    for (std::size_t s = 0; s < expected.size(); ++s) {
+      if (!expected[s]) continue;
+      const auto [from, slot] = *expected[s];
+      wrong += wrong_in_slot(right, 0, s, from, slot) + wrong_in_slot(left, 1, s, from, slot) +
+               wrong_in_slot(stride, 2, s, from, slot);
+    }
+    return wrong;
+  }
+
+  Right right;
+  Left left;
+  Stride stride;
+};
+
+/// Every heuristic without parking and with, one centralized, and both orders of edges.
+std::vector<valet::Options> all_ways() {
+  std::vector<valet::Options> ways;
+  valet::Options options;
+  options.method = valet::Method::phased;
+  for (const valet::Heuristic heuristic : valet::schedule::all_heuristics())
+    for (const int parking : {0, 1}) {
+      options.heuristic = heuristic;
+      options.parking = parking;
+      ways.push_back(options);
+    }
+  options.scheduler = valet::Scheduler::centralized;
+  ways.push_back(options);
+  options = {};
+  options.method = valet::Method::cyclic;
+  for (const valet::EdgeOrder order : {valet::EdgeOrder::ascending, valet::EdgeOrder::rotated}) {
+    options.edge_order = order;
+    ways.push_back(options);
+  }
+  return ways;
+}
+
+/// Executes twice: a plan is made to be used again.
+void check(const MapCase& map, MapForm form, bool staged, valet::Options options,
+           std::size_t budget_blocks) {
+  const Views views(map.slots[static_cast<std::size_t>(rank())]);
+  const valet::BlockStorage storage = views.storage(staged);
+  options.verify = true;
+  options.budget_bytes = budget_blocks * storage.block_bytes();
+  // The matrix of a centralized scheduler must fit the budget of rank 0.
+  if (rank() == 0 && options.scheduler == valet::Scheduler::centralized)
+    options.budget_bytes += 16 << 10;
+  valet::Plan plan = plan_of(MPI_COMM_WORLD, storage, map, rank(), form, options);
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    views.write(map.counts[static_cast<std::size_t>(rank())]);
+    const valet::Report report = execute(plan, storage);
+    EXPECT_EQ(sum_over_ranks(views.wrong(map, form)), 0);
+    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    EXPECT_TRUE(all_ranks(report.verified));
+  }
+}
+
+void check_all_ways(bool staged, std::size_t budget_blocks) {
+  std::mt19937_64 random(seed());
+  int c = 0;
+  for (const valet::Options& options : all_ways())
+    for (int k = 0; k < 2; ++k, ++c) {
+      SCOPED_TRACE(seed_note(seed(), c));
+      const MapCase map = MapCase::random(size(), random);
+      check(map, std::array{MapForm::fill, MapForm::stable, MapForm::slots}[random() % 3], staged,
+            options, budget_blocks);
+    }
+}
+
+TEST(MethodsOnViews, WithABudgetOfOneBlock) { check_all_ways(false, 1); }
+
+TEST(MethodsOnViews, StagedWithTheLeastBudget) { check_all_ways(true, 2); }
+
+TEST(MethodsOnViews, WithABudgetOfManyBlocks) {
+  check_all_ways(false, 50);
+  check_all_ways(true, 50);
+}
+
+TEST(MethodsOnViews, StagedRefusesABudgetOfOneBlock) {
+  for (const valet::Method method : {valet::Method::phased, valet::Method::cyclic}) {
+    const Views views(4);
+    const valet::BlockStorage storage = views.storage(true);
+    valet::Options options;
+    options.method = method;
+    options.budget_bytes = storage.block_bytes();
+    const std::vector<int> ranks(2, 0);
+    try {
+      static_cast<void>(
+          valet::plan_to_ranks(MPI_COMM_WORLD, storage, 2, std::span<const int>(ranks), options));
+      ADD_FAILURE() << "accepted";
+    } catch (const valet::Error& error) {
+      EXPECT_EQ(error.code(), valet::ErrorCode::budget_too_small);
+      EXPECT_NE(std::string(error.what()).find("is below the"), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// PHASED in all its ways and CYCLIC, against STREAM and against the definition of the problem, on 2
+// to 9 ranks: nine ranks are divided into a group of k and one of 9 - k, which work side by side.
+
+#include "filled_map.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+namespace valet::test {
+namespace {
+
+/// Maps of each number of ranks from 2 to 9.
+std::uint64_t maps_of_a_size() {
+  const char* const text = std::getenv("VALET_TEST_MAPS");
+  return text == nullptr ? 130 : std::strtoull(text, nullptr, 10);
+}
+
+/// Ranks 0 to `low` - 1 of MPI_COMM_WORLD, and the others.
+class Groups {
+ public:
+  explicit Groups(int low) {
+    MPI_Comm_split(MPI_COMM_WORLD, valet::test::rank() < low ? 0 : 1, 0, &comm_);
+    MPI_Comm_rank(comm_, &rank_);
+    MPI_Comm_size(comm_, &size_);
+  }
+  Groups(const Groups&) = delete;
+  Groups& operator=(const Groups&) = delete;
+  ~Groups() { MPI_Comm_free(&comm_); }
+  [[nodiscard]] MPI_Comm comm() const { return comm_; }
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+
+ private:
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  int rank_ = 0;
+  int size_ = 0;
+};
+
+/// Blocks of budget of this rank: one block in a quarter of all maps, in a third each rank its own.
+std::size_t random_budget(std::mt19937_64& random, int self) {
+  constexpr std::array<std::size_t, 8> budgets{1, 1, 2, 3, 8, 40, 200, 5000};
+  const std::uint64_t choice = pick(random, 0, budgets.size() - 1);
+  const std::uint64_t stride = pick(random, 0, 2) == 0 ? pick(random, 1, budgets.size() - 1) : 0;
+  return budgets[(choice + stride * static_cast<std::uint64_t>(self)) % budgets.size()];
+}
+
+Options random_phased(std::mt19937_64& random, Options options) {
+  options.method = Method::phased;
+  options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
+  options.scheduler = pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
+  options.parking = static_cast<int>(pick(random, 0, 3));
+  options.seed = random();
+  return options;
+}
+
+std::string describe(const Options& options) {
+  std::string text =
+      std::string(to_string(options.method)) + ", budget " + std::to_string(options.budget_bytes);
+  if (options.method == Method::phased)
+    text += std::string(", ") + to_string(options.heuristic) + ", " + to_string(options.scheduler) +
+            ", parking " + std::to_string(options.parking);
+  return text;
+}
+
+struct Problem {
+  GlobalMap map;
+  Form form = Form::to_ranks;
+  Shape shape = Shape::dense;
+  Options options;
+};
+
+Problem random_problem(std::mt19937_64& random, int ranks) {
+  Problem problem;
+  problem.map =
+      random_map(random, ranks, std::array<std::uint64_t, 3>{3, 20, 60}[pick(random, 0, 2)],
+                 static_cast<Tightness>(pick(random, 0, 2)), false);
+  problem.form = pick(random, 0, 2) == 0 ? Form::to_slots : Form::to_ranks;
+  problem.shape = all_shapes[pick(random, 0, 3)];
+  problem.options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
+  problem.options.verify = pick(random, 0, 3) == 0;
+  problem.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
+  return problem;
+}
+
+/// Moves the blocks, and returns slots of this rank that are wrong. `memory` gets what is in the
+/// slots that must be occupied.
+long long carried_out(const Groups& group, const Problem& problem, const Options& options,
+                      std::vector<std::byte>& memory) {
+  FilledMap filled(problem.map, group.rank(), problem.shape);
+  Options scaled = options;
+  scaled.budget_bytes *= filled.storage().block_bytes();
+  // The matrix of a centralized scheduler must fit the budget of rank 0.
+  if (group.rank() == 0 && options.scheduler == Scheduler::centralized)
+    scaled.budget_bytes += 16384;
+  Plan plan = filled.plan(group.comm(), problem.form, scaled);
+  const Report report = execute(plan, filled.storage());
+  EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound) << describe(scaled);
+  const GlobalContent content = filled.content(problem.form, options.order);
+  const auto& here = content[static_cast<std::size_t>(group.rank())];
+  std::vector<std::uint64_t> occupied;
+  for (std::uint64_t slot = 0; slot < here.size(); ++slot)
+    if (here[slot]) occupied.push_back(slot);
+  const BlockStorage storage = filled.storage();
+  memory.resize(occupied.size() * storage.block_bytes());
+  storage.mover().gather(std::span<const std::uint64_t>(occupied), memory.data());
+  return filled.wrong(content);
+}
+
+TEST(AllRankCounts, EveryMethodEndsAsStreamAndAsTheMapSays) {
+  if (size() != 9) GTEST_SKIP() << "made for nine ranks";
+  const std::uint64_t maps = maps_of_a_size();
+  if (valet::test::rank() == 0)
+    std::cout << maps << " maps of each number of ranks from 2 to 9, seeds " << seed() << " to "
+              << seed() + maps - 1 << "\n";
+  for (const int low : {2, 3, 4, 8, 9}) {
+    const Groups group(low);
+    for (std::uint64_t k = 0; k < maps; ++k) {
+      std::mt19937_64 random((seed() + k) * 16 + static_cast<std::uint64_t>(group.size()));
+      Problem problem = random_problem(random, group.size());
+      problem.options.budget_bytes = random_budget(random, group.rank());
+      Options phased = random_phased(random, problem.options);
+      phased.budget_bytes = random_budget(random, group.rank());
+      Options cyclic = problem.options;
+      cyclic.method = Method::cyclic;
+      cyclic.edge_order = pick(random, 0, 1) == 0 ? EdgeOrder::ascending : EdgeOrder::rotated;
+      cyclic.budget_bytes = random_budget(random, group.rank());
+      std::vector<std::byte> expected, memory;
+      long long wrong = carried_out(group, problem, problem.options, expected);
+      for (const Options& options : {phased, cyclic}) {
+        const long long slots = carried_out(group, problem, options, memory);
+        const bool as_stream = memory == expected;
+        EXPECT_TRUE(slots == 0 && as_stream)
+            << seed_note(seed() + k) << ", " << group.size() << " ranks, " << describe(options)
+            << ": " << slots << " wrong slots" << (as_stream ? "" : ", not as with stream");
+        wrong += slots + (as_stream ? 0 : 1);
+      }
+      if (sum_over_ranks(wrong) > 0) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// How PHASED divides its budget: all that it allocates on one rank keeps the promise about memory,
+// for as many ranks and neighbours as there may be.
+
+#include "instances.hpp"
+#include <valet/schedule/parking.hpp>
+#include <valet/schedule/phased_sizes.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+namespace valet::schedule {
+namespace {
+
+constexpr std::uint64_t fixed_bytes = 64 << 10;  // promised besides the budget
+
+std::string text(const PhasedLimits& limits) {
+  return "budget " + std::to_string(limits.budget_bytes) + ", block " +
+         std::to_string(limits.block_bytes) + ", message " + std::to_string(limits.message_bytes) +
+         ", pieces " + std::to_string(limits.pieces_per_block) + ", index " +
+         std::to_string(limits.index_bytes) + ", slots " + std::to_string(limits.slots) +
+         ", neighbours " + std::to_string(limits.neighbours) + ", ranks " +
+         std::to_string(limits.ranks) + (limits.blocks_wait ? ", waiting" : "") +
+         (limits.reachable_by_mpi ? "" : ", staged");
+}
+
+/// Everything that PHASED allocates for these sizes, but for a few hundred bytes.
+std::uint64_t all_bytes(const PhasedLimits& limits, const PhasedSizes& sizes) {
+  constexpr std::uint64_t bytes_of_piece = 28;
+  std::uint64_t bytes = sizes.scratch_blocks() * limits.block_bytes;
+  bytes += sizes.scratch_places * limits.index_bytes;                   // final slots
+  bytes += sizes.scratch_places / 8 + sizes.scratch_places / 512 + 16;  // which are free
+  bytes += phased_list_bytes(limits);
+  if (sizes.send_buffers == 0)
+    bytes += sizes.send_blocks * limits.pieces_per_block * bytes_of_piece;
+  bytes += sizes.most_waiting * limits.index_bytes;
+  bytes += sizes.most_groups * waiting_group_bytes(limits.index_bytes);
+  return bytes;
+}
+
+template <class Check>
+void for_limits(Check&& check) {
+  for (const std::size_t block : {8, 64, 1000, 16'000})
+    for (const std::size_t budget_blocks : {1, 2, 3, 4, 9, 64, 5000})
+      for (const std::uint64_t slots : {0, 100, 100'000})
+        for (const std::uint64_t ranks : {2, 10, 40, 100, 1000, 100'000})
+          for (const std::uint64_t neighbours : {std::uint64_t{0}, std::uint64_t{6}, ranks - 1})
+            for (const bool waits : {false, true})
+              for (const std::size_t index : {4, 8})
+                check(PhasedLimits{.budget_bytes = budget_blocks * block,
+                                   .block_bytes = block,
+                                   .message_bytes = slots == 100 ? 500U : 0U,
+                                   .pieces_per_block = slots == 0 ? 7U : 1U,
+                                   .reachable_by_mpi = budget_blocks != 2,
+                                   .index_bytes = index,
+                                   .slots = slots,
+                                   .neighbours = std::min(neighbours, ranks - 1),
+                                   .ranks = ranks,
+                                   .slot_bytes = slots * index / 2,
+                                   .blocks_wait = waits,
+                                   .announces = waits});
+}
+
+TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
+  std::uint64_t refused = 0;
+  std::uint64_t kept = 0;
+  for_limits([&](const PhasedLimits& limits) {
+    const PhasedSizes sizes = phased_sizes(limits);
+    ASSERT_GE(sizes.scratch_places, 1U) << text(limits);
+    ASSERT_GE(sizes.receive_blocks, 1U) << text(limits);
+    if (limits.budget_bytes < phased_least_budget(limits)) {
+      ++refused;
+      return;
+    }
+    ++kept;
+    ASSERT_LE(sizes.scratch_blocks() * limits.block_bytes, limits.budget_bytes) << text(limits);
+    ASSERT_LE(all_bytes(limits, sizes),
+              limits.budget_bytes + fixed_bytes + 64 * limits.neighbours + limits.slot_bytes)
+        << text(limits);
+  });
+  std::printf("%llu limits kept, %llu refused\n", static_cast<unsigned long long>(kept),
+              static_cast<unsigned long long>(refused));
+  EXPECT_GT(kept, refused);
+}
+
+TEST(PhasedSizes, TheLeastBudgetIsEnough) {
+  for_limits([&](PhasedLimits limits) {
+    limits.budget_bytes = static_cast<std::size_t>(phased_least_budget(limits));
+    const PhasedSizes sizes = phased_sizes(limits);
+    ASSERT_LE(all_bytes(limits, sizes),
+              limits.budget_bytes + fixed_bytes + 64 * limits.neighbours + limits.slot_bytes)
+        << text(limits);
+  });
+}
+
+TEST(PhasedSizes, ParkingNeedsABudgetThatGrowsWithTheRanksAndNeighboursOneThatDoesNot) {
+  std::uint64_t last = 0;
+  for (const std::uint64_t ranks : {10, 1000, 100'000}) {
+    PhasedLimits limits{.block_bytes = 64, .neighbours = 6, .ranks = ranks};
+    EXPECT_EQ(phased_list_charge(limits), 0U) << ranks << " ranks, 6 neighbours";
+    EXPECT_EQ(phased_least_budget(limits), 64U) << "one block";
+    limits.blocks_wait = limits.announces = true;
+    std::printf("%llu ranks with parking: %llu bytes of lists, least budget %llu\n",
+                static_cast<unsigned long long>(ranks),
+                static_cast<unsigned long long>(phased_list_bytes(limits)),
+                static_cast<unsigned long long>(phased_least_budget(limits)));
+    EXPECT_GT(phased_list_bytes(limits), last);
+    EXPECT_LE(phased_list_bytes(limits), 512 * ranks + (8 << 10));
+    if (ranks == 10) {
+      EXPECT_EQ(phased_least_budget(limits), 64U);
+    } else {
+      EXPECT_GT(phased_least_budget(limits), 64U) << ranks;
+    }
+    last = phased_list_bytes(limits);
+  }
+  PhasedLimits many{.block_bytes = 64, .neighbours = 99'999, .ranks = 100'000};
+  EXPECT_GT(phased_least_budget(many), std::uint64_t{10} << 20);
+  EXPECT_LT(phased_least_budget(many), std::uint64_t{40} << 20);
+}
+
+TEST(PhasedSizes, AsManyBlocksMayWaitAsThereIsRoomForThemWithTheDefaultBudget) {
+  // 5,000 slots of 16,000 bytes, all free: the bookkeeping of what waits there is small beside it.
+  const PhasedLimits limits{.budget_bytes = 4 << 20,
+                            .block_bytes = 16'000,
+                            .slots = 5000,
+                            .neighbours = 3,
+                            .ranks = 4,
+                            .slot_bytes = 5000 * 3,
+                            .blocks_wait = true,
+                            .announces = true};
+  const PhasedSizes sizes = phased_sizes(limits);
+  EXPECT_GE(sizes.most_groups, 5000U) << "each in a group of its own";
+  EXPECT_GE(sizes.most_waiting, 5000U);
+  PhasedLimits tight = limits;
+  tight.budget_bytes = 16'000;
+  EXPECT_GE(phased_sizes(tight).most_groups, 400U);
+  tight.blocks_wait = tight.announces = false;
+  EXPECT_EQ(phased_sizes(tight).most_groups, 0U);
+}
+
+TEST(Parking, MatchesOfManyRanksFitTheRootsShare) {
+  for (const std::uint64_t ranks : {10, 1000, 100'000})
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      std::mt19937_64 random(seed);
+      std::vector<std::int64_t> balance(ranks);
+      for (std::int64_t& blocks : balance)
+        blocks = static_cast<std::int64_t>(test::pick(random, 0, 2000)) - 1000;
+      if (seed == 0) balance.assign(ranks, 1), balance.front() = -1'000'000;  // all to one
+      std::uint64_t flows = 0;
+      match_in_order(balance, [&](const Flow&) { ++flows; });
+      EXPECT_LT(flows, ranks);
+      // Two words of each rank and its balance, then the matches; these again as words to be
+      // scattered, with a count and a place for every rank.
+      EXPECT_LE(ranks * (16 + 8) + flows * sizeof(Flow), 64 * ranks);
+      EXPECT_LE(flows * (sizeof(Flow) + 16) + ranks * 8, 64 * ranks);
+    }
+}
+
+TEST(Parking, MatchesStopWhereATakerHasNoRoomForGroups) {
+  // Givers with 2, 9 and 1 kinds of blocks; takers with room for 4 and 100 groups.
+  const std::vector<std::int64_t> balance{50, 50, 50, -60, -1000};
+  const std::array<std::uint64_t, 5> groups{2, 9, 1, 4, 100};
+  GroupLimit limit;
+  std::vector<Flow> flows;
+  match_in_order(
+      balance,
+      [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
+        return limit(giver, taker, blocks, [&](std::size_t rank) { return groups[rank]; });
+      },
+      [&](const Flow& flow) { flows.push_back(flow); });
+  // Three of four groups go to the first, a block each may be a group of the second.
+  EXPECT_EQ(flows, (std::vector<Flow>{{0, 3, 50}, {1, 3, 1}, {1, 4, 49}, {2, 4, 50}}));
+}
+
+TEST(Parking, TakersNeverGetMoreGroupsThanTheyHaveRoomFor) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::int64_t> balance(test::pick(random, 2, 12));
+    std::vector<std::uint64_t> groups(balance.size());
+    for (std::size_t rank = 0; rank < balance.size(); ++rank) {
+      balance[rank] = static_cast<std::int64_t>(test::pick(random, 0, 80)) - 40;
+      groups[rank] = test::pick(random, 0, 10);
+    }
+    std::vector<std::uint64_t> used(balance.size(), 0);
+    std::vector<std::int64_t> left = balance;
+    GroupLimit limit;
+    match_in_order(
+        balance,
+        [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
+          return limit(giver, taker, blocks, [&](std::size_t rank) { return groups[rank]; });
+        },
+        [&](const Flow& flow) {
+          used[flow.to] += std::min(flow.blocks, groups[flow.from] + 1);
+          left[flow.from] -= static_cast<std::int64_t>(flow.blocks);
+          left[flow.to] += static_cast<std::int64_t>(flow.blocks);
+        });
+    for (std::size_t rank = 0; rank < balance.size(); ++rank) {
+      ASSERT_LE(used[rank], groups[rank]) << "seed " << seed;
+      ASSERT_GE(left[rank] * balance[rank], 0) << "seed " << seed << ": more than was offered";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace valet::schedule

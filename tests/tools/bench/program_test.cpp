@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// valet-bench madre and phases as their users run them, small: what they print and write, and that
+// the findings of the papers are in it.
+
+#include "run_program.hpp"
+#include "temporary_file.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include <set>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using Json = nlohmann::json;
+
+ProgramRun run(int ranks, const std::string& arguments) {
+  return run_program(VALET_LAUNCH + std::to_string(ranks) + " " + VALET_BENCH_PROGRAM + " " +
+                     arguments);
+}
+
+/// The JSON file that a command wrote.
+Json document_of(int ranks, const std::string& arguments) {
+  const TemporaryFile file;
+  const ProgramRun outcome = run(ranks, arguments + " --json " + file.path());
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  const Json document = Json::parse(file.text(), nullptr, false);
+  EXPECT_FALSE(document.is_discarded()) << file.text();
+  EXPECT_TRUE(document.contains("version"));
+  return document;
+}
+
+void expect_refused(int ranks, const std::string& arguments, const std::string& part) {
+  const ProgramRun outcome = run(ranks, arguments);
+  EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
+  EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << "\n" << outcome.text;
+}
+
+/// What every case of the two studies has, and the promises that hold for each of them.
+void expect_good_cases(const Json& document, int ranks, const std::set<std::string>& methods) {
+  std::set<std::string> found;
+  for (const Json& one : document.at("cases")) {
+    for (const char* const key : {"experiment", "free", "seconds_median", "ratio_warm", "phases",
+                                  "messages", "peak_extra_bytes"})
+      EXPECT_TRUE(one.at(key).is_number()) << key << " of " << one;
+    EXPECT_EQ(one.at("ranks"), ranks);
+    EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+    found.insert(one.at("method").get<std::string>());
+    if (one.at("method") != "alltoallv") {
+      EXPECT_LE(one.at("peak_extra_bytes"), one.at("extra_bytes_bound")) << one;
+    }
+  }
+  EXPECT_EQ(found, methods);
+}
+
+TEST(Madre, AllExperimentsWithAllMethods) {
+  const Json document =
+      document_of(3, "madre --blocks 50 --block-bytes 100 --memory 3000 --repeat 1");
+  expect_good_cases(document, 3,
+                    {"stream", "cyclic-ascending", "cyclic-rotated", "phased", "alltoallv"});
+  std::vector<int> cases(6, 0);
+  for (const Json& one : document.at("cases")) ++cases.at(one.at("experiment").get<std::size_t>());
+  // Five series; the third experiment has five amounts of free memory.
+  EXPECT_EQ(cases, (std::vector<int>{0, 5, 5, 25, 5, 5}));
+}
+
+TEST(Madre, ParkingCostsMorePhasesTheLessMemoryIsFree) {
+  // A budget of one block: the free slots are all the memory there is.
+  const Json document =
+      document_of(2,
+                  "madre --experiment 3 --blocks 50 --block-bytes 100 --memory 100 --method phased "
+                  "--repeat 1");
+  std::vector<std::pair<int, int>> phases;  // by free slots, many first
+  for (const Json& one : document.at("cases"))
+    if (one.at("method") == "phased") phases.emplace_back(one.at("free"), one.at("phases"));
+  ASSERT_EQ(phases.size(), 5U);
+  for (std::size_t k = 1; k < phases.size(); ++k) {
+    EXPECT_LT(phases[k].first, phases[k - 1].first);
+    EXPECT_GT(phases[k].second, phases[k - 1].second) << phases[k].first << " free";
+  }
+  EXPECT_EQ(phases.back().first, 0);
+  EXPECT_EQ(phases.back().second, 50) << "one block a phase";
+}
+
+TEST(Madre, CriticalPathOfTheTransposeAsItIsPrinted) {
+  const Json document =
+      document_of(4, "madre --experiment 5 --blocks 50 --block-bytes 100 --repeat 1");
+  for (const Json& one : document.at("cases")) {
+    if (one.at("method") == "cyclic-ascending") {
+      EXPECT_EQ(one.at("phases"), 2 * 4 - 3);
+    }
+    if (one.at("method") == "cyclic-rotated") {
+      EXPECT_EQ(one.at("phases"), 4 - 1);
+    }
+  }
+}
+
+TEST(Madre, RefusesBadInput) {
+  expect_refused(2, "madre --experiment 6", "--experiment: Value 6 not in range");
+  expect_refused(2, "madre --blocks 10 --free 11 --experiment 1",
+                 "--free is larger than --blocks, which counts all slots");
+  expect_refused(2, "madre --method sideways", "--method: sideways not in {stream,cyclic-asc");
+  expect_refused(2, "madre --memory much", "much");
+}
+
+#ifdef VALET_BENCH_ZOLTAN
+
+const std::string small_phases =
+    "phases --vertices 3000 --parts 16,32 --instances 3 --part 1,16,128 --repeat 1";
+
+TEST(PhasesBench, AllExperimentsWithData) {
+  const Json document = document_of(
+      2, "phases --vertices 600 --parts 8 --instances 1 --part 2,16 --repeat 1 --overlap 2");
+  std::set<std::string> methods{"stream", "alltoallv"};
+  for (const std::string heuristic :
+       {"first_fit", "max_first", "random", "fortune_wheel", "min_max", "continuous"}) {
+    methods.insert(heuristic);
+    if (heuristic != "continuous") methods.insert(heuristic + "-centralized-parking1");
+  }
+  for (const char* const parking : {"1", "2", "3"})
+    methods.insert(std::string("fortune_wheel-parking") + parking);
+  expect_good_cases(document, 2, methods);
+  std::set<int> experiments;
+  std::set<std::string> remaps;
+  for (const Json& one : document.at("cases")) {
+    experiments.insert(one.at("experiment").get<int>());
+    remaps.insert(one.at("remap").get<std::string>());
+  }
+  EXPECT_EQ(experiments, (std::set<int>{1, 2, 3, 4}));
+  EXPECT_EQ(remaps, (std::set<std::string>{"diffuse", "scratch"}));
+}
+
+/// Mean phases of a way to make them where memory is tightest, for all numbers of parts together.
+double phases_of(const Json& document, int experiment, const std::string& method) {
+  double sum = 0;
+  int count = 0;
+  for (const Json& one : document.at("schedules"))
+    if (one.at("experiment") == experiment && one.at("method") == method && one.at("part") == 128) {
+      sum += one.at("phases").get<double>();
+      ++count;
+    }
+  EXPECT_GT(count, 0) << method;
+  return sum / count;
+}
+
+TEST(PhasesBench, CountedSchedulesShowWhatThePaperFound) {
+  const Json document = document_of(2, small_phases +
+                                           " --experiment 3,4 --remap scratch"
+                                           " --carry-out 0");
+  EXPECT_TRUE(document.at("cases").empty());
+  for (const Json& one : document.at("schedules")) {
+    EXPECT_EQ(one.at("instances"), 3);
+    if (one.at("method") != "continuous") {
+      EXPECT_GE(one.at("phases"), one.at("lower")) << one;
+    }
+    if (one.at("method").get<std::string>().ends_with("parking1")) {
+      EXPECT_LE(one.at("phases"), one.at("upper")) << one;
+    }
+    EXPECT_LE(one.at("phases_least"), one.at("phases")) << one;
+    EXPECT_GE(one.at("phases_most"), one.at("phases")) << one;
+    if (one.at("part") == 1 && one.at("method") != "continuous") {
+      EXPECT_EQ(one.at("phases"), 1) << "memory for one phase: " << one;
+    }
+  }
+  const double first_fit = phases_of(document, 3, "first_fit");
+  std::printf("phases, memory 1/128: first_fit %.1f", first_fit);
+  for (const char* const heuristic : {"random", "fortune_wheel"}) {
+    const double phases = phases_of(document, 3, heuristic);
+    std::printf(", %s %.1f", heuristic, phases);
+    EXPECT_LT(phases, first_fit) << "Figure 12";
+  }
+  for (const char* const heuristic : {"fortune_wheel", "first_fit"}) {
+    const double never = phases_of(document, 4, heuristic);
+    const double always = phases_of(document, 4, std::string(heuristic) + "-parking1");
+    std::printf("; parking: %s %.1f to %.1f", heuristic, never, always);
+    EXPECT_LT(always, never) << "Figure 13";
+  }
+  std::printf("\n");
+}
+
+TEST(PhasesBench, ReadsAGraph) {
+  // A ring of 24 vertices.
+  std::string text = "24 24\n";
+  for (int v = 0; v < 24; ++v)
+    text += std::to_string((v + 23) % 24 + 1) + " " + std::to_string((v + 1) % 24 + 1) + "\n";
+  const TemporaryFile graph(text);
+  const Json document =
+      document_of(2, "phases --graph " + graph.path() +
+                         " --parts 4 --instances 2 --part 2 --repeat 1 --experiment 1");
+  EXPECT_GT(document.at("cases").size(), 0U);
+  for (const Json& one : document.at("cases")) EXPECT_EQ(one.at("vertices"), 24);
+}
+
+TEST(PhasesBench, RefusesBadInput) {
+  const TemporaryFile graph("3 2\n2\n1 3\n2 x\n");
+  expect_refused(2, "phases --graph " + graph.path(), ", line 4: 'x' is no number");
+  expect_refused(2, "phases --graph /no/such.graph", "cannot read the graph /no/such.graph");
+  expect_refused(2, "phases --experiment 5", "--experiment: Value 5 not in range");
+  expect_refused(2, "phases --remap sideways", "unknown remap 'sideways'; known: diffuse, scratch");
+  expect_refused(2, "phases --parts 1", "--parts: Value 1 not in range");
+  expect_refused(2, "phases --vertices 20 --parts 64", "64 parts for 20 vertices");
+}
+
+#endif
+
+TEST(Bench, FailsWhereItCannotWrite) {
+  const ProgramRun outcome =
+      run(2, "madre --experiment 1 --blocks 5 --repeat 1 --json /no/such/directory/file.json");
+  EXPECT_NE(outcome.code, 0);
+  EXPECT_NE(outcome.text.find("cannot write /no/such/directory/file.json"), std::string::npos)
+      << outcome.text;
+}
+
+}  // namespace
+}  // namespace valet::test
