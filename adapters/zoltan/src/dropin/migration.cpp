@@ -4,6 +4,7 @@
 #include "attachments.hpp"
 #include "batches.hpp"
 #include "context.hpp"
+#include "division.hpp"
 #include "hold.hpp"
 #include "messages.hpp"
 #include "report.hpp"
@@ -67,16 +68,30 @@ class Migration {
     const std::uint64_t listed = report.objects_exported + report.objects_imported;
     report.extra_bytes_bound =
         (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
-        report.budget_bytes + report.budget_raised_bytes +
+        report.budget_bytes + report.budget_raised_bytes + root_bytes() +
         listed * (24 + callbacks_.entries().bytes());
   }
 
  private:
+  /// What a root that knows all ranks may add to the bound.
+  [[nodiscard]] std::uint64_t root_bytes() const {
+    const bool root = context_.parameters.parks() || context_.parameters.is_centralized();
+    constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
+    return root ? fixed + 64 * static_cast<std::uint64_t>(channel_.size()) : 0;
+  }
+
   [[nodiscard]] std::uint64_t transport_bytes() const {
+    const MigrationParameters& parameters = context_.parameters;
+    const bool phased = parameters.method == MigrationMethod::phased;
     // Requests and cursors for each peer, and what does not depend on them.
-    constexpr std::uint64_t fixed = 4096;
-    constexpr std::uint64_t per_peer = 2 * Transport::bytes_per_peer;
-    return fixed + per_peer * (exports_.peers.size() + imports_.sources.size());
+    const std::uint64_t fixed = phased ? 10240 : 4096;
+    const std::uint64_t per_peer =
+        phased || parameters.callbacks == CallbackMode::steps ? 448 : 320;
+    // What waits on its way may come from all ranks, and go to all.
+    const std::uint64_t peers = parameters.parks()
+                                    ? 2 * static_cast<std::uint64_t>(channel_.size())
+                                    : exports_.peers.size() + imports_.sources.size();
+    return fixed + per_peer * peers + matrix_bytes_;
   }
 
   std::optional<Defect> look_at_input() {
@@ -103,9 +118,12 @@ class Migration {
 
     const UserLists& user = context_.user;
     const MigrationParameters& parameters = context_.parameters;
-    const int choices = static_cast<int>(parameters.heuristic) * 64 +
-                        static_cast<int>(parameters.method) * 4 +
-                        static_cast<int>(parameters.callbacks) * 2 + (parameters.verify ? 1 : 0);
+    std::int64_t choices = parameters.parking;
+    for (const int choice :
+         {static_cast<int>(parameters.heuristic), static_cast<int>(parameters.scheduler),
+          static_cast<int>(parameters.method), static_cast<int>(parameters.callbacks),
+          parameters.verify ? 1 : 0})
+      choices = 16 * choices + choice;
     const auto has_parts = [](const MigrationList& list) {
       return list.count >= 0 && list.parts != nullptr;
     };
@@ -117,7 +135,8 @@ class Migration {
         callbacks_.has_pre(),
         callbacks_.has_mid(),
         callbacks_.has_post(),
-        parameters.callbacks == CallbackMode::steps && attachment_.memory != nullptr,
+        attachment_.memory != nullptr && (parameters.callbacks == CallbackMode::steps ||
+                                          parameters.method == MigrationMethod::phased),
         !parameters.report.empty(),
         choices,
         -choices,
@@ -131,8 +150,8 @@ class Migration {
                   "on all ranks (0 objects where there are none, -1 for a list that is not given)");
     if (maxima[9] != -maxima[10])
       throw Error(ErrorCode::invalid_argument,
-                  "MIGRATE_METHOD, MIGRATE_CALLBACKS, MIGRATE_HEURISTIC or MIGRATE_VERIFY differ "
-                  "between ranks; set the same on all");
+                  "MIGRATE_METHOD, MIGRATE_CALLBACKS, MIGRATE_HEURISTIC, MIGRATE_PARKING, "
+                  "MIGRATE_SCHEDULER or MIGRATE_VERIFY differ between ranks; set the same on all");
     keep(maxima);
   }
 
@@ -240,7 +259,17 @@ class Migration {
                  chunk_for(context_.agreed.smallest_memory));
   }
 
+  /// The matrix of a root, before anything moves.
+  void reserve_matrix() {
+    if (!context_.parameters.is_centralized()) return;
+    const MatrixRoom room = room_for_matrix(channel_, ledger_, imports_.sources.size(),
+                                            context_.parameters.memory_bytes);
+    mpi::agree(channel_, room.defect);
+    matrix_bytes_ = room.bytes;
+  }
+
   void move() {
+    reserve_matrix();
     const bool steps = context_.parameters.callbacks == CallbackMode::steps;
     const Scratch scratch = divide_scratch(
         {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
@@ -253,7 +282,8 @@ class Migration {
     if (steps)
       migrate_in_steps(context_, exports_, sizes_, imports_, scratch, attachment_);
     else
-      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch);
+      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch,
+                   attachment_);
   }
 
   Zoltan_Struct* zoltan_;
@@ -267,6 +297,7 @@ class Migration {
   Imports imports_;
   Array<int> own_parts_;
   Array<int> sizes_;
+  std::uint64_t matrix_bytes_ = 0;
 };
 
 void keep_message(Valet_Migration_Report& report, const std::string& text) {

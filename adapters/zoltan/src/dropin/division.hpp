@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// How what a rank can take in a step is divided among the ranks that have objects for it, in bytes
+/// that the planner rounds to whole objects.
+
+#include <valet/mpi/channel.hpp>
+#include <valet/options.hpp>
+#include <valet/schedule/apportionment.hpp>
+#include <valet/storage/block_mover.hpp>
+#include <valet/storage/ledger.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace valet::zoltan {
+
+/// What a rank asks for in a step, as costs: packed bytes and what the lists of objects take.
+struct Demand {
+  std::uint64_t limit = 0;               ///< of what may arrive in this step
+  std::uint64_t expected = 0;            ///< everything that is still to arrive
+  std::span<const std::uint64_t> ready;  ///< per source: what it can send now
+  std::span<const std::uint64_t> all;    ///< per source: what it ever had to send
+};
+
+class Division {
+ public:
+  Division() = default;
+  Division(const Division&) = delete;
+  Division& operator=(const Division&) = delete;
+  virtual ~Division() = default;
+  /// Decides how much each source may send, of one rank in one step.
+  virtual void divide(const Demand& demand, std::span<std::uint64_t> shares) = 0;
+};
+
+/// STREAM: in proportion to what every source has in all, so that the free memory of every rank
+/// moves along a straight line and no rank runs dry. Local.
+class ProportionalDivision final : public Division {
+ public:
+  void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
+};
+
+/// The equal pieces of Heuristic::continuous, counted when the first of them is sent.
+class EqualPieces {
+ public:
+  /// Pieces that are still to be sent, that of this step among them.
+  std::uint64_t next(const Demand& demand);
+
+ private:
+  std::optional<std::uint64_t> left_;
+};
+
+/// PHASED, MIGRATE_SCHEDULER DISTRIBUTED: a heuristic of Pinar and Hendrickson, "Interprocessor
+/// Communication with Limited Memory", IEEE TPDS 15(7), 2004, section 6.1. Local.
+class HeuristicDivision final : public Division {
+ public:
+  HeuristicDivision(Heuristic heuristic, int rank)
+      : heuristic_(heuristic), random_(Options().seed, static_cast<std::uint32_t>(rank)) {}
+  void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
+
+ private:
+  Heuristic heuristic_;
+  schedule::ReceiverRandom random_;
+  EqualPieces pieces_;
+};
+
+/// PHASED, MIGRATE_SCHEDULER CENTRALIZED: rank 0 gathers the matrix, divides for all, scatters
+/// (same section). It does so in every step, because only the receivers know what whole objects
+/// came of the bytes of the step before. Without parking the shares are those of HeuristicDivision;
+/// with it a rank tells no more sources than it began with, and others get what those leave.
+///
+/// Memory: 8 bytes for each source; on the root room_for_matrix() and 32 bytes for each rank.
+class CentralDivision final : public Division {
+ public:
+  /// @param sources  That this rank begins with.
+  CentralDivision(const mpi::Channel& channel, Ledger& ledger, Heuristic heuristic,
+                  std::size_t sources);
+  /// Collective: on all ranks, those that want nothing included.
+  void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
+
+ private:
+  void tell(const Demand& demand);
+  void solve();
+
+  const mpi::Channel& channel_;
+  Ledger& ledger_;
+  Heuristic heuristic_;
+  std::size_t most_sources_;
+  EqualPieces pieces_;
+  Vector<std::uint64_t> own_;  ///< what this rank tells, then hears
+  // On the root.
+  Array<int> counts_;
+  Vector<schedule::ReceiverRandom> random_;
+  Vector<std::uint64_t> all_, granted_;
+};
+
+/// What a root needs for a matrix, or why it cannot have it.
+struct MatrixRoom {
+  std::uint64_t bytes = 0;  ///< 0 on all ranks but the root
+  std::optional<Defect> defect;
+};
+
+/// Whether the matrix of all ranks fits `memory_bytes` on rank 0. Collective.
+[[nodiscard]] MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger,
+                                         std::size_t sources, std::uint64_t memory_bytes);
+
+}  // namespace valet::zoltan
