@@ -247,7 +247,6 @@ constexpr std::array heuristics{"FIRST_FIT",     "MAX_FIRST", "RANDOM",
 class Phased : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Phased, EndsAsStockDoesWithEveryHeuristicParkingAndScheduler) {
-  std::uint64_t parked = 0;
   for (std::uint64_t h = 0; h < heuristics.size(); ++h) {
     const Scenario scenario = random_scenario(h);
     const bool multi = h % 2 == 1;
@@ -268,12 +267,7 @@ TEST_P(Phased, EndsAsStockDoesWithEveryHeuristicParkingAndScheduler) {
         Client client(settings, scenario);
         ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
         expect_promises(client, stock);
-        const auto waited = static_cast<std::uint64_t>(
-            sum_over_ranks(static_cast<long long>(client.report.objects_parked)));
-        if (parking == 0) {
-          EXPECT_EQ(waited, 0U);
-        }
-        parked += waited;
+        EXPECT_TRUE(parking > 0 || client.report.objects_parked == 0);
         orders.push_back(client.order);
         steps.push_back(client.report.steps);
       }
@@ -283,9 +277,6 @@ TEST_P(Phased, EndsAsStockDoesWithEveryHeuristicParkingAndScheduler) {
         EXPECT_TRUE(all_ranks(orders[0] == orders[1]));
       }
     }
-  }
-  if (size() > 2) {
-    EXPECT_GT(parked, 0U) << "nothing was tested of parking";
   }
 }
 
@@ -360,6 +351,35 @@ TEST_P(Phased, RefusesParametersThatDifferBetweenRanks) {
   }
 }
 
+TEST_P(Phased, ParksNoMoreThanTheScratchOfTheRankThatHasRoom) {
+  if (size() < 3) GTEST_SKIP() << "there is no third rank";
+  // 200 KB each way past ranks with some KiB of scratch.
+  const bool steps = std::string(GetParam()) == "STEPS";
+  Scenario scenario;
+  if (rank() < 2) {
+    for (ZOLTAN_ID_TYPE k = 0; k < 100; ++k)
+      scenario.add(static_cast<ZOLTAN_ID_TYPE>(1000 * rank()) + k, 2000, 1 - rank());
+    if (steps) scenario.capacity = 200000;
+  }
+  Client stock({.method = "ZOLTAN"}, scenario);
+  stock.migrate();
+  for (const char* heuristic : heuristics)
+    for (const char* scheduler : {"DISTRIBUTED", "CENTRALIZED"}) {
+      Client client({.callbacks = GetParam(),
+                     .heuristic = heuristic,
+                     .parking = 1,
+                     .scheduler = scheduler,
+                     .memory = "24K",
+                     .answer = steps ? no_limit : 4500},
+                    scenario);
+      SCOPED_TRACE(client.settings.text());
+      ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
+      expect_promises(client, stock);
+      EXPECT_GT(client.report.steps, 10U) << "little can wait at a time";
+      EXPECT_GT(sum_over_ranks(static_cast<long long>(client.report.objects_parked)), 10);
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Phased, ::testing::Values("HOLD", "STEPS"),
                          [](const auto& one) { return std::string(one.param); });
 
@@ -397,23 +417,6 @@ TEST(Parking, LetsFullRanksExchangeThroughAThird) {
       EXPECT_TRUE(all_ranks(rank() < 2 || client.report.objects_unpacked == 0));
     }
   }
-}
-
-TEST(Parking, IsNoMoreThanTheScratchOfTheRankThatParks) {
-  if (size() < 3) GTEST_SKIP() << "there is no third rank";
-  // 2 MB each way through ranks with 8 KiB of scratch.
-  Scenario scenario;
-  if (rank() < 2) {
-    for (ZOLTAN_ID_TYPE k = 0; k < 100; ++k)
-      scenario.add(static_cast<ZOLTAN_ID_TYPE>(1000 * rank()) + k, 2000, 1 - rank());
-    scenario.capacity = 200000;
-  }
-  Client stock({.method = "ZOLTAN"}, scenario);
-  stock.migrate();
-  Client client({.callbacks = "STEPS", .parking = 1, .memory = "24K"}, scenario);
-  ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
-  expect_promises(client, stock);
-  EXPECT_GT(client.report.steps, 10U) << "little can wait at a time";
 }
 
 }  // namespace

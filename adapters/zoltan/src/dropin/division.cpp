@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <string>
 
 namespace valet::zoltan {
 namespace {
@@ -51,7 +50,7 @@ void HeuristicDivision::divide(const Demand& demand, std::span<std::uint64_t> sh
 }
 
 CentralDivision::CentralDivision(const mpi::Channel& channel, Ledger& ledger, Heuristic heuristic,
-                                 std::size_t sources)
+                                 std::size_t sources, const MatrixRoom& room)
     : channel_(channel),
       ledger_(ledger),
       heuristic_(heuristic),
@@ -63,6 +62,8 @@ CentralDivision::CentralDivision(const mpi::Channel& channel, Ledger& ledger, He
       granted_(LedgerAllocator<std::uint64_t>(ledger)) {
   own_.reserve(header_words + sources);
   random_.reserve(counts_.size());
+  all_.reserve(room.pairs + header_words * counts_.size());
+  granted_.reserve(room.widest);
   for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)
     random_.emplace_back(Options().seed, rank);
 }
@@ -107,22 +108,12 @@ void CentralDivision::divide(const Demand& demand, std::span<std::uint64_t> shar
     shares[s] = demand.ready[s] > 0 && told < own_.size() ? own_[told++] : 0;
 }
 
-MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger, std::size_t sources,
-                           std::uint64_t memory_bytes) {
+MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger, std::size_t sources) {
   Array<std::uint64_t> all(ledger, ranks_on_root(channel));
   const std::array<std::uint64_t, 1> mine{sources};
   mpi::gather_words(channel, mine, {all.data(), all.size()});
   if (all.size() == 0) return {};
-  const std::uint64_t pairs = sum_of({all.data(), all.size()});
-  const std::uint64_t widest = *std::max_element(all.begin(), all.end());
-  MatrixRoom room{sizeof(std::uint64_t) * (pairs + widest), std::nullopt};
-  if (room.bytes > memory_bytes)
-    room.defect = Defect{ErrorCode::budget_too_small,
-                         "MIGRATE_SCHEDULER CENTRALIZED needs " + std::to_string(room.bytes) +
-                             " bytes here for the " + std::to_string(pairs) +
-                             " pairs of ranks between which objects move, but MIGRATE_MEMORY is " +
-                             std::to_string(memory_bytes) + "; raise it or use DISTRIBUTED"};
-  return room;
+  return {sum_of({all.data(), all.size()}), *std::max_element(all.begin(), all.end())};
 }
 
 }  // namespace valet::zoltan

@@ -7,7 +7,6 @@
 #include <valet/mpi/channel.hpp>
 #include <valet/options.hpp>
 #include <valet/schedule/apportionment.hpp>
-#include <valet/storage/block_mover.hpp>
 #include <valet/storage/ledger.hpp>
 
 #include <cstdint>
@@ -65,17 +64,28 @@ class HeuristicDivision final : public Division {
   EqualPieces pieces_;
 };
 
+/// The matrix of all pairs of ranks between which objects move, on the root; 0 elsewhere.
+struct MatrixRoom {
+  std::uint64_t pairs = 0;
+  std::uint64_t widest = 0;  ///< sources of one rank, at most
+  [[nodiscard]] std::uint64_t bytes() const { return sizeof(std::uint64_t) * (pairs + widest); }
+};
+
+/// What the root needs. Collective.
+[[nodiscard]] MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger,
+                                         std::size_t sources);
+
 /// PHASED, MIGRATE_SCHEDULER CENTRALIZED: rank 0 gathers the matrix, divides for all, scatters
 /// (same section). It does so in every step, because only the receivers know what whole objects
 /// came of the bytes of the step before. Without parking the shares are those of HeuristicDivision;
 /// with it a rank tells no more sources than it began with, and others get what those leave.
 ///
-/// Memory: 8 bytes for each source; on the root room_for_matrix() and 32 bytes for each rank.
+/// Memory: 8 bytes for each source; on the root MatrixRoom::bytes() and 40 bytes for each rank.
 class CentralDivision final : public Division {
  public:
   /// @param sources  That this rank begins with.
   CentralDivision(const mpi::Channel& channel, Ledger& ledger, Heuristic heuristic,
-                  std::size_t sources);
+                  std::size_t sources, const MatrixRoom& room);
   /// Collective: on all ranks, those that want nothing included.
   void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
 
@@ -94,15 +104,5 @@ class CentralDivision final : public Division {
   Vector<schedule::ReceiverRandom> random_;
   Vector<std::uint64_t> all_, granted_;
 };
-
-/// What a root needs for a matrix, or why it cannot have it.
-struct MatrixRoom {
-  std::uint64_t bytes = 0;  ///< 0 on all ranks but the root
-  std::optional<Defect> defect;
-};
-
-/// Whether the matrix of all ranks fits `memory_bytes` on rank 0. Collective.
-[[nodiscard]] MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger,
-                                         std::size_t sources, std::uint64_t memory_bytes);
 
 }  // namespace valet::zoltan

@@ -4,7 +4,6 @@
 #include "attachments.hpp"
 #include "batches.hpp"
 #include "context.hpp"
-#include "division.hpp"
 #include "hold.hpp"
 #include "messages.hpp"
 #include "report.hpp"
@@ -39,7 +38,7 @@ class Migration {
         channel_(mpi::Channel::open(communicator)),
         callbacks_(zoltan),
         attachment_(attachment),
-        context_{channel_, ledger_, callbacks_, parameters, lists, {}, report, {}},
+        context_{channel_, ledger_, callbacks_, parameters, lists, {}, {}, report, {}},
         leading_(ledger_),
         exports_(ledger_),
         imports_(ledger_) {}
@@ -91,7 +90,7 @@ class Migration {
     const std::uint64_t peers = parameters.parks()
                                     ? 2 * static_cast<std::uint64_t>(channel_.size())
                                     : exports_.peers.size() + imports_.sources.size();
-    return fixed + per_peer * peers + matrix_bytes_;
+    return fixed + per_peer * peers + context_.matrix.bytes();
   }
 
   std::optional<Defect> look_at_input() {
@@ -262,10 +261,17 @@ class Migration {
   /// The matrix of a root, before anything moves.
   void reserve_matrix() {
     if (!context_.parameters.is_centralized()) return;
-    const MatrixRoom room = room_for_matrix(channel_, ledger_, imports_.sources.size(),
-                                            context_.parameters.memory_bytes);
-    mpi::agree(channel_, room.defect);
-    matrix_bytes_ = room.bytes;
+    context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
+    const std::uint64_t needed = context_.matrix.bytes();
+    const std::size_t memory = context_.parameters.memory_bytes;
+    std::optional<Defect> defect;
+    if (needed > memory)
+      defect = Defect{ErrorCode::budget_too_small,
+                      "MIGRATE_SCHEDULER CENTRALIZED needs " + std::to_string(needed) +
+                          " bytes here for the " + std::to_string(context_.matrix.pairs) +
+                          " pairs of ranks between which objects move, but MIGRATE_MEMORY is " +
+                          std::to_string(memory) + "; raise it or use DISTRIBUTED"};
+    mpi::agree(channel_, defect);
   }
 
   void move() {
@@ -297,7 +303,6 @@ class Migration {
   Imports imports_;
   Array<int> own_parts_;
   Array<int> sizes_;
-  std::uint64_t matrix_bytes_ = 0;
 };
 
 void keep_message(Valet_Migration_Report& report, const std::string& text) {

@@ -22,7 +22,7 @@ std::unique_ptr<Division> make_division(Context& context, std::size_t sources) {
   if (parameters.method != MigrationMethod::phased) return std::make_unique<ProportionalDivision>();
   if (parameters.scheduler == Scheduler::centralized)
     return std::make_unique<CentralDivision>(context.channel, context.ledger, parameters.heuristic,
-                                             sources);
+                                             sources, context.matrix);
   return std::make_unique<HeuristicDivision>(parameters.heuristic, context.channel.rank());
 }
 

@@ -37,6 +37,11 @@ Vector<Peer> peers_of(Ledger& ledger, std::span<const Flow> flows, std::uint32_t
 
 }  // namespace
 
+/// Objects that are packed for this rank itself would have to come back.
+bool StepParking::stays_here(std::size_t pair) const {
+  return sender_.destinations()[pair].rank == context_.channel.rank();
+}
+
 /// What a rank tells the root. The application's memory is what it is short of; objects of others
 /// wait in scratch.
 std::int64_t StepParking::balance(const ParkingStart& start) const {
@@ -51,6 +56,7 @@ std::int64_t StepParking::cost_of_parking(std::uint64_t excess) const {
   std::uint64_t cost = 0;
   std::uint64_t parted = 0;
   for (std::size_t pair = 0; pair < sender_.destinations().size() && parted < excess; ++pair) {
+    if (stays_here(pair)) continue;
     const std::span<const int> sizes = sender_.next_sizes(pair);
     if (!sizes.empty()) cost += parcel_bytes;
     for (std::size_t k = 0; k < sizes.size() && parted < excess; ++k) {
@@ -72,9 +78,9 @@ void StepParking::choose() {
                                   LedgerAllocator<std::uint64_t>(context_.ledger));
   for (std::size_t pair = 0; wanted > 0 && pair < destinations.size(); ++pair) {
     const auto rank = static_cast<std::uint32_t>(destinations[pair].rank);
-    const bool takes = std::any_of(giving_.begin(), giving_.end(),
-                                   [&](const Flow& flow) { return flow.to == rank; });
-    const Parcel all = takes ? Parcel{} : parcel_within(sender_.next_sizes(pair), wanted);
+    const auto takes = [&](const Flow& flow) { return flow.to == rank; };
+    if (stays_here(pair) || std::any_of(giving_.begin(), giving_.end(), takes)) continue;
+    const Parcel all = parcel_within(sender_.next_sizes(pair), wanted);
     if (all.objects > 0) remaining[pair] = all.cost;
   }
   Vector<std::uint64_t> taken(destinations.size(), 0,

@@ -47,6 +47,7 @@ class StepParking {
   struct WordReceiver;
   class Arrivals;
 
+  [[nodiscard]] bool stays_here(std::size_t pair) const;
   [[nodiscard]] std::int64_t balance(const ParkingStart& start) const;
   [[nodiscard]] std::int64_t cost_of_parking(std::uint64_t excess) const;
   void choose();
