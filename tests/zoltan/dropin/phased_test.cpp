@@ -370,7 +370,7 @@ TEST_P(Phased, ParksNoMoreThanTheScratchOfTheRankThatHasRoom) {
                      .parking = 1,
                      .scheduler = scheduler,
                      .memory = "24K",
-                     .answer = steps ? no_limit : 4500},
+                     .answer = steps ? no_limit : 2500},
                     scenario);
       SCOPED_TRACE(client.settings.text());
       ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
