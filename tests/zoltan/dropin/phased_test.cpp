@@ -376,7 +376,8 @@ TEST_P(Phased, ParksNoMoreThanTheScratchOfTheRankThatHasRoom) {
       ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
       expect_promises(client, stock);
       EXPECT_GT(client.report.steps, 10U) << "little can wait at a time";
-      EXPECT_GT(sum_over_ranks(static_cast<long long>(client.report.objects_parked)), 10);
+      EXPECT_GT(sum_over_ranks(static_cast<long long>(client.report.objects_parked)),
+                steps ? 10 : 1);
     }
 }
 
