@@ -81,10 +81,11 @@ TEST(Parameters, LeaveZoltansOwnToZoltan) {
 
 TEST(Parameters, RefuseWhatIsUnknownOrNotBuiltAndSayWhy) {
   ParameterTable table;
-  for (const char* value : {"AUTO", "CYCLIC", "BITONIC", "PAIRWISE", "FAST", ""}) {
+  for (const char* value : {"AUTO", "BITONIC", "PAIRWISE", "FAST", ""}) {
     const ParameterAnswer answer = table.set("MIGRATE_METHOD", value);
     EXPECT_EQ(answer.verdict, Verdict::refused) << value;
-    EXPECT_NE(answer.warning.find("it takes ZOLTAN, STREAM, DIRECT, PHASED"), std::string::npos);
+    EXPECT_NE(answer.warning.find("it takes ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC"),
+              std::string::npos);
   }
   EXPECT_NE(table.set("MIGRATE_HEURISTIC", "BEST_FIT").warning.find("FIRST_FIT, MAX_FIRST"),
             std::string::npos);
@@ -118,6 +119,9 @@ TEST(Parameters, TakeHowPhasesAreMade) {
   table.set("MIGRATE_METHOD", "STREAM");
   table.apply_to(parameters);
   EXPECT_FALSE(parameters.parks() || parameters.is_centralized()) << "they are of PHASED";
+  table.set("MIGRATE_METHOD", "CYCLIC");
+  table.apply_to(parameters);
+  EXPECT_TRUE(!parameters.parks() && parameters.is_centralized() && parameters.has_phases());
 }
 
 TEST(Parameters, KeepTheOldValueWhenARefusedOneComesAndDropItOnDefault) {

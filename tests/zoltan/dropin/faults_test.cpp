@@ -24,21 +24,22 @@ enum Call { in_size, in_pack, in_unpack, in_pre, in_mid, in_post, in_free, in_me
 /// Sends object k of each rank to rank k % P, and fails where it is told to.
 class Faulty {
  public:
-  /// @param mode  MIGRATE_CALLBACKS, and behind it PHASED where that is the method.
+  /// @param mode  MIGRATE_CALLBACKS, and behind it the method where that is not STREAM.
   explicit Faulty(const std::string& mode, const char* memory = "1K")
       : zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
-    const bool phased = mode.find("PHASED") != std::string::npos;
+    const std::size_t behind = mode.find('_');
+    const std::string method = behind == std::string::npos ? "STREAM" : mode.substr(behind + 1);
     for (int k = 0; k < objects; ++k) {
       gids.push_back(static_cast<ZOLTAN_ID_TYPE>(1000 * rank() + k));
       lids.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
       procs.push_back(k % size());
     }
     Zoltan_Set_Param(zoltan, "DEBUG_LEVEL", "0");
-    Zoltan_Set_Param(zoltan, "MIGRATE_METHOD", phased ? "PHASED" : "STREAM");
+    Zoltan_Set_Param(zoltan, "MIGRATE_METHOD", method.c_str());
     Zoltan_Set_Param(zoltan, "MIGRATE_PARKING", "1");
     Zoltan_Set_Param(zoltan, "MIGRATE_SCHEDULER", "CENTRALIZED");
     Zoltan_Set_Param(zoltan, "MIGRATE_MEMORY", memory);
-    Zoltan_Set_Param(zoltan, "MIGRATE_CALLBACKS", mode.substr(0, mode.find('_')).c_str());
+    Zoltan_Set_Param(zoltan, "MIGRATE_CALLBACKS", mode.substr(0, behind).c_str());
     Zoltan_Set_Param(zoltan, "MIGRATE_ONLY_PROC_CHANGES", "0");
     Zoltan_Set_Obj_Size_Fn(zoltan, size_one, this);
     Zoltan_Set_Pack_Obj_Fn(zoltan, pack_one, this);
@@ -213,7 +214,8 @@ TEST_P(CallbackFaults, PassAWarningOfTheLastCallbackOn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, CallbackFaults,
-                         ::testing::Values("HOLD", "STEPS", "HOLD_PHASED", "STEPS_PHASED"),
+                         ::testing::Values("HOLD", "STEPS", "HOLD_PHASED", "STEPS_PHASED",
+                                           "STEPS_CYCLIC"),
                          [](const auto& one) { return std::string(one.param); });
 
 /// Nothing may have been called but what comes before the lists are looked at.

@@ -13,6 +13,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -133,6 +134,12 @@ class Client {
   /// Packs, mid and unpacks as they came.
   std::vector<std::uint64_t> order;
   std::vector<ZOLTAN_ID_TYPE> freed, arrived, mid_imports, mid_exports;
+  /// The ranks that mid names in each step.
+  struct Step {
+    std::set<int> sources, destinations;
+  };
+  std::vector<Step> steps;
+  bool keeps_steps = false;
   std::uint64_t arrivals_since_answer = 0, last_answer = no_limit, answers = 0;
 
  private:
@@ -178,9 +185,12 @@ class Client {
   }
   static void mid(void* data, int, int, int imports, ZOLTAN_ID_PTR import_gids, ZOLTAN_ID_PTR,
                   int* import_procs, int*, int exports, ZOLTAN_ID_PTR export_gids, ZOLTAN_ID_PTR,
-                  int*, int*, int* code) {
+                  int* export_procs, int*, int* code) {
     *code = ZOLTAN_OK;
     Client& self = of(data);
+    if (self.keeps_steps)
+      self.steps.push_back({{import_procs, import_procs + std::max(imports, 0)},
+                            {export_procs, export_procs + std::max(exports, 0)}});
     self.order.push_back(2000000);
     for (int k = 0; k < imports; ++k) {
       if (static_cast<int>(import_gids[k] / 1000) != import_procs[k])
@@ -276,6 +286,29 @@ TEST_P(Phased, EndsAsStockDoesWithEveryHeuristicParkingAndScheduler) {
         EXPECT_EQ(steps[0], steps[1]) << "a root decides what the ranks would decide";
         EXPECT_TRUE(all_ranks(orders[0] == orders[1]));
       }
+    }
+  }
+}
+
+TEST_P(Phased, EndsAsStockDoesInCyclesAndShifts) {
+  for (std::uint64_t number = 0; number < 4; ++number) {
+    const Scenario scenario = random_scenario(20 + number);
+    const bool multi = number % 2 == 1;
+    Client stock({.method = "ZOLTAN", .multi = multi}, scenario);
+    stock.migrate();
+    std::vector<std::uint64_t> first;
+    for (int run = 0; run < 2; ++run) {
+      SCOPED_TRACE(seed_note() + ", " + std::to_string(number));
+      Client client({.callbacks = GetParam(),
+                     .memory = number < 2 ? "1K" : "20K",
+                     .answer = number == 1 ? 3300 : no_limit,
+                     .method = "CYCLIC",
+                     .multi = multi},
+                    scenario);
+      ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
+      expect_promises(client, stock);
+      if (run == 0) first = client.order;
+      EXPECT_TRUE(all_ranks(client.order == first)) << "the same again";
     }
   }
 }
@@ -381,6 +414,18 @@ TEST_P(Phased, ParksNoMoreThanTheScratchOfTheRankThatHasRoom) {
     }
 }
 
+TEST_P(Phased, RefusesCyclesWhoseMatrixDoesNotFitTheRoot) {
+  if (size() == 1) GTEST_SKIP() << "nothing moves, nothing is gathered";
+  const Scenario scenario = random_scenario(0);
+  Client client({.callbacks = GetParam(), .memory = rank() == 0 ? "32" : "1M", .method = "CYCLIC"},
+                scenario);
+  EXPECT_TRUE(all_ranks(client.migrate() == ZOLTAN_FATAL));
+  const std::string message = client.report.message;
+  EXPECT_NE(message.find("rank 0: MIGRATE_METHOD CYCLIC needs "), std::string::npos) << message;
+  EXPECT_NE(message.find("MIGRATE_MEMORY is 32; raise it or use PHASED"), std::string::npos);
+  EXPECT_TRUE(all_ranks(client.order.empty() && client.objects == scenario.objects));
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, Phased, ::testing::Values("HOLD", "STEPS"),
                          [](const auto& one) { return std::string(one.param); });
 
@@ -395,6 +440,46 @@ Scenario exchange_of_full_ranks() {
     for (const auto& [id, payload] : scenario.objects) scenario.capacity += payload.size();
   }
   return scenario;
+}
+
+/// Every rank has as much for each other one: an even transpose.
+TEST(Cyclic, TakesFromOneRankAndSendsToOneRankInEachStep) {
+  Scenario scenario;
+  for (int to = 0; to < size(); ++to)
+    for (int k = 0; k < 12; ++k)
+      scenario.add(static_cast<ZOLTAN_ID_TYPE>(1000 * rank() + 20 * to + k), 400, to);
+  Client client({.callbacks = "STEPS", .memory = "14K", .method = "CYCLIC"}, scenario);
+  client.keeps_steps = true;
+  ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
+  Client stock({.method = "ZOLTAN"}, scenario);
+  stock.migrate();
+  expect_promises(client, stock);
+  for (const Client::Step& step : client.steps) {
+    EXPECT_LE(step.sources.size(), 1U);
+    EXPECT_LE(step.destinations.size(), 1U);
+  }
+  // Two-cycles in dictionary order: MADRE's 2N-3, for each piece that memory holds of a pair.
+  const auto ranks = static_cast<std::uint64_t>(size());
+  EXPECT_GE(client.report.steps, ranks < 2 ? 1 : 2 * ranks - 3);
+  EXPECT_LE(client.report.steps, ranks < 2 ? 1 : 2 * (2 * ranks - 3));
+}
+
+TEST(Cyclic, GoesOnWhereTheRanksOfAllCyclesCanTakeNothing) {
+  if (size() < 3) GTEST_SKIP() << "two ranks are in every cycle";
+  // Ranks 0 and 1 exchange and are full; what the others send to rank 1 fits behind what that has
+  // for rank 2, which the search finds when the cycle is done.
+  Scenario scenario;
+  for (ZOLTAN_ID_TYPE k = 0; k < 6; ++k) {
+    if (rank() == 0) scenario.add(k, 400, 1);
+    if (rank() == 1) scenario.add(1000 + k, 400, k % 2 == 0 ? 0 : 2);
+  }
+  if (rank() == 0) scenario.capacity = 6 * 400;
+  if (rank() == 1) scenario.capacity = 6 * 400 + 40;
+  Client stock({.method = "ZOLTAN"}, scenario);
+  stock.migrate();
+  Client client({.callbacks = "STEPS", .method = "CYCLIC"}, scenario);
+  ASSERT_TRUE(all_ranks(client.migrate() == ZOLTAN_OK)) << client.printed;
+  expect_promises(client, stock);
 }
 
 TEST(Parking, LetsFullRanksExchangeThroughAThird) {

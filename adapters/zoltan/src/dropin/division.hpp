@@ -31,6 +31,12 @@ class Division {
   virtual ~Division() = default;
   /// Decides how much each source may send, of one rank in one step.
   virtual void divide(const Demand& demand, std::span<std::uint64_t> shares) = 0;
+  /// Whether nothing but the shares counts in this step: a rank takes whole objects until it has
+  /// its share, and of no other source. Otherwise shares are limits, and what is left of the memory
+  /// goes to whoever fits.
+  [[nodiscard]] virtual bool one_source() const { return false; }
+  /// Nobody took anything in the last step. Whether the next can be better; alike on all ranks.
+  [[nodiscard]] virtual bool stalled() { return false; }
 };
 
 /// STREAM: in proportion to what every source has in all, so that the free memory of every rank
@@ -68,7 +74,11 @@ class HeuristicDivision final : public Division {
 struct MatrixRoom {
   std::uint64_t pairs = 0;
   std::uint64_t widest = 0;  ///< sources of one rank, at most
-  [[nodiscard]] std::uint64_t bytes() const { return sizeof(std::uint64_t) * (pairs + widest); }
+  /// Of CentralDivision, and of CyclicDivision.
+  [[nodiscard]] std::uint64_t central_bytes() const { return 8 * (pairs + widest); }
+  [[nodiscard]] std::uint64_t cyclic_bytes(std::uint64_t ranks) const {
+    return pairs == 0 ? 0 : 32 * (pairs + ranks);
+  }
 };
 
 /// What the root needs. Collective.
@@ -80,7 +90,8 @@ struct MatrixRoom {
 /// came of the bytes of the step before. Without parking the shares are those of HeuristicDivision;
 /// with it a rank tells no more sources than it began with, and others get what those leave.
 ///
-/// Memory: 8 bytes for each source; on the root MatrixRoom::bytes() and 40 bytes for each rank.
+/// Memory: 8 bytes for each source; on the root MatrixRoom::central_bytes() and 40 bytes for each
+/// rank.
 class CentralDivision final : public Division {
  public:
   /// @param sources  That this rank begins with.

@@ -69,7 +69,7 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
   std::unique_ptr<HoldExchange> exchange;
   if (!defect)
     defect = within_memory("the objects that are sent", [&] {
-      exchange = context.parameters.method == MigrationMethod::phased
+      exchange = context.parameters.has_phases()
                      ? make_hold_phases(context, exports, sizes, scratch, attachment)
                      : make_hold_stream(context, exports, sizes, scratch);
     });

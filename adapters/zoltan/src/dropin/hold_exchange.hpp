@@ -34,7 +34,7 @@ class HoldExchange {
                                                              const ObjectList& exports,
                                                              std::span<int> sizes,
                                                              const Scratch& scratch);
-/// PHASED: in phases, none of which brings a rank more than half of its scratch.
+/// PHASED and CYCLIC: in phases, none of which brings a rank more than half of its scratch.
 [[nodiscard]] std::unique_ptr<HoldExchange> make_hold_phases(Context& context,
                                                              const ObjectList& exports,
                                                              std::span<int> sizes,

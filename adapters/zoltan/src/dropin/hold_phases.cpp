@@ -86,7 +86,7 @@ class HoldPhases final : public HoldExchange {
     StepPlanner planner(context_.ledger, imports.sources, sizes, object_bytes,
                         context_.channel.rank());
     planner.withhold();
-    const std::unique_ptr<Division> division = make_division(context_, imports.sources.size());
+    const std::unique_ptr<Division> division = make_division(context_, imports.sources);
     StepReceiver receiver(context_, sizes, scratch_.chunk, Placement::by_offset);
     StepLoop loop(context_, {planner, *division, sender_, receiver, attachment_, held, limit_,
                              object_bytes, true});

@@ -79,9 +79,16 @@ class Migration {
     return root ? fixed + 64 * static_cast<std::uint64_t>(channel_.size()) : 0;
   }
 
+  /// What the root has of all ranks.
+  [[nodiscard]] std::uint64_t matrix_bytes() const {
+    return context_.parameters.method == MigrationMethod::cyclic
+               ? context_.matrix.cyclic_bytes(static_cast<std::uint64_t>(channel_.size()))
+               : context_.matrix.central_bytes();
+  }
+
   [[nodiscard]] std::uint64_t transport_bytes() const {
     const MigrationParameters& parameters = context_.parameters;
-    const bool phased = parameters.method == MigrationMethod::phased;
+    const bool phased = parameters.has_phases();
     // Requests and cursors for each peer, and what does not depend on them.
     const std::uint64_t fixed = phased ? 10240 : 4096;
     const std::uint64_t per_peer =
@@ -90,7 +97,7 @@ class Migration {
     const std::uint64_t peers = parameters.parks()
                                     ? 2 * static_cast<std::uint64_t>(channel_.size())
                                     : exports_.peers.size() + imports_.sources.size();
-    return fixed + per_peer * peers + context_.matrix.bytes();
+    return fixed + per_peer * peers + matrix_bytes();
   }
 
   std::optional<Defect> look_at_input() {
@@ -134,8 +141,8 @@ class Migration {
         callbacks_.has_pre(),
         callbacks_.has_mid(),
         callbacks_.has_post(),
-        attachment_.memory != nullptr && (parameters.callbacks == CallbackMode::steps ||
-                                          parameters.method == MigrationMethod::phased),
+        attachment_.memory != nullptr &&
+            (parameters.callbacks == CallbackMode::steps || parameters.has_phases()),
         !parameters.report.empty(),
         choices,
         -choices,
@@ -262,15 +269,17 @@ class Migration {
   void reserve_matrix() {
     if (!context_.parameters.is_centralized()) return;
     context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
-    const std::uint64_t needed = context_.matrix.bytes();
     const std::size_t memory = context_.parameters.memory_bytes;
+    const bool cyclic = context_.parameters.method == MigrationMethod::cyclic;
     std::optional<Defect> defect;
-    if (needed > memory)
-      defect = Defect{ErrorCode::budget_too_small,
-                      "MIGRATE_SCHEDULER CENTRALIZED needs " + std::to_string(needed) +
-                          " bytes here for the " + std::to_string(context_.matrix.pairs) +
-                          " pairs of ranks between which objects move, but MIGRATE_MEMORY is " +
-                          std::to_string(memory) + "; raise it or use DISTRIBUTED"};
+    if (matrix_bytes() > memory)
+      defect = Defect{
+          ErrorCode::budget_too_small,
+          std::string(cyclic ? "MIGRATE_METHOD CYCLIC" : "MIGRATE_SCHEDULER CENTRALIZED") +
+              " needs " + std::to_string(matrix_bytes()) + " bytes here for the " +
+              std::to_string(context_.matrix.pairs) +
+              " pairs of ranks between which objects move, but MIGRATE_MEMORY is " +
+              std::to_string(memory) + "; raise it or use " + (cyclic ? "PHASED" : "DISTRIBUTED")};
     mpi::agree(channel_, defect);
   }
 

@@ -20,7 +20,7 @@ struct Known {
 };
 
 constexpr std::array<Known, 9> known{
-    {{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT, PHASED"},
+    {{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC"},
      {"MIGRATE_MEMORY", "bytes, with K, M or G"},
      {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
      {"MIGRATE_VERIFY", "0, 1"},
@@ -50,8 +50,9 @@ std::string upper(std::string_view text) {
 }
 
 std::optional<MigrationMethod> method_of(const std::string& value) {
-  for (const auto candidate : {MigrationMethod::zoltan, MigrationMethod::stream,
-                               MigrationMethod::direct, MigrationMethod::phased})
+  for (const auto candidate :
+       {MigrationMethod::zoltan, MigrationMethod::stream, MigrationMethod::direct,
+        MigrationMethod::phased, MigrationMethod::cyclic})
     if (value == to_string(candidate)) return candidate;
   return std::nullopt;
 }
@@ -103,6 +104,7 @@ const char* to_string(MigrationMethod value) noexcept {
     case MigrationMethod::stream: return "STREAM";
     case MigrationMethod::direct: return "DIRECT";
     case MigrationMethod::phased: return "PHASED";
+    case MigrationMethod::cyclic: return "CYCLIC";
   }
   return "unknown";
 }

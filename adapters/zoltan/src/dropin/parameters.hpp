@@ -13,7 +13,7 @@
 
 namespace valet::zoltan {
 
-enum class MigrationMethod { zoltan, stream, direct, phased };
+enum class MigrationMethod { zoltan, stream, direct, phased, cyclic };
 enum class CallbackMode { hold, steps };
 
 /// What one migration obeys.
@@ -31,9 +31,14 @@ struct MigrationParameters {
 
   /// Whether objects may wait on ranks that do not unpack them.
   [[nodiscard]] bool parks() const { return method == MigrationMethod::phased && parking > 0; }
+  /// Whether the objects move in phases, in HOLD too.
+  [[nodiscard]] bool has_phases() const {
+    return method == MigrationMethod::phased || method == MigrationMethod::cyclic;
+  }
   /// Whether rank 0 divides for all.
   [[nodiscard]] bool is_centralized() const {
-    return method == MigrationMethod::phased && scheduler == Scheduler::centralized;
+    return method == MigrationMethod::cyclic ||
+           (method == MigrationMethod::phased && scheduler == Scheduler::centralized);
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "step_loop.hpp"
 
+#include "cyclic_division.hpp"
 #include <valet/exchange/word_lists.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/schedule/phase_scheduler.hpp>
@@ -17,12 +18,15 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
 }  // namespace
 
-std::unique_ptr<Division> make_division(Context& context, std::size_t sources) {
+std::unique_ptr<Division> make_division(Context& context, std::span<const Peer> sources) {
   const MigrationParameters& parameters = context.parameters;
+  if (parameters.method == MigrationMethod::cyclic)
+    return std::make_unique<CyclicDivision>(context.channel, context.ledger, sources,
+                                            context.matrix);
   if (parameters.method != MigrationMethod::phased) return std::make_unique<ProportionalDivision>();
   if (parameters.scheduler == Scheduler::centralized)
     return std::make_unique<CentralDivision>(context.channel, context.ledger, parameters.heuristic,
-                                             sources, context.matrix);
+                                             sources.size(), context.matrix);
   return std::make_unique<HeuristicDivision>(parameters.heuristic, context.channel.rank());
 }
 
@@ -124,10 +128,10 @@ bool StepLoop::agree_on_step(const Moved& moved, std::uint64_t all) {
   std::array<std::int64_t, 2> maxima{static_cast<std::int64_t>(parts_.planner.objects_left()),
                                      moved.objects > 0};
   mpi::agree(context_.channel, parts_.sender.defect, maxima);
-  const bool could_park = context_.parameters.parking == 0 || parks();
+  const bool could_park = !context_.parameters.parks() || parks();
   const std::uint64_t step = ++context_.report.steps;
   if (all > 0) return step < all;
-  if (maxima[0] > 0 && maxima[1] == 0 && could_park) {
+  if (maxima[0] > 0 && maxima[1] == 0 && could_park && !parts_.division.stalled()) {
     std::optional<Defect> stuck;
     if (parts_.planner.objects_left() > 0)
       stuck = Defect{

@@ -15,7 +15,8 @@
 namespace valet::zoltan {
 
 /// How the options divide what a rank takes in a step. Local.
-[[nodiscard]] std::unique_ptr<Division> make_division(Context& context, std::size_t sources);
+[[nodiscard]] std::unique_ptr<Division> make_division(Context& context,
+                                                      std::span<const Peer> sources);
 
 /// What one rank's steps work on; the caller's.
 struct StepParts {

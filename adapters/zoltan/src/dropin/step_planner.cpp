@@ -189,13 +189,14 @@ bool StepPlanner::take(std::size_t f, Room& room, PlannedStep& step) {
   return true;
 }
 
-/// Every source as far as its share goes.
-void StepPlanner::take_shares(Room& room, PlannedStep& step) {
+/// Every source as far as its share goes; or until it is reached.
+void StepPlanner::take_shares(bool until_reached, Room& room, PlannedStep& step) {
   for (std::size_t f = 0; f < flows_.size(); ++f) {
     while (flows_[f].objects_ready > 0) {
       const std::uint64_t cost = cost_of(next_object(f));
-      if (cost > shares_[f] || !take(f, room, step)) break;
-      shares_[f] -= cost;
+      const bool enough = until_reached ? shares_[f] == 0 && cost > 0 : cost > shares_[f];
+      if (enough || !take(f, room, step)) break;
+      shares_[f] -= std::min(shares_[f], cost);
     }
   }
 }
@@ -213,11 +214,13 @@ void StepPlanner::take_rest(Room& room, PlannedStep& step) {
 }
 
 /// One object that is larger than the limit, of the source that is furthest behind.
-void StepPlanner::take_large(std::uint64_t limit, std::uint64_t packed_limit, PlannedStep& step) {
+void StepPlanner::take_large(bool of_share, std::uint64_t limit, std::uint64_t packed_limit,
+                             PlannedStep& step) {
   double most = -1;
   std::size_t chosen = flows_.size();
   for (std::size_t f = 0; f < flows_.size(); ++f) {
     if (flows_[f].objects_ready == 0 || size_of(next_object(f)) > packed_limit) continue;
+    if (of_share && shares_[f] == 0) continue;
     const double left = fraction_of(ready_[f], all_[f]);
     if (left <= most) continue;
     most = left;
@@ -245,9 +248,10 @@ PlannedStep StepPlanner::plan(Division& division, std::uint64_t limit, std::uint
   division.divide({std::min(limit, packed_limit), cost_left_, ready_, all_}, shares_);
   if (objects_left_ == 0) return step;
   Room room{limit, packed_limit};
-  take_shares(room, step);
-  take_rest(room, step);
-  if (step.objects == 0) take_large(limit, packed_limit, step);
+  const bool one_source = division.one_source();
+  take_shares(one_source, room, step);
+  if (!one_source) take_rest(room, step);
+  if (step.objects == 0) take_large(one_source, limit, packed_limit, step);
   return step;
 }
 

@@ -114,9 +114,10 @@ class StepPlanner {
   void add_to_ranges(std::size_t flow, int peer, const StepRange& object);
   void remove_front(std::size_t flow);
   bool take(std::size_t flow, Room& room, PlannedStep& step);
-  void take_shares(Room& room, PlannedStep& step);
+  void take_shares(bool until_reached, Room& room, PlannedStep& step);
   void take_rest(Room& room, PlannedStep& step);
-  void take_large(std::uint64_t limit, std::uint64_t packed_limit, PlannedStep& step);
+  void take_large(bool of_share, std::uint64_t limit, std::uint64_t packed_limit,
+                  PlannedStep& step);
   void restart();
 
   std::span<const Peer> sources_;

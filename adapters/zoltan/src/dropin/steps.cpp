@@ -149,7 +149,7 @@ class Steps {
                                                  Placement::packed);
       planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imported_sizes(),
                                                arrival_bytes(), context_.channel.rank());
-      division_ = make_division(context_, imports_.sources.size());
+      division_ = make_division(context_, imports_.sources);
       received_ = std::make_unique<Checksums>(ledger, imports_.sources);
       std::uint64_t largest = 0;
       for (const int size : imported_sizes())
@@ -170,9 +170,7 @@ class Steps {
                                  context_.report.bytes_imported);
   }
 
-  [[nodiscard]] bool is_phased() const {
-    return context_.parameters.method == MigrationMethod::phased;
-  }
+  [[nodiscard]] bool is_phased() const { return context_.parameters.has_phases(); }
 
   [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
 

@@ -6,16 +6,18 @@
  * Valet in the place of Zoltan_Migrate.
  *
  * An application needs nothing of this header to use it: with libvalet_zoltan.so linked in front of
- * Zoltan (or preloaded) and the Zoltan parameter MIGRATE_METHOD set to STREAM, DIRECT or PHASED (or
+ * Zoltan (or preloaded) and the Zoltan parameter MIGRATE_METHOD set to another than ZOLTAN (or
  * the environment variable VALET_MIGRATE_METHOD), Zoltan_Migrate, Zoltan_Help_Migrate and
  * AUTO_MIGRATE run Valet_Migrate. It declares what goes beyond Zoltan's interface.
  *
  * Parameters, for Zoltan_Set_Param, the default first; VALET_<name> in the environment sets the
  * default. They must be the same on all ranks, but for MIGRATE_MEMORY:
  *
- * MIGRATE_METHOD: ZOLTAN, STREAM, DIRECT, PHASED. ZOLTAN is the stock function. DIRECT sends
- * everything at once, and is refused where that does not fit MIGRATE_MEMORY. PHASED moves in
- * phases, none of which brings a rank more than it can take.
+ * MIGRATE_METHOD: ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC. ZOLTAN is the stock function. DIRECT
+ * sends everything at once, and is refused where that does not fit MIGRATE_MEMORY. PHASED moves in
+ * phases, none of which brings a rank more than it can take. So does CYCLIC, where rank 0 makes
+ * each phase of cycles and shifts between ranks: nobody takes from more than one rank, or sends to
+ * more.
  *
  * MIGRATE_MEMORY: 4M; bytes of scratch per rank, with K, M or G (powers of 1024).
  *
@@ -61,9 +63,9 @@ extern "C" {
  * (when there is more than one batch) and pack; mid; every unpack, in Zoltan's order; post. Extra
  * memory: imports + MIGRATE_MEMORY + 24 + 4*(gid + lid entries) bytes for each object in the lists.
  *
- * PHASED with HOLD: the same, but batches take half of MIGRATE_MEMORY, no phase brings a rank more
- * than the other half, and a memory callback is obeyed: it says what may arrive, packed. What waits
- * for other ranks (MIGRATE_PARKING) fills that half, too.
+ * PHASED or CYCLIC with HOLD: the same, but batches take half of MIGRATE_MEMORY, no phase brings a
+ * rank more than the other half, and a memory callback is obeyed: it says what may arrive, packed.
+ * What waits for other ranks (MIGRATE_PARKING) fills that half, too.
  *
  * STEPS: pre with the full lists; the sizes; then step by step sizes and pack, the free callback
  * for what has left, mid with the lists of the step, unpack; post with the full lists. The number
@@ -72,8 +74,8 @@ extern "C" {
  * arrive some steps after it left: mid has it in the export list of the one step and the import
  * list of the other.
  *
- * MIGRATE_PARKING and MIGRATE_SCHEDULER CENTRALIZED, which ask a root, add 64 KiB and 64 bytes for
- * each rank to these bounds.
+ * CYCLIC, MIGRATE_PARKING and MIGRATE_SCHEDULER CENTRALIZED, which ask a root, add 64 KiB and 64
+ * bytes for each rank to these bounds.
  *
  * In both, an object larger than MIGRATE_MEMORY raises it for that object, and the report says so.
  *
@@ -91,20 +93,21 @@ VALET_EXPORT int Valet_Migrate(struct Zoltan_Struct* zz, int num_import,
 typedef void VALET_FREE_OBJ_FN(void* data, int num_gid_entries, int num_lid_entries,
                                ZOLTAN_ID_PTR global_id, ZOLTAN_ID_PTR local_id, int* ierr);
 
-/* STEPS and PHASED: the packed bytes of objects that the application can take right now. Asked
- * before each step. When no rank can take an object, the migration ends with ZOLTAN_MEMERR. Objects
- * that wait on this rank for another are in Valet's scratch and do not count. */
+/* STEPS, PHASED and CYCLIC: the packed bytes of objects that the application can take right now.
+ * Asked before each step. When no rank can take an object, the migration ends with ZOLTAN_MEMERR.
+ * Objects that wait on this rank for another are in Valet's scratch and do not count. */
 typedef uint64_t VALET_MEMORY_FN(void* data, int* ierr);
 
-/* Register, or with NULL remove, the optional callbacks of STEPS and PHASED. Local. They follow
- * Zoltan_Copy and Zoltan_Copy_To and end with Zoltan_Destroy, as Zoltan's own. Return ZOLTAN_OK. */
+/* Register, or with NULL remove, the optional callbacks of STEPS, PHASED and CYCLIC. Local. They
+ * follow Zoltan_Copy and Zoltan_Copy_To and end with Zoltan_Destroy, as Zoltan's own. Return
+ * ZOLTAN_OK. */
 VALET_EXPORT int Valet_Set_Free_Obj_Fn(struct Zoltan_Struct* zz, VALET_FREE_OBJ_FN* fn, void* data);
 VALET_EXPORT int Valet_Set_Memory_Fn(struct Zoltan_Struct* zz, VALET_MEMORY_FN* fn, void* data);
 
 /* What the last migration did on this rank. Bytes are those of packed objects, sizes rounded up to
  * multiples of 8 as Zoltan does. */
 typedef struct Valet_Migration_Report {
-  char method[16];           /* "STREAM", "DIRECT" or "PHASED" */
+  char method[16];           /* "STREAM", "DIRECT", "PHASED" or "CYCLIC" */
   char callbacks[8];         /* "HOLD" or "STEPS" */
   int code;                  /* what the migration returned */
   int ranks;                 /* of the communicator */
