@@ -37,9 +37,10 @@ class CyclicDivision::Search final : public schedule::CyclicLink {
   }
   void schedule(std::uint32_t rank, const schedule::Action& action) override {
     if (action.step > 0 || action.source == schedule::no_rank) return;
+    const std::size_t at = 2 * std::size_t{rank};
     division_.counts_[rank] = 2;
-    division_.all_[2 * rank] = action.source;
-    division_.all_[2 * rank + 1] = action.blocks;
+    division_.all_[at] = action.source;
+    division_.all_[at + 1] = action.blocks;
   }
 
  private:
