@@ -359,15 +359,20 @@ TEST_P(Phased, RaisesTheBudgetForAnObjectThatIsLarger) {
 TEST_P(Phased, RefusesAMatrixThatDoesNotFitTheRootBeforeAnythingMoves) {
   if (size() == 1) GTEST_SKIP() << "nothing moves, nothing is gathered";
   const Scenario scenario = random_scenario(0);
-  Client client(
-      {.callbacks = GetParam(), .scheduler = "CENTRALIZED", .memory = rank() == 0 ? "8" : "1M"},
-      scenario);
-  EXPECT_TRUE(all_ranks(client.migrate() == ZOLTAN_FATAL));
-  const std::string message = client.report.message;
-  EXPECT_NE(message.find("rank 0: MIGRATE_SCHEDULER CENTRALIZED needs "), std::string::npos)
-      << message;
-  EXPECT_NE(message.find("MIGRATE_MEMORY is 8; raise it or use DISTRIBUTED"), std::string::npos);
-  EXPECT_TRUE(all_ranks(client.order.empty() && client.objects == scenario.objects));
+  for (const bool cyclic : {false, true}) {
+    Client client({.callbacks = GetParam(),
+                   .scheduler = "CENTRALIZED",
+                   .memory = rank() == 0 ? "8" : "1M",
+                   .method = cyclic ? "CYCLIC" : "PHASED"},
+                  scenario);
+    EXPECT_TRUE(all_ranks(client.migrate() == ZOLTAN_FATAL));
+    const std::string message = client.report.message;
+    const std::string what = cyclic ? "METHOD CYCLIC" : "SCHEDULER CENTRALIZED";
+    const std::string remedy = cyclic ? "PHASED" : "DISTRIBUTED";
+    EXPECT_NE(message.find("rank 0: MIGRATE_" + what + " needs "), std::string::npos) << message;
+    EXPECT_NE(message.find("MIGRATE_MEMORY is 8; raise it or use " + remedy), std::string::npos);
+    EXPECT_TRUE(all_ranks(client.order.empty() && client.objects == scenario.objects));
+  }
 }
 
 TEST_P(Phased, RefusesParametersThatDifferBetweenRanks) {
@@ -412,18 +417,6 @@ TEST_P(Phased, ParksNoMoreThanTheScratchOfTheRankThatHasRoom) {
       EXPECT_GT(sum_over_ranks(static_cast<long long>(client.report.objects_parked)),
                 steps ? 10 : 1);
     }
-}
-
-TEST_P(Phased, RefusesCyclesWhoseMatrixDoesNotFitTheRoot) {
-  if (size() == 1) GTEST_SKIP() << "nothing moves, nothing is gathered";
-  const Scenario scenario = random_scenario(0);
-  Client client({.callbacks = GetParam(), .memory = rank() == 0 ? "32" : "1M", .method = "CYCLIC"},
-                scenario);
-  EXPECT_TRUE(all_ranks(client.migrate() == ZOLTAN_FATAL));
-  const std::string message = client.report.message;
-  EXPECT_NE(message.find("rank 0: MIGRATE_METHOD CYCLIC needs "), std::string::npos) << message;
-  EXPECT_NE(message.find("MIGRATE_MEMORY is 32; raise it or use PHASED"), std::string::npos);
-  EXPECT_TRUE(all_ranks(client.order.empty() && client.objects == scenario.objects));
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Phased, ::testing::Values("HOLD", "STEPS"),
