@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/distributed_phases.hpp>
+#include <valet/exchange/parking_match.hpp>
 #include <valet/mpi/root.hpp>
 #include <valet/schedule/phase_scheduler.hpp>
 
@@ -19,31 +20,6 @@ void add_to(Vector<PeerBlocks>& list, int rank, std::uint64_t blocks) {
     list.push_back({rank, blocks});
   else
     found->blocks += blocks;
-}
-
-/// Gives every rank the flows that `end_of` says are its own; on the root, where they are ordered
-/// by that end.
-template <class EndOf>
-void scatter_flows(const mpi::Channel& channel, Ledger& ledger, std::span<const Flow> flows,
-                   EndOf&& end_of, Vector<Flow>& own) {
-  static_assert(sizeof(Flow) == 2 * sizeof(std::uint64_t));
-  const bool is_root = channel.rank() == mpi::root;
-  Array<int> counts(ledger, is_root ? static_cast<std::size_t>(channel.size()) : 0);
-  std::fill(counts.begin(), counts.end(), 0);
-  for (const Flow& flow : flows) counts[end_of(flow)] += 2;
-  Vector<std::uint64_t> words{LedgerAllocator<std::uint64_t>(ledger)};
-  words.reserve(2 * flows.size());
-  for (const Flow& flow : flows) {
-    words.push_back(std::uint64_t{flow.from} << 32 | flow.to);
-    words.push_back(flow.blocks);
-  }
-  Vector<std::uint64_t> mine{LedgerAllocator<std::uint64_t>(ledger)};
-  mpi::scatter_lists(channel, words, {counts.data(), counts.size()}, mine, ledger);
-  own.clear();
-  own.reserve(mine.size() / 2);
-  for (std::size_t k = 0; k < mine.size(); k += 2)
-    own.push_back({static_cast<std::uint32_t>(mine[k] >> 32),
-                   static_cast<std::uint32_t>(mine[k] & 0xffffffff), mine[k + 1]});
 }
 
 std::uint32_t from_of(const Flow& flow) { return flow.from; }
@@ -106,10 +82,10 @@ void DistributedPhases::begin_continuous(Vector<std::uint64_t>& all) {
   pieces_ = words[0];
   levels_ = words[1] != 0;
   hands_over_ = true;
-  scatter_flows(channel_, ledger_, flows.before, from_of, giving_);
-  scatter_flows(channel_, ledger_, flows.before, to_of, taking_);
-  scatter_flows(channel_, ledger_, flows.after, to_of, replaced_);
-  scatter_flows(channel_, ledger_, flows.after, from_of, replacing_);
+  scatter_flows(channel_, ledger_, flows.before, FlowEnd::from, giving_);
+  scatter_flows(channel_, ledger_, flows.before, FlowEnd::to, taking_);
+  scatter_flows(channel_, ledger_, flows.after, FlowEnd::to, replaced_);
+  scatter_flows(channel_, ledger_, flows.after, FlowEnd::from, replacing_);
 }
 
 bool DistributedPhases::idle() const {
@@ -206,43 +182,9 @@ void DistributedPhases::park(const PhaseStart& start, std::uint64_t incoming, st
                        static_cast<std::int64_t>(own));
   // Blocks that wait here are of several origins for one target.
   if (balance > 0) kinds += start.groups_here;
-  match_at_root(balance, balance > 0 ? kinds : start.waiting_groups, left > 0);
+  const ParkingWish wish{balance, balance > 0 ? kinds : start.waiting_groups, left > 0};
+  all_done_ = match_parking(channel_, ledger_, wish, giving_, taking_);
   reroute(moves);
-}
-
-/// @param groups  Of GroupLimit.
-void DistributedPhases::match_at_root(std::int64_t balance, std::uint64_t groups, bool has_blocks) {
-  constexpr std::uint64_t has_blocks_bit = std::uint64_t{1} << 63;
-  const bool is_root = channel_.rank() == mpi::root;
-  const auto ranks = is_root ? static_cast<std::size_t>(channel_.size()) : 0;
-  Vector<Flow> flows{LedgerAllocator<Flow>(ledger_)};
-  std::array<std::uint64_t, 1> done{0};
-  {
-    const std::array<std::uint64_t, 2> mine{static_cast<std::uint64_t>(balance),
-                                            groups | (has_blocks ? has_blocks_bit : 0)};
-    Array<std::uint64_t> all(ledger_, 2 * ranks);
-    mpi::gather_words(channel_, mine, {all.data(), all.size()});
-    Array<std::int64_t> balances(ledger_, ranks);
-    bool some_left = false;
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      balances[rank] = static_cast<std::int64_t>(all[2 * rank]);
-      some_left = some_left || (all[2 * rank + 1] & has_blocks_bit) != 0;
-    }
-    done[0] = some_left ? 0 : 1;
-    if (ranks > 0) flows.reserve(ranks - 1);
-    schedule::GroupLimit limit;
-    const auto groups_of = [&](std::size_t rank) { return all[2 * rank + 1] & ~has_blocks_bit; };
-    schedule::match_in_order(
-        std::span<const std::int64_t>(balances.data(), balances.size()),
-        [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
-          return limit(giver, taker, blocks, groups_of);
-        },
-        [&](const Flow& flow) { flows.push_back(flow); });
-  }
-  mpi::broadcast_words(channel_, done);
-  all_done_ = done[0] != 0;
-  scatter_flows(channel_, ledger_, flows, from_of, giving_);
-  scatter_flows(channel_, ledger_, flows, to_of, taking_);
 }
 
 /// Sends what the flows say, and tells the targets who has their blocks now.

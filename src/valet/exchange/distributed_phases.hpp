@@ -60,7 +60,6 @@ class DistributedPhases final : public Phases {
   void tell_targets();
   void take_over_moved_sources();
   [[nodiscard]] bool idle() const;
-  void match_at_root(std::int64_t balance, std::uint64_t groups, bool has_blocks);
 
   const mpi::Channel& channel_;
   Ledger& ledger_;

@@ -3,6 +3,7 @@
 
 /// Words to and from rank 0, for schedules that a root makes, and texts for files that it writes.
 
+#include <valet/export.hpp>
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/ledger.hpp>
 
@@ -16,24 +17,26 @@ constexpr int root = 0;
 
 /// Brings the same number of words of every rank to the root, in rank order. Collective.
 /// @param all  On the root: words.size() for every rank. Elsewhere not used.
-void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
-                  std::span<std::uint64_t> all);
+VALET_EXPORT void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
+                               std::span<std::uint64_t> all);
 
 /// The same for lists of different lengths.
 /// @param counts  On the root: words of every rank. Memory there: 4 bytes a rank while it runs.
-void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
-                  std::span<const int> counts, std::span<std::uint64_t> all, Ledger& ledger);
+VALET_EXPORT void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
+                               std::span<const int> counts, std::span<std::uint64_t> all,
+                               Ledger& ledger);
 
 /// Gives every rank its list of words. Collective; two messages a rank.
 /// @param all     On the root: the lists, in rank order. Elsewhere not used.
 /// @param counts  On the root: words of every rank. Elsewhere not used.
 /// @param own     Gets this rank's list.
 /// Memory on the root: 4 bytes a rank while it runs.
-void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
-                   std::span<const int> counts, Vector<std::uint64_t>& own, Ledger& ledger);
+VALET_EXPORT void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
+                                std::span<const int> counts, Vector<std::uint64_t>& own,
+                                Ledger& ledger);
 
 /// Words of the root to all. Collective.
-void broadcast_words(const Channel& channel, std::span<std::uint64_t> words);
+VALET_EXPORT void broadcast_words(const Channel& channel, std::span<std::uint64_t> words);
 
 /// Brings text of every rank to the root in pieces, one rank after the other. Collective; nothing
 /// is buffered by MPI: a piece leaves when the root has room for it.

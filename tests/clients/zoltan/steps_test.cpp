@@ -276,19 +276,6 @@ TEST(StepsPhased, HeuristicsMakeDifferentSteps) {
   EXPECT_TRUE(all_ranks(first_fit == arrivals("FIRST_FIT"))) << "the same again";
 }
 
-TEST(StepsPhased, IsRefusedWhereArrivalsAreHeld) {
-  StepsClient client({false, false, false, false, false, "20K", "PHASED"}, 50);
-  client.parameter("MIGRATE_CALLBACKS", "HOLD");
-  const auto before = client.objects;
-  testing::internal::CaptureStderr();
-  const int code = client.migrate();
-  testing::internal::GetCapturedStderr();
-  EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL));
-  const std::string message = client.report().message;
-  EXPECT_NE(message.find("PHASED needs MIGRATE_CALLBACKS STEPS"), std::string::npos) << message;
-  EXPECT_TRUE(all_ranks(client.objects == before && client.arrived.empty()));
-}
-
 INSTANTIATE_TEST_SUITE_P(Forms, Steps, ::testing::Range(0U, 64U));
 
 TEST(StepsOrder, DependsOnTheInputAlone) {

@@ -81,34 +81,47 @@ TEST(Parameters, LeaveZoltansOwnToZoltan) {
 
 TEST(Parameters, RefuseWhatIsUnknownOrNotBuiltAndSayWhy) {
   ParameterTable table;
-  for (const char* value : {"AUTO", "CYCLIC", "BITONIC", "PAIRWISE", "FAST", ""}) {
+  for (const char* value : {"AUTO", "BITONIC", "PAIRWISE", "FAST", ""}) {
     const ParameterAnswer answer = table.set("MIGRATE_METHOD", value);
     EXPECT_EQ(answer.verdict, Verdict::refused) << value;
-    EXPECT_NE(answer.warning.find("it takes ZOLTAN, STREAM, DIRECT, PHASED"), std::string::npos);
+    EXPECT_NE(answer.warning.find("it takes ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC"),
+              std::string::npos);
   }
   EXPECT_NE(table.set("MIGRATE_HEURISTIC", "BEST_FIT").warning.find("FIRST_FIT, MAX_FIRST"),
             std::string::npos);
-  EXPECT_NE(table.set("MIGRATE_PARKING", "1").warning.find("objects cannot wait"),
-            std::string::npos);
-  EXPECT_NE(table.set("MIGRATE_PARKING", "-1").warning.find("it takes 0"), std::string::npos);
-  EXPECT_NE(table.set("MIGRATE_SCHEDULER", "CENTRALIZED").warning.find("it takes DISTRIBUTED"),
-            std::string::npos);
+  for (const char* value : {"-1", "1.5", "2K", "often", "99999999999", ""})
+    EXPECT_NE(table.set("MIGRATE_PARKING", value).warning.find("it takes 0 for never, or k"),
+              std::string::npos)
+        << value;
+  EXPECT_NE(
+      table.set("MIGRATE_SCHEDULER", "ROOT").warning.find("it takes DISTRIBUTED, CENTRALIZED"),
+      std::string::npos);
   EXPECT_EQ(table.set("MIGRATE_TRACE", "file").verdict, Verdict::refused);
   for (const char* value : {"4X", "-1", "0", "many"})
     EXPECT_EQ(table.set("MIGRATE_MEMORY", value).verdict, Verdict::refused) << value;
   EXPECT_EQ(table.set("MIGRATE_VERIFY", "yes").verdict, Verdict::refused);
 }
 
-TEST(Parameters, TakeHowStepsArePhased) {
+TEST(Parameters, TakeHowPhasesAreMade) {
   ParameterTable table;
   EXPECT_EQ(table.set("MIGRATE_METHOD", "Phased").verdict, Verdict::taken);
   EXPECT_EQ(table.set("MIGRATE_HEURISTIC", "min_max").verdict, Verdict::taken);
-  EXPECT_EQ(table.set("MIGRATE_PARKING", "0").verdict, Verdict::taken);
-  EXPECT_EQ(table.set("MIGRATE_SCHEDULER", "distributed").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("MIGRATE_PARKING", " 3 ").verdict, Verdict::taken);
+  EXPECT_EQ(table.set("MIGRATE_SCHEDULER", "Centralized").verdict, Verdict::taken);
   MigrationParameters parameters;
+  EXPECT_FALSE(parameters.parks() || parameters.is_centralized());
   table.apply_to(parameters);
   EXPECT_EQ(parameters.method, MigrationMethod::phased);
   EXPECT_EQ(parameters.heuristic, valet::Heuristic::min_max);
+  EXPECT_EQ(parameters.parking, 3);
+  EXPECT_EQ(parameters.scheduler, valet::Scheduler::centralized);
+  EXPECT_TRUE(parameters.parks() && parameters.is_centralized());
+  table.set("MIGRATE_METHOD", "STREAM");
+  table.apply_to(parameters);
+  EXPECT_FALSE(parameters.parks() || parameters.is_centralized()) << "they are of PHASED";
+  table.set("MIGRATE_METHOD", "CYCLIC");
+  table.apply_to(parameters);
+  EXPECT_TRUE(!parameters.parks() && parameters.is_centralized() && parameters.has_phases());
 }
 
 TEST(Parameters, KeepTheOldValueWhenARefusedOneComesAndDropItOnDefault) {

@@ -228,13 +228,14 @@ TEST_F(Front, TakesDefaultsForAllStructures) {
 
 TEST_F(Front, WarnsOfValuesItDoesNotKnow) {
   testing::internal::CaptureStderr();
-  EXPECT_EQ(set(zoltan, "MIGRATE_METHOD", "CYCLIC"), ZOLTAN_WARN);
-  EXPECT_EQ(set(zoltan, "MIGRATE_PARKING", "1"), ZOLTAN_WARN);
-  EXPECT_EQ(set(zoltan, "MIGRATE_SCHEDULER", "CENTRALIZED"), ZOLTAN_WARN);
+  EXPECT_EQ(set(zoltan, "MIGRATE_METHOD", "PAIRWISE"), ZOLTAN_WARN);
+  EXPECT_EQ(set(zoltan, "MIGRATE_PARKING", "-1"), ZOLTAN_WARN);
+  EXPECT_EQ(set(zoltan, "MIGRATE_SCHEDULER", "ROOT"), ZOLTAN_WARN);
   EXPECT_EQ(set(zoltan, "MIGRATE_HEURISTIC", "BEST_FIT"), ZOLTAN_WARN);
   const std::string text = testing::internal::GetCapturedStderr();
   EXPECT_NE(text.find("Zoltan WARNING in Zoltan_Set_Param"), std::string::npos);
-  EXPECT_NE(text.find("Invalid value `CYCLIC' for parameter `MIGRATE_METHOD'"), std::string::npos);
+  EXPECT_NE(text.find("Invalid value `PAIRWISE' for parameter `MIGRATE_METHOD'"),
+            std::string::npos);
   migrate(zoltan);
   EXPECT_FALSE(valet_ran(zoltan));
 }

@@ -9,9 +9,9 @@
 
 namespace valet::zoltan {
 
-void Checksums::add(std::size_t peer, const std::byte* object, int bytes) {
-  Flow& flow = flows_[peer];
-  flow.sum += XXH3_64bits_withSeed(object, static_cast<std::size_t>(bytes), flow.objects++);
+void Checksums::add(std::size_t peer, std::uint64_t number, const std::byte* object, int bytes) {
+  flows_[peer].sum += XXH3_64bits_withSeed(object, static_cast<std::size_t>(bytes), number);
+  ++flows_[peer].objects;
 }
 
 std::optional<Defect> Checksums::compare(const mpi::Channel& channel, Ledger& ledger,

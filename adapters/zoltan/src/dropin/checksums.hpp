@@ -17,7 +17,11 @@ class Checksums {
       : peers_(peers), flows_(peers.size(), LedgerAllocator<Flow>(ledger)) {}
 
   /// Adds the next object to or from a peer.
-  void add(std::size_t peer, const std::byte* object, int bytes);
+  void add(std::size_t peer, const std::byte* object, int bytes) {
+    add(peer, flows_[peer].objects, object, bytes);
+  }
+  /// Adds object `number` of those, in any order.
+  void add(std::size_t peer, std::uint64_t number, const std::byte* object, int bytes);
 
   /// Tells the receivers what was sent and compares it with what `received` has. Collective; a
   /// collective call must stand between it and the notices before. What does not agree, if

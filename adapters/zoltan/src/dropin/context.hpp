@@ -2,6 +2,7 @@
 #pragma once
 
 #include "callbacks.hpp"
+#include "division.hpp"
 #include "lists.hpp"
 #include "parameters.hpp"
 #include "progress.hpp"
@@ -35,6 +36,7 @@ struct Context {
   const MigrationParameters& parameters;
   const UserLists& user;
   Agreed agreed;
+  MatrixRoom matrix;
   Valet_Migration_Report& report;
   ProgressBar progress;
 };

@@ -38,7 +38,7 @@ class Migration {
         channel_(mpi::Channel::open(communicator)),
         callbacks_(zoltan),
         attachment_(attachment),
-        context_{channel_, ledger_, callbacks_, parameters, lists, {}, report, {}},
+        context_{channel_, ledger_, callbacks_, parameters, lists, {}, {}, report, {}},
         leading_(ledger_),
         exports_(ledger_),
         imports_(ledger_) {}
@@ -67,16 +67,37 @@ class Migration {
     const std::uint64_t listed = report.objects_exported + report.objects_imported;
     report.extra_bytes_bound =
         (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
-        report.budget_bytes + report.budget_raised_bytes +
+        report.budget_bytes + report.budget_raised_bytes + root_bytes() +
         listed * (24 + callbacks_.entries().bytes());
   }
 
  private:
+  /// What a root that knows all ranks may add to the bound.
+  [[nodiscard]] std::uint64_t root_bytes() const {
+    const bool root = context_.parameters.parks() || context_.parameters.is_centralized();
+    constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
+    return root ? fixed + 64 * static_cast<std::uint64_t>(channel_.size()) : 0;
+  }
+
+  /// What the root has of all ranks.
+  [[nodiscard]] std::uint64_t matrix_bytes() const {
+    return context_.parameters.method == MigrationMethod::cyclic
+               ? context_.matrix.cyclic_bytes(static_cast<std::uint64_t>(channel_.size()))
+               : context_.matrix.central_bytes();
+  }
+
   [[nodiscard]] std::uint64_t transport_bytes() const {
+    const MigrationParameters& parameters = context_.parameters;
+    const bool phased = parameters.has_phases();
     // Requests and cursors for each peer, and what does not depend on them.
-    constexpr std::uint64_t fixed = 4096;
-    constexpr std::uint64_t per_peer = 2 * Transport::bytes_per_peer;
-    return fixed + per_peer * (exports_.peers.size() + imports_.sources.size());
+    const std::uint64_t fixed = phased ? 10240 : 4096;
+    const std::uint64_t per_peer =
+        phased || parameters.callbacks == CallbackMode::steps ? 448 : 320;
+    // What waits on its way may come from all ranks, and go to all.
+    const std::uint64_t peers = parameters.parks()
+                                    ? 2 * static_cast<std::uint64_t>(channel_.size())
+                                    : exports_.peers.size() + imports_.sources.size();
+    return fixed + per_peer * peers + matrix_bytes();
   }
 
   std::optional<Defect> look_at_input() {
@@ -103,9 +124,12 @@ class Migration {
 
     const UserLists& user = context_.user;
     const MigrationParameters& parameters = context_.parameters;
-    const int choices = static_cast<int>(parameters.heuristic) * 64 +
-                        static_cast<int>(parameters.method) * 4 +
-                        static_cast<int>(parameters.callbacks) * 2 + (parameters.verify ? 1 : 0);
+    std::int64_t choices = parameters.parking;
+    for (const int choice :
+         {static_cast<int>(parameters.heuristic), static_cast<int>(parameters.scheduler),
+          static_cast<int>(parameters.method), static_cast<int>(parameters.callbacks),
+          parameters.verify ? 1 : 0})
+      choices = 16 * choices + choice;
     const auto has_parts = [](const MigrationList& list) {
       return list.count >= 0 && list.parts != nullptr;
     };
@@ -117,7 +141,8 @@ class Migration {
         callbacks_.has_pre(),
         callbacks_.has_mid(),
         callbacks_.has_post(),
-        parameters.callbacks == CallbackMode::steps && attachment_.memory != nullptr,
+        attachment_.memory != nullptr &&
+            (parameters.callbacks == CallbackMode::steps || parameters.has_phases()),
         !parameters.report.empty(),
         choices,
         -choices,
@@ -131,8 +156,8 @@ class Migration {
                   "on all ranks (0 objects where there are none, -1 for a list that is not given)");
     if (maxima[9] != -maxima[10])
       throw Error(ErrorCode::invalid_argument,
-                  "MIGRATE_METHOD, MIGRATE_CALLBACKS, MIGRATE_HEURISTIC or MIGRATE_VERIFY differ "
-                  "between ranks; set the same on all");
+                  "MIGRATE_METHOD, MIGRATE_CALLBACKS, MIGRATE_HEURISTIC, MIGRATE_PARKING, "
+                  "MIGRATE_SCHEDULER or MIGRATE_VERIFY differ between ranks; set the same on all");
     keep(maxima);
   }
 
@@ -240,7 +265,26 @@ class Migration {
                  chunk_for(context_.agreed.smallest_memory));
   }
 
+  /// The matrix of a root, before anything moves.
+  void reserve_matrix() {
+    if (!context_.parameters.is_centralized()) return;
+    context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
+    const std::size_t memory = context_.parameters.memory_bytes;
+    const bool cyclic = context_.parameters.method == MigrationMethod::cyclic;
+    std::optional<Defect> defect;
+    if (matrix_bytes() > memory)
+      defect = Defect{
+          ErrorCode::budget_too_small,
+          std::string(cyclic ? "MIGRATE_METHOD CYCLIC" : "MIGRATE_SCHEDULER CENTRALIZED") +
+              " needs " + std::to_string(matrix_bytes()) + " bytes here for the " +
+              std::to_string(context_.matrix.pairs) +
+              " pairs of ranks between which objects move, but MIGRATE_MEMORY is " +
+              std::to_string(memory) + "; raise it or use " + (cyclic ? "PHASED" : "DISTRIBUTED")};
+    mpi::agree(channel_, defect);
+  }
+
   void move() {
+    reserve_matrix();
     const bool steps = context_.parameters.callbacks == CallbackMode::steps;
     const Scratch scratch = divide_scratch(
         {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
@@ -253,7 +297,8 @@ class Migration {
     if (steps)
       migrate_in_steps(context_, exports_, sizes_, imports_, scratch, attachment_);
     else
-      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch);
+      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch,
+                   attachment_);
   }
 
   Zoltan_Struct* zoltan_;

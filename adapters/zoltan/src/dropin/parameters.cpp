@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstdlib>
 
 namespace valet::zoltan {
@@ -19,7 +20,7 @@ struct Known {
 };
 
 constexpr std::array<Known, 9> known{
-    {{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT, PHASED"},
+    {{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC"},
      {"MIGRATE_MEMORY", "bytes, with K, M or G"},
      {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
      {"MIGRATE_VERIFY", "0, 1"},
@@ -28,10 +29,8 @@ constexpr std::array<Known, 9> known{
      {"MIGRATE_HEURISTIC",
       "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, "
       "CONTINUOUS"},
-     {"MIGRATE_PARKING", "0: objects cannot wait on a rank that does not unpack them"},
-     {"MIGRATE_SCHEDULER",
-      "DISTRIBUTED: what a rank can take in a step does not depend "
-      "on other ranks"}}};
+     {"MIGRATE_PARKING", "0 for never, or k: objects may wait on other ranks at every k-th phase"},
+     {"MIGRATE_SCHEDULER", "DISTRIBUTED, CENTRALIZED"}}};
 
 /// They belong to what this Valet does not have, so no value of theirs can be obeyed.
 constexpr std::array<const char*, 1> not_built{"MIGRATE_TRACE"};
@@ -51,8 +50,9 @@ std::string upper(std::string_view text) {
 }
 
 std::optional<MigrationMethod> method_of(const std::string& value) {
-  for (const auto candidate : {MigrationMethod::zoltan, MigrationMethod::stream,
-                               MigrationMethod::direct, MigrationMethod::phased})
+  for (const auto candidate :
+       {MigrationMethod::zoltan, MigrationMethod::stream, MigrationMethod::direct,
+        MigrationMethod::phased, MigrationMethod::cyclic})
     if (value == to_string(candidate)) return candidate;
   return std::nullopt;
 }
@@ -63,32 +63,35 @@ std::optional<CallbackMode> callbacks_of(const std::string& value) {
   return std::nullopt;
 }
 
-bool is_number_of_bytes(const std::string& value) {
+/// Whether `parse` takes the value.
+template <class Parse>
+bool is_known(Parse&& parse, const std::string& value) {
   try {
-    return parse_bytes(value) > 0;
-  } catch (const Error&) {
-    return false;
-  }
-}
-
-bool is_heuristic(const std::string& value) {
-  try {
-    static_cast<void>(parse_heuristic(value));
+    static_cast<void>(parse(value));
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
+/// A number of phases: digits, within an int.
+std::optional<int> phases_of(const std::string& value) {
+  int number = 0;
+  const char* const end = value.data() + value.size();
+  const auto [read, error] = std::from_chars(value.data(), end, number);
+  if (error != std::errc() || read != end || number < 0) return std::nullopt;
+  return number;
+}
+
 bool is_valid(std::size_t name, const std::string& value) {
   switch (name) {
     case method: return method_of(value).has_value();
-    case memory: return is_number_of_bytes(value);
+    case memory: return is_known(parse_bytes, value) && parse_bytes(value) > 0;
     case callbacks: return callbacks_of(value).has_value();
     case report: return !value.empty();
-    case heuristic: return is_heuristic(value);
-    case parking: return value == "0";
-    case scheduler: return value == "DISTRIBUTED";
+    case heuristic: return is_known(parse_heuristic, value);
+    case parking: return phases_of(value).has_value();
+    case scheduler: return is_known(parse_scheduler, value);
     default: return value == "0" || value == "1";
   }
 }
@@ -101,6 +104,7 @@ const char* to_string(MigrationMethod value) noexcept {
     case MigrationMethod::stream: return "STREAM";
     case MigrationMethod::direct: return "DIRECT";
     case MigrationMethod::phased: return "PHASED";
+    case MigrationMethod::cyclic: return "CYCLIC";
   }
   return "unknown";
 }
@@ -142,6 +146,8 @@ void ParameterTable::apply_to(MigrationParameters& parameters) const {
   if (values_[progress]) parameters.progress = *values_[progress] == "1";
   if (values_[report]) parameters.report = *values_[report];
   if (values_[heuristic]) parameters.heuristic = parse_heuristic(*values_[heuristic]);
+  if (values_[parking]) parameters.parking = *phases_of(*values_[parking]);
+  if (values_[scheduler]) parameters.scheduler = parse_scheduler(*values_[scheduler]);
 }
 
 ParameterTable parameters_of_environment(std::string& warnings) {

@@ -13,7 +13,7 @@
 
 namespace valet::zoltan {
 
-enum class MigrationMethod { zoltan, stream, direct, phased };
+enum class MigrationMethod { zoltan, stream, direct, phased, cyclic };
 enum class CallbackMode { hold, steps };
 
 /// What one migration obeys.
@@ -21,10 +21,25 @@ struct MigrationParameters {
   MigrationMethod method = MigrationMethod::zoltan;
   CallbackMode callbacks = CallbackMode::hold;
   std::size_t memory_bytes = std::size_t{4} << 20;
-  Heuristic heuristic = Options().heuristic;  ///< of PHASED
+  // Of PHASED.
+  Heuristic heuristic = Options().heuristic;
+  Scheduler scheduler = Options().scheduler;
+  int parking = Options().parking;  ///< at every so many phases; 0: never
   bool verify = false;
   bool progress = false;
   std::string report;  ///< path of a file; empty: none
+
+  /// Whether objects may wait on ranks that do not unpack them.
+  [[nodiscard]] bool parks() const { return method == MigrationMethod::phased && parking > 0; }
+  /// Whether the objects move in phases, in HOLD too.
+  [[nodiscard]] bool has_phases() const {
+    return method == MigrationMethod::phased || method == MigrationMethod::cyclic;
+  }
+  /// Whether rank 0 divides for all.
+  [[nodiscard]] bool is_centralized() const {
+    return method == MigrationMethod::cyclic ||
+           (method == MigrationMethod::phased && scheduler == Scheduler::centralized);
+  }
 };
 
 [[nodiscard]] const char* to_string(MigrationMethod method) noexcept;

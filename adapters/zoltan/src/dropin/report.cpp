@@ -16,7 +16,8 @@ void append_report(const mpi::Channel& channel, const std::string& path,
                    const Valet_Migration_Report& report) {
   std::array sums{report.objects_exported, report.objects_imported, report.bytes_exported,
                   report.bytes_imported,   report.objects_packed,   report.objects_sent,
-                  report.objects_unpacked, report.messages,         report.batches};
+                  report.objects_unpacked, report.messages,         report.batches,
+                  report.objects_parked};
   std::array largest{report.budget_bytes, report.budget_raised_bytes, report.peak_extra_bytes,
                      report.extra_bytes_bound, report.steps};
   std::array seconds{report.seconds, report.list_seconds, report.move_seconds,
@@ -39,6 +40,7 @@ void append_report(const mpi::Channel& channel, const std::string& path,
                                        {"messages", sums[7]},
                                        {"batches", sums[8]},
                                        {"steps", largest[4]},
+                                       {"objects_parked", sums[9]},
                                        {"budget_bytes", largest[0]},
                                        {"budget_raised_bytes", largest[1]},
                                        {"peak_extra_bytes", largest[2]},

@@ -7,7 +7,6 @@
 #include <string>
 
 namespace valet::zoltan {
-namespace {
 
 std::uint64_t sum_of(std::span<const int> sizes) {
   return std::accumulate(
@@ -15,31 +14,127 @@ std::uint64_t sum_of(std::span<const int> sizes) {
       [](std::uint64_t sum, int size) { return sum + static_cast<std::uint64_t>(size); });
 }
 
-}  // namespace
-
 StepSender::StepSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
-                       const Scratch& scratch)
+                       std::uint64_t chunk)
     : context_(context),
       exports_(exports),
       sizes_(sizes),
-      chunk_(scratch.chunk),
+      chunk_(chunk),
       object_bytes_(message_object_bytes(context.callbacks.entries())),
       flows_(LedgerAllocator<Flow>(context.ledger)),
+      checksums_(context.ledger, exports.peers),
+      parked_(context.ledger),
+      connections_(exports.peers.begin(), exports.peers.end(),
+                   LedgerAllocator<Peer>(context.ledger)),
+      messages_(LedgerAllocator<std::uint64_t>(context.ledger)),
       ranges_(LedgerAllocator<StepRange>(context.ledger)),
-      checksums_(context.ledger, exports.peers) {
+      legs_(LedgerAllocator<Leg>(context.ledger)) {
   flows_.reserve(exports.peers.size());
   ranges_.reserve(exports.peers.size());
+  legs_.reserve(exports.peers.size());
+  messages_.reserve(exports.peers.size());
   std::uint64_t first = 0;
   for (const Peer& peer : exports.peers) {
-    flows_.push_back({first, 0, 0});
+    flows_.push_back({first, 0});
     first += peer.count;
   }
-  std::uint64_t most = 0;
+}
+
+std::uint64_t StepSender::cost_of_ranges(std::uint64_t object_bytes) const {
+  std::uint64_t cost = 0;
+  for (const StepRange& range : ranges_)
+    cost += sum_of(sizes_.subspan(range.first, range.end - range.first)) +
+            (range.end - range.first) * object_bytes;
+  return cost;
+}
+
+std::uint64_t StepSender::left(std::size_t connection) const {
+  const int rank = connections_[connection].rank;
+  const std::size_t pair = exports_.peer_of(rank);
+  const bool own = pair < exports_.peers.size() && exports_.peers[pair].rank == rank;
+  return parked_.waiting_for(rank) + (own ? left_of(pair) : 0);
+}
+
+void StepSender::connect(int target) {
+  const auto at = std::lower_bound(connections_.begin(), connections_.end(), target,
+                                   [](const Peer& peer, int r) { return peer.rank < r; });
+  if (at == connections_.end() || at->rank != target) connections_.insert(at, Peer{target, 0});
+}
+
+void StepSender::add_leg(const Leg& leg) {
+  if (messages_.size() <= leg.connection) messages_.resize(leg.connection + 1);
+  for (std::uint64_t m = 0; m < leg.sizes.size();) {
+    const std::uint64_t next = message_end(leg.sizes, m);
+    if (sum_of(leg.sizes.subspan(m, next - m)) > 0) ++messages_[leg.connection];
+    m = next;
+  }
+  legs_.push_back(leg);
+}
+
+void StepSender::clear() {
+  messages_.clear();
+  legs_.clear();
+  leg_ = 0;
+  next_ = 0;
+}
+
+void StepSender::add(std::size_t taker, std::size_t pair, std::uint64_t objects) {
+  Flow& flow = flows_[pair];
+  const std::uint64_t first = flow.first + flow.sent;
+  flow.sent += objects;
+  add_leg({taker, pair, first, sizes_.subspan(first, objects), nullptr});
+  ranges_.push_back({exports_.peers[pair].rank, pair, first, first + objects, 0});
+}
+
+void StepSender::begin_step(std::span<const std::uint64_t> wanted) {
+  clear();
+  ranges_.clear();
+  const auto behind =
+      std::upper_bound(connections_.begin(), connections_.end(), context_.channel.rank(),
+                       [](int r, const Peer& peer) { return r < peer.rank; });
+  const auto start = static_cast<std::size_t>(behind - connections_.begin());
+  for (std::size_t k = 0; k < connections_.size(); ++k) {
+    const std::size_t c = (start + k) % connections_.size();
+    std::uint64_t objects = wanted[c] == Transport::no_word ? 0 : wanted[c];
+    const int rank = connections_[c].rank;
+    while (objects > 0) {
+      const ParkedObjects::Piece piece = parked_.take(rank, objects);
+      if (piece.sizes.empty()) break;
+      add_leg({c, 0, 0, piece.sizes, piece.data});
+      objects -= piece.sizes.size();
+    }
+    if (objects > 0) add(c, exports_.peer_of(rank), objects);
+  }
+}
+
+bool StepSender::fill(std::size_t buffer, Vector<OutgoingMessage>& messages) {
+  if (leg_ == legs_.size()) return false;
+  Leg& leg = legs_[leg_];
+  const std::uint64_t first = next_;
+  next_ = message_end(leg.sizes, first);
+  const std::uint64_t bytes = sum_of(leg.sizes.subspan(first, next_ - first));
+  const std::byte* data = leg.data;
+  if (leg.data != nullptr)
+    leg.data += bytes;
+  else
+    data = own_objects(leg.pair, leg.first + first, leg.first + next_, bytes, buffer);
+  if (bytes > 0) messages.push_back({leg.connection, data, bytes});
+  if (next_ == leg.sizes.size()) {
+    ++leg_;
+    next_ = 0;
+  }
+  return true;
+}
+
+PackingSender::PackingSender(Context& context, const ObjectList& exports,
+                             std::span<const int> sizes, const Scratch& scratch)
+    : StepSender(context, exports, sizes, scratch.chunk) {
   for (const int size : sizes) capacity_ = std::max(capacity_, static_cast<std::uint64_t>(size));
   const bool large = capacity_ + object_bytes_ > chunk_;
   if (large && 2 * capacity_ > scratch.budget / 2) buffers_ = 1;
   capacity_ = std::min(std::max(chunk_, capacity_), std::max(sum_of(sizes), std::uint64_t{1}));
-  most = std::min<std::uint64_t>(std::max<std::uint64_t>(chunk_ / object_bytes_, 1), sizes.size());
+  const std::uint64_t most =
+      std::min<std::uint64_t>(std::max<std::uint64_t>(chunk_ / object_bytes_, 1), sizes.size());
   memory_ = Array<std::byte>(context.ledger, buffers_ * capacity_);
   again_ = Array<int>(context.ledger, most);
   offsets_ = Array<int>(context.ledger, most);
@@ -50,30 +145,8 @@ StepSender::StepSender(Context& context, const ObjectList& exports, std::span<co
   lids_ = Array<ZOLTAN_ID_TYPE>(context.ledger, most * static_cast<std::uint64_t>(entries.lid));
 }
 
-void StepSender::begin_step(std::span<const std::uint64_t> wanted) {
-  ranges_.clear();
-  const std::size_t behind = exports_.peer_of(context_.channel.rank() + 1);
-  for (std::size_t k = 0; k < flows_.size(); ++k) {
-    const std::size_t peer = (behind + k) % flows_.size();
-    Flow& flow = flows_[peer];
-    flow.messages = 0;
-    if (wanted[peer] == Transport::no_word || wanted[peer] == 0) continue;
-    const std::uint64_t first = flow.first + flow.sent;
-    const std::uint64_t end = first + wanted[peer];
-    for (std::uint64_t m = first; m < end;) {
-      const std::uint64_t next = message_end(m, end);
-      if (sum_of(sizes_.subspan(m, next - m)) > 0) ++flow.messages;
-      m = next;
-    }
-    flow.sent += wanted[peer];
-    ranges_.push_back({peer, first, end});
-  }
-  range_ = 0;
-  next_ = ranges_.empty() ? 0 : ranges_[0].first;
-}
-
 /// The objects of a message one behind another, as the callbacks want them.
-StepSender::Gathered StepSender::gather(std::uint64_t first, std::uint64_t count) {
+PackingSender::Gathered PackingSender::gather(std::uint64_t first, std::uint64_t count) {
   const EntryCounts& entries = context_.callbacks.entries();
   if (exports_.grouped) return {exports_.ids.from(entries, first), exports_.destinations() + first};
   const auto gids = static_cast<std::size_t>(entries.gid);
@@ -87,7 +160,8 @@ StepSender::Gathered StepSender::gather(std::uint64_t first, std::uint64_t count
   return {{gids_.data(), lids_.data()}, destinations_.data()};
 }
 
-void StepSender::pack(std::size_t peer, std::uint64_t first, std::uint64_t end, std::byte* memory) {
+void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t end,
+                         std::byte* memory) {
   const std::uint64_t count = end - first;
   const Gathered objects = gather(first, count);
   // Sizes come in pairs with packs, on the same list, as in HOLD.
@@ -114,58 +188,59 @@ void StepSender::pack(std::size_t peer, std::uint64_t first, std::uint64_t end, 
       first, context_.report.objects_packed);
   if (defect || !context_.parameters.verify) return;
   for (std::uint64_t k = 0; k < count; ++k)
-    checksums_.add(peer, memory + offsets_[k], sizes_[first + k]);
+    checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
 }
 
-bool StepSender::fill(std::size_t buffer, Vector<OutgoingMessage>& messages) {
-  if (range_ == ranges_.size()) return false;
-  const StepRange& range = ranges_[range_];
-  const std::uint64_t first = next_;
-  next_ = message_end(first, range.end);
-  const std::uint64_t bytes = sum_of(sizes_.subspan(first, next_ - first));
+const std::byte* PackingSender::own_objects(std::size_t pair, std::uint64_t first,
+                                            std::uint64_t end, std::uint64_t bytes,
+                                            std::size_t buffer) {
   std::byte* const memory = memory_.data() + buffer * capacity_;
   // What an application does not write arrives as zeros, as in stock Zoltan.
   if (bytes > 0) std::memset(memory, 0, bytes);
   // After a failure the others still get what they wait for; they learn of it before they use it.
-  if (!defect) pack(range.peer, first, next_, memory);
-  if (bytes > 0) messages.push_back({range.peer, memory, bytes});
-  if (next_ == range.end && ++range_ < ranges_.size()) next_ = ranges_[range_].first;
-  return true;
+  if (!defect) pack(pair, first, end, memory);
+  return memory;
 }
 
-StepReceiver::StepReceiver(Context& context, std::span<const Peer> sources,
-                           std::span<const int> sizes, std::uint64_t chunk)
+StepReceiver::StepReceiver(Context& context, std::span<const int> sizes, std::uint64_t chunk,
+                           Placement placement)
     : context_(context),
       sizes_(sizes),
       chunk_(chunk),
       object_bytes_(message_object_bytes(context.callbacks.entries())),
-      cursors_(sources.size(), LedgerAllocator<Cursor>(context.ledger)),
-      ranges_(LedgerAllocator<StepRange>(context.ledger)) {
-  ranges_.reserve(sources.size());
-}
+      placement_(placement),
+      places_(LedgerAllocator<std::byte*>(context.ledger)),
+      cursors_(LedgerAllocator<Cursor>(context.ledger)) {}
 
-void StepReceiver::begin_step(const StepPlanner& planner, std::span<const std::uint64_t> grants,
-                              std::byte* memory) {
-  ranges_.clear();
-  for (std::size_t s = 0; s < cursors_.size(); ++s) {
-    const std::uint64_t end = planner.first_of(s) + planner.taken(s);
-    const std::uint64_t first = end - grants[s];
-    cursors_[s] = {first, end, memory};
-    if (grants[s] == 0) continue;
-    ranges_.push_back({s, first, end});
-    memory += sum_of(sizes_.subspan(first, grants[s]));
+void StepReceiver::begin_step(const StepPlanner& planner, std::byte* memory) {
+  ranges_ = planner.ranges();
+  places_.resize(ranges_.size());
+  cursors_.assign(planner.connections().size(), Cursor{});
+  std::byte* behind = memory;
+  std::size_t c = 0;
+  for (std::size_t r = 0; r < ranges_.size(); ++r) {
+    const StepRange& range = ranges_[r];
+    places_[r] = placement_ == Placement::packed ? behind : memory + range.offset;
+    behind += sum_of(sizes_.subspan(range.first, range.end - range.first));
+    while (planner.connections()[c].rank < range.peer) ++c;
+    if (cursors_[c].end == 0) cursors_[c] = {r, r, range.first, places_[r]};
+    cursors_[c].end = r + 1;
   }
 }
 
 bool StepReceiver::next(std::size_t peer, MemoryPiece& place) {
   Cursor& cursor = cursors_[peer];
-  while (cursor.object < cursor.end) {
+  while (cursor.range < cursor.end) {
+    const StepRange& range = ranges_[cursor.range];
     const std::uint64_t first = cursor.object;
-    cursor.object = batch_end(sizes_.first(cursor.end), first, chunk_, object_bytes_);
+    cursor.object = batch_end(sizes_.first(range.end), first, chunk_, object_bytes_);
     place = {cursor.data, sum_of(sizes_.subspan(first, cursor.object - first))};
-    if (place.bytes == 0) continue;
     cursor.data += place.bytes;
-    return true;
+    if (cursor.object == range.end && ++cursor.range < cursor.end) {
+      cursor.object = ranges_[cursor.range].first;
+      cursor.data = places_[cursor.range];
+    }
+    if (place.bytes > 0) return true;
   }
   return false;
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What goes out and comes in during one step of STEPS. Both ends of a pair cut the objects of the
-/// step into messages by the same rule.
+/// What goes out and comes in during one step. Both ends of a pair cut the objects of the step into
+/// messages by the same rule.
 
-#include "arrivals.hpp"
 #include "batches.hpp"
 #include "checksums.hpp"
 #include "context.hpp"
+#include "parked_objects.hpp"
 #include "step_planner.hpp"
 
 #include <cstdint>
@@ -21,64 +21,116 @@ namespace valet::zoltan {
   return entries.bytes() + 3 * sizeof(int);
 }
 
-/// Objects of a pair of ranks in a step: places among all objects sorted by rank.
-struct StepRange {
-  std::size_t peer = 0;
-  std::uint64_t first = 0;
-  std::uint64_t end = 0;
-};
-
-/// Packs message by message, destination by destination, starting behind this rank.
+/// Sends message by message, rank by rank, starting behind this one: first what waits here for a
+/// rank, then own objects in the order of the list.
 class StepSender : public Outgoing {
  public:
   /// @param sizes  Rounded sizes of the exports, sorted by destination. @throws std::bad_alloc.
   StepSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
-             const Scratch& scratch);
+             std::uint64_t chunk);
 
-  /// The objects that each destination wants in this step; Transport::no_word: none.
-  void begin_step(std::span<const std::uint64_t> wanted);
-  [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
-  [[nodiscard]] std::uint64_t left(std::size_t peer) const {
-    return exports_.peers[peer].count - flows_[peer].sent;
+  /// Before each step: makes own objects ready, if there are none.
+  virtual void prepare() {}
+  /// Own objects for a destination that can be sent now.
+  [[nodiscard]] virtual std::uint64_t ready(std::size_t pair) const { return left_of(pair); }
+  [[nodiscard]] std::uint64_t left_of(std::size_t pair) const {
+    return exports_.peers[pair].count - flows_[pair].sent;
   }
+  /// Their sizes.
+  [[nodiscard]] std::span<const int> next_sizes(std::size_t pair) const {
+    return sizes_.subspan(flows_[pair].first + flows_[pair].sent, ready(pair));
+  }
+  [[nodiscard]] std::span<const Peer> destinations() const { return exports_.peers; }
+
+  /// The ranks that objects go to; `count` is of no use. By ascending rank.
+  [[nodiscard]] std::span<const Peer> connections() const { return connections_; }
+  /// Objects for a connection, those that wait here included.
+  [[nodiscard]] std::uint64_t left(std::size_t connection) const;
+  /// Objects for `target` wait here from now on.
+  void connect(int target);
+
+  /// The objects that each connection wants in this step; Transport::no_word: none.
+  void begin_step(std::span<const std::uint64_t> wanted);
+  /// Begins the second part of a step, in which own objects go to ranks where they wait: the next
+  /// `objects` for each destination to one of `takers`. After clear().
+  void clear();
+  void add(std::size_t taker, std::size_t pair, std::uint64_t objects);
+
+  /// Own objects that leave in this step.
+  [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
+  [[nodiscard]] std::uint64_t cost_of_ranges(std::uint64_t object_bytes) const;
 
   [[nodiscard]] std::uint64_t messages_to(std::size_t peer) const override {
-    return flows_[peer].messages;
+    return peer < messages_.size() ? messages_[peer] : 0;
   }
   bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) override;
-  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
 
-  [[nodiscard]] std::uint64_t memory_bytes() const { return memory_.size(); }
   [[nodiscard]] const Checksums& checksums() const { return checksums_; }
+  /// Limit of a message.
+  [[nodiscard]] std::uint64_t chunk() const { return chunk_; }
+  [[nodiscard]] ParkedObjects& parked() { return parked_; }
+  [[nodiscard]] const ParkedObjects& parked() const { return parked_; }
   /// What the application did wrong in a callback, here or elsewhere; nothing is packed after it.
   std::optional<Defect> defect;
 
- private:
+ protected:
+  /// Memory of own packed objects, of `bytes` > 0 in all, that are the next of their pair.
+  virtual const std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
+                                       std::uint64_t bytes, std::size_t buffer) = 0;
+
   struct Flow {
     std::uint64_t first = 0;  ///< of its objects, sorted by rank
     std::uint64_t sent = 0;   ///< this step included
-    std::uint64_t messages = 0;
   };
-  struct Gathered {
-    ObjectIds ids;
-    int* destinations;
-  };
-  std::uint64_t message_end(std::uint64_t first, std::uint64_t end) const {
-    return batch_end(sizes_.first(end), first, chunk_, object_bytes_);
-  }
-  Gathered gather(std::uint64_t first, std::uint64_t count);
-  void pack(std::size_t peer, std::uint64_t first, std::uint64_t end, std::byte* memory);
-
   Context& context_;
   const ObjectList& exports_;
   std::span<const int> sizes_;
   std::uint64_t chunk_;
   std::uint64_t object_bytes_;
   Vector<Flow> flows_;
-  Vector<StepRange> ranges_;
   Checksums checksums_;
-  std::size_t range_ = 0;
-  std::uint64_t next_ = 0;
+
+ private:
+  /// Objects that go over one connection one behind another.
+  struct Leg {
+    std::size_t connection = 0;
+    std::size_t pair = 0;     ///< of own objects
+    std::uint64_t first = 0;  ///< of own objects
+    std::span<const int> sizes;
+    const std::byte* data = nullptr;  ///< null: own objects
+  };
+  [[nodiscard]] std::uint64_t message_end(std::span<const int> sizes, std::uint64_t first) const {
+    return batch_end(sizes, first, chunk_, object_bytes_);
+  }
+  void add_leg(const Leg& leg);
+
+  ParkedObjects parked_;
+  Vector<Peer> connections_;
+  Vector<std::uint64_t> messages_;
+  Vector<StepRange> ranges_;
+  Vector<Leg> legs_;
+  std::size_t leg_ = 0;
+  std::uint64_t next_ = 0;  ///< object of the leg
+};
+
+/// STEPS: packs a message when it is its turn.
+class PackingSender final : public StepSender {
+ public:
+  PackingSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
+                const Scratch& scratch);
+  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
+  [[nodiscard]] std::uint64_t memory_bytes() const { return memory_.size(); }
+
+ private:
+  struct Gathered {
+    ObjectIds ids;
+    int* destinations;
+  };
+  const std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
+                               std::uint64_t bytes, std::size_t buffer) override;
+  Gathered gather(std::uint64_t first, std::uint64_t count);
+  void pack(std::size_t pair, std::uint64_t first, std::uint64_t end, std::byte* memory);
+
   std::uint64_t capacity_ = 0;
   std::size_t buffers_ = 2;
   Array<std::byte> memory_;
@@ -86,32 +138,38 @@ class StepSender : public Outgoing {
   Array<ZOLTAN_ID_TYPE> gids_, lids_;
 };
 
-/// Receives the objects of a step one source behind another.
+/// Where the objects of a step go: one range behind another, or where their offsets say.
+enum class Placement { packed, by_offset };
+
 class StepReceiver : public Incoming {
  public:
-  StepReceiver(Context& context, std::span<const Peer> sources, std::span<const int> sizes,
-               std::uint64_t chunk);
+  /// @param sizes  Of all imports, by source.
+  StepReceiver(Context& context, std::span<const int> sizes, std::uint64_t chunk,
+               Placement placement);
 
-  /// @param memory  Has room for everything that is granted.
-  void begin_step(const StepPlanner& planner, std::span<const std::uint64_t> grants,
-                  std::byte* memory);
-  /// In the order in which they are unpacked.
-  [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
+  /// @param memory  Has room for everything that the step takes, or for all steps.
+  void begin_step(const StepPlanner& planner, std::byte* memory);
   bool next(std::size_t peer, MemoryPiece& place) override;
   void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
 
  private:
   struct Cursor {
+    std::size_t range = 0;
+    std::size_t end = 0;
     std::uint64_t object = 0;
-    std::uint64_t end = 0;
     std::byte* data = nullptr;
   };
   Context& context_;
   std::span<const int> sizes_;
   std::uint64_t chunk_;
   std::uint64_t object_bytes_;
-  Vector<Cursor> cursors_;
-  Vector<StepRange> ranges_;
+  Placement placement_;
+  std::span<const StepRange> ranges_;
+  Vector<std::byte*> places_;  ///< of each range
+  Vector<Cursor> cursors_;     ///< of each connection
 };
+
+/// Packed bytes of objects.
+[[nodiscard]] std::uint64_t sum_of(std::span<const int> sizes);
 
 }  // namespace valet::zoltan

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "steps.hpp"
 
-#include "step_streams.hpp"
+#include "arrivals.hpp"
+#include "step_loop.hpp"
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <memory>
 #include <string>
 
 namespace valet::zoltan {
 namespace {
-
-constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
 /// Lists of the objects of one step, for mid.
 class StepLists {
@@ -37,7 +35,7 @@ class StepLists {
         const std::uint64_t at = order == nullptr ? k : order[k];
         std::copy_n(from.gid(entries, at), gids, gids_.data() + to * gids);
         if (lids > 0) std::copy_n(from.lid(entries, at), lids, lids_.data() + to * lids);
-        procs_[to] = peers[range.peer].rank;
+        procs_[to] = peers[range.pair].rank;
         if (parts != nullptr) parts_[to] = parts[at];
       }
     }
@@ -59,32 +57,26 @@ class Steps {
         exports_(exports),
         imports_(imports),
         scratch_(scratch),
-        attachment_(attachment),
-        words_(LedgerAllocator<std::uint64_t>(context.ledger)),
-        grants_(LedgerAllocator<std::uint64_t>(context.ledger)) {
+        attachment_(attachment) {
     sort_sizes(sizes);
     exchange_lists();
     set_up();
   }
 
   void run() {
-    const std::uint64_t all = agree_on_steps();
-    Transport transport(context_.channel, context_.ledger, exports_.peers, imports_.sources);
-    context_.report.steps = 0;
-    bool more = true;
-    while (more) {
-      const PlannedStep planned = plan(context_.report.steps, all);
-      const std::span<std::uint64_t> words(words_);
-      receiver_->begin_step(*planner_, grants_, memory_.data());
-      transport.begin(*receiver_, words.first(imports_.sources.size()),
-                      words.subspan(imports_.sources.size()));
-      sender_->begin_step(words.subspan(imports_.sources.size()));
-      transport.run(*sender_);
-      more = agree_on_step(planned, all);
-      finish_step();
+    const std::uint64_t own = is_phased() ? 0 : planner_->count_steps(*division_, step_limit());
+    std::array<std::int64_t, 1> most{static_cast<std::int64_t>(own)};
+    mpi::agree(context_.channel, std::nullopt, most);
+    // At least one, so that mid runs where nothing moves, as it does in HOLD. PHASED finds out as
+    // it goes, and so do all where the memory callbacks decide.
+    const bool open = is_phased() || context_.agreed.memory_fn;
+    const std::uint64_t all =
+        open ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(most[0]));
+    {
+      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, attachment_,
+                               memory_.data(), step_limit(), arrival_bytes(), false});
+      loop.run(own, all, [&] { finish_step(); });
     }
-    context_.report.messages += transport.messages();
-    mpi::agree(context_.channel, sender_->defect);
     if (!context_.parameters.verify) return;
     mpi::agree(context_.channel,
                sender_->checksums().compare(context_.channel, context_.ledger, *received_));
@@ -152,21 +144,23 @@ class Steps {
   void set_up() {
     Ledger& ledger = context_.ledger;
     std::optional<Defect> defect = within_memory("the steps", [&] {
-      words_.resize(imports_.sources.size() + exports_.peers.size());
-      grants_.resize(imports_.sources.size());
-      sender_ = std::make_unique<StepSender>(context_, exports_, sizes_, scratch_);
-      receiver_ = std::make_unique<StepReceiver>(context_, imports_.sources, imported_sizes(),
-                                                 scratch_.chunk);
+      sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
+      receiver_ = std::make_unique<StepReceiver>(context_, imported_sizes(), scratch_.chunk,
+                                                 Placement::packed);
       planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imported_sizes(),
-                                               arrival_bytes(), first_source());
-      if (is_phased()) planner_->divide_by(context_.parameters.heuristic, context_.channel.rank());
+                                               arrival_bytes(), context_.channel.rank());
+      division_ = make_division(context_, imports_.sources);
       received_ = std::make_unique<Checksums>(ledger, imports_.sources);
       std::uint64_t largest = 0;
       for (const int size : imported_sizes())
         largest = std::max(largest, static_cast<std::uint64_t>(size));
-      const std::uint64_t room =
-          std::max(largest, std::min(step_limit(), context_.report.bytes_imported));
+      // Where objects of others may wait, all of it.
+      const std::uint64_t used = context_.parameters.parks()
+                                     ? step_limit()
+                                     : std::min(step_limit(), context_.report.bytes_imported);
+      const std::uint64_t room = std::max(largest, used);
       memory_.allocate(ledger, room);
+      sender_->parked().use(memory_.data() + room);
       const std::uint64_t needed = room + sender_->memory_bytes();
       context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
     });
@@ -177,16 +171,7 @@ class Steps {
                              context_.report.bytes_imported);
   }
 
-  [[nodiscard]] std::size_t first_source() const {
-    std::size_t s = 0;
-    while (s < imports_.sources.size() && imports_.sources[s].rank <= context_.channel.rank()) ++s;
-    return s;
-  }
-
-  /// PHASED: each rank takes what it can in every step, and does not spread what it takes.
-  [[nodiscard]] bool is_phased() const {
-    return context_.parameters.method == MigrationMethod::phased;
-  }
+  [[nodiscard]] bool is_phased() const { return context_.parameters.has_phases(); }
 
   [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
 
@@ -199,70 +184,6 @@ class Steps {
                   "MIGRATE_METHOD DIRECT sends and receives " + std::to_string(needed) +
                       " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
                       "; raise it or use STREAM"};
-  }
-
-  /// The number of steps of all ranks; 0 when the memory callbacks decide as they go.
-  std::uint64_t agree_on_steps() {
-    PlannedStep largest;
-    own_steps_ = planner_->count_steps(step_limit(), grants_, largest);
-    std::array<std::int64_t, 1> most{static_cast<std::int64_t>(own_steps_)};
-    mpi::agree(context_.channel, std::nullopt, most);
-    // At least one, so that mid runs where nothing moves, as it does in HOLD.
-    return context_.agreed.memory_fn
-               ? 0
-               : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(most[0]));
-  }
-
-  /// What the application can take right now; asked in every step.
-  std::uint64_t ask_memory() {
-    if (attachment_.memory == nullptr || sender_->defect) return no_limit;
-    int code = ZOLTAN_OK;
-    const std::uint64_t answer = attachment_.memory(attachment_.memory_data, &code);
-    if (code >= 0) return answer;
-    sender_->defect =
-        Defect{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-               "Error returned from VALET_MEMORY_FN function in step " +
-                   std::to_string(context_.report.steps) + "."};
-    return 0;
-  }
-
-  /// Grants of this step, and with whom words are exchanged in it.
-  PlannedStep plan(std::uint64_t step, std::uint64_t all) {
-    const std::size_t sources = imports_.sources.size();
-    for (std::size_t s = 0; s < sources; ++s)
-      words_[s] = planner_->left(s) > 0 ? 0 : Transport::no_word;
-    for (std::size_t d = 0; d < exports_.peers.size(); ++d)
-      words_[sources + d] = sender_->left(d) > 0 ? 0 : Transport::no_word;
-    const std::uint64_t answer = ask_memory();
-    PlannedStep planned;
-    std::fill(grants_.begin(), grants_.end(), 0);
-    if (all == 0 || is_phased() || takes_part(step, own_steps_, all))
-      planned = planner_->plan(step_limit(), answer, grants_);
-    memory_answer_ = answer;
-    for (std::size_t s = 0; s < sources; ++s)
-      if (words_[s] != Transport::no_word) words_[s] = grants_[s];
-    return planned;
-  }
-
-  /// Errors of this step before anybody uses what arrived in it. True when there is a further one.
-  bool agree_on_step(const PlannedStep& planned, std::uint64_t all) {
-    std::array<std::int64_t, 2> maxima{static_cast<std::int64_t>(planner_->objects_left()),
-                                       planned.objects > 0};
-    mpi::agree(context_.channel, sender_->defect, maxima);
-    const std::uint64_t step = ++context_.report.steps;
-    if (all > 0) return step < all;
-    if (maxima[0] > 0 && maxima[1] == 0) {
-      std::optional<Defect> stuck;
-      if (planner_->objects_left() > 0)
-        stuck = Defect{
-            ErrorCode::out_of_memory,
-            "no rank can take another object; this one expects " +
-                std::to_string(planner_->objects_left()) + ", of which the smallest next has " +
-                std::to_string(planner_->smallest_next()) +
-                " bytes, and its VALET_MEMORY_FN answers " + std::to_string(memory_answer_)};
-      mpi::agree(context_.channel, stuck);
-    }
-    return maxima[0] > 0;
   }
 
   /// Everything has arrived everywhere: the application lets go, hears of it, and takes.
@@ -302,7 +223,7 @@ class Steps {
   std::optional<Defect> call_mid() {
     std::optional<Defect> failed;
     auto no_memory = within_memory("the lists of a step", [&] {
-      const StepLists in(context_.ledger, entries(), receiver_->ranges(), imports_.sources,
+      const StepLists in(context_.ledger, entries(), planner_->ranges(), imports_.sources,
                          {imports_.gids, import_lids_.data()}, import_parts_.data(), nullptr);
       const StepLists out(context_.ledger, entries(), sender_->ranges(), exports_.peers,
                           exports_.ids,
@@ -319,7 +240,7 @@ class Steps {
     if (context_.parameters.verify) add_checksums();
     if (context_.callbacks.unpacks_many()) return unpack_many();
     std::byte* next = memory_.data();
-    for (const StepRange& range : receiver_->ranges()) {
+    for (const StepRange& range : planner_->ranges()) {
       for (std::uint64_t k = range.first; k < range.end; ++k) {
         if (auto defect = context_.callbacks.unpack_one(
                 ObjectIds{imports_.gids, nullptr}.gid(entries(), k), imports_.sizes[k], next, k))
@@ -333,7 +254,7 @@ class Steps {
 
   std::optional<Defect> unpack_many() {
     std::uint64_t count = 0;
-    for (const StepRange& range : receiver_->ranges()) count += range.end - range.first;
+    for (const StepRange& range : planner_->ranges()) count += range.end - range.first;
     if (count == 0) return std::nullopt;
     std::optional<Defect> failed;
     auto no_memory = within_memory("the lists of a step", [&] {
@@ -343,7 +264,7 @@ class Steps {
       Array<int> offsets(context_.ledger, count);
       std::uint64_t to = 0;
       int offset = 0;
-      for (const StepRange& range : receiver_->ranges()) {
+      for (const StepRange& range : planner_->ranges()) {
         for (std::uint64_t k = range.first; k < range.end; ++k, ++to) {
           std::copy_n(imports_.gids + k * words, words, gids.data() + to * words);
           sizes[to] = imports_.sizes[k];
@@ -353,7 +274,7 @@ class Steps {
       }
       failed = context_.callbacks.unpack_many(
           {gids.data(), {sizes.data(), count}, {offsets.data(), count}, memory_.data()},
-          receiver_->ranges().front().first);
+          planner_->ranges().front().first);
       if (!failed) context_.report.objects_unpacked += count;
     });
     return no_memory ? no_memory : failed;
@@ -361,9 +282,9 @@ class Steps {
 
   void add_checksums() {
     const std::byte* next = memory_.data();
-    for (const StepRange& range : receiver_->ranges()) {
+    for (const StepRange& range : planner_->ranges()) {
       for (std::uint64_t k = range.first; k < range.end; ++k) {
-        received_->add(range.peer, next, imports_.sizes[k]);
+        received_->add(range.pair, k - planner_->first_of(range.pair), next, imports_.sizes[k]);
         next += imports_.sizes[k];
       }
     }
@@ -375,16 +296,14 @@ class Steps {
   const Scratch& scratch_;
   const Attachment& attachment_;
   std::span<const int> sizes_;
-  Vector<std::uint64_t> words_, grants_;
   Array<ZOLTAN_ID_TYPE> import_lids_;
   Array<int> import_parts_;
   HeldMemory memory_;
-  std::unique_ptr<StepSender> sender_;
+  std::unique_ptr<PackingSender> sender_;
   std::unique_ptr<StepReceiver> receiver_;
   std::unique_ptr<StepPlanner> planner_;
+  std::unique_ptr<Division> division_;
   std::unique_ptr<Checksums> received_;
-  std::uint64_t own_steps_ = 0;
-  std::uint64_t memory_answer_ = no_limit;
 };
 
 }  // namespace

@@ -7,19 +7,26 @@
  * Valet in the place of Zoltan_Migrate.
  *
  * An application needs nothing of this header to use it: with libvalet_zoltan.so linked in front of
- * Zoltan (or preloaded) and the Zoltan parameter MIGRATE_METHOD set (or the environment variable
- * VALET_MIGRATE_METHOD), Zoltan_Migrate, Zoltan_Help_Migrate and AUTO_MIGRATE run Valet_Migrate().
- * It declares what goes beyond Zoltan's interface.
+ * Zoltan (or preloaded) and the Zoltan parameter MIGRATE_METHOD set to another than ZOLTAN (or
+ * the environment variable VALET_MIGRATE_METHOD), Zoltan_Migrate, Zoltan_Help_Migrate and
+ * AUTO_MIGRATE run Valet_Migrate. It declares what goes beyond Zoltan's interface.
  *
  * Parameters, for Zoltan_Set_Param, the default first; VALET_<name> in the environment sets the
  * default. They must be the same on all ranks, but for MIGRATE_MEMORY:
  *
- * - MIGRATE_METHOD: ZOLTAN (the stock function), STREAM, DIRECT (everything at once; refused where
- *   that does not fit MIGRATE_MEMORY), PHASED (with STEPS).
+ * - MIGRATE_METHOD: ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC. ZOLTAN is the stock function. DIRECT
+ *   sends everything at once, and is refused where that does not fit MIGRATE_MEMORY. PHASED moves
+ * in phases, none of which brings a rank more than it can take. So does CYCLIC, where rank 0 makes
+ *   each phase of cycles and shifts between ranks: nobody takes from more than one rank, or sends
+ * to more.
  * - MIGRATE_MEMORY: 4M; bytes of scratch per rank, with K, M or G (powers of 1024).
  * - MIGRATE_CALLBACKS: HOLD, STEPS. See Valet_Migrate().
- * - MIGRATE_HEURISTIC: FORTUNE_WHEEL and the other names of valet::schedule::Heuristic: how PHASED
- *   divides a step among the sources of a rank.
+ * - MIGRATE_HEURISTIC: FORTUNE_WHEEL and the other names of valet::schedule::Heuristic: how a rank
+ *   of PHASED divides what it can take in a phase among its sources.
+ * - MIGRATE_PARKING: 0, or k: at every k-th phase of PHASED objects of ranks that expect more than
+ *   they can take leave for ranks with scratch to spare, where they wait, packed.
+ * - MIGRATE_SCHEDULER: DISTRIBUTED, CENTRALIZED: whether each rank of PHASED divides for itself or
+ *   rank 0 for all, which must have room for all pairs of ranks in its MIGRATE_MEMORY.
  * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
  * - MIGRATE_PROGRESS: 0, 1: rank 0 tells standard error how far the migration is.
  * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration.
@@ -50,10 +57,19 @@ extern "C" {
  * (when there is more than one batch) and pack; mid; every unpack, in Zoltan's order; post. Extra
  * memory: imports + MIGRATE_MEMORY + 24 + 4*(gid + lid entries) bytes for each object in the lists.
  *
+ * PHASED or CYCLIC with HOLD: the same, but batches take half of MIGRATE_MEMORY, no phase brings a
+ * rank more than the other half, and a memory callback is obeyed: it says what may arrive, packed.
+ * What waits for other ranks (MIGRATE_PARKING) fills that half, too.
+ *
  * STEPS: pre with the full lists; the sizes; then step by step sizes and pack, the free callback
  * for what has left, mid with the lists of the step, unpack; post with the full lists. The number
  * of steps is the same on all ranks. Local ids of the export list must stay valid until their
- * object has left. Extra memory: as above without the imports.
+ * object has left. Extra memory: as above without the imports. With MIGRATE_PARKING an object may
+ * arrive some steps after it left: mid has it in the export list of the one step and the import
+ * list of the other.
+ *
+ * CYCLIC, MIGRATE_PARKING and MIGRATE_SCHEDULER CENTRALIZED, which ask a root, add 64 KiB and 64
+ * bytes for each rank to these bounds.
  *
  * In both, an object larger than MIGRATE_MEMORY raises it for that object, and the report says so.
  *
@@ -90,15 +106,17 @@ VALET_EXPORT int Valet_Migrate(struct Zoltan_Struct* zz, int num_import,
 typedef void VALET_FREE_OBJ_FN(void* data, int num_gid_entries, int num_lid_entries,
                                ZOLTAN_ID_PTR global_id, ZOLTAN_ID_PTR local_id, int* ierr);
 
-/** STEPS: the packed bytes of objects that the application can take right now. Called locally,
- * before each step. When no rank can take an object, the migration ends with ZOLTAN_MEMERR.
+/** STEPS, PHASED and CYCLIC: the packed bytes of objects that the application can take right now.
+ * Called locally, before each step. When no rank can take an object, the migration ends with
+ * ZOLTAN_MEMERR. Objects that wait on this rank for another are in Valet's scratch and do not
+ * count.
  * @param data  As registered.
  * @param ierr  To be set to ZOLTAN_OK, or to an error that ends the migration on all ranks.
  * @return Bytes. */
 typedef uint64_t VALET_MEMORY_FN(void* data, int* ierr);
 
-/** Registers the optional callback of STEPS that says what has left. Local. As Zoltan's own it
- * follows Zoltan_Copy and Zoltan_Copy_To and ends with Zoltan_Destroy.
+/** Registers the optional callback of STEPS, PHASED and CYCLIC that says what has left. Local. As
+ * Zoltan's own it follows Zoltan_Copy and Zoltan_Copy_To and ends with Zoltan_Destroy.
  * @param zz    Zoltan's structure.
  * @param fn    The callback; NULL removes it.
  * @param data  Given to the callback.
@@ -114,7 +132,7 @@ VALET_EXPORT int Valet_Set_Memory_Fn(struct Zoltan_Struct* zz, VALET_MEMORY_FN* 
 /** What the last migration did on this rank. Bytes are those of packed objects, sizes rounded up to
  * multiples of 8 as Zoltan does. */
 typedef struct Valet_Migration_Report {
-  char method[16];           /**< "STREAM", "DIRECT" or "PHASED" */
+  char method[16];           /**< "STREAM", "DIRECT", "PHASED" or "CYCLIC" */
   char callbacks[8];         /**< "HOLD" or "STEPS" */
   int code;                  /**< what the migration returned */
   int ranks;                 /**< of the communicator */
@@ -128,7 +146,8 @@ typedef struct Valet_Migration_Report {
   uint64_t objects_unpacked; /**< objects that unpack was called for */
   uint64_t messages;         /**< data messages sent */
   uint64_t batches;          /**< times that a batch of objects was packed */
-  uint64_t steps;            /**< 1 in HOLD */
+  uint64_t steps;            /**< or phases; 1 in HOLD without phases */
+  uint64_t objects_parked;   /**< of this rank's exports, those that waited on a third rank */
   uint64_t budget_bytes;     /**< MIGRATE_MEMORY */
   uint64_t budget_raised_bytes; /**< by how much objects larger than their share raised it, or 0 */
   uint64_t peak_extra_bytes;    /**< most that Valet had allocated at a time */

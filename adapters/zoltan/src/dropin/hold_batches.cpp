@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "hold_batches.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace valet::zoltan {
+
+HoldBatches::HoldBatches(Context& context, const ObjectList& exports, std::span<int> sizes,
+                         std::uint64_t limit)
+    : context_(context),
+      exports_(exports),
+      sizes_(sizes),
+      limit_(limit),
+      parts_(exports.peers.size(), LedgerAllocator<Part>(context.ledger)),
+      touched_(LedgerAllocator<std::size_t>(context.ledger)),
+      checksums_(context.ledger, exports.peers) {
+  touched_.reserve(exports.peers.size());
+  for (std::uint64_t first = 0; first < sizes_.size();) {
+    const std::uint64_t end = batch_end(sizes_, first, limit_, object_bytes);
+    capacity_ = std::max(capacity_, look_at(first, end));
+    most_objects_ = std::max(most_objects_, end - first);
+    ++batches_;
+    first = end;
+  }
+}
+
+void HoldBatches::allocate() {
+  batch_sizes_ = Array<int>(context_.ledger, most_objects_);
+  batch_offsets_ = Array<int>(context_.ledger, most_objects_);
+}
+
+std::size_t HoldBatches::peer_at(std::uint64_t object) {
+  const int rank = exports_.procs[object];
+  if (exports_.peers[last_peer_].rank != rank) last_peer_ = exports_.peer_of(rank);
+  return last_peer_;
+}
+
+/// Sums up parts_ over a batch and lists its destinations in touched_.
+std::uint64_t HoldBatches::look_at(std::uint64_t first, std::uint64_t end) {
+  for (const std::size_t peer : touched_) parts_[peer] = {};
+  touched_.clear();
+  std::uint64_t total = 0;
+  for (std::uint64_t k = first; k < end; ++k) {
+    Part& part = parts_[peer_at(k)];
+    if (part.objects == 0) touched_.push_back(last_peer_);
+    const auto size = static_cast<std::uint64_t>(plain_size(sizes_[k]));
+    part.bytes += size;
+    ++part.objects;
+    part.last = k + 1;
+    total += size;
+  }
+  return total;
+}
+
+/// Where in the batch every object goes, the destinations one behind another.
+void HoldBatches::place(std::uint64_t first, std::uint64_t end) {
+  std::uint64_t start = 0;
+  for (const std::size_t peer : touched_) {
+    parts_[peer].end = start;
+    start += parts_[peer].bytes;
+  }
+  for (std::uint64_t k = first; k < end; ++k) {
+    Part& part = parts_[peer_at(k)];
+    const int size = plain_size(sizes_[k]);
+    batch_sizes_[k - first] = size;
+    batch_offsets_[k - first] = static_cast<int>(part.end);
+    part.end += static_cast<std::uint64_t>(size);
+  }
+}
+
+/// Sizes come in pairs with packs, on the same list: some applications let them share memory.
+std::optional<Defect> HoldBatches::ask_again(std::uint64_t first, std::uint64_t end) {
+  const std::span<int> again(batch_sizes_.data(), end - first);
+  if (auto defect = context_.callbacks.sizes(exports_.ids.from(context_.callbacks.entries(), first),
+                                             first, again))
+    return defect;
+  for (std::uint64_t k = first; k < end; ++k)
+    if (again[k - first] > plain_size(sizes_[k]))
+      return Defect{ErrorCode::invalid_argument,
+                    "the size of number " + std::to_string(k) + " of the exports grew from " +
+                        std::to_string(plain_size(sizes_[k])) + " to " +
+                        std::to_string(again[k - first]) +
+                        " bytes while others were packed; give the size that is needed at once"};
+  return std::nullopt;
+}
+
+void HoldBatches::pack(std::uint64_t first, std::uint64_t end, std::byte* memory) {
+  const std::size_t count = end - first;
+  ++context_.report.batches;
+  defect_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first),
+                                     exports_.destinations() + first,
+                                     {batch_sizes_.data(), count},
+                                     {batch_offsets_.data(), count},
+                                     memory},
+                                    first, context_.report.objects_packed);
+}
+
+void HoldBatches::add_checksums(std::uint64_t first, std::uint64_t end, const std::byte* memory) {
+  for (std::uint64_t k = first; k < end; ++k)
+    checksums_.add(peer_at(k), memory + batch_offsets_[k - first], batch_sizes_[k - first]);
+}
+
+bool HoldBatches::pack_next(std::byte* memory) {
+  if (next_ == sizes_.size()) return false;
+  const std::uint64_t first = next_;
+  next_ = batch_end(sizes_, first, limit_, object_bytes);
+  const std::uint64_t bytes = look_at(first, next_);
+  // What an application does not write arrives as zeros, as in stock Zoltan.
+  if (bytes > 0) std::memset(memory, 0, bytes);
+  // After a failure the others still get what they wait for; they learn of it before mid.
+  if (!defect_ && batches_ > 1) defect_ = ask_again(first, next_);
+  place(first, next_);
+  if (!defect_) pack(first, next_, memory);
+  if (context_.parameters.verify && !defect_) add_checksums(first, next_, memory);
+  return true;
+}
+
+}  // namespace valet::zoltan

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "hold_exchange.hpp"
+
+#include <algorithm>
+
+namespace valet::zoltan {
+namespace {
+
+/// Sends batches as they come; what a batch has for a destination is one message.
+class HoldSender : public Outgoing {
+ public:
+  /// Marks in `sizes` the last object of every message; does not take its memory yet. Local.
+  /// @throws std::bad_alloc.
+  HoldSender(Context& context, const ObjectList& exports, std::span<int> sizes,
+             const Scratch& scratch);
+
+  [[nodiscard]] std::uint64_t messages_to(std::size_t peer) const override {
+    return messages_[peer];
+  }
+  bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) override;
+  /// Before the first batch. @throws std::bad_alloc.
+  void allocate();
+  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
+
+  /// By how much an object larger than the budget raises it.
+  [[nodiscard]] std::uint64_t raised_bytes() const { return raised_; }
+  [[nodiscard]] const HoldBatches& batches() const { return batches_; }
+
+ private:
+  Context& context_;
+  HoldBatches batches_;
+  Vector<std::uint64_t> messages_;
+  std::size_t buffers_ = 2;
+  std::uint64_t raised_ = 0;
+  Array<std::byte> memory_;
+};
+
+/// Receives every message at its final place among the held objects.
+class HoldReceiver : public Incoming {
+ public:
+  HoldReceiver(Context& context, const Imports& imports, std::byte* held);
+  bool next(std::size_t peer, MemoryPiece& place) override;
+  void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
+
+ private:
+  struct Cursor {
+    std::uint64_t object = 0;
+    std::uint64_t end = 0;
+    std::byte* data = nullptr;
+  };
+  Context& context_;
+  const Imports& imports_;
+  Vector<Cursor> cursors_;
+};
+
+HoldSender::HoldSender(Context& context, const ObjectList& exports, std::span<int> sizes,
+                       const Scratch& scratch)
+    : context_(context),
+      batches_(context, exports, sizes, scratch.batch),
+      messages_(exports.peers.size(), 0, LedgerAllocator<std::uint64_t>(context.ledger)) {
+  batches_.look_at_all([&](std::size_t peer, const HoldBatches::Part& part) {
+    sizes[part.last - 1] |= last_of_message;
+    if (part.bytes > 0) ++messages_[peer];
+  });
+  const std::uint64_t lists = batches_.list_bytes();
+  if (batches_.count() < 2 || 2 * batches_.capacity() + lists > scratch.budget) buffers_ = 1;
+  const std::uint64_t needed = buffers_ * batches_.capacity() + lists;
+  raised_ = needed - std::min(needed, scratch.budget);
+}
+
+void HoldSender::allocate() {
+  memory_ = Array<std::byte>(context_.ledger, buffers_ * batches_.capacity());
+  batches_.allocate();
+}
+
+bool HoldSender::fill(std::size_t buffer, Vector<OutgoingMessage>& messages) {
+  std::byte* const memory = memory_.data() + buffer * batches_.capacity();
+  if (!batches_.pack_next(memory)) return false;
+  for (const std::size_t peer : batches_.touched()) {
+    const HoldBatches::Part& part = batches_.part(peer);
+    if (part.bytes > 0) messages.push_back({peer, memory + part.end - part.bytes, part.bytes});
+  }
+  return true;
+}
+
+HoldReceiver::HoldReceiver(Context& context, const Imports& imports, std::byte* held)
+    : context_(context), imports_(imports), cursors_(LedgerAllocator<Cursor>(context.ledger)) {
+  cursors_.reserve(imports.sources.size());
+  std::uint64_t object = 0;
+  for (const Peer& source : imports.sources) {
+    cursors_.push_back({object, object + source.count, held});
+    for (std::uint64_t k = 0; k < source.count; ++k) held += plain_size(imports.sizes[object + k]);
+    object += source.count;
+  }
+}
+
+bool HoldReceiver::next(std::size_t peer, MemoryPiece& place) {
+  Cursor& cursor = cursors_[peer];
+  place = {cursor.data, 0};
+  while (cursor.object < cursor.end) {
+    const int entry = imports_.sizes[cursor.object++];
+    place.bytes += static_cast<std::size_t>(plain_size(entry));
+    if ((entry & last_of_message) == 0 || place.bytes == 0) continue;
+    cursor.data += place.bytes;
+    return true;
+  }
+  return false;
+}
+
+class HoldStream final : public HoldExchange {
+ public:
+  HoldStream(Context& context, const ObjectList& exports, std::span<int> sizes,
+             const Scratch& scratch)
+      : context_(context), exports_(exports), sender_(context, exports, sizes, scratch) {}
+
+  [[nodiscard]] std::uint64_t raised_bytes() const override { return sender_.raised_bytes(); }
+  void allocate() override { sender_.allocate(); }
+  std::optional<Defect> run(const Imports& imports, std::byte* held) override {
+    HoldReceiver receiver(context_, imports, held);
+    Vector<std::uint64_t> words(imports.sources.size() + exports_.peers.size(), 0,
+                                LedgerAllocator<std::uint64_t>(context_.ledger));
+    Transport transport(context_.channel, context_.ledger, exports_.peers, imports.sources);
+    transport.begin(receiver, std::span(words).first(imports.sources.size()),
+                    std::span(words).subspan(imports.sources.size()));
+    transport.run(sender_);
+    context_.report.messages += transport.messages();
+    return sender_.batches().defect();
+  }
+  [[nodiscard]] const Checksums& checksums() const override {
+    return sender_.batches().checksums();
+  }
+
+ private:
+  Context& context_;
+  const ObjectList& exports_;
+  HoldSender sender_;
+};
+
+}  // namespace
+
+std::unique_ptr<HoldExchange> make_hold_stream(Context& context, const ObjectList& exports,
+                                               std::span<int> sizes, const Scratch& scratch) {
+  return std::make_unique<HoldStream>(context, exports, sizes, scratch);
+}
+
+}  // namespace valet::zoltan

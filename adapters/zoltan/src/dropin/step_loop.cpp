@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "step_loop.hpp"
+
+#include "cyclic_division.hpp"
+#include <valet/exchange/word_lists.hpp>
+#include <valet/mpi/agreement.hpp>
+#include <valet/schedule/phase_scheduler.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+namespace valet::zoltan {
+namespace {
+
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+}  // namespace
+
+std::unique_ptr<Division> make_division(Context& context, std::span<const Peer> sources) {
+  const MigrationParameters& parameters = context.parameters;
+  if (parameters.method == MigrationMethod::cyclic)
+    return std::make_unique<CyclicDivision>(context.channel, context.ledger, sources,
+                                            context.matrix);
+  if (parameters.method != MigrationMethod::phased) return std::make_unique<ProportionalDivision>();
+  if (parameters.scheduler == Scheduler::centralized)
+    return std::make_unique<CentralDivision>(context.channel, context.ledger, parameters.heuristic,
+                                             sources.size(), context.matrix);
+  return std::make_unique<HeuristicDivision>(parameters.heuristic, context.channel.rank());
+}
+
+StepLoop::StepLoop(Context& context, const StepParts& parts)
+    : context_(context),
+      parts_(parts),
+      parking_(context, parts.planner, parts.sender, parts.object_bytes),
+      words_(LedgerAllocator<std::uint64_t>(context.ledger)) {}
+
+/// What the application can take right now; asked in every step.
+std::uint64_t StepLoop::ask_memory() {
+  if (parts_.attachment.memory == nullptr || !context_.agreed.memory_fn || parts_.sender.defect)
+    return no_limit;
+  int code = ZOLTAN_OK;
+  const std::uint64_t answer = parts_.attachment.memory(parts_.attachment.memory_data, &code);
+  if (code >= 0) return answer;
+  parts_.sender.defect =
+      Defect{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
+             "Error returned from VALET_MEMORY_FN function in step " +
+                 std::to_string(context_.report.steps) + "."};
+  return 0;
+}
+
+bool StepLoop::parks() const {
+  return context_.parameters.method == MigrationMethod::phased &&
+         schedule::parks_in(context_.report.steps + 1,
+                            static_cast<std::uint64_t>(context_.parameters.parking));
+}
+
+/// Every source tells how many of its own objects it can send now.
+void StepLoop::hear_offers() {
+  WordLists told(context_.ledger), heard(context_.ledger);
+  const std::span<const Peer> destinations = parts_.sender.destinations();
+  for (std::size_t pair = 0; pair < destinations.size(); ++pair) {
+    if (parts_.sender.left_of(pair) == 0) continue;
+    told.begin(destinations[pair].rank);
+    told.add(parts_.sender.ready(pair));
+  }
+  const std::span<const Peer> sources = parts_.planner.sources();
+  for (const Peer& source : sources) {
+    if (parts_.planner.left_of(static_cast<std::size_t>(&source - sources.data())) == 0) continue;
+    heard.begin(source.rank);
+    heard.add(0);
+  }
+  exchange_lists(context_.channel, context_.ledger, told, heard);
+  std::size_t pair = 0;
+  for (std::size_t i = 0; i < heard.size(); ++i) {
+    while (sources[pair].rank < heard.rank(i)) ++pair;
+    parts_.planner.offer(pair, heard[i][0]);
+  }
+}
+
+/// Every rank tells its sources what it takes, when it is ready to receive it.
+void StepLoop::exchange_words() {
+  const std::span<const Peer> from = parts_.planner.connections();
+  const std::span<const Peer> to = parts_.sender.connections();
+  for (std::size_t s = 0; s < from.size(); ++s) {
+    const bool any = parts_.planner.left(s) + parts_.planner.granted(s) > 0;
+    words_[s] = any ? parts_.planner.granted(s) : Transport::no_word;
+  }
+  for (std::size_t d = 0; d < to.size(); ++d)
+    words_[from.size() + d] = parts_.sender.left(d) > 0 ? 0 : Transport::no_word;
+  const std::span<std::uint64_t> words(words_);
+  parts_.receiver.begin_step(parts_.planner, parts_.memory);
+  transport_->begin(parts_.receiver, words.first(from.size()), words.subspan(from.size()));
+  parts_.sender.begin_step(words.subspan(from.size()));
+}
+
+StepLoop::Moved StepLoop::move(bool takes) {
+  ParkedObjects& parked = parts_.sender.parked();
+  parked.compact();
+  parts_.sender.prepare();
+  if (parts_.sources_offer) hear_offers();
+  const std::uint64_t room = parts_.limit - std::min(parts_.limit, parked.cost());
+  Moved moved{0, ask_memory()};
+  const ParkingStart start{parts_.planner.cost_left(), std::min(room, moved.memory_answer), room};
+  if (takes)
+    moved.objects = parts_.planner.plan(parts_.division, room, moved.memory_answer).objects;
+  else
+    parts_.planner.skip();
+  const std::size_t peers =
+      parts_.planner.connections().size() + parts_.sender.connections().size();
+  if (!transport_ || words_.size() != peers) {
+    const std::uint64_t messages = transport_ ? transport_->messages() : 0;
+    context_.report.messages += messages;
+    transport_.reset();
+    transport_.emplace(context_.channel, context_.ledger, parts_.sender.connections(),
+                       parts_.planner.connections());
+    words_.resize(peers);
+  }
+  exchange_words();
+  transport_->run(parts_.sender);
+  if (parks()) moved.objects += parking_.run(start);
+  return moved;
+}
+
+/// Errors of this step before anybody uses what arrived in it. True when there is a further one.
+bool StepLoop::agree_on_step(const Moved& moved, std::uint64_t all) {
+  std::array<std::int64_t, 2> maxima{static_cast<std::int64_t>(parts_.planner.objects_left()),
+                                     moved.objects > 0};
+  mpi::agree(context_.channel, parts_.sender.defect, maxima);
+  const bool could_park = !context_.parameters.parks() || parks();
+  const std::uint64_t step = ++context_.report.steps;
+  if (all > 0) return step < all;
+  if (maxima[0] > 0 && maxima[1] == 0 && could_park && !parts_.division.stalled()) {
+    std::optional<Defect> stuck;
+    if (parts_.planner.objects_left() > 0)
+      stuck = Defect{
+          ErrorCode::out_of_memory,
+          "no rank can take another object; this one expects " +
+              std::to_string(parts_.planner.objects_left()) + ", of which the smallest next has " +
+              std::to_string(parts_.planner.smallest_next()) +
+              " bytes, and its VALET_MEMORY_FN answers " + std::to_string(moved.memory_answer)};
+    mpi::agree(context_.channel, stuck);
+  }
+  return maxima[0] > 0;
+}
+
+void StepLoop::run(std::uint64_t own, std::uint64_t all, const std::function<void()>& finish) {
+  context_.report.steps = 0;
+  for (bool more = true; more;) {
+    const bool takes = all == 0 || takes_part(context_.report.steps, own, all);
+    const Moved moved = move(takes);
+    more = agree_on_step(moved, all);
+    finish();
+  }
+  context_.report.messages += transport_->messages();
+  mpi::agree(context_.channel, parts_.sender.defect);
+}
+
+}  // namespace valet::zoltan
