@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <iostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
@@ -54,6 +56,31 @@ TEST(Readme, GrowsWhereThePlanNeedsMore) {
   EXPECT_EQ(report.blocks_after, rank() == 0 ? 3 * static_cast<std::uint64_t>(size()) : 0);
   if (rank() == 0) {
     EXPECT_EQ(numbers.back(), size() - 1);
+  }
+}
+
+TEST(Readme, ShowsWhatHappens) {
+  std::uint64_t shown = 0;
+  std::vector<std::string> logged;
+  const auto show = [&](std::uint64_t done, std::uint64_t) { shown = done; };
+  const auto my_log = [&](valet::LogLevel, std::string_view text) { logged.emplace_back(text); };
+
+  valet::Options options;
+  options.trace = "trace.json";  // for ui.perfetto.dev or chrome://tracing
+  options.progress = [&](const valet::Progress& p) { show(p.bytes_done, p.bytes_total); };
+  valet::set_log_callback(
+      [&](valet::LogLevel level, std::string_view text) { my_log(level, text); });
+
+  options.trace = testing::TempDir() + "valet_readme_trace.json";
+  std::vector<std::uint64_t> blocks(100);
+  const std::vector<int> ranks(90, (rank() + 1) % size());
+  const valet::BlockStorage storage{valet::field(blocks.data(), blocks.size())};
+  static_cast<void>(valet::migrate(MPI_COMM_WORLD, storage, ranks.size(), ranks, options));
+  valet::set_log_callback({});
+  EXPECT_EQ(shown, size() > 1 ? 2 * 90 * 8U : 0);
+  EXPECT_FALSE(logged.empty());
+  if (rank() == 0) {
+    EXPECT_EQ(std::remove(options.trace.c_str()), 0);
   }
 }
 

@@ -26,7 +26,7 @@ void expect_invalid(Call&& call, const std::string& word) {
 TEST(Options, DefaultsAreThoseOfTheManual) {
   const Options options;
   EXPECT_EQ(options.budget_bytes, std::size_t{4} << 20);
-  EXPECT_EQ(options.method, Method::stream);
+  EXPECT_EQ(options.method, Method::automatic);
   EXPECT_EQ(options.order, Order::fill);
   EXPECT_FALSE(options.verify);
   EXPECT_EQ(options.window, 32);
@@ -34,7 +34,8 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
 }
 
 TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
-  for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic})
+  for (const Method method :
+       {Method::automatic, Method::stream, Method::direct, Method::phased, Method::cyclic})
     EXPECT_EQ(parse_method(to_string(method)), method);
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     EXPECT_EQ(parse_scheduler(to_string(scheduler)), scheduler);

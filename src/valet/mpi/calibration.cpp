@@ -118,7 +118,7 @@ schedule::CostModel measure(const Channel& channel, Ledger& ledger, std::size_t 
       slowest_seconds(channel, [&] { std::memcpy(buffers.to(), buffers.from(), buffers.size()); });
   copy_seconds /= static_cast<double>(buffers.size());
   double gather_seconds = slowest_seconds(channel, [&] { gather_scattered(buffers); });
-  gather_seconds /= static_cast<double>(buffers.size() / small_block_bytes);
+  gather_seconds *= static_cast<double>(small_block_bytes) / static_cast<double>(buffers.size());
   std::array costs{copy_seconds, gather_seconds};
   maximum(channel, std::span<double>(costs));
   model.copy_bandwidth = 1 / costs[0];

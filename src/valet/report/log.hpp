@@ -11,6 +11,7 @@
 
 namespace valet {
 
+/// What a message is worth.
 enum class LogLevel {
   debug,    ///< what was chosen, and why
   info,     ///< one line for every migration that has finished
@@ -31,7 +32,10 @@ VALET_EXPORT void set_log_callback(LogCallback callback);
 
 /// Whether a message of this level would be heard on a rank: texts need not be made in vain. Local.
 [[nodiscard]] VALET_EXPORT bool is_logged(LogLevel level, int rank) noexcept;
-/// Says a message. Local; never throws. @param rank  This rank in the communicator of the call.
+/// Says a message. Local; never throws.
+/// @param level    Of the message.
+/// @param rank     This rank in the communicator of the call.
+/// @param message  Without a line end.
 VALET_EXPORT void log(LogLevel level, int rank, const std::string& message) noexcept;
 
 }  // namespace valet

@@ -13,13 +13,14 @@ namespace valet {
 
 /// How far a migration is on this rank. Blocks count when they leave it and when they arrive.
 struct Progress {
-  std::uint64_t blocks_done = 0;
-  std::uint64_t blocks_total = 0;
-  std::uint64_t bytes_done = 0;
-  std::uint64_t bytes_total = 0;
-  double elapsed_seconds = 0;  ///< since the exchange began
+  std::uint64_t blocks_done = 0;   ///< that have left or arrived
+  std::uint64_t blocks_total = 0;  ///< that leave or arrive
+  std::uint64_t bytes_done = 0;    ///< of blocks_done
+  std::uint64_t bytes_total = 0;   ///< of blocks_total
+  double elapsed_seconds = 0;      ///< since the exchange began
 };
 
+/// @cond
 /// Keeps what is told of progress at ten times a second. Local.
 class VALET_EXPORT ProgressPace {
  public:
@@ -94,5 +95,7 @@ class ProgressMeter {
   Progress state_;
   ProgressPace pace_;
 };
+
+/// @endcond
 
 }  // namespace valet

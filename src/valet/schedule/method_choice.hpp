@@ -18,9 +18,9 @@ namespace valet::schedule {
 
 /// A redistribution in numbers; of each the one of the rank where it is worst.
 struct ExchangeShape {
-  int ranks = 1;
-  int ranks_on_node = 1;  ///< that may share memory; 1 where none do
-  std::uint64_t block_bytes = 1;
+  int ranks = 1;                   ///< of the communicator
+  int ranks_on_node = 1;           ///< that may share memory; 1 where none do
+  std::uint64_t block_bytes = 1;   ///< of a block
   std::uint64_t slots = 0;         ///< most
   std::uint64_t sent = 0;          ///< blocks, most
   std::uint64_t received = 0;      ///< blocks, most
@@ -36,28 +36,29 @@ struct ExchangeShape {
 
 /// What a method would need.
 struct Prediction {
-  Method method = Method::stream;
-  bool fits = true;               ///< within the budget of every rank
-  bool shares_memory = false;     ///< Method::stream: it pays to share memory inside a node
-  double seconds = 0;             ///< plan, exchange and local
-  std::uint64_t extra_bytes = 0;  ///< scratch on a rank
+  Method method = Method::stream;  ///< of which it is the prediction
+  bool fits = true;                ///< within the budget of every rank
+  bool shares_memory = false;      ///< Method::stream: it pays to share memory inside a node
+  double seconds = 0;              ///< plan, exchange and local
+  std::uint64_t extra_bytes = 0;   ///< scratch on a rank
 };
 
 /// What a choice was made from.
 struct Choice {
-  Method method = Method::stream;
-  bool shares_memory = true;       ///< Method::stream: whether ranks of a node do
-  std::size_t message_bytes = 0;   ///< Method::stream
-  int window = 64;                 ///< Method::stream
-  double seconds = 0;              ///< predicted for it
-  double lower_bound_seconds = 0;  ///< sending what must be sent, once, and nothing else
-  std::string reason;              ///< a sentence
-  std::vector<Prediction> predictions;
+  Method method = Method::stream;       ///< chosen
+  bool shares_memory = true;            ///< Method::stream: whether ranks of a node do
+  std::size_t message_bytes = 0;        ///< Method::stream
+  int window = 64;                      ///< Method::stream
+  double seconds = 0;                   ///< predicted for it
+  double lower_bound_seconds = 0;       ///< sending what must be sent, once, and nothing else
+  std::string reason;                   ///< a sentence
+  std::vector<Prediction> predictions;  ///< the best first
 };
 
 /// The least time in which the blocks can cross the network. Pure.
 [[nodiscard]] VALET_EXPORT double lower_bound_seconds(const CostModel& model,
                                                       const ExchangeShape& shape);
+/// Of a message of STREAM at most, where Valet chooses.
 constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
 /// Bytes of a message of STREAM that its latency hardly delays, 64 KiB to most_message_bytes. Pure.
 [[nodiscard]] VALET_EXPORT std::size_t tuned_message_bytes(const CostModel& model);

@@ -86,6 +86,7 @@ class VALET_EXPORT BlockMover {
   /// that the memory's programming model has. Always in pairs, nested, also when it fails. Must not
   /// throw.
   virtual void begin_stage(const char* /*name*/) {}
+  /// The stage that began last ends.
   virtual void end_stage() {}
 
   /// Packs the blocks of `from` one behind another into `packed`.

@@ -96,7 +96,7 @@ TEST(Parameters, RefuseWhatIsUnknownOrNotBuiltAndSayWhy) {
   EXPECT_NE(
       table.set("MIGRATE_SCHEDULER", "ROOT").warning.find("it takes DISTRIBUTED, CENTRALIZED"),
       std::string::npos);
-  EXPECT_EQ(table.set("MIGRATE_TRACE", "file").verdict, Verdict::refused);
+  EXPECT_EQ(table.set("MIGRATE_TRACE", "Trace.json").verdict, Verdict::taken);
   for (const char* value : {"4X", "-1", "0", "many"})
     EXPECT_EQ(table.set("MIGRATE_MEMORY", value).verdict, Verdict::refused) << value;
   EXPECT_EQ(table.set("MIGRATE_VERIFY", "yes").verdict, Verdict::refused);

@@ -183,6 +183,51 @@ TEST_F(Front, TakesTheCppClass) {
   EXPECT_TRUE(rank() != 0 || text.str().find(moved) != std::string::npos) << text.str();
 }
 
+TEST_F(Front, AutoTakesEverythingAtOnceWhereThatFits) {
+  for (const auto& [memory, callbacks, method] :
+       {std::array{"4M", "HOLD", "DIRECT"},
+        std::array{"8", "HOLD", size() > 1 ? "STREAM" : "DIRECT"},
+        std::array{"4M", "STEPS", "STREAM"}}) {
+    Zoltan_Struct* other = make();
+    set(other, "MIGRATE_METHOD", "AUTO");
+    set(other, "MIGRATE_MEMORY", memory);
+    set(other, "MIGRATE_CALLBACKS", callbacks);
+    objects = Objects();
+    migrate(other);
+    Valet_Migration_Report report;
+    EXPECT_EQ(Valet_Get_Report(other, &report), ZOLTAN_OK);
+    EXPECT_STREQ(report.method, method) << memory << " " << callbacks;
+    EXPECT_STRNE(report.reason, "");
+    Zoltan_Destroy(&other);
+  }
+}
+
+TEST_F(Front, WritesATrace) {
+  const std::string file =
+      testing::TempDir() + "valet_dropin_trace_np" + std::to_string(size()) + ".json";
+  set(zoltan, "MIGRATE_METHOD", "STREAM");
+  set(zoltan, "MIGRATE_TRACE", file.c_str());
+  migrate(zoltan);
+  Valet_Migration_Report report;
+  EXPECT_EQ(Valet_Get_Report(zoltan, &report), ZOLTAN_OK);
+  EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+  std::stringstream text;
+  if (rank() == 0) text << std::ifstream(file).rdbuf();
+  if (rank() == 0) std::remove(file.c_str());
+  for (const char* const word : {"\"lists\"", "\"move\"", "rank "})
+    EXPECT_TRUE(rank() != 0 || text.str().find(word) != std::string::npos) << word << text.str();
+}
+
+TEST_F(Front, MigratesThoughTheTraceCannotBeWritten) {
+  set(zoltan, "MIGRATE_METHOD", "STREAM");
+  set(zoltan, "MIGRATE_TRACE", "/nowhere/trace.json");
+  testing::internal::CaptureStderr();
+  migrate(zoltan);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_TRUE(valet_ran(zoltan));
+  EXPECT_EQ(said.find("/nowhere/trace.json") != std::string::npos, rank() == 0) << said;
+}
+
 TEST_F(Front, FollowsCopies) {
   set(zoltan, "MIGRATE_METHOD", "STREAM");
   Zoltan_Struct* copy = Zoltan_Copy(zoltan);

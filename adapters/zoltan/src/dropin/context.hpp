@@ -7,6 +7,7 @@
 #include "parameters.hpp"
 #include "progress.hpp"
 #include <valet/mpi/channel.hpp>
+#include <valet/report/trace.hpp>
 #include <valet/storage/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
@@ -25,6 +26,7 @@ struct Agreed {
   bool post = false;
   bool memory_fn = false;
   bool report = false;  ///< some rank has MIGRATE_REPORT
+  bool trace = false;   ///< some rank has MIGRATE_TRACE
   std::uint64_t smallest_memory = 0;
 };
 
@@ -39,6 +41,7 @@ struct Context {
   MatrixRoom matrix;
   Valet_Migration_Report& report;
   ProgressBar progress;
+  Trace* trace = nullptr;  ///< nullptr: nobody looks
 };
 
 /// What this rank gets.

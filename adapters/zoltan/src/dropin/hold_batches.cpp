@@ -89,6 +89,7 @@ std::optional<Defect> HoldBatches::ask_again(std::uint64_t first, std::uint64_t 
 void HoldBatches::pack(std::uint64_t first, std::uint64_t end, std::byte* memory) {
   const std::size_t count = end - first;
   ++context_.report.batches;
+  const TraceSpan span(context_.trace, TraceKind::gather, "pack");
   defect_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first),
                                      exports_.destinations() + first,
                                      {batch_sizes_.data(), count},

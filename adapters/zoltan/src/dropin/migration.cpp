@@ -12,17 +12,28 @@
 #include <valet/error.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
+#include <valet/report/observer.hpp>
+#include <valet/report/trace_file.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace valet::zoltan {
 namespace {
 
 constexpr const char* function_name = "Zoltan_Migrate";
+
+/// Copies a text, cut off where it does not fit.
+template <std::size_t size>
+void copy_text(const std::string& text, char (&to)[size]) {
+  const std::size_t length = std::min(text.size(), size - 1);
+  std::memcpy(to, text.data(), length);
+  to[length] = '\0';
+}
 
 int code_of(ErrorCode code) {
   return code == ErrorCode::out_of_memory ? ZOLTAN_MEMERR : ZOLTAN_FATAL;
@@ -38,7 +49,8 @@ class Migration {
         channel_(mpi::Channel::open(communicator)),
         callbacks_(zoltan),
         attachment_(attachment),
-        context_{channel_, ledger_, callbacks_, parameters, lists, {}, {}, report, {}},
+        parameters_(parameters),
+        context_{channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, {}},
         leading_(ledger_),
         exports_(ledger_),
         imports_(ledger_) {}
@@ -46,15 +58,29 @@ class Migration {
   void run() {
     const double start = mpi::now();
     agree_on_input();
-    find_lists();
-    if (context_.agreed.pre)
-      mpi::agree(channel_, callbacks_.pre(context_.user.imports, context_.user.exports));
-    ask_sizes();
-    prepare_imports();
+    begin_trace();
+    {
+      const TraceSpan span(context_.trace, TraceKind::stage, "lists");
+      find_lists();
+      if (context_.agreed.pre)
+        mpi::agree(channel_, callbacks_.pre(context_.user.imports, context_.user.exports));
+      ask_sizes();
+      prepare_imports();
+      choose_method();
+    }
     context_.report.list_seconds = mpi::now() - start;
-    move();
+    {
+      const TraceSpan span(context_.trace, TraceKind::stage, "move");
+      move();
+    }
     if (context_.agreed.post)
       mpi::agree(channel_, callbacks_.post(context_.user.imports, context_.user.exports));
+  }
+
+  /// Collective; the ranks have agreed on what run() did.
+  void write_trace() {
+    if (!trace_) return;
+    trace_->write(channel_, {to_string(parameters_.method), 0, context_.report.budget_bytes});
   }
 
   [[nodiscard]] const mpi::Channel& channel() const { return channel_; }
@@ -68,7 +94,7 @@ class Migration {
     report.extra_bytes_bound =
         (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
         report.budget_bytes + report.budget_raised_bytes + root_bytes() +
-        listed * (24 + callbacks_.entries().bytes());
+        (trace_ ? Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes());
   }
 
  private:
@@ -133,7 +159,7 @@ class Migration {
     const auto has_parts = [](const MigrationList& list) {
       return list.count >= 0 && list.parts != nullptr;
     };
-    std::array<std::int64_t, 12> maxima{
+    std::array<std::int64_t, 13> maxima{
         user.exports_given(),
         !user.exports_given(),
         user.imports.count > 0,
@@ -147,7 +173,8 @@ class Migration {
         choices,
         -choices,
         -static_cast<std::int64_t>(std::min<std::uint64_t>(
-            parameters.memory_bytes, std::numeric_limits<std::int64_t>::max()))};
+            parameters.memory_bytes, std::numeric_limits<std::int64_t>::max())),
+        !parameters.trace.empty()};
     mpi::agree(channel_, defect, maxima);
     // The same on all ranks from here, so every rank throws or none.
     if (maxima[0] != 0 && maxima[1] != 0)
@@ -161,7 +188,7 @@ class Migration {
     keep(maxima);
   }
 
-  void keep(const std::array<std::int64_t, 12>& maxima) {
+  void keep(const std::array<std::int64_t, 13>& maxima) {
     Agreed& agreed = context_.agreed;
     agreed.exports_given = maxima[0] != 0;
     agreed.imports_compared = agreed.exports_given && maxima[2] != 0;
@@ -172,6 +199,33 @@ class Migration {
     agreed.memory_fn = maxima[7] != 0;
     agreed.report = maxima[8] != 0;
     agreed.smallest_memory = static_cast<std::uint64_t>(-maxima[11]);
+    agreed.trace = maxima[12] != 0;
+  }
+
+  /// All ranks record, or none.
+  void begin_trace() {
+    if (!context_.agreed.trace) return;
+    trace_.emplace(ledger_, channel_.rank(), parameters_.trace);
+    context_.trace = observer_.trace = &trace_->trace();
+    channel_.observe(&observer_);
+    trace_->align(channel_);
+  }
+
+  /// AUTO: everything at once is the fastest, where HOLD has room for it on all ranks; STEPS moves
+  /// as much as fits a step, so it needs nothing else than STREAM.
+  void choose_method() {
+    if (parameters_.method != MigrationMethod::automatic) return;
+    const bool hold = parameters_.callbacks == CallbackMode::hold;
+    std::array<std::int64_t, 1> excess{
+        context_.report.bytes_exported > parameters_.memory_bytes ? 1 : 0};
+    mpi::agree(channel_, std::nullopt, excess);
+    const bool fits = excess[0] == 0;
+    parameters_.method = hold && fits ? MigrationMethod::direct : MigrationMethod::stream;
+    const char* const reason = !hold  ? "STEPS moves what fits the budget in each step"
+                               : fits ? "everything that leaves a rank fits its budget at once"
+                                      : "what leaves a rank does not fit its budget at once";
+    copy_text(to_string(parameters_.method), context_.report.method);
+    copy_text(reason, context_.report.reason);
   }
 
   /// Exports and sources, from whichever lists there are.
@@ -306,6 +360,9 @@ class Migration {
   Ledger ledger_;
   Callbacks callbacks_;
   const Attachment& attachment_;
+  MigrationParameters parameters_;  ///< AUTO is replaced by its choice
+  Observer observer_;
+  std::optional<TraceFile> trace_;
   Context context_;
   bool only_proc_changes_ = true;
   ObjectList leading_, exports_;
@@ -314,16 +371,10 @@ class Migration {
   Array<int> sizes_;
 };
 
-void keep_message(Valet_Migration_Report& report, const std::string& text) {
-  const std::size_t length = std::min(text.size(), sizeof report.message - 1);
-  std::memcpy(report.message, text.data(), length);
-  report.message[length] = '\0';
-}
-
 Valet_Migration_Report empty_report(const MigrationParameters& parameters, int ranks) {
   Valet_Migration_Report report{};
-  std::strncpy(report.method, to_string(parameters.method), sizeof report.method - 1);
-  std::strncpy(report.callbacks, to_string(parameters.callbacks), sizeof report.callbacks - 1);
+  copy_text(to_string(parameters.method), report.method);
+  copy_text(to_string(parameters.callbacks), report.callbacks);
   report.ranks = ranks;
   report.budget_bytes = parameters.memory_bytes;
   return report;
@@ -352,16 +403,17 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
       if (error.code() == ErrorCode::mpi_failure) throw;
       // Agreed upon: all ranks are here, so they can still report together.
       report.code = code_of(error.code());
-      keep_message(report, error.what());
+      copy_text(error.what(), report.message);
       print_error_once(migration.channel(), function_name, error.what());
     }
     report.seconds = mpi::now() - start;
+    migration.write_trace();
     migration.finish_report();
     if (migration.context().agreed.report)
       append_report(migration.channel(), parameters.report, report);
   } catch (const std::exception& error) {
     report.code = ZOLTAN_FATAL;
-    keep_message(report, error.what());
+    copy_text(error.what(), report.message);
     print_error(rank, function_name, error.what());
   }
   attach_report(zoltan, report);

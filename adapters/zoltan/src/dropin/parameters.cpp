@@ -12,28 +12,37 @@
 namespace valet::zoltan {
 namespace {
 
-enum Name { method, memory, callbacks, verify, progress, report, heuristic, parking, scheduler };
+enum Name {
+  method,
+  memory,
+  callbacks,
+  verify,
+  progress,
+  report,
+  trace,
+  heuristic,
+  parking,
+  scheduler
+};
 
 struct Known {
   const char* name;
   const char* values;  ///< for the warning
 };
 
-constexpr std::array<Known, 9> known{
-    {{"MIGRATE_METHOD", "ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC"},
+constexpr std::array<Known, 10> known{
+    {{"MIGRATE_METHOD", "ZOLTAN, AUTO, STREAM, DIRECT, PHASED, CYCLIC"},
      {"MIGRATE_MEMORY", "bytes, with K, M or G"},
      {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
      {"MIGRATE_VERIFY", "0, 1"},
      {"MIGRATE_PROGRESS", "0, 1"},
      {"MIGRATE_REPORT", "the path of a file"},
+     {"MIGRATE_TRACE", "the path of a file"},
      {"MIGRATE_HEURISTIC",
       "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, "
       "CONTINUOUS"},
      {"MIGRATE_PARKING", "0 for never, or k: objects may wait on other ranks at every k-th phase"},
      {"MIGRATE_SCHEDULER", "DISTRIBUTED, CENTRALIZED"}}};
-
-/// They belong to what this Valet does not have, so no value of theirs can be obeyed.
-constexpr std::array<const char*, 1> not_built{"MIGRATE_TRACE"};
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view white = " \t\n\r\f\v";
@@ -51,8 +60,8 @@ std::string upper(std::string_view text) {
 
 std::optional<MigrationMethod> method_of(const std::string& value) {
   for (const auto candidate :
-       {MigrationMethod::zoltan, MigrationMethod::stream, MigrationMethod::direct,
-        MigrationMethod::phased, MigrationMethod::cyclic})
+       {MigrationMethod::zoltan, MigrationMethod::automatic, MigrationMethod::stream,
+        MigrationMethod::direct, MigrationMethod::phased, MigrationMethod::cyclic})
     if (value == to_string(candidate)) return candidate;
   return std::nullopt;
 }
@@ -88,7 +97,8 @@ bool is_valid(std::size_t name, const std::string& value) {
     case method: return method_of(value).has_value();
     case memory: return is_known(parse_bytes, value) && parse_bytes(value) > 0;
     case callbacks: return callbacks_of(value).has_value();
-    case report: return !value.empty();
+    case report:
+    case trace: return !value.empty();
     case heuristic: return is_known(parse_heuristic, value);
     case parking: return phases_of(value).has_value();
     case scheduler: return is_known(parse_scheduler, value);
@@ -101,6 +111,7 @@ bool is_valid(std::size_t name, const std::string& value) {
 const char* to_string(MigrationMethod value) noexcept {
   switch (value) {
     case MigrationMethod::zoltan: return "ZOLTAN";
+    case MigrationMethod::automatic: return "AUTO";
     case MigrationMethod::stream: return "STREAM";
     case MigrationMethod::direct: return "DIRECT";
     case MigrationMethod::phased: return "PHASED";
@@ -117,15 +128,11 @@ ParameterAnswer ParameterTable::set(std::string_view name, std::string_view valu
   const std::string wanted = upper(trimmed(name));
   const auto matches = [&](const Known& one) { return wanted == one.name; };
   const auto found = std::find_if(known.begin(), known.end(), matches);
-  if (found == known.end()) {
-    if (std::find(not_built.begin(), not_built.end(), wanted) == not_built.end()) return {};
-    return {ParameterAnswer::Verdict::refused,
-            "Parameter `" + wanted + "' belongs to what this Valet does not have; not set."};
-  }
+  if (found == known.end()) return {};
   const auto index = static_cast<std::size_t>(found - known.begin());
   // The path of a file keeps its letters.
   const std::string clean = upper(trimmed(value));
-  const std::string kept = index == report ? std::string(trimmed(value)) : clean;
+  const std::string kept = index == report || index == trace ? std::string(trimmed(value)) : clean;
   if (clean == "DEFAULT") {
     values_[index].reset();
     return {ParameterAnswer::Verdict::taken, {}};
@@ -145,6 +152,7 @@ void ParameterTable::apply_to(MigrationParameters& parameters) const {
   if (values_[verify]) parameters.verify = *values_[verify] == "1";
   if (values_[progress]) parameters.progress = *values_[progress] == "1";
   if (values_[report]) parameters.report = *values_[report];
+  if (values_[trace]) parameters.trace = *values_[trace];
   if (values_[heuristic]) parameters.heuristic = parse_heuristic(*values_[heuristic]);
   if (values_[parking]) parameters.parking = *phases_of(*values_[parking]);
   if (values_[scheduler]) parameters.scheduler = parse_scheduler(*values_[scheduler]);

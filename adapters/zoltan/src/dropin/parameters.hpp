@@ -13,7 +13,7 @@
 
 namespace valet::zoltan {
 
-enum class MigrationMethod { zoltan, stream, direct, phased, cyclic };
+enum class MigrationMethod { zoltan, automatic, stream, direct, phased, cyclic };
 enum class CallbackMode { hold, steps };
 
 /// What one migration obeys.
@@ -28,6 +28,7 @@ struct MigrationParameters {
   bool verify = false;
   bool progress = false;
   std::string report;  ///< path of a file; empty: none
+  std::string trace;   ///< likewise
 
   /// Whether objects may wait on ranks that do not unpack them.
   [[nodiscard]] bool parks() const { return method == MigrationMethod::phased && parking > 0; }
@@ -50,7 +51,7 @@ struct ParameterAnswer {
   enum class Verdict {
     not_ours,  ///< Zoltan must be asked
     taken,
-    refused,  ///< ours, but the value is not known or not built
+    refused,  ///< ours, but the value is not known
   };
   Verdict verdict = Verdict::not_ours;
   std::string warning;  ///< why it was refused
@@ -67,7 +68,7 @@ class ParameterTable {
   void apply_to(MigrationParameters& parameters) const;
 
  private:
-  static constexpr std::size_t count = 9;
+  static constexpr std::size_t count = 10;
   std::array<std::optional<std::string>, count> values_;
 };
 

@@ -50,6 +50,7 @@ void append_report(const mpi::Channel& channel, const std::string& path,
                                        {"move_seconds", seconds[2]},
                                        {"unpack_seconds", seconds[3]},
                                        {"verified", report.verified != 0},
+                                       {"reason", report.reason},
                                        {"message", report.message}};
   std::ofstream file(path, std::ios::app);
   file << line.dump() << "\n";

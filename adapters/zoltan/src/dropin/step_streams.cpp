@@ -183,6 +183,7 @@ void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t en
     offset += static_cast<std::uint64_t>(size);
   }
   ++context_.report.batches;
+  const TraceSpan span(context_.trace, TraceKind::gather, "pack");
   defect = context_.callbacks.pack(
       {objects.ids, objects.destinations, {again_.data(), count}, {offsets_.data(), count}, memory},
       first, context_.report.objects_packed);

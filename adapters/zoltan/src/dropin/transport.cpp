@@ -3,6 +3,7 @@
 
 #include <valet/mpi/check.hpp>
 #include <valet/mpi/message.hpp>
+#include <valet/report/observer.hpp>
 
 #include <algorithm>
 
@@ -20,7 +21,8 @@ Transport::Transport(const mpi::Channel& channel, Ledger& ledger,
     : channel_(channel),
       destinations_(destinations),
       sources_(sources),
-      requests_(ledger, 1 + sources.size() * (window + 1) + destinations.size() + send_places),
+      requests_(ledger, 1 + sources.size() * (window + 1) + destinations.size() + send_places,
+                channel.observer()),
       posted_(sources.size() * window, LedgerAllocator<std::uint64_t>(ledger)),
       from_(sources.size(), LedgerAllocator<Source>(ledger)),
       to_(destinations.size(), LedgerAllocator<Destination>(ledger)),
@@ -100,6 +102,9 @@ void Transport::send_what_may_go() {
     mpi::post_send(channel_, one.message.data, one.message.bytes,
                    destinations_[one.message.peer].rank, tag_packed,
                    requests_[first_send_place() + place]);
+    if (const Observer* const observer = channel_.observer())
+      observer->sends(&requests_[first_send_place() + place], destinations_[one.message.peer].rank,
+                      one.message.bytes);
     buffer_of_[place] = one.buffer;
     --destination.credits;
     ++messages_;
@@ -113,6 +118,8 @@ bool Transport::post_next(std::size_t source, std::size_t place) {
   posted_[place - 1] = piece.bytes;
   mpi::post_receive(channel_, piece.data, piece.bytes, sources_[source].rank, tag_packed,
                     requests_[place]);
+  if (const Observer* const observer = channel_.observer())
+    observer->receives(&requests_[place], sources_[source].rank, piece.bytes);
   return true;
 }
 

@@ -14,11 +14,11 @@
  * Parameters, for Zoltan_Set_Param, the default first; VALET_<name> in the environment sets the
  * default. They must be the same on all ranks, but for MIGRATE_MEMORY:
  *
- * - MIGRATE_METHOD: ZOLTAN, STREAM, DIRECT, PHASED, CYCLIC. ZOLTAN is the stock function. DIRECT
- *   sends everything at once, and is refused where that does not fit MIGRATE_MEMORY. PHASED moves
- * in phases, none of which brings a rank more than it can take. So does CYCLIC, where rank 0 makes
- *   each phase of cycles and shifts between ranks: nobody takes from more than one rank, or sends
- * to more.
+ * - MIGRATE_METHOD: ZOLTAN, AUTO, STREAM, DIRECT, PHASED, CYCLIC. ZOLTAN is the stock function.
+ * AUTO takes DIRECT in HOLD where that fits on all ranks, else STREAM. DIRECT sends everything at
+ * once, and is refused where that does not fit MIGRATE_MEMORY. PHASED moves in phases, none of
+ * which brings a rank more than it can take. So does CYCLIC, where rank 0 makes each phase of
+ * cycles and shifts between ranks: nobody takes from more than one rank, or sends to more.
  * - MIGRATE_MEMORY: 4M; bytes of scratch per rank, with K, M or G (powers of 1024).
  * - MIGRATE_CALLBACKS: HOLD, STEPS. See Valet_Migrate().
  * - MIGRATE_HEURISTIC: FORTUNE_WHEEL and the other names of valet::schedule::Heuristic: how a rank
@@ -30,6 +30,8 @@
  * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
  * - MIGRATE_PROGRESS: 0, 1: rank 0 tells standard error how far the migration is.
  * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration.
+ * - MIGRATE_TRACE: a file that gets what every rank did and when, as Chrome trace events (for
+ *   ui.perfetto.dev), of the last migration. It takes 16 KiB more.
  */
 
 #include <valet/export.hpp>
@@ -156,6 +158,7 @@ typedef struct Valet_Migration_Report {
   double list_seconds;          /**< lists, sizes and global ids */
   double move_seconds;          /**< packing and moving; in STEPS all of the steps */
   double unpack_seconds;        /**< HOLD: unpacking */
+  char reason[128];             /**< AUTO: why it chose the method; else empty */
   char message[512];            /**< text of the error, or empty */
 } Valet_Migration_Report;
 
