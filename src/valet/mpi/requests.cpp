@@ -40,6 +40,7 @@ std::optional<Completion> Requests::test_any() {
         "MPI_Testany");
   if (flag == 0 || index == MPI_UNDEFINED) return std::nullopt;
   completion.index = static_cast<std::size_t>(index);
+  if (observer_ != nullptr) observer_->completed(&requests_[completion.index]);
   return completion;
 }
 
