@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// What the library has to say beside errors, which are thrown: to the application, not to a file.
 
 #include <valet/export.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// How far something is that takes long: told to the application, or drawn on the terminal.
 
 #include <valet/export.hpp>

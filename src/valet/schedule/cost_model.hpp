@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// What moving data costs on a machine, in four numbers, and their text form. No MPI in here.
 
 #include <valet/export.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// @file
 /// What Method::automatic decides: the time and the memory of every method for one redistribution,
 /// predicted from a few numbers that are the same on all ranks. No MPI in here.
 
