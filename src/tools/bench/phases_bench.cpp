@@ -56,7 +56,9 @@ Series phased(Heuristic heuristic, Scheduler scheduler, int parking) {
 /// The series of an experiment of A. Pinar, B. Hendrickson, "Interprocessor Communication with
 /// Limited Memory", IEEE TPDS 15(7), 2004, section 7. STREAM is in all of them.
 std::vector<Series> series_of(int experiment) {
-  std::vector<Series> series{{"stream", {}}};
+  std::vector<Series> series(1);
+  series.front().name = to_string(Method::stream);
+  series.front().options.method = Method::stream;
   const auto add = [&](Heuristic heuristic, Scheduler scheduler, int parking) {
     series.push_back(phased(heuristic, scheduler, parking));
   };
