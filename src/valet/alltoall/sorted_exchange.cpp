@@ -157,26 +157,27 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   return trial;
 }
 
-AlltoallMethod SortedExchange::choose(AlltoallMethod wish) {
+SortedExchange::Choice SortedExchange::try_all(AlltoallMethod wish) {
   std::optional<Trial> pairwise;
   if (wish != AlltoallMethod::bitonic) {
     pairwise = try_on_counts(AlltoallMethod::pairwise);
-    if (pairwise->suits && wish == AlltoallMethod::pairwise) return wish;
+    if (pairwise->suits && wish == AlltoallMethod::pairwise) return {wish, true, std::nullopt};
   }
   const Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
   if (pairwise && pairwise->suits && (!bitonic.suits || pairwise->volume <= bitonic.volume))
-    return AlltoallMethod::pairwise;
-  mpi::agree(channel_, bitonic.defect);
-  return AlltoallMethod::bitonic;
+    return {AlltoallMethod::pairwise, true, std::nullopt};
+  return {AlltoallMethod::bitonic, bitonic.suits, bitonic.defect};
+}
+
+AlltoallMethod SortedExchange::choose(AlltoallMethod wish) {
+  const Choice choice = try_all(wish);
+  mpi::agree(channel_, choice.defect);
+  return choice.method;
 }
 
 std::optional<AlltoallMethod> SortedExchange::find_suited() {
-  const Trial pairwise = try_on_counts(AlltoallMethod::pairwise);
-  const Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
-  if (pairwise.suits && (!bitonic.suits || pairwise.volume <= bitonic.volume))
-    return AlltoallMethod::pairwise;
-  if (bitonic.suits) return AlltoallMethod::bitonic;
-  return std::nullopt;
+  const Choice choice = try_all(AlltoallMethod::alltoall);
+  return choice.suits ? std::optional(choice.method) : std::nullopt;
 }
 
 Report SortedExchange::run(AlltoallMethod method) {

@@ -47,12 +47,19 @@ class SortedExchange {
     std::uint64_t volume = 0;      ///< of the rank with the most
     std::optional<Defect> defect;  ///< of this rank
   };
+  /// The better of both, or why neither can do it.
+  struct Choice {
+    AlltoallMethod method = AlltoallMethod::bitonic;
+    bool suits = false;            ///< all ranks
+    std::optional<Defect> defect;  ///< of this rank
+  };
 
   [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const;
   [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const;
   [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method);
   void exchange(SwapSequence& sequence, AlltoallMethod method) const;
   [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
+  [[nodiscard]] Choice try_all(AlltoallMethod wish);
   [[nodiscard]] std::optional<Defect> defect_of(const Trial& trial, AlltoallMethod method) const;
 
   Plan::State& state_;

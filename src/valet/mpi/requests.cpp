@@ -26,10 +26,7 @@ std::optional<Completion> Requests::wait_any() {
         MPI_Waitany(checked_count(requests_.size()), requests_.data(), &index, &completion.status),
         "MPI_Waitany");
   }
-  if (index == MPI_UNDEFINED) return std::nullopt;
-  completion.index = static_cast<std::size_t>(index);
-  if (observer_ != nullptr) observer_->completed(&requests_[completion.index]);
-  return completion;
+  return completed(completion, index);
 }
 
 std::optional<Completion> Requests::test_any() {
@@ -38,7 +35,12 @@ std::optional<Completion> Requests::test_any() {
   check(MPI_Testany(checked_count(requests_.size()), requests_.data(), &index, &flag,
                     &completion.status),
         "MPI_Testany");
-  if (flag == 0 || index == MPI_UNDEFINED) return std::nullopt;
+  return completed(completion, flag == 0 ? MPI_UNDEFINED : index);
+}
+
+/// What MPI said of the request at `index`; nothing where it names none.
+std::optional<Completion> Requests::completed(Completion completion, int index) const {
+  if (index == MPI_UNDEFINED) return std::nullopt;
   completion.index = static_cast<std::size_t>(index);
   if (observer_ != nullptr) observer_->completed(&requests_[completion.index]);
   return completion;

@@ -40,6 +40,8 @@ class VALET_EXPORT Requests {
   bool withdraw(std::size_t place, MPI_Status& status);
 
  private:
+  std::optional<Completion> completed(Completion completion, int index) const;
+
   Array<MPI_Request> requests_;
   Observer* observer_;
 };
