@@ -30,7 +30,7 @@ class Pair {
   void change() {
     if (slots_ == 0) return;
     const std::uint64_t slot = pick(0, slots_ - 1);
-    switch (pick(0, 5)) {
+    switch (pick(0, 6)) {
       case 0:
       case 1:
         if (reference_.insert(slot).second)
@@ -41,6 +41,7 @@ class Pair {
       case 2: insert_run(slot); break;
       case 3: erase_run(slot); break;
       case 4: set_word(slot / 64); break;
+      case 5: take_highest(); break;
       default: {
         SlotSet copy(ledger_, slots_);
         copy.assign(set_);
@@ -99,6 +100,15 @@ class Pair {
         reference_.insert(word * 64 + bit);
       else
         reference_.erase(word * 64 + bit);
+    }
+  }
+
+  void take_highest() {
+    std::vector<std::uint64_t> taken(pick(0, std::min<std::uint64_t>(100, reference_.size())));
+    set_.take_highest(std::span(taken));
+    for (const std::uint64_t slot : taken) {
+      ASSERT_EQ(slot, *reference_.rbegin());
+      reference_.erase(slot);
     }
   }
 

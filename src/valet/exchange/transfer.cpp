@@ -134,17 +134,20 @@ std::size_t Transfer<Index>::take_final_slots(std::span<const Index> finals) {
 /// block must not take the final slot of another. The caller saw that enough slots are free.
 template <class Index>
 void Transfer<Index>::take_any_slots(std::span<Index> slots) {
-  std::array<bool, batch> fits;
+  std::array<std::uint16_t, batch> misfits;
+  std::size_t count = 0;
   for (std::size_t k = 0; k < slots.size(); ++k) {
-    fits[k] = free_.contains(slots[k]);
-    if (fits[k]) free_.erase(std::uint64_t{slots[k]});
+    if (free_.contains(slots[k]))
+      free_.erase(std::uint64_t{slots[k]});
+    else
+      misfits[count++] = static_cast<std::uint16_t>(k);
   }
-  for (std::size_t k = 0; k < slots.size(); ++k) {
-    if (fits[k]) continue;
-    const std::uint64_t slot = free_.previous(free_.slots());
-    free_.erase(slot);
-    set_origin(slots[k], static_cast<Index>(slot));
-    slots[k] = static_cast<Index>(slot);
+  std::array<Index, batch> others;
+  free_.take_highest(std::span(others).first(count));
+  for (std::size_t m = 0; m < count; ++m) {
+    Index& slot = slots[misfits[m]];
+    set_origin(slot, others[m]);
+    slot = others[m];
   }
 }
 
@@ -163,10 +166,7 @@ template <class Index>
 void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
   const TraceSpan span(trace_, TraceKind::scatter, "scatter to wait",
                        {.bytes = slots.size() * mover_.block_bytes()});
-  for (Index& slot : slots) {
-    slot = static_cast<Index>(free_.previous(free_.slots()));
-    free_.erase(std::uint64_t{slot});
-  }
+  free_.take_highest(slots);
   mover_.scatter(packed, std::span<const Index>(slots));
 }
 

@@ -175,6 +175,26 @@ std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* membe
   return behind;
 }
 
+template <class Index>
+void SlotSet::take_highest(std::span<Index> members) noexcept {
+  std::uint64_t end = slots_;
+  for (std::size_t written = 0; written < members.size();) {
+    const std::uint64_t word = previous(end) / 64;
+    std::uint64_t rest = words_[word];
+    for (; rest != 0 && written < members.size(); ++written) {
+      const std::uint64_t bit = highest(rest);
+      members[written] = static_cast<Index>(word * 64 + bit);
+      rest &= ~(std::uint64_t{1} << bit);
+    }
+    words_[word] = rest;
+    note_word(word);
+    end = word * 64;  // all of this word are taken, or the list is full
+  }
+  count_ -= members.size();
+}
+
+template void SlotSet::take_highest(std::span<std::uint32_t>) noexcept;
+template void SlotSet::take_highest(std::span<std::uint64_t>) noexcept;
 template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint32_t*) const noexcept;
 template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint64_t*) const noexcept;
 

@@ -81,6 +81,10 @@ class VALET_EXPORT SlotSet {
   /// many. Returns the slot behind the last one.
   template <class Index>
   std::uint64_t list(std::uint64_t from, std::uint64_t size, Index* members) const noexcept;
+  /// Removes the highest members, as many as the list is long, and lists them, highest first; the
+  /// set must have that many. One search for all of them.
+  template <class Index>
+  void take_highest(std::span<Index> members) noexcept;
 
  private:
   void note_word(std::uint64_t word) noexcept;
@@ -95,5 +99,7 @@ extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t,
                                             std::uint32_t*) const noexcept;
 extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t,
                                             std::uint64_t*) const noexcept;
+extern template void SlotSet::take_highest(std::span<std::uint32_t>) noexcept;
+extern template void SlotSet::take_highest(std::span<std::uint64_t>) noexcept;
 
 }  // namespace valet
