@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/exchange/stream.hpp>
+#include <valet/schedule/patience.hpp>
 
 #include <algorithm>
 
@@ -60,25 +61,42 @@ void Stream<Index>::advance(Transfer<Index>& transfer, Report& report) {
                               sender_->bytes_in_use() + receiver_->bytes_in_use());
 }
 
+/// Takes note of a completion and of all that has completed besides, lest a peer that grants fast
+/// keeps this rank from receiving: it would send everything before it receives, and its peer would
+/// have to misplace what arrives.
+template <class Index>
+void Stream<Index>::handle(Transfer<Index>& transfer, std::optional<mpi::Completion> completion) {
+  for (; completion; completion = requests_->test_any()) {
+    if (completion->index < first_receiving_place_)
+      sender_->completed(transfer, completion->index, completion->status);
+    else
+      receiver_->completed(transfer, completion->index);
+  }
+}
+
 template <class Index>
 void Stream<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
   const std::size_t receive_bytes =
       static_cast<std::size_t>(sizes_.receive_blocks) * sizes_.receive_buffers * block_bytes_;
   receiver_->start(scratch.data());
   sender_->start(scratch.data() + receive_bytes);
+  schedule::Patience patience(std::max(sizes_.receive_blocks, sizes_.node_blocks));
   for (advance(transfer, report); !sender_->done() || !receiver_->done();
        advance(transfer, report)) {
-    auto completion = requests_->wait_any();
-    if (!completion)
-      throw Error(ErrorCode::internal, "blocks are left and there is nothing to wait for");
-    // All that has completed, lest a peer that grants fast keeps this rank from receiving: it would
-    // send everything before it receives, and its peer would have to misplace what arrives.
-    for (; completion; completion = requests_->test_any()) {
-      if (completion->index < first_receiving_place_)
-        sender_->completed(transfer, completion->index, completion->status);
-      else
-        receiver_->completed(transfer, completion->index);
+    std::optional<mpi::Completion> completion;
+    if (!receiver_->is_full(transfer)) {
+      patience.was_rewarded();
+      completion = requests_->wait_any();
+      if (!completion)
+        throw Error(ErrorCode::internal, "blocks are left and there is nothing to wait for");
+    } else {
+      while (!completion && patience.lasts()) completion = requests_->test_any();
+      if (!completion) {
+        patience.was_in_vain();
+        receiver_->misplace_held(transfer);
+      }
     }
+    handle(transfer, completion);
   }
   while (requests_->wait_any()) {
     // Only grants are left: they were received, or their data would not have come.

@@ -16,11 +16,11 @@
 ///
 /// With scratch divided into buffers the argument needs three rules, kept by stream_receiver and
 /// stream_sender: arrivals wait in receive buffers for their final slots only while a buffer of
-/// their kind is idle, and beyond that only while no slot at all is free; one send
-/// buffer never waits for a grant; without send buffers blocks are sent from where they are. A rank
-/// that cannot grant then has buffers of a kind that hold a block each and no free slot, so out >=
-/// in + 1 as above, whichever kind its next source needs. Grants are held back only while a message
-/// is on the way, which completes without them.
+/// their kind is idle, and beyond that only for a few looks at the requests, and while no slot at
+/// all is free; one send buffer never waits for a grant; without send buffers blocks are sent from
+/// where they are. A rank that cannot grant then has buffers of a kind that hold a block each and
+/// no free slot, so out >= in + 1 as above, whichever kind its next source needs. Grants are held
+/// back only while a message is on the way, which completes without them.
 ///
 /// A grant says "send me g blocks": g places are reserved and the receive is posted before it
 /// leaves. It is answered by one message with exactly the next g blocks of that pair, and never
@@ -32,6 +32,7 @@
 #include <valet/exchange/stream_sender.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace valet {
 
@@ -46,6 +47,7 @@ class Stream final : public Exchange<Index> {
 
  private:
   void advance(Transfer<Index>& transfer, Report& report);
+  void handle(Transfer<Index>& transfer, std::optional<mpi::Completion> completion);
 
   Observer* observer_;
   std::size_t block_bytes_;

@@ -234,29 +234,42 @@ bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, Landing& l
   return true;
 }
 
-/// Blocks wait for their final slots while a buffer is idle, and a request. Beyond that other slots
-/// will do: the exchange must go on.
 template <class Index>
 bool StreamReceiver<Index>::must_misplace(const Landing& landing) const {
+  if (!landing.arrived) return false;
   if (held_ == landings_.size()) return true;
   return landing.place == Place::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
 }
 
-/// Also when no slot will become free any more, other slots will do.
+template <class Index>
+bool StreamReceiver<Index>::is_full(const Transfer<Index>& transfer) const {
+  return held_ > 0 && transfer.free().count() > 0 &&
+         std::any_of(landings_.begin(), landings_.end(),
+                     [&](const Landing& landing) { return must_misplace(landing); });
+}
+
 template <class Index>
 bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
   using Misplace = typename Transfer<Index>::Misplace;
   bool any = false;
   for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
-    for (std::size_t k = 0; k < landings_.size() && held_ > 0 && transfer.free().count() > 0; ++k) {
-      if (!landings_[k].arrived) continue;
-      if (misplace == Misplace::if_needed && sending && !must_misplace(landings_[k])) continue;
-      if (!place_arrivals(transfer, landings_[k], misplace)) continue;
+    if (misplace == Misplace::if_needed && sending) break;
+    for (Landing& landing : landings_) {
+      if (held_ == 0 || transfer.free().count() == 0) return any;
+      if (!landing.arrived || !place_arrivals(transfer, landing, misplace)) continue;
       --held_;
       any = true;
     }
   }
   return any;
+}
+
+template <class Index>
+void StreamReceiver<Index>::misplace_held(Transfer<Index>& transfer) {
+  for (Landing& landing : landings_)
+    if (transfer.free().count() > 0 && must_misplace(landing) &&
+        place_arrivals(transfer, landing, Transfer<Index>::Misplace::if_needed))
+      --held_;
 }
 
 template class StreamReceiver<std::uint32_t>;

@@ -27,9 +27,17 @@ class StreamReceiver {
   void start(std::byte* buffers);
   /// Sends one grant if there is room for what it asks; true when it did.
   bool grant(Transfer<Index>& transfer, Report& report);
-  /// Brings blocks that wait in buffers to slots that became free; true when a buffer became idle.
-  /// @param sending  This rank still sends, so final slots may yet become free.
+  /// Brings blocks that wait in buffers to final slots that became free; true when a buffer became
+  /// idle.
+  /// @param sending  This rank still sends, so final slots may yet become free. Else other slots
+  ///                 will do.
   bool place_held(Transfer<Index>& transfer, bool sending);
+  /// Whether blocks wait for their final slots in the last buffer of a kind, or with the last
+  /// request, and could go to other slots. They have to when nothing completes: the exchange must
+  /// go on.
+  [[nodiscard]] bool is_full(const Transfer<Index>& transfer) const;
+  /// Brings those blocks to other slots, which costs a local copy each in the end.
+  void misplace_held(Transfer<Index>& transfer);
   /// Whether a buffer holds a block whose final slot `frees_soon(slot)`. Grants then can wait: a
   /// rank whose arrivals run ahead of its departures would only fill buffers, which then are not in
   /// the cache any more.

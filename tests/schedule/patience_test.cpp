@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/schedule/patience.hpp>
+
+#include <gtest/gtest.h>
+
+namespace valet::schedule {
+namespace {
+
+constexpr std::uint64_t cache_lines = 2048;  // a buffer of blocks of 64 bytes
+
+int looks_until_spent(Patience& patience) {
+  int looks = 0;
+  while (patience.lasts()) ++looks;
+  return looks;
+}
+
+TEST(Patience, WaitsForNoFewLargeBlocks) {
+  for (const std::uint64_t blocks : {0, 1, 8}) {
+    Patience patience(blocks);
+    EXPECT_EQ(looks_until_spent(patience), 0) << blocks << " blocks";
+  }
+}
+
+TEST(Patience, IsBounded) {
+  Patience patience(std::uint64_t{1} << 40);
+  for (int k = 0; k < 100; ++k) {
+    EXPECT_LE(looks_until_spent(patience), 128);
+    patience.was_rewarded();
+  }
+  EXPECT_EQ(looks_until_spent(patience), 128);
+}
+
+TEST(Patience, GrowsWhereWaitingPaysAndShrinksWhereItDoesNot) {
+  Patience patience(cache_lines);
+  const int at_first = looks_until_spent(patience);
+  patience.was_rewarded();
+  const int rewarded = looks_until_spent(patience);
+  EXPECT_GT(rewarded, at_first);
+  for (int k = 0; k < 10; ++k) {
+    patience.was_in_vain();
+    EXPECT_LE(looks_until_spent(patience), rewarded);
+  }
+  patience.was_in_vain();
+  const int in_vain = looks_until_spent(patience);
+  EXPECT_LT(in_vain, at_first);
+  EXPECT_GT(in_vain, 0) << "it could never learn better";
+}
+
+TEST(Patience, LearnsNothingWithoutWaiting) {
+  Patience patience(cache_lines), other(cache_lines);
+  for (int k = 0; k < 10; ++k) patience.was_rewarded();
+  EXPECT_EQ(looks_until_spent(patience), looks_until_spent(other));
+}
+
+TEST(Patience, CountsLooksOfAWaitTogether) {
+  Patience patience(cache_lines), other(cache_lines);
+  EXPECT_TRUE(patience.lasts());
+  EXPECT_EQ(looks_until_spent(patience), looks_until_spent(other) - 1);
+}
+
+}  // namespace
+}  // namespace valet::schedule
