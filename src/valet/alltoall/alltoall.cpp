@@ -211,6 +211,45 @@ bool pages_pay(Plan::State& state, const OwnShape& own) {
   return pays;
 }
 
+/// Of the exchange of pages.
+Options page_options(const AlltoallOptions& options) {
+  Options result;
+  result.method = Method::stream;
+  result.share_memory = options.share_memory;
+  result.budget_bytes = options.budget_bytes;
+  result.trace = options.trace;
+  result.progress_bar = false;
+  return result;
+}
+
+/// An all-to-all whose counts are known and agreed upon.
+struct Call {
+  const AlltoallBuffer& buffer;
+  const AlltoallOptions& options;
+  const PageLimits& limits;
+  std::uint64_t page;  ///< bytes of one
+  std::span<const std::uint64_t> sent, received;
+};
+
+/// The method by swaps, `swaps` being made for it; nothing where pages are used. Collective.
+/// @param elements_after  On this rank.
+std::optional<AlltoallMethod> choose_swaps(Plan::State& state, const Call& call,
+                                           std::uint64_t elements_after,
+                                           std::optional<SortedExchange>& swaps) {
+  const AlltoallMethod wish = call.options.method;
+  const auto make = [&]() -> SortedExchange& {
+    return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes);
+  };
+  if (!is_page_method(wish) || !pages_fit(state.channel, call.options, call.limits, call.page))
+    return make().choose(wish);
+  if (wish != AlltoallMethod::automatic) return std::nullopt;
+  state.blocks.block_bytes = static_cast<std::size_t>(call.page);
+  const std::uint64_t elements = std::max<std::uint64_t>(1, call.page / call.buffer.element_bytes);
+  if (pages_pay(state, own_shape(call.sent, call.received, state.channel.rank(), elements)))
+    return std::nullopt;
+  return make().find_suited();
+}
+
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
                                  AlltoallMethod::alltoall, AlltoallMethod::bitonic,
                                  AlltoallMethod::pairwise};
@@ -236,13 +275,8 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> send_counts,
                           std::span<const std::int64_t> recv_counts,
                           const AlltoallOptions& options) {
-  Options inner;
-  inner.method = Method::stream;
-  inner.share_memory = options.share_memory;
-  inner.budget_bytes = options.budget_bytes;
-  inner.trace = options.trace;
-  inner.progress_bar = false;
-  auto state = std::make_unique<Plan::State>(mpi::Channel::open(communicator), inner);
+  auto state =
+      std::make_unique<Plan::State>(mpi::Channel::open(communicator), page_options(options));
   const double start = mpi::now();
   const mpi::Channel& channel = state->channel;
   Trace* const trace = state->observer.trace;
@@ -265,19 +299,9 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                              std::ranges::count_if(received_span, used))};
   const std::uint64_t page = agree_on_call(channel, defect, buffer, options, limits);
   if (trace != nullptr) state->trace->align(channel);
-  const bool fits = is_page_method(options.method) && pages_fit(channel, options, limits, page);
+  const Call call{buffer, options, limits, page, sent_span, received_span};
   std::optional<SortedExchange> swaps;
-  std::optional<AlltoallMethod> method;  // of swaps
-  if (!fits || options.method == AlltoallMethod::automatic)
-    swaps.emplace(*state, buffer, sent_span, after, options.budget_bytes);
-  if (!fits) {
-    method = swaps->choose(options.method);
-  } else if (options.method == AlltoallMethod::automatic) {
-    state->blocks.block_bytes = static_cast<std::size_t>(page);
-    const std::uint64_t elements = std::max<std::uint64_t>(1, page / buffer.element_bytes);
-    if (!pages_pay(*state, own_shape(sent_span, received_span, channel.rank(), elements)))
-      method = swaps->find_suited();
-  }
+  const std::optional<AlltoallMethod> method = choose_swaps(*state, call, after, swaps);
   const std::shared_ptr<const schedule::Choice> choice = state->choice;
   Report report;
   if (!method) {
