@@ -12,13 +12,19 @@ namespace {
 
 constexpr std::array all_methods{Method::stream, Method::direct, Method::cyclic, Method::phased};
 
+void set_blocks(ExchangeShape& shape, std::uint64_t blocks) {
+  shape.sent = shape.received = blocks;
+  shape.handled = 2 * blocks;
+}
+
 /// Every rank sends 32 MiB to one other, in one run.
 ExchangeShape ring() {
   ExchangeShape shape;
   shape.ranks = 4;
   shape.ranks_on_node = 4;
   shape.block_bytes = 4096;
-  shape.slots = shape.sent = shape.received = 8192;
+  shape.slots = 8192;
+  set_blocks(shape, 8192);
   shape.neighbours = 1;
   shape.runs = 1;
   shape.budget_bytes = std::uint64_t{4} << 20;
@@ -79,7 +85,8 @@ TEST(MethodChoice, NeverTakesWhatDoesNotFit) {
   ExchangeShape shape = ring();
   for (const std::uint64_t blocks : {1U, 100U, 10'000U, 1'000'000U})
     for (const double latency : {1e-7, 1e-5, 1e-2}) {
-      shape.sent = shape.received = shape.slots = blocks;
+      shape.slots = blocks;
+      set_blocks(shape, blocks);
       CostModel model;
       model.latency_seconds = latency;
       EXPECT_NE(choose_method(model, shape, all_methods).method, Method::direct);
@@ -88,7 +95,8 @@ TEST(MethodChoice, NeverTakesWhatDoesNotFit) {
 
 TEST(MethodChoice, SendsFewBlocksAtOnce) {
   ExchangeShape shape = ring();
-  shape.sent = shape.received = shape.runs = 16;
+  shape.runs = 16;
+  set_blocks(shape, 16);
   shape.direct_bytes = 2 * 16 * 4096;
   shape.direct_fits = true;
   EXPECT_EQ(choose_method({}, shape, all_methods).method, Method::direct);
@@ -104,19 +112,22 @@ TEST(MethodChoice, SharesMemoryOnlyInsideANodeAndForEnough) {
   ExchangeShape shape = ring();
   shape.runs = shape.sent;  // blocks that would have to be packed
   EXPECT_TRUE(predict({}, shape, Method::stream).shares_memory);
+  shape.may_share = false;
+  EXPECT_FALSE(predict({}, shape, Method::stream).shares_memory);
+  shape.may_share = true;
   shape.ranks_on_node = 1;
   EXPECT_FALSE(predict({}, shape, Method::stream).shares_memory);
   shape.ranks_on_node = 4;
-  shape.sent = shape.received = shape.runs = 10;
+  shape.runs = 10;
+  set_blocks(shape, 10);
   EXPECT_FALSE(predict({}, shape, Method::stream).shares_memory);
 }
 
 TEST(MethodChoice, MoreBytesAndSlowerMachinesTakeLonger) {
   for (const Method method : all_methods) {
     ExchangeShape twice = ring();
-    twice.sent *= 2;
-    twice.received *= 2;
     twice.slots *= 2;
+    set_blocks(twice, twice.slots);
     const double once = predict({}, ring(), method).seconds;
     EXPECT_GT(predict({}, twice, method).seconds, 1.5 * once) << to_string(method);
     CostModel slow;
@@ -124,6 +135,48 @@ TEST(MethodChoice, MoreBytesAndSlowerMachinesTakeLonger) {
     slow.copy_bandwidth /= 4;
     EXPECT_GT(predict(slow, ring(), method).seconds, 2 * once) << to_string(method);
   }
+}
+
+TEST(MethodChoice, LeavesStreamOnlyForWhatIsClearlyFaster) {
+  // The faster messages are over copies, the better is CYCLIC, which does not write to shared
+  // memory, beside STREAM.
+  bool stream = false, doubted = false, cyclic = false;
+  CostModel model;
+  for (model.bandwidth = 1e8; model.bandwidth < 1e12; model.bandwidth *= 1.05) {
+    const Choice choice = choose_method(model, ring(), std::array{Method::stream, Method::cyclic});
+    const double of_stream = predict(model, ring(), Method::stream).seconds;
+    const double of_cyclic = predict(model, ring(), Method::cyclic).seconds;
+    stream = stream || (choice.method == Method::stream && of_stream < of_cyclic);
+    doubted = doubted || (choice.method == Method::stream && of_stream > of_cyclic);
+    cyclic = cyclic || choice.method == Method::cyclic;
+    EXPECT_DOUBLE_EQ(choice.seconds, choice.method == Method::stream ? of_stream : of_cyclic);
+    EXPECT_LE(choice.seconds, 1.2 * of_cyclic);
+  }
+  EXPECT_TRUE(stream && doubted && cyclic) << stream << doubted << cyclic;
+}
+
+TEST(MethodChoice, CrowdsArrivalsOfSeveralSources) {
+  const Arrivals full{.received = 100'000,
+                      .sent = 100'000,
+                      .runs = 100'000,
+                      .sources = 7,
+                      .free = 0,
+                      .buffered = 10'000};
+  const std::uint64_t crowded = crowded_arrivals(full);
+  EXPECT_GT(crowded, full.received / 2);
+  EXPECT_LE(crowded, full.received);
+  const auto with = [&](auto&& change) {
+    Arrivals other = full;
+    change(other);
+    return crowded_arrivals(other);
+  };
+  EXPECT_EQ(with([](Arrivals& a) { a.sources = 1; }), 0U) << "they come in the order of the holes";
+  EXPECT_EQ(with([](Arrivals& a) { a.buffered = a.received; }), 0U) << "they can wait";
+  EXPECT_EQ(with([](Arrivals& a) { a.sent = a.runs = 0; }), 0U) << "nothing is in their way";
+  EXPECT_LT(with([](Arrivals& a) { a.runs = 7; }), crowded / 1000) << "departures are runs";
+  EXPECT_LT(with([](Arrivals& a) { a.free = a.received; }), crowded);
+  EXPECT_LT(with([](Arrivals& a) { a.sent = 2 * a.received; }), crowded) << "more slots get free";
+  EXPECT_EQ(crowded_arrivals({}), 0U);
 }
 
 TEST(MethodChoice, TunesMessagesToTheMachine) {

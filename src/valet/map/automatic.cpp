@@ -22,6 +22,8 @@ enum Number : std::size_t {
   slots,
   sent,
   received,
+  handled,
+  crowded,
   destinations,
   sources,
   runs,
@@ -87,11 +89,14 @@ schedule::ExchangeShape shape_of(const Plan::State& state, const ShapeNumbers& l
   const auto at = [&](Number number) { return static_cast<std::uint64_t>(largest[number]); };
   schedule::ExchangeShape shape;
   shape.ranks = state.channel.size();
-  shape.ranks_on_node = largest[does_not_share] > 0 ? 1 : ranks_on_node;
+  shape.ranks_on_node = ranks_on_node;
+  shape.may_share = largest[does_not_share] == 0;
   shape.block_bytes = state.blocks.block_bytes;
   shape.slots = at(slots);
   shape.sent = at(sent);
   shape.received = at(received);
+  shape.handled = at(handled);
+  shape.crowded = at(crowded);
   shape.neighbours = std::max(at(destinations), at(sources));
   shape.runs = at(runs);
   shape.moved_inside = at(moved_inside);
@@ -147,6 +152,14 @@ ShapeNumbers shape_numbers(const Plan::State& state, const OwnShape& own) {
   result[used_slots] = as_number(own.used_slots);
   result[sent] = as_number(own.sent);
   result[received] = as_number(own.received);
+  result[handled] = as_number(own.sent + own.received);
+  result[crowded] = as_number(schedule::crowded_arrivals(
+      {.received = own.received,
+       .sent = own.sent,
+       .runs = own.runs,
+       .sources = own.sources,
+       .free = own.slots - std::min(own.slots, own.used_slots),
+       .buffered = options.budget_bytes / 2 / state.blocks.block_bytes}));
   result[destinations] = as_number(own.destinations);
   result[sources] = as_number(own.sources);
   result[runs] = as_number(own.runs);

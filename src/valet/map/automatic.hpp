@@ -12,7 +12,7 @@
 namespace valet {
 
 /// What a rank tells of itself for the choice, as values of which the largest counts.
-using ShapeNumbers = std::array<std::int64_t, 20>;
+using ShapeNumbers = std::array<std::int64_t, 22>;
 
 /// What a rank knows of its part of a redistribution.
 struct OwnShape {

@@ -19,7 +19,8 @@ constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr std::size_t long_message_bytes = std::size_t{128} << 10;
 constexpr std::size_t small_block_bytes = 64;
 constexpr int empty_messages = 16;
-constexpr int attempts = 3;
+constexpr int attempts = 6;
+constexpr int passes = 2;  // over memory, beside which the ranks' meeting counts little
 
 /// Two buffers of equal size; less than `wanted` where the system has less.
 class Buffers {
@@ -114,12 +115,16 @@ schedule::CostModel measure(const Channel& channel, Ledger& ledger, std::size_t 
                       for (std::size_t k = 0; k < rounds; ++k)
                         send_round(channel, buffers, message);
                     });
-  double copy_seconds =
-      slowest_seconds(channel, [&] { std::memcpy(buffers.to(), buffers.from(), buffers.size()); });
-  copy_seconds /= static_cast<double>(buffers.size());
-  double gather_seconds = slowest_seconds(channel, [&] { gather_scattered(buffers); });
-  gather_seconds *= static_cast<double>(small_block_bytes) / static_cast<double>(buffers.size());
-  std::array costs{copy_seconds, gather_seconds};
+  const auto seconds_of_byte = [&](auto&& action) {
+    const double seconds = slowest_seconds(channel, [&] {
+      for (int k = 0; k < passes; ++k) action();
+    });
+    return seconds / (passes * static_cast<double>(buffers.size()));
+  };
+  std::array costs{seconds_of_byte([&] {
+                     std::memcpy(buffers.to(), buffers.from(), buffers.size());
+                   }),
+                   seconds_of_byte([&] { gather_scattered(buffers); }) * small_block_bytes};
   maximum(channel, std::span<double>(costs));
   model.copy_bandwidth = 1 / costs[0];
   model.block_seconds = costs[1];

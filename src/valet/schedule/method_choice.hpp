@@ -20,11 +20,14 @@ namespace valet::schedule {
 /// A redistribution in numbers; of each the one of the rank where it is worst.
 struct ExchangeShape {
   int ranks = 1;                   ///< of the communicator
-  int ranks_on_node = 1;           ///< that may share memory; 1 where none do
+  int ranks_on_node = 1;           ///< most
+  bool may_share = true;           ///< memory, inside a node
   std::uint64_t block_bytes = 1;   ///< of a block
   std::uint64_t slots = 0;         ///< most
   std::uint64_t sent = 0;          ///< blocks, most
   std::uint64_t received = 0;      ///< blocks, most
+  std::uint64_t handled = 0;       ///< blocks sent and received by one rank, most
+  std::uint64_t crowded = 0;       ///< crowded_arrivals(), most
   std::uint64_t neighbours = 0;    ///< ranks that a rank sends to, or receives from: most
   std::uint64_t runs = 0;          ///< of memory that leaving blocks stand in, most
   std::uint64_t moved_inside = 0;  ///< blocks that the map moves inside a rank, most
@@ -34,6 +37,19 @@ struct ExchangeShape {
   bool direct_fits = false;        ///< direct_bytes of every rank fit its own budget
   bool is_dense = true;            ///< blocks are one array on all ranks
 };
+
+/// What one rank knows of its arrivals.
+struct Arrivals {
+  std::uint64_t received = 0;  ///< blocks
+  std::uint64_t sent = 0;      ///< blocks
+  std::uint64_t runs = 0;      ///< of memory that leaving blocks stand in
+  std::uint64_t sources = 0;   ///< ranks
+  std::uint64_t free = 0;      ///< slots before
+  std::uint64_t buffered = 0;  ///< blocks that buffers hold
+};
+/// Arrivals that are likely to find their final slots taken, so that they have to be moved once
+/// more: those of several sources interleave, while departures free slots from the lowest on. Pure.
+[[nodiscard]] VALET_EXPORT std::uint64_t crowded_arrivals(const Arrivals& arrivals);
 
 /// What a method would need.
 struct Prediction {
@@ -53,7 +69,7 @@ struct Choice {
   double seconds = 0;                   ///< predicted for it
   double lower_bound_seconds = 0;       ///< sending what must be sent, once, and nothing else
   std::string reason;                   ///< a sentence
-  std::vector<Prediction> predictions;  ///< the best first
+  std::vector<Prediction> predictions;  ///< the chosen one first
 };
 
 /// The least time in which the blocks can cross the network. Pure.
@@ -70,7 +86,8 @@ constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
 /// The prediction for one method. Pure.
 [[nodiscard]] VALET_EXPORT Prediction predict(const CostModel& model, const ExchangeShape& shape,
                                               Method method);
-/// The fastest of `methods` that fits; Method::stream if none does. Pure.
+/// The fastest of `methods` that fits, STREAM where no other is clearly faster; Method::stream if
+/// none fits. Pure.
 [[nodiscard]] VALET_EXPORT Choice choose_method(const CostModel& model, const ExchangeShape& shape,
                                                 std::span<const Method> methods);
 /// The table of predictions, a line for each method.
