@@ -20,6 +20,7 @@ struct Valet_Plan {
 
 namespace {
 
+using valet::c::agreed;
 using valet::c::guarded;
 using valet::c::tell;
 using valet::c::to_options;
@@ -42,6 +43,47 @@ valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
 
 valet::BlockStorage to_storage(const Valet_Storage* storage) {
   return valet::BlockStorage(std::span<const valet::Field>(storage->fields));
+}
+
+/// The arguments of a planning, as C++ has them.
+template <class Destination>
+struct PlanCall {
+  valet::BlockStorage storage;
+  valet::Occupied occupied;
+  std::span<const Destination> map;
+  valet::Options options;
+};
+
+template <class Destination>
+PlanCall<Destination> to_plan_call(const Valet_Storage* storage, std::uint64_t count,
+                                   const std::uint8_t* mask, const Destination* map,
+                                   const Valet_Options* options) {
+  return {to_storage(storage),
+          to_occupied(count, mask),
+          {map, static_cast<std::size_t>(count)},
+          to_options(options)};
+}
+
+/// The arguments of an all-to-all, as C++ has them.
+struct AlltoallCall {
+  std::span<const std::int64_t> send_counts, recv_counts;
+  valet::AlltoallOptions options;
+};
+
+AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
+                              const std::int64_t* recv_counts, int any_order,
+                              const Valet_Options* options) {
+  const auto list = [ranks](const std::int64_t* counts) {
+    return std::span(counts, counts == nullptr ? 0 : static_cast<std::size_t>(ranks));
+  };
+  const valet::Options chosen = to_options(options);
+  return {list(send_counts),
+          list(recv_counts),
+          {.budget_bytes = chosen.budget_bytes,
+           .any_order = any_order != 0,
+           .share_memory = chosen.share_memory,
+           .method = to_alltoall_method(options),
+           .trace = chosen.trace}};
 }
 
 }  // namespace
@@ -83,9 +125,10 @@ int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage, uin
                         const uint8_t* mask, const int* ranks, const Valet_Options* options,
                         Valet_Plan** plan) {
   return guarded([&] {
-    *plan = new Valet_Plan{valet::plan_to_ranks(
-        communicator, to_storage(storage), to_occupied(count, mask),
-        std::span<const int>(ranks, static_cast<std::size_t>(count)), to_options(options))};
+    const PlanCall<int> call = agreed(
+        communicator, [&](int) { return to_plan_call(storage, count, mask, ranks, options); });
+    *plan = new Valet_Plan{
+        valet::plan_to_ranks(communicator, call.storage, call.occupied, call.map, call.options)};
   });
 }
 
@@ -93,11 +136,11 @@ int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uin
                         const uint8_t* mask, const Valet_Address* addresses,
                         const Valet_Options* options, Valet_Plan** plan) {
   return guarded([&] {
-    *plan = new Valet_Plan{valet::plan_to_slots(
-        communicator, to_storage(storage), to_occupied(count, mask),
-        std::span<const valet::Address>(reinterpret_cast<const valet::Address*>(addresses),
-                                        static_cast<std::size_t>(count)),
-        to_options(options))};
+    const auto* const map = reinterpret_cast<const valet::Address*>(addresses);
+    const PlanCall<valet::Address> call =
+        agreed(communicator, [&](int) { return to_plan_call(storage, count, mask, map, options); });
+    *plan = new Valet_Plan{
+        valet::plan_to_slots(communicator, call.storage, call.occupied, call.map, call.options)};
   });
 }
 
@@ -119,19 +162,12 @@ int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes, const int64_t* s
                              MPI_Comm communicator, const Valet_Options* options,
                              Valet_Report* report) {
   return guarded([&] {
-    const valet::Options chosen = to_options(options);
-    const auto ranks = static_cast<std::size_t>(valet::mpi::Channel::open(communicator).size());
-    const auto list = [&](const int64_t* counts) {
-      return std::span<const int64_t>(counts, counts == nullptr ? 0 : ranks);
-    };
-    const valet::Report done = valet::alltoallv_in_place(
-        communicator, {buffer, buffer_bytes, element_bytes}, list(send_counts), list(recv_counts),
-        {.budget_bytes = chosen.budget_bytes,
-         .any_order = any_order != 0,
-         .share_memory = chosen.share_memory,
-         .method = to_alltoall_method(options),
-         .trace = chosen.trace});
-    tell(done, report);
+    const AlltoallCall call = agreed(communicator, [&](int ranks) {
+      return to_alltoall_call(ranks, send_counts, recv_counts, any_order, options);
+    });
+    tell(valet::alltoallv_in_place(communicator, {buffer, buffer_bytes, element_bytes},
+                                   call.send_counts, call.recv_counts, call.options),
+         report);
   });
 }
 

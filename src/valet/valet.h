@@ -7,8 +7,9 @@
  * Valet for C: the same redistribution as valet.hpp, with handles and return codes.
  *
  * Functions that return int return VALET_SUCCESS or the code of an error; for errors of the input
- * the same one on all ranks, and the blocks are as they were. Valet_Error_message() then has the
- * text, which names the rank, the block and the remedy. After VALET_MPI_FAILURE, VALET_CORRUPTED
+ * the same one on all ranks, also where one rank alone has its arguments or options wrong, and the
+ * blocks are as they were. Valet_Error_message() then has the text, which names the rank, the block
+ * and the remedy. After VALET_MPI_FAILURE, VALET_CORRUPTED
  * and VALET_INTERNAL the content of the occupied slots is unspecified. No function ends the
  * program.
  *
