@@ -91,7 +91,7 @@ AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
 Valet_Options Valet_Options_default(void) {
   const valet::Options options;
   return {options.budget_bytes,
-          VALET_STREAM,
+          static_cast<int>(options.method),
           VALET_FILL,
           0,
           options.message_bytes,

@@ -131,7 +131,8 @@ static void check_what_is_seen(int rank, int size, const Valet_Storage* storage,
   Valet_Plan* plan = NULL;
   Valet_Report report;
   Valet_Options options = Valet_Options_default();
-  require(options.trace == NULL && options.progress == NULL && options.progress_bar == 1,
+  require(options.method == VALET_AUTO && options.trace == NULL && options.progress == NULL &&
+              options.progress_bar == 1,
           "defaults");
   options.trace = "/nowhere/at/all/trace.json";
   options.progress = hear_progress;
