@@ -22,6 +22,7 @@ namespace {
 
 using valet::c::agreed;
 using valet::c::guarded;
+using valet::c::require_pointer;
 using valet::c::tell;
 using valet::c::to_options;
 
@@ -41,7 +42,9 @@ valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
   return valet::Occupied::masked({mask, static_cast<std::size_t>(count)});
 }
 
+/// A null pointer is a storage without fields, which all ranks refuse together.
 valet::BlockStorage to_storage(const Valet_Storage* storage) {
+  if (storage == nullptr) return valet::BlockStorage(std::span<const valet::Field>());
   return valet::BlockStorage(std::span<const valet::Field>(storage->fields));
 }
 
@@ -57,11 +60,30 @@ struct PlanCall {
 template <class Destination>
 PlanCall<Destination> to_plan_call(const Valet_Storage* storage, std::uint64_t count,
                                    const std::uint8_t* mask, const Destination* map,
-                                   const Valet_Options* options) {
+                                   const Valet_Options* options, Valet_Plan** plan) {
+  require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+  require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
+  if (count > 0) require_pointer(map, "the map", "give a destination for each block");
   return {to_storage(storage),
           to_occupied(count, mask),
           {map, static_cast<std::size_t>(count)},
           to_options(options)};
+}
+
+/// @throws Error where there is no plan. Local.
+void require_plan(const Valet_Plan* plan) {
+  require_pointer(plan, "the plan", "make one by Valet_Plan_to_ranks() or Valet_Plan_to_slots()");
+}
+
+/// A number of a plan; 0 where there is none, with a text but no place for a code.
+template <class Number>
+std::uint64_t number_of(const Valet_Plan* plan, Number number) {
+  std::uint64_t result = 0;
+  static_cast<void>(guarded([&] {
+    require_plan(plan);
+    result = (plan->plan.*number)();
+  }));
+  return result;
 }
 
 /// The arguments of an all-to-all, as C++ has them.
@@ -73,6 +95,7 @@ struct AlltoallCall {
 AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
                               const std::int64_t* recv_counts, int any_order,
                               const Valet_Options* options) {
+  require_pointer(send_counts, "send_counts", "give an entry for each rank");
   const auto list = [ranks](const std::int64_t* counts) {
     return std::span(counts, counts == nullptr ? 0 : static_cast<std::size_t>(ranks));
   };
@@ -114,6 +137,7 @@ Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Stor
 int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots, size_t row_bytes,
                             ptrdiff_t slot_stride_bytes, const char* label) {
   return guarded([&] {
+    require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
     storage->fields.push_back(valet::strided_field(data, slots, row_bytes, slot_stride_bytes,
                                                    label == nullptr ? "" : label));
   });
@@ -125,8 +149,9 @@ int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage, uin
                         const uint8_t* mask, const int* ranks, const Valet_Options* options,
                         Valet_Plan** plan) {
   return guarded([&] {
-    const PlanCall<int> call = agreed(
-        communicator, [&](int) { return to_plan_call(storage, count, mask, ranks, options); });
+    const PlanCall<int> call = agreed(communicator, [&](int) {
+      return to_plan_call(storage, count, mask, ranks, options, plan);
+    });
     *plan = new Valet_Plan{
         valet::plan_to_ranks(communicator, call.storage, call.occupied, call.map, call.options)};
   });
@@ -137,8 +162,8 @@ int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uin
                         const Valet_Options* options, Valet_Plan** plan) {
   return guarded([&] {
     const auto* const map = reinterpret_cast<const valet::Address*>(addresses);
-    const PlanCall<valet::Address> call =
-        agreed(communicator, [&](int) { return to_plan_call(storage, count, mask, map, options); });
+    const PlanCall<valet::Address> call = agreed(
+        communicator, [&](int) { return to_plan_call(storage, count, mask, map, options, plan); });
     *plan = new Valet_Plan{
         valet::plan_to_slots(communicator, call.storage, call.occupied, call.map, call.options)};
   });
@@ -146,14 +171,18 @@ int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uin
 
 void Valet_Plan_free(Valet_Plan* plan) { delete plan; }
 
-uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan) { return plan->plan.blocks_after(); }
+uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan) {
+  return number_of(plan, &valet::Plan::blocks_after);
+}
 
-uint64_t Valet_Plan_required_slots(const Valet_Plan* plan) { return plan->plan.required_slots(); }
+uint64_t Valet_Plan_required_slots(const Valet_Plan* plan) {
+  return number_of(plan, &valet::Plan::required_slots);
+}
 
 int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage, Valet_Report* report) {
   return guarded([&] {
-    const valet::Report done = valet::execute(plan->plan, to_storage(storage));
-    tell(done, report);
+    require_plan(plan);
+    tell(valet::execute(plan->plan, to_storage(storage)), report);
   });
 }
 

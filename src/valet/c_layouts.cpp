@@ -59,9 +59,8 @@ struct LayoutCall {
 LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
                           const Valet_Array* source, const Valet_Array* target,
                           const Valet_Options* options) {
-  if (from == nullptr || to == nullptr)
-    throw valet::Error(valet::ErrorCode::invalid_argument,
-                       "a layout is a null pointer; give both layouts");
+  for (const Valet_Layout* const layout : {from, to})
+    valet::c::require_pointer(layout, "a layout", "give both layouts");
   const valet::Options chosen = valet::c::to_options(options);
   return {to_grid(*from),
           to_grid(*to),

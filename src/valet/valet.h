@@ -9,7 +9,8 @@
  * Functions that return int return VALET_SUCCESS or the code of an error; for errors of the input
  * the same one on all ranks, also where one rank alone has its arguments or options wrong, and the
  * blocks are as they were. Valet_Error_message() then has the text, which names the rank, the block
- * and the remedy. After VALET_MPI_FAILURE, VALET_CORRUPTED
+ * and the remedy. A null pointer where none is allowed is VALET_INVALID_ARGUMENT; a null
+ * Valet_Plan is found by its own rank alone, because nothing else knows the communicator. After VALET_MPI_FAILURE, VALET_CORRUPTED
  * and VALET_INTERNAL the content of the occupied slots is unspecified. No function ends the
  * program.
  *
@@ -188,7 +189,7 @@ VALET_EXPORT Valet_Storage* Valet_Storage_create(void);
  * @param row_bytes          Of a block in this field; the same on all ranks.
  * @param slot_stride_bytes  From a row to the next; `row_bytes` where they adjoin.
  * @param label              How messages call the field; NULL for none.
- * @return VALET_SUCCESS or VALET_OUT_OF_MEMORY. */
+ * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT for a null `storage`. */
 VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots,
                                          size_t row_bytes, ptrdiff_t slot_stride_bytes,
                                          const char* label);
@@ -223,16 +224,21 @@ VALET_EXPORT int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage*
 /** Frees a plan. Local; also after MPI_Finalize. @param plan  Or NULL. */
 VALET_EXPORT void Valet_Plan_free(Valet_Plan* plan);
 
-/** Blocks on this rank afterwards. Local. @param plan  A plan. @return The blocks. */
+/** Blocks on this rank afterwards. Local. @param plan  A plan.
+ * @return The blocks; 0 for a null `plan`, and Valet_Error_message() says so. */
 VALET_EXPORT uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan);
 /** Slots that this rank needs to carry the plan out. Local.
  * @param plan  A plan.
- * @return The slots; with fewer, Valet_Execute() returns VALET_INFEASIBLE on all ranks. */
+ * @return The slots; with fewer, Valet_Execute() returns VALET_INFEASIBLE on all ranks. 0 for a null
+ *         `plan`, and Valet_Error_message() says so. */
 VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
 
 /** Carries a plan out in place, as often as wanted: valet::execute(). Collective.
- * @param plan     Its blocks are in the slots that were occupied when it was made.
- * @param storage  As planned for, with Valet_Plan_required_slots() slots at least. [local]
+ * @param plan     Its blocks are in the slots that were occupied when it was made. NULL returns
+ *                 VALET_INVALID_ARGUMENT at once on this rank; others that do have the plan would
+ *                 wait for it.
+ * @param storage  As planned for, with Valet_Plan_required_slots() slots at least. NULL is refused
+ *                 on all ranks, as a storage without fields. [local]
  * @param report   NULL, or gets what was done on this rank.
  * @return VALET_SUCCESS or the code of an error of valet::execute(). */
 VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,

@@ -140,6 +140,66 @@ static void check_options(int odd) {
   }
 }
 
+/* A storage, a map, counts, a layout or the place for a plan that one rank alone does not have. */
+static void check_null_pointers(int odd) {
+  Valet_Storage* const whole = storage;
+  Valet_Plan* plan = NULL;
+  fill();
+  if (rank == odd) storage = NULL;
+  expect_refusal("Valet_Plan_to_ranks", plan_to_ranks(), odd, "the storage is a null pointer");
+  expect_refusal("Valet_Plan_to_slots", plan_to_slots(), odd, "the storage is a null pointer");
+  storage = whole;
+  expect_refusal("Valet_Plan_to_ranks",
+                 Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, NULL,
+                                     rank == odd ? NULL : &plan),
+                 odd, "the place for the plan is a null pointer");
+  expect_refusal("Valet_Plan_to_slots",
+                 Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, NULL,
+                                     rank == odd ? NULL : &plan),
+                 odd, "the place for the plan is a null pointer");
+  expect_refusal("Valet_Plan_to_ranks",
+                 Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL,
+                                     rank == odd ? NULL : ranks, NULL, &plan),
+                 odd, "the map is a null pointer");
+  expect_refusal("Valet_Plan_to_slots",
+                 Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL,
+                                     rank == odd ? NULL : addresses, NULL, &plan),
+                 odd, "the map is a null pointer");
+  expect_refusal("Valet_Alltoallv_in_place",
+                 Valet_Alltoallv_in_place(values, sizeof values, rank == odd ? NULL : counts, NULL,
+                                          sizeof values[0], 0, MPI_COMM_WORLD, NULL, NULL),
+                 odd, "send_counts is a null pointer");
+
+  /* The plan is there on all ranks, the storage is not. */
+  if (Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, NULL, &plan) !=
+      VALET_SUCCESS)
+    ++failures;
+  expect_refusal("Valet_Execute", Valet_Execute(plan, rank == odd ? NULL : storage, NULL), odd,
+                 "a block storage without fields");
+  Valet_Plan_free(plan);
+}
+
+/* What a rank finds without the others. */
+static void check_null_handles(void) {
+  fill();
+  expect_refusal(
+      "Valet_Storage_add_field",
+      Valet_Storage_add_field(NULL, values, slots, sizeof values[0], sizeof values[0], "values"),
+      -1, "the storage is a null pointer");
+  expect_refusal("Valet_Execute", Valet_Execute(NULL, storage, NULL), -1,
+                 "the plan is a null pointer");
+  if (Valet_Storage_add_field(NULL, NULL, 0, 0, 0, NULL) == VALET_SUCCESS) ++failures;
+  expect_refusal("Valet_Plan_blocks_after",
+                 Valet_Plan_blocks_after(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1, -1,
+                 "the plan is a null pointer");
+  if (Valet_Storage_add_field(NULL, NULL, 0, 0, 0, NULL) == VALET_SUCCESS) ++failures;
+  expect_refusal("Valet_Plan_required_slots",
+                 Valet_Plan_required_slots(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1, -1,
+                 "the plan is a null pointer");
+  Valet_Plan_free(NULL);
+  Valet_Storage_free(NULL);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -152,6 +212,9 @@ int main(int argc, char** argv) {
 
   check_options(size - 1);
   check_options(0);
+  check_null_pointers(size - 1);
+  check_null_pointers(0);
+  check_null_handles();
 
   Valet_Storage_free(storage);
   free(counts);

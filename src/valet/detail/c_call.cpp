@@ -63,6 +63,11 @@ int keep_error() noexcept {
 
 const char* last_error() noexcept { return last_message.c_str(); }
 
+void require_pointer(const void* pointer, const char* what, const char* remedy) {
+  if (pointer != nullptr) return;
+  throw Error(ErrorCode::invalid_argument, std::string(what) + " is a null pointer; " + remedy);
+}
+
 Options to_options(const Valet_Options* options) {
   if (options == nullptr) return {};
   require_choice("method", options->method, VALET_STREAM, VALET_AUTO);

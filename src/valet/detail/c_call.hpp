@@ -49,6 +49,9 @@ auto agreed(MPI_Comm communicator, Convert&& convert) {
   return *std::move(arguments);
 }
 
+/// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
+void require_pointer(const void* pointer, const char* what, const char* remedy);
+
 /// @param options  NULL for the defaults. @throws Error invalid_argument. Local.
 Options to_options(const Valet_Options* options);
 /// @param report  NULL, or gets what `done` says.
