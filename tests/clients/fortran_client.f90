@@ -75,6 +75,16 @@ contains
     call require(Valet_Execute(plan, storage, report) == VALET_SUCCESS, 'an execution')
     call require(report%blocks_after == slots, 'the report')
     call require(report%peak_extra_bytes <= report%extra_bytes_bound, 'the memory')
+    call require(report%block_bytes == 24 .and. report%budget_bytes == options%budget_bytes, &
+      'the bytes of the report')
+    call require(len(Valet_String(report%method)) > 0, 'the method of the report')
+    if (ranks > 1) then
+      call require(index(Valet_String(report%reason), Valet_String(report%method) // ',') == 1, &
+        'the reason of the choice')
+      call require(report%predicted_seconds > 0 .and. report%lower_bound_seconds > 0, 'the prediction')
+    else
+      call require(Valet_String(report%reason) == 'no block leaves its rank', 'nothing to choose')
+    end if
     call require(all(nint(values(1, :)) == [(1000*from + s, s=1, slots)]), 'blocks moved to ranks')
     call Valet_Plan_free(plan)
 

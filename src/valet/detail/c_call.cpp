@@ -38,6 +38,12 @@ void require_choice(const char* member, int value, int least, int most) {
                   " in Valet_Options; start from Valet_Options_default()");
 }
 
+/// As much of a text as there is room for, and a 0.
+template <std::size_t room>
+void copy_text(std::string_view text, char (&target)[room]) {
+  target[text.copy(target, room - 1)] = '\0';
+}
+
 }  // namespace
 
 Defect defect_in_flight() {
@@ -96,21 +102,40 @@ Options to_options(const Valet_Options* options) {
 
 void tell(const Report& done, Valet_Report* report) noexcept {
   if (report == nullptr) return;
-  *report = {done.blocks_before,
-             done.blocks_after,
-             done.blocks_sent,
-             done.blocks_received,
-             done.bytes_sent,
-             done.messages,
-             done.swaps,
-             done.local_copies,
-             done.peak_extra_bytes,
-             done.extra_bytes_bound,
-             done.plan_seconds,
-             done.exchange_seconds,
-             done.local_seconds,
-             done.phases,
-             done.waiting_seconds};
+  *report = {.block_bytes = done.block_bytes,
+             .blocks_before = done.blocks_before,
+             .blocks_after = done.blocks_after,
+             .blocks_sent = done.blocks_sent,
+             .blocks_received = done.blocks_received,
+             .bytes_sent = done.bytes_sent,
+             .messages = done.messages,
+             .grants = done.grants,
+             .local_copies = done.local_copies,
+             .swaps = done.swaps,
+             .phases = done.phases,
+             .detours = done.detours,
+             .steps = done.steps,
+             .neighbours = done.neighbours,
+             .budget_bytes = done.budget_bytes,
+             .peak_extra_bytes = done.peak_extra_bytes,
+             .extra_bytes_bound = done.extra_bytes_bound,
+             .shared_bytes = done.shared_bytes,
+             .plan_seconds = done.plan_seconds,
+             .exchange_seconds = done.exchange_seconds,
+             .local_seconds = done.local_seconds,
+             .verify_seconds = done.verify_seconds,
+             .waiting_seconds = done.waiting_seconds,
+             .gather_seconds = done.gather_seconds,
+             .solve_seconds = done.solve_seconds,
+             .scatter_seconds = done.scatter_seconds,
+             .predicted_seconds = done.choice ? done.choice->seconds : 0,
+             .lower_bound_seconds = done.choice ? done.choice->lower_bound_seconds : 0,
+             .verified = done.verified ? 1 : 0,
+             .plan_from_layout = done.plan_from_layout ? 1 : 0,
+             .method = {},
+             .reason = {}};
+  copy_text(done.method, report->method);
+  copy_text(done.reason(), report->reason);
 }
 
 }  // namespace valet::c
