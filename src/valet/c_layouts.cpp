@@ -98,3 +98,19 @@ int Valet_Redistribute_in_place(const Valet_Layout* from, const Valet_Layout* to
          report);
   });
 }
+
+int Valet_Redistribute_f(const Valet_Layout* from, const Valet_Layout* to, size_t element_bytes,
+                         const Valet_Array* source, const Valet_Array* target,
+                         MPI_Fint communicator, const Valet_Options* options,
+                         Valet_Report* report) {
+  return Valet_Redistribute(from, to, element_bytes, source, target, MPI_Comm_f2c(communicator),
+                            options, report);
+}
+
+int Valet_Redistribute_in_place_f(const Valet_Layout* from, const Valet_Layout* to,
+                                  size_t element_bytes, const Valet_Array* array,
+                                  MPI_Fint communicator, const Valet_Options* options,
+                                  Valet_Report* report) {
+  return Valet_Redistribute_in_place(from, to, element_bytes, array, MPI_Comm_f2c(communicator),
+                                     options, report);
+}

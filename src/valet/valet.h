@@ -30,9 +30,9 @@
  * @endcode
  *
  * The Fortran module `valet` has the same names. Arguments that C takes as pointers to data are
- * type(c_ptr) there: give c_loc(array), or c_null_ptr where NULL is allowed; options and reports
- * are optional. Communicators are the integers of `mpi`, or comm%mpi_val of `mpi_f08`. Ranks and
- * slots start at 0, as in MPI and C.
+ * type(c_ptr) there: give c_loc(array), or c_null_ptr where NULL is allowed; options, reports and
+ * a Valet_Array are optional. Communicators are the integers of `mpi`, or comm%mpi_val of
+ * `mpi_f08`. Ranks and slots start at 0, as in MPI and C.
  */
 
 #include <valet/export.hpp>
@@ -356,6 +356,14 @@ VALET_EXPORT int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes,
                                             size_t element_bytes, int any_order,
                                             MPI_Fint communicator, const Valet_Options* options,
                                             Valet_Report* report);
+VALET_EXPORT int Valet_Redistribute_f(const Valet_Layout* from, const Valet_Layout* to,
+                                      size_t element_bytes, const Valet_Array* source,
+                                      const Valet_Array* target, MPI_Fint communicator,
+                                      const Valet_Options* options, Valet_Report* report);
+VALET_EXPORT int Valet_Redistribute_in_place_f(const Valet_Layout* from, const Valet_Layout* to,
+                                               size_t element_bytes, const Valet_Array* array,
+                                               MPI_Fint communicator, const Valet_Options* options,
+                                               Valet_Report* report);
 
 /** @endcond */
 

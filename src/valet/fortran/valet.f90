@@ -8,7 +8,7 @@
 !! slots start at 0, as in MPI and C.
 module valet
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int, &
-    c_int64_t, c_null_char, c_ptr, c_ptrdiff_t, c_size_t
+    c_int64_t, c_null_char, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
   implicit none
   private
 
@@ -108,11 +108,38 @@ module valet
     character(kind=c_char) :: reason(VALET_REASON_BYTES)
   end type
 
+  integer(c_int), parameter, public :: VALET_ROW_MAJOR = 0, VALET_COLUMN_MAJOR = 1
+
+  ! Arguments of the types with pointers have no intent(in): gfortran then takes for granted that a
+  ! call neither reads nor writes what a type(c_ptr) inside of them points to.
+
+  !> A block-cyclic layout of an array, the same on all ranks. Lists are c_loc of arrays with one
+  !! entry per dimension, in the order of the array's indices; first_ranks and ranks may be
+  !! c_null_ptr. Kinds: c_int64_t for extents and block_sizes, c_int for the others.
+  type, bind(C), public :: Valet_Layout
+    integer(c_int) :: dimensions
+    type(c_ptr) :: extents
+    type(c_ptr) :: block_sizes
+    type(c_ptr) :: grid
+    integer(c_int) :: rank_order = VALET_COLUMN_MAJOR
+    type(c_ptr) :: first_ranks = c_null_ptr
+    type(c_ptr) :: ranks = c_null_ptr
+  end type
+
+  !> This rank's part of such an array: `data` is c_loc of it, of `bytes` bytes. `strides`, in
+  !! elements, c_loc of one integer(c_int64_t) per dimension, or c_null_ptr where elements adjoin.
+  type, bind(C), public :: Valet_Array
+    type(c_ptr) :: data
+    integer(c_size_t) :: bytes
+    integer(c_int) :: order = VALET_COLUMN_MAJOR
+    type(c_ptr) :: strides = c_null_ptr
+  end type
+
   public :: Valet_Options_default, Valet_Storage_create, Valet_Storage_add_field, &
     Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
     Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
-    Valet_Alltoallv_in_place, Valet_Set_log_callback, Valet_Error_message, &
-    Valet_String
+    Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
+    Valet_Set_log_callback, Valet_Error_message, Valet_String
 
   interface
     function Valet_Options_default() bind(C, name="Valet_Options_default") result(options)
@@ -203,6 +230,33 @@ module valet
       integer(c_int64_t), intent(in), optional :: recv_counts(*)
       integer(c_size_t), value :: element_bytes
       integer(c_int), value :: any_order
+      integer(c_int), value :: communicator
+      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> An array from one layout into an array of another. A rank that is not in the grid of `from`,
+    !! or of `to`, leaves out `source`, or `target`.
+    function Valet_Redistribute(from, to, element_bytes, source, target, communicator, options, &
+        report) bind(C, name="Valet_Redistribute_f") result(code)
+      import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      type(Valet_Layout) :: from, to
+      integer(c_size_t), value :: element_bytes
+      type(Valet_Array), optional :: source, target
+      integer(c_int), value :: communicator
+      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> The same inside one array; a rank that is in neither grid leaves it out.
+    function Valet_Redistribute_in_place(from, to, element_bytes, array, communicator, options, &
+        report) bind(C, name="Valet_Redistribute_in_place_f") result(code)
+      import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      type(Valet_Layout) :: from, to
+      integer(c_size_t), value :: element_bytes
+      type(Valet_Array), optional :: array
       integer(c_int), value :: communicator
       type(Valet_Options), intent(in), optional :: options
       type(Valet_Report), intent(out), optional :: report
