@@ -177,7 +177,7 @@ module valet
       type(c_ptr), value :: storage, mask
       integer(c_int64_t), value :: count
       integer(c_int), intent(in) :: ranks(*)
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
       integer(c_int) :: code
     end function
@@ -189,7 +189,7 @@ module valet
       type(c_ptr), value :: storage, mask
       integer(c_int64_t), value :: count
       type(Valet_Address), intent(in) :: addresses(*)
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
       integer(c_int) :: code
     end function
@@ -231,7 +231,7 @@ module valet
       integer(c_size_t), value :: element_bytes
       integer(c_int), value :: any_order
       integer(c_int), value :: communicator
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
       type(Valet_Report), intent(out), optional :: report
       integer(c_int) :: code
     end function
@@ -245,7 +245,7 @@ module valet
       integer(c_size_t), value :: element_bytes
       type(Valet_Array), optional :: source, target
       integer(c_int), value :: communicator
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
       type(Valet_Report), intent(out), optional :: report
       integer(c_int) :: code
     end function
@@ -258,7 +258,7 @@ module valet
       integer(c_size_t), value :: element_bytes
       type(Valet_Array), optional :: array
       integer(c_int), value :: communicator
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
       type(Valet_Report), intent(out), optional :: report
       integer(c_int) :: code
     end function
