@@ -133,38 +133,32 @@ def bounds(axis, rows):
                       color="0.92", label="ceil(T/M) to ceil(2T/M)+1")
 
 
-def phases_over_memory(axis, rows):
+def phases_over_memory(axis, rows, curves, title):
+    """A curve of phases for each (method, label, colour, marker) at the most processors."""
     parts = values(rows, "parts")[-1]
     rows = only(rows, parts=parts)
     bounds(axis, rows)
-    for method in methods_of(rows):
+    for method, label, colour, marker in curves:
         some = sorted(only(rows, method=method), key=lambda row: row["part"])
         axis.errorbar([row["part"] for row in some], [row["phases"] for row in some],
-                      yerr=[row["phases_deviation"] for row in some], color=COLOURS[method],
-                      marker="o", markersize=4, capsize=2, label=words(method))
+                      yerr=[row["phases_deviation"] for row in some], color=colour, marker=marker,
+                      markersize=5, capsize=2, label=label)
     memory_axis(axis, values(rows, "part"))
     axis.set_yscale("log")
     plain_numbers(axis, axis.yaxis)
     axis.set(ylabel="phases",
-             title=f"Figure 12: phases over memory, {parts} processors\n"
+             title=f"{title}, {parts} processors\n"
                    f"(mean and deviation of {rows[0]['instances']} instances)")
+
+
+def heuristics_over_memory(axis, rows):
+    curves = [(method, words(method), COLOURS[method], "o") for method in methods_of(rows)]
+    phases_over_memory(axis, rows, curves, "Figure 12: phases over memory")
 
 
 def parking_over_memory(axis, rows):
-    parts = values(rows, "parts")[-1]
-    rows = only(rows, parts=parts)
-    bounds(axis, rows)
-    for suffix, (name, colour, marker) in PARKING.items():
-        some = sorted(only(rows, method="fortune_wheel" + suffix), key=lambda row: row["part"])
-        axis.errorbar([row["part"] for row in some], [row["phases"] for row in some],
-                      yerr=[row["phases_deviation"] for row in some], color=colour, marker=marker,
-                      markersize=5, capsize=2, label=name)
-    memory_axis(axis, values(rows, "part"))
-    axis.set_yscale("log")
-    plain_numbers(axis, axis.yaxis)
-    axis.set(ylabel="phases",
-             title=f"Figure 13: parking, fortune wheel, {parts} processors\n"
-                   f"(mean and deviation of {rows[0]['instances']} instances)")
+    curves = [("fortune_wheel" + suffix, *look) for suffix, look in PARKING.items()]
+    phases_over_memory(axis, rows, curves, "Figure 13: parking, fortune wheel")
 
 
 def parking_bars(axis, rows):
@@ -224,7 +218,7 @@ def draw(directory):
                   axis, rows, "phases", "Figure 12a: phases", "phases_deviation")),
               (counted[3], lambda axis, rows: bars_by_parts(
                   axis, rows, "messages", "Figure 12b: messages per communicating pair")),
-              (counted[3], phases_over_memory),
+              (counted[3], heuristics_over_memory),
               (counted[4], parking_over_memory),
               (counted[4], parking_bars),
               (carried_out[4], parking_times)]

@@ -7,10 +7,12 @@
  * Valet for C: the same redistribution as valet.hpp, with handles and return codes.
  *
  * Functions that return int return VALET_SUCCESS or the code of an error; for errors of the input
- * the same one on all ranks, and the blocks are as they were. Valet_Error_message() then has the
- * text, which names the rank, the block and the remedy. After VALET_MPI_FAILURE, VALET_CORRUPTED
- * and VALET_INTERNAL the content of the occupied slots is unspecified. No function ends the
- * program.
+ * the same one on all ranks, also where one rank alone has its arguments or options wrong, and the
+ * blocks are as they were. Valet_Error_message() then has the text, which names the rank, the block
+ * and the remedy. A null pointer where none is allowed is VALET_INVALID_ARGUMENT; a null
+ * Valet_Plan is found by its own rank alone, because nothing else knows the communicator. After
+ * VALET_MPI_FAILURE, VALET_CORRUPTED and VALET_INTERNAL the content of the occupied slots is
+ * unspecified. No function ends the program.
  *
  * What a function takes in memory is what its counterpart in C++ takes; each names it. Collective
  * functions are called by all ranks of the communicator, ranks without blocks included, and block.
@@ -28,9 +30,9 @@
  * @endcode
  *
  * The Fortran module `valet` has the same names. Arguments that C takes as pointers to data are
- * type(c_ptr) there: give c_loc(array), or c_null_ptr where NULL is allowed; options and reports
- * are optional. Communicators are the integers of `mpi`, or comm%mpi_val of `mpi_f08`. Ranks and
- * slots start at 0, as in MPI and C.
+ * type(c_ptr) there: give c_loc(array), or c_null_ptr where NULL is allowed; options, reports and
+ * a Valet_Array are optional. Communicators are the integers of `mpi`, or comm%mpi_val of
+ * `mpi_f08`. Ranks and slots start at 0, as in MPI and C.
  */
 
 #include <valet/export.hpp>
@@ -153,23 +155,43 @@ typedef struct Valet_Options {
   int progress_bar;            /**< not 0: a bar on the terminal of rank 0; 1 */
 } Valet_Options;
 
+/** Bytes of the texts in Valet_Report, with the 0 that ends them. */
+enum { VALET_METHOD_BYTES = 16, VALET_REASON_BYTES = 256 };
+
 /** What one call did on this rank; see valet::Report. */
 typedef struct Valet_Report {
+  uint64_t block_bytes;       /**< of one block, all fields together */
   uint64_t blocks_before;     /**< on this rank */
   uint64_t blocks_after;      /**< on this rank */
   uint64_t blocks_sent;       /**< to other ranks */
   uint64_t blocks_received;   /**< from other ranks */
   uint64_t bytes_sent;        /**< data only */
   uint64_t messages;          /**< data messages sent, or parts written inside the node */
-  uint64_t swaps;             /**< of two ranks, by methods that swap */
+  uint64_t grants;            /**< control messages sent */
   uint64_t local_copies;      /**< blocks copied from slot to slot inside the rank */
+  uint64_t swaps;             /**< of two ranks, by methods that swap */
+  uint64_t phases;            /**< of VALET_PHASED */
+  uint64_t detours;           /**< blocks received to wait here for another rank */
+  uint64_t steps;             /**< of VALET_CYCLIC, one after the other */
+  uint64_t neighbours;        /**< ranks that data is exchanged with */
+  uint64_t budget_bytes;      /**< Valet_Options::budget_bytes */
   uint64_t peak_extra_bytes;  /**< most that Valet had allocated at a time */
   uint64_t extra_bytes_bound; /**< what it promises not to pass */
+  uint64_t shared_bytes;      /**< of the extra bytes, shared with ranks of the same node */
   double plan_seconds;        /**< looking at the map */
   double exchange_seconds;    /**< blocks between ranks */
   double local_seconds;       /**< blocks inside the rank */
-  uint64_t phases;            /**< of VALET_PHASED */
+  double verify_seconds;      /**< checksums, when asked for */
   double waiting_seconds;     /**< of the exchange: blocked in MPI */
+  double gather_seconds;      /**< of the exchange: matrix to the root, VALET_CENTRALIZED */
+  double solve_seconds;       /**< of the exchange: the root makes phases */
+  double scatter_seconds;     /**< of the exchange: phases to the ranks, waiting included */
+  double predicted_seconds;   /**< VALET_AUTO: for the method that it chose; else 0 */
+  double lower_bound_seconds; /**< VALET_AUTO: the least in which the bytes can cross; else 0 */
+  int verified;               /**< not 0: checksums were compared and agreed */
+  int plan_from_layout;       /**< not 0: counts were computed from the map's layout */
+  char method[VALET_METHOD_BYTES]; /**< the name of the one that was used, such as "stream" */
+  char reason[VALET_REASON_BYTES]; /**< VALET_AUTO: why it chose this method; else "" */
 } Valet_Report;
 
 /** The defaults of all options. Local. @return The options, to be changed and given on. */
@@ -187,7 +209,7 @@ VALET_EXPORT Valet_Storage* Valet_Storage_create(void);
  * @param row_bytes          Of a block in this field; the same on all ranks.
  * @param slot_stride_bytes  From a row to the next; `row_bytes` where they adjoin.
  * @param label              How messages call the field; NULL for none.
- * @return VALET_SUCCESS or VALET_OUT_OF_MEMORY. */
+ * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT for a null `storage`. */
 VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots,
                                          size_t row_bytes, ptrdiff_t slot_stride_bytes,
                                          const char* label);
@@ -222,16 +244,21 @@ VALET_EXPORT int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage*
 /** Frees a plan. Local; also after MPI_Finalize. @param plan  Or NULL. */
 VALET_EXPORT void Valet_Plan_free(Valet_Plan* plan);
 
-/** Blocks on this rank afterwards. Local. @param plan  A plan. @return The blocks. */
+/** Blocks on this rank afterwards. Local. @param plan  A plan.
+ * @return The blocks; 0 for a null `plan`, and Valet_Error_message() says so. */
 VALET_EXPORT uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan);
 /** Slots that this rank needs to carry the plan out. Local.
  * @param plan  A plan.
- * @return The slots; with fewer, Valet_Execute() returns VALET_INFEASIBLE on all ranks. */
+ * @return The slots; with fewer, Valet_Execute() returns VALET_INFEASIBLE on all ranks. 0 for a
+ * null `plan`, and Valet_Error_message() says so. */
 VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
 
 /** Carries a plan out in place, as often as wanted: valet::execute(). Collective.
- * @param plan     Its blocks are in the slots that were occupied when it was made.
- * @param storage  As planned for, with Valet_Plan_required_slots() slots at least. [local]
+ * @param plan     Its blocks are in the slots that were occupied when it was made. NULL returns
+ *                 VALET_INVALID_ARGUMENT at once on this rank; others that do have the plan would
+ *                 wait for it.
+ * @param storage  As planned for, with Valet_Plan_required_slots() slots at least. NULL is refused
+ *                 on all ranks, as a storage without fields. [local]
  * @param report   NULL, or gets what was done on this rank.
  * @return VALET_SUCCESS or the code of an error of valet::execute(). */
 VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
@@ -329,6 +356,14 @@ VALET_EXPORT int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes,
                                             size_t element_bytes, int any_order,
                                             MPI_Fint communicator, const Valet_Options* options,
                                             Valet_Report* report);
+VALET_EXPORT int Valet_Redistribute_f(const Valet_Layout* from, const Valet_Layout* to,
+                                      size_t element_bytes, const Valet_Array* source,
+                                      const Valet_Array* target, MPI_Fint communicator,
+                                      const Valet_Options* options, Valet_Report* report);
+VALET_EXPORT int Valet_Redistribute_in_place_f(const Valet_Layout* from, const Valet_Layout* to,
+                                               size_t element_bytes, const Valet_Array* array,
+                                               MPI_Fint communicator, const Valet_Options* options,
+                                               Valet_Report* report);
 
 /** @endcond */
 

@@ -51,6 +51,41 @@ static void check(int from) {
   }
 }
 
+/* What AUTO chose, and why; nothing of that where a method is named. */
+static void check_report(int rank, int size, const Valet_Storage* storage, const int* ranks) {
+  Valet_Plan* plan = NULL;
+  Valet_Report report;
+  Valet_Options options = Valet_Options_default();
+  options.verify = 1;
+  fill(rank);
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0 &&
+              Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
+          "a migration by the method that AUTO chooses");
+  Valet_Plan_free(plan);
+  const char* const reason =
+      size > 1 ? strstr(report.reason, "predicted to take") : "no block leaves its rank";
+  require(reason != NULL && (size > 1 || strcmp(report.reason, reason) == 0) &&
+              (size == 1 || strncmp(report.reason, report.method, strlen(report.method)) == 0),
+          "the reason");
+  require(size == 1 || (report.lower_bound_seconds > 0 && report.predicted_seconds > 0),
+          "the prediction and its lower bound");
+  require(report.verified == 1 && report.verify_seconds > 0, "the verification");
+  require(report.block_bytes == 32 && report.budget_bytes == options.budget_bytes &&
+              report.neighbours == (uint64_t)(size > 2 ? 2 : size - 1),
+          "the numbers of the call");
+  options.method = VALET_STREAM;
+  options.verify = 0;
+  fill(rank);
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0 &&
+              Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
+          "a migration by STREAM");
+  Valet_Plan_free(plan);
+  require(strcmp(report.method, "stream") == 0 && strcmp(report.reason, "") == 0 &&
+              report.predicted_seconds == 0 && report.lower_bound_seconds == 0 &&
+              report.verified == 0,
+          "a named method has no reason");
+}
+
 /* Rank i sends j + 1 numbers to rank j; they name both. */
 static void check_alltoall(int rank, int size) {
   int64_t* const send_counts = malloc((size_t)size * sizeof *send_counts);
@@ -131,7 +166,8 @@ static void check_what_is_seen(int rank, int size, const Valet_Storage* storage,
   Valet_Plan* plan = NULL;
   Valet_Report report;
   Valet_Options options = Valet_Options_default();
-  require(options.trace == NULL && options.progress == NULL && options.progress_bar == 1,
+  require(options.method == VALET_AUTO && options.trace == NULL && options.progress == NULL &&
+              options.progress_bar == 1,
           "defaults");
   options.trace = "/nowhere/at/all/trace.json";
   options.progress = hear_progress;
@@ -189,6 +225,7 @@ int main(int argc, char** argv) {
   Valet_Plan_free(plan);
 
   check_what_is_seen(rank, size, storage, ranks);
+  check_report(rank, size, storage, ranks);
 
   options.heuristic = VALET_MIN_MAX;
   options.parking = 1;

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
 ! Uses the Fortran module as an application would: a ring shift to ranks and to slots, an error
-! that every rank must get, and an all-to-all with each method. Stops with an error unless all of
-! it is right.
+! that every rank must get, an all-to-all with each method, and a matrix between layouts. Stops
+! with an error unless all of it is right.
 program fortran_client
   use, intrinsic :: iso_c_binding
   use mpi
@@ -25,6 +25,7 @@ program fortran_client
   call check_alltoall(VALET_ALLTOALL_SWAPS)
   call check_alltoall(VALET_ALLTOALL_BITONIC)
   call check_alltoall(VALET_ALLTOALL_PAIRWISE)
+  call check_layouts()
   call check_errors()
   call MPI_Finalize(ierror)
   if (failures > 0) error stop 1
@@ -75,6 +76,17 @@ contains
     call require(Valet_Execute(plan, storage, report) == VALET_SUCCESS, 'an execution')
     call require(report%blocks_after == slots, 'the report')
     call require(report%peak_extra_bytes <= report%extra_bytes_bound, 'the memory')
+    call require(report%block_bytes == 24 .and. report%budget_bytes == options%budget_bytes, &
+      'the bytes of the report')
+    call require(len(Valet_String(report%method)) > 0, 'the method of the report')
+    if (ranks > 1) then
+      call require(index(Valet_String(report%reason), Valet_String(report%method) // ',') == 1, &
+        'the reason of the choice')
+      call require(report%predicted_seconds > 0, 'the prediction')
+      call require(report%lower_bound_seconds > 0, 'the lower bound')
+    else
+      call require(Valet_String(report%reason) == 'no block leaves its rank', 'nothing to choose')
+    end if
     call require(all(nint(values(1, :)) == [(1000*from + s, s=1, slots)]), 'blocks moved to ranks')
     call Valet_Plan_free(plan)
 
@@ -154,6 +166,58 @@ contains
     call require(report%blocks_after == sum(recv_counts), 'the elements of an all-to-all')
     call require(all(numbers(:sum(recv_counts)) == &
       [((1000*j + rank, k=0, rank), j=0, ranks - 1)]), 'the order of an all-to-all')
+  end subroutine
+
+  ! The matrix a(i, j) = 100*i + j, i and j from 0, columns dealt over the ranks in blocks of two,
+  ! is handed to the last rank as a whole, then dealt by rows inside its memory.
+  subroutine check_layouts()
+    integer, parameter :: rows = 7, columns = 11
+    integer(c_int64_t), target :: extents(2) = [rows, columns], pairs(2) = [rows, 2]
+    integer(c_int64_t), target :: whole(2) = [rows, columns], single_rows(2) = [1, columns]
+    integer(c_int), target :: over_columns(2), over_rows(2), one(2) = [1, 1], last(1)
+    integer(c_int), target :: source(rows, columns), matrix(rows*columns)
+    type(Valet_Layout) :: dealt, on_last, by_rows
+    type(Valet_Array) :: from, to
+    type(Valet_Report) :: report
+    integer :: i, j, mine
+    over_columns = [1, ranks]
+    over_rows = [ranks, 1]
+    last = ranks - 1
+    dealt = Valet_Layout(2, c_loc(extents), c_loc(pairs), c_loc(over_columns))
+    on_last = Valet_Layout(2, c_loc(extents), c_loc(whole), c_loc(one), ranks=c_loc(last))
+    by_rows = Valet_Layout(2, c_loc(extents), c_loc(single_rows), c_loc(over_rows))
+    mine = 0
+    do j = 0, columns - 1
+      if (modulo(j/2, ranks) /= rank) cycle
+      mine = mine + 1
+      source(:, mine) = [(100*i + j, i=0, rows - 1)]
+    end do
+    matrix = -1
+    from = Valet_Array(c_loc(source), int(4*rows*mine, c_size_t))
+    to = Valet_Array(c_loc(matrix), int(4*rows*columns, c_size_t))
+    if (rank == ranks - 1) then
+      call require(Valet_Redistribute(dealt, on_last, 4_c_size_t, from, to, MPI_COMM_WORLD, &
+        report=report) == VALET_SUCCESS, 'a redistribution')
+      call require(all(matrix == [((100*i + j, i=0, rows - 1), j=0, columns - 1)]), 'the matrix')
+    else
+      call require(Valet_Redistribute(dealt, on_last, 4_c_size_t, from, &
+        communicator=MPI_COMM_WORLD, report=report) == VALET_SUCCESS, 'a redistribution')
+      call require(all(matrix == -1), 'nothing for this rank')
+    end if
+    call require(report%blocks_before == rows*mine, 'the elements of a redistribution')
+    call require(Valet_Redistribute_in_place(on_last, by_rows, 4_c_size_t, to, MPI_COMM_WORLD, &
+      report=report) == VALET_SUCCESS, 'a redistribution in place')
+    mine = size([(i, i=rank, rows - 1, ranks)])
+    call require(report%blocks_after == mine*columns, 'the elements in place')
+    call require(all(matrix(:mine*columns) == &
+      [((100*i + j, i=rank, rows - 1, ranks), j=0, columns - 1)]), 'the rows of the matrix')
+
+    ! Wrong on one rank alone.
+    if (rank == 0) single_rows(1) = 0
+    call require(Valet_Redistribute_in_place(dealt, by_rows, 4_c_size_t, to, MPI_COMM_WORLD) &
+      == VALET_INVALID_ARGUMENT, 'a block size of zero is refused on all ranks')
+    call require(index(Valet_Error_message(), 'rank 0: BlockCyclic: block size 0 in dimension 0') &
+      > 0, 'the text about a block size')
   end subroutine
 
   subroutine check_errors()

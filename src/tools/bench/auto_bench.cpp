@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -182,11 +181,7 @@ void add_auto_command(CLI::App& app, bool& failed) {
       "auto",
       "The method that Valet chooses beside all others, on maps to ranks: what the choice costs "
       "over the best method (auto_over_best), and how good the predictions are");
-  std::map<std::string, Pattern> patterns;
-  for (const Pattern pattern : all_patterns()) patterns[to_string(pattern)] = pattern;
-  command->add_option("--pattern", settings->patterns, "who sends to whom; all by default")
-      ->transform(CLI::CheckedTransformer(patterns, CLI::ignore_case))
-      ->delimiter(',');
+  add_pattern_option(*command, settings->patterns);
   command->add_option("--bytes", settings->bytes, "bytes of the blocks of a rank, with K, M or G")
       ->capture_default_str();
   command->add_option("--block-bytes", settings->block_bytes, "bytes of a block")

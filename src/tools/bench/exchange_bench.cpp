@@ -8,7 +8,6 @@
 #include "patterns.hpp"
 #include <valet/options.hpp>
 
-#include <map>
 #include <memory>
 
 namespace valet::bench {
@@ -80,13 +79,7 @@ void add_exchange_command(CLI::App& app, bool& failed) {
       "Blocks between ranks, beside MPI_Alltoallv into a second buffer (ratio_warm) and "
       "into freshly allocated memory (ratio_cold), packing included where blocks are "
       "not in the order of their destinations");
-  std::map<std::string, Pattern> patterns;
-  for (const Pattern pattern : all_patterns()) patterns[to_string(pattern)] = pattern;
-  command
-      ->add_option("--pattern", settings->patterns,
-                   "who sends to whom; several are measured in turn")
-      ->transform(CLI::CheckedTransformer(patterns, CLI::ignore_case))
-      ->delimiter(',');
+  add_pattern_option(*command, settings->patterns);
   command->add_option("--blocks", settings->slots, "slots per rank, free ones included")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

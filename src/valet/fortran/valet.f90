@@ -8,7 +8,7 @@
 !! slots start at 0, as in MPI and C.
 module valet
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int, &
-    c_int64_t, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
+    c_int64_t, c_null_char, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
   implicit none
   private
 
@@ -70,29 +70,76 @@ module valet
     integer(c_int) :: progress_bar
   end type
 
-  !> What an execution did on this rank.
+  integer, parameter, public :: VALET_METHOD_BYTES = 16, VALET_REASON_BYTES = 256
+
+  !> What an execution did on this rank. Valet_String() makes texts of `method` and `reason`.
   type, bind(C), public :: Valet_Report
+    integer(c_int64_t) :: block_bytes
     integer(c_int64_t) :: blocks_before
     integer(c_int64_t) :: blocks_after
     integer(c_int64_t) :: blocks_sent
     integer(c_int64_t) :: blocks_received
     integer(c_int64_t) :: bytes_sent
     integer(c_int64_t) :: messages
-    integer(c_int64_t) :: swaps
+    integer(c_int64_t) :: grants
     integer(c_int64_t) :: local_copies
+    integer(c_int64_t) :: swaps
+    integer(c_int64_t) :: phases
+    integer(c_int64_t) :: detours
+    integer(c_int64_t) :: steps
+    integer(c_int64_t) :: neighbours
+    integer(c_int64_t) :: budget_bytes
     integer(c_int64_t) :: peak_extra_bytes
     integer(c_int64_t) :: extra_bytes_bound
+    integer(c_int64_t) :: shared_bytes
     real(c_double) :: plan_seconds
     real(c_double) :: exchange_seconds
     real(c_double) :: local_seconds
-    integer(c_int64_t) :: phases
+    real(c_double) :: verify_seconds
     real(c_double) :: waiting_seconds
+    real(c_double) :: gather_seconds
+    real(c_double) :: solve_seconds
+    real(c_double) :: scatter_seconds
+    real(c_double) :: predicted_seconds
+    real(c_double) :: lower_bound_seconds
+    integer(c_int) :: verified
+    integer(c_int) :: plan_from_layout
+    character(kind=c_char) :: method(VALET_METHOD_BYTES)
+    character(kind=c_char) :: reason(VALET_REASON_BYTES)
+  end type
+
+  integer(c_int), parameter, public :: VALET_ROW_MAJOR = 0, VALET_COLUMN_MAJOR = 1
+
+  ! Arguments of the types with pointers have no intent(in): gfortran then takes for granted that a
+  ! call neither reads nor writes what a type(c_ptr) inside of them points to.
+
+  !> A block-cyclic layout of an array, the same on all ranks. Lists are c_loc of arrays with one
+  !! entry per dimension, in the order of the array's indices; first_ranks and ranks may be
+  !! c_null_ptr. Kinds: c_int64_t for extents and block_sizes, c_int for the others.
+  type, bind(C), public :: Valet_Layout
+    integer(c_int) :: dimensions
+    type(c_ptr) :: extents
+    type(c_ptr) :: block_sizes
+    type(c_ptr) :: grid
+    integer(c_int) :: rank_order = VALET_COLUMN_MAJOR
+    type(c_ptr) :: first_ranks = c_null_ptr
+    type(c_ptr) :: ranks = c_null_ptr
+  end type
+
+  !> This rank's part of such an array: `data` is c_loc of it, of `bytes` bytes. `strides`, in
+  !! elements, c_loc of one integer(c_int64_t) per dimension, or c_null_ptr where elements adjoin.
+  type, bind(C), public :: Valet_Array
+    type(c_ptr) :: data
+    integer(c_size_t) :: bytes
+    integer(c_int) :: order = VALET_COLUMN_MAJOR
+    type(c_ptr) :: strides = c_null_ptr
   end type
 
   public :: Valet_Options_default, Valet_Storage_create, Valet_Storage_add_field, &
     Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
     Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
-    Valet_Alltoallv_in_place, Valet_Set_log_callback, Valet_Error_message
+    Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
+    Valet_Set_log_callback, Valet_Error_message, Valet_String
 
   interface
     function Valet_Options_default() bind(C, name="Valet_Options_default") result(options)
@@ -130,7 +177,7 @@ module valet
       type(c_ptr), value :: storage, mask
       integer(c_int64_t), value :: count
       integer(c_int), intent(in) :: ranks(*)
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
       integer(c_int) :: code
     end function
@@ -142,7 +189,7 @@ module valet
       type(c_ptr), value :: storage, mask
       integer(c_int64_t), value :: count
       type(Valet_Address), intent(in) :: addresses(*)
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
       integer(c_int) :: code
     end function
@@ -184,7 +231,34 @@ module valet
       integer(c_size_t), value :: element_bytes
       integer(c_int), value :: any_order
       integer(c_int), value :: communicator
-      type(Valet_Options), intent(in), optional :: options
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> An array from one layout into an array of another. A rank that is not in the grid of `from`,
+    !! or of `to`, leaves out `source`, or `target`.
+    function Valet_Redistribute(from, to, element_bytes, source, target, communicator, options, &
+        report) bind(C, name="Valet_Redistribute_f") result(code)
+      import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      type(Valet_Layout) :: from, to
+      integer(c_size_t), value :: element_bytes
+      type(Valet_Array), optional :: source, target
+      integer(c_int), value :: communicator
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> The same inside one array; a rank that is in neither grid leaves it out.
+    function Valet_Redistribute_in_place(from, to, element_bytes, array, communicator, options, &
+        report) bind(C, name="Valet_Redistribute_in_place_f") result(code)
+      import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      type(Valet_Layout) :: from, to
+      integer(c_size_t), value :: element_bytes
+      type(Valet_Array), optional :: array
+      integer(c_int), value :: communicator
+      type(Valet_Options), optional :: options
       type(Valet_Report), intent(out), optional :: report
       integer(c_int) :: code
     end function
@@ -217,11 +291,24 @@ contains
     end interface
     type(c_ptr) :: message
     character(kind=c_char), pointer :: characters(:)
-    integer(c_size_t) :: k
     message = error_message()
     call c_f_pointer(message, characters, [length_of(message)])
-    allocate (character(size(characters)) :: text)
-    do k = 1, size(characters, kind=c_size_t)
+    text = Valet_String(characters)
+  end function
+
+  !> The text in an array of characters, up to the first c_null_char.
+  pure function Valet_String(characters) result(text)
+    character(kind=c_char), intent(in) :: characters(:)
+    character(:), allocatable :: text
+    integer :: k, length
+    length = size(characters)
+    do k = 1, size(characters)
+      if (characters(k) /= c_null_char) cycle
+      length = k - 1
+      exit
+    end do
+    allocate (character(length) :: text)
+    do k = 1, length
       text(k:k) = characters(k)
     end do
   end function

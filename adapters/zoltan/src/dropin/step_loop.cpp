@@ -109,10 +109,8 @@ StepLoop::Moved StepLoop::move(bool takes) {
     parts_.planner.skip();
   const std::size_t peers =
       parts_.planner.connections().size() + parts_.sender.connections().size();
-  if (!transport_ || words_.size() != peers) {
-    const std::uint64_t messages = transport_ ? transport_->messages() : 0;
-    context_.report.messages += messages;
-    transport_.reset();
+  if (!transport_ || words_.size() != peers) {  // parking has met further ranks
+    if (transport_) context_.report.messages += transport_->messages();
     transport_.emplace(context_.channel, context_.ledger, parts_.sender.connections(),
                        parts_.planner.connections());
     words_.resize(peers);

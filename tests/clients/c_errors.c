@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* Gives the functions of valet.h arguments that one rank alone has wrong: every rank must get the
+ * same code and the same text, which names that rank, and all data must stay as it was. Exit code 0
+ * only if all of it is right; a rank that is left behind ends in the timeout of the test. */
+
+#include <valet/valet.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { slots = 12 };
+
+static int failures = 0;
+static int rank = 0;
+static int size = 1;
+
+/* What this rank gives. */
+static Valet_Storage* storage;
+static Valet_Options options;
+static int values[slots];
+static int target[slots];
+static int ranks[slots];
+static Valet_Address addresses[slots];
+static int64_t* counts;
+
+static void fill(void) {
+  for (int s = 0; s < slots; ++s) {
+    values[s] = 100 * rank + s;
+    target[s] = -1;
+    ranks[s] = (rank + 1) % size;
+    addresses[s].rank = ranks[s];
+    addresses[s].slot = (uint64_t)s;
+  }
+  for (int r = 0; r < size; ++r) counts[r] = slots / size;
+  options = Valet_Options_default();
+}
+
+/* The text is that of rank `from`; -1: found by each rank without communication. */
+static void expect_refusal(const char* call, int code, int from, const char* text) {
+  char named[32];
+  snprintf(named, sizeof named, from < 0 ? "valet: " : "valet: rank %d: ", from);
+  const char* const message = Valet_Error_message();
+  if (code != VALET_INVALID_ARGUMENT || strncmp(message, named, strlen(named)) != 0 ||
+      strstr(message, text) == NULL) {
+    fprintf(stderr, "c_errors: %s on rank %d: code %d, '%s' in place of '%s... %s...'\n", call,
+            rank, code, message, named, text);
+    ++failures;
+  }
+  for (int s = 0; s < slots; ++s)
+    if (values[s] != 100 * rank + s || target[s] != -1) {
+      fprintf(stderr, "c_errors: %s on rank %d changed the data\n", call, rank);
+      ++failures;
+      return;
+    }
+}
+
+/* The collective functions, each with what this rank gives. */
+typedef int Call(void);
+
+static int plan_to_ranks(void) {
+  Valet_Plan* plan = NULL;
+  const int code =
+      Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan);
+  failures += plan != NULL;
+  return code;
+}
+
+static int plan_to_slots(void) {
+  Valet_Plan* plan = NULL;
+  const int code =
+      Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan);
+  failures += plan != NULL;
+  return code;
+}
+
+static int alltoall(void) {
+  return Valet_Alltoallv_in_place(values, sizeof values, counts, NULL, sizeof values[0], 0,
+                                  MPI_COMM_WORLD, &options, NULL);
+}
+
+/* A vector from blocks to single elements, `slots` of them on each rank. */
+static int redistributed(int in_place) {
+  const int64_t extents[] = {(int64_t)slots * size}, blocks[] = {slots}, ones[] = {1};
+  const int grid[] = {size};
+  const Valet_Layout from = {1, extents, blocks, grid, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Layout to = {1, extents, ones, grid, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Array before = {values, sizeof values, VALET_ROW_MAJOR, NULL};
+  const Valet_Array after = {target, sizeof target, VALET_ROW_MAJOR, NULL};
+  if (in_place)
+    return Valet_Redistribute_in_place(&from, &to, sizeof values[0], &before, MPI_COMM_WORLD,
+                                       &options, NULL);
+  return Valet_Redistribute(&from, &to, sizeof values[0], &before, &after, MPI_COMM_WORLD, &options,
+                            NULL);
+}
+
+static int redistribute(void) { return redistributed(0); }
+static int redistribute_in_place(void) { return redistributed(1); }
+
+static const struct {
+  const char* name;
+  Call* call;
+} calls[] = {{"Valet_Plan_to_ranks", plan_to_ranks},
+             {"Valet_Plan_to_slots", plan_to_slots},
+             {"Valet_Alltoallv_in_place", alltoall},
+             {"Valet_Redistribute", redistribute},
+             {"Valet_Redistribute_in_place", redistribute_in_place}};
+enum { all_calls = sizeof calls / sizeof calls[0] };
+
+/* Every wrong choice in Valet_Options, on one rank alone. */
+static void check_options(int odd) {
+  const struct {
+    int* member;
+    int value;
+    const char* text;
+  } wrong[] = {{&options.method, 99, "unknown method 99"},
+               {&options.method, -1, "unknown method -1"},
+               {&options.order, 2, "unknown order 2"},
+               {&options.heuristic, 6, "unknown heuristic 6"},
+               {&options.scheduler, -7, "unknown scheduler -7"},
+               {&options.edge_order, 2, "unknown edge_order 2"}};
+  for (int c = 0; c < all_calls; ++c)
+    for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; ++w) {
+      fill();
+      if (rank == odd) *wrong[w].member = wrong[w].value;
+      expect_refusal(calls[c].name, calls[c].call(), odd, wrong[w].text);
+    }
+  /* Numbers, which only some of the functions use. */
+  fill();
+  if (rank == odd) options.alltoall_method = 17;
+  expect_refusal("Valet_Alltoallv_in_place", alltoall(), odd, "unknown all-to-all method 17");
+  for (int c = 0; c < 2; ++c) {
+    fill();
+    if (rank == odd) options.window = -3;
+    expect_refusal(calls[c].name, calls[c].call(), odd, "a window of -3 messages");
+    fill();
+    if (rank == odd) options.parking = -5;
+    expect_refusal(calls[c].name, calls[c].call(), odd, "a parking interval of -5");
+  }
+}
+
+/* A storage, a map, counts, a layout or the place for a plan that one rank alone does not have. */
+static void check_null_pointers(int odd) {
+  Valet_Storage* const whole = storage;
+  Valet_Plan* plan = NULL;
+  fill();
+  if (rank == odd) storage = NULL;
+  expect_refusal("Valet_Plan_to_ranks", plan_to_ranks(), odd, "the storage is a null pointer");
+  expect_refusal("Valet_Plan_to_slots", plan_to_slots(), odd, "the storage is a null pointer");
+  storage = whole;
+  expect_refusal("Valet_Plan_to_ranks",
+                 Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, NULL,
+                                     rank == odd ? NULL : &plan),
+                 odd, "the place for the plan is a null pointer");
+  expect_refusal("Valet_Plan_to_slots",
+                 Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, NULL,
+                                     rank == odd ? NULL : &plan),
+                 odd, "the place for the plan is a null pointer");
+  expect_refusal("Valet_Plan_to_ranks",
+                 Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL,
+                                     rank == odd ? NULL : ranks, NULL, &plan),
+                 odd, "the map is a null pointer");
+  expect_refusal("Valet_Plan_to_slots",
+                 Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL,
+                                     rank == odd ? NULL : addresses, NULL, &plan),
+                 odd, "the map is a null pointer");
+  expect_refusal("Valet_Alltoallv_in_place",
+                 Valet_Alltoallv_in_place(values, sizeof values, rank == odd ? NULL : counts, NULL,
+                                          sizeof values[0], 0, MPI_COMM_WORLD, NULL, NULL),
+                 odd, "send_counts is a null pointer");
+
+  /* The plan is there on all ranks, the storage is not. */
+  if (Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, NULL, &plan) !=
+      VALET_SUCCESS)
+    ++failures;
+  expect_refusal("Valet_Execute", Valet_Execute(plan, rank == odd ? NULL : storage, NULL), odd,
+                 "a block storage without fields");
+  Valet_Plan_free(plan);
+}
+
+/* What a rank finds without the others. */
+static void check_null_handles(void) {
+  fill();
+  expect_refusal(
+      "Valet_Storage_add_field",
+      Valet_Storage_add_field(NULL, values, slots, sizeof values[0], sizeof values[0], "values"),
+      -1, "the storage is a null pointer");
+  expect_refusal("Valet_Execute", Valet_Execute(NULL, storage, NULL), -1,
+                 "the plan is a null pointer");
+  if (Valet_Storage_add_field(NULL, NULL, 0, 0, 0, NULL) == VALET_SUCCESS) ++failures;
+  expect_refusal("Valet_Plan_blocks_after",
+                 Valet_Plan_blocks_after(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1, -1,
+                 "the plan is a null pointer");
+  if (Valet_Storage_add_field(NULL, NULL, 0, 0, 0, NULL) == VALET_SUCCESS) ++failures;
+  expect_refusal("Valet_Plan_required_slots",
+                 Valet_Plan_required_slots(NULL) == 0 ? VALET_INVALID_ARGUMENT : -1, -1,
+                 "the plan is a null pointer");
+  Valet_Plan_free(NULL);
+  Valet_Storage_free(NULL);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  counts = malloc((size_t)size * sizeof *counts);
+  storage = Valet_Storage_create();
+  if (Valet_Storage_add_field(storage, values, slots, sizeof values[0], sizeof values[0],
+                              "values") != VALET_SUCCESS)
+    ++failures;
+
+  check_options(size - 1);
+  check_options(0);
+  check_null_pointers(size - 1);
+  check_null_pointers(0);
+  check_null_handles();
+
+  Valet_Storage_free(storage);
+  free(counts);
+  MPI_Finalize();
+  return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
