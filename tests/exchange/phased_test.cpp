@@ -137,6 +137,49 @@ TEST(Phased, ManyBlocksParkAtOnce) {
   EXPECT_GT(report.detours, blocks / 2);
 }
 
+/// All ranks but the last are full, and swap all they have with each other in equal parts; the last
+/// one has so little room that the blocks which it receives in place of the others come one by one,
+/// in so many pieces of heuristic continuous.
+GlobalMap swaps_in_pieces(int ranks, std::uint64_t pieces) {
+  const auto full = static_cast<std::uint64_t>(ranks) - 1;
+  const std::uint64_t blocks = pieces * (pieces + 1) / (full - 1) * (full - 1);
+  GlobalMap map;
+  map.slots.assign(full, blocks);
+  map.slots.push_back(full * blocks / pieces);
+  map.destination.resize(map.slots.size());
+  for (std::uint64_t from = 0; from < full; ++from) {
+    map.destination[from].resize(blocks);
+    std::uint64_t next = 0;
+    for (std::uint64_t slot = 0; slot < blocks; ++slot) {
+      const std::uint64_t to = slot % (full - 1);
+      if (to == 0) ++next;
+      map.destination[from][slot] = Address{static_cast<int>((from + 1 + to) % full),
+                                            (full - 2 - to) + (full - 1) * (next - 1)};
+    }
+  }
+  map.destination.back().resize(map.slots.back());
+  return map;
+}
+
+TEST(Phased, BlocksWaitInMoreGroupsThanCanBeKeptAccountOf) {
+  if (size() != 5) GTEST_SKIP() << "made for five ranks";
+  // 400 blocks for four ranks would wait on the last one, in 100 pieces: more groups than it leaves
+  // to them of those that it can keep account of.
+  const GlobalMap map = swaps_in_pieces(size(), 100);
+  for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
+    for (const int parking : {0, 1}) {
+      Options options = phased(Heuristic::continuous, parking);
+      options.scheduler = scheduler;
+      options.budget_bytes = 8;
+      if (scheduler == Scheduler::centralized && rank() == 0) options.budget_bytes = 20'000;
+      const Report report = carried_out(map, options, 8);
+      EXPECT_GT(report.detours, 100U);
+      if (rank() == 0)
+        std::cout << to_string(scheduler) << ", parking " << parking << ": " << report.phases
+                  << " phases, " << report.detours << " blocks wait\n";
+    }
+}
+
 TEST(Phased, CentralizedSchedulerBringsAllToTheirPlacesWithinTheBudget) {
   for (std::uint64_t k = 0; k < 12 && all_ranks(!HasFailure()); ++k) {
     std::mt19937_64 random(seed() + k);

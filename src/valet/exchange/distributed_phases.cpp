@@ -59,24 +59,33 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
   fill(row_, problem.outgoing, [](const PeerBlocks& entry) { return entry.rank; });
   fill(column_, problem.incoming, [&](const PeerBlocks&) { return channel.rank(); });
   if (options.heuristic != Heuristic::continuous) return;
-  const std::array<std::uint64_t, 3> totals{row_.sum(), column_.sum(), problem.free};
-  const bool is_root = channel.rank() == mpi::root;
-  Vector<std::uint64_t> all{LedgerAllocator<std::uint64_t>(ledger)};
-  if (is_root) all.resize(3 * static_cast<std::size_t>(channel.size()));
-  mpi::gather_words(channel, totals, all);
-  begin_continuous(all);
+  begin_continuous(problem.start);
 }
 
-/// The root solves the relaxation; every rank hears the number of pieces and its own flows.
-void DistributedPhases::begin_continuous(Vector<std::uint64_t>& all) {
-  static_assert(sizeof(schedule::RankTotals) == 3 * sizeof(std::uint64_t));
+/// The root solves the relaxation; every rank hears the number of pieces and its own flows. The
+/// root has 96 bytes a rank for it: what is more than the 64 that are promised is there of the
+/// lists that phased_list_bytes() reckons with and that are empty yet.
+void DistributedPhases::begin_continuous(const PhaseStart& start) {
+  constexpr std::size_t words_of_rank = 6;
+  const std::array<std::uint64_t, words_of_rank> mine{row_.sum(),           column_.sum(),
+                                                      start.free,           start.waiting_room,
+                                                      start.waiting_groups, row_.keys.size()};
   Vector<schedule::RankTotals> totals{LedgerAllocator<schedule::RankTotals>(ledger_)};
-  totals.reserve(all.size() / 3);
-  for (std::size_t k = 0; k < all.size(); k += 3)
-    totals.push_back({all[k], all[k + 1], all[k + 2]});
-  Vector<std::uint64_t>(all.get_allocator()).swap(all);
-  schedule::ContinuousFlows flows = schedule::continuous_flows(ledger_, totals);
+  Vector<schedule::WaitingLimit> limits{LedgerAllocator<schedule::WaitingLimit>(ledger_)};
+  {
+    const std::size_t ranks = mpi::ranks_on_root(channel_);
+    Array<std::uint64_t> all(ledger_, words_of_rank * ranks);
+    mpi::gather_words(channel_, mine, {all.data(), all.size()});
+    totals.reserve(ranks);
+    limits.reserve(ranks);
+    for (const std::uint64_t* of = all.begin(); of != all.end(); of += words_of_rank) {
+      totals.push_back({of[0], of[1], of[2]});
+      limits.push_back({of[3], of[4], of[5]});
+    }
+  }
+  schedule::ContinuousFlows flows = schedule::continuous_flows(ledger_, totals, limits);
   Vector<schedule::RankTotals>(totals.get_allocator()).swap(totals);
+  Vector<schedule::WaitingLimit>(limits.get_allocator()).swap(limits);
   std::array<std::uint64_t, 2> words{flows.pieces, flows.before.empty() ? 0U : 1U};
   mpi::broadcast_words(channel_, words);
   pieces_ = words[0];
@@ -118,12 +127,23 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
     send_on();
     const std::uint64_t incoming = column_.sum();
     const std::uint64_t sending = row_.sum();
+    PhaseStart parking = start;
+    // Each block that is to come in place of other ranks may be a group of its own.
+    for (std::uint64_t* room : {&parking.waiting_room, &parking.waiting_groups})
+      *room -= std::min(*room, incoming_for_others());
     receive(start, moves);
     if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.parking)))
-      park(start, incoming, sending - row_.sum(), moves);
+      park(parking, incoming, sending - row_.sum(), moves);
   }
   moves.arrange();
   return true;
+}
+
+std::uint64_t DistributedPhases::incoming_for_others() const {
+  std::uint64_t blocks = 0;
+  for (std::size_t i = 0; i < column_.keys.size(); ++i)
+    if (column_.keys[i].target != channel_.rank()) blocks += column_.counts[i];
+  return blocks;
 }
 
 /// Figure 7: apportion the free memory, inform the sources, hear from the destinations.

@@ -48,11 +48,12 @@ class DistributedPhases final : public Phases {
     std::uint64_t blocks = 0;
   };
 
-  void begin_continuous(Vector<std::uint64_t>& all);
+  void begin_continuous(const PhaseStart& start);
   void hand_over();
   void tell_sources(Vector<Handed>& handed);
   void tell_substitutes(Vector<Handed>& handed);
   void send_on();
+  [[nodiscard]] std::uint64_t incoming_for_others() const;
   void receive(const PhaseStart& start, PhaseMoves& moves);
   void park(const PhaseStart& start, std::uint64_t incoming, std::uint64_t sending,
             PhaseMoves& moves);

@@ -7,6 +7,7 @@
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/ledger.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -14,6 +15,11 @@
 namespace valet::mpi {
 
 constexpr int root = 0;
+
+/// Ranks that the root keeps a list of: all on the root, none elsewhere.
+[[nodiscard]] inline std::size_t ranks_on_root(const Channel& channel) {
+  return channel.rank() == root ? static_cast<std::size_t>(channel.size()) : 0;
+}
 
 /// Brings the same number of words of every rank to the root, in rank order. Collective.
 /// @param all  On the root: words.size() for every rank. Elsewhere not used.
