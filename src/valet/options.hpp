@@ -81,7 +81,9 @@ struct Options {
   /// Who decides what moves in a phase.
   Scheduler scheduler = Scheduler::distributed;
   /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
-  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never.
+  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never. Any rank may
+  /// then have to do with any other: lists of all ranks, 512 bytes each beyond about 48 ranks, come
+  /// off the budget.
   int parking = 0;
   /// Of Heuristic::random and fortune_wheel.
   std::uint64_t seed = 1;
