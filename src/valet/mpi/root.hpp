@@ -32,6 +32,13 @@ VALET_EXPORT void gather_lists(const Channel& channel, std::span<const std::uint
                                std::span<const int> counts, std::span<std::uint64_t> all,
                                Ledger& ledger);
 
+/// The same where the root does not know the lengths. Collective; two messages a rank.
+/// @param counts  On the root: of all ranks; gets the words of every rank.
+/// @param all     On the root: gets the lists, in rank order.
+/// Memory on the root: 8 bytes a rank while it runs.
+VALET_EXPORT void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
+                               std::span<int> counts, Vector<std::uint64_t>& all, Ledger& ledger);
+
 /// Gives every rank its list of words. Collective; two messages a rank.
 /// @param all     On the root: the lists, in rank order. Elsewhere not used.
 /// @param counts  On the root: words of every rank. Elsewhere not used.
