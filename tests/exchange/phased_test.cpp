@@ -163,9 +163,9 @@ GlobalMap swaps_in_pieces(int ranks, std::uint64_t pieces) {
 
 TEST(Phased, BlocksWaitInMoreGroupsThanCanBeKeptAccountOf) {
   if (size() != 5) GTEST_SKIP() << "made for five ranks";
-  // 400 blocks for four ranks would wait on the last one, in 100 pieces: more groups than it leaves
-  // to them of those that it can keep account of.
-  const GlobalMap map = swaps_in_pieces(size(), 100);
+  // 120 blocks for four ranks would wait on the last one, in 30 pieces: more groups than it can
+  // keep account of.
+  const GlobalMap map = swaps_in_pieces(size(), 30);
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     for (const int parking : {0, 1}) {
       Options options = phased(Heuristic::continuous, parking);
@@ -173,7 +173,7 @@ TEST(Phased, BlocksWaitInMoreGroupsThanCanBeKeptAccountOf) {
       options.budget_bytes = 8;
       if (scheduler == Scheduler::centralized && rank() == 0) options.budget_bytes = 20'000;
       const Report report = carried_out(map, options, 8);
-      EXPECT_GT(report.detours, 100U);
+      EXPECT_GT(report.detours, 50U);
       if (rank() == 0)
         std::cout << to_string(scheduler) << ", parking " << parking << ": " << report.phases
                   << " phases, " << report.detours << " blocks wait\n";

@@ -3,6 +3,7 @@
 #include <valet/exchange/parking_match.hpp>
 #include <valet/mpi/root.hpp>
 #include <valet/schedule/phase_scheduler.hpp>
+#include <valet/schedule/phased_sizes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -43,7 +44,8 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
       replaced_(LedgerAllocator<Flow>(ledger)),
       replacing_(LedgerAllocator<Flow>(ledger)),
       parked_(LedgerAllocator<Parked>(ledger)),
-      moved_(LedgerAllocator<PeerBlocks>(ledger)),
+      moved_(LedgerAllocator<Moved>(ledger)),
+      groups_of_(LedgerAllocator<PeerBlocks>(ledger)),
       to_tell_(LedgerAllocator<PeerBlocks>(ledger)),
       to_hear_(LedgerAllocator<PeerBlocks>(ledger)),
       waiting_(LedgerAllocator<PeerBlocks>(ledger)),
@@ -109,6 +111,10 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
   handed_now_.clear();
   row_.drop_zeros();
   column_.drop_zeros();
+  std::erase_if(groups_of_, [&](const PeerBlocks& entry) {
+    return !std::binary_search(column_.keys.begin(), column_.keys.end(),
+                               Key{entry.rank, channel_.rank()});
+  });
   if (all_done_) return false;
   if (!levels_ && hands_over_) {
     hand_over();
@@ -150,6 +156,10 @@ std::uint64_t DistributedPhases::incoming_for_others() const {
 void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
   granted_.resize(column_.counts.size());
   schedule::apportion(options_.heuristic, {column_.counts, start.free, pieces_}, random_, granted_);
+  schedule::ParcelLimit limit(start.waiting_groups + start.groups_here);
+  for (std::size_t i = 0; i < column_.keys.size(); ++i)
+    if (column_.keys[i].target == channel_.rank())
+      granted_[i] = limit(granted_[i], groups_of(column_.keys[i].peer));
   sent_words_.clear();
   received_words_.clear();
   sent_words_.reserve(column_.keys.size(), column_.keys.size());
@@ -252,13 +262,22 @@ void DistributedPhases::tell_targets() {
   words.for_each([&](int source, std::uint64_t place, std::uint64_t blocks) {
     column_.add({source, channel_.rank()}, std::uint64_t{0} - blocks);
     if (static_cast<int>(place) != channel_.rank())
-      moved_.push_back({static_cast<int>(place), blocks});
+      moved_.push_back({static_cast<int>(place), blocks, std::min(blocks, groups_of(source) + 1)});
   });
 }
 
 void DistributedPhases::take_over_moved_sources() {
-  for (const PeerBlocks& moved : moved_) column_.add({moved.rank, channel_.rank()}, moved.blocks);
+  for (const Moved& moved : moved_) {
+    column_.add({moved.place, channel_.rank()}, moved.blocks);
+    add_to(groups_of_, moved.place, moved.groups);
+  }
   moved_.clear();
+}
+
+std::uint64_t DistributedPhases::groups_of(int place) const {
+  for (const PeerBlocks& entry : groups_of_)
+    if (entry.rank == place) return entry.blocks;
+  return 0;
 }
 
 /// Those who are replaced choose of their column who sends to the substitute, and tell both.
@@ -352,7 +371,10 @@ void DistributedPhases::send_on() {
   }
   for (std::size_t i = 0; i < to_hear_.size(); ++i) {
     const std::uint64_t blocks = heard[i][0];
-    if (blocks > 0) column_.add({to_hear_[i].rank, channel_.rank()}, blocks);
+    if (blocks > 0) {
+      column_.add({to_hear_[i].rank, channel_.rank()}, blocks);
+      add_to(groups_of_, to_hear_[i].rank, blocks);  // nothing is known of the groups
+    }
     to_hear_[i].blocks -= blocks;
   }
   waiting_.clear();

@@ -27,6 +27,9 @@ struct Parcel {
   Index done = 0;     ///< blocks asked for, or sent
 };
 
+static_assert(sizeof(Parcel<std::uint32_t>) == schedule::parcel_bytes(sizeof(std::uint32_t)));
+static_assert(sizeof(Parcel<std::uint64_t>) == schedule::parcel_bytes(sizeof(std::uint64_t)));
+
 template <class Index>
 class PhasedMemory {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/schedule/phase_scheduler.hpp>
+#include <valet/schedule/phased_sizes.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -102,7 +103,7 @@ std::uint64_t PhaseScheduler::take(std::uint32_t column, std::size_t entry, std:
   return blocks;
 }
 
-void PhaseScheduler::receive() {
+void PhaseScheduler::receive(std::span<const PhaseStart> starts) {
   const std::uint64_t pieces_left = stage_ == Stage::pieces ? pieces_left_ : 0;
   for (std::uint32_t rank = 0; rank < columns_.size(); ++rank) {
     const Column& column = columns_[rank];
@@ -113,8 +114,13 @@ void PhaseScheduler::receive() {
     granted_.resize(column.counts.size());
     apportion(options_.heuristic, {column.counts, free_[rank], pieces_left}, random_[rank],
               granted_);
-    for (std::size_t entry = 0; entry < granted_.size(); ++entry)
+    ParcelLimit limit(starts.empty() ? 0 : starts[rank].waiting_groups + starts[rank].groups_here);
+    for (std::size_t entry = 0; entry < granted_.size(); ++entry) {
+      const Incoming key = column.keys[entry];
+      if (!starts.empty() && key.target == rank)
+        granted_[entry] = limit(granted_[entry], starts[key.source].groups_here);
       take(rank, entry, granted_[entry], rank);
+    }
   }
 }
 
@@ -265,7 +271,7 @@ bool PhaseScheduler::next(std::span<const PhaseStart> starts) {
   }
   if (stage_ == Stage::pieces) {
     if (pieces_left_ > 0) {
-      receive();
+      receive(starts);
       --pieces_left_;
       end_phase();
       return true;
@@ -273,7 +279,7 @@ bool PhaseScheduler::next(std::span<const PhaseStart> starts) {
     send_on();
     stage_ = Stage::finish;
   }
-  receive();
+  receive(starts);
   const bool parks = parks_in(phase_, options_.parking);
   if (parks) park(starts);
   end_phase();

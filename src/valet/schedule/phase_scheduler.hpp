@@ -111,7 +111,7 @@ class VALET_EXPORT PhaseScheduler {
     }
   };
 
-  void receive();
+  void receive(std::span<const PhaseStart> starts);
   void park(std::span<const PhaseStart> starts);
   void count_left();
   void reroute(std::span<Flow> flows);
