@@ -89,7 +89,8 @@ struct Options {
   std::uint64_t seed = 1;
   /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
   /// may fill on this rank in this phase. No more than the free memory is used, and at least one
-  /// block. Only with Scheduler::distributed. Must not throw, communicate or touch the storage.
+  /// block; set on all ranks or on none. Not with Heuristic::continuous, which cuts all transfers
+  /// by the memory of the beginning. Must not throw, communicate or touch the storage.
   std::function<std::size_t()> available_bytes = {};
 
   /// Method::cyclic: in which order a rank offers its destinations to the root.

@@ -236,17 +236,19 @@ TEST(Phased, MemoryThatShrinksAndGrowsFromPhaseToPhase) {
   if (size() == 1) GTEST_SKIP() << "nothing leaves";
   const GlobalMap map = ring_map(size(), 200, 150, 0);
   const Report steady = carried_out(map, phased(Heuristic::max_first, 0));
-  for (const int parking : {0, 2}) {
-    Options options = phased(Heuristic::max_first, parking);
-    std::uint64_t asked = 0;
-    options.available_bytes = [&asked] {
-      constexpr std::array<std::size_t, 4> blocks{3, 0, 17, 1};
-      return blocks[asked++ % blocks.size()] * 40;
-    };
-    const Report report = carried_out(map, options);
-    EXPECT_GT(max_over_ranks(static_cast<long long>(asked)), 2);
-    EXPECT_GT(report.phases, steady.phases) << "less memory, more phases";
-  }
+  for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
+    for (const int parking : {0, 2}) {
+      Options options = phased(Heuristic::max_first, parking);
+      options.scheduler = scheduler;
+      std::uint64_t asked = 0;
+      options.available_bytes = [&asked] {
+        constexpr std::array<std::size_t, 4> blocks{3, 0, 17, 1};
+        return blocks[asked++ % blocks.size()] * 40;
+      };
+      const Report report = carried_out(map, options);
+      EXPECT_GT(max_over_ranks(static_cast<long long>(asked)), 2);
+      EXPECT_GT(report.phases, steady.phases) << "less memory, more phases";
+    }
   Options options = phased(Heuristic::max_first, 0);
   options.available_bytes = [] { return std::size_t{1} << 30; };
   EXPECT_EQ(carried_out(map, options).phases, steady.phases) << "no more than there is";
@@ -269,8 +271,11 @@ TEST(Phased, RankWithNothingToSendParksNothingHoweverLittleItCanTake) {
   options.available_bytes = [] {
     return rank() == size() - 1 ? std::size_t{120} : std::size_t{1} << 30;
   };
-  const Report report = carried_out(map, options);
-  EXPECT_EQ(report.phases, blocks * static_cast<std::uint64_t>(size() - 1) / 3);
+  for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized}) {
+    options.scheduler = scheduler;
+    const Report report = carried_out(map, options);
+    EXPECT_EQ(report.phases, blocks * static_cast<std::uint64_t>(size() - 1) / 3);
+  }
 }
 
 TEST(Phased, SameSeedSamePhases) {
@@ -421,14 +426,9 @@ TEST(PhasedErrors, ListsOfManyRanksThatDoNotFitTheBudget) {
   static_cast<void>(carried_out(ring_map(size(), 20, 15, 1), options));
 }
 
-TEST(PhasedErrors, MemoryThatChangesNeedsTheDistributedScheduler) {
-  Options options = phased(Heuristic::first_fit, 0);
+TEST(PhasedErrors, MemoryThatChangesWithAHeuristicThatDividesItOnce) {
+  Options options = phased(Heuristic::continuous, 0);
   options.available_bytes = [] { return std::size_t{1000}; };
-  options.scheduler = Scheduler::centralized;
-  expect_refused(options, ErrorCode::invalid_argument,
-                 {"available_bytes", "take the distributed scheduler"});
-  options.scheduler = Scheduler::distributed;
-  options.heuristic = Heuristic::continuous;
   expect_refused(options, ErrorCode::invalid_argument,
                  {"available_bytes", "take another heuristic"});
 }
