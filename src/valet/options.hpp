@@ -81,13 +81,16 @@ struct Options {
   /// Who decides what moves in a phase.
   Scheduler scheduler = Scheduler::distributed;
   /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
-  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never.
+  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never. Any rank may
+  /// then have to do with any other: lists of all ranks, 512 bytes each beyond about 48 ranks, come
+  /// off the budget.
   int parking = 0;
   /// Of Heuristic::random and fortune_wheel.
   std::uint64_t seed = 1;
   /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
   /// may fill on this rank in this phase. No more than the free memory is used, and at least one
-  /// block. Only with Scheduler::distributed. Must not throw, communicate or touch the storage.
+  /// block; set on all ranks or on none. Not with Heuristic::continuous, which cuts all transfers
+  /// by the memory of the beginning. Must not throw, communicate or touch the storage.
   std::function<std::size_t()> available_bytes = {};
 
   /// Method::cyclic: in which order a rank offers its destinations to the root.

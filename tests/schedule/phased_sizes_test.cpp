@@ -39,7 +39,7 @@ std::uint64_t all_bytes(const PhasedLimits& limits, const PhasedSizes& sizes) {
   if (sizes.send_buffers == 0)
     bytes += sizes.send_blocks * limits.pieces_per_block * bytes_of_piece;
   bytes += sizes.most_waiting * limits.index_bytes;
-  bytes += sizes.most_groups * waiting_group_bytes(limits.index_bytes);
+  bytes += sizes.most_groups * waiting_list_bytes(limits.index_bytes);
   return bytes;
 }
 
@@ -134,13 +134,36 @@ TEST(PhasedSizes, AsManyBlocksMayWaitAsThereIsRoomForThemWithTheDefaultBudget) {
                             .blocks_wait = true,
                             .announces = true};
   const PhasedSizes sizes = phased_sizes(limits);
-  EXPECT_GE(sizes.most_groups, 5000U) << "each in a group of its own";
+  EXPECT_GE(sizes.most_groups, 4000U) << "nearly each in a group of its own";
   EXPECT_GE(sizes.most_waiting, 5000U);
   PhasedLimits tight = limits;
   tight.budget_bytes = 16'000;
-  EXPECT_GE(phased_sizes(tight).most_groups, 400U);
+  EXPECT_GE(phased_sizes(tight).most_groups, 60U);
   tight.blocks_wait = tight.announces = false;
   EXPECT_EQ(phased_sizes(tight).most_groups, 0U);
+}
+
+TEST(PhasedSizes, NoMoreParcelsAreLetInThanThereMayBeGroups) {
+  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::uint64_t most = test::pick(random, 0, 30);
+    ParcelLimit limit(most);
+    std::uint64_t parcels = 0;
+    std::uint64_t peers = 0;
+    for (int peer = 0; peer < 10; ++peer) {
+      const std::uint64_t wished = test::pick(random, 0, 20);
+      const std::uint64_t groups = test::pick(random, 0, 10);
+      const std::uint64_t granted = limit(wished, groups);
+      ASSERT_LE(granted, wished);
+      ASSERT_EQ(granted > 0, wished > 0) << "a block can always come";
+      if (groups == 0) {
+        ASSERT_EQ(granted, wished) << "one parcel";
+      }
+      parcels += std::min(granted, groups + 1);
+      peers += granted > 0 ? 1 : 0;
+    }
+    ASSERT_LE(parcels, peers + most) << "seed " << seed;
+  }
 }
 
 TEST(Parking, MatchesOfManyRanksFitTheRootsShare) {

@@ -6,6 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <utility>
+#include <vector>
+
 namespace valet::schedule {
 namespace {
 
@@ -150,6 +154,74 @@ TEST(Phases, SchedulerStaysWithinTheMemoryItStates) {
               PhaseScheduler::bytes(instance.free.size(), instance.matrix.transfers().size()))
         << to_string(heuristic);
   }
+}
+
+/// Ranks that can keep account of few groups of blocks, told to a scheduler before each phase.
+struct TightRanks {
+  std::uint64_t most_groups = 0;
+  std::vector<std::uint64_t> free;
+  std::vector<std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t>> groups;
+
+  [[nodiscard]] std::vector<PhaseStart> starts() const {
+    std::vector<PhaseStart> all;
+    for (std::size_t rank = 0; rank < free.size(); ++rank)
+      all.push_back({free[rank], 1000, most_groups - groups[rank].size(), groups[rank].size()});
+    return all;
+  }
+  /// The most groups that a rank has when the phase ends.
+  std::size_t carry_out(std::span<const Move> moves) {
+    for (const Move& move : moves) {
+      EXPECT_GE(free[move.place], move.blocks);
+      free[move.place] -= move.blocks;
+    }
+    std::size_t most = 0;
+    for (const Move& move : moves) {
+      free[move.source] += move.blocks;
+      // Blocks that wait are of the origin or of any that parked them here before.
+      std::uint64_t left = move.blocks;
+      for (auto& [group, blocks] : groups[move.source])
+        if (group.second == move.target) {
+          const std::uint64_t taken = std::min(left, blocks);
+          blocks -= taken;
+          left -= taken;
+        }
+      std::erase_if(groups[move.source], [](const auto& group) { return group.second == 0; });
+      if (move.place == move.target) continue;
+      groups[move.place][{move.source, move.target}] += move.blocks;
+      most = std::max(most, groups[move.place].size());
+    }
+    return most;
+  }
+};
+
+TEST(Phases, ParkNoMoreGroupsThanRanksCanKeepAccountOfNorMorePairsThanTheRootCan) {
+  std::uint64_t limited = 0;
+  std::uint64_t free_to_park = 0;
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    std::mt19937_64 random(seed);
+    const Instance instance = test::neighbourhood(random, 5, 20, 1);
+    const std::size_t ranks = instance.free.size();
+    TightRanks tight{test::pick(random, 0, 12), instance.free, {}};
+    tight.groups.resize(ranks);
+    PhaseOptions options{Heuristic::random, 1, seed};
+    free_to_park += count(instance, options).detours;
+    options.most_pairs = instance.matrix.transfers().size() + test::pick(random, 0, 20);
+    Ledger ledger;
+    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, options);
+    while (scheduler.next(tight.starts())) {
+      ASSERT_LE(tight.carry_out(scheduler.moves()), tight.most_groups) << "seed " << seed;
+      for (const Move& move : scheduler.moves())
+        if (move.place != move.target) limited += move.blocks;
+    }
+    ASSERT_TRUE(scheduler.done()) << "seed " << seed;
+    ASSERT_LE(scheduler.pairs(), options.most_pairs) << "seed " << seed;
+    ASSERT_LE(ledger.peak_bytes(), PhaseScheduler::bytes(ranks, options.most_pairs));
+  }
+  std::printf("300 instances of 25 ranks: %llu blocks park, %llu without limits\n",
+              static_cast<unsigned long long>(limited),
+              static_cast<unsigned long long>(free_to_park));
+  EXPECT_GT(limited, 0U);
+  EXPECT_LT(limited, free_to_park);
 }
 
 TEST(Violation, IsFound) {

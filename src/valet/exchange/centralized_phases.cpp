@@ -14,11 +14,9 @@ namespace {
 using schedule::Move;
 using schedule::PhaseScheduler;
 
-bool is_root(const mpi::Channel& channel) { return channel.rank() == mpi::root; }
+using mpi::ranks_on_root;
 
-std::size_t ranks_on_root(const mpi::Channel& channel) {
-  return is_root(channel) ? static_cast<std::size_t>(channel.size()) : 0;
-}
+bool is_root(const mpi::Channel& channel) { return channel.rank() == mpi::root; }
 
 /// Rows of the matrix as they are sent: destination, blocks.
 Vector<std::uint64_t> row_words(Ledger& ledger, const PhaseProblem& problem) {
@@ -31,16 +29,22 @@ Vector<std::uint64_t> row_words(Ledger& ledger, const PhaseProblem& problem) {
   return words;
 }
 
-/// Entries of every row and the free memory of every rank.
-void gather_sizes(const mpi::Channel& channel, const PhaseProblem& problem,
-                  Vector<std::uint64_t>& free, Array<int>& counts, Ledger& ledger) {
-  const std::array<std::uint64_t, 2> mine{problem.outgoing.size(), problem.free};
-  Array<std::uint64_t> sizes(ledger, 2 * ranks_on_root(channel));
+/// Entries of every row, the free memory of every rank and what may wait there.
+void gather_sizes(const mpi::Channel& channel, const PhaseProblem& problem, GatheredMatrix& matrix,
+                  Array<int>& counts, Ledger& ledger) {
+  const PhaseStart& start = problem.start;
+  const std::array<std::uint64_t, 4> mine{problem.outgoing.size(), start.free, start.waiting_room,
+                                          start.waiting_groups};
+  const std::size_t ranks = ranks_on_root(channel);
+  Array<std::uint64_t> sizes(ledger, mine.size() * ranks);
   mpi::gather_words(channel, mine, {sizes.data(), sizes.size()});
-  free.resize(ranks_on_root(channel));
-  for (std::size_t rank = 0; rank < free.size(); ++rank) {
-    counts[rank] = mpi::checked_count(2 * sizes[2 * rank]);
-    free[rank] = sizes[2 * rank + 1];
+  matrix.free.reserve(ranks);
+  matrix.limits.reserve(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::uint64_t* const of = sizes.data() + mine.size() * rank;
+    counts[rank] = mpi::checked_count(2 * of[0]);
+    matrix.free.push_back(of[1]);
+    matrix.limits.push_back({of[2], of[3], of[0]});
   }
 }
 
@@ -62,59 +66,97 @@ void gather_rows(const mpi::Channel& channel, const PhaseProblem& problem, const
   });
 }
 
-schedule::PhaseOptions phase_options(const Options& options) {
-  return {options.heuristic, static_cast<std::uint64_t>(options.parking), options.seed};
+schedule::PhaseOptions phase_options(const Options& options, std::size_t most_pairs) {
+  return {options.heuristic, static_cast<std::uint64_t>(options.parking), options.seed, most_pairs};
 }
 
-/// A quarter more than what the scheduler begins with, for what parking adds; checked by trying.
-std::size_t first_guess(std::size_t ranks, std::size_t nonzeros) {
-  const std::size_t gathered = 2 * sizeof(schedule::TransferEntry) * nonzeros + 40 * ranks;
-  const std::size_t bytes = PhaseScheduler::bytes(ranks, nonzeros) + gathered +
-                            (sizeof(Move) + 4 * sizeof(std::uint64_t)) * (nonzeros + ranks);
-  return bytes + bytes / 4;
+/// All that the root keeps with room for so many pairs and as many moves in a phase.
+std::size_t schedule_bytes_for(std::size_t ranks, std::size_t nonzeros, std::size_t pairs) {
+  // While the scheduler is made: the matrix, and the rows that it is made of, with their lengths.
+  const std::size_t gathered =
+      2 * sizeof(schedule::TransferEntry) * nonzeros +
+      (sizeof(std::uint64_t) + sizeof(schedule::WaitingLimit) + 2 * sizeof(int)) * ranks;
+  // In a phase: what every rank has, lengths again; moves are copied to be sorted, and turned into
+  // words.
+  const std::size_t told = (sizeof(PhaseStart) + 2 * sizeof(int)) * ranks;
+  const std::size_t moves = (sizeof(Move) + 4 * sizeof(std::uint64_t)) * (pairs + ranks);
+  return PhaseScheduler::bytes(ranks, pairs) + std::max(gathered, told + moves);
 }
 
-/// Makes all phases on numbers. The bytes that takes, or more than `most` when it is more.
-std::size_t try_out(const GatheredMatrix& matrix, const Options& options, std::size_t most) {
+/// The most pairs for which that is no more than `bytes`.
+std::size_t pairs_within(std::size_t ranks, std::size_t nonzeros, std::size_t bytes) {
+  std::size_t low = nonzeros;
+  std::size_t high = nonzeros + bytes;
+  while (low < high) {
+    const std::size_t middle = low + (high - low + 1) / 2;
+    if (schedule_bytes_for(ranks, nonzeros, middle) <= bytes)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  return low;
+}
+
+std::size_t promised_bytes(std::size_t ranks) { return 64 * ranks; }
+
+/// Makes all phases on numbers. The pairs that it wants room for: more than `most_pairs` only where
+/// Heuristic::continuous cannot do with less.
+std::size_t try_out(GatheredMatrix& matrix, const Options& options, std::size_t most_pairs) {
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers, matrix.free, phase_options(options));
-  std::size_t most_moves = 0;
-  while (scheduler.next() && ledger.peak_bytes() <= most)
-    most_moves = std::max(most_moves, scheduler.moves().size());
-  // A phase is copied to be sorted, and turned into words.
-  return ledger.peak_bytes() + (sizeof(Move) + 4 * sizeof(std::uint64_t)) * most_moves +
-         2 * sizeof(schedule::TransferEntry) * matrix.transfers.size() + 40 * matrix.free.size();
+  const Vector<schedule::WaitingLimit> limits = matrix.limits;
+  PhaseScheduler scheduler(ledger, matrix.transfers, matrix.free,
+                           phase_options(options, most_pairs), matrix.limits);
+  matrix.limits = limits;
+  const std::size_t ranks = matrix.free.size();
+  std::size_t most = 0;
+  while (scheduler.next())
+    most = std::max({most, scheduler.pairs(),
+                     scheduler.moves().size() - std::min(ranks, scheduler.moves().size())});
+  return most;
 }
 
 }  // namespace
 
 CentralizedPhases::CentralizedPhases(const mpi::Channel& channel, Ledger& ledger,
                                      const Options& options, const PhaseProblem& problem,
-                                     Report& report)
+                                     std::size_t schedule_bytes, Report& report)
     : channel_(channel), ledger_(ledger), report_(report) {
   const double start = mpi::now();
   GatheredMatrix matrix(ledger);
   {
     Array<int> counts(ledger, ranks_on_root(channel));
-    gather_sizes(channel, problem, matrix.free, counts, ledger);
+    gather_sizes(channel, problem, matrix, counts, ledger);
     gather_rows(channel, problem, counts, ledger, matrix);
   }
   const double gathered = mpi::now();
   report.gather_seconds = gathered - start;
   if (!is_root(channel)) return;
+  const std::size_t ranks = matrix.free.size();
+  const std::size_t most_pairs =
+      pairs_within(ranks, matrix.transfers.size(), schedule_bytes + promised_bytes(ranks));
   scheduler_ = std::make_unique<PhaseScheduler>(ledger, matrix.transfers, matrix.free,
-                                                phase_options(options));
+                                                phase_options(options, most_pairs), matrix.limits);
   report.solve_seconds = mpi::now() - gathered;
 }
 
-bool CentralizedPhases::next(const PhaseStart&, PhaseMoves& moves) {
+/// Tells the root what every rank has, and makes the phase there.
+bool CentralizedPhases::solve(const PhaseStart& start) {
+  static_assert(sizeof(PhaseStart) == 4 * sizeof(std::uint64_t));
+  const std::array<std::uint64_t, 4> mine{start.free, start.waiting_room, start.waiting_groups,
+                                          start.groups_here};
+  Array<PhaseStart> all(ledger_, ranks_on_root(channel_));
+  mpi::gather_words(channel_, mine,
+                    {reinterpret_cast<std::uint64_t*>(all.data()), mine.size() * all.size()});
+  return scheduler_ && scheduler_->next({all.data(), all.size()});
+}
+
+bool CentralizedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
   moves.sends.clear();
   moves.receives.clear();
-  const double start = mpi::now();
-  std::array<std::uint64_t, 1> more{0};
-  if (scheduler_) more[0] = scheduler_->next() ? 1 : 0;
+  const double began = mpi::now();
+  std::array<std::uint64_t, 1> more{solve(start) ? 1U : 0U};
   const double solved = mpi::now();
-  if (scheduler_) report_.solve_seconds += solved - start;
+  if (scheduler_) report_.solve_seconds += solved - began;
   mpi::broadcast_words(channel_, more);
   if (more[0] == 0) {
     if (scheduler_ && !scheduler_->done())
@@ -123,7 +165,7 @@ bool CentralizedPhases::next(const PhaseStart&, PhaseMoves& moves) {
   }
   scatter(moves);
   moves.arrange();
-  report_.scatter_seconds += mpi::now() - (scheduler_ ? solved : start);
+  report_.scatter_seconds += mpi::now() - (scheduler_ ? solved : began);
   return true;
 }
 
@@ -163,18 +205,19 @@ void CentralizedPhases::scatter(PhaseMoves& moves) {
 std::optional<Defect> find_room_for_schedule(
     const mpi::Channel& channel, Ledger& ledger, const Options& options,
     const PhaseProblem& problem, std::size_t least_bytes,
-    const std::function<std::uint64_t(std::size_t)>& free_with, std::size_t& reserved) {
+    const std::function<PhaseStart(std::size_t)>& start_with, std::size_t& reserved) {
   GatheredMatrix matrix(ledger);
   Array<int> counts(ledger, ranks_on_root(channel));
-  gather_sizes(channel, problem, matrix.free, counts, ledger);
+  gather_sizes(channel, problem, matrix, counts, ledger);
   const std::size_t ranks = counts.size();
   std::size_t nonzeros = 0;
   for (std::size_t rank = 0; rank < ranks; ++rank)
     nonzeros += static_cast<std::size_t>(counts[rank]) / 2;
-  const std::size_t promised = 64 * ranks;
+  const std::size_t promised = promised_bytes(ranks);
   const std::size_t room =
       options.budget_bytes + promised - std::min(options.budget_bytes, least_bytes);
-  std::size_t needed = first_guess(ranks, nonzeros);
+  // A quarter more than the transfers, for what parking adds.
+  std::size_t needed = schedule_bytes_for(ranks, nonzeros, nonzeros + nonzeros / 4);
   // The ranks meet once more to gather only if the root has room for that.
   std::array<std::uint64_t, 1> goes_on{needed <= room ? 1U : 0U};
   mpi::broadcast_words(channel, goes_on);
@@ -183,12 +226,17 @@ std::optional<Defect> find_room_for_schedule(
   if (!is_root(channel)) return std::nullopt;
   for (bool tried = false; fits && !tried;) {
     reserved = needed > promised ? needed - promised : 0;
-    matrix.free[mpi::root] = free_with(reserved);
-    const std::size_t used = try_out(matrix, options, needed);
+    const PhaseStart start = start_with(reserved);
+    matrix.free[mpi::root] = start.free;
+    matrix.limits[mpi::root].blocks = start.waiting_room;
+    matrix.limits[mpi::root].groups = start.waiting_groups;
+    const std::size_t pairs = try_out(matrix, options, pairs_within(ranks, nonzeros, room));
+    const std::size_t used = schedule_bytes_for(ranks, nonzeros, pairs);
     ledger.add(used);
     ledger.subtract(used);
     tried = used <= needed;
-    if (!tried) needed = used + used / 2;
+    // With less scratch more may have to wait: some room beyond what was wanted now.
+    if (!tried) needed = used > room ? used : std::min(used + used / 4, room);
     fits = needed <= room;
   }
   if (fits) return std::nullopt;

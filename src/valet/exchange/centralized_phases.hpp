@@ -2,7 +2,8 @@
 #pragma once
 
 /// Phases that rank 0 makes from the whole matrix (Pinar and Hendrickson section 6.1): gather,
-/// solve, scatter. One phase is scattered at a time, so that no schedule is stored.
+/// solve, scatter. One phase is scattered at a time, so that no schedule is stored, and the ranks
+/// tell the root what memory they have before each.
 
 #include <valet/error.hpp>
 #include <valet/exchange/phases.hpp>
@@ -18,21 +19,24 @@ namespace valet {
 struct GatheredMatrix {
   explicit GatheredMatrix(Ledger& ledger)
       : transfers(LedgerAllocator<schedule::TransferEntry>(ledger)),
-        free(LedgerAllocator<std::uint64_t>(ledger)) {}
+        free(LedgerAllocator<std::uint64_t>(ledger)),
+        limits(LedgerAllocator<schedule::WaitingLimit>(ledger)) {}
   Vector<schedule::TransferEntry> transfers;  ///< by (destination, source)
   Vector<std::uint64_t> free;
+  Vector<schedule::WaitingLimit> limits;
 };
 
 class CentralizedPhases final : public Phases {
  public:
   /// Collective: gathers. Counts the seconds of its parts in `report`.
   CentralizedPhases(const mpi::Channel& channel, Ledger& ledger, const Options& options,
-                    const PhaseProblem& problem, Report& report);
+                    const PhaseProblem& problem, std::size_t schedule_bytes, Report& report);
 
   bool next(const PhaseStart& start, PhaseMoves& moves) override;
   void waits_here(int, std::uint64_t) override {}
 
  private:
+  bool solve(const PhaseStart& start);
   void scatter(PhaseMoves& moves);
 
   const mpi::Channel& channel_;
@@ -43,12 +47,13 @@ class CentralizedPhases final : public Phases {
 
 /// Whether rank 0 can make all phases within its budget, tried out on the numbers alone, and with
 /// how much less scratch. Collective.
-/// @param free_with  On the root: its free memory, if its budget is smaller by so many bytes.
-/// @param reserved   On the root: gets the bytes to take off the budget.
+/// @param start_with  On the root: what it has in the first phase, if its budget is smaller by so
+///                    many bytes.
+/// @param reserved    On the root: gets the bytes to take off the budget.
 /// @return What this rank finds wrong, if anything.
 [[nodiscard]] std::optional<Defect> find_room_for_schedule(
     const mpi::Channel& channel, Ledger& ledger, const Options& options,
     const PhaseProblem& problem, std::size_t least_bytes,
-    const std::function<std::uint64_t(std::size_t)>& free_with, std::size_t& reserved);
+    const std::function<PhaseStart(std::size_t)>& start_with, std::size_t& reserved);
 
 }  // namespace valet

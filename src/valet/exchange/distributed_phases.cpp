@@ -3,6 +3,7 @@
 #include <valet/exchange/parking_match.hpp>
 #include <valet/mpi/root.hpp>
 #include <valet/schedule/phase_scheduler.hpp>
+#include <valet/schedule/phased_sizes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -43,7 +44,8 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
       replaced_(LedgerAllocator<Flow>(ledger)),
       replacing_(LedgerAllocator<Flow>(ledger)),
       parked_(LedgerAllocator<Parked>(ledger)),
-      moved_(LedgerAllocator<PeerBlocks>(ledger)),
+      moved_(LedgerAllocator<Moved>(ledger)),
+      groups_of_(LedgerAllocator<PeerBlocks>(ledger)),
       to_tell_(LedgerAllocator<PeerBlocks>(ledger)),
       to_hear_(LedgerAllocator<PeerBlocks>(ledger)),
       waiting_(LedgerAllocator<PeerBlocks>(ledger)),
@@ -59,24 +61,33 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
   fill(row_, problem.outgoing, [](const PeerBlocks& entry) { return entry.rank; });
   fill(column_, problem.incoming, [&](const PeerBlocks&) { return channel.rank(); });
   if (options.heuristic != Heuristic::continuous) return;
-  const std::array<std::uint64_t, 3> totals{row_.sum(), column_.sum(), problem.free};
-  const bool is_root = channel.rank() == mpi::root;
-  Vector<std::uint64_t> all{LedgerAllocator<std::uint64_t>(ledger)};
-  if (is_root) all.resize(3 * static_cast<std::size_t>(channel.size()));
-  mpi::gather_words(channel, totals, all);
-  begin_continuous(all);
+  begin_continuous(problem.start);
 }
 
-/// The root solves the relaxation; every rank hears the number of pieces and its own flows.
-void DistributedPhases::begin_continuous(Vector<std::uint64_t>& all) {
-  static_assert(sizeof(schedule::RankTotals) == 3 * sizeof(std::uint64_t));
+/// The root solves the relaxation; every rank hears the number of pieces and its own flows. The
+/// root has 96 bytes a rank for it: what is more than the 64 that are promised is there of the
+/// lists that phased_list_bytes() reckons with and that are empty yet.
+void DistributedPhases::begin_continuous(const PhaseStart& start) {
+  constexpr std::size_t words_of_rank = 6;
+  const std::array<std::uint64_t, words_of_rank> mine{row_.sum(),           column_.sum(),
+                                                      start.free,           start.waiting_room,
+                                                      start.waiting_groups, row_.keys.size()};
   Vector<schedule::RankTotals> totals{LedgerAllocator<schedule::RankTotals>(ledger_)};
-  totals.reserve(all.size() / 3);
-  for (std::size_t k = 0; k < all.size(); k += 3)
-    totals.push_back({all[k], all[k + 1], all[k + 2]});
-  Vector<std::uint64_t>(all.get_allocator()).swap(all);
-  schedule::ContinuousFlows flows = schedule::continuous_flows(ledger_, totals);
+  Vector<schedule::WaitingLimit> limits{LedgerAllocator<schedule::WaitingLimit>(ledger_)};
+  {
+    const std::size_t ranks = mpi::ranks_on_root(channel_);
+    Array<std::uint64_t> all(ledger_, words_of_rank * ranks);
+    mpi::gather_words(channel_, mine, {all.data(), all.size()});
+    totals.reserve(ranks);
+    limits.reserve(ranks);
+    for (const std::uint64_t* of = all.begin(); of != all.end(); of += words_of_rank) {
+      totals.push_back({of[0], of[1], of[2]});
+      limits.push_back({of[3], of[4], of[5]});
+    }
+  }
+  schedule::ContinuousFlows flows = schedule::continuous_flows(ledger_, totals, limits);
   Vector<schedule::RankTotals>(totals.get_allocator()).swap(totals);
+  Vector<schedule::WaitingLimit>(limits.get_allocator()).swap(limits);
   std::array<std::uint64_t, 2> words{flows.pieces, flows.before.empty() ? 0U : 1U};
   mpi::broadcast_words(channel_, words);
   pieces_ = words[0];
@@ -100,6 +111,10 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
   handed_now_.clear();
   row_.drop_zeros();
   column_.drop_zeros();
+  std::erase_if(groups_of_, [&](const PeerBlocks& entry) {
+    return !std::binary_search(column_.keys.begin(), column_.keys.end(),
+                               Key{entry.rank, channel_.rank()});
+  });
   if (all_done_) return false;
   if (!levels_ && hands_over_) {
     hand_over();
@@ -118,18 +133,33 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
     send_on();
     const std::uint64_t incoming = column_.sum();
     const std::uint64_t sending = row_.sum();
+    PhaseStart parking = start;
+    // Each block that is to come in place of other ranks may be a group of its own.
+    for (std::uint64_t* room : {&parking.waiting_room, &parking.waiting_groups})
+      *room -= std::min(*room, incoming_for_others());
     receive(start, moves);
     if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.parking)))
-      park(start, incoming, sending - row_.sum(), moves);
+      park(parking, incoming, sending - row_.sum(), moves);
   }
   moves.arrange();
   return true;
+}
+
+std::uint64_t DistributedPhases::incoming_for_others() const {
+  std::uint64_t blocks = 0;
+  for (std::size_t i = 0; i < column_.keys.size(); ++i)
+    if (column_.keys[i].target != channel_.rank()) blocks += column_.counts[i];
+  return blocks;
 }
 
 /// Figure 7: apportion the free memory, inform the sources, hear from the destinations.
 void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
   granted_.resize(column_.counts.size());
   schedule::apportion(options_.heuristic, {column_.counts, start.free, pieces_}, random_, granted_);
+  schedule::ParcelLimit limit(start.waiting_groups + start.groups_here);
+  for (std::size_t i = 0; i < column_.keys.size(); ++i)
+    if (column_.keys[i].target == channel_.rank())
+      granted_[i] = limit(granted_[i], groups_of(column_.keys[i].peer));
   sent_words_.clear();
   received_words_.clear();
   sent_words_.reserve(column_.keys.size(), column_.keys.size());
@@ -232,13 +262,22 @@ void DistributedPhases::tell_targets() {
   words.for_each([&](int source, std::uint64_t place, std::uint64_t blocks) {
     column_.add({source, channel_.rank()}, std::uint64_t{0} - blocks);
     if (static_cast<int>(place) != channel_.rank())
-      moved_.push_back({static_cast<int>(place), blocks});
+      moved_.push_back({static_cast<int>(place), blocks, std::min(blocks, groups_of(source) + 1)});
   });
 }
 
 void DistributedPhases::take_over_moved_sources() {
-  for (const PeerBlocks& moved : moved_) column_.add({moved.rank, channel_.rank()}, moved.blocks);
+  for (const Moved& moved : moved_) {
+    column_.add({moved.place, channel_.rank()}, moved.blocks);
+    add_to(groups_of_, moved.place, moved.groups);
+  }
   moved_.clear();
+}
+
+std::uint64_t DistributedPhases::groups_of(int place) const {
+  for (const PeerBlocks& entry : groups_of_)
+    if (entry.rank == place) return entry.blocks;
+  return 0;
 }
 
 /// Those who are replaced choose of their column who sends to the substitute, and tell both.
@@ -332,7 +371,10 @@ void DistributedPhases::send_on() {
   }
   for (std::size_t i = 0; i < to_hear_.size(); ++i) {
     const std::uint64_t blocks = heard[i][0];
-    if (blocks > 0) column_.add({to_hear_[i].rank, channel_.rank()}, blocks);
+    if (blocks > 0) {
+      column_.add({to_hear_[i].rank, channel_.rank()}, blocks);
+      add_to(groups_of_, to_hear_[i].rank, blocks);  // nothing is known of the groups
+    }
     to_hear_[i].blocks -= blocks;
   }
   waiting_.clear();

@@ -48,11 +48,13 @@ class DistributedPhases final : public Phases {
     std::uint64_t blocks = 0;
   };
 
-  void begin_continuous(Vector<std::uint64_t>& all);
+  void begin_continuous(const PhaseStart& start);
   void hand_over();
   void tell_sources(Vector<Handed>& handed);
   void tell_substitutes(Vector<Handed>& handed);
   void send_on();
+  [[nodiscard]] std::uint64_t incoming_for_others() const;
+  [[nodiscard]] std::uint64_t groups_of(int place) const;
   void receive(const PhaseStart& start, PhaseMoves& moves);
   void park(const PhaseStart& start, std::uint64_t incoming, std::uint64_t sending,
             PhaseMoves& moves);
@@ -82,8 +84,15 @@ class DistributedPhases final : public Phases {
     int target = 0;
     std::uint64_t blocks = 0;
   };
-  Vector<Parked> parked_;     ///< by this rank in this phase
-  Vector<PeerBlocks> moved_;  ///< blocks for this rank that have a new source after the phase
+  Vector<Parked> parked_;  ///< by this rank in this phase
+  /// Blocks for this rank that have a new source after the phase.
+  struct Moved {
+    int place = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t groups = 0;  ///< at most
+  };
+  Vector<Moved> moved_;
+  Vector<PeerBlocks> groups_of_;  ///< groups that wait for this rank on others, at most
   Debts to_tell_, to_hear_;
   Vector<PeerBlocks> waiting_;     ///< blocks that wait here and are not told of
   Vector<PeerBlocks> handed_now_;  ///< of this phase, granted in place of others

@@ -12,8 +12,7 @@ using schedule::Flow;
 void scatter_flows(const mpi::Channel& channel, Ledger& ledger, std::span<const Flow> flows,
                    FlowEnd end, Vector<Flow>& own) {
   static_assert(sizeof(Flow) == 2 * sizeof(std::uint64_t));
-  const bool is_root = channel.rank() == mpi::root;
-  Array<int> counts(ledger, is_root ? static_cast<std::size_t>(channel.size()) : 0);
+  Array<int> counts(ledger, mpi::ranks_on_root(channel));
   std::fill(counts.begin(), counts.end(), 0);
   for (const Flow& flow : flows) counts[end == FlowEnd::from ? flow.from : flow.to] += 2;
   Vector<std::uint64_t> words{LedgerAllocator<std::uint64_t>(ledger)};
@@ -34,8 +33,7 @@ void scatter_flows(const mpi::Channel& channel, Ledger& ledger, std::span<const 
 bool match_parking(const mpi::Channel& channel, Ledger& ledger, const ParkingWish& wish,
                    Vector<Flow>& giving, Vector<Flow>& taking) {
   constexpr std::uint64_t has_blocks_bit = std::uint64_t{1} << 63;
-  const bool is_root = channel.rank() == mpi::root;
-  const auto ranks = is_root ? static_cast<std::size_t>(channel.size()) : 0;
+  const std::size_t ranks = mpi::ranks_on_root(channel);
   Vector<Flow> flows{LedgerAllocator<Flow>(ledger)};
   std::array<std::uint64_t, 1> done{0};
   {

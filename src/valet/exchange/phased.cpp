@@ -58,11 +58,11 @@ std::optional<Defect> check_lists(const schedule::PhasedLimits& limits) {
 }
 
 template <class Index>
-PhaseProblem problem_of(Ledger& ledger, const Flows<Index>& flows, std::uint64_t free) {
+PhaseProblem problem_of(Ledger& ledger, const Flows<Index>& flows, const PhaseStart& start) {
   PhaseProblem problem(ledger);
   list_blocks(flows.outgoing, problem.outgoing);
   list_blocks(flows.incoming, problem.incoming);
-  problem.free = free;
+  problem.start = start;
   return problem;
 }
 
@@ -95,17 +95,19 @@ void reserve_schedule(Plan::State& state) {
     };
     mpi::agree(state.channel, check_lists(limits_with(0)));
     if (state.options.scheduler != Scheduler::centralized) return;
-    const auto free_with = [&](std::size_t reserved) {
-      return flows.initially_free.count() +
-             schedule::phased_sizes(limits_with(reserved)).scratch_places;
+    const auto start_with = [&](std::size_t reserved) {
+      const schedule::PhasedSizes sizes = schedule::phased_sizes(limits_with(reserved));
+      return PhaseStart{.free = flows.initially_free.count() + sizes.scratch_places,
+                        .waiting_room = sizes.most_waiting,
+                        .waiting_groups = sizes.most_groups};
     };
-    const PhaseProblem problem = problem_of(state.ledger, flows, free_with(0));
+    const PhaseProblem problem = problem_of(state.ledger, flows, start_with(0));
     const auto least_bytes = std::max<std::size_t>(
         state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
         static_cast<std::size_t>(schedule::phased_least_budget(limits_with(0))));
     mpi::agree(state.channel,
                find_room_for_schedule(state.channel, state.ledger, state.options, problem,
-                                      least_bytes, free_with, state.schedule_bytes));
+                                      least_bytes, start_with, state.schedule_bytes));
   });
 }
 
@@ -133,7 +135,7 @@ PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
         context_.options.available_bytes() / context_.blocks.block_bytes;
     start.free = std::clamp<std::uint64_t>(available, 1, start.free);
   }
-  start.waiting_room = std::min(start.free, transport_->memory().waiting_room());
+  start.waiting_room = transport_->memory().waiting_room();
   start.waiting_groups = transport_->memory().waiting_groups();
   start.groups_here = transport_->memory().groups_here();
   return start;
@@ -147,9 +149,9 @@ void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   PhaseMoves moves(context_.ledger);
   std::unique_ptr<Phases> phases;
   {
-    const PhaseProblem problem =
-        problem_of(context_.ledger, flows_, transport_->memory().free(transfer));
-    phases = make_phases(context_.channel, context_.ledger, context_.options, problem, report);
+    const PhaseProblem problem = problem_of(context_.ledger, flows_, start_of_phase(transfer));
+    phases = make_phases(context_.channel, context_.ledger, context_.options, problem,
+                         context_.schedule_bytes, report);
   }
   std::uint64_t sent = 0;
   Trace* const trace = transfer.trace();

@@ -57,6 +57,9 @@ void PhasedMemory<Index>::arrived(Transfer<Index>& transfer, SlotRun run, Index 
 
 template <class Index>
 Index PhasedMemory<Index>::expect(const Parcel<Index>& parcel) {
+  // The memory for both is part of what is promised, and does not grow.
+  if (waiting_groups() == 0 || waiting_room() < parcel.count)
+    throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
   const auto entry = static_cast<Index>(waiting_.size());
   groups_.push_back({parcel.target, parcel.origin, parcel.first, parcel.count, entry});
   waiting_.resize(waiting_.size() + parcel.count);

@@ -27,6 +27,9 @@ struct Parcel {
   Index done = 0;     ///< blocks asked for, or sent
 };
 
+static_assert(sizeof(Parcel<std::uint32_t>) == schedule::parcel_bytes(sizeof(std::uint32_t)));
+static_assert(sizeof(Parcel<std::uint64_t>) == schedule::parcel_bytes(sizeof(std::uint64_t)));
+
 template <class Index>
 class PhasedMemory {
  public:
@@ -39,8 +42,7 @@ class PhasedMemory {
   [[nodiscard]] std::uint64_t free(const Transfer<Index>& transfer) const {
     return transfer.free().count() + scratch_free_.count();
   }
-  /// Blocks of other ranks for which there is bookkeeping, and groups of them. Nothing grows before
-  /// they are used up.
+  /// Blocks of other ranks for which there is bookkeeping, and groups of them.
   [[nodiscard]] std::uint64_t waiting_room() const {
     return most_waiting_ - std::min<std::uint64_t>(most_waiting_, waiting_.size());
   }
@@ -59,7 +61,8 @@ class PhasedMemory {
   }
   /// What was received into a run belongs here, at the final slots from `cursor` on.
   void arrived(Transfer<Index>& transfer, SlotRun run, Index cursor);
-  /// Announces blocks that will wait here; returns their first entry.
+  /// Announces blocks that will wait here, within waiting_room() and waiting_groups(); returns
+  /// their first entry.
   Index expect(const Parcel<Index>& parcel);
   /// What was received into a run waits here; `entry` is that of its first block.
   void arrived_to_wait(Transfer<Index>& transfer, SlotRun run, Index entry);

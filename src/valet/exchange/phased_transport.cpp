@@ -30,6 +30,74 @@ std::size_t first_of(const Parcels& parcels, int peer) {
   return static_cast<std::size_t>(found - parcels.begin());
 }
 
+/// Makes room without growing by doubling, in a list that is empty.
+template <class List>
+void reserve_exactly(List& list, std::size_t size) {
+  if (size <= list.capacity()) return;
+  List(list.get_allocator()).swap(list);
+  list.reserve(size);
+}
+
+/// Parcels as three words each, a list for each peer, straight from and to where they are kept.
+template <class Index>
+class ParcelWords {
+ public:
+  static constexpr std::size_t words_of_parcel = 3;
+  explicit ParcelWords(Vector<Parcel<Index>>& parcels) : parcels_(parcels) {
+    for (std::size_t at = 0; at < parcels_.size(); at = end_of(at)) ++peers_;
+  }
+  [[nodiscard]] std::size_t size() const { return peers_; }
+  [[nodiscard]] int rank(std::size_t i) const { return parcels_[first_of_list(i)].peer; }
+  [[nodiscard]] std::uint64_t count(std::size_t i) const {
+    const std::size_t first = first_of_list(i);
+    return words_of_parcel * (end_of(first) - first);
+  }
+  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
+    const std::size_t begin = words_of_parcel * first_of_list(i) + static_cast<std::size_t>(first);
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      const Parcel<Index>& parcel = parcels_[(begin + k) / words_of_parcel];
+      const std::array<std::uint64_t, words_of_parcel> all{
+          std::uint64_t{static_cast<std::uint32_t>(parcel.target)} << 32 |
+              static_cast<std::uint32_t>(parcel.origin),
+          parcel.first, parcel.count};
+      words[k] = all[(begin + k) % words_of_parcel];
+    }
+  }
+  void consume(std::size_t i, std::uint64_t first, std::span<const std::uint64_t> words) const {
+    const std::size_t begin = words_of_parcel * first_of_list(i) + static_cast<std::size_t>(first);
+    for (std::size_t k = 0; k < words.size(); ++k) {
+      Parcel<Index>& parcel = parcels_[(begin + k) / words_of_parcel];
+      switch ((begin + k) % words_of_parcel) {
+        case 0:
+          parcel.target = static_cast<int>(words[k] >> 32);
+          parcel.origin = static_cast<int>(words[k] & 0xffffffff);
+          break;
+        case 1: parcel.first = static_cast<Index>(words[k]); break;
+        default: parcel.count = static_cast<Index>(words[k]);
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] std::size_t end_of(std::size_t first) const {
+    const auto after = std::upper_bound(
+        parcels_.begin() + static_cast<std::ptrdiff_t>(first), parcels_.end(), parcels_[first].peer,
+        [](int peer, const Parcel<Index>& parcel) { return peer < parcel.peer; });
+    return static_cast<std::size_t>(after - parcels_.begin());
+  }
+  /// The lists are asked for in turn, so the last answer is near: O(log parcels).
+  [[nodiscard]] std::size_t first_of_list(std::size_t i) const {
+    if (i < list_) list_ = first_ = 0;
+    for (; list_ < i; ++list_) first_ = end_of(first_);
+    return first_;
+  }
+
+  Vector<Parcel<Index>>& parcels_;
+  std::size_t peers_ = 0;
+  mutable std::size_t list_ = 0;
+  mutable std::size_t first_ = 0;
+};
+
 int permission_tag(std::uint64_t phase) {
   return mpi::tag_phase_permission + static_cast<int>(phase % mpi::phase_tags);
 }
@@ -72,6 +140,7 @@ void PhasedTransport<Index>::start(std::byte* places, std::byte* buffers) {
 template <class Index>
 void PhasedTransport<Index>::choose_blocks(std::span<const PhaseSend> sends) {
   outgoing_.clear();
+  reserve_exactly(outgoing_, sends.size() + static_cast<std::size_t>(memory_.groups_here()));
   for (const PhaseSend& send : sends) {
     std::uint64_t left = send.blocks;
     const std::size_t f = flow_from(flows_.outgoing, send.target);
@@ -102,21 +171,12 @@ void PhasedTransport<Index>::choose_blocks(std::span<const PhaseSend> sends) {
 /// Tells the places what comes, and hears from the sources.
 template <class Index>
 void PhasedTransport<Index>::announce(std::span<const PhaseReceive> receives) {
-  Ledger& ledger = context_.ledger;
-  WordLists heads(ledger), lists(ledger), heads_in(ledger), lists_in(ledger);
+  WordLists heads(context_.ledger), heads_in(context_.ledger);
   heads.reserve(outgoing_.size(), 2 * outgoing_.size());
-  lists.reserve(outgoing_.size(), 3 * outgoing_.size());
   heads_in.reserve(receives.size(), 2 * receives.size());
   for (std::size_t first = 0; first < outgoing_.size();) {
     std::size_t last = first;
-    lists.begin(outgoing_[first].peer);
-    for (; last < outgoing_.size() && outgoing_[last].peer == outgoing_[first].peer; ++last) {
-      const Parcel<Index>& parcel = outgoing_[last];
-      lists.add(std::uint64_t{static_cast<std::uint32_t>(parcel.target)} << 32 |
-                static_cast<std::uint32_t>(parcel.origin));
-      lists.add(parcel.first);
-      lists.add(parcel.count);
-    }
+    while (last < outgoing_.size() && outgoing_[last].peer == outgoing_[first].peer) ++last;
     heads.begin(outgoing_[first].peer);
     heads.add(last - first);
     heads.add(sizes_.send_blocks);
@@ -127,28 +187,26 @@ void PhasedTransport<Index>::announce(std::span<const PhaseReceive> receives) {
     heads_in.add(0);
     heads_in.add(0);
   }
-  exchange_lists(context_.channel, ledger, heads, heads_in);
-  std::uint64_t parcels = 0;
-  for (std::size_t i = 0; i < heads_in.size(); ++i) parcels += heads_in[i][0];
-  lists_in.reserve(heads_in.size(), 3 * static_cast<std::size_t>(parcels));
-  for (std::size_t i = 0; i < heads_in.size(); ++i) {
-    lists_in.begin(heads_in.rank(i));
-    for (std::uint64_t k = 0; k < 3 * heads_in[i][0]; ++k) lists_in.add(0);
-  }
-  exchange_lists(context_.channel, ledger, lists, lists_in);
-  for (std::size_t i = 0; i < lists_in.size(); ++i) {
-    const auto words = lists_in[i];
-    for (std::size_t k = 0; k < words.size(); k += 3) {
-      Parcel<Index> parcel{.peer = lists_in.rank(i),
-                           .target = static_cast<int>(words[k] >> 32),
-                           .origin = static_cast<int>(words[k] & 0xffffffff),
-                           .first = static_cast<Index>(words[k + 1]),
-                           .count = static_cast<Index>(words[k + 2])};
-      if (parcel.target != context_.channel.rank()) parcel.waiting = memory_.expect(parcel);
-      incoming_.push_back(parcel);
+  exchange_lists(context_.channel, context_.ledger, heads, heads_in);
+  std::size_t parcels = 0;
+  for (std::size_t i = 0; i < heads_in.size(); ++i)
+    parcels += static_cast<std::size_t>(heads_in[i][0]);
+  reserve_exactly(incoming_, parcels);
+  reserve_exactly(limits_, parcels);
+  for (std::size_t i = 0; i < heads_in.size(); ++i)
+    for (std::uint64_t k = 0; k < heads_in[i][0]; ++k) {
+      incoming_.push_back({.peer = heads_in.rank(i)});
       limits_.push_back(static_cast<Index>(heads_in[i][1]));
     }
+  ParcelWords<Index> sent(outgoing_), received(incoming_);
+  if (sent.size() > 0 || received.size() > 0) {
+    constexpr std::size_t entries = 64;
+    mpi::NeighbourWords<ParcelWords<Index>, ParcelWords<Index>> words(
+        context_.channel, context_.ledger, mpi::tag_phase_words, entries, sent, received);
+    words.run();
   }
+  for (Parcel<Index>& parcel : incoming_)
+    if (parcel.target != context_.channel.rank()) parcel.waiting = memory_.expect(parcel);
 }
 
 /// Where no block ever waits, a source sends the next blocks of its flow.

@@ -7,6 +7,7 @@
 #include <valet/mpi/channel.hpp>
 #include <valet/options.hpp>
 #include <valet/report/report.hpp>
+#include <valet/schedule/parking.hpp>
 #include <valet/storage/ledger.hpp>
 
 #include <cstdint>
@@ -47,13 +48,7 @@ struct PhaseMoves {
   Vector<PhaseReceive> receives;  ///< ascending by source, one a source
 };
 
-/// What this rank has when a phase begins.
-struct PhaseStart {
-  std::uint64_t free = 0;            ///< blocks that it may receive
-  std::uint64_t waiting_room = 0;    ///< of these, blocks that may wait for other ranks
-  std::uint64_t waiting_groups = 0;  ///< groups that they may be of, each of one origin and target
-  std::uint64_t groups_here = 0;     ///< that wait here
-};
+using schedule::PhaseStart;
 
 class Phases {
  public:
@@ -76,7 +71,7 @@ struct PhaseProblem {
         incoming(LedgerAllocator<PeerBlocks>(ledger)) {}
   Vector<PeerBlocks> outgoing;  ///< ascending by rank
   Vector<PeerBlocks> incoming;  ///< ascending by rank
-  std::uint64_t free = 0;
+  PhaseStart start;             ///< of the first phase
 };
 
 /// Whether some blocks wait on their way.
@@ -85,8 +80,10 @@ struct PhaseProblem {
 }
 
 /// The phases of the options. Collective; may communicate.
+/// @param schedule_bytes  Of the budget, for the schedule that this rank makes.
 [[nodiscard]] std::unique_ptr<Phases> make_phases(const mpi::Channel& channel, Ledger& ledger,
                                                   const Options& options,
-                                                  const PhaseProblem& problem, Report& report);
+                                                  const PhaseProblem& problem,
+                                                  std::size_t schedule_bytes, Report& report);
 
 }  // namespace valet

@@ -30,11 +30,6 @@ std::optional<Defect> check_phases(const Options& options) {
                   "a parking interval of " + std::to_string(options.parking) +
                       "; give 0 for no parking, or k for parking at every k-th phase"};
   if (!options.available_bytes || options.method != Method::phased) return std::nullopt;
-  if (options.scheduler == Scheduler::centralized)
-    return Defect{
-        ErrorCode::invalid_argument,
-        "available_bytes is asked at every phase, but the centralized scheduler knows the "
-        "memory at the beginning only; take the distributed scheduler"};
   if (options.heuristic == Heuristic::continuous)
     return Defect{ErrorCode::invalid_argument,
                   "available_bytes is asked at every phase, but heuristic continuous divides the "

@@ -163,6 +163,11 @@ class VALET_EXPORT Plan {
 /// plan came from a layout, and on rank 0 for Method::cyclic, and for Method::phased with parking,
 /// Heuristic::continuous or Scheduler::centralized. Each block crosses the network at most once,
 /// with parking or Heuristic::continuous at most twice.
+///
+/// Method::phased keeps lists of the ranks that a rank has to do with, of all of them where blocks
+/// wait on their way (parking, Heuristic::continuous). With very many ranks or neighbours these do
+/// not fit the promise beside a budget of one block; planning then refuses with budget_too_small,
+/// and says what budget would do.
 VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
 

@@ -42,6 +42,22 @@ void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
         "MPI_Gatherv", root);
 }
 
+void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
+                  std::span<int> counts, Vector<std::uint64_t>& all, Ledger& ledger) {
+  std::uint64_t sum = 0;
+  {
+    const std::array<std::uint64_t, 1> length{words.size()};
+    Array<std::uint64_t> lengths(ledger, counts.size());
+    gather_words(channel, length, {lengths.data(), lengths.size()});
+    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+      counts[rank] = checked_count(lengths[rank]);
+      sum += lengths[rank];
+    }
+  }
+  all.resize(static_cast<std::size_t>(sum));
+  gather_lists(channel, words, std::span<const int>(counts), std::span<std::uint64_t>(all), ledger);
+}
+
 void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
                    std::span<const int> counts, Vector<std::uint64_t>& own, Ledger& ledger) {
   int count = 0;

@@ -7,6 +7,7 @@
 #include <valet/mpi/channel.hpp>
 #include <valet/storage/ledger.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -14,6 +15,11 @@
 namespace valet::mpi {
 
 constexpr int root = 0;
+
+/// Ranks that the root keeps a list of: all on the root, none elsewhere.
+[[nodiscard]] inline std::size_t ranks_on_root(const Channel& channel) {
+  return channel.rank() == root ? static_cast<std::size_t>(channel.size()) : 0;
+}
 
 /// Brings the same number of words of every rank to the root, in rank order. Collective.
 /// @param all  On the root: words.size() for every rank. Elsewhere not used.
@@ -25,6 +31,13 @@ VALET_EXPORT void gather_words(const Channel& channel, std::span<const std::uint
 VALET_EXPORT void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
                                std::span<const int> counts, std::span<std::uint64_t> all,
                                Ledger& ledger);
+
+/// The same where the root does not know the lengths. Collective; two messages a rank.
+/// @param counts  On the root: of all ranks; gets the words of every rank.
+/// @param all     On the root: gets the lists, in rank order.
+/// Memory on the root: 8 bytes a rank while it runs.
+VALET_EXPORT void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
+                               std::span<int> counts, Vector<std::uint64_t>& all, Ledger& ledger);
 
 /// Gives every rank its list of words. Collective; two messages a rank.
 /// @param all     On the root: the lists, in rank order. Elsewhere not used.

@@ -18,12 +18,16 @@ struct KeyedCounts {
   explicit KeyedCounts(Ledger& ledger)
       : keys(LedgerAllocator<Key>(ledger)), counts(LedgerAllocator<std::uint64_t>(ledger)) {}
 
-  /// Adds to the count of a key, which is entered where it is new. Sums are modulo 2^64.
+  /// Adds to the count of a key, which is entered where it is new. Sums are modulo 2^64. The memory
+  /// is that of the most keys there ever were, and grows by one: who has a limit can reckon with
+  /// it.
   void add(Key key, std::uint64_t blocks) {
     const auto found = std::lower_bound(keys.begin(), keys.end(), key);
     const auto at = found - keys.begin();
     if (found == keys.end() || *found != key) {
-      keys.insert(found, key);
+      if (keys.size() == keys.capacity()) keys.reserve(keys.size() + 1);
+      if (counts.size() == counts.capacity()) counts.reserve(counts.size() + 1);
+      keys.insert(keys.begin() + at, key);
       counts.insert(counts.begin() + at, 0);
     }
     counts[static_cast<std::size_t>(at)] += blocks;

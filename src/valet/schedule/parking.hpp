@@ -23,6 +23,14 @@ struct Flow {
   [[nodiscard]] bool operator==(const Flow&) const = default;
 };
 
+/// What a rank has when a phase begins.
+struct PhaseStart {
+  std::uint64_t free = 0;            ///< blocks that it may receive
+  std::uint64_t waiting_room = 0;    ///< blocks of others that can be kept account of besides
+  std::uint64_t waiting_groups = 0;  ///< groups of them, each of one origin and one target
+  std::uint64_t groups_here = 0;     ///< that wait here
+};
+
 /// What a rank reports to the root in a phase with parking, when the grants of that phase are known
 /// (MADRE Figure 3, lines 27 to 31): positive, blocks it must part with beyond the `sending` ones
 /// to receive all the rest in the next phase; negative, blocks it has room for until the end.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/schedule/phase_scheduler.hpp>
+#include <valet/schedule/phased_sizes.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -8,7 +9,8 @@
 namespace valet::schedule {
 
 PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
-                               std::span<const std::uint64_t> free, const PhaseOptions& options)
+                               std::span<const std::uint64_t> free, const PhaseOptions& options,
+                               std::span<WaitingLimit> limits)
     : options_(options),
       levelling_(LedgerAllocator<Flow>(ledger)),
       in_place_of_(LedgerAllocator<Flow>(ledger)),
@@ -18,9 +20,10 @@ PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> tr
       granted_(LedgerAllocator<std::uint64_t>(ledger)),
       sending_(free.size(), 0, LedgerAllocator<std::uint64_t>(ledger)),
       balance_(free.size(), 0, LedgerAllocator<std::int64_t>(ledger)),
+      left_of_(options.parking > 0 ? free.size() : 0, Left{}, LedgerAllocator<Left>(ledger)),
       parking_(LedgerAllocator<Flow>(ledger)),
       flow_of_(free.size(), 0, LedgerAllocator<std::uint32_t>(ledger)),
-      waiting_(LedgerAllocator<Move>(ledger)),
+      waiting_(ledger),
       moves_(LedgerAllocator<Move>(ledger)) {
   columns_.reserve(free.size());
   random_.reserve(free.size());
@@ -30,7 +33,8 @@ PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> tr
   }
   granted_.reserve(free.size());
   parking_.reserve(free.size());
-  moves_.reserve(transfers.size() + free.size());
+  const bool limited = options.most_pairs != PhaseOptions().most_pairs;
+  moves_.reserve((limited ? options.most_pairs : transfers.size()) + free.size());
   fill_columns(transfers);
   if (options.heuristic == Heuristic::continuous) {
     std::vector<RankTotals, LedgerAllocator<RankTotals>> totals(
@@ -40,7 +44,7 @@ PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> tr
       totals[transfer.source].sent += transfer.blocks;
       totals[transfer.destination].received += transfer.blocks;
     }
-    ContinuousFlows flows = continuous_flows(ledger, totals);
+    ContinuousFlows flows = continuous_flows(ledger, totals, limits);
     pieces_left_ = flows.pieces;
     levelling_ = std::move(flows.before);
     in_place_of_ = std::move(flows.after);
@@ -65,14 +69,24 @@ void PhaseScheduler::fill_columns(std::span<const TransferEntry> transfers) {
   }
 }
 
-std::size_t PhaseScheduler::bytes(std::size_t ranks, std::size_t nonzeros) {
+std::size_t PhaseScheduler::pairs() const {
+  std::size_t sum = 0;
+  for (const Column& column : columns_) sum += column.keys.capacity();
+  return sum;
+}
+
+std::size_t PhaseScheduler::bytes(std::size_t ranks, std::size_t pairs) {
   constexpr std::size_t per_rank = sizeof(Column) + sizeof(ReceiverRandom) + sizeof(Flow) +
-                                   3 * sizeof(std::uint64_t) + sizeof(std::int64_t) +
+                                   3 * sizeof(std::uint64_t) + sizeof(std::int64_t) + sizeof(Left) +
                                    sizeof(std::uint32_t) + sizeof(Move);
-  // The totals and flows of the relaxation.
-  constexpr std::size_t continuous = sizeof(RankTotals) + sizeof(std::int64_t) + 2 * sizeof(Flow);
-  constexpr std::size_t per_nonzero = sizeof(Column::Key) + sizeof(std::uint64_t) + sizeof(Move);
-  return ranks * (per_rank + continuous) + nonzeros * per_nonzero;
+  // The totals and flows of the relaxation, and what waits.
+  constexpr std::size_t continuous = sizeof(RankTotals) + sizeof(std::int64_t) + 2 * sizeof(Flow) +
+                                     sizeof(Waiting) + sizeof(std::uint64_t);
+  // A column may have them all. When it grows, its keys or its counts are there twice.
+  constexpr std::size_t per_column = 2 * sizeof(std::uint64_t);
+  constexpr std::size_t per_pair =
+      sizeof(Column::Key) + sizeof(std::uint64_t) + sizeof(Move) + per_column;
+  return ranks * (per_rank + continuous) + pairs * per_pair;
 }
 
 /// Sends blocks of a column's entry to `place`, where their slots are reserved at once; those that
@@ -89,24 +103,78 @@ std::uint64_t PhaseScheduler::take(std::uint32_t column, std::size_t entry, std:
   return blocks;
 }
 
-void PhaseScheduler::receive() {
+void PhaseScheduler::receive(std::span<const PhaseStart> starts) {
   const std::uint64_t pieces_left = stage_ == Stage::pieces ? pieces_left_ : 0;
   for (std::uint32_t rank = 0; rank < columns_.size(); ++rank) {
     const Column& column = columns_[rank];
+    if (column.counts.size() > granted_.capacity()) {
+      Vector<std::uint64_t>(granted_.get_allocator()).swap(granted_);
+      granted_.reserve(column.counts.size());
+    }
     granted_.resize(column.counts.size());
     apportion(options_.heuristic, {column.counts, free_[rank], pieces_left}, random_[rank],
               granted_);
-    for (std::size_t entry = 0; entry < granted_.size(); ++entry)
+    ParcelLimit limit(starts.empty() ? 0 : starts[rank].waiting_groups + starts[rank].groups_here);
+    for (std::size_t entry = 0; entry < granted_.size(); ++entry) {
+      const Incoming key = column.keys[entry];
+      if (!starts.empty() && key.target == rank)
+        granted_[entry] = limit(granted_[entry], starts[key.source].groups_here);
       take(rank, entry, granted_[entry], rank);
+    }
   }
 }
 
-void PhaseScheduler::park() {
-  // Grants are taken off both sides already, which leaves the balance as it is.
-  for (std::size_t rank = 0; rank < columns_.size(); ++rank)
-    balance_[rank] = parking_balance(columns_[rank].sum(), free_[rank], sending_[rank]);
+void PhaseScheduler::count_left() {
+  std::fill(left_of_.begin(), left_of_.end(), Left{});
+  for (std::uint32_t rank = 0; rank < columns_.size(); ++rank)
+    for (std::size_t entry = 0; entry < columns_[rank].keys.size(); ++entry) {
+      const std::uint64_t blocks = columns_[rank].counts[entry];
+      if (blocks == 0) continue;
+      Left& source = left_of_[columns_[rank].keys[entry].source];
+      source.blocks += blocks;
+      ++source.kinds;
+      if (columns_[rank].keys[entry].target != rank) left_of_[rank].for_others += blocks;
+    }
+  for (const Move& move : moves_)
+    if (move.place != move.target) left_of_[move.place].for_others += move.blocks;
+}
+
+/// Of what is asked to part with no more is promised than is there, of room no more than can be
+/// accounted for, on the taker and here: each block that a rank is to receive in place of others
+/// may be a group of its own there.
+void PhaseScheduler::park(std::span<const PhaseStart> starts) {
+  count_left();
+  const auto not_for_others = [&](std::size_t rank, std::uint64_t room) {
+    return room - std::min(room, left_of_[rank].for_others);
+  };
+  for (std::size_t rank = 0; rank < columns_.size(); ++rank) {
+    // Grants are taken off both sides already, which leaves the balance as it is.
+    const std::int64_t balance = parking_balance(columns_[rank].sum(), free_[rank], sending_[rank]);
+    balance_[rank] = std::min(balance, static_cast<std::int64_t>(left_of_[rank].blocks));
+    if (starts.empty()) continue;
+    const std::uint64_t room = not_for_others(rank, starts[rank].waiting_room);
+    balance_[rank] = std::max(balance_[rank], -static_cast<std::int64_t>(room));
+  }
+  const std::size_t here = pairs();
+  std::uint64_t pairs_left = options_.most_pairs - std::min(options_.most_pairs, here);
+  if (options_.most_pairs != PhaseOptions().most_pairs)
+    pairs_left = std::min<std::uint64_t>(pairs_left, moves_.capacity() - moves_.size());
+  GroupLimit groups;
+  const auto groups_of = [&](std::size_t rank) {
+    return balance_[rank] > 0 ? left_of_[rank].kinds + starts[rank].groups_here
+                              : not_for_others(rank, starts[rank].waiting_groups);
+  };
   parking_.clear();
-  match_in_order(balance_, [&](const Flow& flow) { parking_.push_back(flow); });
+  match_in_order(
+      balance_,
+      [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
+        if (!starts.empty()) blocks = groups(giver, taker, blocks, groups_of);
+        const std::uint64_t most = std::min(blocks, left_of_[giver].kinds + 1);
+        if (most > pairs_left) blocks = pairs_left;
+        pairs_left -= std::min(most, pairs_left);
+        return blocks;
+      },
+      [&](const Flow& flow) { parking_.push_back(flow); });
   reroute(parking_);
 }
 
@@ -150,7 +218,7 @@ void PhaseScheduler::receive_for_others() {
         [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
           const std::uint32_t source = column.keys[entry].source;
           if (source == flow.from)
-            waiting_.push_back({source, rank, rank, blocks});
+            waiting_.add({source, rank}, blocks);
           else
             columns_[flow.from].add({source, rank}, blocks);
         });
@@ -160,9 +228,12 @@ void PhaseScheduler::receive_for_others() {
 }
 
 void PhaseScheduler::send_on() {
-  for (const Move& move : waiting_)
-    columns_[move.target].add({move.source, move.target}, move.blocks);
-  waiting_.clear();
+  for (std::size_t i = 0; i < waiting_.keys.size(); ++i) {
+    const Waiting pair = waiting_.keys[i];
+    columns_[pair.target].add({pair.place, pair.target}, waiting_.counts[i]);
+  }
+  waiting_.keys.clear();
+  waiting_.counts.clear();
 }
 
 /// What was received is where it belongs, waits for the pieces to be sent, or has a new source.
@@ -172,7 +243,7 @@ void PhaseScheduler::end_phase() {
     if (move.place == move.target)
       left_ -= move.blocks;
     else if (stage_ == Stage::pieces)
-      waiting_.push_back({move.place, move.target, move.target, move.blocks});
+      waiting_.add({move.place, move.target}, move.blocks);
     else
       columns_[move.target].add({move.place, move.target}, move.blocks);
   }
@@ -182,9 +253,10 @@ void PhaseScheduler::end_phase() {
   });
 }
 
-bool PhaseScheduler::next() {
+bool PhaseScheduler::next(std::span<const PhaseStart> starts) {
   moves_.clear();
   std::fill(sending_.begin(), sending_.end(), std::uint64_t{0});
+  for (std::size_t rank = 0; rank < starts.size(); ++rank) free_[rank] = starts[rank].free;
   if (done()) return false;
   ++phase_;
   if (stage_ == Stage::level) {
@@ -199,7 +271,7 @@ bool PhaseScheduler::next() {
   }
   if (stage_ == Stage::pieces) {
     if (pieces_left_ > 0) {
-      receive();
+      receive(starts);
       --pieces_left_;
       end_phase();
       return true;
@@ -207,9 +279,9 @@ bool PhaseScheduler::next() {
     send_on();
     stage_ = Stage::finish;
   }
-  receive();
+  receive(starts);
   const bool parks = parks_in(phase_, options_.parking);
-  if (parks) park();
+  if (parks) park(starts);
   end_phase();
   return !moves_.empty() || (options_.parking > 0 && !parks);
 }

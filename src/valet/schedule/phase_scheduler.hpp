@@ -26,6 +26,9 @@ struct PhaseOptions {
   /// parking algorithm is first_fit with 1. Heuristic::continuous parks when its pieces are sent.
   std::uint64_t parking = 1;
   std::uint64_t seed = 1;  ///< of Heuristic::random and fortune_wheel
+  /// Pairs of a rank that has blocks and one that they are for, that a PhaseScheduler may have room
+  /// for: parking that needs more is left out.
+  std::size_t most_pairs = static_cast<std::size_t>(-1);
 };
 
 /// Whether phase `phase`, counted from 1, has parking.
@@ -44,21 +47,24 @@ struct Move {
 
 /// Makes the phases of one redistribution.
 ///
-/// Memory, all of it through the ledger: bytes(ranks, nonzeros) at first, and what parking adds: 24
-/// bytes (twice that while a list grows) for every pair of a rank where blocks wait and a rank they
-/// wait for. The ledger has the sum after every phase; a caller with a limit looks there.
+/// Memory, all of it through the ledger: bytes(ranks, pairs()), where pairs are the transfers at
+/// first, and parking adds those of a rank where blocks wait and a rank they wait for.
 class VALET_EXPORT PhaseScheduler {
  public:
   /// @param transfers  Sorted by (destination, source), no zeros, no diagonal; read only here.
   /// @param free       Free slots of every rank, scratch included: the number of ranks. Feasible
   ///                   (check_feasible).
+  /// @param limits     For Heuristic::continuous: of every rank, counted down; empty for none.
   PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
-                 std::span<const std::uint64_t> free, const PhaseOptions& options);
+                 std::span<const std::uint64_t> free, const PhaseOptions& options,
+                 std::span<WaitingLimit> limits = {});
 
   /// Plans the next phase. False when there is none: done() says whether all blocks are where they
   /// belong, or no block can move any more, which happens without parking only, and only where a
   /// rank ends without a free slot.
-  bool next();
+  /// @param starts  What every rank has now. Without it a rank has the slots that it had and those
+  ///                that blocks left, and nothing limits what may wait there.
+  bool next(std::span<const PhaseStart> starts = {});
   [[nodiscard]] bool done() const { return left_ == 0; }
 
   /// The phase planned last: by (source, place, target). Valid until next() is called again.
@@ -66,8 +72,10 @@ class VALET_EXPORT PhaseScheduler {
   /// Messages of that phase: what moves between a pair of ranks is one.
   [[nodiscard]] std::uint64_t messages() const;
 
-  /// Bytes of a scheduler before its first phase, and of its moves.
-  [[nodiscard]] static std::size_t bytes(std::size_t ranks, std::size_t nonzeros);
+  /// Pairs that it had room for so far.
+  [[nodiscard]] std::size_t pairs() const;
+  /// Bytes at most of a scheduler that has room for so many pairs.
+  [[nodiscard]] static std::size_t bytes(std::size_t ranks, std::size_t pairs);
 
  private:
   struct Incoming {
@@ -87,8 +95,25 @@ class VALET_EXPORT PhaseScheduler {
   };
 
   void fill_columns(std::span<const TransferEntry> transfers);
-  void receive();
-  void park();
+  /// What a rank has still to send, and what it is to receive in place of others.
+  struct Left {
+    std::uint64_t blocks = 0;
+    std::uint64_t kinds = 0;  ///< destinations of these blocks
+    std::uint64_t for_others = 0;
+  };
+  /// Of a substitute, and a rank it receives for.
+  struct Waiting {
+    std::uint32_t place;
+    std::uint32_t target;
+    [[nodiscard]] bool operator==(const Waiting&) const = default;
+    [[nodiscard]] bool operator<(const Waiting& other) const {
+      return place != other.place ? place < other.place : target < other.target;
+    }
+  };
+
+  void receive(std::span<const PhaseStart> starts);
+  void park(std::span<const PhaseStart> starts);
+  void count_left();
   void reroute(std::span<Flow> flows);
   void receive_for_others();
   void send_on();
@@ -109,9 +134,10 @@ class VALET_EXPORT PhaseScheduler {
   Vector<std::uint64_t> granted_;
   Vector<std::uint64_t> sending_;  ///< blocks that each rank sends in this phase
   Vector<std::int64_t> balance_;
+  Vector<Left> left_of_;  ///< per rank, for parking
   Vector<Flow> parking_;
   Vector<std::uint32_t> flow_of_;  ///< per rank: its first flow that is not done
-  Vector<Move> waiting_;           ///< source: who has received them, place and target: for whom
+  KeyedCounts<Waiting> waiting_;   ///< blocks that substitutes have received and not sent on
   Vector<Move> moves_;
 };
 

@@ -11,8 +11,8 @@ constexpr std::uint64_t default_message_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_message_blocks = 65535;
 constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
 constexpr std::uint64_t promised_of_neighbour = 64;
-// Of the 64 KiB that no budget pays for: places, lists, blocks that wait and their groups. With the
-// 14 KiB of pieces, which small budgets need in place of the first, this is 52 KiB at most.
+// Of the 64 KiB that no budget pays for: places, lists, blocks that wait, groups and parcels. With
+// the 14 KiB of pieces, which small budgets need in place of the first, this is 52 KiB at most.
 constexpr std::uint64_t free_for_places = std::uint64_t{8} << 10;
 constexpr std::uint64_t free_for_lists = std::uint64_t{24} << 10;
 constexpr std::uint64_t free_for_waiting = std::uint64_t{6} << 10;
@@ -25,7 +25,7 @@ std::uint64_t above(std::uint64_t value, std::uint64_t level) {
 /// How many blocks may wait, and in how many groups, if their bookkeeping may take `bytes` off the
 /// budget. Every block may be a group of its own.
 void divide_waiting(PhasedSizes& sizes, const PhasedLimits& limits, std::uint64_t bytes) {
-  const std::uint64_t group = waiting_group_bytes(limits.index_bytes);
+  const std::uint64_t group = waiting_list_bytes(limits.index_bytes);
   const std::uint64_t for_groups = bytes / (group + limits.index_bytes) * group;
   const std::uint64_t all = limits.slots + sizes.scratch_places;
   sizes.most_groups = std::min(all, (free_for_groups + for_groups) / group);
@@ -36,7 +36,7 @@ void divide_waiting(PhasedSizes& sizes, const PhasedLimits& limits, std::uint64_
 /// Bytes that divide_waiting() may have, if `places` blocks of scratch can wait.
 std::uint64_t waiting_charge(const PhasedLimits& limits, std::uint64_t places) {
   const std::uint64_t all = limits.slots + places;
-  const std::uint64_t wished = all * (waiting_group_bytes(limits.index_bytes) + limits.index_bytes);
+  const std::uint64_t wished = all * (waiting_list_bytes(limits.index_bytes) + limits.index_bytes);
   return std::min<std::uint64_t>(limits.budget_bytes / 8,
                                  above(wished, free_for_groups + free_for_waiting));
 }

@@ -42,6 +42,37 @@ struct PhasedSizes {
   return 8 + 3 * index_bytes;
 }
 
+/// Bytes of a parcel: blocks of one origin and target in a message.
+[[nodiscard]] constexpr std::uint64_t parcel_bytes(std::size_t index_bytes) {
+  return 16 + 4 * index_bytes;
+}
+
+/// Bytes of a group and of the parcels that there can be for each group that a rank may have,
+/// beside one for each peer: those that leave are of what waits; as many may arrive to wait, and
+/// no more are let in that have waited elsewhere (ParcelLimit).
+[[nodiscard]] constexpr std::uint64_t waiting_list_bytes(std::size_t index_bytes) {
+  return waiting_group_bytes(index_bytes) + 3 * parcel_bytes(index_bytes) + 2 * index_bytes;
+}
+
+/// Limits what a rank lets in of a peer in a phase, so that the parcels are no more than it may
+/// have groups. A block can always come, so nothing gets stuck.
+class ParcelLimit {
+ public:
+  explicit ParcelLimit(std::uint64_t most_groups) : left_(most_groups) {}
+  /// @param granted  To the peer. @param groups  That may wait there for this rank.
+  /// @return What may be granted.
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t granted, std::uint64_t groups) {
+    if (granted == 0) return 0;
+    const std::uint64_t parcels = granted - 1 < groups ? granted - 1 : groups;
+    if (parcels > left_) granted = left_ + 1;
+    left_ -= parcels < left_ ? parcels : left_;
+    return granted;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
 /// Bytes at most of the lists that a rank keeps of those it negotiates and exchanges blocks with.
 /// These are its neighbours, but where blocks wait any rank may become one. Pure.
 [[nodiscard]] VALET_EXPORT std::uint64_t phased_list_bytes(const PhasedLimits& limits);

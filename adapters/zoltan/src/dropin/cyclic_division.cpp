@@ -5,18 +5,9 @@
 #include <valet/schedule/apportionment.hpp>
 
 #include <algorithm>
-#include <array>
 #include <tuple>
 
 namespace valet::zoltan {
-namespace {
-
-std::size_t ranks_on_root(const mpi::Channel& channel) {
-  return channel.rank() == mpi::root ? static_cast<std::size_t>(channel.size()) : 0;
-}
-
-}  // namespace
-
 /// The search; of what it schedules only what can begin at once is kept, two words for each rank
 /// that receives, in the order of the ranks.
 class CyclicDivision::Search final : public schedule::CyclicLink {
@@ -53,7 +44,7 @@ CyclicDivision::CyclicDivision(const mpi::Channel& channel, Ledger& ledger,
       ledger_(ledger),
       sources_(sources),
       own_(LedgerAllocator<std::uint64_t>(ledger)),
-      counts_(ledger, ranks_on_root(channel)),
+      counts_(ledger, mpi::ranks_on_root(channel)),
       all_(LedgerAllocator<std::uint64_t>(ledger)),
       edges_(LedgerAllocator<schedule::TransferEntry>(ledger)),
       first_edge_(ledger, counts_.size() + 1),
@@ -71,16 +62,7 @@ void CyclicDivision::gather(const Demand& demand) {
     own_.push_back(static_cast<std::uint64_t>(sources_[s].rank));
     own_.push_back(demand.ready[s]);
   }
-  Array<std::uint64_t> lengths(ledger_, counts_.size());
-  const std::array<std::uint64_t, 1> length{own_.size()};
-  mpi::gather_words(channel_, length, {lengths.data(), lengths.size()});
-  std::uint64_t words = 0;
-  for (std::size_t rank = 0; rank < counts_.size(); ++rank) {
-    counts_[rank] = static_cast<int>(lengths[rank]);
-    words += lengths[rank];
-  }
-  all_.resize(words);
-  mpi::gather_lists(channel_, own_, {counts_.data(), counts_.size()}, all_, ledger_);
+  mpi::gather_lists(channel_, own_, std::span<int>(counts_.data(), counts_.size()), all_, ledger_);
   edges_.clear();
   std::size_t at = 0;
   for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)

@@ -16,10 +16,6 @@ std::uint64_t sum_of(std::span<const std::uint64_t> values) {
   return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-std::size_t ranks_on_root(const mpi::Channel& channel) {
-  return channel.rank() == mpi::root ? static_cast<std::size_t>(channel.size()) : 0;
-}
-
 }  // namespace
 
 void ProportionalDivision::divide(const Demand& demand, std::span<std::uint64_t> shares) {
@@ -56,7 +52,7 @@ CentralDivision::CentralDivision(const mpi::Channel& channel, Ledger& ledger, He
       heuristic_(heuristic),
       most_sources_(sources),
       own_(LedgerAllocator<std::uint64_t>(ledger)),
-      counts_(ledger, ranks_on_root(channel)),
+      counts_(ledger, mpi::ranks_on_root(channel)),
       random_(LedgerAllocator<schedule::ReceiverRandom>(ledger)),
       all_(LedgerAllocator<std::uint64_t>(ledger)),
       granted_(LedgerAllocator<std::uint64_t>(ledger)) {
@@ -93,13 +89,7 @@ void CentralDivision::solve() {
 
 void CentralDivision::divide(const Demand& demand, std::span<std::uint64_t> shares) {
   tell(demand);
-  Array<std::uint64_t> lengths(ledger_, counts_.size());
-  const std::array<std::uint64_t, 1> length{own_.size()};
-  mpi::gather_words(channel_, length, {lengths.data(), lengths.size()});
-  for (std::size_t rank = 0; rank < counts_.size(); ++rank)
-    counts_[rank] = static_cast<int>(lengths[rank]);
-  const std::span<const int> counts(counts_.data(), counts_.size());
-  all_.resize(sum_of({lengths.data(), lengths.size()}));
+  const std::span<int> counts(counts_.data(), counts_.size());
   mpi::gather_lists(channel_, own_, counts, all_, ledger_);
   solve();
   mpi::scatter_lists(channel_, all_, counts, own_, ledger_);
@@ -109,7 +99,7 @@ void CentralDivision::divide(const Demand& demand, std::span<std::uint64_t> shar
 }
 
 MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger, std::size_t sources) {
-  Array<std::uint64_t> all(ledger, ranks_on_root(channel));
+  Array<std::uint64_t> all(ledger, mpi::ranks_on_root(channel));
   const std::array<std::uint64_t, 1> mine{sources};
   mpi::gather_words(channel, mine, {all.data(), all.size()});
   if (all.size() == 0) return {};
