@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/schedule/method_choice.hpp>
+#include <valet/schedule/stream_sizes.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,27 +12,27 @@ namespace {
 
 // What a cost model cannot know, fitted to measurements of all patterns of valet-bench auto with 2
 // and 4 ranks on a node. The model is measured with memory that stays in a cache.
-constexpr double memory_copy = 4.0;          ///< copying from memory to memory, over copying
-constexpr double staging = 2.5;              ///< copying to or from a buffer that stays in a cache
-constexpr double memory_message = 2.0;       ///< sending from memory to memory, over sending
-constexpr double scattered_block = 0.8;      ///< a block that stands alone costs so much more
+constexpr double memory_copy = 3.6;          ///< copying from memory to memory, over copying
+constexpr double staging = 3.5;              ///< copying to or from a buffer that stays in a cache
+constexpr double memory_message = 2.4;       ///< sending from memory to memory, over sending
+constexpr double scattered_block = 1.8;      ///< a block that stands alone costs so much more
 constexpr double run_block = 0.3;            ///< block of a run that is sent from where it is
-constexpr double missed_bytes = 4800;        ///< copies that the misses for a block cost
-constexpr double map_entry = 0.25;           ///< planning an entry of a map, in block_seconds
+constexpr double missed_bytes = 4000;        ///< copies that the misses for a block cost
+constexpr double map_entry = 0.75;           ///< planning an entry of a map, in block_seconds
 constexpr double misplaced = 0.8;            ///< moving a crowded arrival, over another move inside
 constexpr double misplaced_in_phases = 0.2;  ///< of arrivals in runs
-constexpr double turn = 0.06;                ///< a neighbour more, where ranks take turns
-constexpr double phase_work = 1.1;           ///< of a phase, over an exchange without phases
+constexpr double turn = 0.05;                ///< a neighbour more, where ranks take turns
+constexpr double phase_work = 1.15;          ///< of a phase, over an exchange without phases
 constexpr double step_latencies = 50;        ///< of a phase, or of the root of CYCLIC for a rank
 constexpr double agreement_latencies = 20;
 constexpr double packed_below_bytes = 16384;  ///< shorter runs are packed
-constexpr double both_at_once = 2;  ///< messages of STREAM inside a node, over messages in step
-constexpr double touch = 5;         ///< of shared memory for the first time, over a copy
+constexpr double both_ways = 1.2;  ///< sending runs to one peer inside a node that sends as well
+constexpr double touch = 14;       ///< of shared memory for the first time, over a copy
 constexpr double most_segment_bytes = 1 << 20;
 
-/// Predictions err. Another method has to be clearly better than STREAM, which is at its worst less
-/// far from the best than the others are at theirs.
-constexpr double benefit_of_doubt = 0.85;
+/// Predictions err. Methods with a root or with phases have to be clearly better than the others,
+/// which are at their worst less far from the best.
+constexpr double clearly = 0.6;
 
 /// The parts that predictions are made of, in seconds.
 class Parts {
@@ -57,9 +58,11 @@ class Parts {
   [[nodiscard]] double direct() const {
     return staged() + blocks() + 3 * neighbours() * model_.latency_seconds;
   }
-  /// In messages. Inside a node MPI copies them, in one rank at a time while its peer waits.
+  /// In messages. Inside a node MPI copies runs from where they are: one rank does while its peer
+  /// waits, unless another peer is ready.
   [[nodiscard]] double stream() const {
-    return (1 + (both_at_once - 1) * on_node()) * messages() + misplaced_arrivals() +
+    const double waits = packs() ? 0 : both_ways * on_node() / (neighbours() * neighbours());
+    return (1 + waits) * messages() + misplaced_arrivals() +
            4 * neighbours() * model_.latency_seconds;
   }
   /// Inside a node through shared memory.
@@ -106,11 +109,13 @@ class Parts {
     return handled_ * bytes_ * staging / model_.copy_bandwidth +
            std::max(sent_, received_) * bytes_ / model_.bandwidth;
   }
+  [[nodiscard]] bool packs() const {
+    const double runs = std::max(1.0, static_cast<double>(shape_.runs));
+    return !shape_.is_dense || sent_ * bytes_ < packed_below_bytes * runs;
+  }
   /// From where blocks are if they stand in long runs, else staged.
   [[nodiscard]] double messages() const {
-    const double runs = std::max(1.0, static_cast<double>(shape_.runs));
-    const bool packs = !shape_.is_dense || sent_ * bytes_ < packed_below_bytes * runs;
-    return packs ? staged() + blocks() : wire() + run_block * blocks();
+    return packs() ? staged() + blocks() : wire() + run_block * blocks();
   }
   /// Copies inside a rank, from all over its memory to all over it.
   [[nodiscard]] double moves(double count) const {
@@ -177,7 +182,7 @@ double lower_bound_seconds(const CostModel& model, const ExchangeShape& shape) {
 
 std::size_t tuned_message_bytes(const CostModel& model) {
   constexpr double latencies = 20;  // a message as long is 5 % slower for its latency
-  constexpr double least = 1 << 16, most = most_message_bytes;
+  constexpr double least = default_message_bytes, most = most_message_bytes;
   return static_cast<std::size_t>(
       std::clamp(latencies * model.latency_seconds * model.bandwidth, least, most));
 }
@@ -219,8 +224,9 @@ Choice choose_method(const CostModel& model, const ExchangeShape& shape,
   Choice choice;
   for (const Method method : methods) choice.predictions.push_back(predict(model, shape, method));
   const auto counted = [](const Prediction& prediction) {
-    return prediction.method == Method::stream ? benefit_of_doubt * prediction.seconds
-                                               : prediction.seconds;
+    const bool in_doubt =
+        prediction.method == Method::cyclic || prediction.method == Method::phased;
+    return in_doubt ? prediction.seconds / clearly : prediction.seconds;
   };
   std::stable_sort(choice.predictions.begin(), choice.predictions.end(),
                    [&](const Prediction& a, const Prediction& b) {
@@ -229,7 +235,9 @@ Choice choose_method(const CostModel& model, const ExchangeShape& shape,
   const Prediction& best = choice.predictions.front();
   choice.method = best.method;
   choice.shares_memory = best.shares_memory;
-  choice.message_bytes = tuned_message_bytes(model);
+  const bool is_one_node = shape.ranks_on_node >= shape.ranks;
+  choice.message_bytes =
+      best.shares_memory && is_one_node ? node_message_bytes : tuned_message_bytes(model);
   choice.window = tuned_window(shape.neighbours);
   choice.seconds = best.seconds;
   choice.lower_bound_seconds = lower_bound_seconds(model, shape);

@@ -77,7 +77,8 @@ struct Choice {
                                                       const ExchangeShape& shape);
 /// Of a message of STREAM at most, where Valet chooses.
 constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
-/// Bytes of a message of STREAM that its latency hardly delays, 64 KiB to most_message_bytes. Pure.
+/// Bytes of a message of STREAM that its latency hardly delays, 256 KiB to most_message_bytes.
+/// Pure.
 [[nodiscard]] VALET_EXPORT std::size_t tuned_message_bytes(const CostModel& model);
 /// Data messages that keep that many neighbours busy, 16 to 64. Pure.
 [[nodiscard]] VALET_EXPORT int tuned_window(std::uint64_t neighbours);
@@ -86,8 +87,8 @@ constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
 /// The prediction for one method. Pure.
 [[nodiscard]] VALET_EXPORT Prediction predict(const CostModel& model, const ExchangeShape& shape,
                                               Method method);
-/// The fastest of `methods` that fits, STREAM where no other is clearly faster; Method::stream if
-/// none fits. Pure.
+/// The fastest of `methods` that fits, CYCLIC and PHASED only where they are clearly faster;
+/// Method::stream if none fits. Pure.
 [[nodiscard]] VALET_EXPORT Choice choose_method(const CostModel& model, const ExchangeShape& shape,
                                                 std::span<const Method> methods);
 /// The table of predictions, a line for each method.

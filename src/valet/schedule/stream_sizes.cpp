@@ -6,9 +6,7 @@
 namespace valet::schedule {
 namespace {
 
-constexpr std::uint64_t default_message_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_message_blocks = 65535;  // grants are kept in 16 bits
-constexpr std::uint64_t default_node_message_bytes = std::uint64_t{128} << 10;
 constexpr std::size_t most_node_buffers = 8;
 constexpr std::size_t line = 64;
 constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
@@ -28,7 +26,7 @@ std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / lin
 /// The buffers in the segment: at least two, so that one is filled while another is emptied.
 void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
   constexpr std::uint64_t wished_buffers = 4;
-  std::uint64_t blocks = std::min(message_blocks(limits, default_node_message_bytes),
+  std::uint64_t blocks = std::min(message_blocks(limits, node_message_bytes),
                                   limits.node_bytes / wished_buffers / limits.block_bytes);
   while (blocks > 1 &&
          wished_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
@@ -85,7 +83,7 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
 std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {
   const std::uint64_t share = limits.budget_bytes / 2 / (1 + destinations);
   const std::uint64_t message =
-      whole_lines(message_blocks(limits, default_node_message_bytes) * limits.block_bytes);
+      whole_lines(message_blocks(limits, node_message_bytes) * limits.block_bytes);
   const std::uint64_t bytes = std::min<std::uint64_t>(share, most_node_buffers * message);
   return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
 }

@@ -13,6 +13,10 @@ namespace valet::schedule {
 /// the next message follows at once.
 constexpr std::size_t most_grants_of_a_pair = 2;
 
+/// Of a message, and of a buffer inside a node, where nobody wishes otherwise.
+constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
+constexpr std::size_t node_message_bytes = std::size_t{128} << 10;
+
 /// What decides how STREAM divides its scratch on one rank.
 struct StreamLimits {
   std::size_t budget_bytes = 0;
