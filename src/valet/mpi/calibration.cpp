@@ -121,10 +121,9 @@ schedule::CostModel measure(const Channel& channel, Ledger& ledger, std::size_t 
     });
     return seconds / (passes * static_cast<double>(buffers.size()));
   };
-  std::array costs{seconds_of_byte([&] {
-                     std::memcpy(buffers.to(), buffers.from(), buffers.size());
-                   }),
-                   seconds_of_byte([&] { gather_scattered(buffers); }) * small_block_bytes};
+  std::array costs{
+      seconds_of_byte([&] { std::memcpy(buffers.to(), buffers.from(), buffers.size()); }),
+      seconds_of_byte([&] { gather_scattered(buffers); }) * small_block_bytes};
   maximum(channel, std::span<double>(costs));
   model.copy_bandwidth = 1 / costs[0];
   model.block_seconds = costs[1];

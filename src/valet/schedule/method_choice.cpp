@@ -27,7 +27,7 @@ constexpr double step_latencies = 50;        ///< of a phase, or of the root of 
 constexpr double agreement_latencies = 20;
 constexpr double packed_below_bytes = 16384;  ///< shorter runs are packed
 constexpr double both_ways = 1.2;  ///< sending runs to one peer inside a node that sends as well
-constexpr double touch = 14;       ///< of shared memory for the first time, over a copy
+constexpr double touch = 12;       ///< of shared memory for the first time, over a copy
 constexpr double most_segment_bytes = 1 << 20;
 
 /// Predictions err. Methods with a root or with phases have to be clearly better than the others,
