@@ -171,7 +171,7 @@ SortedExchange::Choice SortedExchange::try_all(AlltoallMethod wish) {
 
 AlltoallMethod SortedExchange::choose(AlltoallMethod wish) {
   const Choice choice = try_all(wish);
-  mpi::agree(channel_, choice.defect);
+  if (!choice.suits) mpi::agree(channel_, choice.defect);
   return choice.method;
 }
 

@@ -18,7 +18,8 @@
 /// rank may become a neighbour, so lists of all ranks are reckoned with, 512 bytes each (schedule::
 /// phased_list_bytes). What goes beyond 64 bytes a neighbour and 24 KiB comes off the budget: from
 /// about 190 neighbours on, or 48 ranks with parking. The root gathers two words a rank for parking
-/// and matches within 40 bytes a rank, for Heuristic::continuous within 64.
+/// and matches within 40 bytes a rank; for Heuristic::continuous it has 96, of which 32 are
+/// reckoned with for lists that are empty then.
 
 #include <valet/exchange/phased_transport.hpp>
 #include <valet/map/plan_state.hpp>
