@@ -51,17 +51,23 @@ static void check(int from) {
   }
 }
 
+/* One migration of fresh blocks; `what` says which. */
+static void migrate(int rank, const Valet_Storage* storage, const int* ranks,
+                    const Valet_Options* options, Valet_Report* report, const char* what) {
+  Valet_Plan* plan = NULL;
+  fill(rank);
+  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, options, &plan) == 0 &&
+              Valet_Execute(plan, storage, report) == VALET_SUCCESS,
+          what);
+  Valet_Plan_free(plan);
+}
+
 /* What AUTO chose, and why; nothing of that where a method is named. */
 static void check_report(int rank, int size, const Valet_Storage* storage, const int* ranks) {
-  Valet_Plan* plan = NULL;
   Valet_Report report;
   Valet_Options options = Valet_Options_default();
   options.verify = 1;
-  fill(rank);
-  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0 &&
-              Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
-          "a migration by the method that AUTO chooses");
-  Valet_Plan_free(plan);
+  migrate(rank, storage, ranks, &options, &report, "a migration by the method that AUTO chooses");
   const char* const reason =
       size > 1 ? strstr(report.reason, "predicted to take") : "no block leaves its rank";
   require(reason != NULL && (size > 1 || strcmp(report.reason, reason) == 0) &&
@@ -75,11 +81,7 @@ static void check_report(int rank, int size, const Valet_Storage* storage, const
           "the numbers of the call");
   options.method = VALET_STREAM;
   options.verify = 0;
-  fill(rank);
-  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0 &&
-              Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
-          "a migration by STREAM");
-  Valet_Plan_free(plan);
+  migrate(rank, storage, ranks, &options, &report, "a migration by STREAM");
   require(strcmp(report.method, "stream") == 0 && strcmp(report.reason, "") == 0 &&
               report.predicted_seconds == 0 && report.lower_bound_seconds == 0 &&
               report.verified == 0,
@@ -163,7 +165,6 @@ static void check_layouts(int rank, int size) {
 /* A trace to a place that cannot be written is a warning, and the blocks move all the same. */
 static void check_what_is_seen(int rank, int size, const Valet_Storage* storage, const int* ranks) {
   int progress_calls = 0, messages = 0;
-  Valet_Plan* plan = NULL;
   Valet_Report report;
   Valet_Options options = Valet_Options_default();
   require(options.method == VALET_AUTO && options.trace == NULL && options.progress == NULL &&
@@ -173,12 +174,8 @@ static void check_what_is_seen(int rank, int size, const Valet_Storage* storage,
   options.progress = hear_progress;
   options.progress_data = &progress_calls;
   Valet_Set_log_callback(hear_log, &messages);
-  fill(rank);
-  require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0 &&
-              Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
-          "a migration that is watched");
+  migrate(rank, storage, ranks, &options, &report, "a migration that is watched");
   check((rank + size - 1) % size);
-  Valet_Plan_free(plan);
   const uint64_t moving = size > 1 ? 2 * slots : 0;
   require(progress_calls > 0 && heard_progress.blocks_done == moving &&
               heard_progress.blocks_total == moving && heard_progress.bytes_total == 32 * moving,
