@@ -14,7 +14,7 @@ namespace valet {
 /// section 3.2, which the search follows (schedule/cyclic.hpp). What differs: ranks begin while the
 /// root still schedules, so nobody stores a whole schedule; a message is at most what a buffer
 /// holds; blocks are not sorted between actions, they wait in buffers for their slots and what is
-/// misplaced is put right at the end.
+/// misplaced is put right when its slot becomes free.
 ///
 /// Why it is complete. A rank carries its actions out in the order in which the root made them. Of
 /// the cycles and shifts that are not carried out take the first: all its ranks are at it. A rank

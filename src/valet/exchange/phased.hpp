@@ -7,7 +7,8 @@
 /// Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS
 /// 15(7), 2004, sections 4 to 6; with Heuristic::first_fit and parking at every phase it is also
 /// MADRE's parking algorithm (Siegel and Siegel, section 3.1), without its sorting of all blocks
-/// after each phase: blocks that do not land in their final slots are put right once, in the end.
+/// after each phase: blocks that do not land in their final slots are put right once, when
+/// these become free.
 ///
 /// Why it is complete, without parking too. Scratch gives every rank a place more than it needs in
 /// the end, so the argument of STREAM (stream.hpp) holds: while blocks are left, some rank has both

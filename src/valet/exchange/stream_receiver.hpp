@@ -36,7 +36,7 @@ class StreamReceiver {
   /// request, and could go to other slots. They have to when nothing completes: the exchange must
   /// go on.
   [[nodiscard]] bool is_full(const Transfer<Index>& transfer) const;
-  /// Brings those blocks to other slots, which costs a local copy each in the end.
+  /// Brings those blocks to other slots, which costs a local copy each.
   void misplace_held(Transfer<Index>& transfer);
   /// Whether a buffer holds a block whose final slot `frees_soon(slot)`. Grants then can wait: a
   /// rank whose arrivals run ahead of its departures would only fill buffers, which then are not in

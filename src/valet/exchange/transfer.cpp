@@ -44,6 +44,46 @@ void Transfer<Index>::release(std::span<const Index> slots) {
     free_.insert(SlotRun{slots.front(), slots.size()});
   else
     free_.insert_ascending(slots);
+  if (origins_.entries > 0 && mover_.reachable_by_mpi()) bring_home(slots);
+}
+
+/// Moves misplaced arrivals whose final slots have become free.
+template <class Index>
+void Transfer<Index>::bring_home(std::span<const Index> freed) {
+  constexpr std::size_t most = 128;
+  std::array<Index, most> from, to;
+  for (std::size_t k = 0; k < freed.size();) {
+    std::size_t size = 0;
+    for (; k < freed.size() && size < most; ++k) {
+      const Index origin = origins_.of[freed[k]];
+      if (origin == Origins<Index>::none) continue;
+      from[size] = origin;
+      to[size++] = freed[k];
+    }
+    // What they leave may be what others wait for.
+    while (size > 0) size = move_home(std::span(from).first(size), std::span(to).first(size));
+  }
+}
+
+/// Moves blocks from slots to their free final ones; returns how many others can follow into the
+/// slots that they leave, which both lists then tell.
+template <class Index>
+std::size_t Transfer<Index>::move_home(std::span<Index> from, std::span<Index> to) {
+  mover_.copy(std::span<const Index>(from), std::span<const Index>(to), {});
+  moved_home_ += from.size();
+  origins_.entries -= from.size();
+  std::size_t following = 0;
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    const Index left = from[k];
+    origins_.of[to[k]] = Origins<Index>::none;
+    free_.erase(std::uint64_t{to[k]});
+    free_.insert(std::uint64_t{left});
+    const Index origin = origins_.of[left];
+    if (origin == Origins<Index>::none) continue;
+    from[following] = origin;
+    to[following++] = left;
+  }
+  return following;
 }
 
 template <class Index>
@@ -173,10 +213,10 @@ void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
 template <class Index>
 std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
   flows_.for_each_local_move([&](Index from, Index to) { set_origin(to, from); });
-  if (origins_.entries == 0) return 0;
+  if (origins_.entries == 0) return moved_home_;
   const TraceSpan span(trace_, TraceKind::copy, "local moves",
                        {.bytes = origins_.entries * mover_.block_bytes()});
-  return redistribute_locally(mover_, origins_, free_, scratch);
+  return moved_home_ + redistribute_locally(mover_, origins_, free_, scratch);
 }
 
 template class Transfer<std::uint32_t>;

