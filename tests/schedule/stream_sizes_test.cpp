@@ -88,7 +88,7 @@ TEST(StreamSizes, NothingIsReservedBeyondWhatMoves) {
 /// The limits of a rank that shares memory as much as it may; `peers` ranks write to it, and it
 /// writes to as many.
 StreamLimits shared(StreamLimits limits, std::size_t peers) {
-  limits.node_bytes = node_segment_bytes(limits, peers);
+  limits.node_bytes = std::min(node_segment_bytes(limits, peers), useful_segment_bytes(limits));
   limits.shares_memory = limits.node_bytes > 0;
   if (limits.shares_memory) limits.blocks_received_on_node = limits.blocks_received / 2;
   if (limits.shares_memory) limits.blocks_sent_on_node = limits.blocks_sent / 3;
@@ -108,6 +108,21 @@ TEST(StreamSizes, SegmentsOfAllPeersAndScratchFitTheBudget) {
       ASSERT_LE(sizes.node_blocks, 65535U) << "a grant has 16 bits: " << text(limits);
     }
   });
+}
+
+TEST(StreamSizes, SegmentsAreSmallWhereLittleArrives) {
+  StreamLimits limits;
+  limits.budget_bytes = std::size_t{64} << 20;
+  limits.block_bytes = 64;
+  std::size_t before = useful_segment_bytes(limits);
+  EXPECT_EQ(before, std::size_t{256} << 10) << "to take turns in, even for one block";
+  for (std::uint64_t blocks = 1; blocks < (std::uint64_t{1} << 30); blocks *= 2) {
+    limits.blocks_received = blocks;
+    const std::size_t bytes = useful_segment_bytes(limits);
+    EXPECT_GE(bytes, before);
+    before = bytes;
+  }
+  EXPECT_EQ(before, std::size_t{1} << 20) << "more does not make it faster";
 }
 
 TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {

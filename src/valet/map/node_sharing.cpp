@@ -23,7 +23,8 @@ void share_memory(Plan::State& state) {
     const schedule::StreamLimits limits = schedule::limits_of(
         state.options, state.blocks, flows.leavers.size(), flows.blocks_arriving);
     state.node.connect(state.channel, destinations, ranks_of(state.ledger, flows.incoming),
-                       takes_part ? schedule::node_segment_bytes(limits, destinations.size()) : 0);
+                       takes_part ? schedule::node_segment_bytes(limits, destinations.size()) : 0,
+                       schedule::useful_segment_bytes(limits));
   });
 }
 

@@ -77,9 +77,9 @@ NodeMemory::NodeMemory(Ledger& ledger)
 NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 
 void NodeMemory::connect(const Channel& channel, std::span<const int> destinations,
-                         std::span<const int> sources, std::size_t allowance) {
+                         std::span<const int> sources, std::size_t allowance, std::size_t wish) {
   const std::uint64_t machine = allowance > 0 ? machine_identity() : 0;
-  std::uint64_t bytes = allowance;
+  std::uint64_t bytes = std::min(allowance, wish);
   tell<2>(
       channel, ledger_, destinations,
       [&](std::size_t) {

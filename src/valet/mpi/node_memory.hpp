@@ -11,6 +11,7 @@
 #include <valet/storage/shared_segment.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <span>
 
 namespace valet::mpi {
@@ -32,9 +33,11 @@ class NodeMemory {
   /// @param sources       Ranks that send to this one, ascending. [local]
   /// @param allowance     Bytes of the largest segment that this rank may offer or reach; 0 to take
   ///                      no part. A segment gets the least allowance of all that use it. [local]
+  /// @param wish          Bytes that the own segment needs not exceed. [local]
   /// Memory: the segment, 8 bytes a neighbour on the node, and 4 KiB for the time of the call.
   void connect(const Channel& channel, std::span<const int> destinations,
-               std::span<const int> sources, std::size_t allowance);
+               std::span<const int> sources, std::size_t allowance,
+               std::size_t wish = std::numeric_limits<std::size_t>::max());
 
   /// The segment that this rank offers. [local]
   [[nodiscard]] std::span<std::byte> own() const { return {own_.data(), own_.size()}; }

@@ -19,7 +19,7 @@ constexpr double scattered_block = 1.8;      ///< a block that stands alone cost
 constexpr double run_block = 0.3;            ///< block of a run that is sent from where it is
 constexpr double missed_bytes = 4000;        ///< copies that the misses for a block cost
 constexpr double map_entry = 0.75;           ///< planning an entry of a map, in block_seconds
-constexpr double misplaced = 0.8;            ///< moving a crowded arrival, over another move inside
+constexpr double misplaced = 0.45;           ///< moving a crowded arrival, over another move inside
 constexpr double misplaced_in_phases = 0.2;  ///< of arrivals in runs
 constexpr double turn = 0.05;                ///< a neighbour more, where ranks take turns
 constexpr double phase_work = 1.15;          ///< of a phase, over an exchange without phases
@@ -27,12 +27,21 @@ constexpr double step_latencies = 50;        ///< of a phase, or of the root of 
 constexpr double agreement_latencies = 20;
 constexpr double packed_below_bytes = 16384;  ///< shorter runs are packed
 constexpr double both_ways = 1.2;  ///< sending runs to one peer inside a node that sends as well
-constexpr double touch = 12;       ///< of shared memory for the first time, over a copy
-constexpr double most_segment_bytes = 1 << 20;
+constexpr double both_ways_packed = 8;  ///< the same from buffers, over sending
+constexpr double touch = 14;            ///< of shared memory for the first time, over a copy
 
 /// Predictions err. Methods with a root or with phases have to be clearly better than the others,
 /// which are at their worst less far from the best.
 constexpr double clearly = 0.6;
+constexpr double buffered = 0.75;  ///< of the budget: arrivals that need no free slot
+
+/// Where all arrivals fit the budget PHASED is one phase, of messages that are known beforehand.
+bool is_in_doubt(const ExchangeShape& shape, Method method) {
+  if (method == Method::cyclic) return true;
+  return method == Method::phased &&
+         static_cast<double>(shape.received) * static_cast<double>(shape.block_bytes) >
+             buffered * static_cast<double>(shape.budget_bytes);
+}
 
 /// The parts that predictions are made of, in seconds.
 class Parts {
@@ -61,8 +70,9 @@ class Parts {
   /// In messages. Inside a node MPI copies runs from where they are: one rank does while its peer
   /// waits, unless another peer is ready.
   [[nodiscard]] double stream() const {
-    const double waits = packs() ? 0 : both_ways * on_node() / (neighbours() * neighbours());
-    return (1 + waits) * messages() + misplaced_arrivals() +
+    const double waits =
+        packs() ? both_ways_packed * sent_ * bytes_ / model_.bandwidth : both_ways * messages();
+    return messages() + waits * on_node() / (neighbours() * neighbours()) + misplaced_arrivals() +
            4 * neighbours() * model_.latency_seconds;
   }
   /// Inside a node through shared memory.
@@ -82,8 +92,8 @@ class Parts {
            shape_.ranks * step_latencies * model_.latency_seconds;
   }
   [[nodiscard]] double phased() const {
-    const double room =
-        static_cast<double>(shape_.free) * bytes_ + 0.75 * static_cast<double>(shape_.budget_bytes);
+    const double room = static_cast<double>(shape_.free) * bytes_ +
+                        buffered * static_cast<double>(shape_.budget_bytes);
     const double phases = std::max(1.0, std::ceil(received_ * bytes_ / room));
     return phase_work * turns() * messages() + misplaced_arrivals() +
            (1 - scattered_) * misplaced_in_phases * moves(received_) +
@@ -126,9 +136,13 @@ class Parts {
   }
   /// Memory that ranks of a node share is mapped and touched for the first time.
   [[nodiscard]] double sharing() const {
-    const double segments = std::min(static_cast<double>(shape_.budget_bytes) / 2,
-                                     (1 + neighbours()) * most_segment_bytes);
-    return touch * segments / model_.copy_bandwidth +
+    const StreamLimits limits{.budget_bytes = static_cast<std::size_t>(shape_.budget_bytes),
+                              .block_bytes = static_cast<std::size_t>(shape_.block_bytes),
+                              .blocks_received = shape_.received};
+    const std::size_t segment =
+        std::min(node_segment_bytes(limits, static_cast<std::size_t>(shape_.neighbours)),
+                 useful_segment_bytes(limits));
+    return touch * (1 + neighbours()) * static_cast<double>(segment) / model_.copy_bandwidth +
            agreement_latencies * neighbours() * model_.latency_seconds;
   }
 
@@ -223,10 +237,9 @@ Choice choose_method(const CostModel& model, const ExchangeShape& shape,
                      std::span<const Method> methods) {
   Choice choice;
   for (const Method method : methods) choice.predictions.push_back(predict(model, shape, method));
-  const auto counted = [](const Prediction& prediction) {
-    const bool in_doubt =
-        prediction.method == Method::cyclic || prediction.method == Method::phased;
-    return in_doubt ? prediction.seconds / clearly : prediction.seconds;
+  const auto counted = [&](const Prediction& prediction) {
+    return is_in_doubt(shape, prediction.method) ? prediction.seconds / clearly
+                                                 : prediction.seconds;
   };
   std::stable_sort(choice.predictions.begin(), choice.predictions.end(),
                    [&](const Prediction& a, const Prediction& b) {

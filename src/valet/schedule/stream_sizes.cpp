@@ -7,7 +7,8 @@ namespace valet::schedule {
 namespace {
 
 constexpr std::uint64_t most_message_blocks = 65535;  // grants are kept in 16 bits
-constexpr std::size_t most_node_buffers = 8;
+constexpr std::size_t wished_node_buffers = 4, most_node_buffers = 8;
+constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
 constexpr std::size_t line = 64;
 constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
 
@@ -23,13 +24,18 @@ std::uint64_t message_blocks(const StreamLimits& limits, std::uint64_t default_b
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
 
+/// Bytes of so many buffers for messages of the user's size, or of `default_bytes`.
+std::uint64_t segment_of(const StreamLimits& limits, std::size_t buffers,
+                         std::uint64_t default_bytes) {
+  return buffers * whole_lines(message_blocks(limits, default_bytes) * limits.block_bytes);
+}
+
 /// The buffers in the segment: at least two, so that one is filled while another is emptied.
 void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
-  constexpr std::uint64_t wished_buffers = 4;
   std::uint64_t blocks = std::min(message_blocks(limits, node_message_bytes),
-                                  limits.node_bytes / wished_buffers / limits.block_bytes);
+                                  limits.node_bytes / wished_node_buffers / limits.block_bytes);
   while (blocks > 1 &&
-         wished_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
+         wished_node_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
     --blocks;
   sizes.node_blocks = std::max<std::uint64_t>(1, blocks);
   sizes.node_buffer_bytes = whole_lines(sizes.node_blocks * limits.block_bytes);
@@ -82,10 +88,17 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
 
 std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {
   const std::uint64_t share = limits.budget_bytes / 2 / (1 + destinations);
-  const std::uint64_t message =
-      whole_lines(message_blocks(limits, node_message_bytes) * limits.block_bytes);
-  const std::uint64_t bytes = std::min<std::uint64_t>(share, most_node_buffers * message);
+  const std::uint64_t bytes =
+      std::min(share, segment_of(limits, most_node_buffers, node_message_bytes));
   return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
+}
+
+std::size_t useful_segment_bytes(const StreamLimits& limits) {
+  constexpr std::uint64_t uses = 8;
+  return std::clamp<std::uint64_t>(
+      limits.blocks_received * limits.block_bytes / uses,
+      segment_of(limits, wished_node_buffers, least_node_message_bytes),
+      segment_of(limits, most_node_buffers, node_message_bytes));
 }
 
 }  // namespace valet::schedule

@@ -64,4 +64,8 @@ struct StreamSizes {
 /// two blocks do not fit a segment. Pure.
 [[nodiscard]] std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations);
 
+/// The largest segment that pays for what a rank receives: mapping memory and touching it for the
+/// first time takes as long as copying it twenty times, so each buffer is to be used often. Pure.
+[[nodiscard]] std::size_t useful_segment_bytes(const StreamLimits& limits);
+
 }  // namespace valet::schedule
