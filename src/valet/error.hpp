@@ -40,9 +40,9 @@ VALET_EXPORT const char* to_string(ErrorCode code) noexcept;
 /// Errors of the input are agreed upon first: every rank of the communicator throws the same code
 /// with the same text, and no block has moved. Only not_initialized and invalid_communicator are
 /// found without communication. After mpi_failure and internal the content of the occupied slots
-/// is unspecified, after corrupted that of the blocks that the text names. callback_failed is agreed
-/// upon at the end, when all ranks have done what they could: its text says what threw, and whether
-/// blocks are in their places. The text names the rank, the block and the remedy.
+/// is unspecified, after corrupted that of the blocks that the text names. callback_failed is
+/// agreed upon at the end, when all ranks have done what they could: its text says what threw, and
+/// whether blocks are in their places. The text names the rank, the block and the remedy.
 class VALET_EXPORT Error : public std::runtime_error {
  public:
   /// @param code     What went wrong.
