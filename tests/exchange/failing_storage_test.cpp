@@ -38,7 +38,6 @@ struct Case {
         mover(std::make_shared<FailingMover>(filled.storage(), reachable)),
         storage(mover),
         blocks(map.destination[static_cast<std::size_t>(rank())]) {
-    const GlobalMap whole = map;
     std::vector<std::uint8_t> mask(blocks.size());
     std::vector<int> ranks(blocks.size());
     std::vector<Address> addresses(blocks.size());
