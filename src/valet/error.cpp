@@ -21,6 +21,7 @@ const char* to_string(ErrorCode code) noexcept {
     case ErrorCode::corrupted: return "corrupted";
     case ErrorCode::mpi_failure: return "mpi_failure";
     case ErrorCode::internal: return "internal";
+    case ErrorCode::callback_failed: return "callback_failed";
   }
   return "unknown";
 }

@@ -29,6 +29,7 @@ enum class ErrorCode : int {
   corrupted = 13,             ///< verification found a block that is not what was sent
   mpi_failure = 14,           ///< an MPI call returned an error
   internal = 15,              ///< a broken invariant: a bug in Valet
+  callback_failed = 16,       ///< a storage or a callback of the application threw an exception
 };
 
 /// The name of a code as it stands in messages, for example "rank_out_of_range".
@@ -39,8 +40,9 @@ VALET_EXPORT const char* to_string(ErrorCode code) noexcept;
 /// Errors of the input are agreed upon first: every rank of the communicator throws the same code
 /// with the same text, and no block has moved. Only not_initialized and invalid_communicator are
 /// found without communication. After mpi_failure and internal the content of the occupied slots
-/// is unspecified, after corrupted that of the blocks that the text names. The text names the
-/// rank, the block and the remedy.
+/// is unspecified, after corrupted that of the blocks that the text names. callback_failed is
+/// agreed upon at the end, when all ranks have done what they could: its text says what threw, and
+/// whether blocks are in their places. The text names the rank, the block and the remedy.
 class VALET_EXPORT Error : public std::runtime_error {
  public:
   /// @param code     What went wrong.

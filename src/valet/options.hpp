@@ -90,7 +90,8 @@ struct Options {
   /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
   /// may fill on this rank in this phase. No more than the free memory is used, and at least one
   /// block; set on all ranks or on none. Not with Heuristic::continuous, which cuts all transfers
-  /// by the memory of the beginning. Must not throw, communicate or touch the storage.
+  /// by the memory of the beginning. Must not communicate or touch the storage. If it throws it is
+  /// not asked again, all free memory counts, and the call throws callback_failed in the end.
   std::function<std::size_t()> available_bytes = {};
 
   /// Method::cyclic: in which order a rank offers its destinations to the root.
@@ -108,7 +109,8 @@ struct Options {
   /// in $TMPDIR where that is not enough. A file that cannot be written is a warning.
   std::string trace = {};
   /// Told while blocks leave and arrive, ten times a second at most, and when all have. Must not
-  /// throw, communicate or touch the storage. Ranks may differ.
+  /// communicate or touch the storage. If it throws it is not called again, and the call throws
+  /// callback_failed when all blocks are where they belong. Ranks may differ.
   std::function<void(const Progress&)> progress = {};
   /// Whether rank 0 draws a bar on standard error during an exchange of more than two seconds,
   /// where that is a terminal.

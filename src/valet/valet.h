@@ -12,7 +12,8 @@
  * and the remedy. A null pointer where none is allowed is VALET_INVALID_ARGUMENT; a null
  * Valet_Plan is found by its own rank alone, because nothing else knows the communicator. After
  * VALET_MPI_FAILURE, VALET_CORRUPTED and VALET_INTERNAL the content of the occupied slots is
- * unspecified. No function ends the program.
+ * unspecified; after VALET_CALLBACK_FAILED every block is where the map said. No function ends the
+ * program.
  *
  * What a function takes in memory is what its counterpart in C++ takes; each names it. Collective
  * functions are called by all ranks of the communicator, ranks without blocks included, and block.
@@ -66,7 +67,8 @@ enum {
   VALET_OUT_OF_MEMORY = 12,        /**< the operating system refused memory */
   VALET_CORRUPTED = 13,            /**< verification found a block that is not what was sent */
   VALET_MPI_FAILURE = 14,          /**< an MPI call returned an error */
-  VALET_INTERNAL = 15              /**< a broken invariant: a bug in Valet */
+  VALET_INTERNAL = 15,             /**< a broken invariant: a bug in Valet */
+  VALET_CALLBACK_FAILED = 16       /**< a callback of the application threw a C++ exception */
 };
 
 /** Valet_Options::method; see valet::Method. */
@@ -130,7 +132,8 @@ typedef struct Valet_Progress {
   double elapsed_seconds; /**< since the execution began */
 } Valet_Progress;
 /** Gets the progress and Valet_Options::progress_data. Must not communicate, call Valet, touch the
- * storage or leave by longjmp. */
+ * storage or leave by longjmp. Where it throws a C++ exception it is not called again, and the call
+ * returns VALET_CALLBACK_FAILED in the end. */
 typedef void Valet_Progress_fn(const Valet_Progress* progress, void* data);
 
 /** As valet::Options; start from Valet_Options_default(). Ranks may give different budgets,

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace {
@@ -82,6 +84,21 @@ TEST(RowLayout, TakesSmallWordsWhereABlockIsMisaligned) {
   field.slot_stride_bytes = 8;
   EXPECT_EQ(valet::kokkos::detail::row_layout(field, 1, 9).word_bytes, 1U);
   EXPECT_EQ(valet::kokkos::detail::row_layout(field, 4, 12).word_bytes, 4U);
+}
+
+/// An execution space whose queued work has failed.
+struct FailedSpace {
+  void fence() const { throw std::runtime_error("illegal address"); }
+  void fence(const std::string&) const { fence(); }
+};
+
+TEST(FenceDefect, IsWhatTheFenceThrows) {
+  const auto defect = valet::kokkos::detail::fence_defect(FailedSpace());
+  ASSERT_TRUE(defect);
+  EXPECT_EQ(defect->code, valet::ErrorCode::callback_failed);
+  EXPECT_EQ(defect->text,
+            "waiting for the kernels that may still touch the Views failed: illegal address; "
+            "nothing has been written; mend what they do");
 }
 
 }  // namespace

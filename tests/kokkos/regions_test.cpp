@@ -11,7 +11,7 @@
 #include <Kokkos_Core.hpp>
 #include <gtest/gtest.h>
 
-#include <memory>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -68,39 +68,45 @@ TEST(ProfilingRegions, EndWhenTheMigrationFails) {
   EXPECT_TRUE(all_ranks(seen == Views{"valet::plan", "end"})) << testing::PrintToString(seen);
 }
 
-/// Host memory that fails while the blocks are on their way.
-class FailingBlocks final : public BlockMover {
+/// Kernels of this rank that throw, until the end of a scope, as those of a failing device do.
+class FailingKernels {
  public:
-  explicit FailingBlocks(std::shared_ptr<const void> memory, BlockMover& inner)
-      : memory_(std::move(memory)), inner_(inner) {}
-  [[nodiscard]] std::uint64_t slots() const override { return inner_.slots(); }
-  [[nodiscard]] std::size_t block_bytes() const override { return inner_.block_bytes(); }
-  void begin_stage(const char* name) override { inner_.begin_stage(name); }
-  void end_stage() override { inner_.end_stage(); }
-  void gather(SlotList, std::byte*) override { throw std::runtime_error("gather failed"); }
-  void scatter(const std::byte*, SlotList) override { throw std::runtime_error("scatter failed"); }
-  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
-    inner_.copy(from, to, scratch);
+  explicit FailingKernels(bool fail) {
+    if (!fail) return;
+    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(
+        [](const char*, std::uint32_t, std::uint64_t*) { throw std::runtime_error("no device"); });
   }
-  [[nodiscard]] bool reachable_by_mpi() const override { return false; }
-  void pieces(std::uint64_t, Vector<MemoryPiece>&) const override {}
-
- private:
-  std::shared_ptr<const void> memory_;
-  BlockMover& inner_;
+  FailingKernels(const FailingKernels&) = delete;
+  FailingKernels& operator=(const FailingKernels&) = delete;
+  ~FailingKernels() { Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr); }
 };
 
-TEST(ProfilingRegions, EndWhenTheMemoryFailsInTheMiddle) {
-  // On this rank alone: the others would wait for its blocks.
+TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
   const Kokkos::View<double*> view("values", 40);
-  const BlockStorage inner = kokkos::blocks(view);
-  const BlockStorage storage(std::make_shared<FailingBlocks>(nullptr, inner.mover()));
-  Options options;
-  options.verify = true;
-  const std::vector<int> ranks(40, 0);
-  const Tool tool;
-  EXPECT_THROW(migrate(MPI_COMM_SELF, storage, 40, ranks, options), std::runtime_error);
-  EXPECT_EQ(seen, (Views{"valet::plan", "end", "valet::verify", "end"}));
+  const BlockStorage storage = kokkos::staged_blocks(view);
+  const std::vector<int> ranks(40, (rank() + 1) % size());
+  for (const bool verify : {true, false}) {
+    if (size() == 1 && !verify) continue;  // there is nothing to move
+    Options options;
+    options.verify = verify;
+    Outcome outcome;
+    const Tool tool;
+    {
+      const FailingKernels kernels(rank() == size() - 1);
+      outcome = outcome_of([&] { migrate(MPI_COMM_WORLD, storage, 40, ranks, options); });
+    }
+    EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+    EXPECT_EQ(outcome.code, ErrorCode::callback_failed);
+    const std::string begin = "valet: rank " + std::to_string(size() - 1) +
+                              ": packing blocks (BlockMover::gather) failed: no device; ";
+    EXPECT_EQ(outcome.text.find(begin), 0U) << outcome.text;
+    EXPECT_NE(outcome.text.find(verify ? "nothing has moved" : "unspecified"), std::string::npos)
+        << outcome.text;
+    const Views stages =
+        verify ? Views{"valet::plan", "end", "valet::verify", "end"}
+               : Views{"valet::plan", "end", "valet::exchange", "end", "valet::local", "end"};
+    EXPECT_TRUE(all_ranks(seen == stages)) << testing::PrintToString(seen);
+  }
 }
 
 TEST(ProfilingRegions, SurroundARedistribution) {

@@ -82,6 +82,8 @@ TEST(Options, BytesThatAreNoNumberOrTooLargeAreRefused) {
 TEST(Options, CodesHaveTheNumbersOfTheCInterface) {
   EXPECT_EQ(static_cast<int>(ErrorCode::infeasible), 5);
   EXPECT_EQ(static_cast<int>(ErrorCode::internal), 15);
+  EXPECT_EQ(static_cast<int>(ErrorCode::callback_failed), 16);
+  EXPECT_STREQ(to_string(ErrorCode::callback_failed), "callback_failed");
   EXPECT_STREQ(to_string(ErrorCode::slot_taken_twice), "slot_taken_twice");
   const Error error(ErrorCode::infeasible, "too much");
   EXPECT_STREQ(error.what(), "valet: too much [infeasible]");

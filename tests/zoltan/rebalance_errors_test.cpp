@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -178,6 +179,18 @@ TEST(Rebalancer, NullArraysAndOddComponents) {
   rebalancer.coordinates(array_columns(points.place.data(), 6, 4));
   expect_on_all_ranks(error_of([&] { rebalancer.rebalance(6, points.storage()); }),
                       {"invalid_argument", "4 values per slot"});
+}
+
+TEST(Rebalancer, SourcesThatThrowAreToldOnAllRanks) {
+  Points points;
+  Rebalancer rebalancer(MPI_COMM_WORLD);
+  rebalancer.coordinates([&]() -> valet::zoltan::Columns {
+    if (rank() == size() - 1) throw std::runtime_error("no mirror");
+    return array_columns(points.place.data(), 8, 3)();
+  });
+  expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
+                      {"callback_failed", "rank " + std::to_string(size() - 1),
+                       "reading coordinates or weights failed: no mirror; nothing has moved"});
 }
 
 TEST(Rebalancer, ErrorsOfTheMigrationComeThrough) {

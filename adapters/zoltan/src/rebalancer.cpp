@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometric_partition.hpp"
+#include <valet/detail/first_failure.hpp>
 #include <valet/map/plan.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/channel.hpp>
@@ -39,14 +40,18 @@ double weight_after(const mpi::Channel& communicator, const Objects& objects,
 
 /// A source may have to copy to the host; a rank that throws alone would leave the others behind.
 Columns columns_of(const ColumnSource& source) {
+  Columns columns;
+  valet::detail::FirstFailure failure;
   try {
-    return source();
-  } catch (const std::exception& error) {
-    Columns none;
-    none.defect = Defect{ErrorCode::out_of_memory,
-                         std::string("coordinates or weights could not be read: ") + error.what()};
-    return none;
+    columns = source();
+  } catch (const std::bad_alloc&) {
+    columns.defect =
+        Defect{ErrorCode::out_of_memory, "no memory to read coordinates or weights on the host"};
+  } catch (...) {
+    failure.keep("reading coordinates or weights");
+    columns.defect = failure.defect("nothing has moved");
   }
+  return columns;
 }
 
 struct Totals {

@@ -17,7 +17,7 @@ static_assert(VALET_AUTO == static_cast<int>(Method::automatic));
 static_assert(VALET_CONTINUOUS == static_cast<int>(Heuristic::continuous));
 static_assert(VALET_CENTRALIZED == static_cast<int>(Scheduler::centralized));
 static_assert(VALET_ROTATED == static_cast<int>(EdgeOrder::rotated));
-static_assert(VALET_INTERNAL == static_cast<int>(ErrorCode::internal));
+static_assert(VALET_CALLBACK_FAILED == static_cast<int>(ErrorCode::callback_failed));
 
 thread_local std::string last_message;
 
@@ -58,6 +58,8 @@ Defect defect_in_flight() {
     return {ErrorCode::out_of_memory, "no memory"};
   } catch (const std::exception& error) {
     return {ErrorCode::internal, error.what()};
+  } catch (...) {
+    return {ErrorCode::internal, "an exception that is no std::exception"};
   }
 }
 

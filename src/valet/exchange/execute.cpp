@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <valet/detail/first_failure.hpp>
 #include <valet/exchange/exchange.hpp>
 #include <valet/exchange/verification.hpp>
 #include <valet/map/plan.hpp>
@@ -7,6 +8,7 @@
 #include <valet/mpi/check.hpp>
 #include <valet/report/log.hpp>
 #include <valet/report/stage.hpp>
+#include <valet/storage/guarded_mover.hpp>
 
 #include <algorithm>
 #include <array>
@@ -14,11 +16,20 @@
 #include <cstdint>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace valet {
 namespace {
 
 constexpr std::size_t alignment = 64;
+
+constexpr const char* nothing_has_moved = "nothing has moved; mend it and execute again";
+
+/// What can throw on some rank in an execution; the same on all ranks.
+struct MayThrow {
+  bool storage = false;    ///< the storage of some rank
+  bool callbacks = false;  ///< the options of some rank have callbacks
+};
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -56,12 +67,20 @@ class Workspace final : public PlanWorkspace {
     is_lent_ = false;
   }
 
-  void run(BlockMover& mover, Report& report) {
+  /// @param agrees  Whether the storage of some rank may throw: the ranks then agree.
+  void run(BlockMover& storage, bool agrees, Report& report) {
+    std::optional<GuardedMover> guard;
+    if (storage.may_throw()) guard.emplace(storage);
+    BlockMover& mover = guard ? *guard : storage;
+    const auto agree = [&](const char* consequence) {
+      if (agrees) mpi::agree(context_.channel, guard ? guard->failure(consequence) : std::nullopt);
+    };
     const double start = mpi::now();
     Trace* const trace = context_.observer().trace;
     if (verification_) {
       const Stage stage(mover, trace, "verify");
       verification_->before(mover, scratch_->bytes());
+      agree(nothing_has_moved);
     }
     const double begin = mpi::now();
     Transfer<Index> transfer(flows_, mover, free_, origins_, trace);
@@ -70,13 +89,21 @@ class Workspace final : public PlanWorkspace {
     {
       const Stage stage(mover, trace, "local");
       report.local_copies = transfer.redistribute(scratch_->bytes());
+      // Before any checksum: blocks that could not be moved would be called corrupted.
+      agree(
+          "the content of the occupied slots is unspecified on all ranks; restore it, from a "
+          "checkpoint for instance");
     }
     const double moved = mpi::now();
     report.exchange_seconds = exchanged - begin;
     report.local_seconds = moved - exchanged;
     if (!verification_) return;
     const Stage stage(mover, trace, "verify");
-    mpi::agree(context_.channel, verification_->after(mover, scratch_->bytes()));
+    std::optional<Defect> defect = verification_->after(mover, scratch_->bytes());
+    if (guard)
+      if (auto failure = guard->failure("every block has moved, but is not verified"))
+        defect = std::move(failure);
+    mpi::agree(context_.channel, defect);
     report.verified = true;
     report.verify_seconds = (begin - start) + (mpi::now() - moved);
   }
@@ -145,7 +172,10 @@ template <class Index>
 std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, BlockMover& mover,
                               std::span<std::byte> lent) {
   if (auto defect = check_storage(state, flows, mover)) return defect;
-  mover.synchronize();
+  detail::FirstFailure failure;
+  if (!failure.attempt("waiting for the application's work on the blocks (BlockMover::synchronize)",
+                       [&] { mover.synchronize(); }))
+    return failure.defect(nothing_has_moved);
   try {
     Workspace<Index>& workspace = workspace_of(state, flows);
     if (!lent.empty() && lent.size() < workspace.lent_bytes())
@@ -162,6 +192,9 @@ std::optional<Defect> prepare(Plan::State& state, const Flows<Index>& flows, Blo
     return Defect{ErrorCode::out_of_memory,
                   "no memory for a budget of " + std::to_string(state.options.budget_bytes) +
                       " bytes and the plan's own arrays; lower budget_bytes"};
+  } catch (...) {
+    failure.keep("making the workspace (BlockMover::allocate_scratch)");
+    return failure.defect(nothing_has_moved);
   }
   return std::nullopt;
 }
@@ -222,18 +255,49 @@ class WatchedProgress {
   std::optional<ProgressMeter> meter_;
 };
 
-/// The trace to its file, the report to the log. Collective.
-void tell(Plan::State& state, const Report& report) {
-  const int rank = state.channel.rank();
+/// The trace to its file. Collective.
+void write_trace(Plan::State& state, const Report& report) {
   if (state.trace)
     state.trace->write(state.channel, {report.method, report.block_bytes, report.budget_bytes});
+}
+
+/// The report to the log.
+void tell(const Plan::State& state, const Report& report) {
+  const int rank = state.channel.rank();
   if (is_logged(LogLevel::info, rank)) log(LogLevel::info, rank, report.to_line());
+}
+
+/// Finds out what can go wrong, in the reduction that agrees on what is wrong already. Collective.
+template <class Index>
+MayThrow agree_to_begin(Plan::State& state, const Flows<Index>& flows, BlockMover& mover,
+                        std::span<std::byte> lent) {
+  std::array<std::int64_t, 2> may_throw{mover.may_throw() ? 1 : 0, state.callbacks.any() ? 1 : 0};
+  mpi::agree(state.channel, prepare(state, flows, mover, lent), may_throw);
+  return {may_throw[0] != 0, may_throw[1] != 0};
+}
+
+/// Runs the exchange and, also where it ends with an error of all ranks, writes the trace.
+template <class Index>
+void run(Plan::State& state, const Flows<Index>& flows, BlockMover& mover, bool storage_may_throw,
+         Report& report) {
+  try {
+    const WatchedProgress watched(state.observer, progress_of(state, flows));
+    workspace_of(state, flows).run(mover, storage_may_throw, report);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
+      write_trace(state, report);
+    throw;
+  }
+  report.peak_extra_bytes = state.ledger.peak_bytes();
+  report.shared_bytes = state.node.own().size();
+  write_trace(state, report);
 }
 
 template <class Index>
 Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_t neighbours,
                      BlockMover& mover, std::span<std::byte> lent) {
-  mpi::agree(state.channel, prepare(state, flows, mover, lent));
+  const MayThrow may_throw = agree_to_begin(state, flows, mover, lent);
+  state.callbacks.restart();
   Report report;
   report.method = to_string(state.options.method);
   report.block_bytes = state.blocks.block_bytes;
@@ -252,13 +316,9 @@ Report execute_flows(Plan::State& state, const Flows<Index>& flows, std::uint64_
     report.predicted_seconds = state.choice->seconds;
     report.lower_bound_seconds = state.choice->lower_bound_seconds;
   }
-  {
-    const WatchedProgress watched(state.observer, progress_of(state, flows));
-    workspace_of(state, flows).run(mover, report);
-  }
-  report.peak_extra_bytes = state.ledger.peak_bytes();
-  report.shared_bytes = state.node.own().size();
+  run(state, flows, mover, may_throw.storage, report);
   tell(state, report);
+  if (may_throw.callbacks) mpi::agree(state.channel, state.callbacks.defect());
   return report;
 }
 

@@ -156,7 +156,12 @@ class VALET_EXPORT Plan {
 /// @throws Error infeasible (with the number of slots required), field_mismatch,
 ///         inaccessible_memory, block_size_mismatch, invalid_argument, out_of_memory: agreed upon
 ///         first, on all ranks alike, the data is as it was. corrupted: verification failed.
-///         mpi_failure: occupied slots are unspecified.
+///         mpi_failure: occupied slots are unspecified. callback_failed: a storage that is no plain
+///         memory of the host, or a callback of the options, threw an exception on some rank. No
+///         rank waits for it: the exchange runs to its end, then all ranks throw alike. The text
+///         names the rank, what threw and what it said. Where a storage threw, occupied slots are
+///         unspecified, unless the text says that nothing has moved; where a callback did, every
+///         block is where the map said. The plan can be executed again after all but mpi_failure.
 ///
 /// Memory beyond the storage, plan included: budget + 64 KiB + 64*neighbours + c*slots bytes, c =
 /// 12 for a map to ranks and 16 for one to slots (double from 2^32 slots on); 64*P more where the

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/detail/callback_guard.hpp>
 #include <valet/map/flows.hpp>
 #include <valet/map/plan.hpp>
 #include <valet/mpi/channel.hpp>
@@ -33,6 +34,7 @@ struct Plan::State {
         flows(Flows<std::uint32_t>(ledger)),
         node(ledger) {
     channel.observe(&observer);
+    callbacks.protect(options);
     if (options.trace.empty()) return;
     trace = std::make_shared<TraceFile>(ledger, channel.rank(), options.trace);
     observer.trace = &trace->trace();
@@ -42,7 +44,8 @@ struct Plan::State {
   Observer observer;
   std::shared_ptr<TraceFile> trace;  ///< null where none is wanted
   mpi::Channel channel;
-  Options options;
+  detail::CallbackGuard callbacks;
+  Options options;  ///< with callbacks that do not throw
   BlockTraits blocks;
   double plan_seconds = 0;
   std::shared_ptr<const schedule::Choice> choice;  ///< of Method::automatic

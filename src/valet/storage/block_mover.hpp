@@ -64,6 +64,12 @@ struct Defect {
 
 /// Moves blocks between the slots of one rank and packed memory. A packed block is the rows of its
 /// fields one behind another, block_bytes() in all. Every function is local and blocking.
+///
+/// gather(), scatter(), copy() and pieces() may throw where may_throw() says so. This storage is
+/// then not asked again, the other ranks get blocks of any content, and when all is over every rank
+/// throws Error callback_failed with the text of the exception. What synchronize() and
+/// allocate_scratch() throw is told in the same way before anything moves. The other functions must
+/// not throw.
 class VALET_EXPORT BlockMover {
  public:
   BlockMover() = default;
@@ -83,8 +89,7 @@ class VALET_EXPORT BlockMover {
   virtual void synchronize() {}
 
   /// A stage of a migration ("plan", "exchange", "local", "verify") begins and ends, for profilers
-  /// that the memory's programming model has. Always in pairs, nested, also when it fails. Must not
-  /// throw.
+  /// that the memory's programming model has. Always in pairs, nested, also when it fails.
   virtual void begin_stage(const char* /*name*/) {}
   /// The stage that began last ends.
   virtual void end_stage() {}
@@ -96,6 +101,10 @@ class VALET_EXPORT BlockMover {
   /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
   /// has at least two blocks, or one where reachable_by_mpi().
   virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
+
+  /// Whether moving blocks can fail. Where it can on any rank, every execution ends with one more
+  /// reduction over the ranks, with Options::verify two.
+  [[nodiscard]] virtual bool may_throw() const { return true; }
 
   /// The address of slot 0 when the blocks stand one behind another in host memory, so that any run
   /// of slots is one message; nullptr otherwise.

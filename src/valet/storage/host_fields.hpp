@@ -16,6 +16,7 @@ class VALET_EXPORT HostFields final : public BlockMover {
   [[nodiscard]] std::uint64_t slots() const override { return slots_; }
   [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }
   [[nodiscard]] std::optional<Defect> defect() const override { return defect_; }
+  [[nodiscard]] bool may_throw() const override { return false; }
   void gather(SlotList from, std::byte* packed) override;
   void scatter(const std::byte* packed, SlotList to) override;
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;

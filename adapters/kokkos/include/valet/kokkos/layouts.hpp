@@ -25,8 +25,8 @@ namespace valet::kokkos {
 ///                        Memory that the host reaches. In LayoutStride the last index is taken to
 ///                        vary fastest. [local]
 /// @param options         Budgets may differ between ranks.
-/// @throws Error as valet::redistribute(), and not_initialized where Kokkos is not initialised: on
-///         all ranks alike, nothing has been written.
+/// @throws Error as valet::redistribute(), not_initialized where Kokkos is not initialised, and
+///         callback_failed where a fence throws: on all ranks alike, nothing has been written.
 ///
 /// Memory beyond the Views: as valet::redistribute().
 template <class Source, class Target>
@@ -41,10 +41,12 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
       "Valet moves bytes: both Views must have the same value type");
   const mpi::Channel channel = mpi::Channel::open(communicator);
   mpi::agree(channel, detail::array_defect(from, channel.rank(), source, "source"));
-  mpi::agree(channel, detail::array_defect(to, channel.rank(), target, "target"));
+  std::optional<Defect> defect = detail::array_defect(to, channel.rank(), target, "target");
+  if (!defect)
+    defect = detail::fence_defect(typename Source::execution_space(),
+                                  typename Target::execution_space());
+  mpi::agree(channel, defect);
   const detail::Region region("redistribute");
-  detail::fence(typename Source::execution_space());
-  detail::fence(typename Target::execution_space());
   return valet::redistribute(communicator, from, to, sizeof(typename Target::value_type),
                              detail::array_of<const void*>(source), detail::array_of<void*>(target),
                              options);
@@ -64,8 +66,9 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
 ///                      or whose first one does for IndexOrder::column_major. [local]
 /// @param order         As LayoutRight and LayoutLeft; the same on all ranks.
 /// @param options       Budgets may differ between ranks; the method may not.
-/// @throws Error as valet::redistribute_in_place(), and not_initialized where Kokkos is not
-///         initialised: on all ranks alike, the View is as it was.
+/// @throws Error as valet::redistribute_in_place(), not_initialized where Kokkos is not
+///         initialised, and callback_failed where a fence throws: on all ranks alike, the View is
+///         as it was.
 ///
 /// Memory beyond the View: as valet::redistribute_in_place().
 template <class View>
@@ -80,9 +83,10 @@ Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, cons
                 "Valet: an array that is moved in place is a contiguous View of rank 1, of which "
                 "both parts are unmanaged Views");
   const mpi::Channel channel = mpi::Channel::open(communicator);
-  mpi::agree(channel, detail::runtime_defect());
+  std::optional<Defect> defect = detail::runtime_defect();
+  if (!defect) defect = detail::fence_defect(typename View::execution_space());
+  mpi::agree(channel, defect);
   const detail::Region region("redistribute_in_place");
-  detail::fence(typename View::execution_space());
   constexpr std::size_t element_bytes = sizeof(typename View::value_type);
   return valet::redistribute_in_place(communicator, from, to, element_bytes,
                                       {.data = array.data(),

@@ -142,9 +142,10 @@ class VALET_EXPORT Rebalancer {
   /// @throws Error invalid_argument  Coordinates are missing or not finite, weights are negative,
   ///         not finite or all zero, or Zoltan cannot partition (it explains on standard error).
   /// @throws Error out_of_memory  Zoltan found no memory. Further the errors of
-  ///         valet::plan_to_ranks() and valet::execute().
-  ///         All are thrown on all ranks alike, and the data is as it was, but for mpi_failure
-  ///         and corrupted.
+  ///         valet::plan_to_ranks() and valet::execute(); callback_failed also where coordinates or
+  ///         weights could not be read: nothing has moved then.
+  ///         All are thrown on all ranks alike, and the data is as it was, but for mpi_failure,
+  ///         corrupted and the callback_failed of valet::execute().
   RebalanceResult rebalance(std::uint64_t count, const BlockStorage& storage);
 
   /// Zoltan's own handle, for functions that have no counterpart here and do not ask for objects:

@@ -30,6 +30,7 @@ class HostBlocks final : public BlockMover {
     std::apply([](const auto&... spaces) { (fence(spaces), ...); }, spaces_);
   }
 
+  [[nodiscard]] bool may_throw() const override { return false; }
   void begin_stage(const char* name) override { push_region(name); }
   void end_stage() override { pop_region(); }
 

@@ -4,6 +4,7 @@
 /// What the adapter needs to know of Kokkos' state, and where versions of Kokkos differ.
 /// Tried with 3.4.1; names of later versions are taken from their documentation.
 
+#include <valet/detail/first_failure.hpp>
 #include <valet/storage/block_storage.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -78,6 +79,16 @@ void fence(const Space& space) {
 #else
   space.fence();
 #endif
+}
+
+/// Waits for several of them, where an exception on one rank would leave the others behind: what a
+/// kernel of the application left to be told by the fence is a finding of this rank.
+template <class... Spaces>
+[[nodiscard]] std::optional<Defect> fence_defect(const Spaces&... spaces) {
+  valet::detail::FirstFailure failure;
+  failure.attempt("waiting for the kernels that may still touch the Views",
+                  [&] { (fence(spaces), ...); });
+  return failure.defect("nothing has been written; mend what they do");
 }
 
 /// Host memory that kernels reach too, on the device a program is compiled for.
