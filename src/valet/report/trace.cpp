@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <charconv>
+#include <cmath>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -72,7 +73,7 @@ class Length {
 /// Seconds as microseconds with three digits behind the point.
 template <class Text>
 void put_microseconds(Text& text, double seconds) {
-  const auto nanoseconds = static_cast<std::uint64_t>(std::max(seconds, 0.0) * 1e9 + 0.5);
+  const auto nanoseconds = static_cast<std::uint64_t>(std::llrint(std::max(seconds, 0.0) * 1e9));
   const std::uint64_t rest = nanoseconds % 1000;
   text << nanoseconds / 1000 << (rest < 10 ? ".00" : rest < 100 ? ".0" : ".") << rest;
 }
