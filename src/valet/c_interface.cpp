@@ -106,7 +106,9 @@ AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
            .any_order = any_order != 0,
            .share_memory = chosen.share_memory,
            .method = to_alltoall_method(options),
-           .trace = chosen.trace}};
+           .trace = chosen.trace,
+           .progress = chosen.progress,
+           .progress_bar = chosen.progress_bar}};
 }
 
 }  // namespace

@@ -69,7 +69,9 @@ LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
           {.budget_bytes = chosen.budget_bytes,
            .method = chosen.method,
            .share_memory = chosen.share_memory,
-           .trace = chosen.trace}};
+           .trace = chosen.trace,
+           .progress = chosen.progress,
+           .progress_bar = chosen.progress_bar}};
 }
 
 }  // namespace

@@ -22,9 +22,11 @@ double turned_clock() { return clock_seconds; }
 /// The events of a trace, read through a buffer of the least size.
 std::vector<Json> events_of(Trace& trace, double zero_seconds) {
   trace.rewind(zero_seconds, 4096);
+  const std::uint64_t bytes = trace.text_bytes();
   std::string all;
   std::array<char, Trace::least_text> buffer{};
   while (const std::size_t size = trace.read(buffer)) all.append(buffer.data(), size);
+  EXPECT_EQ(all.size(), bytes) << "the part of the file that a rank writes";
   return Json::parse("[" + all + "]").get<std::vector<Json>>();
 }
 

@@ -13,9 +13,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <string>
+#include <sys/stat.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -103,6 +106,19 @@ bool has(const Json& trace, const char* category) {
   });
 }
 
+/// Whether an event has the fields that the Trace Event Format asks for, of the right types.
+bool has_required_fields(const Json& event) {
+  const std::string phase = event.value("ph", "");
+  const bool is_known = phase == "M" || phase == "X" || phase == "i" || phase == "C";
+  if (!is_known || !event.at("name").is_string() || !event.at("cat").is_string() ||
+      !event.at("ts").is_number() || !event.at("pid").is_number_integer() ||
+      !event.at("tid").is_number_integer() || !event.at("args").is_object())
+    return false;
+  if (phase == "M") return !event["args"].empty();
+  if (phase == "C") return event["args"].at("bytes").is_number_unsigned();
+  return phase == "i" || (event.at("dur").is_number() && event["dur"].get<double>() >= 0);
+}
+
 /// What holds of the trace of any call, on rank 0.
 void expect_well_formed(const Json& trace, std::uint64_t budget_bytes) {
   if (rank() != 0) return;
@@ -113,6 +129,7 @@ void expect_well_formed(const Json& trace, std::uint64_t budget_bytes) {
       EXPECT_TRUE(nest(list)) << "thread " << thread;
   }
   for (const Json& event : trace["traceEvents"]) {
+    ASSERT_TRUE(has_required_fields(event)) << event;
     if (event["ph"] == "M") continue;
     ASSERT_GE(event["ts"].get<double>(), 0) << event;
     const bool is_counter = event["ph"] == "C";
@@ -203,6 +220,50 @@ TEST(TraceOfAMigration, IsWrittenAnewByEveryExecution) {
   if (rank() != 0) return;
   EXPECT_EQ(stages_of(first, 0), (std::vector<std::string>{"plan", "exchange", "local"}));
   EXPECT_EQ(stages_of(second, 0), (std::vector<std::string>{"exchange", "local"}));
+}
+
+TEST(TraceOfAMigration, IsWrittenOverALongerFile) {
+  const TemporaryTrace file;
+  if (rank() == 0) std::ofstream(file.path()) << std::string(std::size_t{3} << 20, '}');
+  const GlobalMap map = ring_map(size(), 3000, 3000, 1);
+  FilledMap filled(map, rank(), Shape::dense);
+  Options options;
+  options.trace = file.path();
+  options.budget_bytes = 2000;  // many messages: events go through the temporary file
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  static_cast<void>(execute(plan, filled.storage()));
+  const Json trace = file.read();
+  expect_well_formed(trace, options.budget_bytes);
+  if (rank() != 0) return;
+  for (int r = 0; r < size(); ++r)
+    EXPECT_EQ(stages_of(trace, r), (std::vector<std::string>{"plan", "exchange", "local"}));
+}
+
+/// A pipe that has no parts: rank 0 writes for all, as it does for ranks of other machines.
+TEST(TraceOfAMigration, IsWrittenByRankZeroAloneWhereNobodyElseCan) {
+  const TemporaryTrace file;
+  std::string text;
+  std::thread reader;
+  if (rank() == 0) {
+    ASSERT_EQ(mkfifo(file.path().c_str(), 0600), 0);
+    reader = std::thread([&] {
+      std::ifstream pipe(file.path());
+      text.assign(std::istreambuf_iterator<char>(pipe), {});
+    });
+  }
+  const GlobalMap map = ring_map(size(), 3000, 3000, 1);
+  FilledMap filled(map, rank(), Shape::dense);
+  Options options;
+  options.trace = file.path();
+  options.budget_bytes = 2000;
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  static_cast<void>(execute(plan, filled.storage()));
+  if (rank() != 0) return;
+  reader.join();
+  const Json trace = Json::parse(text);
+  expect_well_formed(trace, options.budget_bytes);
+  for (int r = 0; r < size(); ++r)
+    EXPECT_EQ(stages_of(trace, r), (std::vector<std::string>{"plan", "exchange", "local"}));
 }
 
 TEST(TraceOfAMigration, ThatCannotBeWrittenIsAWarningAndTheBlocksMove) {

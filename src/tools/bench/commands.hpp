@@ -15,5 +15,6 @@ void add_madre_command(CLI::App& app, bool& failed);
 void add_kokkos_command(CLI::App& app, bool& failed);
 void add_dropin_command(CLI::App& app, bool& failed);
 void add_phases_command(CLI::App& app, bool& failed);
+void add_trace_command(CLI::App& app, bool& failed);
 
 }  // namespace valet::bench

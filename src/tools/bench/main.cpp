@@ -20,6 +20,7 @@ int run(int argc, char** argv) {
   valet::bench::add_exchange_command(app, failed);
   valet::bench::add_layout_command(app, failed);
   valet::bench::add_madre_command(app, failed);
+  valet::bench::add_trace_command(app, failed);
 #ifdef VALET_BENCH_KOKKOS
   valet::bench::add_kokkos_command(app, failed);
 #endif

@@ -250,6 +250,12 @@ std::optional<AlltoallMethod> choose_swaps(Plan::State& state, const Call& call,
   return make().find_suited();
 }
 
+/// Of one that uses this method.
+ProgressWish progress_wish(const AlltoallOptions& options, int rank, AlltoallMethod method) {
+  return {options.progress, options.progress_bar, rank,
+          std::string("valet: all-to-all by ") + to_string(method)};
+}
+
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
                                  AlltoallMethod::alltoall, AlltoallMethod::bitonic,
                                  AlltoallMethod::pairwise};
@@ -306,6 +312,10 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
   Report report;
   if (!method) {
     swaps.reset();
+    const auto self = static_cast<std::size_t>(channel.rank());
+    std::optional<ProgressMeter> progress =
+        progress_wish(options, channel.rank(), AlltoallMethod::stream)
+            .meter(before - sent[self] + after - received[self], buffer.element_bytes);
     state->options.budget_bytes = options.budget_bytes - page_overhead_bytes(limits, page);
     to_bytes(sent_span, buffer.element_bytes);
     to_bytes(received_span, buffer.element_bytes);
@@ -313,11 +323,11 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
     if (trace != nullptr) trace->end();
     PageExchange exchange(std::move(state), {static_cast<std::byte*>(buffer.data), buffer.bytes},
                           page, std::move(sent), std::move(received));
-    report = exchange.run(options.any_order);
+    report = exchange.run(options.any_order, std::move(progress));
   } else {
     const double planned = mpi::now() - start;
     if (trace != nullptr) trace->end();
-    report = swaps->run(*method);
+    report = swaps->run(*method, progress_wish(options, channel.rank(), *method));
     report.plan_seconds = planned;
   }
   report.local_seconds += mpi::now() - start - report.seconds();

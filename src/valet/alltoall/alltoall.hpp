@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,8 +43,8 @@ VALET_EXPORT const char* to_string(AlltoallMethod method) noexcept;
 /// @throws Error invalid_argument that lists the known names. Local.
 VALET_EXPORT AlltoallMethod parse_alltoall_method(std::string_view name);
 
-/// What the user decides about an all-to-all. Ranks may give different budgets, the rest must be
-/// the same on all ranks.
+/// What the user decides about an all-to-all. Ranks may give different budgets, progress and bars;
+/// the rest must be the same on all ranks.
 struct AlltoallOptions {
   /// Scratch in bytes that this rank may use for what is in transit.
   std::size_t budget_bytes = std::size_t{4} << 20;
@@ -56,6 +57,11 @@ struct AlltoallOptions {
   AlltoallMethod method = AlltoallMethod::automatic;
   /// As Options::trace.
   std::string trace = {};
+  /// As Options::progress. Blocks are elements: those that leave this rank and those that arrive;
+  /// by methods that swap, as often as they do.
+  std::function<void(const Progress&)> progress = {};
+  /// As Options::progress_bar.
+  bool progress_bar = true;
 };
 
 /// The memory of an all-to-all: `bytes` of it, of which elements fill the front.
@@ -77,7 +83,7 @@ struct AlltoallBuffer {
 /// @param send_counts  Elements for each rank, P entries. [local]
 /// @param recv_counts  Elements from each rank, P entries, or none: then they are found
 ///                     out. [local]
-/// @param options      Budgets may differ between ranks, the rest may not.
+/// @param options      Budgets, progress and bars may differ between ranks, the rest may not.
 /// @return `method` is the one that was used. blocks_before and blocks_after are in elements. For
 ///         `stream` the rest is about pages, the groups of elements that were moved; for the others
 ///         about elements, and `swaps` counts swaps.

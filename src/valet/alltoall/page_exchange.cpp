@@ -166,6 +166,15 @@ void PageExchange::exchange_fragments() {
   stash_out_ = {};
 }
 
+/// Bytes of fragments between this rank and others.
+std::uint64_t PageExchange::fragment_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Vector<Segment>* const segments : {&outgoing_, &incoming_})
+    for (const Segment& segment : *segments)
+      if (segment.rank != rank_) bytes += segment.cut.fragment_bytes();
+  return bytes;
+}
+
 /// The slots that pages use before or after.
 std::uint64_t PageExchange::page_slots() const {
   std::uint64_t before = 0, after = 0;
@@ -279,7 +288,8 @@ void PageExchange::append_fragments(std::uint64_t begin) {
   }
 }
 
-Report PageExchange::run(bool any_order) {
+Report PageExchange::run(bool any_order, std::optional<ProgressMeter> progress) {
+  WatchedProgress watched(state_.observer, std::move(progress));
   state_.blocks.block_bytes = static_cast<std::size_t>(page_bytes_);
   if (state_.trace) state_.trace->hold();  // it goes on after the pages have moved
   Trace* const trace = state_.observer.trace;
@@ -288,6 +298,9 @@ Report PageExchange::run(bool any_order) {
     tell_cuts();
     exchange_fragments();
   }
+  watched.count_in(1);
+  state_.observer.moved(fragment_bytes());
+  watched.count_in(page_bytes_);
   Report report = move_pages(any_order);
   {
     const TraceSpan span(trace, TraceKind::copy, "fragments between pages");

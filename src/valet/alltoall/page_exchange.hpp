@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace valet {
@@ -30,7 +31,8 @@ class PageExchange {
 
   /// Moves everything. Collective, blocking.
   /// @param any_order  The segments may end in any order, of pages too.
-  Report run(bool any_order);
+  /// @param progress   Of all bytes that leave and arrive; nothing where nobody wants to know.
+  Report run(bool any_order, std::optional<ProgressMeter> progress);
 
  private:
   struct Segment {
@@ -47,6 +49,7 @@ class PageExchange {
   [[nodiscard]] Array<std::byte> make_stash(Vector<Segment>& segments);
   void stash_fragments();
   void exchange_fragments();
+  [[nodiscard]] std::uint64_t fragment_bytes() const;
   [[nodiscard]] std::uint64_t page_slots() const;
   template <class Index>
   void make_flows(Flows<Index>& flows, bool any_order);

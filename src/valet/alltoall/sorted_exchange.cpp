@@ -149,6 +149,8 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   Trial trial;
   trial.tally = sequence->tally();
   trial.gave_up = sequence->gave_up();
+  (method == AlltoallMethod::pairwise ? moves_by_pairwise_ : moves_by_bitonic_) =
+      trial.tally.sent + trial.tally.received;
   trial.defect = defect_of(trial, method);
   std::array<std::uint64_t, 2> maxima{trial.tally.volume, trial.defect ? 1U : 0U};
   mpi::maximum(channel_, std::span(maxima));
@@ -180,9 +182,13 @@ std::optional<AlltoallMethod> SortedExchange::find_suited() {
   return choice.suits ? std::optional(choice.method) : std::nullopt;
 }
 
-Report SortedExchange::run(AlltoallMethod method) {
+Report SortedExchange::run(AlltoallMethod method, const ProgressWish& progress) {
   std::unique_ptr<SwapSequence> sequence = make_sequence(method);
   Array<std::byte> scratch(state_.ledger, scratch_bytes_);
+  WatchedProgress watched(
+      state_.observer,
+      progress.meter(method == AlltoallMethod::pairwise ? moves_by_pairwise_ : moves_by_bitonic_,
+                     buffer_.element_bytes));
   const double waited = state_.observer.waiting_seconds;
   try {
     const TraceSpan span(state_.observer.trace, TraceKind::stage, "exchange");
@@ -193,6 +199,7 @@ Report SortedExchange::run(AlltoallMethod method) {
     exchange(*sequence, method);
     if (sequence->gave_up() || elements_of(sequence->chunks()) != after_)
       throw Error(ErrorCode::internal, std::string(to_string(method)) + " ended elsewhere");
+    watched.finish();
   } catch (...) {
     scratch.leak();  // MPI may still read and write both
     static_cast<void>(sequence.release());

@@ -37,7 +37,7 @@ class SortedExchange {
 
   /// Moves everything. Collective.
   /// @param method  As chosen.
-  Report run(AlltoallMethod method);
+  Report run(AlltoallMethod method, const ProgressWish& progress);
 
  private:
   struct Trial {
@@ -71,6 +71,7 @@ class SortedExchange {
   std::uint64_t message_elements_;  ///< the same on all ranks
   std::size_t budget_bytes_;
   std::size_t scratch_bytes_;
+  std::uint64_t moves_by_pairwise_ = 0, moves_by_bitonic_ = 0;  ///< elements, where it was tried
 };
 
 }  // namespace valet

@@ -181,6 +181,8 @@ void SwapSequence::exchange_elements(int partner, const Transfer& transfer) {
     if (k + 1 < count) make_ready(partner, transfer, k + 1);
     send_part(partner, transfer, k);
     wait_for(receive_place + k % 2);
+    const Part done = part(transfer, k);
+    channel_.observer()->moved(done.paired ? 2 * done.count : done.count);
   }
   wait_for(send_place);
   wait_for(send_place + 1);

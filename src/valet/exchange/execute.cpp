@@ -221,39 +221,15 @@ std::uint64_t extra_bytes_bound(const Plan::State& state, const Flows<Index>& fl
          words * sizeof(Index) * flows.slots;
 }
 
-/// Tells the application how far the exchange is; nothing where nobody wants to know.
+/// Tells the application how far the exchange is; nothing where nobody wants to know, or where the
+/// call that this is a part of does.
 template <class Index>
 std::optional<ProgressMeter> progress_of(const Plan::State& state, const Flows<Index>& flows) {
-  const Options& options = state.options;
-  constexpr double delay_seconds = 2;
-  const bool draws =
-      options.progress_bar && state.channel.rank() == 0 && ProgressBar::has_terminal();
-  if (!options.progress && !draws) return std::nullopt;
-  const std::uint64_t blocks = flows.leavers.size() + flows.blocks_arriving;
-  ProgressBar bar;
-  if (draws)
-    bar = ProgressBar({.title = std::string("valet: ") + to_string(options.method),
-                       .total = blocks * state.blocks.block_bytes,
-                       .bytes = true,
-                       .delay_seconds = delay_seconds});
-  return ProgressMeter(options.progress, std::move(bar), blocks, state.blocks.block_bytes);
+  if (state.observer.progress != nullptr) return std::nullopt;
+  const ProgressWish wish{state.options.progress, state.options.progress_bar, state.channel.rank(),
+                          std::string("valet: ") + to_string(state.options.method)};
+  return wish.meter(flows.leavers.size() + flows.blocks_arriving, state.blocks.block_bytes);
 }
-
-/// While it lives, the progress of an execution is watched.
-class WatchedProgress {
- public:
-  WatchedProgress(Observer& observer, std::optional<ProgressMeter> meter)
-      : observer_(observer), meter_(std::move(meter)) {
-    observer_.progress = meter_ ? &*meter_ : nullptr;
-  }
-  WatchedProgress(const WatchedProgress&) = delete;
-  WatchedProgress& operator=(const WatchedProgress&) = delete;
-  ~WatchedProgress() { observer_.progress = nullptr; }
-
- private:
-  Observer& observer_;
-  std::optional<ProgressMeter> meter_;
-};
 
 /// The trace to its file. Collective.
 void write_trace(Plan::State& state, const Report& report) {

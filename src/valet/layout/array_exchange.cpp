@@ -210,6 +210,7 @@ void ArrayExchange::serve(Report& report) {
   mpi::post_send(channel_, packed, shared != nullptr ? 0 : packed_bytes, peer.rank, mpi::tag_data,
                  (*requests_)[*place]);
   channel_.observer()->sends(&(*requests_)[*place], peer.rank, packed_bytes);
+  channel_.observer()->moved(static_cast<std::uint64_t>(stretch.count));
   peer.done += stretch.count;
   granting_ = nullptr;
   ++report.messages;
@@ -237,6 +238,7 @@ void ArrayExchange::receive(Slot& slot, Report& report) {
                        {.bytes = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes});
   incoming_.copy->unpack(slot_memory_ + slot.grant, {slot.source, slot.first, slot.count},
                          incoming_.array);
+  channel_.observer()->moved(static_cast<std::uint64_t>(slot.count));
   report.blocks_received += static_cast<std::uint64_t>(slot.count);
 }
 
@@ -250,6 +252,7 @@ void ArrayExchange::copy_own(Report& report) {
     const std::int64_t count = std::min(sizes_.chunk_elements, own_elements_ - first);
     outgoing_.copy->pack(outgoing_.array, {to, first, count}, packed);
     incoming_.copy->unpack(packed, {from, first, count}, incoming_.array);
+    channel_.observer()->moved(2 * static_cast<std::uint64_t>(count));
   }
   report.local_copies += static_cast<std::uint64_t>(own_elements_);
 }

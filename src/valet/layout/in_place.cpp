@@ -107,10 +107,12 @@ class InPlace {
   Report run();
 
  private:
+  Report move();
   std::optional<Defect> check();
   std::optional<Defect> measure(std::int64_t& page);
   void make_plan();
   void exchange_fragments();
+  [[nodiscard]] std::optional<ProgressMeter> progress() const;
   [[nodiscard]] std::byte* part() const { return static_cast<std::byte*>(array_.data); }
 
   MPI_Comm communicator_;
@@ -280,16 +282,47 @@ void InPlace::exchange_fragments() {
               leaving_->fragment(*own), leaving_->fragment_bytes(*own));
 }
 
-Report InPlace::run() {
+constexpr int no_rank = -1;
+
+/// What is not on pages, and is copied and travels apart from them.
+std::uint64_t fragment_bytes(const PageSort& sort, int skipped_rank) {
+  std::uint64_t bytes = 0;
+  for (const PagePeer& peer : sort.peers())
+    if (peer.rank != skipped_rank) bytes += sort.fragment_bytes(peer);
+  return bytes;
+}
+
+/// Of three passes: into pages, to their ranks, out of pages.
+std::optional<ProgressMeter> InPlace::progress() const {
+  auto elements = static_cast<std::uint64_t>(from_.elements() + to_.elements());
+  for (const PageSort* const sort : {&*leaving_, &*arriving_})
+    for (const PagePeer& peer : sort->peers())
+      if (peer.rank != channel_.rank()) elements += peer.elements;
+  const ProgressWish wish{options_.progress, options_.progress_bar, channel_.rank(),
+                          "valet: redistribute in place"};
+  return wish.meter(elements, element_bytes_);
+}
+
+/// The three passes and what they come to; pages are the blocks of the report.
+Report InPlace::move() {
   const double start = mpi::now();
-  TraceFile* const trace = plan_->state().trace.get();
-  if (trace != nullptr) trace->hold();  // it goes on after the pages have moved
+  Observer& observer = plan_->state().observer;
+  WatchedProgress watched(observer, progress());
+  const auto fragments_moved = [&](std::uint64_t bytes) {
+    watched.count_in(1);
+    observer.moved(bytes);
+    watched.count_in(page_bytes_);
+  };
+  watched.count_in(page_bytes_);
   {
-    const TraceSpan span(plan_->state().observer.trace, TraceKind::copy, "into pages");
-    leaving_->to_pages(part());
+    const TraceSpan span(observer.trace, TraceKind::copy, "into pages");
+    leaving_->to_pages(part(), observer);
+    fragments_moved(fragment_bytes(*leaving_, no_rank));
   }
   const double sorted = mpi::now();
   exchange_fragments();
+  fragments_moved(fragment_bytes(*leaving_, channel_.rank()) +
+                  fragment_bytes(*arriving_, channel_.rank()));
   leaving_->free_buffers();
   const std::uint64_t slots = std::max(leaving_->pages(), arriving_->pages());
   const BlockStorage storage{field(part(), slots, page_bytes_)};
@@ -301,9 +334,20 @@ Report InPlace::run() {
   workspace_ = {};
   const double exchanged = mpi::now();
   {
-    const TraceSpan span(plan_->state().observer.trace, TraceKind::copy, "out of pages");
-    arriving_->from_pages(part());
+    const TraceSpan span(observer.trace, TraceKind::copy, "out of pages");
+    arriving_->from_pages(part(), observer);
+    fragments_moved(fragment_bytes(*arriving_, no_rank));
   }
+  watched.finish();
+  report.exchange_seconds = exchanged - sorted;
+  report.local_seconds = sorted - start + mpi::now() - exchanged;
+  return report;
+}
+
+Report InPlace::run() {
+  TraceFile* const trace = plan_->state().trace.get();
+  if (trace != nullptr) trace->hold();  // it goes on after the pages have moved
+  Report report = move();
   if (trace != nullptr) {
     trace->release();
     trace->write(plan_->state().channel,
@@ -324,8 +368,6 @@ Report InPlace::run() {
   report.budget_bytes = options_.budget_bytes;
   report.extra_bytes_bound = options_.budget_bytes + (std::uint64_t{64} << 10) +
                              64 * static_cast<std::uint64_t>(channel_.size());
-  report.exchange_seconds = exchanged - sorted;
-  report.local_seconds = sorted - start + mpi::now() - exchanged;
   return report;
 }
 

@@ -2,6 +2,7 @@
 #include <valet/layout/intersection.hpp>
 #include <valet/layout/owner_walk.hpp>
 #include <valet/layout/page_sort.hpp>
+#include <valet/report/observer.hpp>
 #include <valet/storage/detail/copy.hpp>
 
 #include <algorithm>
@@ -82,7 +83,7 @@ void PageSort::allocate_buffers() {
   buffers_ = Array<std::byte>(ledger_, peers_.size() * buffer_stride_);
 }
 
-void PageSort::to_pages(std::byte* part) {
+void PageSort::to_pages(std::byte* part, const Observer& observer) {
   if (peers_.empty()) return;
   std::ranges::fill(filled_, std::uint64_t{0});
   const std::byte* from = part;
@@ -101,6 +102,7 @@ void PageSort::to_pages(std::byte* part) {
       detail::copy_bytes(page, buffer, page_bytes_);
       page += page_bytes_;
       filled = 0;
+      observer.moved(1);
     }
     filled_[p] = filled;
   };
@@ -108,7 +110,7 @@ void PageSort::to_pages(std::byte* part) {
                                   append);
 }
 
-void PageSort::from_pages(std::byte* part) {
+void PageSort::from_pages(std::byte* part, const Observer& observer) {
   if (peers_.empty()) return;
   for (std::size_t p = 0; p < peers_.size(); ++p) {
     filled_[p] = fragment_bytes(peers_[p]);
@@ -124,6 +126,7 @@ void PageSort::from_pages(std::byte* part) {
         const std::uint64_t slot = slots_[peers_[p].first_page + --next_page_[p]];
         detail::copy_bytes(buffer, part + slot * page_bytes_, page_bytes_);
         filled = page_bytes_;
+        observer.moved(1);
       }
       const std::uint64_t bytes = std::min(left, filled);
       to -= bytes;

@@ -16,6 +16,10 @@
 #include <cstdint>
 #include <span>
 
+namespace valet {
+struct Observer;
+}
+
 namespace valet::layout {
 
 /// A peer of one side: how much is shared, and what does not fill a page.
@@ -55,10 +59,10 @@ class PageSort {
   void allocate_buffers();
   void free_buffers() { buffers_ = {}; }
 
-  /// Into pages; what fills none is then in the buffers.
-  void to_pages(std::byte* part);
-  /// From pages, with the fragments in the buffers.
-  void from_pages(std::byte* part);
+  /// Into pages; what fills none is then in the buffers. The observer hears of each page.
+  void to_pages(std::byte* part, const Observer& observer);
+  /// From pages, with the fragments in the buffers. The observer hears of each page.
+  void from_pages(std::byte* part, const Observer& observer);
 
  private:
   void list_peers();

@@ -70,10 +70,16 @@ class Redistribution {
                                chunk_elements_),
         outgoing, incoming, options_.share_memory);
     Report report;
+    const ProgressWish wish{options_.progress, options_.progress_bar, channel_.rank(),
+                            "valet: redistribute"};
+    WatchedProgress watched(
+        observer_,
+        wish.meter(static_cast<std::uint64_t>(from_.elements() + to_.elements()), element_bytes_));
     {
       const TraceSpan span(observer_.trace, TraceKind::stage, "exchange");
       const double waited = observer_.waiting_seconds;
       exchange.run(report);
+      watched.finish();
       report.waiting_seconds = observer_.waiting_seconds - waited;
     }
     report.method = "layout";

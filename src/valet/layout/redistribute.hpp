@@ -11,6 +11,7 @@
 #include <valet/report/report.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,11 @@ struct LayoutOptions {
   bool share_memory = true;
   /// As Options::trace.
   std::string trace = {};
+  /// As Options::progress. Blocks are elements: those of this rank's part before, as they leave it,
+  /// and those of its part after, as they arrive; in place also those that change ranks.
+  std::function<void(const Progress&)> progress = {};
+  /// As Options::progress_bar.
+  bool progress_bar = true;
 };
 
 /// Copies a distributed array from one layout into an array of another layout.

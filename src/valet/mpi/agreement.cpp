@@ -75,6 +75,13 @@ std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value) {
   return channel.rank() == 0 ? std::numeric_limits<std::int64_t>::min() : maximum;
 }
 
+std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t value) {
+  std::uint64_t sum = 0;
+  const Waiting waiting(channel.observer());
+  check(MPI_Exscan(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, channel.get()), "MPI_Exscan");
+  return channel.rank() == 0 ? 0 : sum;
+}
+
 void sum(const Channel& channel, std::span<std::uint64_t> values) {
   reduce(channel, values, MPI_UINT64_T, MPI_SUM);
 }

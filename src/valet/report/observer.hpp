@@ -6,6 +6,8 @@
 #include <valet/report/trace.hpp>
 
 #include <cstdint>
+#include <optional>
+#include <utility>
 
 namespace valet {
 
@@ -44,6 +46,33 @@ struct Observer {
   void moved(std::uint64_t blocks) const {
     if (progress != nullptr) progress->advance(blocks);
   }
+};
+
+/// While it lives, a meter watches the progress of a call; nobody new where there is no meter.
+class WatchedProgress {
+ public:
+  WatchedProgress(Observer& observer, std::optional<ProgressMeter> meter)
+      : observer_(observer), meter_(std::move(meter)) {
+    if (meter_) observer_.progress = &*meter_;
+  }
+  WatchedProgress(const WatchedProgress&) = delete;
+  WatchedProgress& operator=(const WatchedProgress&) = delete;
+  ~WatchedProgress() {
+    if (meter_) observer_.progress = nullptr;
+  }
+
+  /// From now on Observer::moved() counts pieces of so many bytes.
+  void count_in(std::uint64_t bytes) {
+    if (meter_) meter_->count_in(bytes);
+  }
+  /// Everything has moved.
+  void finish() {
+    if (meter_) meter_->finish();
+  }
+
+ private:
+  Observer& observer_;
+  std::optional<ProgressMeter> meter_;
 };
 
 /// Times a blocking call from its construction to the end of the scope.

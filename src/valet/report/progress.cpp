@@ -113,25 +113,42 @@ void ProgressBar::print_tenth() {
 
 ProgressMeter::ProgressMeter(std::function<void(const Progress&)> callback, ProgressBar bar,
                              std::uint64_t blocks, std::uint64_t block_bytes)
-    : callback_(std::move(callback)), bar_(std::move(bar)), block_bytes_(block_bytes) {
+    : callback_(std::move(callback)),
+      bar_(std::move(bar)),
+      block_bytes_(block_bytes),
+      piece_bytes_(block_bytes) {
   state_.blocks_total = blocks;
   state_.bytes_total = blocks * block_bytes;
 }
 
-void ProgressMeter::advance(std::uint64_t blocks) {
-  state_.blocks_done += blocks;
-  state_.bytes_done += blocks * block_bytes_;
-  bar_.advance(blocks * block_bytes_);
+void ProgressMeter::advance(std::uint64_t pieces) {
+  state_.bytes_done += pieces * piece_bytes_;
+  state_.blocks_done = state_.bytes_done / block_bytes_;
+  bar_.advance(pieces * piece_bytes_);
   if (callback_ && pace_.due()) tell();
 }
 
 void ProgressMeter::finish() {
-  if (callback_) tell();
+  if (callback_ && state_.bytes_done == state_.bytes_total) tell();
 }
 
 void ProgressMeter::tell() {
   state_.elapsed_seconds = pace_.elapsed_seconds();
   callback_(state_);
+}
+
+std::optional<ProgressMeter> ProgressWish::meter(std::uint64_t blocks,
+                                                 std::uint64_t block_bytes) const {
+  constexpr double delay_seconds = 2;
+  const bool draws = bar && rank == 0 && ProgressBar::has_terminal();
+  if (!callback && !draws) return std::nullopt;
+  ProgressBar drawn;
+  if (draws)
+    drawn = ProgressBar({.title = title,
+                         .total = blocks * block_bytes,
+                         .bytes = true,
+                         .delay_seconds = delay_seconds});
+  return ProgressMeter(callback, std::move(drawn), blocks, block_bytes);
 }
 
 }  // namespace valet

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace valet {
@@ -77,14 +78,17 @@ class VALET_EXPORT ProgressBar {
   ProgressPace pace_;
 };
 
-/// The progress of one exchange on this rank: to the callback of the application and to a bar.
+/// The progress of one call on this rank: to the callback of the application and to a bar.
 class ProgressMeter {
  public:
   ProgressMeter(std::function<void(const Progress&)> callback, ProgressBar bar,
                 std::uint64_t blocks, std::uint64_t block_bytes);
-  /// So many blocks have left, or arrived.
-  void advance(std::uint64_t blocks);
-  /// The exchange is over: the callback hears it, whenever it was last called.
+  /// From now on advance() counts pieces of so many bytes, and not blocks.
+  void count_in(std::uint64_t bytes) { piece_bytes_ = bytes; }
+  /// So many blocks, or pieces, have left, or arrived.
+  void advance(std::uint64_t pieces);
+  /// What moves has moved: the callback hears it, whenever it was last called. Nothing while some
+  /// is left, where this was a part of a call that goes on.
   void finish();
 
  private:
@@ -93,8 +97,21 @@ class ProgressMeter {
   std::function<void(const Progress&)> callback_;
   ProgressBar bar_;
   std::uint64_t block_bytes_;
+  std::uint64_t piece_bytes_;
   Progress state_;
   ProgressPace pace_;
+};
+
+/// Who is to hear of a call on this rank, and what it is called.
+struct ProgressWish {
+  const std::function<void(const Progress&)>& callback;  ///< Options::progress
+  bool bar = false;                                      ///< Options::progress_bar
+  int rank = 0;
+  std::string title;
+
+  /// For blocks that leave and blocks that arrive; nothing where nobody wants to know.
+  [[nodiscard]] std::optional<ProgressMeter> meter(std::uint64_t blocks,
+                                                   std::uint64_t block_bytes) const;
 };
 
 /// @endcond

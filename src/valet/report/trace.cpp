@@ -6,54 +6,43 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
+#include <cstring>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace valet {
 namespace {
 
-constexpr std::size_t text_bytes = 4096;
-constexpr int first_receive_thread = 1000;
+constexpr std::uint64_t first_receive_thread = 1000;
 /// Most waits end at once: they would be a third of all entries and nobody would see them.
 constexpr double shortest_wait_seconds = 2e-6;
 
 const char* category(TraceKind kind) {
-  constexpr std::array names{"stage", "phase", "wait",    "gather", "scatter", "copy",
-                             "swap",  "send",  "receive", "grant",  "mark",    "counter"};
+  static constexpr std::array names{"stage", "phase", "wait",    "gather", "scatter", "copy",
+                                    "swap",  "send",  "receive", "grant",  "mark",    "counter"};
   return names[static_cast<std::size_t>(kind)];
 }
 
-int thread_of(TraceKind kind, std::uint16_t lane) {
-  if (kind == TraceKind::send) return 1 + lane;
+std::uint64_t thread_of(TraceKind kind, std::uint16_t lane) {
+  if (kind == TraceKind::send) return 1U + lane;
   if (kind == TraceKind::receive) return first_receive_thread + lane;
   return 0;
 }
 
-std::size_t length_of(int printed) { return static_cast<std::size_t>(std::max(printed, 0)); }
-
-/// Text that is put together without printf, which takes longer than all else here.
+/// Text that is put together without printf, which takes longer than all else here. There must be
+/// room: Trace::least_text for each event.
 class Text {
  public:
-  explicit Text(std::span<char> memory)
-      : begin_(memory.data()), at_(begin_), end_(begin_ + memory.size()) {}
+  explicit Text(char* memory) : begin_(memory), at_(memory) {}
 
   Text& operator<<(std::string_view text) {
-    const std::size_t size = std::min(text.size(), static_cast<std::size_t>(end_ - at_));
-    at_ = std::copy_n(text.data(), size, at_);
+    std::memcpy(at_, text.data(), text.size());
+    at_ += text.size();
     return *this;
   }
-  template <class Integer>
-  requires std::is_integral_v<Integer> Text& operator<<(Integer value) {
-    at_ = std::to_chars(at_, end_, value).ptr;
-    return *this;
-  }
-  /// Seconds as microseconds with three digits behind the point.
-  Text& microseconds(double seconds) {
-    const std::int64_t nanoseconds = std::llround(std::max(seconds, 0.0) * 1e9);
-    const auto rest = static_cast<int>(nanoseconds % 1000);
-    *this << nanoseconds / 1000 << (rest < 10 ? ".00" : rest < 100 ? ".0" : ".") << rest;
+  Text& operator<<(std::uint64_t value) {
+    constexpr int most_digits = 20;
+    at_ = std::to_chars(at_, at_ + most_digits, value).ptr;
     return *this;
   }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
@@ -61,20 +50,41 @@ class Text {
  private:
   char* begin_;
   char* at_;
-  char* end_;
 };
+
+/// How long such a text would be.
+class Length {
+ public:
+  Length& operator<<(std::string_view text) {
+    size_ += text.size();
+    return *this;
+  }
+  Length& operator<<(std::uint64_t value) {
+    for (; value >= 1000; value /= 1000) size_ += 3;
+    size_ += value < 10 ? 1 : value < 100 ? 2 : 3;
+    return *this;
+  }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  std::size_t size_ = 0;
+};
+
+/// Seconds as microseconds with three digits behind the point.
+template <class Text>
+void put_microseconds(Text& text, double seconds) {
+  const auto nanoseconds = static_cast<std::uint64_t>(std::llrint(std::max(seconds, 0.0) * 1e9));
+  const std::uint64_t rest = nanoseconds % 1000;
+  text << nanoseconds / 1000 << (rest < 10 ? ".00" : rest < 100 ? ".0" : ".") << rest;
+}
 
 }  // namespace
 
 Trace::Trace(Ledger& ledger, int rank, Clock clock)
     : rank_(rank),
       clock_(clock),
-      entries_(ledger, (memory_bytes - text_bytes - most_messages * sizeof(Open) -
-                        most_nested * sizeof(Entry)) /
-                           sizeof(Entry)),
-      messages_(ledger, most_messages),
-      nested_(ledger, most_nested),
-      text_(ledger, text_bytes) {}
+      memory_(ledger, memory_bytes),
+      parts_(::new (static_cast<void*>(memory_.data())) Parts) {}
 
 Trace::Entry Trace::entry_of(TraceKind kind, const char* name, double start,
                              const TraceDetails& details) {
@@ -91,28 +101,28 @@ Trace::Entry Trace::entry_of(TraceKind kind, const char* name, double start,
 
 void Trace::add(const Entry& entry) {
   if (entries() == 0 || entry.start < first_) first_ = entry.start;
-  if (count_ == entries_.size() && !spool()) {
+  if (count_ == most_entries && !spool()) {
     ++lost_;
     return;
   }
-  entries_[count_++] = entry;
+  parts_->entries[count_++] = entry;
 }
 
 bool Trace::spool() {
-  if (!file_.append(std::as_bytes(std::span(entries_.data(), count_)))) return false;
+  if (!file_.append(std::as_bytes(std::span(parts_->entries).first(count_)))) return false;
   spooled_ += count_;
   count_ = 0;
   return true;
 }
 
 void Trace::begin(TraceKind kind, const char* name, const TraceDetails& details) {
-  if (depth_ < most_nested) nested_[depth_] = entry_of(kind, name, look(), details);
+  if (depth_ < most_nested) parts_->nested[depth_] = entry_of(kind, name, look(), details);
   ++depth_;
 }
 
 void Trace::end() {
   if (depth_ == 0 || --depth_ >= most_nested) return;
-  Entry& entry = nested_[depth_];
+  Entry& entry = parts_->nested[depth_];
   entry.seconds = look() - entry.start;
   add(entry);
 }
@@ -144,16 +154,16 @@ void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& 
   static_assert(most_messages <= 64);
   std::size_t idle = open_;
   for (std::size_t k = 0; k < open_; ++k) {
-    if (messages_[k].key == nullptr)
+    if (parts_->messages[k].key == nullptr)
       idle = std::min(idle, k);
-    else if (messages_[k].entry.kind == kind)
-      taken |= std::uint64_t{1} << messages_[k].entry.lane;
+    else if (parts_->messages[k].entry.kind == kind)
+      taken |= std::uint64_t{1} << parts_->messages[k].entry.lane;
   }
   const Entry entry = entry_of(kind, category(kind), look(), details);
   if (idle == most_messages) return add(entry);
   open_ = std::max(open_, idle + 1);
-  messages_[idle] = {key, entry};
-  std::uint16_t& lane = messages_[idle].entry.lane;
+  parts_->messages[idle] = {key, entry};
+  std::uint16_t& lane = parts_->messages[idle].entry.lane;
   lane = static_cast<std::uint16_t>(std::countr_one(taken));
   std::uint16_t& lanes = kind == TraceKind::send ? send_lanes_ : receive_lanes_;
   lanes = std::max(lanes, static_cast<std::uint16_t>(lane + 1));
@@ -161,12 +171,12 @@ void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& 
 
 void Trace::message_ends(const void* key) {
   for (std::size_t k = 0; k < open_; ++k) {
-    Open& open = messages_[k];
+    Open& open = parts_->messages[k];
     if (open.key != key) continue;
     open.entry.seconds = latest_ - open.entry.start;
     add(open.entry);
     open.key = nullptr;
-    while (open_ > 0 && messages_[open_ - 1].key == nullptr) --open_;
+    while (open_ > 0 && parts_->messages[open_ - 1].key == nullptr) --open_;
     return;
   }
 }
@@ -191,10 +201,10 @@ void Trace::rewind(double zero_seconds, std::uint64_t budget_bytes) {
 /// The next entries of the file into memory.
 bool Trace::load() {
   const auto size =
-      static_cast<std::size_t>(std::min<std::uint64_t>(entries_.size(), spooled_ - read_));
+      static_cast<std::size_t>(std::min<std::uint64_t>(entries_loaded, spooled_ - read_));
   if (size == 0) return false;
   if (!file_.read(read_ * sizeof(Entry),
-                  std::as_writable_bytes(std::span(entries_.data(), size)))) {
+                  std::as_writable_bytes(std::span(parts_->entries).first(size)))) {
     lost_ += spooled_ - read_;
     spooled_ = read_;
     return false;
@@ -204,73 +214,96 @@ bool Trace::load() {
   return true;
 }
 
-std::size_t Trace::read(std::span<char> text) {
-  std::size_t size = 0;
-  const bool in_file = spooled_ > 0;
-  while (text.size() - size >= least_text) {
-    const std::span<char> rest = text.subspan(size);
-    if (const std::size_t label = format_label(rest); label > 0) {
-      size += label;
-      continue;
-    }
-    if (next_ == count_ && (!in_file || !load())) break;
-    size += format(entries_[next_++], rest);
+std::uint64_t Trace::text_bytes() {
+  Length length;
+  while (put_label(length)) {
+  }
+  const bool from_file = in_file();
+  while (next_ < count_ || (from_file && load())) {
+    put(length, parts_->entries[next_++]);
     ++read_;
   }
-  return size;
+  read_ = next_ = label_ = 0;
+  if (from_file) count_ = 0;
+  return length.size();
 }
 
-/// One line of metadata: the rank, then the threads that its messages take. 0 after the last.
-std::size_t Trace::format_label(std::span<char> text) {
-  const std::uint32_t line = label_;
-  if (line > 1U + send_lanes_ + receive_lanes_) return 0;
-  ++label_;
-  if (line == 0)
-    return length_of(std::snprintf(
-        text.data(), text.size(),
-        "{\"ph\":\"M\",\"pid\":%d,\"tid\":0,\"name\":\"process_name\",\"args\":{\"name\":\"rank "
-        "%d\",\"budget_bytes\":%llu}},\n{\"ph\":\"M\",\"pid\":%d,\"tid\":0,\"name\":"
-        "\"process_sort_index\",\"args\":{\"sort_index\":%d}}",
-        rank_, rank_, static_cast<unsigned long long>(budget_bytes_), rank_, rank_));
-  int thread = 0;
-  std::array<char, 32> name{"work"};
-  if (line > 1) {
-    const bool sends = line - 2 < send_lanes_;
-    const auto lane = static_cast<std::uint16_t>(sends ? line - 2 : line - 2U - send_lanes_);
-    thread = thread_of(sends ? TraceKind::send : TraceKind::receive, lane);
-    std::snprintf(name.data(), name.size(), "%s %d", sends ? "sends" : "receives", lane);
+/// What is under way is forgotten when the trace is read: its place is free for text, too.
+std::span<char> Trace::text_buffer() {
+  const std::size_t taken = (in_file() ? entries_loaded : most_entries) * sizeof(Entry);
+  return {reinterpret_cast<char*>(memory_.data()) + taken, memory_.size() - taken};
+}
+
+std::size_t Trace::read(std::span<char> memory) {
+  Text text(memory.data());
+  const bool from_file = in_file();
+  while (memory.size() - text.size() >= least_text) {
+    if (put_label(text)) continue;
+    if (next_ == count_ && (!from_file || !load())) break;
+    put(text, parts_->entries[next_++]);
+    ++read_;
   }
-  return length_of(std::snprintf(
-      text.data(), text.size(),
-      ",\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}},"
-      "\n{\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"name\":\"thread_sort_index\",\"args\":{"
-      "\"sort_index\":%d}}",
-      rank_, thread, name.data(), rank_, thread, thread));
+  return text.size();
 }
 
-std::size_t Trace::format(const Entry& entry, std::span<char> memory) const {
+/// Metadata: the rank, then the threads that its messages take. False after the last.
+template <class Text>
+bool Trace::put_label(Text& text) {
+  const std::uint32_t line = label_;
+  if (line > 1U + send_lanes_ + receive_lanes_) return false;
+  ++label_;
+  const auto rank = static_cast<std::uint64_t>(rank_);
+  const auto begin = [&](std::uint64_t thread, const char* name) {
+    text << R"({"ph":"M","pid":)" << rank << R"(,"tid":)" << thread
+         << R"(,"ts":0,"cat":"__metadata","name":")" << name << R"(","args":{)";
+  };
+  if (line == 0) {
+    begin(0, "process_name");
+    text << R"("name":"rank )" << rank << R"(","budget_bytes":)" << budget_bytes_ << "}},\n";
+    begin(0, "process_sort_index");
+    text << R"("sort_index":)" << rank << "}}";
+    return true;
+  }
+  const bool sends = line - 2 < send_lanes_;
+  const auto lane = static_cast<std::uint16_t>(sends ? line - 2 : line - 2U - send_lanes_);
+  const std::uint64_t thread =
+      line == 1 ? 0 : thread_of(sends ? TraceKind::send : TraceKind::receive, lane);
+  text << ",\n";
+  begin(thread, "thread_name");
+  text << R"("name":")";
+  if (line == 1)
+    text << "work";
+  else
+    text << (sends ? "sends " : "receives ") << std::uint64_t{lane};
+  text << "\"}},\n";
+  begin(thread, "thread_sort_index");
+  text << R"("sort_index":)" << thread << "}}";
+  return true;
+}
+
+template <class Text>
+void Trace::put(Text& text, const Entry& entry) const {
   constexpr std::size_t longest_name = 64;
-  const std::string_view name = std::string_view(entry.name).substr(0, longest_name);
   const bool is_counter = entry.kind == TraceKind::counter;
   const bool is_instant = entry.kind == TraceKind::grant || entry.kind == TraceKind::mark;
-  Text text(memory);
-  text << ",\n{\"ph\":\""
-       << (is_counter   ? "C"
-           : is_instant ? "i"
-                        : "X")
-       << "\",\"pid\":" << rank_ << ",\"tid\":" << thread_of(entry.kind, entry.lane) << ",\"ts\":";
-  text.microseconds(entry.start - zero_);
-  if (is_instant) text << ",\"s\":\"t\"";
-  if (!is_counter && !is_instant) (text << ",\"dur\":").microseconds(entry.seconds);
-  if (!is_counter) text << ",\"cat\":\"" << category(entry.kind) << "\"";
-  text << ",\"name\":\"" << name << "\",\"args\":{";
+  const char phase = is_counter ? 'C' : is_instant ? 'i' : 'X';
+  text << ",\n{\"ph\":\"" << std::string_view(&phase, 1)
+       << "\",\"pid\":" << static_cast<std::uint64_t>(rank_)
+       << ",\"tid\":" << thread_of(entry.kind, entry.lane) << ",\"ts\":";
+  put_microseconds(text, entry.start - zero_);
+  if (!is_counter && !is_instant) {
+    text << ",\"dur\":";
+    put_microseconds(text, entry.seconds);
+  }
+  text << ",\"cat\":\"" << category(entry.kind) << "\"";
+  text << ",\"name\":\"" << std::string_view(entry.name, strnlen(entry.name, longest_name))
+       << "\",\"args\":{";
   const bool has_peer = entry.peer != TraceDetails::no_peer;
-  if (has_peer) text << "\"peer\":" << entry.peer;
+  if (has_peer) text << "\"peer\":" << static_cast<std::uint64_t>(entry.peer);
   if (entry.value != TraceDetails::no_number)
     text << (has_peer ? ",\"" : "\"") << (entry.counts ? "number" : "bytes")
          << "\":" << entry.value;
   text << "}}";
-  return text.size();
 }
 
 }  // namespace valet

@@ -14,6 +14,7 @@
 #include <valet/report/spool_file.hpp>
 #include <valet/storage/ledger.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -91,14 +92,20 @@ class VALET_EXPORT Trace {
   /// @param zero_seconds  On this clock: the moment that is 0 in the picture.
   /// @param budget_bytes  Scratch that this rank may use, for its label.
   void rewind(double zero_seconds, std::uint64_t budget_bytes);
+  /// How many bytes read() will write in all. Between rewind() and the first read().
+  [[nodiscard]] std::uint64_t text_bytes();
   /// Writes whole events, separated by commas, into `text`; 0 when there are no more. At least
   /// least_text bytes.
   std::size_t read(std::span<char> text);
   static constexpr std::size_t least_text = 512;
-  /// Memory of the trace to read into.
-  [[nodiscard]] std::span<char> text_buffer() { return {text_.data(), text_.size()}; }
+  /// Memory of the trace to read into: what reading does not need. Between rewind() and clear().
+  [[nodiscard]] std::span<char> text_buffer();
+  static constexpr std::size_t least_buffer = 4096;
 
  private:
+  /// Of the file at a time: the fewer, the more text is written at once.
+  static constexpr std::size_t entries_loaded = 64;
+
   struct Entry {
     double start = 0;
     double seconds = 0;
@@ -115,22 +122,34 @@ class VALET_EXPORT Trace {
     Entry entry;
   };
 
+  static constexpr std::size_t most_entries =
+      (memory_bytes - least_buffer - most_messages * sizeof(Open) - most_nested * sizeof(Entry)) /
+      sizeof(Entry);
+  /// How the memory is used; the behind part of it holds text while the trace is read.
+  struct Parts {
+    std::array<Entry, most_entries> entries;
+    std::array<Open, most_messages> messages;
+    std::array<Entry, most_nested> nested;
+  };
+  static_assert(sizeof(Parts) + least_buffer <= memory_bytes);
+
   /// Looking at the clock takes longer than recording an entry.
   double look() { return latest_ = clock_(); }
   static Entry entry_of(TraceKind kind, const char* name, double start,
                         const TraceDetails& details);
   void add(const Entry& entry);
   bool spool();
-  std::size_t format_label(std::span<char> text);
-  std::size_t format(const Entry& entry, std::span<char> text) const;
+  template <class Text>
+  bool put_label(Text& text);
+  template <class Text>
+  void put(Text& text, const Entry& entry) const;
   bool load();
+  [[nodiscard]] bool in_file() const { return spooled_ > 0; }
 
   int rank_;
   Clock clock_;
-  Array<Entry> entries_;
-  Array<Open> messages_;
-  Array<Entry> nested_;
-  Array<char> text_;
+  Array<std::byte> memory_;
+  Parts* parts_;
   SpoolFile file_;
   std::size_t count_ = 0;  ///< entries in memory
   std::size_t depth_ = 0;

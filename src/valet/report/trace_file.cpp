@@ -4,53 +4,20 @@
 #include <valet/report/log.hpp>
 #include <valet/report/observer.hpp>
 #include <valet/report/trace_file.hpp>
+#include <valet/report/trace_output.hpp>
 #include <valet/version.hpp>
 
+#include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <fcntl.h>
-#include <optional>
-#include <unistd.h>
+#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace valet {
 namespace {
 
-/// The file that rank 0 writes, without buffers of its own. Remembers the first error.
-class Output {
- public:
-  explicit Output(const std::string& path)
-      : descriptor_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (descriptor_ < 0) error_ = errno;
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-  ~Output() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-
-  [[nodiscard]] int error() const { return error_; }
-
-  void write(std::span<const char> text) {
-    while (error_ == 0 && !text.empty()) {
-      const ssize_t written = ::write(descriptor_, text.data(), text.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0)
-        error_ = written < 0 ? errno : EIO;
-      else
-        text = text.subspan(static_cast<std::size_t>(written));
-    }
-  }
-  /// Some file systems say only now that there was no room.
-  void close() {
-    if (descriptor_ >= 0 && ::close(std::exchange(descriptor_, -1)) != 0 && error_ == 0)
-      error_ = errno;
-  }
-
- private:
-  int descriptor_;
-  int error_ = 0;
-};
+constexpr std::string_view separator = ",\n", closing = "\n]}\n";
 
 std::string opening(const TraceCaption& caption, int ranks) {
   const std::string version = std::to_string(VALET_VERSION_MAJOR) + "." +
@@ -94,39 +61,96 @@ void TraceFile::align(const mpi::Channel& channel) {
   ahead_seconds_ = mpi::clock_ahead_of_root(channel);
 }
 
+/// The file on every rank; where it could be made at all. Collective.
+bool TraceFile::open(const mpi::Channel& channel, TraceOutput& output, bool& writes_itself) const {
+  const bool is_root = channel.rank() == mpi::root;
+  std::array<std::uint64_t, 1 + std::tuple_size_v<TraceOutput::Identity>> words{};
+  if (is_root) {
+    output.create(path_);
+    words[0] = output.error() == 0 ? 1 : 0;
+    const TraceOutput::Identity identity = output.identity();
+    std::copy(identity.begin(), identity.end(), words.begin() + 1);
+  }
+  mpi::broadcast_words(channel, words);
+  TraceOutput::Identity identity{};
+  std::copy(words.begin() + 1, words.end(), identity.begin());
+  writes_itself = is_root || (words[0] != 0 && output.join(path_, identity));
+  return words[0] != 0;
+}
+
+/// All events of this rank, in as many bytes as text_bytes() said.
+void TraceFile::write_own(TraceOutput& output, std::uint64_t bytes) {
+  const std::span<char> buffer = trace_.text_buffer();
+  while (const std::size_t size = trace_.read(buffer)) {
+    output.write(buffer.first(size));
+    bytes -= size;
+  }
+  // A temporary file that can be read no longer leaves a hole.
+  std::fill(buffer.begin(), buffer.end(), ' ');
+  for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, buffer.size()))
+    output.write(buffer.first(std::min<std::uint64_t>(bytes, buffer.size())));
+}
+
+void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& caption,
+                             TraceOutput& output, bool writes_itself) {
+  const bool is_root = channel.rank() == mpi::root;
+  // The first moment of any rank is 0, so that no time is negative.
+  std::array<double, 1> first{ahead_seconds_ - trace_.first_seconds()};
+  mpi::maximum(channel, std::span<double>(first));
+  trace_.rewind(ahead_seconds_ - first[0], caption.budget_bytes);
+  const std::string head = is_root ? opening(caption, channel.size()) : std::string(separator);
+  const std::uint64_t bytes = writes_itself ? trace_.text_bytes() : 0;
+  const std::uint64_t part = writes_itself ? head.size() + bytes : 0;
+  std::array<std::uint64_t, 2> sums{part, writes_itself ? 0U : 1U};
+  const std::uint64_t offset = mpi::sum_of_lower(channel, part);
+  mpi::sum(channel, sums);
+  const auto [parts, streaming] = sums;
+  if (writes_itself) {
+    output.seek(offset);
+    output.write(head);
+    write_own(output, bytes);
+  }
+  std::uint64_t end = parts;
+  if (is_root) output.seek(end);
+  const auto append = [&](std::span<const char> text) {
+    output.write(text);
+    end += text.size();
+  };
+  int writing = mpi::root;
+  if (streaming > 0)
+    mpi::stream_to_root(
+        channel, trace_.text_buffer().first(Trace::least_buffer),
+        [&](std::span<char> text) { return writes_itself ? 0 : trace_.read(text); },
+        [&](int rank, std::span<const char> text) {
+          // The text of a rank has no comma before its first event.
+          if (rank != writing) append(separator);
+          writing = rank;
+          append(text);
+        });
+  if (is_root) {
+    append(closing);
+    output.truncate(end);
+  }
+}
+
 void TraceFile::write(const mpi::Channel& channel, const TraceCaption& caption) {
   if (holders_ > 0) return;
   const Unwatched unwatched(channel.observer());
-  const bool is_root = channel.rank() == mpi::root;
-  std::optional<Output> output;
-  if (is_root) output.emplace(path_);
-  std::array<std::uint64_t, 1> goes_on{is_root && output->error() == 0 ? 1U : 0U};
-  mpi::broadcast_words(channel, goes_on);
-  std::array<std::uint64_t, 1> lost{0};
-  if (goes_on[0] != 0) {
-    // The first moment of any rank is 0, so that no time is negative.
-    std::array<double, 1> first{ahead_seconds_ - trace_.first_seconds()};
-    mpi::maximum(channel, std::span<double>(first));
-    trace_.rewind(ahead_seconds_ - first[0], caption.budget_bytes);
-    if (is_root) output->write(opening(caption, channel.size()));
-    int writing = mpi::root;
-    mpi::stream_to_root(
-        channel, trace_.text_buffer(), [&](std::span<char> text) { return trace_.read(text); },
-        [&](int rank, std::span<const char> text) {
-          // The text of a rank has no comma before its first event.
-          if (rank != writing) output->write(std::string_view(",\n"));
-          writing = rank;
-          output->write(text);
-        });
-    if (is_root) {
-      output->write(std::string_view("\n]}\n"));
-      output->close();
-    }
+  TraceOutput output;
+  bool writes_itself = false;
+  std::array<std::uint64_t, 1> lost{0}, error{0};
+  if (open(channel, output, writes_itself)) {
+    write_events(channel, caption, output, writes_itself);
+    output.close();
     lost[0] = trace_.lost();
+    error[0] = static_cast<std::uint64_t>(output.error());
     mpi::sum(channel, lost);
+    mpi::maximum(channel, std::span<std::uint64_t>(error));
+  } else {
+    error[0] = static_cast<std::uint64_t>(output.error());
   }
-  if (is_root && (output->error() != 0 || lost[0] > 0))
-    log(LogLevel::warning, channel.rank(), warning(path_, output->error(), lost[0]));
+  if (channel.rank() == mpi::root && (error[0] != 0 || lost[0] > 0))
+    log(LogLevel::warning, channel.rank(), warning(path_, static_cast<int>(error[0]), lost[0]));
   trace_.clear();
 }
 

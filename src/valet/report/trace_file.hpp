@@ -10,6 +10,8 @@
 
 namespace valet {
 
+class TraceOutput;
+
 /// What the file says of the migration as a whole.
 struct TraceCaption {
   std::string method;              ///< needs no escapes in JSON
@@ -32,9 +34,11 @@ class VALET_EXPORT TraceFile {
   /// Finds out how this rank's clock differs from that of rank 0, at a barrier. Collective.
   void align(const mpi::Channel& channel);
 
-  /// Writes the file and forgets the entries: rank 0 writes its own events, then those of the other
-  /// ranks, one rank after the other, in pieces of a few KiB. Collective; never fails: a file that
-  /// cannot be written, and entries that were lost, are warnings of rank 0.
+  /// Writes the file and forgets the entries. Ranks that see the file of rank 0 on the same machine
+  /// write their events themselves, all at the same time, each to a part of its own; those of the
+  /// others rank 0 writes behind them, one rank after the other, in pieces of a few KiB.
+  /// Collective; when a rank comes back the file is complete. Never fails: a file that cannot be
+  /// written, and entries that were lost, are warnings of rank 0.
   void write(const mpi::Channel& channel, const TraceCaption& caption);
 
   /// While it is held, write() does nothing: a call that is made of others writes one file.
@@ -42,6 +46,11 @@ class VALET_EXPORT TraceFile {
   void release() { --holders_; }
 
  private:
+  bool open(const mpi::Channel& channel, TraceOutput& output, bool& writes_itself) const;
+  void write_events(const mpi::Channel& channel, const TraceCaption& caption, TraceOutput& output,
+                    bool writes_itself);
+  void write_own(TraceOutput& output, std::uint64_t bytes);
+
   Trace trace_;
   std::string path_;
   double ahead_seconds_ = 0;  ///< this rank's clock less that of rank 0

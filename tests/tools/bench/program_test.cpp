@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// valet-bench madre and phases as their users run them, small: what they print and write, and that
-// the findings of the papers are in it.
+// valet-bench madre, phases and trace as their users run them, small: what they print and write,
+// and that the findings of the papers are in it.
 
 #include "run_program.hpp"
 #include "temporary_file.hpp"
@@ -206,6 +206,24 @@ TEST(PhasesBench, RefusesBadInput) {
 }
 
 #endif
+
+TEST(TraceBench, TellsWhatATraceCosts) {
+  const TemporaryFile trace;
+  const Json document = document_of(2,
+                                    "trace --bytes 100K --block-bytes 64,1000 --pattern ring "
+                                    "--method stream,phased --repeat 2 --file " +
+                                        trace.path());
+  ASSERT_EQ(document.at("cases").size(), 4U);
+  for (const Json& one : document.at("cases")) {
+    EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+    for (const char* const key : {"seconds_off", "seconds_on", "ratio_on", "entries"})
+      EXPECT_GT(one.at(key).get<double>(), 0) << one;
+  }
+  const std::string text = trace.text();
+  EXPECT_EQ(document.at("cases").back().at("file_bytes"), text.size());
+  EXPECT_FALSE(Json::parse(text, nullptr, false).is_discarded());
+  expect_refused(2, "trace --bytes 1M --block-bytes 4", "--block-bytes must be at least 8");
+}
 
 TEST(Bench, FailsWhereItCannotWrite) {
   const ProgramRun outcome =
