@@ -10,6 +10,8 @@
 
 #include <functional>
 #include <numeric>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 namespace valet::test {
@@ -130,6 +132,40 @@ TEST(ProgressOfAnAlltoall, IsToldInCToo) {
   EXPECT_EQ(last.blocks_total, exchanged.crossing());
 }
 
+/// The same error on all ranks for a callback of the last one that throws.
+template <class Call>
+void expect_failure(const std::string& name, Call&& call) {
+  std::function<void(const Progress&)> callback;
+  int calls = 0;
+  if (rank() == size() - 1)
+    callback = [&calls](const Progress&) {
+      ++calls;
+      throw std::runtime_error("no window");
+    };
+  try {
+    call(callback);
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::callback_failed);
+    const std::string text = error.what();
+    EXPECT_NE(text.find("rank " + std::to_string(size() - 1)), std::string::npos) << text;
+    EXPECT_NE(text.find(name + " failed: no window"), std::string::npos) << text;
+  }
+  EXPECT_EQ(calls, rank() == size() - 1 ? 1 : 0) << "it is not called again";
+}
+
+TEST(ProgressOfAnAlltoall, ThatThrowsEndsTheCallOnAllRanksWithAllDataInPlace) {
+  for (const AlltoallMethod method : {AlltoallMethod::stream, AlltoallMethod::bitonic}) {
+    SCOPED_TRACE(to_string(method));
+    Exchanged exchanged;
+    expect_failure("AlltoallOptions::progress", [&](const auto& callback) {
+      alltoallv_in_place(MPI_COMM_WORLD, exchanged.buffer(), exchanged.counts(), {},
+                         {.budget_bytes = 200'000, .method = method, .progress = callback});
+    });
+    EXPECT_TRUE(all_ranks(exchanged.right()));
+  }
+}
+
 /// On all ranks, and on all but the first, which is then outside of the grid.
 std::vector<GridLayout> grids(std::int64_t elements) {
   std::vector<GridLayout> all{{BlockCyclic({elements}, {7}, {size()})},
@@ -163,6 +199,31 @@ TEST(ProgressOfALayout, ReachesItsTotalBesideAndInPlace) {
       hearing.expect_complete(
           in_place ? parts + report.blocks_sent + report.blocks_received : parts, sizeof(double));
     }
+}
+
+TEST(ProgressOfALayout, ThatThrowsEndsTheCallOnAllRanksWithAllDataInPlace) {
+  constexpr std::int64_t n = 6000;
+  const GridLayout even{BlockCyclic({n}, {1}, {size()})}, blocks{BlockCyclic({n}, {n}, {size()})};
+  for (const bool in_place : {false, true}) {
+    // Dealt out one by one, gathered on the first rank.
+    std::vector<std::int64_t> source(static_cast<std::size_t>(n), -1), target(source.size(), -1);
+    const std::size_t bytes = source.size() * sizeof(std::int64_t);
+    for (std::int64_t i = rank(), k = 0; i < n; i += size(), ++k)
+      source[static_cast<std::size_t>(k)] = i;
+    expect_failure("LayoutOptions::progress", [&](const auto& callback) {
+      const LayoutOptions options{.budget_bytes = 200'000, .progress = callback};
+      if (in_place)
+        redistribute_in_place(MPI_COMM_WORLD, even, blocks, sizeof(std::int64_t),
+                              {.data = source.data(), .bytes = bytes}, options);
+      else
+        redistribute(MPI_COMM_WORLD, even, blocks, sizeof(std::int64_t),
+                     {.data = source.data(), .bytes = bytes},
+                     {.data = target.data(), .bytes = bytes}, options);
+    });
+    if (rank() > 0) continue;
+    const std::vector<std::int64_t>& moved = in_place ? source : target;
+    for (std::int64_t i = 0; i < n; ++i) ASSERT_EQ(moved[static_cast<std::size_t>(i)], i);
+  }
 }
 
 }  // namespace

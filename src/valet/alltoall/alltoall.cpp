@@ -2,6 +2,7 @@
 #include <valet/alltoall/alltoall.hpp>
 #include <valet/alltoall/page_exchange.hpp>
 #include <valet/alltoall/sorted_exchange.hpp>
+#include <valet/detail/callback_guard.hpp>
 #include <valet/map/automatic.hpp>
 #include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
@@ -97,18 +98,23 @@ std::optional<Defect> check_received(std::span<const std::uint64_t> received,
                                            "; enlarge it to that many"};
 }
 
-/// Agrees on what must be equal everywhere and on the size of a page: the least that a rank can do
-/// with.
-std::uint64_t agree_on_call(const mpi::Channel& channel, const std::optional<Defect>& mine,
-                            const AlltoallBuffer& buffer, const AlltoallOptions& options,
-                            const PageLimits& limits) {
+/// What the ranks agree on before anything moves.
+struct Agreed {
+  std::uint64_t page_bytes = 0;  ///< the least that a rank can do with
+  bool watched = false;          ///< a rank has a callback for the progress
+};
+
+/// Agrees on what must be equal everywhere, too.
+Agreed agree_on_call(const mpi::Channel& channel, const std::optional<Defect>& mine,
+                     const AlltoallBuffer& buffer, const AlltoallOptions& options,
+                     const PageLimits& limits) {
   const auto element = static_cast<std::int64_t>(buffer.element_bytes);
   const std::int64_t any = options.any_order ? 1 : 0;
   const auto method = static_cast<std::int64_t>(options.method);
   const auto page = mine ? std::int64_t{1} : static_cast<std::int64_t>(choose_page_bytes(limits));
   const std::int64_t traced = options.trace.empty() ? 0 : 1;
-  std::array<std::int64_t, 9> maxima{element, -element, any,    -any,   method,
-                                     -method, -page,    traced, -traced};
+  std::array<std::int64_t, 10> maxima{element, -element, any,    -any,    method,
+                                      -method, -page,    traced, -traced, options.progress ? 1 : 0};
   mpi::agree(channel, mine, maxima);
   std::optional<Defect> odd;
   if (element != maxima[0])
@@ -127,7 +133,7 @@ std::uint64_t agree_on_call(const mpi::Channel& channel, const std::optional<Def
     odd = Defect{ErrorCode::invalid_argument,
                  "it wants no trace, another rank does; give a path on all ranks or on none"};
   mpi::agree(channel, odd);
-  return static_cast<std::uint64_t>(-maxima[6]);
+  return {static_cast<std::uint64_t>(-maxima[6]), maxima[9] > 0};
 }
 
 /// Whether pages fit the budget on all ranks. @throws Error where they must and do not.
@@ -256,6 +262,84 @@ ProgressWish progress_wish(const AlltoallOptions& options, int rank, AlltoallMet
           std::string("valet: all-to-all by ") + to_string(method)};
 }
 
+/// Moves pages, once it is settled that all fit. Collective.
+/// @param start  When the call began.
+Report by_pages(std::unique_ptr<Plan::State> state, const Call& call, Array<std::uint64_t> sent,
+                Array<std::uint64_t> received, double start) {
+  const int rank = state->channel.rank();
+  const auto self = static_cast<std::size_t>(rank);
+  const std::size_t element_bytes = call.buffer.element_bytes;
+  std::optional<ProgressMeter> progress =
+      progress_wish(call.options, rank, AlltoallMethod::stream)
+          .meter(sum(call.sent) - sent[self] + sum(call.received) - received[self], element_bytes);
+  state->options.budget_bytes =
+      call.options.budget_bytes - page_overhead_bytes(call.limits, call.page);
+  to_bytes({sent.begin(), sent.size()}, element_bytes);
+  to_bytes({received.begin(), received.size()}, element_bytes);
+  state->plan_seconds = mpi::now() - start;
+  if (Trace* const trace = state->observer.trace) trace->end();
+  PageExchange exchange(std::move(state),
+                        {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes}, call.page,
+                        std::move(sent), std::move(received));
+  return exchange.run(call.options.any_order, std::move(progress));
+}
+
+/// An all-to-all whose progress may be told without exceptions. Collective.
+/// @param watched  Out: whether a rank wants to hear of it.
+Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
+                         std::span<const std::int64_t> send_counts,
+                         std::span<const std::int64_t> recv_counts, const AlltoallOptions& options,
+                         bool& watched) {
+  auto state =
+      std::make_unique<Plan::State>(mpi::Channel::open(communicator), page_options(options));
+  const double start = mpi::now();
+  const mpi::Channel& channel = state->channel;
+  Trace* const trace = state->observer.trace;
+  if (trace != nullptr) trace->begin(TraceKind::stage, "plan");
+  const auto ranks = static_cast<std::size_t>(channel.size());
+  Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
+  const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
+  mpi::agree(channel, check_call(buffer, send_counts, options.method, ranks));
+  std::ranges::copy(send_counts, sent.begin());
+  mpi::exchange_all(channel, sent_span, received_span);
+  const std::optional<Defect> defect =
+      check_received(received_span, recv_counts, buffer, channel.rank());
+  const auto used = [](std::uint64_t count) { return count > 0; };
+  const std::uint64_t before = sum(sent_span), after = sum(received_span);
+  const PageLimits limits{
+      .budget_bytes = options.budget_bytes,
+      .element_bytes = buffer.element_bytes,
+      .buffer_bytes = std::max(before, after) * buffer.element_bytes,
+      .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
+                                             std::ranges::count_if(received_span, used))};
+  const Agreed agreed = agree_on_call(channel, defect, buffer, options, limits);
+  watched = agreed.watched;
+  if (trace != nullptr) state->trace->align(channel);
+  const Call call{buffer, options, limits, agreed.page_bytes, sent_span, received_span};
+  std::optional<SortedExchange> swaps;
+  const std::optional<AlltoallMethod> method = choose_swaps(*state, call, after, swaps);
+  const std::shared_ptr<const schedule::Choice> choice = state->choice;
+  Report report;
+  if (!method) {
+    swaps.reset();
+    report = by_pages(std::move(state), call, std::move(sent), std::move(received), start);
+  } else {
+    const double planned = mpi::now() - start;
+    if (trace != nullptr) trace->end();
+    report = swaps->run(*method, progress_wish(options, channel.rank(), *method));
+    report.plan_seconds = planned;
+  }
+  report.local_seconds += mpi::now() - start - report.seconds();
+  report.choice = choice;
+  report.predicted_seconds = choice ? choice->seconds : 0;
+  report.lower_bound_seconds = choice ? choice->lower_bound_seconds : 0;
+  report.blocks_before = before;
+  report.blocks_after = after;
+  report.budget_bytes = options.budget_bytes;
+  report.extra_bytes_bound = options.budget_bytes + (std::uint64_t{64} << 10) + 64 * ranks;
+  return report;
+}
+
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
                                  AlltoallMethod::alltoall, AlltoallMethod::bitonic,
                                  AlltoallMethod::pairwise};
@@ -281,63 +365,13 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> send_counts,
                           std::span<const std::int64_t> recv_counts,
                           const AlltoallOptions& options) {
-  auto state =
-      std::make_unique<Plan::State>(mpi::Channel::open(communicator), page_options(options));
-  const double start = mpi::now();
-  const mpi::Channel& channel = state->channel;
-  Trace* const trace = state->observer.trace;
-  if (trace != nullptr) trace->begin(TraceKind::stage, "plan");
-  const auto ranks = static_cast<std::size_t>(channel.size());
-  Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
-  const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
-  mpi::agree(channel, check_call(buffer, send_counts, options.method, ranks));
-  std::ranges::copy(send_counts, sent.begin());
-  mpi::exchange_all(channel, sent_span, received_span);
-  const std::optional<Defect> defect =
-      check_received(received_span, recv_counts, buffer, channel.rank());
-  const auto used = [](std::uint64_t count) { return count > 0; };
-  const std::uint64_t before = sum(sent_span), after = sum(received_span);
-  const PageLimits limits{
-      .budget_bytes = options.budget_bytes,
-      .element_bytes = buffer.element_bytes,
-      .buffer_bytes = std::max(before, after) * buffer.element_bytes,
-      .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
-                                             std::ranges::count_if(received_span, used))};
-  const std::uint64_t page = agree_on_call(channel, defect, buffer, options, limits);
-  if (trace != nullptr) state->trace->align(channel);
-  const Call call{buffer, options, limits, page, sent_span, received_span};
-  std::optional<SortedExchange> swaps;
-  const std::optional<AlltoallMethod> method = choose_swaps(*state, call, after, swaps);
-  const std::shared_ptr<const schedule::Choice> choice = state->choice;
-  Report report;
-  if (!method) {
-    swaps.reset();
-    const auto self = static_cast<std::size_t>(channel.rank());
-    std::optional<ProgressMeter> progress =
-        progress_wish(options, channel.rank(), AlltoallMethod::stream)
-            .meter(before - sent[self] + after - received[self], buffer.element_bytes);
-    state->options.budget_bytes = options.budget_bytes - page_overhead_bytes(limits, page);
-    to_bytes(sent_span, buffer.element_bytes);
-    to_bytes(received_span, buffer.element_bytes);
-    state->plan_seconds = mpi::now() - start;
-    if (trace != nullptr) trace->end();
-    PageExchange exchange(std::move(state), {static_cast<std::byte*>(buffer.data), buffer.bytes},
-                          page, std::move(sent), std::move(received));
-    report = exchange.run(options.any_order, std::move(progress));
-  } else {
-    const double planned = mpi::now() - start;
-    if (trace != nullptr) trace->end();
-    report = swaps->run(*method, progress_wish(options, channel.rank(), *method));
-    report.plan_seconds = planned;
-  }
-  report.local_seconds += mpi::now() - start - report.seconds();
-  report.choice = choice;
-  report.predicted_seconds = choice ? choice->seconds : 0;
-  report.lower_bound_seconds = choice ? choice->lower_bound_seconds : 0;
-  report.blocks_before = before;
-  report.blocks_after = after;
-  report.budget_bytes = options.budget_bytes;
-  report.extra_bytes_bound = options.budget_bytes + (std::uint64_t{64} << 10) + 64 * ranks;
+  const detail::ProgressGuard progress(options.progress, "AlltoallOptions::progress");
+  AlltoallOptions guarded = options;
+  guarded.progress = progress.callback();
+  bool watched = false;
+  const Report report =
+      exchange_segments(communicator, buffer, send_counts, recv_counts, guarded, watched);
+  if (watched) mpi::agree(mpi::Channel::open(communicator), progress.defect());
   return report;
 }
 

@@ -30,4 +30,10 @@ std::optional<Defect> CallbackGuard::defect() const {
   return available_.defect(consequence);
 }
 
+std::optional<Defect> ProgressGuard::defect() const {
+  return failure_.defect(
+      "the call went on without it, and all data is where it should be; let it keep its exceptions "
+      "to itself");
+}
+
 }  // namespace valet::detail

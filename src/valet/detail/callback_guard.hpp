@@ -4,6 +4,7 @@
 #include <valet/detail/first_failure.hpp>
 #include <valet/options.hpp>
 
+#include <functional>
 #include <optional>
 
 namespace valet::detail {
@@ -27,6 +28,27 @@ class CallbackGuard {
   FirstFailure progress_;
   FirstFailure available_;
   bool any_ = false;
+};
+
+/// The same for calls that have no other callback than that for their progress, and no storage of
+/// the application.
+class ProgressGuard {
+ public:
+  /// @param name  What the error will call the callback; must live on.
+  ProgressGuard(const std::function<void(const Progress&)>& callback, const char* name)
+      : callback_(guarded(callback, failure_, name)) {}
+  ProgressGuard(const ProgressGuard&) = delete;
+  ProgressGuard& operator=(const ProgressGuard&) = delete;
+
+  /// Does not throw; empty where there is none on this rank.
+  [[nodiscard]] const std::function<void(const Progress&)>& callback() const { return callback_; }
+  [[nodiscard]] bool any() const { return callback_ != nullptr; }
+  /// What it threw.
+  [[nodiscard]] std::optional<Defect> defect() const;
+
+ private:
+  FirstFailure failure_;
+  std::function<void(const Progress&)> callback_;
 };
 
 }  // namespace valet::detail

@@ -180,13 +180,14 @@ void agree_on_call(const mpi::Channel& channel, const std::optional<Defect>& min
   const std::array<std::optional<std::int64_t>, 5> same{
       digest.value(), numbers.element_bytes, vote(numbers.source_order), vote(numbers.target_order),
       numbers.traced ? 1 : 0};
-  std::array<std::int64_t, 2 * same.size() + 1> maxima{};
+  std::array<std::int64_t, 2 * same.size() + 2> maxima{};
   for (std::size_t k = 0; k < same.size(); ++k) {
     constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
     maxima[2 * k] = same[k].value_or(none);
     maxima[2 * k + 1] = same[k] ? -*same[k] : none;
   }
-  maxima.back() = -numbers.least;
+  std::int64_t& least = maxima[2 * same.size()] = -numbers.least;
+  std::int64_t& watched = maxima[2 * same.size() + 1] = numbers.watched ? 1 : 0;
   mpi::agree(channel, mine, maxima);
   const auto is_odd = [&](std::size_t k) { return same[k] && *same[k] != maxima[2 * k]; };
   std::optional<Defect> odd;
@@ -208,7 +209,8 @@ void agree_on_call(const mpi::Channel& channel, const std::optional<Defect>& min
   bool any = false;
   for (std::size_t k = 0; k < same.size(); ++k) any = any || maxima[2 * k] != -maxima[2 * k + 1];
   if (any) mpi::agree(channel, odd);
-  numbers.least = -maxima.back();
+  numbers.least = -least;
+  numbers.watched = watched > 0;
   numbers.source_order = static_cast<IndexOrder>(maxima[4]);
   numbers.target_order = static_cast<IndexOrder>(maxima[6]);
 }

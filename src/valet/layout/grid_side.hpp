@@ -57,6 +57,7 @@ struct CallNumbers {
   std::optional<IndexOrder> target_order = {};
   std::int64_t least = 0;  ///< In: of this rank. Out: of all ranks.
   bool traced = false;
+  bool watched = false;  ///< In: this rank has a callback. Out: some rank has.
 };
 
 /// Either all ranks come back, having given the same layouts and numbers, or all throw. Collective.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <valet/detail/callback_guard.hpp>
 #include <valet/layout/intersection.hpp>
 #include <valet/layout/page_sort.hpp>
 #include <valet/layout/redistribute.hpp>
@@ -101,7 +102,8 @@ class InPlace {
         to_("target", to, channel.rank()),
         element_bytes_(element_bytes),
         array_(array),
-        options_(options) {}
+        options_(options),
+        progress_(options.progress, "LayoutOptions::progress") {}
 
   void prepare();
   Report run();
@@ -112,7 +114,7 @@ class InPlace {
   std::optional<Defect> measure(std::int64_t& page);
   void make_plan();
   void exchange_fragments();
-  [[nodiscard]] std::optional<ProgressMeter> progress() const;
+  [[nodiscard]] std::optional<ProgressMeter> meter() const;
   [[nodiscard]] std::byte* part() const { return static_cast<std::byte*>(array_.data); }
 
   MPI_Comm communicator_;
@@ -121,6 +123,8 @@ class InPlace {
   std::size_t element_bytes_;
   const TargetArray& array_;
   const LayoutOptions& options_;
+  detail::ProgressGuard progress_;
+  bool is_watched_ = false;  ///< by a rank
   Ledger ledger_;
   PageNeeds needs_;
   std::size_t page_bytes_ = 1;
@@ -185,11 +189,13 @@ void InPlace::prepare() {
   std::optional<Defect> defect = check();
   layout::CallNumbers numbers{.element_bytes = static_cast<std::int64_t>(element_bytes_),
                               .least = any_page,
-                              .traced = !options_.trace.empty()};
+                              .traced = !options_.trace.empty(),
+                              .watched = progress_.any()};
   if (from_.grid_rank != layout::outside) numbers.source_order = array_.order;
   if (to_.grid_rank != layout::outside) numbers.target_order = array_.order;
   if (!defect) defect = measure(numbers.least);
   agree_on_call(channel_, defect, from_.grid, to_.grid, numbers);
+  is_watched_ = numbers.watched;
   if (numbers.least != any_page) page_bytes_ = static_cast<std::size_t>(numbers.least);
   order_ = *numbers.target_order;
   std::optional<Defect> odd;
@@ -293,12 +299,12 @@ std::uint64_t fragment_bytes(const PageSort& sort, int skipped_rank) {
 }
 
 /// Of three passes: into pages, to their ranks, out of pages.
-std::optional<ProgressMeter> InPlace::progress() const {
+std::optional<ProgressMeter> InPlace::meter() const {
   auto elements = static_cast<std::uint64_t>(from_.elements() + to_.elements());
   for (const PageSort* const sort : {&*leaving_, &*arriving_})
     for (const PagePeer& peer : sort->peers())
       if (peer.rank != channel_.rank()) elements += peer.elements;
-  const ProgressWish wish{options_.progress, options_.progress_bar, channel_.rank(),
+  const ProgressWish wish{progress_.callback(), options_.progress_bar, channel_.rank(),
                           "valet: redistribute in place"};
   return wish.meter(elements, element_bytes_);
 }
@@ -307,7 +313,7 @@ std::optional<ProgressMeter> InPlace::progress() const {
 Report InPlace::move() {
   const double start = mpi::now();
   Observer& observer = plan_->state().observer;
-  WatchedProgress watched(observer, progress());
+  WatchedProgress watched(observer, meter());
   const auto fragments_moved = [&](std::uint64_t bytes) {
     watched.count_in(1);
     observer.moved(bytes);
@@ -354,6 +360,7 @@ Report InPlace::run() {
                  {"layout in place", element_bytes_, options_.budget_bytes});
   }
   plan_.reset();
+  if (is_watched_) mpi::agree(channel_, progress_.defect());
   report.method = "layout in place";
   report.block_bytes = element_bytes_;
   report.blocks_before = static_cast<std::uint64_t>(from_.elements());

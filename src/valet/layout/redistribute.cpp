@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <valet/detail/callback_guard.hpp>
 #include <valet/layout/array_exchange.hpp>
 #include <valet/layout/redistribute.hpp>
+#include <valet/mpi/agreement.hpp>
 #include <valet/mpi/check.hpp>
 #include <valet/report/log.hpp>
 #include <valet/report/observer.hpp>
@@ -28,7 +30,8 @@ class Redistribution {
         from_("source", from, channel.rank()),
         to_("target", to, channel.rank()),
         element_bytes_(element_bytes),
-        options_(options) {
+        options_(options),
+        progress_(options.progress, "LayoutOptions::progress") {
     channel.observe(&observer_);
     if (options.trace.empty()) return;
     trace_.emplace(ledger_, channel.rank(), options.trace);
@@ -41,11 +44,13 @@ class Redistribution {
     std::optional<Defect> defect = check(source, target);
     layout::CallNumbers numbers{.element_bytes = static_cast<std::int64_t>(element_bytes_),
                                 .least = any_chunk,
-                                .traced = trace_.has_value()};
+                                .traced = trace_.has_value(),
+                                .watched = progress_.any()};
     if (from_.grid_rank != layout::outside) numbers.source_order = source.order;
     if (to_.grid_rank != layout::outside) numbers.target_order = target.order;
     if (!defect) defect = intersect(numbers.least);
     agree_on_call(channel_, defect, from_.grid, to_.grid, numbers);
+    is_watched_ = numbers.watched;
     if (trace_) trace_->align(channel_);
     if (numbers.least != any_chunk) chunk_elements_ = numbers.least;
     order_ = *numbers.target_order;
@@ -70,7 +75,7 @@ class Redistribution {
                                chunk_elements_),
         outgoing, incoming, options_.share_memory);
     Report report;
-    const ProgressWish wish{options_.progress, options_.progress_bar, channel_.rank(),
+    const ProgressWish wish{progress_.callback(), options_.progress_bar, channel_.rank(),
                             "valet: redistribute"};
     WatchedProgress watched(
         observer_,
@@ -92,6 +97,7 @@ class Redistribution {
                                64 * static_cast<std::uint64_t>(channel_.size());
     report.exchange_seconds = mpi::now() - start;
     if (trace_) trace_->write(channel_, {report.method, element_bytes_, options_.budget_bytes});
+    if (is_watched_) mpi::agree(channel_, progress_.defect());
     return report;
   }
 
@@ -154,6 +160,8 @@ class Redistribution {
   std::uint64_t intersection_bytes_ = 0;
   std::optional<layout::Intersection> sent_, received_;
   std::int64_t chunk_elements_ = 1;
+  detail::ProgressGuard progress_;
+  bool is_watched_ = false;  ///< by a rank
   IndexOrder order_ = IndexOrder::row_major;
 };
 
