@@ -117,8 +117,7 @@ void run(const Settings& settings, bool& failed) {
                               {"ranks", world_size()},
                               {"blocks", blocks},
                               {"block_bytes", block_bytes}};
-        cases.push_back(
-            measure(settings, setting, pattern, block_bytes, target, progress, failed));
+        cases.push_back(measure(settings, setting, pattern, block_bytes, target, progress, failed));
       }
   print_table(cases);
   write_json(settings.json, cases);

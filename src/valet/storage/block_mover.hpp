@@ -99,7 +99,7 @@ class VALET_EXPORT BlockMover {
   /// Unpacks as many packed blocks as `to` has slots.
   virtual void scatter(const std::byte* packed, SlotList to) = 0;
   /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
-  /// has at least two blocks, or one where reachable_by_mpi().
+  /// has at least one block, or none where reachable_by_mpi().
   virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
 
   /// Whether moving blocks can fail. Where it can on any rank, every execution ends with one more
