@@ -51,18 +51,15 @@ std::int64_t count_of(int from, int to) { return 3000 * ((from + 2 * to) % 3) + 
 class Exchanged {
  public:
   Exchanged() {
-    std::int64_t before = 0, after = 0;
     for (int r = 0; r < size(); ++r) {
       counts_.push_back(count_of(rank(), r));
-      before += counts_.back();
-      after += count_of(r, rank());
       if (r != rank())
         crossing_ += static_cast<std::uint64_t>(counts_.back() + count_of(r, rank()));
       numbers_.insert(numbers_.end(), static_cast<std::size_t>(counts_.back()),
                       rank() * size() + r);
     }
     // Room for what a rank has for a time by swaps.
-    numbers_.resize(static_cast<std::size_t>(10'000 * size()));
+    numbers_.resize(std::size_t{10'000} * static_cast<std::size_t>(size()));
   }
   [[nodiscard]] AlltoallBuffer buffer() {
     return {numbers_.data(), numbers_.size() * sizeof(int), sizeof(int)};

@@ -369,7 +369,7 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
   AlltoallOptions guarded = options;
   guarded.progress = progress.callback();
   bool watched = false;
-  const Report report =
+  Report report =
       exchange_segments(communicator, buffer, send_counts, recv_counts, guarded, watched);
   if (watched) mpi::agree(mpi::Channel::open(communicator), progress.defect());
   return report;
