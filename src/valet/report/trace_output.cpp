@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/report/trace_output.hpp>
+#include <valet/storage/shared_segment.hpp>
 
 #include <cerrno>
 #include <fcntl.h>
-#include <fstream>
-#include <functional>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -13,16 +12,6 @@ namespace valet {
 namespace {
 
 constexpr std::size_t has_parts = 0, machine = 1, device = 2, inode = 3;
-
-/// The same for all processes of a running system and for no others; 0 where it does not tell.
-std::uint64_t machine_identity() {
-  static const std::uint64_t known = [] {
-    std::string text;
-    std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
-    return text.empty() ? 0 : std::uint64_t{std::hash<std::string>{}(text)};
-  }();
-  return known;
-}
 
 }  // namespace
 
