@@ -222,21 +222,31 @@ TEST(TraceOfAMigration, IsWrittenAnewByEveryExecution) {
   EXPECT_EQ(stages_of(second, 0), (std::vector<std::string>{"exchange", "local"}));
 }
 
-TEST(TraceOfAMigration, IsWrittenOverALongerFile) {
-  const TemporaryTrace file;
-  if (rank() == 0) std::ofstream(file.path()) << std::string(std::size_t{3} << 20, '}');
+constexpr std::size_t small_budget = 2000;  // many messages: events go through the temporary file
+
+void trace_many_messages(const std::string& path) {
   const GlobalMap map = ring_map(size(), 3000, 3000, 1);
   FilledMap filled(map, rank(), Shape::dense);
   Options options;
-  options.trace = file.path();
-  options.budget_bytes = 2000;  // many messages: events go through the temporary file
+  options.trace = path;
+  options.budget_bytes = small_budget;
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
   static_cast<void>(execute(plan, filled.storage()));
-  const Json trace = file.read();
-  expect_well_formed(trace, options.budget_bytes);
+}
+
+/// Of such a trace, on rank 0.
+void expect_stages_of_all(const Json& trace) {
+  expect_well_formed(trace, small_budget);
   if (rank() != 0) return;
   for (int r = 0; r < size(); ++r)
     EXPECT_EQ(stages_of(trace, r), (std::vector<std::string>{"plan", "exchange", "local"}));
+}
+
+TEST(TraceOfAMigration, IsWrittenOverALongerFile) {
+  const TemporaryTrace file;
+  if (rank() == 0) std::ofstream(file.path()) << std::string(std::size_t{3} << 20, '}');
+  trace_many_messages(file.path());
+  expect_stages_of_all(file.read());
 }
 
 /// A pipe that has no parts: rank 0 writes for all, as it does for ranks of other machines.
@@ -251,19 +261,10 @@ TEST(TraceOfAMigration, IsWrittenByRankZeroAloneWhereNobodyElseCan) {
       text.assign(std::istreambuf_iterator<char>(pipe), {});
     });
   }
-  const GlobalMap map = ring_map(size(), 3000, 3000, 1);
-  FilledMap filled(map, rank(), Shape::dense);
-  Options options;
-  options.trace = file.path();
-  options.budget_bytes = 2000;
-  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
-  static_cast<void>(execute(plan, filled.storage()));
+  trace_many_messages(file.path());
   if (rank() != 0) return;
   reader.join();
-  const Json trace = Json::parse(text);
-  expect_well_formed(trace, options.budget_bytes);
-  for (int r = 0; r < size(); ++r)
-    EXPECT_EQ(stages_of(trace, r), (std::vector<std::string>{"plan", "exchange", "local"}));
+  expect_stages_of_all(Json::parse(text));
 }
 
 TEST(TraceOfAMigration, ThatCannotBeWrittenIsAWarningAndTheBlocksMove) {
