@@ -179,6 +179,9 @@ OwnShape own_shape(std::span<const std::uint64_t> sent, std::span<const std::uin
     for (std::size_t r = 0; r < counts.size(); ++r) used += r != self && counts[r] > 0 ? 1 : 0;
     return used;
   };
+  std::uint64_t partners = 0;
+  for (std::size_t r = 0; r < sent.size(); ++r)
+    partners += r != self && sent[r] > 0 && received[r] > 0 ? 1 : 0;
   const std::uint64_t before = sum(sent), after = sum(received);
   return {.slots = pages(std::max(before, after)),
           .used_slots = pages(before),
@@ -186,6 +189,7 @@ OwnShape own_shape(std::span<const std::uint64_t> sent, std::span<const std::uin
           .received = pages(after - received[self]),
           .destinations = peers(sent),
           .sources = peers(received),
+          .partners = partners,
           .runs = peers(sent),
           .moved_inside = pages(received[self])};
 }

@@ -26,6 +26,7 @@ enum Number : std::size_t {
   crowded,
   destinations,
   sources,
+  partners,
   runs,
   moved_inside,
   used_slots,  ///< minus the free ones, so that the least counts
@@ -74,6 +75,18 @@ std::uint64_t runs_of(const Array<Index>& slots) {
   return runs;
 }
 
+/// Ranks in both lists, which ascend.
+template <class Index>
+std::uint64_t partners_of(const Flows<Index>& flows) {
+  std::uint64_t partners = 0;
+  auto incoming = flows.incoming.begin();
+  for (const Outgoing<Index>& outgoing : flows.outgoing) {
+    while (incoming != flows.incoming.end() && incoming->rank < outgoing.rank) ++incoming;
+    partners += incoming != flows.incoming.end() && incoming->rank == outgoing.rank ? 1 : 0;
+  }
+  return partners;
+}
+
 template <class Index>
 std::uint64_t moved_inside_of(const Flows<Index>& flows) {
   if (flows.form == Form::slots) return flows.stay_from.size();
@@ -98,6 +111,7 @@ schedule::ExchangeShape shape_of(const Plan::State& state, const ShapeNumbers& l
   shape.handled = at(handled);
   shape.crowded = at(crowded);
   shape.neighbours = std::max(at(destinations), at(sources));
+  shape.partners = at(partners);
   shape.runs = at(runs);
   shape.moved_inside = at(moved_inside);
   shape.free = shape.slots - std::min(shape.slots, at(used_slots));
@@ -153,15 +167,15 @@ ShapeNumbers shape_numbers(const Plan::State& state, const OwnShape& own) {
   result[sent] = as_number(own.sent);
   result[received] = as_number(own.received);
   result[handled] = as_number(own.sent + own.received);
-  result[crowded] = as_number(schedule::crowded_arrivals(
-      {.received = own.received,
-       .sent = own.sent,
-       .runs = own.runs,
-       .sources = own.sources,
-       .free = own.slots - std::min(own.slots, own.used_slots),
-       .buffered = options.budget_bytes / 2 / state.blocks.block_bytes}));
+  result[crowded] = as_number(
+      schedule::crowded_arrivals({.received = own.received,
+                                  .sent = own.sent,
+                                  .runs = own.runs,
+                                  .sources = own.sources,
+                                  .free = own.slots - std::min(own.slots, own.used_slots)}));
   result[destinations] = as_number(own.destinations);
   result[sources] = as_number(own.sources);
+  result[partners] = as_number(own.partners);
   result[runs] = as_number(own.runs);
   result[moved_inside] = as_number(own.moved_inside);
   result[direct_bytes] = as_number(direct);
@@ -190,6 +204,7 @@ ShapeNumbers shape_numbers(const Plan::State& state, bool is_dense) {
                                              .received = flows.blocks_arriving,
                                              .destinations = flows.outgoing.size(),
                                              .sources = flows.incoming.size(),
+                                             .partners = partners_of(flows),
                                              .runs = runs_of(flows.leavers),
                                              .moved_inside = moved_inside_of(flows),
                                              .is_dense = is_dense});

@@ -22,6 +22,7 @@ struct OwnShape {
   std::uint64_t received = 0;      ///< blocks from other ranks
   std::uint64_t destinations = 0;  ///< ranks
   std::uint64_t sources = 0;
+  std::uint64_t partners = 0;      ///< both
   std::uint64_t runs = 0;          ///< that leaving blocks stand in
   std::uint64_t moved_inside = 0;  ///< blocks
   bool is_dense = true;            ///< blocks are one array

@@ -12,35 +12,43 @@ namespace {
 
 // What a cost model cannot know, fitted to measurements of all patterns of valet-bench auto with 2
 // and 4 ranks on a node. The model is measured with memory that stays in a cache.
-constexpr double memory_copy = 3.6;          ///< copying from memory to memory, over copying
-constexpr double staging = 3.5;              ///< copying to or from a buffer that stays in a cache
-constexpr double memory_message = 2.4;       ///< sending from memory to memory, over sending
-constexpr double scattered_block = 1.8;      ///< a block that stands alone costs so much more
+constexpr double memory_copy = 3.2;          ///< copying from memory to memory, over copying
+constexpr double staging = 3;                ///< copying to or from a buffer that stays in a cache
+constexpr double memory_message = 2.2;       ///< sending from memory to memory, over sending
+constexpr double scattered_block = 1.4;      ///< a block that stands alone costs so much more
 constexpr double run_block = 0.3;            ///< block of a run that is sent from where it is
 constexpr double missed_bytes = 4000;        ///< copies that the misses for a block cost
 constexpr double map_entry = 0.75;           ///< planning an entry of a map, in block_seconds
 constexpr double misplaced = 0.45;           ///< moving a crowded arrival, over another move inside
 constexpr double misplaced_in_phases = 0.2;  ///< of arrivals in runs
 constexpr double turn = 0.05;                ///< a neighbour more, where ranks take turns
-constexpr double phase_work = 1.15;          ///< of a phase, over an exchange without phases
+constexpr double phase_work = 1.1;           ///< of a phase, over an exchange without phases
 constexpr double step_latencies = 50;        ///< of a phase, or of the root of CYCLIC for a rank
 constexpr double agreement_latencies = 20;
 constexpr double packed_below_bytes = 16384;  ///< shorter runs are packed
 constexpr double both_ways = 1.2;  ///< sending runs to one peer inside a node that sends as well
-constexpr double both_ways_packed = 8;  ///< the same from buffers, over sending
-constexpr double touch = 14;            ///< of shared memory for the first time, over a copy
+constexpr double both_ways_packed = 5;  ///< the same from buffers, over sending
+constexpr double one_way = 0.3;         ///< of that, to a peer that sends to others
+constexpr double touch = 20;            ///< of shared memory for the first time, over a copy
+constexpr double half_relieved = 0.25;  ///< part of the arrivals whose buffers halve the crowd
+constexpr double segment_relief = 1.7;  ///< of buffers in a segment, which are given up earlier
 
 /// Predictions err. Methods with a root or with phases have to be clearly better than the others,
 /// which are at their worst less far from the best.
 constexpr double clearly = 0.6;
 constexpr double buffered = 0.75;  ///< of the budget: arrivals that need no free slot
+constexpr double few_phases = 2;   ///< budgets of arrivals
+/// The same for messages inside a node beside shared memory: their speed depends more on which
+/// cores the ranks have.
+constexpr double unshared = 0.85;
 
-/// Where all arrivals fit the budget PHASED is one phase, of messages that are known beforehand.
+/// Where the budget holds a good part of the arrivals PHASED has few phases, of messages that are
+/// known beforehand.
 bool is_in_doubt(const ExchangeShape& shape, Method method) {
   if (method == Method::cyclic) return true;
   return method == Method::phased &&
          static_cast<double>(shape.received) * static_cast<double>(shape.block_bytes) >
-             buffered * static_cast<double>(shape.budget_bytes);
+             few_phases * static_cast<double>(shape.budget_bytes);
 }
 
 /// The parts that predictions are made of, in seconds.
@@ -72,13 +80,18 @@ class Parts {
   [[nodiscard]] double stream() const {
     const double waits =
         packs() ? both_ways_packed * sent_ * bytes_ / model_.bandwidth : both_ways * messages();
-    return messages() + waits * on_node() / (neighbours() * neighbours()) + misplaced_arrivals() +
+    const double mutual = std::max(one_way, static_cast<double>(shape_.partners) / neighbours());
+    const double relief = part_in_buffers() / half_relieved;
+    return messages() + waits * mutual * on_node() / (neighbours() * neighbours()) +
+           misplaced_arrivals(1 / (1 + relief * relief)) +
            4 * neighbours() * model_.latency_seconds;
   }
   /// Inside a node through shared memory.
   [[nodiscard]] double stream_on_node() const {
     const double copied = handled_ * bytes_ * memory_copy / model_.copy_bandwidth + blocks();
-    return sharing() + on_node() * copied + (1 - on_node()) * messages() + misplaced_arrivals();
+    const double held = static_cast<double>(segment_bytes()) / received_bytes();
+    return sharing() + on_node() * copied + (1 - on_node()) * messages() +
+           misplaced_arrivals(std::exp(-segment_relief * held));
   }
   /// Each swap exchanges half of what a rank has and merges it.
   [[nodiscard]] double swaps() const {
@@ -88,14 +101,15 @@ class Parts {
             agreement_latencies * model_.latency_seconds);
   }
   [[nodiscard]] double cyclic() const {
-    return turns() * messages() + misplaced_arrivals() +
+    return turns() * messages() + misplaced_arrivals(1 - std::min(1.0, part_in_buffers())) +
            shape_.ranks * step_latencies * model_.latency_seconds;
   }
   [[nodiscard]] double phased() const {
     const double room = static_cast<double>(shape_.free) * bytes_ +
                         buffered * static_cast<double>(shape_.budget_bytes);
     const double phases = std::max(1.0, std::ceil(received_ * bytes_ / room));
-    return phase_work * turns() * messages() + misplaced_arrivals() +
+    return phase_work * turns() * messages() +
+           misplaced_arrivals(1 - std::min(1.0, part_in_buffers())) +
            (1 - scattered_) * misplaced_in_phases * moves(received_) +
            phases * rounds() * step_latencies * model_.latency_seconds;
   }
@@ -131,18 +145,26 @@ class Parts {
   [[nodiscard]] double moves(double count) const {
     return count * (memory_copy * bytes_ + missed_bytes) / model_.copy_bandwidth;
   }
-  [[nodiscard]] double misplaced_arrivals() const {
-    return misplaced * moves(static_cast<double>(shape_.crowded));
+  [[nodiscard]] double received_bytes() const { return std::max(1.0, received_) * bytes_; }
+  /// @param part  Of the crowded arrivals, that cannot wait in buffers.
+  [[nodiscard]] double misplaced_arrivals(double part) const {
+    return misplaced * moves(part * static_cast<double>(shape_.crowded));
   }
-  /// Memory that ranks of a node share is mapped and touched for the first time.
-  [[nodiscard]] double sharing() const {
+  /// Of all arrivals, where half of the budget is for them.
+  [[nodiscard]] double part_in_buffers() const {
+    return static_cast<double>(shape_.budget_bytes) / 2 / received_bytes();
+  }
+  [[nodiscard]] std::size_t segment_bytes() const {
     const StreamLimits limits{.budget_bytes = static_cast<std::size_t>(shape_.budget_bytes),
                               .block_bytes = static_cast<std::size_t>(shape_.block_bytes),
                               .blocks_received = shape_.received};
-    const std::size_t segment =
-        std::min(node_segment_bytes(limits, static_cast<std::size_t>(shape_.neighbours)),
-                 useful_segment_bytes(limits));
-    return touch * (1 + neighbours()) * static_cast<double>(segment) / model_.copy_bandwidth +
+    return std::min(node_segment_bytes(limits, static_cast<std::size_t>(shape_.neighbours)),
+                    useful_segment_bytes(limits));
+  }
+  /// Memory that ranks of a node share is mapped and touched for the first time.
+  [[nodiscard]] double sharing() const {
+    return touch * (1 + neighbours()) * static_cast<double>(segment_bytes()) /
+               model_.copy_bandwidth +
            agreement_latencies * neighbours() * model_.latency_seconds;
   }
 
@@ -176,7 +198,7 @@ std::uint64_t crowded_arrivals(const Arrivals& arrivals) {
   // Fitted to local copies counted with 3, 4 and 8 ranks, with no, a tenth and half of the slots
   // free.
   constexpr double always = 0.7, where_full = 0.9, relief = 8;
-  if (arrivals.received <= arrivals.buffered || arrivals.sent == 0) return 0;
+  if (arrivals.received == 0 || arrivals.sent == 0) return 0;
   const auto received = static_cast<double>(arrivals.received);
   const double scattered =
       std::min(1.0, static_cast<double>(arrivals.runs) / static_cast<double>(arrivals.sent));
@@ -184,9 +206,8 @@ std::uint64_t crowded_arrivals(const Arrivals& arrivals) {
   const auto room = static_cast<double>(arrivals.free + arrivals.sent -
                                         std::min(arrivals.sent, arrivals.received));
   const double likely = always + where_full / (1 + relief * room / received);
-  const double unbuffered = received - static_cast<double>(arrivals.buffered);
   return static_cast<std::uint64_t>(
-      std::min(received, scattered * interleaved * likely * unbuffered));
+      std::min(received, scattered * interleaved * likely * received));
 }
 
 double lower_bound_seconds(const CostModel& model, const ExchangeShape& shape) {
@@ -224,8 +245,8 @@ Prediction predict(const CostModel& model, const ExchangeShape& shape, Method me
     case Method::cyclic: prediction.seconds = parts.cyclic(); break;
     case Method::stream:
     case Method::automatic:
-      prediction.shares_memory =
-          shape.may_share && shape.ranks_on_node > 1 && parts.stream_on_node() < parts.stream();
+      prediction.shares_memory = shape.may_share && shape.ranks_on_node > 1 &&
+                                 unshared * parts.stream_on_node() < parts.stream();
       prediction.seconds = prediction.shares_memory ? parts.stream_on_node() : parts.stream();
       break;
   }

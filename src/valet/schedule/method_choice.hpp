@@ -29,6 +29,7 @@ struct ExchangeShape {
   std::uint64_t handled = 0;       ///< blocks sent and received by one rank, most
   std::uint64_t crowded = 0;       ///< crowded_arrivals(), most
   std::uint64_t neighbours = 0;    ///< ranks that a rank sends to, or receives from: most
+  std::uint64_t partners = 0;      ///< ranks that a rank sends to and receives from: most
   std::uint64_t runs = 0;          ///< of memory that leaving blocks stand in, most
   std::uint64_t moved_inside = 0;  ///< blocks that the map moves inside a rank, most
   std::uint64_t free = 0;          ///< slots before, least
@@ -45,10 +46,10 @@ struct Arrivals {
   std::uint64_t runs = 0;      ///< of memory that leaving blocks stand in
   std::uint64_t sources = 0;   ///< ranks
   std::uint64_t free = 0;      ///< slots before
-  std::uint64_t buffered = 0;  ///< blocks that buffers hold
 };
 /// Arrivals that are likely to find their final slots taken, so that they have to be moved once
-/// more: those of several sources interleave, while departures free slots from the lowest on. Pure.
+/// more unless they can wait: those of several sources interleave, while departures free slots from
+/// the lowest on. Pure.
 [[nodiscard]] VALET_EXPORT std::uint64_t crowded_arrivals(const Arrivals& arrivals);
 
 /// What a method would need.

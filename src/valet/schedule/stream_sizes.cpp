@@ -24,10 +24,9 @@ std::uint64_t message_blocks(const StreamLimits& limits, std::uint64_t default_b
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
 
-/// Bytes of so many buffers for messages of the user's size, or of `default_bytes`.
-std::uint64_t segment_of(const StreamLimits& limits, std::size_t buffers,
-                         std::uint64_t default_bytes) {
-  return buffers * whole_lines(message_blocks(limits, default_bytes) * limits.block_bytes);
+/// Bytes of so many buffers for messages of the user's size, or that of Valet.
+std::uint64_t segment_of(const StreamLimits& limits, std::size_t buffers) {
+  return buffers * whole_lines(message_blocks(limits, node_message_bytes) * limits.block_bytes);
 }
 
 /// The buffers in the segment: at least two, so that one is filled while another is emptied.
@@ -88,17 +87,20 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
 
 std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {
   const std::uint64_t share = limits.budget_bytes / 2 / (1 + destinations);
-  const std::uint64_t bytes =
-      std::min(share, segment_of(limits, most_node_buffers, node_message_bytes));
+  const std::uint64_t bytes = std::min(share, segment_of(limits, most_node_buffers));
   return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
 }
 
 std::size_t useful_segment_bytes(const StreamLimits& limits) {
   constexpr std::uint64_t uses = 8;
-  return std::clamp<std::uint64_t>(
-      limits.blocks_received * limits.block_bytes / uses,
-      segment_of(limits, wished_node_buffers, least_node_message_bytes),
-      segment_of(limits, most_node_buffers, node_message_bytes));
+  // A message may be shorter than is wished for.
+  StreamLimits shortest = limits;
+  shortest.message_bytes =
+      std::min(least_node_message_bytes,
+               limits.message_bytes == 0 ? least_node_message_bytes : limits.message_bytes);
+  return std::clamp<std::uint64_t>(limits.blocks_received * limits.block_bytes / uses,
+                                   segment_of(shortest, wished_node_buffers),
+                                   segment_of(limits, most_node_buffers));
 }
 
 }  // namespace valet::schedule
