@@ -35,7 +35,10 @@ class TraceTarget {
     if (kept_) return;
     const char* const directory = std::getenv("TMPDIR");
     path_ = directory == nullptr || *directory == '\0' ? "/tmp" : directory;
-    path_ += "/valet_bench_trace_" + std::to_string(getpid()) + ".json";
+    // The same on all ranks: those that know the file of rank 0 write their part of it themselves.
+    long long number = getpid();
+    MPI_Bcast(&number, 1, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+    path_ += "/valet_bench_trace_" + std::to_string(number) + ".json";
   }
   TraceTarget(const TraceTarget&) = delete;
   TraceTarget& operator=(const TraceTarget&) = delete;
