@@ -27,9 +27,11 @@ MESSAGE_STRIPS = {"send": (0.22, 0.34), "receive": (0.06, 0.18)}
 MOST_GRANTS = 1500
 
 
-def events_of(trace, **wanted):
+def events_of(trace, cat=None, **wanted):
+    """Those whose fields are as wanted; cat is one of an event's categories."""
     return [event for event in trace["traceEvents"]
-            if all(event.get(key) == value for key, value in wanted.items())]
+            if (cat is None or cat in event["cat"].split(","))
+            and all(event.get(key) == value for key, value in wanted.items())]
 
 
 def boxes(axis, events, row, strip, colour, layer, **looks):
@@ -51,31 +53,37 @@ def label_stages(axis, events, row, duration):
                       ha="center", va="bottom", color="0.35")
 
 
+def process_of(rank):
+    """Processes count from 1."""
+    return rank + 1
+
+
 def draw_rank(axis, trace, rank, row, duration):
-    stages = events_of(trace, ph="X", pid=rank, cat="stage")
+    process = process_of(rank)
+    stages = events_of(trace, ph="X", pid=process, cat="stage")
     for name in dict.fromkeys(event["name"] for event in stages):
         boxes(axis, [event for event in stages if event["name"] == name], row, (0.0, 0.93),
               STAGES.get(name, "0.95"), 0)
     label_stages(axis, stages, row, duration)
     for layer, (kind, (colour, _)) in enumerate(WORK.items()):
         if kind != "stage":
-            boxes(axis, events_of(trace, ph="X", pid=rank, cat=kind), row, WORK_STRIP, colour,
+            boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, WORK_STRIP, colour,
                   layer + 1)
     for kind, strip in MESSAGE_STRIPS.items():
         # Where several are under way the colour is stronger.
-        boxes(axis, events_of(trace, ph="X", pid=rank, cat=kind), row, strip, MESSAGES[kind][0], 2,
+        boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, strip, MESSAGES[kind][0], 2,
               alpha=0.45)
-    grants = events_of(trace, ph="i", pid=rank, cat="grant")
+    grants = events_of(trace, ph="X", pid=process, cat="grant")
     if len(grants) <= MOST_GRANTS:
         axis.plot([event["ts"] / 1e3 for event in grants], [row + 0.36] * len(grants), "|",
                   color="black", markersize=3, markeredgewidth=0.5, zorder=9)
-    starts = [event["ts"] / 1e3 for event in events_of(trace, ph="X", pid=rank, name="phase")]
+    starts = [event["ts"] / 1e3 for event in events_of(trace, ph="X", pid=process, name="phase")]
     if len(starts) <= 100:
         axis.vlines(starts, row, row + 0.92, color="black", linewidth=0.5, zorder=8)
 
 
 def legend(axis, trace):
-    present = {event.get("cat") for event in trace["traceEvents"]}
+    present = {cat for event in trace["traceEvents"] for cat in event["cat"].split(",")}
     entries = [Patch(color=colour, label=text)
                for kinds in (WORK, MESSAGES) for kind, (colour, text) in kinds.items()
                if text and kind in present]
@@ -102,7 +110,7 @@ def draw_scratch(axis, trace, ranks, duration):
     colours = rank_colours(max(ranks) + 1)
     for rank in ranks:
         points = sorted((event["ts"] / 1e3, event["args"]["bytes"] / 2**20)
-                        for event in events_of(trace, ph="C", pid=rank))
+                        for event in events_of(trace, ph="C", pid=process_of(rank)))
         if points:
             times, used = zip(*points)
             axis.step([*times, duration / 1e3], [*used, used[-1]], where="post",
@@ -123,7 +131,7 @@ def draw_file(path):
     with open(path, encoding="utf-8") as file:
         trace = json.load(file)
     about = trace["otherData"]
-    ranks = sorted({event["pid"] for event in trace["traceEvents"]})
+    ranks = range(about["ranks"])
     duration = max(event["ts"] + event.get("dur", 0) for event in trace["traceEvents"] if "ts" in event)
     height = max(1.8, 0.62 * len(ranks))
     figure, axes = plt.subplots(2, 1, figsize=(13, height + 3.4), sharex=True,

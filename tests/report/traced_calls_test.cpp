@@ -54,11 +54,20 @@ struct Interval {
   double start = 0, end = 0;
 };
 
+/// Of a rank in the picture.
+int process_of(int rank) { return rank + 1; }
+
+/// Whether that is one of the event's categories.
+bool is(const Json& event, const std::string& category) {
+  return ("," + event.at("cat").get<std::string>() + ",").find("," + category + ",") !=
+         std::string::npos;
+}
+
 /// Complete events of a rank, by their thread.
-std::map<int, std::vector<Interval>> intervals_of(const Json& trace, int pid) {
+std::map<int, std::vector<Interval>> intervals_of(const Json& trace, int rank) {
   std::map<int, std::vector<Interval>> threads;
   for (const Json& event : trace["traceEvents"])
-    if (event["ph"] == "X" && event["pid"] == pid)
+    if (event["ph"] == "X" && event["pid"] == process_of(rank))
       threads[event["tid"].get<int>()].push_back(
           {event["ts"].get<double>(), event["ts"].get<double>() + event["dur"].get<double>()});
   for (auto& [thread, list] : threads)
@@ -80,18 +89,18 @@ bool nest(const std::vector<Interval>& sorted) {
   return true;
 }
 
-std::uint64_t bytes_of(const Json& trace, const char* category, int pid) {
+std::uint64_t bytes_of(const Json& trace, const char* category, int rank) {
   std::uint64_t bytes = 0;
   for (const Json& event : trace["traceEvents"])
-    if (event["ph"] == "X" && event["pid"] == pid && event["cat"] == category)
+    if (event["ph"] == "X" && event["pid"] == process_of(rank) && is(event, category))
       bytes += event["args"]["bytes"].get<std::uint64_t>();
   return bytes;
 }
 
-std::vector<std::string> stages_of(const Json& trace, int pid) {
+std::vector<std::string> stages_of(const Json& trace, int rank) {
   std::vector<std::pair<double, std::string>> stages;
   for (const Json& event : trace["traceEvents"])
-    if (event["ph"] == "X" && event["pid"] == pid && event["cat"] == "stage")
+    if (event["ph"] == "X" && event["pid"] == process_of(rank) && is(event, "stage"))
       stages.emplace_back(event["ts"].get<double>(), event["name"].get<std::string>());
   std::sort(stages.begin(), stages.end());
   std::vector<std::string> names;
@@ -101,9 +110,8 @@ std::vector<std::string> stages_of(const Json& trace, int pid) {
 
 bool has(const Json& trace, const char* category) {
   const auto& events = trace["traceEvents"];
-  return std::any_of(events.begin(), events.end(), [&](const Json& event) {
-    return event.value("cat", std::string()) == category;
-  });
+  return std::any_of(events.begin(), events.end(),
+                     [&](const Json& event) { return is(event, category); });
 }
 
 /// Whether an event has the fields that the Trace Event Format asks for, of the right types.
@@ -197,6 +205,7 @@ TEST(TraceOfAMigration, ShowsWhatEveryRankDidByAnyMethod) {
                 (std::vector<std::string>{"plan", "verify", "exchange", "local", "verify"}));
       EXPECT_EQ(bytes_of(trace, "send", r), sent[static_cast<std::size_t>(r)]);
       received += bytes_of(trace, "receive", r);
+      EXPECT_EQ(bytes_of(trace, "grant", r), bytes_of(trace, "receive", r));
     }
     EXPECT_EQ(received, std::accumulate(sent.begin(), sent.end(), std::uint64_t{0}));
     EXPECT_TRUE(has(trace, "wait") || size() == 1);

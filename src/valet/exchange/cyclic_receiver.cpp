@@ -120,8 +120,7 @@ void CyclicReceiver<Index>::post(Transfer<Index>& transfer, std::size_t k) {
                     requests_[first_place_ + k]);
   mpi::post_send(context_.channel, nullptr, 0, rank, mpi::tag_grant,
                  requests_[first_place_ + landings_.size() + k]);
-  context_.observer().receives(&requests_[first_place_ + k], rank, size * block_bytes_);
-  context_.observer().granted(rank, size * block_bytes_);
+  context_.observer().grants(&requests_[first_place_ + k], rank, size * block_bytes_);
 }
 
 template <class Index>

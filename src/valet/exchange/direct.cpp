@@ -40,8 +40,7 @@ void Direct<Index>::receive_all(std::byte* memory, Report& report) {
                       (*requests_)[1 + s]);
     mpi::post_send(context_.channel, grant_.get(), 0, flow.rank, mpi::tag_grant,
                    (*requests_)[1 + sources + s]);
-    context_.observer().receives(&(*requests_)[1 + s], flow.rank, bytes);
-    context_.observer().granted(flow.rank, bytes);
+    context_.observer().grants(&(*requests_)[1 + s], flow.rank, bytes);
     memory += bytes;
     ++report.grants;
   }

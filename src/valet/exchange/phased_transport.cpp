@@ -282,9 +282,8 @@ bool PhasedTransport<Index>::permit(std::uint64_t phase, Report& report) {
                           .word();
     mpi::post_send(context_.channel, &permissions_[k], sizeof permissions_[k], parcel.peer,
                    permission_tag(phase), requests_[permission_place(k)]);
-    context_.observer().receives(&requests_[landing_place(k)], parcel.peer,
-                                 count * context_.blocks.block_bytes);
-    context_.observer().granted(parcel.peer, count * context_.blocks.block_bytes);
+    context_.observer().grants(&requests_[landing_place(k)], parcel.peer,
+                               count * context_.blocks.block_bytes);
     ++report.grants;
     landings_[k] = landing;
     parcel.done = static_cast<Index>(parcel.done + count);

@@ -183,9 +183,7 @@ void StreamReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
   grants_[index] = Grant{landing.size, offset}.word();
   mpi::post_send(context_.channel, &grants_[index], sizeof grants_[index], rank, mpi::tag_grant,
                  requests_[first_place_ + landings_.size() + index]);
-  const Observer& observer = context_.observer();
-  observer.receives(&requests_[first_place_ + index], rank, landing.size * block_bytes_);
-  observer.granted(rank, landing.size * block_bytes_);
+  context_.observer().grants(&requests_[first_place_ + index], rank, landing.size * block_bytes_);
 }
 
 template <class Index>

@@ -153,8 +153,7 @@ void ArrayExchange::grant_idle_slots(Report& report) {
     mpi::post_send(channel_, &slot.grant, sizeof slot.grant, source.rank, mpi::tag_grant,
                    (*requests_)[grant_place(s)]);
     const std::uint64_t granted = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes;
-    channel_.observer()->receives(&(*requests_)[data_place(s)], source.rank, granted);
-    channel_.observer()->granted(source.rank, granted);
+    channel_.observer()->grants(&(*requests_)[data_place(s)], source.rank, granted);
     ++report.grants;
     source.done += slot.count;
     if (source.done == source.elements) {

@@ -25,10 +25,6 @@ struct Observer {
     waiting_seconds += end - start;
     if (trace != nullptr) trace->span(TraceKind::wait, "wait", start, end);
   }
-  /// A grant of so many bytes has gone to a rank.
-  void granted(int rank, std::uint64_t bytes) const {
-    if (trace != nullptr) trace->instant(TraceKind::grant, "grant", {.peer = rank, .bytes = bytes});
-  }
   /// Data was posted in a place of mpi::Requests, which says when it has completed.
   void sends(const void* request, int rank, std::uint64_t bytes) const {
     if (trace != nullptr)
@@ -37,6 +33,11 @@ struct Observer {
   void receives(const void* request, int rank, std::uint64_t bytes) const {
     if (trace != nullptr)
       trace->message_begins(TraceKind::receive, request, {.peer = rank, .bytes = bytes});
+  }
+  /// The same, of a rank that has just been granted to send it.
+  void grants(const void* request, int rank, std::uint64_t bytes) const {
+    if (trace != nullptr)
+      trace->message_begins(TraceKind::granted, request, {.peer = rank, .bytes = bytes});
   }
   /// What was posted in that place has completed.
   void completed(const void* request) const {

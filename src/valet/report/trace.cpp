@@ -2,80 +2,19 @@
 #include <valet/report/trace.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <charconv>
-#include <cmath>
 #include <cstring>
-#include <string_view>
-#include <utility>
 
 namespace valet {
 namespace {
 
-constexpr std::uint64_t first_receive_thread = 1000;
 /// Most waits end at once: they would be a third of all entries and nobody would see them.
 constexpr double shortest_wait_seconds = 2e-6;
+constexpr std::int64_t shortest_value_nanoseconds = 10'000;
 
-const char* category(TraceKind kind) {
-  static constexpr std::array names{"stage", "phase", "wait",    "gather", "scatter", "copy",
-                                    "swap",  "send",  "receive", "grant",  "mark",    "counter"};
-  return names[static_cast<std::size_t>(kind)];
-}
-
-std::uint64_t thread_of(TraceKind kind, std::uint16_t lane) {
-  if (kind == TraceKind::send) return 1U + lane;
-  if (kind == TraceKind::receive) return first_receive_thread + lane;
-  return 0;
-}
-
-/// Text that is put together without printf, which takes longer than all else here. There must be
-/// room: Trace::least_text for each event.
-class Text {
- public:
-  explicit Text(char* memory) : begin_(memory), at_(memory) {}
-
-  Text& operator<<(std::string_view text) {
-    std::memcpy(at_, text.data(), text.size());
-    at_ += text.size();
-    return *this;
-  }
-  Text& operator<<(std::uint64_t value) {
-    constexpr int most_digits = 20;
-    at_ = std::to_chars(at_, at_ + most_digits, value).ptr;
-    return *this;
-  }
-  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(at_ - begin_); }
-
- private:
-  char* begin_;
-  char* at_;
-};
-
-/// How long such a text would be.
-class Length {
- public:
-  Length& operator<<(std::string_view text) {
-    size_ += text.size();
-    return *this;
-  }
-  Length& operator<<(std::uint64_t value) {
-    for (; value >= 1000; value /= 1000) size_ += 3;
-    size_ += value < 10 ? 1 : value < 100 ? 2 : 3;
-    return *this;
-  }
-  [[nodiscard]] std::size_t size() const { return size_; }
-
- private:
-  std::size_t size_ = 0;
-};
-
-/// Seconds as microseconds with three digits behind the point.
-template <class Text>
-void put_microseconds(Text& text, double seconds) {
-  const auto nanoseconds = static_cast<std::uint64_t>(std::llrint(std::max(seconds, 0.0) * 1e9));
-  const std::uint64_t rest = nanoseconds % 1000;
-  text << nanoseconds / 1000 << (rest < 10 ? ".00" : rest < 100 ? ".0" : ".") << rest;
+const char* name_of(TraceKind kind) {
+  if (kind == TraceKind::send) return "send";
+  return kind == TraceKind::granted ? "granted receive" : "receive";
 }
 
 }  // namespace
@@ -83,14 +22,20 @@ void put_microseconds(Text& text, double seconds) {
 Trace::Trace(Ledger& ledger, int rank, Clock clock)
     : rank_(rank),
       clock_(clock),
+      zero_seconds_(clock()),
       memory_(ledger, memory_bytes),
       parts_(::new (static_cast<void*>(memory_.data())) Parts) {}
 
-Trace::Entry Trace::entry_of(TraceKind kind, const char* name, double start,
-                             const TraceDetails& details) {
+std::int64_t Trace::nanoseconds(double seconds) const {
+  const double since = (seconds - zero_seconds_) * 1e9;
+  return static_cast<std::int64_t>(since + (since < 0 ? -0.5 : 0.5));
+}
+
+TraceEntry Trace::entry_of(TraceKind kind, const char* name, std::int64_t start,
+                           const TraceDetails& details) {
   const bool counts = details.number != TraceDetails::no_number;
   return {.start = start,
-          .seconds = 0,
+          .duration = 0,
           .value = counts ? details.number : details.bytes,
           .name = name,
           .peer = details.peer,
@@ -99,19 +44,21 @@ Trace::Entry Trace::entry_of(TraceKind kind, const char* name, double start,
           .counts = counts};
 }
 
-void Trace::add(const Entry& entry) {
-  if (entries() == 0 || entry.start < first_) first_ = entry.start;
-  if (count_ == most_entries && !spool()) {
+void Trace::add(const TraceEntry& entry) {
+  if (size_ + TracePacking::most_bytes > most_packed && !spool()) {
     ++lost_;
     return;
   }
-  parts_->entries[count_++] = entry;
+  if (entries_++ == 0 || entry.start < first_) first_ = entry.start;
+  last_ = std::max(last_, entry.start);
+  event_bytes_ += TraceText::most_bytes(entry, static_cast<std::uint64_t>(rank_) + 1);
+  size_ += parts_->packing.pack(entry, parts_->packed.data() + size_);
 }
 
 bool Trace::spool() {
-  if (!file_.append(std::as_bytes(std::span(parts_->entries).first(count_)))) return false;
-  spooled_ += count_;
-  count_ = 0;
+  if (!file_.append(std::span(parts_->packed).first(size_))) return false;
+  spooled_ = entries_;
+  size_ = 0;
   return true;
 }
 
@@ -122,17 +69,17 @@ void Trace::begin(TraceKind kind, const char* name, const TraceDetails& details)
 
 void Trace::end() {
   if (depth_ == 0 || --depth_ >= most_nested) return;
-  Entry& entry = parts_->nested[depth_];
-  entry.seconds = look() - entry.start;
+  TraceEntry& entry = parts_->nested[depth_];
+  entry.duration = look() - entry.start;
   add(entry);
 }
 
 void Trace::span(TraceKind kind, const char* name, double start, double end,
                  const TraceDetails& details) {
-  latest_ = end;
+  latest_ = nanoseconds(end);
   if (kind == TraceKind::wait && end - start < shortest_wait_seconds) return;
-  Entry entry = entry_of(kind, name, start, details);
-  entry.seconds = end - start;
+  TraceEntry entry = entry_of(kind, name, nanoseconds(start), details);
+  entry.duration = latest_ - entry.start;
   add(entry);
 }
 
@@ -141,169 +88,143 @@ void Trace::instant(TraceKind kind, const char* name, const TraceDetails& detail
 }
 
 void Trace::counter(const char* name, std::uint64_t value) {
-  if (counted_ == name && counted_value_ == value) return;
-  counted_ = name;
-  counted_value_ = value;
+  if (counted_.name == name && counted_.value == value) return;
+  if (counted_.name != name || counted_.value > counted_.highest ||
+      latest_ - counted_.time >= shortest_value_nanoseconds)
+    add_counter();
+  counted_.name = name;
+  counted_.value = value;
+  counted_.time = latest_;
+}
+
+/// The value that was said last.
+void Trace::add_counter() {
+  if (counted_.name == nullptr) return;
   TraceDetails details;
-  details.bytes = value;
-  add(entry_of(TraceKind::counter, name, latest_, details));
+  details.bytes = counted_.value;
+  add(entry_of(TraceKind::counter, counted_.name, counted_.time, details));
+  counted_.highest = std::max(counted_.highest, counted_.value);
 }
 
 void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& details) {
-  std::uint64_t taken = 0;  // a bit for each lane of this kind
-  static_assert(most_messages <= 64);
-  std::size_t idle = open_;
-  for (std::size_t k = 0; k < open_; ++k) {
-    if (parts_->messages[k].key == nullptr)
-      idle = std::min(idle, k);
-    else if (parts_->messages[k].entry.kind == kind)
-      taken |= std::uint64_t{1} << parts_->messages[k].entry.lane;
-  }
-  const Entry entry = entry_of(kind, category(kind), look(), details);
-  if (idle == most_messages) return add(entry);
-  open_ = std::max(open_, idle + 1);
-  parts_->messages[idle] = {key, entry};
-  std::uint16_t& lane = parts_->messages[idle].entry.lane;
-  lane = static_cast<std::uint16_t>(std::countr_one(taken));
-  std::uint16_t& lanes = kind == TraceKind::send ? send_lanes_ : receive_lanes_;
-  lanes = std::max(lanes, static_cast<std::uint16_t>(lane + 1));
+  static_assert(most_messages == 64, "a bit for each");
+  TraceEntry entry = entry_of(kind, name_of(kind), look(), details);
+  const auto place = static_cast<std::size_t>(std::countr_one(under_way_));
+  if (place == most_messages) return add(entry);
+  const bool sends = kind == TraceKind::send;
+  std::uint64_t& taken = sends ? send_lanes_taken_ : receive_lanes_taken_;
+  std::uint16_t& lanes = sends ? send_lanes_ : receive_lanes_;
+  entry.lane = static_cast<std::uint16_t>(std::countr_one(taken));
+  lanes = std::max(lanes, static_cast<std::uint16_t>(entry.lane + 1));
+  taken |= std::uint64_t{1} << entry.lane;
+  under_way_ |= std::uint64_t{1} << place;
+  parts_->keys[place] = key;
+  parts_->messages[place] = entry;
 }
 
 void Trace::message_ends(const void* key) {
-  for (std::size_t k = 0; k < open_; ++k) {
-    Open& open = parts_->messages[k];
-    if (open.key != key) continue;
-    open.entry.seconds = latest_ - open.entry.start;
-    add(open.entry);
-    open.key = nullptr;
-    while (open_ > 0 && parts_->messages[open_ - 1].key == nullptr) --open_;
+  for (std::uint64_t left = under_way_; left != 0; left &= left - 1) {
+    const auto place = static_cast<std::size_t>(std::countr_zero(left));
+    if (parts_->keys[place] != key) continue;
+    TraceEntry& entry = parts_->messages[place];
+    entry.duration = latest_ - entry.start;
+    add(entry);
+    (entry.kind == TraceKind::send ? send_lanes_taken_ : receive_lanes_taken_) ^= std::uint64_t{1}
+                                                                                  << entry.lane;
+    under_way_ ^= std::uint64_t{1} << place;
     return;
   }
 }
 
 void Trace::clear() {
   file_.clear();
-  count_ = depth_ = open_ = 0;
-  spooled_ = lost_ = 0;
-  counted_ = nullptr;
+  parts_->packing = {};
+  size_ = depth_ = 0;
+  under_way_ = send_lanes_taken_ = receive_lanes_taken_ = 0;
+  entries_ = spooled_ = lost_ = event_bytes_ = 0;
+  counted_ = {};
   send_lanes_ = receive_lanes_ = 0;
 }
 
 void Trace::rewind(double zero_seconds, std::uint64_t budget_bytes) {
+  add_counter();
   // Where some entries are in the file all are, or the last ones are lost with it.
-  if (spooled_ > 0 && !spool()) lost_ += std::exchange(count_, 0);
-  zero_ = zero_seconds;
+  if (in_file() && !spool()) {
+    lost_ += entries_ - spooled_;
+    entries_ = spooled_;
+  }
+  parts_->text.start(rank_, nanoseconds(zero_seconds));
+  parts_->packing = {};
   budget_bytes_ = budget_bytes;
-  read_ = next_ = label_ = 0;
-  if (spooled_ > 0) count_ = 0;
+  read_ = loaded_ = 0;
+  at_ = label_ = 0;
+  if (in_file()) size_ = 0;
 }
 
-/// The next entries of the file into memory.
+/// The next bytes of the file into memory, behind those that are left.
 bool Trace::load() {
-  const auto size =
-      static_cast<std::size_t>(std::min<std::uint64_t>(entries_loaded, spooled_ - read_));
-  if (size == 0) return false;
-  if (!file_.read(read_ * sizeof(Entry),
-                  std::as_writable_bytes(std::span(parts_->entries).first(size)))) {
-    lost_ += spooled_ - read_;
-    spooled_ = read_;
+  const auto memory = std::span(parts_->packed).first(bytes_loaded);
+  const std::size_t left = size_ - at_;
+  std::memmove(memory.data(), memory.data() + at_, left);
+  const auto wanted = memory.subspan(left, static_cast<std::size_t>(std::min<std::uint64_t>(
+                                               bytes_loaded - left, file_.size() - loaded_)));
+  at_ = 0;
+  size_ = left + wanted.size();
+  loaded_ += wanted.size();
+  return file_.read(loaded_ - wanted.size(), wanted);
+}
+
+bool Trace::next(TraceEntry& entry, bool& repeats) {
+  if (read_ == entries_) return false;
+  if (in_file() && size_ - at_ < TracePacking::most_bytes && loaded_ < file_.size() && !load()) {
+    lost_ += entries_ - read_;
+    entries_ = read_;
     return false;
   }
-  count_ = size;
-  next_ = 0;
+  at_ += parts_->packing.unpack(parts_->packed.data() + at_, entry, repeats);
+  ++read_;
   return true;
 }
 
-std::uint64_t Trace::text_bytes() {
-  Length length;
-  while (put_label(length)) {
-  }
-  const bool from_file = in_file();
-  while (next_ < count_ || (from_file && load())) {
-    put(length, parts_->entries[next_++]);
-    ++read_;
-  }
-  read_ = next_ = label_ = 0;
-  if (from_file) count_ = 0;
-  return length.size();
+std::uint64_t Trace::most_text_bytes() const {
+  const std::uint64_t lines = 2U + send_lanes_ + receive_lanes_;
+  return lines * TraceText::most_label_bytes + event_bytes_ +
+         entries_ * parts_->text.most_digits_until(last_);
 }
 
 /// What is under way is forgotten when the trace is read: its place is free for text, too.
 std::span<char> Trace::text_buffer() {
-  const std::size_t taken = (in_file() ? entries_loaded : most_entries) * sizeof(Entry);
-  return {reinterpret_cast<char*>(memory_.data()) + taken, memory_.size() - taken};
+  char* const begin = reinterpret_cast<char*>(memory_.data());
+  char* const text =
+      reinterpret_cast<char*>(parts_->packed.data()) + (in_file() ? bytes_loaded : most_packed);
+  return {text, begin + memory_.size()};
 }
 
 std::size_t Trace::read(std::span<char> memory) {
   Text text(memory.data());
-  const bool from_file = in_file();
-  while (memory.size() - text.size() >= least_text) {
-    if (put_label(text)) continue;
-    if (next_ == count_ && (!from_file || !load())) break;
-    put(text, parts_->entries[next_++]);
-    ++read_;
+  const auto has_room = [&] { return memory.size() - text.size() >= least_text; };
+  while (has_room() && put_label(text)) {
   }
+  TraceEntry entry;
+  for (bool repeats = false; has_room() && next(entry, repeats);)
+    parts_->text.put_event(text, entry, repeats);
   return text.size();
 }
 
 /// Metadata: the rank, then the threads that its messages take. False after the last.
-template <class Text>
 bool Trace::put_label(Text& text) {
   const std::uint32_t line = label_;
   if (line > 1U + send_lanes_ + receive_lanes_) return false;
   ++label_;
-  const auto rank = static_cast<std::uint64_t>(rank_);
-  const auto begin = [&](std::uint64_t thread, const char* name) {
-    text << R"({"ph":"M","pid":)" << rank << R"(,"tid":)" << thread
-         << R"(,"ts":0,"cat":"__metadata","name":")" << name << R"(","args":{)";
-  };
-  if (line == 0) {
-    begin(0, "process_name");
-    text << R"("name":"rank )" << rank << R"(","budget_bytes":)" << budget_bytes_ << "}},\n";
-    begin(0, "process_sort_index");
-    text << R"("sort_index":)" << rank << "}}";
-    return true;
-  }
-  const bool sends = line - 2 < send_lanes_;
-  const auto lane = static_cast<std::uint16_t>(sends ? line - 2 : line - 2U - send_lanes_);
-  const std::uint64_t thread =
-      line == 1 ? 0 : thread_of(sends ? TraceKind::send : TraceKind::receive, lane);
-  text << ",\n";
-  begin(thread, "thread_name");
-  text << R"("name":")";
-  if (line == 1)
-    text << "work";
+  if (line == 0)
+    parts_->text.put_rank(text, budget_bytes_);
+  else if (line == 1)
+    parts_->text.put_thread(text, TraceText::work_thread);
+  else if (line - 2 < send_lanes_)
+    parts_->text.put_thread(text, TraceText::first_send_thread + line - 2);
   else
-    text << (sends ? "sends " : "receives ") << std::uint64_t{lane};
-  text << "\"}},\n";
-  begin(thread, "thread_sort_index");
-  text << R"("sort_index":)" << thread << "}}";
+    parts_->text.put_thread(text, TraceText::first_receive_thread + line - 2U - send_lanes_);
   return true;
-}
-
-template <class Text>
-void Trace::put(Text& text, const Entry& entry) const {
-  constexpr std::size_t longest_name = 64;
-  const bool is_counter = entry.kind == TraceKind::counter;
-  const bool is_instant = entry.kind == TraceKind::grant || entry.kind == TraceKind::mark;
-  const char phase = is_counter ? 'C' : is_instant ? 'i' : 'X';
-  text << ",\n{\"ph\":\"" << std::string_view(&phase, 1)
-       << "\",\"pid\":" << static_cast<std::uint64_t>(rank_)
-       << ",\"tid\":" << thread_of(entry.kind, entry.lane) << ",\"ts\":";
-  put_microseconds(text, entry.start - zero_);
-  if (!is_counter && !is_instant) {
-    text << ",\"dur\":";
-    put_microseconds(text, entry.seconds);
-  }
-  text << ",\"cat\":\"" << category(entry.kind) << "\"";
-  text << ",\"name\":\"" << std::string_view(entry.name, strnlen(entry.name, longest_name))
-       << "\",\"args\":{";
-  const bool has_peer = entry.peer != TraceDetails::no_peer;
-  if (has_peer) text << "\"peer\":" << static_cast<std::uint64_t>(entry.peer);
-  if (entry.value != TraceDetails::no_number)
-    text << (has_peer ? ",\"" : "\"") << (entry.counts ? "number" : "bytes")
-         << "\":" << entry.value;
-  text << "}}";
 }
 
 }  // namespace valet

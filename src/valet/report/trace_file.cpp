@@ -78,14 +78,13 @@ bool TraceFile::open(const mpi::Channel& channel, TraceOutput& output, bool& wri
   return words[0] != 0;
 }
 
-/// All events of this rank, in as many bytes as text_bytes() said.
+/// All events of this rank, and spaces behind them: so many bytes.
 void TraceFile::write_own(TraceOutput& output, std::uint64_t bytes) {
   const std::span<char> buffer = trace_.text_buffer();
   while (const std::size_t size = trace_.read(buffer)) {
     output.write(buffer.first(size));
-    bytes -= size;
+    bytes -= std::min<std::uint64_t>(bytes, size);
   }
-  // A temporary file that can be read no longer leaves a hole.
   std::fill(buffer.begin(), buffer.end(), ' ');
   for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, buffer.size()))
     output.write(buffer.first(std::min<std::uint64_t>(bytes, buffer.size())));
@@ -99,7 +98,7 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
   mpi::maximum(channel, std::span<double>(first));
   trace_.rewind(ahead_seconds_ - first[0], caption.budget_bytes);
   const std::string head = is_root ? opening(caption, channel.size()) : std::string(separator);
-  const std::uint64_t bytes = writes_itself ? trace_.text_bytes() : 0;
+  const std::uint64_t bytes = writes_itself ? trace_.most_text_bytes() : 0;
   const std::uint64_t part = writes_itself ? head.size() + bytes : 0;
   std::array<std::uint64_t, 2> sums{part, writes_itself ? 0U : 1U};
   const std::uint64_t offset = mpi::sum_of_lower(channel, part);
