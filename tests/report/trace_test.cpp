@@ -136,8 +136,8 @@ TEST_F(TraceOfOneRank, GivesBackAnyEntryAsItWas) {
   std::vector<std::byte> packed(entries.size() * TracePacking::most_bytes);
   std::size_t size = 0;
   for (TraceEntry& entry : entries) {
-    entry.start = static_cast<std::int64_t>(bits(62)) - static_cast<std::int64_t>(bits(62));
-    entry.duration = static_cast<std::int64_t>(bits(61));
+    entry.start = static_cast<std::int64_t>(bits(60)) - static_cast<std::int64_t>(bits(60));
+    entry.duration = static_cast<std::int64_t>(bits(60));
     entry.value = random() % 4 == 0 ? TraceDetails::no_number : bits(64);
     entry.name = names[random() % names.size()];
     entry.peer = static_cast<std::int32_t>(bits(31)) - static_cast<std::int32_t>(random() % 2);
