@@ -97,7 +97,7 @@ TEST(MethodChoice, SendsFewBlocksAtOnce) {
   ExchangeShape shape = ring();
   shape.runs = 16;
   set_blocks(shape, 16);
-  shape.direct_bytes = 2 * 16 * 4096;
+  shape.direct_bytes = std::uint64_t{2} * 16 * 4096;
   shape.direct_fits = true;
   EXPECT_EQ(choose_method({}, shape, all_methods).method, Method::direct);
 }

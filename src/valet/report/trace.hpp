@@ -30,7 +30,7 @@ namespace valet {
 /// nothing else happens. Names must outlive the trace and need no escapes in JSON.
 class VALET_EXPORT Trace {
  public:
-  static constexpr std::size_t memory_bytes = std::size_t{16} << 10;
+  static constexpr std::size_t memory_bytes = std::size_t{24} << 10;
   /// On their way at once; of others only the posting is recorded.
   static constexpr std::size_t most_messages = 64;
   static constexpr std::size_t most_nested = 16;
