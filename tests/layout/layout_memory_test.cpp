@@ -30,16 +30,18 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
     for (const std::size_t budget : {std::size_t{256} << 10, std::size_t{1} << 20}) {
       std::vector<double> source(elements(from)), target(std::max(elements(from), elements(to)));
       const LayoutOptions options{.budget_bytes = budget, .share_memory = share_memory};
-      Report report;
+      // A new one, so that Method::automatic measures the machine.
+      MPI_Comm communicator = MPI_COMM_NULL;
+      MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
       for (int repeat = 0; repeat < 2; ++repeat) {  // once to fill caches of MPI
         const std::ptrdiff_t before = new_counters().live_bytes;
         restart_peak();
-        report =
+        const Report report =
             in_place
                 ? redistribute_in_place(
-                      MPI_COMM_WORLD, from, to, sizeof(double),
+                      communicator, from, to, sizeof(double),
                       {.data = target.data(), .bytes = target.size() * sizeof(double)}, options)
-                : redistribute(MPI_COMM_WORLD, from, to, sizeof(double),
+                : redistribute(communicator, from, to, sizeof(double),
                                {.data = source.data(), .bytes = source.size() * sizeof(double)},
                                {.data = target.data(), .bytes = target.size() * sizeof(double)},
                                options);
@@ -47,12 +49,14 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
         const long long shared = static_cast<long long>(report.shared_bytes);
         const auto promised = static_cast<long long>(report.extra_bytes_bound);
         EXPECT_LE(max_over_ranks(used + shared - promised), uncounted_bytes);
+        EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
+            << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
         if (repeat == 0) continue;
         const auto known = static_cast<long long>(report.peak_extra_bytes);
         EXPECT_LE(max_over_ranks(used + shared - known), uncounted_bytes)
             << used << " and " << shared << " used, " << known << " known";
       }
-      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+      MPI_Comm_free(&communicator);
     }
 }
 

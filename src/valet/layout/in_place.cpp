@@ -131,6 +131,7 @@ class InPlace {
   IndexOrder order_ = IndexOrder::row_major;
   std::optional<PageSort> leaving_, arriving_;
   std::optional<Plan> plan_;
+  std::uint64_t planning_peak_bytes_ = 0;
   Array<std::byte> workspace_;
 };
 
@@ -263,6 +264,11 @@ void InPlace::make_plan() {
   plan_.emplace(plan_to_slots(communicator_, storage, Occupied(leaving_->pages()),
                               std::span<const Address>(addresses.data(), addresses.size()),
                               options));
+  // The plan has a ledger of its own. What it took while it was made is given back by now, before
+  // there are buffers.
+  Ledger& of_plan = plan_->state().ledger;
+  planning_peak_bytes_ = ledger_.current_bytes() + of_plan.peak_bytes();
+  of_plan.reset_peak();
 }
 
 void InPlace::exchange_fragments() {
@@ -333,10 +339,9 @@ Report InPlace::move() {
   const std::uint64_t slots = std::max(leaving_->pages(), arriving_->pages());
   const BlockStorage storage{field(part(), slots, page_bytes_)};
   Report report = execute(*plan_, storage, {workspace_.data(), workspace_.size()});
-  // The plan has a ledger of its own.
   report.peak_extra_bytes =
-      std::max<std::uint64_t>(ledger_.current_bytes() + report.peak_extra_bytes,
-                              ledger_.peak_bytes() + plan_->extra_bytes());
+      std::max<std::uint64_t>({planning_peak_bytes_, ledger_.peak_bytes() + plan_->extra_bytes(),
+                               ledger_.current_bytes() + report.peak_extra_bytes});
   workspace_ = {};
   const double exchanged = mpi::now();
   {
