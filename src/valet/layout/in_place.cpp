@@ -264,8 +264,8 @@ void InPlace::make_plan() {
   plan_.emplace(plan_to_slots(communicator_, storage, Occupied(leaving_->pages()),
                               std::span<const Address>(addresses.data(), addresses.size()),
                               options));
-  // The plan has a ledger of its own. What it took while it was made is given back by now, before
-  // there are buffers.
+  // The plan has a ledger of its own. What it took only while it was made is given back by now,
+  // before there are buffers.
   Ledger& of_plan = plan_->state().ledger;
   planning_peak_bytes_ = ledger_.current_bytes() + of_plan.peak_bytes();
   of_plan.reset_peak();
