@@ -17,7 +17,7 @@ set(waiting
     valet/kokkos/layouts.hpp
     valet/zoltan/rebalancer.hpp
     valet/zoltan/valet_zoltan.h)
-set(roots "${SOURCE_DIR}/src" "${SOURCE_DIR}/adapters/kokkos/include"
+set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
           "${SOURCE_DIR}/adapters/zoltan/include")
 
 set(headers "")

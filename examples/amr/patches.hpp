@@ -5,7 +5,7 @@
 
 #include "exact_sum.hpp"
 #include "mesh.hpp"
-#include <valet/storage/block_storage.hpp>
+#include <valet/block_storage.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <mpi.h>

@@ -113,11 +113,11 @@ bool hand_over(const Options& options, MPI_Comm communicator) {
 
   // Room for the larger of both parts, and nothing else.
   target.values.resize(std::max(target.values.size(), columns.values.size()));
-  const valet::Report dealt = valet::redistribute_in_place(
+  const valet::Report cyclic = valet::redistribute_in_place(
       communicator, consumed, by_columns, sizeof(double),
       {.data = target.values.data(), .bytes = target.bytes(), .order = order}, budget);
   std::copy_n(target.values.begin(), columns.values.size(), columns.values.begin());
-  right = tell("among the consumers, in place, to whole columns", dealt, columns, communicator) &&
+  right = tell("among the consumers, in place, to whole columns", cyclic, columns, communicator) &&
           right;
 
   if (rank == 0) {

@@ -2,11 +2,12 @@
 #include "output.hpp"
 
 #include "support/command_line.hpp"
-#include <valet/layout/intersection.hpp>
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <stdexcept>
+#include <utility>
 
 namespace block_cyclic {
 namespace {
@@ -60,14 +61,17 @@ void write_transfers(const std::filesystem::path& directory, const valet::GridLa
                      const valet::GridLayout& to) {
   File file(directory / "transfers.csv");
   file.stream << "from,to,bytes\n";
-  valet::Ledger ledger;
-  for (int producer = 0; producer < from.layout.ranks(); ++producer) {
-    const valet::layout::Intersection shared(ledger, from.layout, producer, to.layout);
+  std::map<std::pair<int, int>, std::uint64_t> elements;
+  const valet::layout::Dimension& rows = from.layout.dimension(0);
+  const valet::layout::Dimension& columns = from.layout.dimension(1);
+  for (std::int64_t i = 0; i < rows.extent(); ++i)
+    for (std::int64_t j = 0; j < columns.extent(); ++j)
+      ++elements[{from.layout.owner({i, j}), to.layout.owner({i, j})}];
+  for (int producer = 0; producer < from.layout.ranks(); ++producer)
     for (int consumer = 0; consumer < to.layout.ranks(); ++consumer)
       file.stream << from.ranks[static_cast<std::size_t>(producer)] << ','
                   << to.ranks[static_cast<std::size_t>(consumer)] << ','
-                  << static_cast<std::uint64_t>(shared.elements(consumer)) * sizeof(double) << '\n';
-  }
+                  << elements[{producer, consumer}] * sizeof(double) << '\n';
   file.close();
 }
 

@@ -73,9 +73,9 @@ def draw_rank(axis, trace, rank, row, duration):
         # Where several are under way the colour is stronger.
         boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, strip, MESSAGES[kind][0], 2,
               alpha=0.45)
-    grants = events_of(trace, ph="X", pid=process, cat="grant")
-    if len(grants) <= MOST_GRANTS:
-        axis.plot([event["ts"] / 1e3 for event in grants], [row + 0.36] * len(grants), "|",
+    credits = events_of(trace, ph="X", pid=process, cat="credit")
+    if len(credits) <= MOST_GRANTS:
+        axis.plot([event["ts"] / 1e3 for event in credits], [row + 0.36] * len(credits), "|",
                   color="black", markersize=3, markeredgewidth=0.5, zorder=9)
     starts = [event["ts"] / 1e3 for event in events_of(trace, ph="X", pid=process, name="phase")]
     if len(starts) <= 100:
@@ -87,8 +87,8 @@ def legend(axis, trace):
     entries = [Patch(color=colour, label=text)
                for kinds in (WORK, MESSAGES) for kind, (colour, text) in kinds.items()
                if text and kind in present]
-    if "grant" in present:
-        entries.append(Line2D([], [], marker="|", linestyle="", color="black", label="grants"))
+    if "credit" in present:
+        entries.append(Line2D([], [], marker="|", linestyle="", color="black", label="credits"))
     axis.legend(handles=entries, loc="lower center", bbox_to_anchor=(0.5, 1.02), ncol=len(entries),
                 fontsize=8, frameon=False, handlelength=1.2, columnspacing=1.4)
 

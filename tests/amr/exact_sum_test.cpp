@@ -43,8 +43,8 @@ TEST(ExactSum, DependsNeitherOnOrderNorOnRanks) {
   std::vector<double> list = values();
   const ExactSum on_first = sum_of(list, [](std::size_t) { return 0; });
   std::shuffle(list.begin(), list.end(), std::mt19937_64(seed() + 1));
-  const ExactSum dealt = sum_of(list, [](std::size_t k) { return static_cast<int>(k) % size(); });
-  EXPECT_TRUE(on_first == dealt);
+  const ExactSum cyclic = sum_of(list, [](std::size_t k) { return static_cast<int>(k) % size(); });
+  EXPECT_TRUE(on_first == cyclic);
 }
 
 TEST(ExactSum, SeesTheLastBitOfTheSmallestValue) {

@@ -262,10 +262,10 @@ TEST(Memory, LimitIsEnforcedByTheSystem) {
   const std::size_t wanted = std::size_t{64} << 20;
   limit_data(data_bytes() + wanted / 2);
   const bool refused = !can_have(wanted);
-  const bool granted = can_have(wanted / 4);
+  const bool credited = can_have(wanted / 4);
   limit_data(RLIM_INFINITY);
   EXPECT_TRUE(refused);
-  EXPECT_TRUE(granted);
+  EXPECT_TRUE(credited);
   EXPECT_TRUE(can_have(wanted));
 }
 

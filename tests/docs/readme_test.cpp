@@ -126,12 +126,12 @@ TEST(Readme, HandsAMatrixToOtherRanks) {
   double* const b = used_memory.data();
   const std::size_t a_bytes = made_memory.size() * sizeof(double);
   const std::size_t b_bytes = a_bytes;
-  const valet::BlockCyclic dealt({n, n}, {64, 64}, {2, 2});
+  const valet::BlockCyclic cyclic({n, n}, {64, 64}, {2, 2});
   if (rank() < 4) {
-    const auto extents = dealt.local_extents(rank());
+    const auto extents = cyclic.local_extents(rank());
     for (std::int64_t i = 0; i < extents[0]; ++i)
       for (std::int64_t j = 0; j < extents[1]; ++j) {
-        const auto global = dealt.global_indices(rank(), {i, j});
+        const auto global = cyclic.global_indices(rank(), {i, j});
         a[i * extents[1] + j] = static_cast<double>(global[0] * n + global[1]);
       }
   }

@@ -62,11 +62,12 @@ TEST(Blocks, CountSlotsAndBytes) {
 TEST(Blocks, OneContiguousViewGoesToMpiWithoutACopy) {
   const Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace> view("view", 5, 3);
   const valet::BlockStorage direct = valet::kokkos::blocks(view);
-  EXPECT_EQ(static_cast<void*>(direct.mover().dense()), static_cast<void*>(view.data()));
-  EXPECT_TRUE(direct.mover().reachable_by_mpi());
+  EXPECT_EQ(static_cast<void*>(direct.backend().contiguous_data()),
+            static_cast<void*>(view.data()));
+  EXPECT_TRUE(direct.backend().reachable_by_mpi());
   const valet::BlockStorage staged = valet::kokkos::staged_blocks(view);
-  EXPECT_EQ(staged.mover().dense(), nullptr);
-  EXPECT_FALSE(staged.mover().reachable_by_mpi());
+  EXPECT_EQ(staged.backend().contiguous_data(), nullptr);
+  EXPECT_FALSE(staged.backend().reachable_by_mpi());
 }
 
 TEST(Blocks, KeepTheirViewsAlive) {
@@ -79,7 +80,7 @@ TEST(Blocks, KeepTheirViewsAlive) {
     EXPECT_EQ(view.use_count(), 2);
   }
   data[3] = 1.5;
-  EXPECT_EQ(reinterpret_cast<double*>(storages.front().mover().dense())[3], 1.5);
+  EXPECT_EQ(reinterpret_cast<double*>(storages.front().backend().contiguous_data())[3], 1.5);
 }
 
 TEST(Blocks, WithoutSlotsTakePart) {

@@ -93,12 +93,12 @@ struct FailedSpace {
 };
 
 TEST(FenceDefect, IsWhatTheFenceThrows) {
-  const auto defect = valet::kokkos::detail::fence_defect(FailedSpace());
-  ASSERT_TRUE(defect);
-  EXPECT_EQ(defect->code, valet::ErrorCode::callback_failed);
-  EXPECT_EQ(defect->text,
+  const auto diagnostic = valet::kokkos::detail::fence_diagnostic(FailedSpace());
+  ASSERT_TRUE(diagnostic);
+  EXPECT_EQ(diagnostic->code, valet::ErrorCode::callback_failed);
+  EXPECT_EQ(diagnostic->text,
             "waiting for the kernels that may still touch the Views failed: illegal address; "
-            "nothing has been written; mend what they do");
+            "nothing has been written; fix what they do");
 }
 
 }  // namespace

@@ -98,7 +98,7 @@ TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
     EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
     EXPECT_EQ(outcome.code, ErrorCode::callback_failed);
     const std::string begin = "valet: rank " + std::to_string(size() - 1) +
-                              ": packing blocks (BlockMover::gather) failed: no device; ";
+                              ": packing blocks (StorageBackend::gather) failed: no device; ";
     EXPECT_EQ(outcome.text.find(begin), 0U) << outcome.text;
     EXPECT_NE(outcome.text.find(verify ? "nothing has moved" : "unspecified"), std::string::npos)
         << outcome.text;
@@ -112,11 +112,11 @@ TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
 TEST(ProfilingRegions, SurroundARedistribution) {
   const std::int64_t n = 100;
   const GridLayout blocks{BlockCyclic({n}, {7}, {size()})};
-  const GridLayout dealt{BlockCyclic({n}, {1}, {size()})};
+  const GridLayout cyclic{BlockCyclic({n}, {1}, {size()})};
   const Kokkos::View<int*> from("from", n), to("to", n);
   const Tool tool;
-  kokkos::redistribute(MPI_COMM_WORLD, blocks, dealt, from, to);
-  kokkos::redistribute_in_place(MPI_COMM_WORLD, blocks, dealt, from, IndexOrder::row_major);
+  kokkos::redistribute(MPI_COMM_WORLD, blocks, cyclic, from, to);
+  kokkos::redistribute_in_place(MPI_COMM_WORLD, blocks, cyclic, from, IndexOrder::row_major);
   EXPECT_TRUE(
       all_ranks(seen == Views{"valet::redistribute", "end", "valet::redistribute_in_place", "end"}))
       << testing::PrintToString(seen);

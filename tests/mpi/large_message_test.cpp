@@ -2,9 +2,9 @@
 
 // Messages of more bytes than an int counts. Needs 2.5 GiB on each of two ranks.
 
+#include "mpi/message.hpp"
+#include "mpi/requests.hpp"
 #include "test_comm.hpp"
-#include <valet/mpi/message.hpp>
-#include <valet/mpi/requests.hpp>
 
 #include <gtest/gtest.h>
 

@@ -2,15 +2,15 @@
 
 // The layer over MPI: channels, agreement, sparse exchange, lists between neighbours.
 
+#include "mpi/agreement.hpp"
+#include "mpi/channel.hpp"
+#include "mpi/check.hpp"
+#include "mpi/message.hpp"
+#include "mpi/neighbour_words.hpp"
+#include "mpi/sparse_exchange.hpp"
 #include "outcome.hpp"
 #include "random_maps.hpp"
 #include "test_comm.hpp"
-#include <valet/mpi/agreement.hpp>
-#include <valet/mpi/channel.hpp>
-#include <valet/mpi/check.hpp>
-#include <valet/mpi/message.hpp>
-#include <valet/mpi/neighbour_words.hpp>
-#include <valet/mpi/sparse_exchange.hpp>
 
 #include <gtest/gtest.h>
 
@@ -122,12 +122,12 @@ TEST(Agreement, PassesWhenNobodyFoundAnything) {
 TEST(Agreement, ThrowsTheTextOfTheLowestRankThatFailed) {
   const Channel channel = Channel::open(MPI_COMM_WORLD);
   for (int lowest = 0; lowest < size(); ++lowest) {
-    std::optional<Defect> mine;
+    std::optional<Diagnostic> mine;
     // Texts of different lengths, one of them very long.
     if (rank() >= lowest)
-      mine = Defect{rank() == lowest ? ErrorCode::slot_taken_twice : ErrorCode::infeasible,
-                    "found by " + std::to_string(rank()) +
-                        std::string(static_cast<std::size_t>(3000 * rank()), '.')};
+      mine = Diagnostic{rank() == lowest ? ErrorCode::slot_taken_twice : ErrorCode::infeasible,
+                        "found by " + std::to_string(rank()) +
+                            std::string(static_cast<std::size_t>(3000 * rank()), '.')};
     const Outcome outcome = outcome_of([&] { agree(channel, mine); });
     const bool same = same_on_all_ranks(outcome);
     EXPECT_TRUE(same);
@@ -163,7 +163,7 @@ TEST(SparseExchange, DeliversEveryNoticeOnce) {
   if (rank() == 0) std::cout << "seed " << seed() << "\n";
   for (std::uint64_t pattern = 0; pattern < patterns; ++pattern) {
     Ledger ledger;
-    std::vector<Notice> outgoing;
+    std::vector<SparseCount> outgoing;
     std::vector<std::array<std::uint64_t, 3>> expected;
     for (int peer = size() - 1; peer >= 0; --peer)
       if (const auto words = words_between(pattern, rank(), peer, 1000); words > 0)
@@ -171,11 +171,11 @@ TEST(SparseExchange, DeliversEveryNoticeOnce) {
     for (int peer = 0; peer < size(); ++peer)
       if (const auto words = words_between(pattern, peer, rank(), 1000); words > 0)
         expected.push_back({static_cast<std::uint64_t>(peer), words, words * 3});
-    Vector<Notice> received{LedgerAllocator<Notice>(ledger)};
-    exchange_notices(channel, ledger, outgoing, received);
+    Vector<SparseCount> received{LedgerAllocator<SparseCount>(ledger)};
+    exchange_sparse_counts(channel, ledger, outgoing, received);
     std::vector<std::array<std::uint64_t, 3>> got;
-    for (const Notice& notice : received)
-      got.push_back({static_cast<std::uint64_t>(notice.rank), notice.count, notice.detail});
+    for (const SparseCount& count : received)
+      got.push_back({static_cast<std::uint64_t>(count.rank), count.count, count.detail});
     ASSERT_TRUE(all_ranks(got == expected)) << "pattern " << pattern;
   }
 }

@@ -110,7 +110,7 @@ long long carried_out(const Groups& group, const Problem& problem, const Options
     if (here[slot]) occupied.push_back(slot);
   const BlockStorage storage = filled.storage();
   memory.resize(occupied.size() * storage.block_bytes());
-  storage.mover().gather(std::span<const std::uint64_t>(occupied), memory.data());
+  storage.backend().gather(std::span<const std::uint64_t>(occupied), memory.data());
   return filled.wrong(content);
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+#include "schedule/apportionment.hpp"
+
 #include "instances.hpp"
 #include <valet/error.hpp>
-#include <valet/schedule/apportionment.hpp>
 
 #include <gtest/gtest.h>
 
@@ -16,8 +17,8 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-Counts granted(Heuristic heuristic, const Counts& remaining, std::uint64_t free,
-               std::uint64_t seed = 1, std::uint64_t pieces_left = 0) {
+Counts credited(Heuristic heuristic, const Counts& remaining, std::uint64_t free,
+                std::uint64_t seed = 1, std::uint64_t pieces_left = 0) {
   Counts result(remaining.size(), 77);
   ReceiverRandom random(seed, 0);
   apportion(heuristic, {remaining, free, pieces_left}, random, result);
@@ -28,7 +29,7 @@ std::uint64_t sum(const Counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-TEST(Apportionment, GrantsWhatThereIsAndUsesAllMemory) {
+TEST(Apportionment, CreditsWhatThereIsAndUsesAllMemory) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     std::mt19937_64 random(seed);
     Counts remaining(test::pick(random, 0, 9));
@@ -38,12 +39,12 @@ TEST(Apportionment, GrantsWhatThereIsAndUsesAllMemory) {
     for (const Heuristic heuristic : all_heuristics()) {
       const std::uint64_t pieces =
           heuristic == Heuristic::continuous ? test::pick(random, 0, 5) : 0;
-      const Counts grants = granted(heuristic, remaining, free, seed, pieces);
-      for (std::size_t i = 0; i < grants.size(); ++i)
-        ASSERT_LE(grants[i], remaining[i]) << to_string(heuristic) << ", seed " << seed;
-      ASSERT_LE(sum(grants), free) << to_string(heuristic) << ", seed " << seed;
+      const Counts credits = credited(heuristic, remaining, free, seed, pieces);
+      for (std::size_t i = 0; i < credits.size(); ++i)
+        ASSERT_LE(credits[i], remaining[i]) << to_string(heuristic) << ", seed " << seed;
+      ASSERT_LE(sum(credits), free) << to_string(heuristic) << ", seed " << seed;
       if (pieces == 0) {
-        ASSERT_EQ(sum(grants), std::min(free, sum(remaining)))
+        ASSERT_EQ(sum(credits), std::min(free, sum(remaining)))
             << to_string(heuristic) << ", seed " << seed;
       }
     }
@@ -51,25 +52,25 @@ TEST(Apportionment, GrantsWhatThereIsAndUsesAllMemory) {
 }
 
 TEST(Apportionment, FirstFitServesTheListInOrder) {
-  EXPECT_EQ(granted(Heuristic::first_fit, {3, 0, 5, 4}, 7), (Counts{3, 0, 4, 0}));
+  EXPECT_EQ(credited(Heuristic::first_fit, {3, 0, 5, 4}, 7), (Counts{3, 0, 4, 0}));
 }
 
 TEST(Apportionment, MaxFirstServesWhoHasMost) {
-  EXPECT_EQ(granted(Heuristic::max_first, {3, 9, 5, 9}, 20), (Counts{0, 9, 2, 9}));
+  EXPECT_EQ(credited(Heuristic::max_first, {3, 9, 5, 9}, 20), (Counts{0, 9, 2, 9}));
 }
 
 TEST(Apportionment, MinMaxLeavesAsLittleAsPossibleToAnySource) {
-  EXPECT_EQ(granted(Heuristic::min_max, {5, 4}, 5), (Counts{3, 2})) << "the paper's example";
-  EXPECT_EQ(granted(Heuristic::min_max, {5, 4, 1}, 2), (Counts{2, 0, 0})) << "levels 3, 4, 1";
+  EXPECT_EQ(credited(Heuristic::min_max, {5, 4}, 5), (Counts{3, 2})) << "the paper's example";
+  EXPECT_EQ(credited(Heuristic::min_max, {5, 4, 1}, 2), (Counts{2, 0, 0})) << "levels 3, 4, 1";
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     std::mt19937_64 random(seed);
     Counts remaining(test::pick(random, 1, 6));
     for (std::uint64_t& count : remaining) count = test::pick(random, 0, 12);
     const std::uint64_t free = test::pick(random, 0, 40);
-    const Counts grants = granted(Heuristic::min_max, remaining, free);
+    const Counts credits = credited(Heuristic::min_max, remaining, free);
     std::uint64_t most_left = 0;
-    for (std::size_t i = 0; i < grants.size(); ++i)
-      most_left = std::max(most_left, remaining[i] - grants[i]);
+    for (std::size_t i = 0; i < credits.size(); ++i)
+      most_left = std::max(most_left, remaining[i] - credits[i]);
     if (most_left == 0) continue;
     std::uint64_t needed = 0;  // to lower every source below that
     for (const std::uint64_t count : remaining) needed += count - std::min(count, most_left - 1);
@@ -81,11 +82,11 @@ TEST(Apportionment, MinMaxLeavesAsLittleAsPossibleToAnySource) {
 std::vector<double> first_served(Heuristic heuristic, const Counts& remaining, int draws) {
   std::vector<double> frequency(remaining.size(), 0);
   ReceiverRandom random(42, 7);
-  Counts grants(remaining.size());
+  Counts credits(remaining.size());
   for (int draw = 0; draw < draws; ++draw) {
-    apportion(heuristic, {remaining, 1, 0}, random, grants);
-    for (std::size_t i = 0; i < grants.size(); ++i)
-      if (grants[i] > 0) frequency[i] += 1.0 / draws;
+    apportion(heuristic, {remaining, 1, 0}, random, credits);
+    for (std::size_t i = 0; i < credits.size(); ++i)
+      if (credits[i] > 0) frequency[i] += 1.0 / draws;
   }
   return frequency;
 }
@@ -110,18 +111,18 @@ TEST(Apportionment, SourcesWithoutBlocksChangeNothing) {
   for (const Heuristic heuristic : all_heuristics())
     for (std::uint64_t seed = 0; seed < 50; ++seed) {
       const std::uint64_t pieces = seed % 7;
-      const Counts dense = granted(heuristic, {4, 9, 6}, 11, seed, pieces);
-      const Counts sparse = granted(heuristic, {0, 4, 0, 0, 9, 6, 0}, 11, seed, pieces);
+      const Counts dense = credited(heuristic, {4, 9, 6}, 11, seed, pieces);
+      const Counts sparse = credited(heuristic, {0, 4, 0, 0, 9, 6, 0}, 11, seed, pieces);
       EXPECT_EQ(dense, (Counts{sparse[1], sparse[4], sparse[5]})) << to_string(heuristic);
     }
 }
 
 TEST(Apportionment, SeedsAndRanksHaveStreamsOfTheirOwn) {
   const Counts remaining(40, 3);
-  EXPECT_EQ(granted(Heuristic::random, remaining, 30, 5),
-            granted(Heuristic::random, remaining, 30, 5));
-  EXPECT_NE(granted(Heuristic::random, remaining, 30, 5),
-            granted(Heuristic::random, remaining, 30, 6));
+  EXPECT_EQ(credited(Heuristic::random, remaining, 30, 5),
+            credited(Heuristic::random, remaining, 30, 5));
+  EXPECT_NE(credited(Heuristic::random, remaining, 30, 5),
+            credited(Heuristic::random, remaining, 30, 6));
   ReceiverRandom one(5, 1);
   ReceiverRandom other(5, 2);
   EXPECT_NE(one(), other());
@@ -135,17 +136,17 @@ TEST(Apportionment, ContinuousSendsEqualPiecesInTheirNumberOfPhases) {
     const std::uint64_t pieces = test::pick(random, 1, 12);
     const std::uint64_t share = sum(remaining) / pieces;
     for (std::uint64_t left = pieces; left > 0; --left) {
-      const Counts grants = granted(Heuristic::continuous, remaining, 1000, seed, left);
-      ASSERT_LE(sum(grants), share + 1) << "seed " << seed;
-      for (std::size_t i = 0; i < grants.size(); ++i) remaining[i] -= grants[i];
+      const Counts credits = credited(Heuristic::continuous, remaining, 1000, seed, left);
+      ASSERT_LE(sum(credits), share + 1) << "seed " << seed;
+      for (std::size_t i = 0; i < credits.size(); ++i) remaining[i] -= credits[i];
     }
     ASSERT_EQ(sum(remaining), 0U) << "seed " << seed;
   }
 }
 
 TEST(Apportionment, ContinuousNeverExceedsFreeMemory) {
-  EXPECT_EQ(sum(granted(Heuristic::continuous, {10, 10, 10}, 4, 1, 2)), 4U);
-  EXPECT_EQ(granted(Heuristic::continuous, {10, 10, 10}, 14, 1, 0), (Counts{10, 4, 0}))
+  EXPECT_EQ(sum(credited(Heuristic::continuous, {10, 10, 10}, 4, 1, 2)), 4U);
+  EXPECT_EQ(credited(Heuristic::continuous, {10, 10, 10}, 14, 1, 0), (Counts{10, 4, 0}))
       << "first fit when the pieces are sent";
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "instances.hpp"
+#include "schedule/cyclic_run.hpp"
 #include <valet/error.hpp>
-#include <valet/schedule/cyclic_run.hpp>
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 // come to the same phases as a root that knows the whole matrix.
 
 #include "instances.hpp"
-#include <valet/schedule/phase_schedule.hpp>
+#include "schedule/phase_schedule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -83,12 +83,12 @@ class Ranks {
       Rank& me = ranks_[rank];
       std::vector<std::uint64_t> remaining;
       for (const auto& [key, blocks] : me.column) remaining.push_back(blocks);
-      std::vector<std::uint64_t> granted(remaining.size());
-      apportion(options_.heuristic, {remaining, me.free, pieces_}, me.random, granted);
+      std::vector<std::uint64_t> credited(remaining.size());
+      apportion(options_.heuristic, {remaining, me.free, pieces_}, me.random, credited);
       std::size_t entry = 0;
       for (auto& [key, blocks] : me.column) {
-        blocks -= granted[entry];
-        move({key.first, rank, key.second, granted[entry++]});
+        blocks -= credited[entry];
+        move({key.first, rank, key.second, credited[entry++]});
       }
     }
   }

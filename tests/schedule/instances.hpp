@@ -3,7 +3,7 @@
 
 /// Redistributions in numbers, for tests of schedules.
 
-#include <valet/schedule/transfer_matrix.hpp>
+#include "schedule/transfer_matrix.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/error.hpp>
-#include <valet/schedule/method_choice.hpp>
+#include <valet/method_choice.hpp>
 
 #include <gtest/gtest.h>
 

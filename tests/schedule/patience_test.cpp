@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/schedule/patience.hpp>
+#include "schedule/patience.hpp"
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ TEST(Patience, IsBounded) {
   Patience patience(std::uint64_t{1} << 40);
   for (int k = 0; k < 100; ++k) {
     EXPECT_LE(looks_until_spent(patience), 128);
-    patience.was_rewarded();
+    patience.succeeded();
   }
   EXPECT_EQ(looks_until_spent(patience), 128);
 }
@@ -33,14 +33,14 @@ TEST(Patience, IsBounded) {
 TEST(Patience, GrowsWhereWaitingPaysAndShrinksWhereItDoesNot) {
   Patience patience(cache_lines);
   const int at_first = looks_until_spent(patience);
-  patience.was_rewarded();
+  patience.succeeded();
   const int rewarded = looks_until_spent(patience);
   EXPECT_GT(rewarded, at_first);
   for (int k = 0; k < 10; ++k) {
-    patience.was_in_vain();
+    patience.failed();
     EXPECT_LE(looks_until_spent(patience), rewarded);
   }
-  patience.was_in_vain();
+  patience.failed();
   const int in_vain = looks_until_spent(patience);
   EXPECT_LT(in_vain, at_first);
   EXPECT_GT(in_vain, 0) << "it could never learn better";
@@ -48,7 +48,7 @@ TEST(Patience, GrowsWhereWaitingPaysAndShrinksWhereItDoesNot) {
 
 TEST(Patience, LearnsNothingWithoutWaiting) {
   Patience patience(cache_lines), other(cache_lines);
-  for (int k = 0; k < 10; ++k) patience.was_rewarded();
+  for (int k = 0; k < 10; ++k) patience.succeeded();
   EXPECT_EQ(looks_until_spent(patience), looks_until_spent(other));
 }
 

@@ -3,9 +3,10 @@
 // How PHASED divides its budget: all that it allocates on one rank keeps the promise about memory,
 // for as many ranks and neighbours as there may be.
 
+#include "schedule/phased_sizes.hpp"
+
 #include "instances.hpp"
-#include <valet/schedule/parking.hpp>
-#include <valet/schedule/phased_sizes.hpp>
+#include "schedule/parking.hpp"
 
 #include <gtest/gtest.h>
 
@@ -153,14 +154,14 @@ TEST(PhasedSizes, NoMoreParcelsAreLetInThanThereMayBeGroups) {
     for (int peer = 0; peer < 10; ++peer) {
       const std::uint64_t wished = test::pick(random, 0, 20);
       const std::uint64_t groups = test::pick(random, 0, 10);
-      const std::uint64_t granted = limit(wished, groups);
-      ASSERT_LE(granted, wished);
-      ASSERT_EQ(granted > 0, wished > 0) << "a block can always come";
+      const std::uint64_t credited = limit(wished, groups);
+      ASSERT_LE(credited, wished);
+      ASSERT_EQ(credited > 0, wished > 0) << "a block can always come";
       if (groups == 0) {
-        ASSERT_EQ(granted, wished) << "one parcel";
+        ASSERT_EQ(credited, wished) << "one parcel";
       }
-      parcels += std::min(granted, groups + 1);
-      peers += granted > 0 ? 1 : 0;
+      parcels += std::min(credited, groups + 1);
+      peers += credited > 0 ? 1 : 0;
     }
     ASSERT_LE(parcels, peers + most) << "seed " << seed;
   }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+#include "schedule/relaxation.hpp"
+
 #include "instances.hpp"
-#include <valet/schedule/phase_schedule.hpp>
-#include <valet/schedule/relaxation.hpp>
+#include "schedule/phase_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include <valet/schedule/proportional_queue.hpp>
-#include <valet/schedule/stream_sizes.hpp>
+#include "schedule/stream_sizes.hpp"
+
+#include "schedule/proportional_queue.hpp"
 
 #include <gtest/gtest.h>
 
@@ -47,7 +48,7 @@ TEST(StreamSizes, MessagesAreWithinTheirLimits) {
   for_limits([](const StreamLimits& limits) {
     const StreamSizes sizes = stream_sizes(limits);
     ASSERT_GE(sizes.send_blocks, 1U) << text(limits);
-    ASSERT_LE(sizes.send_blocks, 65535U) << "a grant has 16 bits: " << text(limits);
+    ASSERT_LE(sizes.send_blocks, 65535U) << "a credit has 16 bits: " << text(limits);
     ASSERT_LE(sizes.send_buffers, limits.window) << text(limits);
     ASSERT_LE(sizes.receive_buffers, limits.window) << text(limits);
     const bool more_than_wished = limits.message_bytes > 0 && sizes.send_blocks > 1 &&
@@ -105,7 +106,7 @@ TEST(StreamSizes, SegmentsOfAllPeersAndScratchFitTheBudget) {
           << text(limits) << ", peers " << peers;
       ASSERT_LE(sizes.node_buffers * sizes.node_buffer_bytes, limits.node_bytes) << text(limits);
       ASSERT_LE(sizes.node_blocks * limits.block_bytes, sizes.node_buffer_bytes) << text(limits);
-      ASSERT_LE(sizes.node_blocks, 65535U) << "a grant has 16 bits: " << text(limits);
+      ASSERT_LE(sizes.node_blocks, 65535U) << "a credit has 16 bits: " << text(limits);
     }
   });
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+#include "schedule/transfer_matrix.hpp"
+
 #include "instances.hpp"
 #include <valet/error.hpp>
-#include <valet/schedule/transfer_matrix.hpp>
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 // Gather, scatter and copy against a byte-by-byte reading of the fields' description.
 
 #include "outcome.hpp"
-#include <valet/storage/host_fields.hpp>
+#include <valet/detail/host_fields.hpp>
 
 #include <gtest/gtest.h>
 
@@ -113,7 +113,7 @@ void for_all_layouts(const Check& check) {
     for (const Layout& layout : layouts(memory.data() + offset, slots)) {
       SCOPED_TRACE(layout.name + " at offset " + std::to_string(offset));
       HostFields fields(layout.fields);
-      ASSERT_FALSE(fields.defect());
+      ASSERT_FALSE(fields.diagnostic());
       check(layout, fields, memory, random);
       if (testing::Test::HasFailure()) return;
     }
@@ -225,8 +225,8 @@ TEST(HostFields, AreDenseWhenBlocksStandOneBehindAnother) {
       [](const Layout& layout, HostFields& fields, std::vector<std::byte>&, std::mt19937_64&) {
         const bool dense = layout.name.starts_with("dense ") || layout.name == "rows that merge" ||
                            layout.name == "dimension of one";
-        EXPECT_EQ(fields.dense() != nullptr, dense);
-        EXPECT_TRUE(!dense || fields.dense() == layout.fields.front().data);
+        EXPECT_EQ(fields.contiguous_data() != nullptr, dense);
+        EXPECT_TRUE(!dense || fields.contiguous_data() == layout.fields.front().data);
       });
 }
 
@@ -236,7 +236,7 @@ TEST(HostFields, ScratchStartsAtTheDistanceOfSlotZeroFromACacheLine) {
     std::byte* const base = memory.data() + offset;
     const BlockStorage storage{field(base, 10, 40)};
     for (const std::size_t bytes : {40, 100'000, 5 << 20}) {
-      const auto scratch = storage.mover().allocate_scratch(bytes);
+      const auto scratch = storage.backend().allocate_scratch(bytes);
       std::memset(scratch.get(), 1, bytes);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(scratch.get()) % 64,
                 reinterpret_cast<std::uintptr_t>(base) % 64);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include <valet/storage/ledger.hpp>
+#include <valet/ledger.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include <valet/storage/shared_segment.hpp>
+#include "storage/shared_segment.hpp"
+
+#include "base/machine_identity.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,12 +20,12 @@ constexpr std::size_t bytes = 100'000;
 class SharedSegments : public testing::Test {
  protected:
   void SetUp() override {
-    segment_ = SharedSegment::create(bytes);
+    segment_ = storage::SharedSegment::create(bytes);
     if (machine_identity() == 0 || segment_.data() == nullptr)
       GTEST_SKIP() << "no memory to share on this system";
   }
 
-  SharedSegment segment_;
+  storage::SharedSegment segment_;
 };
 
 bool is_mapped() {
@@ -34,7 +36,7 @@ bool is_mapped() {
 }
 
 TEST_F(SharedSegments, ShowTheSameBytesToWhoeverOpensThem) {
-  const SharedSegment other = SharedSegment::open(segment_.handle());
+  const storage::SharedSegment other = storage::SharedSegment::open(segment_.handle());
   ASSERT_EQ(other.size(), bytes);
   ASSERT_NE(other.data(), segment_.data());
   std::memset(segment_.data(), 0x5a, bytes);
@@ -44,40 +46,41 @@ TEST_F(SharedSegments, ShowTheSameBytesToWhoeverOpensThem) {
 }
 
 TEST_F(SharedSegments, AreNotMistakenForAnythingElse) {
-  const SegmentHandle right = segment_.handle();
-  SegmentHandle handle = right;
+  const storage::SegmentHandle right = segment_.handle();
+  storage::SegmentHandle handle = right;
   handle.key ^= 1;
-  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "another segment's key";
+  EXPECT_EQ(storage::SharedSegment::open(handle).data(), nullptr) << "another segment's key";
   handle = right;
   handle.bytes += 1;
-  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "another size";
+  EXPECT_EQ(storage::SharedSegment::open(handle).data(), nullptr) << "another size";
   handle = right;
   handle.descriptor = 1'000'000;
-  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "no such descriptor";
+  EXPECT_EQ(storage::SharedSegment::open(handle).data(), nullptr) << "no such descriptor";
   handle.descriptor = 0;
-  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "a descriptor of something else";
+  EXPECT_EQ(storage::SharedSegment::open(handle).data(), nullptr)
+      << "a descriptor of something else";
   handle = right;
   handle.process = std::uint64_t{1} << 40;
-  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr) << "no such process";
-  EXPECT_EQ(SharedSegment::open(SegmentHandle{}).data(), nullptr);
-  EXPECT_EQ(SharedSegment().handle().bytes, 0U);
+  EXPECT_EQ(storage::SharedSegment::open(handle).data(), nullptr) << "no such process";
+  EXPECT_EQ(storage::SharedSegment::open(storage::SegmentHandle{}).data(), nullptr);
+  EXPECT_EQ(storage::SharedSegment().handle().bytes, 0U);
 }
 
 TEST_F(SharedSegments, CannotBeOpenedOnceClosed) {
-  const SegmentHandle handle = segment_.handle();
+  const storage::SegmentHandle handle = segment_.handle();
   segment_.close();
-  EXPECT_EQ(SharedSegment::open(handle).data(), nullptr);
+  EXPECT_EQ(storage::SharedSegment::open(handle).data(), nullptr);
   segment_.data()[0] = std::byte{1};  // the owner keeps it
 }
 
 TEST_F(SharedSegments, AreGoneWithTheirLastMapping) {
   {
-    SharedSegment moved = std::move(segment_);
-    segment_ = SharedSegment::open(moved.handle());
+    storage::SharedSegment moved = std::move(segment_);
+    segment_ = storage::SharedSegment::open(moved.handle());
     EXPECT_TRUE(is_mapped());
   }
   std::memset(segment_.data(), 1, bytes);  // outlives its owner
-  segment_ = SharedSegment();
+  segment_ = storage::SharedSegment();
   EXPECT_FALSE(is_mapped());
 }
 

@@ -2,8 +2,9 @@
 
 // SlotSet against std::set.
 
+#include "storage/slot_set.hpp"
+
 #include "test_comm.hpp"
-#include <valet/storage/slot_set.hpp>
 
 #include <gtest/gtest.h>
 
@@ -43,7 +44,7 @@ class Pair {
       case 4: set_word(slot / 64); break;
       case 5: take_highest(); break;
       default: {
-        SlotSet copy(ledger_, slots_);
+        storage::SlotSet copy(ledger_, slots_);
         copy.assign(set_);
         set_ = std::move(copy);
       }
@@ -64,7 +65,7 @@ class Pair {
 
   void compare_grown() {
     const std::uint64_t more = slots_ + pick(0, 5000);
-    const SlotSet grown = set_.grown(ledger_, more);
+    const storage::SlotSet grown = set_.grown(ledger_, more);
     ASSERT_EQ(grown.slots(), more);
     ASSERT_EQ(grown.count(), reference_.size() + more - slots_);
     for (std::uint64_t slot = 0; slot < more; ++slot)
@@ -78,13 +79,13 @@ class Pair {
   }
   void insert_run(std::uint64_t first) {
     // Runs of slots that are not members.
-    SlotRun run{first, 0};
+    storage::SlotRun run{first, 0};
     while (first + run.count < slots_ && !reference_.contains(first + run.count))
       reference_.insert(first + run.count++);
     if (run.count > 0) set_.insert(run);
   }
   void erase_run(std::uint64_t first) {
-    SlotRun run{first, 0};
+    storage::SlotRun run{first, 0};
     while (reference_.contains(first + run.count)) reference_.erase(first + run.count++);
     if (run.count > 0) set_.erase(run);
   }
@@ -126,7 +127,7 @@ class Pair {
   }
   void compare_run(std::uint64_t at) {
     const std::uint64_t most = pick(0, 3) == 0 ? ~std::uint64_t{0} : pick(0, 200);
-    const SlotRun run = set_.next_run(at, most);
+    const storage::SlotRun run = set_.next_run(at, most);
     ASSERT_EQ(run.first, next(at));
     std::uint64_t count = 0;
     while (count < most && reference_.contains(run.first + count)) ++count;
@@ -150,7 +151,7 @@ class Pair {
   std::uint64_t slots_;
   std::mt19937_64 random_;
   Ledger ledger_;
-  SlotSet set_;
+  storage::SlotSet set_;
   Reference reference_;
 };
 
@@ -176,7 +177,7 @@ INSTANTIATE_TEST_SUITE_P(Sizes, SlotSets,
 
 TEST(SlotSetMemory, IsABitASlotAndASixtyFourthMore) {
   Ledger ledger;
-  const SlotSet set(ledger, 64 * 64 * 10);
+  const storage::SlotSet set(ledger, 64 * 64 * 10);
   EXPECT_EQ(ledger.current_bytes(), 64U * 64 * 10 / 8 + 10 * 8);
 }
 

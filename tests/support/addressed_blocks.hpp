@@ -63,12 +63,12 @@ class AddressedBlocks {
 
   void write(std::uint64_t slot, const Address& origin) {
     const auto block = value(origin);
-    storage().mover().scatter(block.data(), std::span<const std::uint64_t>(&slot, 1));
+    storage().backend().scatter(block.data(), std::span<const std::uint64_t>(&slot, 1));
   }
 
   [[nodiscard]] bool holds(std::uint64_t slot, const Address& origin) {
     std::vector<std::byte> block(storage().block_bytes());
-    storage().mover().gather(std::span<const std::uint64_t>(&slot, 1), block.data());
+    storage().backend().gather(std::span<const std::uint64_t>(&slot, 1), block.data());
     return block == value(origin);
   }
 

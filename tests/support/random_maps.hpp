@@ -116,7 +116,7 @@ inline GlobalContent content_by_ranks(const GlobalMap& map, Order order) {
       return hole;
     };
     for (const Address& block : arriving) here[next_hole()] = block;
-    // The highest stay-ers, ascending, fill the holes below the final count.
+    // The highest resident blocks, ascending, fill the holes below the final count.
     const std::size_t count = staying.size() + arriving.size();
     for (std::size_t slot = count; slot < here.size(); ++slot) {
       if (!here[slot]) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometric_partition.hpp"
 
-#include <valet/mpi/agreement.hpp>
+#include "mpi/agreement.hpp"
 
 #include <algorithm>
 #include <array>
@@ -135,26 +135,29 @@ std::string text_of(double value) {
   return text.str();
 }
 
-std::optional<Defect> failure_of(int code) {
+std::optional<Diagnostic> failure_of(int code) {
   if (code == ZOLTAN_MEMERR)
-    return Defect{ErrorCode::out_of_memory,
-                  "Zoltan found no memory for its partition; it needs about 100 bytes per object"};
+    return Diagnostic{
+        ErrorCode::out_of_memory,
+        "Zoltan found no memory for its partition; it needs about 100 bytes per object"};
   if (code == ZOLTAN_FATAL)
-    return Defect{ErrorCode::invalid_argument,
-                  "Zoltan_LB_Partition failed and said why on standard error; check the method and "
-                  "the parameters"};
+    return Diagnostic{
+        ErrorCode::invalid_argument,
+        "Zoltan_LB_Partition failed and said why on standard error; check the method and "
+        "the parameters"};
   return std::nullopt;
 }
 
 /// Only methods that need no more than coordinates, which is all that is asked from the user.
-std::optional<Defect> check_method(const std::string& method) {
+std::optional<Diagnostic> check_method(const std::string& method) {
   const std::string name = upper_case(method);
   if (name == "RCB" || name == "RIB" || name == "HSFC" || !needs_coordinates(method))
     return std::nullopt;
-  return Defect{ErrorCode::invalid_argument,
-                "the method '" + method +
-                    "' does not partition by coordinates or by the order of the objects; choose "
-                    "RCB, RIB, HSFC, BLOCK or CYCLIC"};
+  return Diagnostic{
+      ErrorCode::invalid_argument,
+      "the method '" + method +
+          "' does not partition by coordinates or by the order of the objects; choose "
+          "RCB, RIB, HSFC, BLOCK or CYCLIC"};
 }
 
 }  // namespace
@@ -170,20 +173,20 @@ bool needs_coordinates(const std::string& method) {
   return name != "BLOCK" && name != "CYCLIC";
 }
 
-std::optional<Defect> check_objects(const Objects& objects) {
+std::optional<Diagnostic> check_objects(const Objects& objects) {
   for (std::size_t c = 0; c < objects.coordinates.size; ++c)
     for (std::uint64_t k = 0; k < objects.count; ++k)
       if (const double value = objects.coordinates.column[c][k]; !std::isfinite(value))
-        return Defect{ErrorCode::invalid_argument, "coordinate " + std::to_string(c) +
-                                                       " of the object in slot " +
-                                                       std::to_string(k) + " is " + text_of(value) +
-                                                       "; coordinates must be finite"};
+        return Diagnostic{ErrorCode::invalid_argument,
+                          "coordinate " + std::to_string(c) + " of the object in slot " +
+                              std::to_string(k) + " is " + text_of(value) +
+                              "; coordinates must be finite"};
   for (std::size_t c = 0; c < objects.weights.size; ++c)
     for (std::uint64_t k = 0; k < objects.count; ++k)
       if (const double value = objects.weights.column[c][k]; !std::isfinite(value) || value < 0)
-        return Defect{ErrorCode::invalid_argument, "the weight of the object in slot " +
-                                                       std::to_string(k) + " is " + text_of(value) +
-                                                       "; weights must be finite and at least 0"};
+        return Diagnostic{ErrorCode::invalid_argument,
+                          "the weight of the object in slot " + std::to_string(k) + " is " +
+                              text_of(value) + "; weights must be finite and at least 0"};
   return std::nullopt;
 }
 
@@ -198,30 +201,31 @@ GeometricPartition::GeometricPartition(const mpi::Channel& communicator,
                                        const RebalancerOptions& options) {
   // MPI is initialised, so all this does is to note so, every time anew.
   float version = 0;
-  std::optional<Defect> defect;
+  std::optional<Diagnostic> diagnostic;
   if (Zoltan_Initialize(0, nullptr, &version) == ZOLTAN_OK)
     zoltan_.reset(Zoltan_Create(communicator.get()));
   if (zoltan_ == nullptr)
-    defect = Defect{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
+    diagnostic = Diagnostic{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
   else
-    defect = set_all(options);
-  mpi::agree(communicator, defect);
+    diagnostic = set_all(options);
+  mpi::agree(communicator, diagnostic);
 }
 
-std::optional<Defect> GeometricPartition::set(const std::string& name, const std::string& value) {
+std::optional<Diagnostic> GeometricPartition::set(const std::string& name,
+                                                  const std::string& value) {
   if (Zoltan_Set_Param(zoltan_.get(), name.c_str(), value.c_str()) == ZOLTAN_OK)
     return std::nullopt;
-  return Defect{ErrorCode::invalid_argument,
-                "Zoltan does not take the parameter " + name + " = " + value +
-                    "; check its name and its value in Zoltan's manual"};
+  return Diagnostic{ErrorCode::invalid_argument,
+                    "Zoltan does not take the parameter " + name + " = " + value +
+                        "; check its name and its value in Zoltan's manual"};
 }
 
-std::optional<Defect> GeometricPartition::set_all(const RebalancerOptions& options) {
-  if (auto defect = check_method(options.method)) return defect;
+std::optional<Diagnostic> GeometricPartition::set_all(const RebalancerOptions& options) {
+  if (auto diagnostic = check_method(options.method)) return diagnostic;
   if (!(options.imbalance_tolerance > 1))
-    return Defect{ErrorCode::invalid_argument, "an imbalance tolerance of " +
-                                                   text_of(options.imbalance_tolerance) +
-                                                   "; it is largest over mean and must be above 1"};
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "an imbalance tolerance of " + text_of(options.imbalance_tolerance) +
+                          "; it is largest over mean and must be above 1"};
   std::ostringstream tolerance;
   tolerance.precision(std::numeric_limits<float>::max_digits10);
   tolerance << options.imbalance_tolerance;
@@ -233,13 +237,14 @@ std::optional<Defect> GeometricPartition::set_all(const RebalancerOptions& optio
        {"NUM_LID_ENTRIES", std::to_string(lid_entries)},
        {"RETURN_LISTS", "EXPORT"}}};
   for (const auto& [name, value] : own)
-    if (auto defect = set(name, value)) return defect;
+    if (auto diagnostic = set(name, value)) return diagnostic;
   for (const auto& [name, value] : options.parameters) {
     for (const Reserved& reserved : reserved_parameters)
       if (upper_case(name) == reserved.name)
-        return Defect{ErrorCode::invalid_argument,
-                      "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
-    if (auto defect = set(name, value)) return defect;
+        return Diagnostic{
+            ErrorCode::invalid_argument,
+            "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
+    if (auto diagnostic = set(name, value)) return diagnostic;
   }
   return std::nullopt;
 }

@@ -4,8 +4,8 @@
 /// Zoltan's geometric methods, and those that go by the order of the objects, behind one class:
 /// from columns of numbers to a rank per object.
 
-#include <valet/mpi/channel.hpp>
-#include <valet/storage/block_mover.hpp>
+#include "mpi/channel.hpp"
+#include <valet/storage_backend.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -34,7 +34,7 @@ struct Objects {
 
 /// What is wrong with the numbers, if anything. Local; one pass over them. Zoltan would search for
 /// the median of values that are not numbers for ever.
-[[nodiscard]] std::optional<Defect> check_objects(const Objects& objects);
+[[nodiscard]] std::optional<Diagnostic> check_objects(const Objects& objects);
 
 class GeometricPartition {
  public:
@@ -55,8 +55,8 @@ class GeometricPartition {
     void operator()(Zoltan_Struct* zoltan) const;
   };
 
-  [[nodiscard]] std::optional<Defect> set(const std::string& name, const std::string& value);
-  [[nodiscard]] std::optional<Defect> set_all(const RebalancerOptions& options);
+  [[nodiscard]] std::optional<Diagnostic> set(const std::string& name, const std::string& value);
+  [[nodiscard]] std::optional<Diagnostic> set_all(const RebalancerOptions& options);
 
   std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
 };

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometric_partition.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/channel.hpp"
+#include "mpi/check.hpp"
 #include <valet/detail/first_failure.hpp>
-#include <valet/map/plan.hpp>
-#include <valet/mpi/agreement.hpp>
-#include <valet/mpi/channel.hpp>
-#include <valet/mpi/check.hpp>
+#include <valet/plan.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <array>
@@ -45,11 +45,11 @@ Columns columns_of(const ColumnSource& source) {
   try {
     columns = source();
   } catch (const std::bad_alloc&) {
-    columns.defect =
-        Defect{ErrorCode::out_of_memory, "no memory to read coordinates or weights on the host"};
+    columns.diagnostic = Diagnostic{ErrorCode::out_of_memory,
+                                    "no memory to read coordinates or weights on the host"};
   } catch (...) {
     failure.keep("reading coordinates or weights");
-    columns.defect = failure.defect("nothing has moved");
+    columns.diagnostic = failure.diagnostic("nothing has moved");
   }
   return columns;
 }
@@ -90,41 +90,41 @@ struct Rebalancer::State {
   ColumnSource coordinates;
   ColumnSource weights;
 
-  [[nodiscard]] std::optional<Defect> look_at(Objects& objects) const;
+  [[nodiscard]] std::optional<Diagnostic> look_at(Objects& objects) const;
   void agree_on_dimensions(const Objects& objects) const;
   void choose_ranks(const Objects& objects, std::span<int> ranks, RebalanceResult& result);
 };
 
 /// Reads what the sources give now, and finds what this rank alone can find wrong with it.
-std::optional<Defect> Rebalancer::State::look_at(Objects& objects) const {
+std::optional<Diagnostic> Rebalancer::State::look_at(Objects& objects) const {
   const bool by_coordinates = needs_coordinates(options.method);
   if (by_coordinates && !coordinates)
-    return Defect{ErrorCode::invalid_argument,
-                  "there are no coordinates; call coordinates() first"};
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "there are no coordinates; call coordinates() first"};
   if (options.balance_count && upper_case(options.method) != "RCB")
-    return Defect{ErrorCode::invalid_argument,
-                  "balance_count needs the method RCB: " + upper_case(options.method) +
-                      " balances one weight only"};
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "balance_count needs the method RCB: " + upper_case(options.method) +
+                          " balances one weight only"};
   if (objects.count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
-    return Defect{ErrorCode::invalid_argument,
-                  std::to_string(objects.count) +
-                      " objects; Zoltan counts them with 31 bits, so use more ranks"};
+    return Diagnostic{ErrorCode::invalid_argument,
+                      std::to_string(objects.count) +
+                          " objects; Zoltan counts them with 31 bits, so use more ranks"};
   if (by_coordinates) objects.coordinates = columns_of(coordinates);
-  if (objects.coordinates.defect) return objects.coordinates.defect;
+  if (objects.coordinates.diagnostic) return objects.coordinates.diagnostic;
   if (weights) objects.weights = columns_of(weights);
-  if (objects.weights.defect) return objects.weights.defect;
+  if (objects.weights.diagnostic) return objects.weights.diagnostic;
   if (weights && objects.weights.size != 1)
-    return Defect{
+    return Diagnostic{
         ErrorCode::invalid_argument,
         "weights of " + std::to_string(objects.weights.size) + " components; give one per object"};
   objects.count_weighs = options.balance_count && weights;
   for (const Columns* columns : {&objects.coordinates, &objects.weights})
     if (columns->size > 0 && columns->slots < objects.count)
-      return Defect{ErrorCode::invalid_argument,
-                    std::to_string(objects.count) + " objects, but only " +
-                        std::to_string(columns->slots) +
-                        (columns == &objects.weights ? " weights" : " coordinates") +
-                        "; give one for each object"};
+      return Diagnostic{ErrorCode::invalid_argument,
+                        std::to_string(objects.count) + " objects, but only " +
+                            std::to_string(columns->slots) +
+                            (columns == &objects.weights ? " weights" : " coordinates") +
+                            "; give one for each object"};
   return check_objects(objects);
 }
 
@@ -137,14 +137,14 @@ void Rebalancer::State::agree_on_dimensions(const Objects& objects) const {
   mpi::check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), static_cast<int>(extremes.size()),
                            MPI_INT, MPI_MAX, communicator.get()),
              "MPI_Allreduce");
-  std::optional<Defect> defect;
+  std::optional<Diagnostic> diagnostic;
   if (extremes[0] != -extremes[1] || extremes[2] != -extremes[3])
-    defect = Defect{ErrorCode::invalid_argument,
-                    "ranks have from " + std::to_string(-extremes[1]) + " to " +
-                        std::to_string(extremes[0]) + " coordinates and from " +
-                        std::to_string(-extremes[3]) + " to " + std::to_string(extremes[2]) +
-                        " weights per object; give the same on all ranks"};
-  mpi::agree(communicator, defect);
+    diagnostic = Diagnostic{
+        ErrorCode::invalid_argument,
+        "ranks have from " + std::to_string(-extremes[1]) + " to " + std::to_string(extremes[0]) +
+            " coordinates and from " + std::to_string(-extremes[3]) + " to " +
+            std::to_string(extremes[2]) + " weights per object; give the same on all ranks"};
+  mpi::agree(communicator, diagnostic);
 }
 
 void Rebalancer::State::choose_ranks(const Objects& objects, std::span<int> ranks,
@@ -153,8 +153,8 @@ void Rebalancer::State::choose_ranks(const Objects& objects, std::span<int> rank
   result.before = before.imbalance;
   if (before.count == 0) return;  // Zoltan prints a warning when there is nothing to do
   if (before.weight == 0)
-    mpi::agree(communicator, Defect{ErrorCode::invalid_argument,
-                                    "all weights are zero; give weights above zero, or none"});
+    mpi::agree(communicator, Diagnostic{ErrorCode::invalid_argument,
+                                        "all weights are zero; give weights above zero, or none"});
   partition.partition(communicator, objects, ranks);
 }
 
@@ -180,14 +180,14 @@ RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& s
     Objects objects;
     objects.count = count;
     objects.rank = communicator.rank();
-    std::optional<Defect> defect = state_->look_at(objects);
+    std::optional<Diagnostic> diagnostic = state_->look_at(objects);
     try {
-      if (!defect) ranks.resize(count);
+      if (!diagnostic) ranks.resize(count);
     } catch (const std::bad_alloc&) {
-      defect = Defect{ErrorCode::out_of_memory,
-                      "no memory for the map of " + std::to_string(count) + " objects"};
+      diagnostic = Diagnostic{ErrorCode::out_of_memory,
+                              "no memory for the map of " + std::to_string(count) + " objects"};
     }
-    mpi::agree(communicator, defect);
+    mpi::agree(communicator, diagnostic);
     state_->agree_on_dimensions(objects);
     state_->choose_ranks(objects, ranks, result);
     weight = weight_after(communicator, objects, ranks);

@@ -5,7 +5,7 @@
 
 #include "commands.hpp"
 #include "common_options.hpp"
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include "swaps.hpp"
@@ -56,9 +56,9 @@ std::uint64_t count_of(int paper_case, int i, int j, int ranks, std::uint64_t el
 }
 
 /// One rank's elements and the ways to bring them to their ranks.
-class Contest {
+class Comparison {
  public:
-  Contest(const Settings& settings, int paper_case, AlltoallMethod method)
+  Comparison(const Settings& settings, int paper_case, AlltoallMethod method)
       : settings_(settings),
         case_(paper_case),
         method_(method),
@@ -167,7 +167,7 @@ bool is_defined(int paper_case) {
 
 Case measure(const Settings& settings, int paper_case, const std::string& method,
              Progress& progress, bool& failed) {
-  Contest contest(settings, paper_case, parse_alltoall_method(method));
+  Comparison comparison(settings, paper_case, parse_alltoall_method(method));
   Case row = {{"case", paper_case},
               {"method", method},
               {"used", ""},
@@ -175,11 +175,11 @@ Case measure(const Settings& settings, int paper_case, const std::string& method
               {"ranks", world_size()},
               {"bytes", parse_bytes(settings.bytes)},
               {"memory", parse_bytes(settings.memory)}};
-  measure_in_turn(contest, settings.repeat, progress, row, failed);
-  const Report report = contest.report();
+  measure_in_turn(comparison, settings.repeat, progress, row, failed);
+  const Report report = comparison.report();
   row["used"] = report.method;
   row["swaps"] = report.swaps;
-  row["swap_bandwidth_ratio"] = contest.swap_bandwidth();
+  row["swap_bandwidth_ratio"] = comparison.swap_bandwidth();
   row["seconds_alltoallv"] = row["seconds_median"].get<double>() / row["ratio_warm"].get<double>();
   return row;
 }

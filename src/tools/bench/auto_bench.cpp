@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "block_contest.hpp"
+#include "block_comparison.hpp"
 #include "commands.hpp"
 #include "common_options.hpp"
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "output.hpp"
 
 #include <algorithm>
@@ -66,16 +66,16 @@ Case measure(const Settings& settings, const Cell& cell, Progress& progress, boo
   const std::uint64_t blocks =
       std::max<std::uint64_t>(1, parse_bytes(settings.bytes) / cell.block_bytes);
   const std::uint64_t free = blocks * cell.free_percent / 100;
-  BlockContest contest({cell.pattern, world_size(), blocks + free, free}, cell.block_bytes, false,
-                       options);
-  contest.fill();
-  contest.run_valet();
-  const Report first = contest.report();
+  BlockComparison comparison({cell.pattern, world_size(), blocks + free, free}, cell.block_bytes,
+                             false, options);
+  comparison.fill();
+  comparison.run_valet();
+  const Report first = comparison.report();
   const std::vector<Series> series = series_of(options, first);
   const MeasuredSeries all =
-      measure_series(contest, series, settings.repeat, progress, [&](const Series& one) {
-        contest.use(one.options);
-        return contest.run_valet();
+      measure_series(comparison, series, settings.repeat, progress, [&](const Series& one) {
+        comparison.use(one.options);
+        return comparison.run_valet();
       });
   const Measured& automatic = all.series.front();
   const double seconds = median(automatic.seconds);

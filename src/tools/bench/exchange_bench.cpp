@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "block_contest.hpp"
+#include "block_comparison.hpp"
 #include "commands.hpp"
 #include "common_options.hpp"
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include "patterns.hpp"
@@ -40,8 +40,8 @@ Case measure(const Settings& settings, Pattern pattern, const std::string& metho
   options.method = parse_method(method);
   options.order = parse_order(settings.order);
   options.trace = settings.trace;
-  BlockContest contest({pattern, world_size(), settings.slots, settings.free}, settings.block_bytes,
-                       settings.map == "slots", options);
+  BlockComparison comparison({pattern, world_size(), settings.slots, settings.free},
+                             settings.block_bytes, settings.map == "slots", options);
   Case row = {{"pattern", to_string(pattern)},
               {"method", method},
               {"map", settings.map},
@@ -51,7 +51,7 @@ Case measure(const Settings& settings, Pattern pattern, const std::string& metho
               {"block_bytes", settings.block_bytes},
               {"free", settings.free},
               {"memory", options.budget_bytes}};
-  measure_in_turn(contest, settings.repeat, progress, row, failed);
+  measure_in_turn(comparison, settings.repeat, progress, row, failed);
   return row;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
 #include "common_options.hpp"
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include <valet/kokkos/blocks.hpp>

@@ -7,12 +7,12 @@
 
 #include "commands.hpp"
 #include "common_options.hpp"
+#include "geometry/run_cursor.hpp"
+#include "geometry/walks.hpp"
 #include "layout_data.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include <valet/error.hpp>
-#include <valet/layout/run_cursor.hpp>
-#include <valet/layout/walks.hpp>
 
 #include <algorithm>
 #include <charconv>

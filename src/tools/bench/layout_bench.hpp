@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/layout/block_cyclic.hpp>
+#include <valet/block_cyclic.hpp>
 
 #include <string>
 

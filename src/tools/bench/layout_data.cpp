@@ -5,11 +5,11 @@
 
 #include "layout_data.hpp"
 
+#include "geometry/intersection.hpp"
 #include "layout_bench.hpp"
 #include "measure.hpp"
 #include "output.hpp"
 #include "scalapack.hpp"
-#include <valet/layout/intersection.hpp>
 #include <valet/valet.hpp>
 
 #include <algorithm>
@@ -21,9 +21,9 @@ namespace valet::bench {
 namespace {
 
 /// One move on one rank, with all who carry it out in turn.
-class Contest {
+class Comparison {
  public:
-  Contest(const LayoutDataSettings& settings, GridLayout from, GridLayout to)
+  Comparison(const LayoutDataSettings& settings, GridLayout from, GridLayout to)
       : from_(std::move(from)), to_(std::move(to)) {
     options_.budget_bytes = parse_bytes(settings.memory);
     options_.share_memory = settings.share_memory;
@@ -163,7 +163,8 @@ class Contest {
   std::array<std::vector<double>, methods.size()> seconds_;
 };
 
-std::unique_ptr<Contest> make_contest(const LayoutDataSettings& settings, const std::string& move) {
+std::unique_ptr<Comparison> make_comparison(const LayoutDataSettings& settings,
+                                            const std::string& move) {
   std::vector<std::string> parts;
   std::istringstream text(move);
   for (std::string part; std::getline(text, part, ':');) parts.push_back(part);
@@ -171,9 +172,9 @@ std::unique_ptr<Contest> make_contest(const LayoutDataSettings& settings, const 
     throw Error(
         ErrorCode::invalid_argument,
         "'" + move + "' is no move; write block, grid, block and grid, as in 64x64:2x2:30x50:4x1");
-  return std::make_unique<Contest>(settings,
-                                   GridLayout{make_layout(settings.extent, parts[0], parts[1])},
-                                   GridLayout{make_layout(settings.extent, parts[2], parts[3])});
+  return std::make_unique<Comparison>(settings,
+                                      GridLayout{make_layout(settings.extent, parts[0], parts[1])},
+                                      GridLayout{make_layout(settings.extent, parts[2], parts[3])});
 }
 
 }  // namespace
@@ -183,9 +184,9 @@ void run_layout_data(const LayoutDataSettings& settings, bool& failed) {
   Progress progress("measuring",
                     settings.moves.size() * (1 + static_cast<std::size_t>(settings.repeat)));
   for (const std::string& move : settings.moves) {
-    const auto contest = make_contest(settings, move);
-    for (int k = 0; k <= settings.repeat; ++k, progress.step()) contest->round(k > 0);
-    for (const Case& row : contest->rows(move, failed)) cases.push_back(row);
+    const auto comparison = make_comparison(settings, move);
+    for (int k = 0; k <= settings.repeat; ++k, progress.step()) comparison->round(k > 0);
+    for (const Case& row : comparison->rows(move, failed)) cases.push_back(row);
   }
   print_table(cases);
   write_json(settings.json, cases);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "block_contest.hpp"
+#include "block_comparison.hpp"
 #include "commands.hpp"
 #include "common_options.hpp"
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "output.hpp"
 
 #include <algorithm>
@@ -91,14 +91,14 @@ void measure(const Settings& settings, const Experiment& experiment, std::uint64
   Options options;
   options.budget_bytes = parse_bytes(settings.memory);
   options.share_memory = settings.share_memory;
-  BlockContest contest({experiment.pattern, world_size(), settings.slots, free},
-                       settings.block_bytes, true, options);
+  BlockComparison comparison({experiment.pattern, world_size(), settings.slots, free},
+                             settings.block_bytes, true, options);
   const std::vector<Series> series = chosen_series(settings);
   const MeasuredSeries measured =
-      measure_series(contest, series, settings.repeat, progress, [&](const Series& one) {
+      measure_series(comparison, series, settings.repeat, progress, [&](const Series& one) {
         one.choose(options);
-        contest.use(options);
-        return contest.run_valet();
+        comparison.use(options);
+        return comparison.run_valet();
       });
   const Case setting = {{"experiment", experiment.number},
                         {"method", ""},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure.hpp"
 
-#include <valet/mpi/check.hpp>
+#include "mpi/check.hpp"
 
 #include <algorithm>
 #include <numeric>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/mpi/mpi.hpp>
-#include <valet/report/progress.hpp>
+#include <valet/mpi.hpp>
+#include <valet/progress.hpp>
 
 #include <cstdint>
 #include <functional>

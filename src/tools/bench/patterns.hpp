@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/map/plan.hpp>
+#include <valet/plan.hpp>
 
 #include <cstdint>
 #include <string>

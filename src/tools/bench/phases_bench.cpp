@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "commands.hpp"
 #include "common_options.hpp"
-#include "contest.hpp"
+#include "comparison.hpp"
 #include "graph.hpp"
 #include "measure.hpp"
 #include "output.hpp"
@@ -115,7 +115,7 @@ Graph graph_of(const Settings& settings) {
   return grid_graph(side);
 }
 
-/// An instance with data, its parts dealt to the ranks of mpirun.
+/// An instance with data, its parts cyclic to the ranks of mpirun.
 void carry_out(const Settings& settings, const Instance& instance, Progress& progress,
                std::vector<Case>& cases, bool& failed) {
   const Instance folded = instance.folded(world_size());
@@ -191,9 +191,10 @@ void add_instance_options(CLI::App& command, Settings& settings) {
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
-      .add_option("--parts", settings.parts,
-                  "processors whose schedules are counted; parts of the first one are dealt to the "
-                  "ranks of mpirun and carried out")
+      .add_option(
+          "--parts", settings.parts,
+          "processors whose schedules are counted; parts of the first one are distributed over the "
+          "ranks of mpirun and carried out")
       ->check(CLI::Range(2, 4096))
       ->delimiter(',')
       ->capture_default_str();

@@ -2,7 +2,7 @@
 #include "phases_counts.hpp"
 
 #include "measure.hpp"
-#include <valet/schedule/phase_schedule.hpp>
+#include "schedule/phase_schedule.hpp"
 
 #include <algorithm>
 #include <cmath>

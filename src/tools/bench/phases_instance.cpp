@@ -4,7 +4,7 @@
 #include "measure.hpp"
 #include "overlap.hpp"
 #include <valet/error.hpp>
-#include <valet/mpi/mpi.hpp>
+#include <valet/mpi.hpp>
 
 #include <algorithm>
 #include <utility>

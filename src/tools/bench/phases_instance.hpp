@@ -7,7 +7,7 @@
 /// differ by their seed.
 
 #include "graph.hpp"
-#include <valet/schedule/transfer_matrix.hpp>
+#include "schedule/transfer_matrix.hpp"
 
 #include <cstdint>
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/layout/scalapack.hpp>
+#include <valet/scalapack.hpp>
 
 #include <memory>
 

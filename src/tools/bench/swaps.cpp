@@ -2,7 +2,7 @@
 #include "swaps.hpp"
 
 #include "measure.hpp"
-#include <valet/mpi/check.hpp>
+#include "mpi/check.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/alltoall/alltoall.hpp>
-#include <valet/report/report.hpp>
+#include <valet/alltoall.hpp>
+#include <valet/report.hpp>
 
 #include <cstddef>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "block_contest.hpp"
+#include "block_comparison.hpp"
 #include "commands.hpp"
 #include "common_options.hpp"
 #include "output.hpp"
@@ -73,7 +73,7 @@ Case measure(const Settings& settings, const Case& setting, Pattern pattern,
   }
   options[1].trace = target.path();
   const std::uint64_t blocks = setting.at("blocks");
-  BlockContest contest({pattern, world_size(), blocks, 0}, block_bytes, false, options[0]);
+  BlockComparison comparison({pattern, world_size(), blocks, 0}, block_bytes, false, options[0]);
   std::array<std::vector<double>, 2> seconds;
   std::vector<double> ratios;
   bool verified = true;
@@ -81,10 +81,10 @@ Case measure(const Settings& settings, const Case& setting, Pattern pattern,
     std::array<double, 2> one{};
     for (int k = 0; k < 2; ++k) {
       const auto traced = static_cast<std::size_t>((k + round) % 2);
-      contest.use(options[traced]);
-      contest.fill();
-      one[traced] = contest.run_valet();
-      verified = contest.verified() && verified;
+      comparison.use(options[traced]);
+      comparison.fill();
+      one[traced] = comparison.run_valet();
+      verified = comparison.verified() && verified;
     }
     progress.step();
     if (round == 0) continue;

@@ -3,9 +3,9 @@
 
 #include "exact.hpp"
 #include "problem.hpp"
-#include <valet/schedule/cyclic_run.hpp>
-#include <valet/schedule/phase_schedule.hpp>
-#include <valet/schedule/relaxation.hpp>
+#include "schedule/cyclic_run.hpp"
+#include "schedule/phase_schedule.hpp"
+#include "schedule/relaxation.hpp"
 
 #include <cstdint>
 #include <string>

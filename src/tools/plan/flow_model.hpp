@@ -8,7 +8,7 @@
 /// nothing else need be told apart.
 
 #include "problem.hpp"
-#include <valet/schedule/phase_schedule.hpp>
+#include "schedule/phase_schedule.hpp"
 
 #include <cstdint>
 #include <limits>

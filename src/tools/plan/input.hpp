@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/schedule/transfer_matrix.hpp>
+#include "schedule/transfer_matrix.hpp"
 
 #include <cstdint>
 #include <string>

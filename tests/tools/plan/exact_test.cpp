@@ -6,8 +6,8 @@
 
 #include "flow_model.hpp"
 #include "patterns.hpp"
+#include "schedule/phase_schedule.hpp"
 #include "solver.hpp"
-#include <valet/schedule/phase_schedule.hpp>
 
 #include <gtest/gtest.h>
 

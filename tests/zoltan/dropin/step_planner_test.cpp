@@ -34,13 +34,13 @@ struct Sources {
   }
 };
 
-using Grants = std::vector<std::uint64_t>;
+using Credits = std::vector<std::uint64_t>;
 
-Grants grants_of(const StepPlanner& planner) {
-  Grants grants;
+Credits credits_of(const StepPlanner& planner) {
+  Credits credits;
   for (std::size_t c = 0; c < planner.connections().size(); ++c)
-    grants.push_back(planner.granted(c));
-  return grants;
+    credits.push_back(planner.credited(c));
+  return credits;
 }
 
 std::uint64_t cost_of(const Sources& sources, const StepPlanner& planner) {
@@ -62,7 +62,7 @@ TEST(StepPlanner, TakesEverythingAtOnceWhereItFits) {
   StepPlanner planner = sources.planner(ledger);
   ProportionalDivision division;
   const PlannedStep step = planner.plan(division, 72, no_limit);
-  EXPECT_EQ(grants_of(planner), (Grants{2, 1}));
+  EXPECT_EQ(credits_of(planner), (Credits{2, 1}));
   EXPECT_EQ(step.bytes, 48U);
   EXPECT_EQ(planner.objects_left(), 0U);
 }
@@ -87,7 +87,7 @@ TEST(StepPlanner, ServesTheRankBehindItFirstWhereScratchIsLeftOver) {
   for (const int rank : {1, 3}) {
     StepPlanner planner = sources.planner(ledger, rank);
     planner.plan(division, 16, no_limit);
-    EXPECT_EQ(grants_of(planner), rank == 1 ? (Grants{0, 1}) : (Grants{1, 0}));
+    EXPECT_EQ(credits_of(planner), rank == 1 ? (Credits{0, 1}) : (Credits{1, 0}));
   }
 }
 
@@ -173,7 +173,7 @@ TEST(StepPlanner, TakesWholeObjectsInOrderWhateverIsOfferedOrMoved) {
         for (std::uint64_t k = first; k < planner.first_of(s) + sources.peers[s].count;
              ++k, ++ready)
           if (ready == offered[s]) break;
-        const std::uint64_t taken = planner.granted(static_cast<std::size_t>(
+        const std::uint64_t taken = planner.credited(static_cast<std::size_t>(
             std::find_if(planner.connections().begin(), planner.connections().end(),
                          [&](const Peer& peer) { return peer.rank == sources.peers[s].rank; }) -
             planner.connections().begin()));
@@ -231,12 +231,12 @@ TEST(StepPlanner, ServesSourcesAsTheHeuristicSays) {
     StepPlanner planner = sources.planner(ledger);
     HeuristicDivision division(heuristic, 0);
     planner.plan(division, 24 * 16, no_limit);
-    return grants_of(planner);
+    return credits_of(planner);
   };
-  EXPECT_EQ(first_step(valet::Heuristic::first_fit), (Grants{10, 14, 0}));
-  EXPECT_EQ(first_step(valet::Heuristic::max_first), (Grants{0, 24, 0}));
-  EXPECT_EQ(first_step(valet::Heuristic::min_max), (Grants{0, 17, 7}));
-  const Grants pieces = first_step(valet::Heuristic::continuous);
+  EXPECT_EQ(first_step(valet::Heuristic::first_fit), (Credits{10, 14, 0}));
+  EXPECT_EQ(first_step(valet::Heuristic::max_first), (Credits{0, 24, 0}));
+  EXPECT_EQ(first_step(valet::Heuristic::min_max), (Credits{0, 17, 7}));
+  const Credits pieces = first_step(valet::Heuristic::continuous);
   for (std::size_t s = 0; s < pieces.size(); ++s)
     EXPECT_NEAR(static_cast<double>(pieces[s]), 0.4 * static_cast<double>(sources.peers[s].count),
                 1)

@@ -28,12 +28,12 @@ class UnpackCall {
         own_sizes_(context.ledger, imports.in_order != nullptr ? imports.count : 0),
         sizes_(imports.in_order != nullptr ? own_sizes_.data() : imports.sizes.data()) {}
 
-  std::optional<Defect> add(const ArrivalWalk::Object& object) {
+  std::optional<Diagnostic> add(const ArrivalWalk::Object& object) {
     const std::uint64_t low = fixed_base_ ? 0 : std::min(low_, object.offset);
     const std::uint64_t high =
         std::max(high_, object.offset + static_cast<std::uint64_t>(object.size));
     if (!fixed_base_ && end_ > first_ && high - low > largest_batch) {
-      if (auto defect = call()) return defect;
+      if (auto diagnostic = call()) return diagnostic;
       return add(object);
     }
     if (end_ == first_) low_ = low;
@@ -47,20 +47,20 @@ class UnpackCall {
     return std::nullopt;
   }
 
-  std::optional<Defect> call() {
+  std::optional<Diagnostic> call() {
     if (first_ == end_) return std::nullopt;
     const ObjectIds ids{imports_.gids, nullptr};
     const std::size_t count = end_ - first_;
-    auto defect = context_.callbacks.unpack_many({ids.gid(context_.callbacks.entries(), first_),
-                                                  {sizes_ + first_, count},
-                                                  {offsets_.data() + first_, count},
-                                                  held_ + low_},
-                                                 first_);
-    if (!defect) context_.report.objects_unpacked += count;
+    auto diagnostic = context_.callbacks.unpack_many({ids.gid(context_.callbacks.entries(), first_),
+                                                      {sizes_ + first_, count},
+                                                      {offsets_.data() + first_, count},
+                                                      held_ + low_},
+                                                     first_);
+    if (!diagnostic) context_.report.objects_unpacked += count;
     first_ = end_;
     low_ = ~std::uint64_t{0};
     high_ = 0;
-    return defect;
+    return diagnostic;
   }
 
  private:
@@ -145,21 +145,21 @@ ArrivalWalk::Object ArrivalWalk::next() {
   return object;
 }
 
-std::optional<Defect> unpack_all(Context& context, Imports& imports, std::byte* held,
-                                 std::uint64_t bytes) {
+std::optional<Diagnostic> unpack_all(Context& context, Imports& imports, std::byte* held,
+                                     std::uint64_t bytes) {
   ArrivalWalk walk(context.ledger, imports);
   if (context.callbacks.unpacks_many()) {
     UnpackCall call(context, imports, held, bytes <= largest_batch);
     for (std::uint64_t k = 0; k < imports.count; ++k)
-      if (auto defect = call.add(walk.next())) return defect;
+      if (auto diagnostic = call.add(walk.next())) return diagnostic;
     return call.call();
   }
   const ObjectIds ids{imports.gids, nullptr};
   for (std::uint64_t k = 0; k < imports.count; ++k) {
     const ArrivalWalk::Object object = walk.next();
-    if (auto defect = context.callbacks.unpack_one(ids.gid(context.callbacks.entries(), k),
-                                                   object.size, held + object.offset, k))
-      return defect;
+    if (auto diagnostic = context.callbacks.unpack_one(ids.gid(context.callbacks.entries(), k),
+                                                       object.size, held + object.offset, k))
+      return diagnostic;
     ++context.report.objects_unpacked;
   }
   return std::nullopt;

@@ -58,7 +58,7 @@ class ArrivalWalk {
 
 /// Unpacks everything in `held`. A multi form is called once while the offsets fit, otherwise as
 /// few times as that takes. Returns the first failure, after which nothing more is unpacked.
-std::optional<Defect> unpack_all(Context& context, Imports& imports, std::byte* held,
-                                 std::uint64_t bytes);
+std::optional<Diagnostic> unpack_all(Context& context, Imports& imports, std::byte* held,
+                                     std::uint64_t bytes);
 
 }  // namespace valet::zoltan

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "attachments.hpp"
+#include "handle_state.hpp"
 #include "migration.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
@@ -29,8 +29,8 @@ int Valet_Set_Memory_Fn(struct Zoltan_Struct* zz, VALET_MEMORY_FN* fn, void* dat
 }
 
 int Valet_Get_Report(struct Zoltan_Struct* zz, Valet_Migration_Report* report) {
-  const Attachment attachment = attachment_of(zz);
-  if (report == nullptr || !attachment.report) return ZOLTAN_WARN;
-  *report = *attachment.report;
+  const HandleState state = handle_state_of(zz);
+  if (report == nullptr || !state.report) return ZOLTAN_WARN;
+  *report = *state.report;
   return ZOLTAN_OK;
 }

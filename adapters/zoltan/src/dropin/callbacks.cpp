@@ -25,7 +25,7 @@ Callbacks::Callbacks(Zoltan_Struct* zoltan) {
   read(zoltan, ZOLTAN_POST_MIGRATE_FN_TYPE, post_);
 }
 
-std::optional<Defect> Callbacks::missing() const {
+std::optional<Diagnostic> Callbacks::missing() const {
   const char* what = nullptr;
   if (!size_.given() && !size_multi_.given())
     what = "ZOLTAN_OBJ_SIZE_FN or ZOLTAN_OBJ_SIZE_MULTI_FN";
@@ -34,8 +34,8 @@ std::optional<Defect> Callbacks::missing() const {
   else if (!unpack_.given() && !unpack_multi_.given())
     what = "ZOLTAN_UNPACK_OBJ_FN or ZOLTAN_UNPACK_OBJ_MULTI_FN";
   if (what == nullptr) return std::nullopt;
-  return Defect{ErrorCode::invalid_argument,
-                std::string("Must register a ") + what + " function to migrate."};
+  return Diagnostic{ErrorCode::invalid_argument,
+                    std::string("Must register a ") + what + " function to migrate."};
 }
 
 std::string Callbacks::named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const {
@@ -51,18 +51,19 @@ std::string Callbacks::named_range(ZOLTAN_ID_PTR gids, std::uint64_t first, std:
   return text;
 }
 
-std::optional<Defect> Callbacks::judge(int code, const char* function, const std::string& object) {
+std::optional<Diagnostic> Callbacks::judge(int code, const char* function,
+                                           const std::string& object) {
   last_code_ = code;
   if (code >= 0) return std::nullopt;
-  return Defect{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-                std::string("Error returned from ") + function +
-                    (object.empty() ? " function." : " function for " + object + ".")};
+  return Diagnostic{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
+                    std::string("Error returned from ") + function +
+                        (object.empty() ? " function." : " function for " + object + ".")};
 }
 
 template <class WithParts, class Plain>
-std::optional<Defect> Callbacks::call_stage(WithParts& with_parts, Plain& plain, const char* stage,
-                                            const MigrationList& imports,
-                                            const MigrationList& exports) {
+std::optional<Diagnostic> Callbacks::call_stage(WithParts& with_parts, Plain& plain,
+                                                const char* stage, const MigrationList& imports,
+                                                const MigrationList& exports) {
   const std::string name = std::string("ZOLTAN_") + stage + "_MIGRATE";
   if (with_parts.given()) {
     int code = ZOLTAN_OK;
@@ -70,7 +71,7 @@ std::optional<Defect> Callbacks::call_stage(WithParts& with_parts, Plain& plain,
                         imports.ids.gids, imports.ids.lids, imports.procs, imports.parts,
                         exports.count, exports.ids.gids, exports.ids.lids, exports.procs,
                         exports.parts, &code);
-    if (auto defect = judge(code, (name + "_PP_FN").c_str(), {})) return defect;
+    if (auto diagnostic = judge(code, (name + "_PP_FN").c_str(), {})) return diagnostic;
   }
   if (!plain.given()) return std::nullopt;
   int code = ZOLTAN_OK;
@@ -80,27 +81,30 @@ std::optional<Defect> Callbacks::call_stage(WithParts& with_parts, Plain& plain,
   return judge(code, (name + "_FN").c_str(), {});
 }
 
-std::optional<Defect> Callbacks::pre(const MigrationList& imports, const MigrationList& exports) {
+std::optional<Diagnostic> Callbacks::pre(const MigrationList& imports,
+                                         const MigrationList& exports) {
   return call_stage(pre_pp_, pre_, "PRE", imports, exports);
 }
-std::optional<Defect> Callbacks::mid(const MigrationList& imports, const MigrationList& exports) {
+std::optional<Diagnostic> Callbacks::mid(const MigrationList& imports,
+                                         const MigrationList& exports) {
   last_code_ = ZOLTAN_OK;  // what came before the move does not count any more
   return call_stage(mid_pp_, mid_, "MID", imports, exports);
 }
-std::optional<Defect> Callbacks::post(const MigrationList& imports, const MigrationList& exports) {
+std::optional<Diagnostic> Callbacks::post(const MigrationList& imports,
+                                          const MigrationList& exports) {
   return call_stage(post_pp_, post_, "POST", imports, exports);
 }
 
-std::optional<Defect> Callbacks::sizes(const ObjectIds& ids, std::uint64_t first,
-                                       std::span<int> sizes) {
+std::optional<Diagnostic> Callbacks::sizes(const ObjectIds& ids, std::uint64_t first,
+                                           std::span<int> sizes) {
   if (sizes.empty()) return std::nullopt;
   int code = ZOLTAN_OK;
   if (size_multi_.given()) {
     size_multi_.function(size_multi_.data, entries_.gid, entries_.lid,
                          static_cast<int>(sizes.size()), ids.gids, ids.lids, sizes.data(), &code);
-    if (auto defect = judge(code, "ZOLTAN_OBJ_SIZE_MULTI_FN",
-                            named_range(ids.gids, first, sizes.size(), "exports")))
-      return defect;
+    if (auto diagnostic = judge(code, "ZOLTAN_OBJ_SIZE_MULTI_FN",
+                                named_range(ids.gids, first, sizes.size(), "exports")))
+      return diagnostic;
   }
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const ZOLTAN_ID_PTR gid = ids.gid(entries_, k);
@@ -110,18 +114,18 @@ std::optional<Defect> Callbacks::sizes(const ObjectIds& ids, std::uint64_t first
       if (code < 0) return judge(code, "ZOLTAN_OBJ_SIZE_FN", named(gid, first + k, "exports"));
     }
     if (sizes[k] < 0 || sizes[k] > largest_size)
-      return Defect{ErrorCode::invalid_argument,
-                    "a size of " + std::to_string(sizes[k]) + " bytes for " +
-                        named(gid, first + k, "exports") + "; sizes are from 0 to " +
-                        std::to_string(largest_size)};
+      return Diagnostic{ErrorCode::invalid_argument,
+                        "a size of " + std::to_string(sizes[k]) + " bytes for " +
+                            named(gid, first + k, "exports") + "; sizes are from 0 to " +
+                            std::to_string(largest_size)};
     sizes[k] = rounded_size(sizes[k]);
   }
   last_code_ = code;
   return std::nullopt;
 }
 
-std::optional<Defect> Callbacks::pack(const PackBatch& batch, std::uint64_t first,
-                                      std::uint64_t& done) {
+std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::uint64_t first,
+                                          std::uint64_t& done) {
   const std::size_t count = batch.sizes.size();
   if (count == 0) return std::nullopt;
   int code = ZOLTAN_OK;
@@ -147,7 +151,7 @@ std::optional<Defect> Callbacks::pack(const PackBatch& batch, std::uint64_t firs
   return std::nullopt;
 }
 
-std::optional<Defect> Callbacks::unpack_many(const UnpackBatch& batch, std::uint64_t first) {
+std::optional<Diagnostic> Callbacks::unpack_many(const UnpackBatch& batch, std::uint64_t first) {
   int code = ZOLTAN_OK;
   unpack_multi_.function(unpack_multi_.data, entries_.gid, static_cast<int>(batch.sizes.size()),
                          batch.gids, batch.sizes.data(), batch.offsets.data(),
@@ -158,8 +162,8 @@ std::optional<Defect> Callbacks::unpack_many(const UnpackBatch& batch, std::uint
                named_range(batch.gids, first, batch.sizes.size(), "imports"));
 }
 
-std::optional<Defect> Callbacks::unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
-                                            std::uint64_t number) {
+std::optional<Diagnostic> Callbacks::unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
+                                                std::uint64_t number) {
   int code = ZOLTAN_OK;
   unpack_.function(unpack_.data, entries_.gid, gid, size, reinterpret_cast<char*>(memory), &code);
   last_code_ = code;

@@ -4,7 +4,7 @@
 /// The callbacks of one Zoltan_Struct behind one object, which hides whether the application gave
 /// the single or the multi form and which of the forms with parts. Everything here is local.
 
-#include <valet/storage/block_mover.hpp>
+#include <valet/storage_backend.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct EntryCounts {
   }
 };
 
-/// Global and local ids of objects one behind another; a view.
+/// Global and local ids of objects consecutive; a view.
 struct ObjectIds {
   ZOLTAN_ID_PTR gids = nullptr;
   ZOLTAN_ID_PTR lids = nullptr;  ///< may be null where there are no local ids
@@ -78,25 +78,25 @@ class Callbacks {
   [[nodiscard]] const EntryCounts& entries() const { return entries_; }
 
   /// What is not registered and must be.
-  [[nodiscard]] std::optional<Defect> missing() const;
+  [[nodiscard]] std::optional<Diagnostic> missing() const;
   [[nodiscard]] bool has_pre() const { return pre_pp_.given() || pre_.given(); }
   [[nodiscard]] bool has_mid() const { return mid_pp_.given() || mid_.given(); }
   [[nodiscard]] bool has_post() const { return post_pp_.given() || post_.given(); }
   [[nodiscard]] bool packs_many() const { return pack_multi_.given(); }
   [[nodiscard]] bool unpacks_many() const { return unpack_multi_.given(); }
 
-  std::optional<Defect> pre(const MigrationList& imports, const MigrationList& exports);
-  std::optional<Defect> mid(const MigrationList& imports, const MigrationList& exports);
-  std::optional<Defect> post(const MigrationList& imports, const MigrationList& exports);
+  std::optional<Diagnostic> pre(const MigrationList& imports, const MigrationList& exports);
+  std::optional<Diagnostic> mid(const MigrationList& imports, const MigrationList& exports);
+  std::optional<Diagnostic> post(const MigrationList& imports, const MigrationList& exports);
 
   /// Asks for the sizes of objects and rounds them up. `first` counts in the list of all, for
   /// messages.
-  std::optional<Defect> sizes(const ObjectIds& ids, std::uint64_t first, std::span<int> sizes);
+  std::optional<Diagnostic> sizes(const ObjectIds& ids, std::uint64_t first, std::span<int> sizes);
   /// Packs; counts what was packed into `done`.
-  std::optional<Defect> pack(const PackBatch& batch, std::uint64_t first, std::uint64_t& done);
-  std::optional<Defect> unpack_many(const UnpackBatch& batch, std::uint64_t first);
-  std::optional<Defect> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
-                                   std::uint64_t number);
+  std::optional<Diagnostic> pack(const PackBatch& batch, std::uint64_t first, std::uint64_t& done);
+  std::optional<Diagnostic> unpack_many(const UnpackBatch& batch, std::uint64_t first);
+  std::optional<Diagnostic> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
+                                       std::uint64_t number);
 
   /// The warning, if any, that the last of the callbacks after the move came back with.
   [[nodiscard]] int last_code() const { return last_code_; }
@@ -111,16 +111,16 @@ class Callbacks {
 
   template <class Function>
   static void read(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type, Registered<Function>& into);
-  [[nodiscard]] std::optional<Defect> judge(int code, const char* function,
-                                            const std::string& object);
+  [[nodiscard]] std::optional<Diagnostic> judge(int code, const char* function,
+                                                const std::string& object);
   /// "object with global id 17, number 3 of the exports".
   [[nodiscard]] std::string named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const;
   [[nodiscard]] std::string named_range(ZOLTAN_ID_PTR gids, std::uint64_t first,
                                         std::uint64_t count, const char* list) const;
 
   template <class WithParts, class Plain>
-  std::optional<Defect> call_stage(WithParts& with_parts, Plain& plain, const char* stage,
-                                   const MigrationList& imports, const MigrationList& exports);
+  std::optional<Diagnostic> call_stage(WithParts& with_parts, Plain& plain, const char* stage,
+                                       const MigrationList& imports, const MigrationList& exports);
 
   EntryCounts entries_;
   int last_code_ = ZOLTAN_OK;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "checksums.hpp"
 
-#include <valet/mpi/sparse_exchange.hpp>
+#include "mpi/sparse_exchange.hpp"
 
 #include <xxhash.h>
 
@@ -14,21 +14,21 @@ void Checksums::add(std::size_t peer, std::uint64_t number, const std::byte* obj
   ++flows_[peer].objects;
 }
 
-std::optional<Defect> Checksums::compare(const mpi::Channel& channel, Ledger& ledger,
-                                         const Checksums& received) const {
-  Vector<mpi::Notice> sent{LedgerAllocator<mpi::Notice>(ledger)};
-  Vector<mpi::Notice> told{LedgerAllocator<mpi::Notice>(ledger)};
+std::optional<Diagnostic> Checksums::compare(const mpi::Channel& channel, Ledger& ledger,
+                                             const Checksums& received) const {
+  Vector<mpi::SparseCount> sent{LedgerAllocator<mpi::SparseCount>(ledger)};
+  Vector<mpi::SparseCount> told{LedgerAllocator<mpi::SparseCount>(ledger)};
   sent.reserve(peers_.size());
   for (std::size_t p = 0; p < peers_.size(); ++p)
     sent.push_back({peers_[p].rank, flows_[p].objects, flows_[p].sum});
-  mpi::exchange_notices(channel, ledger, sent, told);
+  mpi::exchange_sparse_counts(channel, ledger, sent, told);
   for (std::size_t p = 0; p < told.size() && p < received.peers_.size(); ++p)
     if (told[p].count != received.flows_[p].objects || told[p].detail != received.flows_[p].sum)
-      return Defect{ErrorCode::corrupted, "the " + std::to_string(told[p].count) +
-                                              " packed objects of rank " +
-                                              std::to_string(told[p].rank) +
-                                              " are not what that rank packed; restart from a "
-                                              "checkpoint and report this"};
+      return Diagnostic{ErrorCode::corrupted, "the " + std::to_string(told[p].count) +
+                                                  " packed objects of rank " +
+                                                  std::to_string(told[p].rank) +
+                                                  " are not what that rank packed; restart from a "
+                                                  "checkpoint and report this"};
   return std::nullopt;
 }
 

@@ -24,10 +24,10 @@ class Checksums {
   void add(std::size_t peer, std::uint64_t number, const std::byte* object, int bytes);
 
   /// Tells the receivers what was sent and compares it with what `received` has. Collective; a
-  /// collective call must stand between it and the notices before. What does not agree, if
+  /// collective call must stand between it and the counts before. What does not agree, if
   /// anything.
-  [[nodiscard]] std::optional<Defect> compare(const mpi::Channel& channel, Ledger& ledger,
-                                              const Checksums& received) const;
+  [[nodiscard]] std::optional<Diagnostic> compare(const mpi::Channel& channel, Ledger& ledger,
+                                                  const Checksums& received) const;
 
  private:
   struct Flow {

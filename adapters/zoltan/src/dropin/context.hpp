@@ -4,11 +4,11 @@
 #include "callbacks.hpp"
 #include "division.hpp"
 #include "lists.hpp"
+#include "mpi/channel.hpp"
+#include "observe/trace.hpp"
 #include "parameters.hpp"
 #include "progress.hpp"
-#include <valet/mpi/channel.hpp>
-#include <valet/report/trace.hpp>
-#include <valet/storage/ledger.hpp>
+#include <valet/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct Context {
   MatrixRoom matrix;
   Valet_Migration_Report& report;
   ProgressBar progress;
-  Trace* trace = nullptr;  ///< nullptr: nobody looks
+  observe::Trace* trace = nullptr;  ///< nullptr: nobody looks
 };
 
 /// What this rank gets.
@@ -60,11 +60,11 @@ struct Imports {
 
 /// Runs what may find no memory; the answer is agreed upon with the other ranks later.
 template <class Action>
-std::optional<Defect> within_memory(const char* what, Action&& action) {
+std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
   try {
     action();
   } catch (const std::bad_alloc&) {
-    return Defect{ErrorCode::out_of_memory, std::string("no memory for ") + what};
+    return Diagnostic{ErrorCode::out_of_memory, std::string("no memory for ") + what};
   }
   return std::nullopt;
 }

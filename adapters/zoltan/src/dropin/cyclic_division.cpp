@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cyclic_division.hpp"
 
-#include <valet/mpi/root.hpp>
-#include <valet/schedule/apportionment.hpp>
+#include "mpi/root.hpp"
+#include "schedule/apportionment.hpp"
 
 #include <algorithm>
 #include <tuple>

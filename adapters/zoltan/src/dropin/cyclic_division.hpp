@@ -2,9 +2,9 @@
 #pragma once
 
 #include "division.hpp"
+#include "schedule/cyclic.hpp"
+#include "schedule/transfer_matrix.hpp"
 #include "transport.hpp"
-#include <valet/schedule/cyclic.hpp>
-#include <valet/schedule/transfer_matrix.hpp>
 
 namespace valet::zoltan {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "division.hpp"
 
-#include <valet/mpi/root.hpp>
+#include "mpi/root.hpp"
 
 #include <algorithm>
 #include <array>
@@ -55,11 +55,11 @@ CentralDivision::CentralDivision(const mpi::Channel& channel, Ledger& ledger, He
       counts_(ledger, mpi::ranks_on_root(channel)),
       random_(LedgerAllocator<schedule::ReceiverRandom>(ledger)),
       all_(LedgerAllocator<std::uint64_t>(ledger)),
-      granted_(LedgerAllocator<std::uint64_t>(ledger)) {
+      credited_(LedgerAllocator<std::uint64_t>(ledger)) {
   own_.reserve(header_words + sources);
   random_.reserve(counts_.size());
   all_.reserve(room.pairs + header_words * counts_.size());
-  granted_.reserve(room.widest);
+  credited_.reserve(room.widest);
   for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)
     random_.emplace_back(Options().seed, rank);
 }
@@ -78,11 +78,11 @@ void CentralDivision::solve() {
   auto to = all_.begin();
   for (std::size_t rank = 0; rank < counts_.size(); ++rank) {
     const std::size_t sources = static_cast<std::size_t>(counts_[rank]) - header_words;
-    granted_.resize(sources);
+    credited_.resize(sources);
     schedule::apportion(heuristic_, {{from + header_words, sources}, from[0], from[1]},
-                        random_[rank], granted_);
+                        random_[rank], credited_);
     from += static_cast<std::ptrdiff_t>(header_words + sources);
-    to = std::copy(granted_.begin(), granted_.end(), to);
+    to = std::copy(credited_.begin(), credited_.end(), to);
     counts_[rank] -= static_cast<int>(header_words);
   }
 }

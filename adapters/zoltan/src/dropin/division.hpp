@@ -4,10 +4,10 @@
 /// How what a rank can take in a step is divided among the ranks that have objects for it, in bytes
 /// that the planner rounds to whole objects.
 
-#include <valet/mpi/channel.hpp>
+#include "mpi/channel.hpp"
+#include "schedule/apportionment.hpp"
+#include <valet/ledger.hpp>
 #include <valet/options.hpp>
-#include <valet/schedule/apportionment.hpp>
-#include <valet/storage/ledger.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -113,7 +113,7 @@ class CentralDivision final : public Division {
   // On the root.
   Array<int> counts_;
   Vector<schedule::ReceiverRandom> random_;
-  Vector<std::uint64_t> all_, granted_;
+  Vector<std::uint64_t> all_, credited_;
 };
 
 }  // namespace valet::zoltan

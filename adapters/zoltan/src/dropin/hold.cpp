@@ -3,8 +3,8 @@
 
 #include "arrivals.hpp"
 #include "hold_exchange.hpp"
-#include <valet/mpi/agreement.hpp>
-#include <valet/mpi/check.hpp>
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -33,14 +33,14 @@ Checksums checksums_of(Context& context, const Imports& imports, const std::byte
   return sums;
 }
 
-std::optional<Defect> check_direct(const Context& context, std::uint64_t exported) {
+std::optional<Diagnostic> check_direct(const Context& context, std::uint64_t exported) {
   const std::size_t memory = context.parameters.memory_bytes;
   if (context.parameters.method != MigrationMethod::direct || exported <= memory)
     return std::nullopt;
-  return Defect{ErrorCode::budget_too_small,
-                "MIGRATE_METHOD DIRECT packs " + std::to_string(exported) +
-                    " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
-                    "; raise it or use STREAM"};
+  return Diagnostic{ErrorCode::budget_too_small,
+                    "MIGRATE_METHOD DIRECT packs " + std::to_string(exported) +
+                        " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
+                        "; raise it or use STREAM"};
 }
 
 /// Sizes to the receivers; then there is room for what is sent and what arrives. Collective.
@@ -64,24 +64,24 @@ void make_room(Context& context, const ObjectList& exports, std::span<int> sizes
 }  // namespace
 
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
-                  Imports& imports, const Scratch& scratch, const Attachment& attachment) {
+                  Imports& imports, const Scratch& scratch, const HandleState& state) {
   const double start = mpi::now();
-  std::optional<Defect> defect = check_direct(context, sum_of(sizes));
+  std::optional<Diagnostic> diagnostic = check_direct(context, sum_of(sizes));
   std::unique_ptr<HoldExchange> exchange;
-  if (!defect)
-    defect = within_memory("the objects that are sent", [&] {
+  if (!diagnostic)
+    diagnostic = within_memory("the objects that are sent", [&] {
       exchange = context.parameters.has_phases()
-                     ? make_hold_phases(context, exports, sizes, scratch, attachment)
+                     ? make_hold_phases(context, exports, sizes, scratch, state)
                      : make_hold_stream(context, exports, sizes, scratch);
     });
-  mpi::agree(context.channel, defect);
+  mpi::agree(context.channel, diagnostic);
   HeldMemory held;
   make_room(context, exports, sizes, imports, *exchange, held);
   context.report.budget_raised_bytes += exchange->raised_bytes();
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
-  defect = exchange->run(imports, held.data());
-  mpi::agree(context.channel, defect);
+  diagnostic = exchange->run(imports, held.data());
+  mpi::agree(context.channel, diagnostic);
   context.report.objects_sent = exports.count;
   if (context.parameters.verify) {
     mpi::agree(context.channel,
@@ -94,9 +94,9 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
   context.report.move_seconds += moved - listed;
   if (context.agreed.mid)
     mpi::agree(context.channel, context.callbacks.mid(context.user.imports, context.user.exports));
-  defect = unpack_all(context, imports, held.data(), context.report.bytes_imported);
+  diagnostic = unpack_all(context, imports, held.data(), context.report.bytes_imported);
   held.release();
-  mpi::agree(context.channel, defect);
+  mpi::agree(context.channel, diagnostic);
   context.report.unpack_seconds += mpi::now() - moved;
 }
 

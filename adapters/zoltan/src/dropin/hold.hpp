@@ -4,9 +4,9 @@
 /// HOLD: batches within the budget are packed in the order of the export list and sent; arrivals
 /// stay packed until mid has run on all ranks. Every callback sees stock Zoltan's order.
 
-#include "attachments.hpp"
 #include "batches.hpp"
 #include "context.hpp"
+#include "handle_state.hpp"
 
 #include <span>
 
@@ -17,6 +17,6 @@ namespace valet::zoltan {
 /// @param sizes    Rounded sizes of all exports, in the order of the list.
 /// @param imports  Sources and counts are known; gets the sizes.
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
-                  Imports& imports, const Scratch& scratch, const Attachment& attachment);
+                  Imports& imports, const Scratch& scratch, const HandleState& state);
 
 }  // namespace valet::zoltan

@@ -54,7 +54,7 @@ std::uint64_t HoldBatches::look_at(std::uint64_t first, std::uint64_t end) {
   return total;
 }
 
-/// Where in the batch every object goes, the destinations one behind another.
+/// Where in the batch every object goes, the destinations consecutive.
 void HoldBatches::place(std::uint64_t first, std::uint64_t end) {
   std::uint64_t start = 0;
   for (const std::size_t peer : touched_) {
@@ -71,31 +71,31 @@ void HoldBatches::place(std::uint64_t first, std::uint64_t end) {
 }
 
 /// Sizes come in pairs with packs, on the same list: some applications let them share memory.
-std::optional<Defect> HoldBatches::ask_again(std::uint64_t first, std::uint64_t end) {
+std::optional<Diagnostic> HoldBatches::ask_again(std::uint64_t first, std::uint64_t end) {
   const std::span<int> again(batch_sizes_.data(), end - first);
-  if (auto defect = context_.callbacks.sizes(exports_.ids.from(context_.callbacks.entries(), first),
-                                             first, again))
-    return defect;
+  if (auto diagnostic = context_.callbacks.sizes(
+          exports_.ids.from(context_.callbacks.entries(), first), first, again))
+    return diagnostic;
   for (std::uint64_t k = first; k < end; ++k)
     if (again[k - first] > plain_size(sizes_[k]))
-      return Defect{ErrorCode::invalid_argument,
-                    "the size of number " + std::to_string(k) + " of the exports grew from " +
-                        std::to_string(plain_size(sizes_[k])) + " to " +
-                        std::to_string(again[k - first]) +
-                        " bytes while others were packed; give the size that is needed at once"};
+      return Diagnostic{
+          ErrorCode::invalid_argument,
+          "the size of number " + std::to_string(k) + " of the exports grew from " +
+              std::to_string(plain_size(sizes_[k])) + " to " + std::to_string(again[k - first]) +
+              " bytes while others were packed; give the size that is needed at once"};
   return std::nullopt;
 }
 
 void HoldBatches::pack(std::uint64_t first, std::uint64_t end, std::byte* memory) {
   const std::size_t count = end - first;
   ++context_.report.batches;
-  const TraceSpan span(context_.trace, TraceKind::gather, "pack");
-  defect_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first),
-                                     exports_.destinations() + first,
-                                     {batch_sizes_.data(), count},
-                                     {batch_offsets_.data(), count},
-                                     memory},
-                                    first, context_.report.objects_packed);
+  const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
+  diagnostic_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first),
+                                         exports_.destinations() + first,
+                                         {batch_sizes_.data(), count},
+                                         {batch_offsets_.data(), count},
+                                         memory},
+                                        first, context_.report.objects_packed);
 }
 
 void HoldBatches::add_checksums(std::uint64_t first, std::uint64_t end, const std::byte* memory) {
@@ -111,10 +111,10 @@ bool HoldBatches::pack_next(std::byte* memory) {
   // What an application does not write arrives as zeros, as in stock Zoltan.
   if (bytes > 0) std::memset(memory, 0, bytes);
   // After a failure the others still get what they wait for; they learn of it before mid.
-  if (!defect_ && batches_ > 1) defect_ = ask_again(first, next_);
+  if (!diagnostic_ && batches_ > 1) diagnostic_ = ask_again(first, next_);
   place(first, next_);
-  if (!defect_) pack(first, next_, memory);
-  if (context_.parameters.verify && !defect_) add_checksums(first, next_, memory);
+  if (!diagnostic_) pack(first, next_, memory);
+  if (context_.parameters.verify && !diagnostic_) add_checksums(first, next_, memory);
   return true;
 }
 

@@ -51,7 +51,7 @@ class HoldBatches {
   [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
   [[nodiscard]] std::uint64_t list_bytes() const { return most_objects_ * object_bytes; }
   /// What the application did wrong while packing, if anything.
-  [[nodiscard]] const std::optional<Defect>& defect() const { return defect_; }
+  [[nodiscard]] const std::optional<Diagnostic>& diagnostic() const { return diagnostic_; }
   [[nodiscard]] const Checksums& checksums() const { return checksums_; }
 
  private:
@@ -61,7 +61,7 @@ class HoldBatches {
   std::uint64_t look_at(std::uint64_t first, std::uint64_t end);
   void place(std::uint64_t first, std::uint64_t end);
   void pack(std::uint64_t first, std::uint64_t end, std::byte* memory);
-  [[nodiscard]] std::optional<Defect> ask_again(std::uint64_t first, std::uint64_t end);
+  [[nodiscard]] std::optional<Diagnostic> ask_again(std::uint64_t first, std::uint64_t end);
   void add_checksums(std::uint64_t first, std::uint64_t end, const std::byte* memory);
 
   Context& context_;
@@ -77,7 +77,7 @@ class HoldBatches {
   std::uint64_t capacity_ = 0;
   std::uint64_t most_objects_ = 0;
   Array<int> batch_sizes_, batch_offsets_;
-  std::optional<Defect> defect_;
+  std::optional<Diagnostic> diagnostic_;
 };
 
 }  // namespace valet::zoltan

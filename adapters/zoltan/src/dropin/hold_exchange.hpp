@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "attachments.hpp"
+#include "handle_state.hpp"
 #include "hold_batches.hpp"
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class HoldExchange {
   virtual void allocate() = 0;
   /// Packs all exports and receives all imports, whose sizes are known, at their place in `held`.
   /// Collective. What went wrong on this rank, if anything; also throws what ranks agreed upon.
-  virtual std::optional<Defect> run(const Imports& imports, std::byte* held) = 0;
+  virtual std::optional<Diagnostic> run(const Imports& imports, std::byte* held) = 0;
   [[nodiscard]] virtual const Checksums& checksums() const = 0;
 };
 
@@ -39,6 +39,6 @@ class HoldExchange {
                                                              const ObjectList& exports,
                                                              std::span<int> sizes,
                                                              const Scratch& scratch,
-                                                             const Attachment& attachment);
+                                                             const HandleState& state);
 
 }  // namespace valet::zoltan

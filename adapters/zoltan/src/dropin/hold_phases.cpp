@@ -9,7 +9,7 @@ namespace valet::zoltan {
 namespace {
 
 /// Sends from the batch at hand, to each destination as it may. The next batch is packed when all
-/// of this one has left, so that objects are packed in the order of the list whatever the grants
+/// of this one has left, so that objects are packed in the order of the list whatever the credits
 /// are.
 class BatchSender final : public StepSender {
  public:
@@ -29,7 +29,7 @@ class BatchSender final : public StepSender {
       const HoldBatches::Part& part = batches_.part(pair);
       packed_[pair] = {memory_.data() + part.end - part.bytes, flows_[pair].sent + part.objects};
     }
-    if (!defect) defect = batches_.defect();
+    if (!diagnostic) diagnostic = batches_.diagnostic();
   }
   [[nodiscard]] std::uint64_t ready(std::size_t pair) const override {
     return packed_[pair].until - flows_[pair].sent;
@@ -60,9 +60,9 @@ std::uint64_t batch_limit(const Scratch& scratch) {
 class HoldPhases final : public HoldExchange {
  public:
   HoldPhases(Context& context, const ObjectList& exports, std::span<int> sizes,
-             const Scratch& scratch, const Attachment& attachment)
+             const Scratch& scratch, const HandleState& state)
       : context_(context),
-        attachment_(attachment),
+        state_(state),
         scratch_(scratch),
         limit_(scratch.budget - scratch.budget / 2),
         batches_(context, exports, sizes, batch_limit(scratch)),
@@ -79,7 +79,7 @@ class HoldPhases final : public HoldExchange {
     parking_.allocate(context_.ledger, parking_bytes());
     sender_.parked().use(parking_.data() + parking_bytes());
   }
-  std::optional<Defect> run(const Imports& imports, std::byte* held) override {
+  std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
     const std::span<const int> sizes(imports.sizes.data(), imports.count);
     // Everything has its place already: an object costs its bytes alone.
     constexpr std::uint64_t object_bytes = 0;
@@ -88,10 +88,10 @@ class HoldPhases final : public HoldExchange {
     planner.withhold();
     const std::unique_ptr<Division> division = make_division(context_, imports.sources);
     StepReceiver receiver(context_, sizes, scratch_.chunk, Placement::by_offset);
-    StepLoop loop(context_, {planner, *division, sender_, receiver, attachment_, held, limit_,
+    StepLoop loop(context_, {planner, *division, sender_, receiver, state_, held, limit_,
                              object_bytes, true});
     loop.run(0, 0, [] {});
-    return sender_.defect;
+    return sender_.diagnostic;
   }
   [[nodiscard]] const Checksums& checksums() const override { return batches_.checksums(); }
 
@@ -106,7 +106,7 @@ class HoldPhases final : public HoldExchange {
   }
 
   Context& context_;
-  const Attachment& attachment_;
+  const HandleState& state_;
   const Scratch& scratch_;
   std::uint64_t limit_;
   HoldBatches batches_;
@@ -119,8 +119,8 @@ class HoldPhases final : public HoldExchange {
 
 std::unique_ptr<HoldExchange> make_hold_phases(Context& context, const ObjectList& exports,
                                                std::span<int> sizes, const Scratch& scratch,
-                                               const Attachment& attachment) {
-  return std::make_unique<HoldPhases>(context, exports, sizes, scratch, attachment);
+                                               const HandleState& state) {
+  return std::make_unique<HoldPhases>(context, exports, sizes, scratch, state);
 }
 
 }  // namespace valet::zoltan

@@ -115,7 +115,7 @@ class HoldStream final : public HoldExchange {
 
   [[nodiscard]] std::uint64_t raised_bytes() const override { return sender_.raised_bytes(); }
   void allocate() override { sender_.allocate(); }
-  std::optional<Defect> run(const Imports& imports, std::byte* held) override {
+  std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
     HoldReceiver receiver(context_, imports, held);
     Vector<std::uint64_t> words(imports.sources.size() + exports_.peers.size(), 0,
                                 LedgerAllocator<std::uint64_t>(context_.ledger));
@@ -124,7 +124,7 @@ class HoldStream final : public HoldExchange {
                     std::span(words).subspan(imports.sources.size()));
     transport.run(sender_);
     context_.report.messages += transport.messages();
-    return sender_.batches().defect();
+    return sender_.batches().diagnostic();
   }
   [[nodiscard]] const Checksums& checksums() const override {
     return sender_.batches().checksums();

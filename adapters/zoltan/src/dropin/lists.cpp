@@ -11,13 +11,13 @@
 namespace valet::zoltan {
 namespace {
 
-std::optional<Defect> check_list(const MigrationList& list, const EntryCounts& entries, int ranks,
-                                 const char* name) {
+std::optional<Diagnostic> check_list(const MigrationList& list, const EntryCounts& entries,
+                                     int ranks, const char* name) {
   if (list.count <= 0) return std::nullopt;
   const auto missing = [&](const char* what) {
-    return Defect{ErrorCode::invalid_argument, std::to_string(list.count) + " " + name +
-                                                   "s, but no array of their " + what +
-                                                   "; give one entry for each"};
+    return Diagnostic{ErrorCode::invalid_argument, std::to_string(list.count) + " " + name +
+                                                       "s, but no array of their " + what +
+                                                       "; give one entry for each"};
   };
   if (list.ids.gids == nullptr) return missing("global ids");
   if (list.ids.lids == nullptr && entries.lid > 0) return missing("local ids");
@@ -27,10 +27,10 @@ std::optional<Defect> check_list(const MigrationList& list, const EntryCounts& e
     std::string text = std::string("the ") + name + " with global id";
     const ZOLTAN_ID_PTR gid = list.ids.gid(entries, static_cast<std::uint64_t>(k));
     for (int e = 0; e < entries.gid; ++e) text.append(" ").append(std::to_string(gid[e]));
-    return Defect{ErrorCode::rank_out_of_range,
-                  text + " (number " + std::to_string(k) + ") names rank " +
-                      std::to_string(list.procs[k]) + ", but the communicator has ranks 0 to " +
-                      std::to_string(ranks - 1)};
+    return Diagnostic{ErrorCode::rank_out_of_range,
+                      text + " (number " + std::to_string(k) + ") names rank " +
+                          std::to_string(list.procs[k]) + ", but the communicator has ranks 0 to " +
+                          std::to_string(ranks - 1)};
   }
   return std::nullopt;
 }
@@ -157,8 +157,9 @@ std::uint64_t hash_of(const ZOLTAN_ID_TYPE* gid, const EntryCounts& entries) {
 
 }  // namespace
 
-std::optional<Defect> check_lists(const UserLists& lists, const EntryCounts& entries, int ranks) {
-  if (auto defect = check_list(lists.exports, entries, ranks, "export")) return defect;
+std::optional<Diagnostic> check_lists(const UserLists& lists, const EntryCounts& entries,
+                                      int ranks) {
+  if (auto diagnostic = check_list(lists.exports, entries, ranks, "export")) return diagnostic;
   return check_list(lists.imports, entries, ranks, "import");
 }
 
@@ -248,13 +249,13 @@ void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList&
 
 ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
                   const EntryCounts& entries, bool with_parts, std::size_t chunk_bytes) {
-  const Vector<mpi::Notice> wanted = announce(channel, ledger, imports, entries);
+  const Vector<mpi::SparseCount> wanted = announce(channel, ledger, imports, entries);
   ObjectList exports(ledger);
   std::uint64_t count = 0;
   exports.peers.reserve(wanted.size());
-  for (const mpi::Notice& notice : wanted) {
-    exports.peers.push_back({notice.rank, notice.count});
-    count += notice.count;
+  for (const mpi::SparseCount& peer : wanted) {
+    exports.peers.push_back({peer.rank, peer.count});
+    count += peer.count;
   }
   exports.allocate(ledger, entries, count, with_parts);
   const auto send = [&](int words, const void* from, void* to) {
@@ -271,9 +272,9 @@ ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList&
   return exports;
 }
 
-Vector<mpi::Notice> announce(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
-                             const EntryCounts& entries) {
-  Vector<mpi::Notice> outgoing{LedgerAllocator<mpi::Notice>(ledger)};
+Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
+                                  const ObjectList& list, const EntryCounts& entries) {
+  Vector<mpi::SparseCount> outgoing{LedgerAllocator<mpi::SparseCount>(ledger)};
   outgoing.reserve(list.peers.size());
   std::uint64_t first = 0;
   for (const Peer& peer : list.peers) {
@@ -283,30 +284,31 @@ Vector<mpi::Notice> announce(const mpi::Channel& channel, Ledger& ledger, const 
     outgoing.push_back({peer.rank, peer.count, sum});
     first += peer.count;
   }
-  Vector<mpi::Notice> received{LedgerAllocator<mpi::Notice>(ledger)};
-  mpi::exchange_notices(channel, ledger, outgoing, received);
+  Vector<mpi::SparseCount> received{LedgerAllocator<mpi::SparseCount>(ledger)};
+  mpi::exchange_sparse_counts(channel, ledger, outgoing, received);
   return received;
 }
 
-std::optional<Defect> compare(Ledger& ledger, const ObjectList& imports,
-                              std::span<const mpi::Notice> announced, const EntryCounts& entries) {
+std::optional<Diagnostic> compare(Ledger& ledger, const ObjectList& imports,
+                                  std::span<const mpi::SparseCount> announced,
+                                  const EntryCounts& entries) {
   Vector<std::uint64_t> sums(imports.peers.size(), 0, LedgerAllocator<std::uint64_t>(ledger));
   for (std::uint64_t k = 0; k < imports.count; ++k)
     sums[imports.peer_of(imports.procs[k])] += hash_of(imports.ids.gid(entries, k), entries);
   const auto disagree = [](int rank, std::uint64_t mine, std::uint64_t theirs) {
-    return Defect{ErrorCode::invalid_argument,
-                  "the import list names " + std::to_string(mine) + " objects of rank " +
-                      std::to_string(rank) + ", whose export list has " + std::to_string(theirs) +
-                      (mine == theirs ? ", but others" : "") +
-                      "; give lists that agree, or -1 imports"};
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the import list names " + std::to_string(mine) + " objects of rank " +
+                          std::to_string(rank) + ", whose export list has " +
+                          std::to_string(theirs) + (mine == theirs ? ", but others" : "") +
+                          "; give lists that agree, or -1 imports"};
   };
   std::size_t p = 0;
-  for (const mpi::Notice& notice : announced) {
-    if (p == imports.peers.size() || imports.peers[p].rank > notice.rank)
-      return disagree(notice.rank, 0, notice.count);
-    if (imports.peers[p].rank < notice.rank) break;
-    if (imports.peers[p].count != notice.count || sums[p] != notice.detail)
-      return disagree(notice.rank, imports.peers[p].count, notice.count);
+  for (const mpi::SparseCount& count : announced) {
+    if (p == imports.peers.size() || imports.peers[p].rank > count.rank)
+      return disagree(count.rank, 0, count.count);
+    if (imports.peers[p].rank < count.rank) break;
+    if (imports.peers[p].count != count.count || sums[p] != count.detail)
+      return disagree(count.rank, imports.peers[p].count, count.count);
     ++p;
   }
   if (p < imports.peers.size()) return disagree(imports.peers[p].rank, imports.peers[p].count, 0);

@@ -6,8 +6,8 @@
 /// unpacked. Both orders are stock Zoltan's.
 
 #include "callbacks.hpp"
+#include "mpi/sparse_exchange.hpp"
 #include "transport.hpp"
-#include <valet/mpi/sparse_exchange.hpp>
 
 #include <cstdint>
 
@@ -24,8 +24,8 @@ struct UserLists {
 };
 
 /// What one rank alone can find wrong with its lists. Local.
-[[nodiscard]] std::optional<Defect> check_lists(const UserLists& lists, const EntryCounts& entries,
-                                                int ranks);
+[[nodiscard]] std::optional<Diagnostic> check_lists(const UserLists& lists,
+                                                    const EntryCounts& entries, int ranks);
 
 /// Objects in the order of a list, and the ranks at the other end. Arrays are the application's
 /// unless objects had to be left out or came from elsewhere.
@@ -81,14 +81,14 @@ void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList&
                                 const ObjectList& imports, const EntryCounts& entries,
                                 bool with_parts, std::size_t chunk_bytes);
 
-/// Tells each destination how much it will get and who asks for it: the received notices have the
+/// Tells each destination how much it will get and who asks for it: the received counts have the
 /// number of objects, and a sum over their global ids. Collective.
-[[nodiscard]] Vector<mpi::Notice> announce(const mpi::Channel& channel, Ledger& ledger,
-                                           const ObjectList& list, const EntryCounts& entries);
+[[nodiscard]] Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
+                                                const ObjectList& list, const EntryCounts& entries);
 
 /// Whether import lists say the same as the export lists of the other ranks. Local.
-[[nodiscard]] std::optional<Defect> compare(Ledger& ledger, const ObjectList& imports,
-                                            std::span<const mpi::Notice> announced,
-                                            const EntryCounts& entries);
+[[nodiscard]] std::optional<Diagnostic> compare(Ledger& ledger, const ObjectList& imports,
+                                                std::span<const mpi::SparseCount> announced,
+                                                const EntryCounts& entries);
 
 }  // namespace valet::zoltan

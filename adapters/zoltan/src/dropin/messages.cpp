@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "messages.hpp"
 
-#include <valet/mpi/mpi.hpp>
+#include <valet/mpi.hpp>
 
 #include <cstdio>
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "migration.hpp"
 
-#include "attachments.hpp"
 #include "batches.hpp"
 #include "context.hpp"
+#include "handle_state.hpp"
 #include "hold.hpp"
 #include "messages.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+#include "observe/observer.hpp"
+#include "observe/trace_file.hpp"
 #include "report.hpp"
 #include "steps.hpp"
-#include "structure.hpp"
+#include "zoltan_introspection.hpp"
 #include <valet/error.hpp>
-#include <valet/mpi/agreement.hpp>
-#include <valet/mpi/check.hpp>
-#include <valet/report/observer.hpp>
-#include <valet/report/trace_file.hpp>
 
 #include <algorithm>
 #include <array>
@@ -43,12 +43,12 @@ int code_of(ErrorCode code) {
 class Migration {
  public:
   Migration(Zoltan_Struct* zoltan, MPI_Comm communicator, const UserLists& lists,
-            const MigrationParameters& parameters, const Attachment& attachment,
+            const MigrationParameters& parameters, const HandleState& state,
             Valet_Migration_Report& report)
       : zoltan_(zoltan),
         channel_(mpi::Channel::open(communicator)),
         callbacks_(zoltan),
-        attachment_(attachment),
+        state_(state),
         parameters_(parameters),
         context_{channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, {}},
         leading_(ledger_),
@@ -60,7 +60,7 @@ class Migration {
     agree_on_input();
     begin_trace();
     {
-      const TraceSpan span(context_.trace, TraceKind::stage, "lists");
+      const observe::TraceSpan span(context_.trace, observe::TraceKind::stage, "lists");
       find_lists();
       if (context_.agreed.pre)
         mpi::agree(channel_, callbacks_.pre(context_.user.imports, context_.user.exports));
@@ -70,7 +70,7 @@ class Migration {
     }
     context_.report.list_seconds = mpi::now() - start;
     {
-      const TraceSpan span(context_.trace, TraceKind::stage, "move");
+      const observe::TraceSpan span(context_.trace, observe::TraceKind::stage, "move");
       move();
     }
     if (context_.agreed.post)
@@ -94,7 +94,7 @@ class Migration {
     report.extra_bytes_bound =
         (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
         report.budget_bytes + report.budget_raised_bytes + root_bytes() +
-        (trace_ ? Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes());
+        (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes());
   }
 
  private:
@@ -126,12 +126,13 @@ class Migration {
     return fixed + per_peer * peers + matrix_bytes();
   }
 
-  std::optional<Defect> look_at_input() {
+  std::optional<Diagnostic> look_at_input() {
     const UserLists& user = context_.user;
     if (!user.exports_given() && !user.imports_given())
-      return Defect{ErrorCode::invalid_argument, "Import or export lists needed."};
-    if (auto defect = callbacks_.missing()) return defect;
-    if (auto defect = check_lists(user, callbacks_.entries(), channel_.size())) return defect;
+      return Diagnostic{ErrorCode::invalid_argument, "Import or export lists needed."};
+    if (auto diagnostic = callbacks_.missing()) return diagnostic;
+    if (auto diagnostic = check_lists(user, callbacks_.entries(), channel_.size()))
+      return diagnostic;
     return within_memory("the lists", [&] {
       leading_ = migrating(ledger_, user.leading(), callbacks_.entries(), only_proc_changes_,
                            channel_.rank());
@@ -146,7 +147,7 @@ class Migration {
                   "the ranks have different NUM_GID_ENTRIES or NUM_LID_ENTRIES; set the same");
     callbacks_.set_entries(found.entries);
     only_proc_changes_ = found.only_proc_changes;
-    const std::optional<Defect> defect = look_at_input();
+    const std::optional<Diagnostic> diagnostic = look_at_input();
 
     const UserLists& user = context_.user;
     const MigrationParameters& parameters = context_.parameters;
@@ -167,7 +168,7 @@ class Migration {
         callbacks_.has_pre(),
         callbacks_.has_mid(),
         callbacks_.has_post(),
-        attachment_.memory != nullptr &&
+        state_.memory != nullptr &&
             (parameters.callbacks == CallbackMode::steps || parameters.has_phases()),
         !parameters.report.empty(),
         choices,
@@ -175,7 +176,7 @@ class Migration {
         -static_cast<std::int64_t>(std::min<std::uint64_t>(
             parameters.memory_bytes, std::numeric_limits<std::int64_t>::max())),
         !parameters.trace.empty()};
-    mpi::agree(channel_, defect, maxima);
+    mpi::agree(channel_, diagnostic, maxima);
     // The same on all ranks from here, so every rank throws or none.
     if (maxima[0] != 0 && maxima[1] != 0)
       throw Error(ErrorCode::invalid_argument,
@@ -207,7 +208,7 @@ class Migration {
     if (!context_.agreed.trace) return;
     trace_.emplace(ledger_, channel_.rank(), parameters_.trace);
     context_.trace = observer_.trace = &trace_->trace();
-    channel_.observe(&observer_);
+    channel_.watch(&observer_);
     trace_->align(channel_);
   }
 
@@ -242,20 +243,20 @@ class Migration {
       return;
     }
     exports_ = std::move(leading_);
-    const Vector<mpi::Notice> announced =
+    const Vector<mpi::SparseCount> announced =
         announce(channel_, ledger_, exports_, callbacks_.entries());
     imports_.sources.reserve(announced.size());
-    for (const mpi::Notice& notice : announced) {
-      imports_.sources.push_back({notice.rank, notice.count});
-      imports_.count += notice.count;
+    for (const mpi::SparseCount& count : announced) {
+      imports_.sources.push_back({count.rank, count.count});
+      imports_.count += count.count;
     }
-    std::optional<Defect> defect;
+    std::optional<Diagnostic> diagnostic;
     if (context_.agreed.imports_compared)
-      defect = compare(ledger_,
-                       migrating(ledger_, context_.user.imports, callbacks_.entries(),
-                                 only_proc_changes_, channel_.rank()),
-                       announced, callbacks_.entries());
-    mpi::agree(channel_, defect);
+      diagnostic = compare(ledger_,
+                           migrating(ledger_, context_.user.imports, callbacks_.entries(),
+                                     only_proc_changes_, channel_.rank()),
+                           announced, callbacks_.entries());
+    mpi::agree(channel_, diagnostic);
   }
 
   /// Global ids in the order in which stock Zoltan unpacks what only import lists ask for. The rest
@@ -295,15 +296,15 @@ class Migration {
     Valet_Migration_Report& report = context_.report;
     report.objects_exported = exports_.count;
     report.objects_imported = imports_.count;
-    std::optional<Defect> defect =
+    std::optional<Diagnostic> diagnostic =
         within_memory("the sizes", [&] { sizes_ = Array<int>(ledger_, exports_.count); });
-    if (!defect) {
+    if (!diagnostic) {
       const std::span<int> sizes(sizes_.data(), sizes_.size());
-      defect = callbacks_.sizes(exports_.ids, 0, sizes);
-      if (!defect)
+      diagnostic = callbacks_.sizes(exports_.ids, 0, sizes);
+      if (!diagnostic)
         for (const int size : sizes) report.bytes_exported += static_cast<std::uint64_t>(size);
     }
-    mpi::agree(channel_, defect);
+    mpi::agree(channel_, diagnostic);
   }
 
   /// Global ids come from the sources where no import list has them.
@@ -325,16 +326,16 @@ class Migration {
     context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
     const std::size_t memory = context_.parameters.memory_bytes;
     const bool cyclic = context_.parameters.method == MigrationMethod::cyclic;
-    std::optional<Defect> defect;
+    std::optional<Diagnostic> diagnostic;
     if (matrix_bytes() > memory)
-      defect = Defect{
+      diagnostic = Diagnostic{
           ErrorCode::budget_too_small,
           std::string(cyclic ? "MIGRATE_METHOD CYCLIC" : "MIGRATE_SCHEDULER CENTRALIZED") +
               " needs " + std::to_string(matrix_bytes()) + " bytes here for the " +
               std::to_string(context_.matrix.pairs) +
               " pairs of ranks between which objects move, but MIGRATE_MEMORY is " +
               std::to_string(memory) + "; raise it or use " + (cyclic ? "PHASED" : "DISTRIBUTED")};
-    mpi::agree(channel_, defect);
+    mpi::agree(channel_, diagnostic);
   }
 
   void move() {
@@ -349,20 +350,19 @@ class Migration {
     context_.report.budget_raised_bytes =
         least - std::min<std::uint64_t>(least, context_.parameters.memory_bytes);
     if (steps)
-      migrate_in_steps(context_, exports_, sizes_, imports_, scratch, attachment_);
+      migrate_in_steps(context_, exports_, sizes_, imports_, scratch, state_);
     else
-      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch,
-                   attachment_);
+      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch, state_);
   }
 
   Zoltan_Struct* zoltan_;
   mpi::Channel channel_;
   Ledger ledger_;
   Callbacks callbacks_;
-  const Attachment& attachment_;
+  const HandleState& state_;
   MigrationParameters parameters_;  ///< AUTO is replaced by its choice
-  Observer observer_;
-  std::optional<TraceFile> trace_;
+  observe::Observer observer_;
+  std::optional<observe::TraceFile> trace_;
   Context context_;
   bool only_proc_changes_ = true;
   ObjectList leading_, exports_;
@@ -394,8 +394,8 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
     MPI_Comm_size(communicator, &ranks);
     report = empty_report(parameters, ranks);
     const double start = mpi::now();
-    const Attachment attachment = attachment_of(zoltan);
-    Migration migration(zoltan, communicator, lists, parameters, attachment, report);
+    const HandleState state = handle_state_of(zoltan);
+    Migration migration(zoltan, communicator, lists, parameters, state, report);
     try {
       migration.run();
       report.code = migration.warning();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/storage/ledger.hpp>
+#include <valet/ledger.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ class ParkedObjects {
   /// The end of its memory.
   void use(std::byte* end) { end_ = end; }
 
-  /// Packed objects one behind another.
+  /// Packed objects consecutive.
   struct Piece {
     std::byte* data = nullptr;
     std::span<const int> sizes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/report/progress.hpp>
+#include <valet/progress.hpp>
 
 #include <cstdint>
 

@@ -2,7 +2,7 @@
 #include "report.hpp"
 
 #include "messages.hpp"
-#include <valet/mpi/agreement.hpp>
+#include "mpi/agreement.hpp"
 
 #include <nlohmann/json.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/mpi/channel.hpp>
+#include "mpi/channel.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <string>

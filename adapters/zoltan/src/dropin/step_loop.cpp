@@ -2,9 +2,9 @@
 #include "step_loop.hpp"
 
 #include "cyclic_division.hpp"
-#include <valet/exchange/word_lists.hpp>
-#include <valet/mpi/agreement.hpp>
-#include <valet/schedule/phase_scheduler.hpp>
+#include "mpi/agreement.hpp"
+#include "mpi/word_lists.hpp"
+#include "schedule/phase_scheduler.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,15 +38,15 @@ StepLoop::StepLoop(Context& context, const StepParts& parts)
 
 /// What the application can take right now; asked in every step.
 std::uint64_t StepLoop::ask_memory() {
-  if (parts_.attachment.memory == nullptr || !context_.agreed.memory_fn || parts_.sender.defect)
+  if (parts_.state.memory == nullptr || !context_.agreed.memory_fn || parts_.sender.diagnostic)
     return no_limit;
   int code = ZOLTAN_OK;
-  const std::uint64_t answer = parts_.attachment.memory(parts_.attachment.memory_data, &code);
+  const std::uint64_t answer = parts_.state.memory(parts_.state.memory_data, &code);
   if (code >= 0) return answer;
-  parts_.sender.defect =
-      Defect{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-             "Error returned from VALET_MEMORY_FN function in step " +
-                 std::to_string(context_.report.steps) + "."};
+  parts_.sender.diagnostic =
+      Diagnostic{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
+                 "Error returned from VALET_MEMORY_FN function in step " +
+                     std::to_string(context_.report.steps) + "."};
   return 0;
 }
 
@@ -84,8 +84,8 @@ void StepLoop::exchange_words() {
   const std::span<const Peer> from = parts_.planner.connections();
   const std::span<const Peer> to = parts_.sender.connections();
   for (std::size_t s = 0; s < from.size(); ++s) {
-    const bool any = parts_.planner.left(s) + parts_.planner.granted(s) > 0;
-    words_[s] = any ? parts_.planner.granted(s) : Transport::no_word;
+    const bool any = parts_.planner.left(s) + parts_.planner.credited(s) > 0;
+    words_[s] = any ? parts_.planner.credited(s) : Transport::no_word;
   }
   for (std::size_t d = 0; d < to.size(); ++d)
     words_[from.size() + d] = parts_.sender.left(d) > 0 ? 0 : Transport::no_word;
@@ -125,14 +125,14 @@ StepLoop::Moved StepLoop::move(bool takes) {
 bool StepLoop::agree_on_step(const Moved& moved, std::uint64_t all) {
   std::array<std::int64_t, 2> maxima{static_cast<std::int64_t>(parts_.planner.objects_left()),
                                      moved.objects > 0};
-  mpi::agree(context_.channel, parts_.sender.defect, maxima);
+  mpi::agree(context_.channel, parts_.sender.diagnostic, maxima);
   const bool could_park = !context_.parameters.parks() || parks();
   const std::uint64_t step = ++context_.report.steps;
   if (all > 0) return step < all;
   if (maxima[0] > 0 && maxima[1] == 0 && could_park && !parts_.division.stalled()) {
-    std::optional<Defect> stuck;
+    std::optional<Diagnostic> stuck;
     if (parts_.planner.objects_left() > 0)
-      stuck = Defect{
+      stuck = Diagnostic{
           ErrorCode::out_of_memory,
           "no rank can take another object; this one expects " +
               std::to_string(parts_.planner.objects_left()) + ", of which the smallest next has " +
@@ -152,7 +152,7 @@ void StepLoop::run(std::uint64_t own, std::uint64_t all, const std::function<voi
     finish();
   }
   context_.report.messages += transport_->messages();
-  mpi::agree(context_.channel, parts_.sender.defect);
+  mpi::agree(context_.channel, parts_.sender.diagnostic);
 }
 
 }  // namespace valet::zoltan

@@ -4,7 +4,7 @@
 /// The steps of STEPS and of PHASED: in each of them the ranks decide what moves, it moves, and
 /// they agree whether that went well and whether there is more.
 
-#include "attachments.hpp"
+#include "handle_state.hpp"
 #include "step_parking.hpp"
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct StepParts {
   Division& division;
   StepSender& sender;
   StepReceiver& receiver;
-  const Attachment& attachment;
+  const HandleState& state;
   std::byte* memory = nullptr;     ///< of what arrives
   std::uint64_t limit = 0;         ///< scratch for what arrives in a step and what waits here
   std::uint64_t object_bytes = 0;  ///< the planner's
@@ -38,7 +38,8 @@ class StepLoop {
   /// All steps. Collective. @throws Error on all ranks alike.
   /// @param all     The number of steps; 0: until everything has moved, one at least.
   /// @param own     Those of them in which this rank takes something.
-  /// @param finish  Called when all of a step has arrived everywhere; may set the sender's defect.
+  /// @param finish  Called when all of a step has arrived everywhere; may set the sender's
+  /// diagnostic.
   void run(std::uint64_t own, std::uint64_t all, const std::function<void()>& finish);
 
  private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "step_parking.hpp"
 
-#include <valet/exchange/parking_match.hpp>
-#include <valet/exchange/word_lists.hpp>
+#include "engine/phased/parking_match.hpp"
+#include "mpi/word_lists.hpp"
 
 #include <algorithm>
 
@@ -269,8 +269,9 @@ std::uint64_t StepParking::run(const ParkingStart& start) {
   // Parcels are kept in memory that is counted for each object, so their number needs no limit.
   constexpr std::uint64_t any_number = std::uint64_t{1} << 62;
   const std::int64_t own = balance(start);
-  const ParkingWish wish{own, own > 0 ? 0 : any_number, planner_.objects_left() > 0};
-  static_cast<void>(match_parking(context_.channel, context_.ledger, wish, giving_, taking_));
+  const engine::ParkingWish wish{own, own > 0 ? 0 : any_number, planner_.objects_left() > 0};
+  static_cast<void>(
+      engine::match_parking(context_.channel, context_.ledger, wish, giving_, taking_));
   choose();
   tell_destinations();
   move_objects();

@@ -5,8 +5,8 @@
 /// more than they can take send some of their own objects, packed, to ranks with memory to spare,
 /// where they wait for their destination. Each object waits once at most; whole objects only.
 
+#include "schedule/parking.hpp"
 #include "step_streams.hpp"
-#include <valet/schedule/parking.hpp>
 
 #include <cstdint>
 
@@ -19,7 +19,7 @@ struct ParkingStart {
   std::uint64_t room = 0;      ///< its scratch, of which the application knows nothing
 };
 
-/// The second part of a step: what was granted has been taken off all sides.
+/// The second part of a step: what was credited has been taken off all sides.
 class StepParking {
  public:
   StepParking(Context& context, StepPlanner& planner, StepSender& sender,

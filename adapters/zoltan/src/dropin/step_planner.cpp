@@ -180,7 +180,7 @@ bool StepPlanner::take(std::size_t f, Room& room, PlannedStep& step) {
   Flow& flow = flows_[f];
   --flow.objects_left;
   --flow.objects_ready;
-  ++flow.granted;
+  ++flow.credited;
   ready_[f] -= cost;
   cost_left_ -= cost;
   --objects_left_;
@@ -237,7 +237,7 @@ void StepPlanner::skip() {
   ranges_.clear();
   std::erase_if(parcels_, [](const Parcel& parcel) { return parcel.count == 0; });
   for (Flow& flow : flows_) {
-    flow.granted = 0;
+    flow.credited = 0;
     flow.begun = false;
   }
 }

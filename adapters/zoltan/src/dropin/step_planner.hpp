@@ -59,11 +59,11 @@ class StepPlanner {
 
   /// What the step takes: by ascending peer, and in the order in which that sends it.
   [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
-  /// The ranks that objects come from; `count` is of no use. By ascending rank.
+  /// The ranks that objects come from; `count` is ignored. By ascending rank.
   [[nodiscard]] std::span<const Peer> connections() const { return connections_; }
   /// Of a connection: objects that the step takes, and that it has besides.
-  [[nodiscard]] std::uint64_t granted(std::size_t connection) const {
-    return flows_[connection].granted;
+  [[nodiscard]] std::uint64_t credited(std::size_t connection) const {
+    return flows_[connection].credited;
   }
   [[nodiscard]] std::uint64_t left(std::size_t connection) const {
     return flows_[connection].objects_left;
@@ -87,7 +87,7 @@ class StepPlanner {
     std::uint64_t offset = 0;         ///< of `next`, in packed bytes
     std::uint64_t objects_left = 0;   ///< with those that wait there
     std::uint64_t objects_ready = 0;  ///< of these, those it can send now
-    std::uint64_t granted = 0;
+    std::uint64_t credited = 0;
     bool begun = false;  ///< its last range goes on
   };
   struct Parcel {

@@ -145,7 +145,7 @@ PackingSender::PackingSender(Context& context, const ObjectList& exports,
   lids_ = Array<ZOLTAN_ID_TYPE>(context.ledger, most * static_cast<std::uint64_t>(entries.lid));
 }
 
-/// The objects of a message one behind another, as the callbacks want them.
+/// The objects of a message consecutive, as the callbacks want them.
 PackingSender::Gathered PackingSender::gather(std::uint64_t first, std::uint64_t count) {
   const EntryCounts& entries = context_.callbacks.entries();
   if (exports_.grouped) return {exports_.ids.from(entries, first), exports_.destinations() + first};
@@ -165,17 +165,17 @@ void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t en
   const std::uint64_t count = end - first;
   const Gathered objects = gather(first, count);
   // Sizes come in pairs with packs, on the same list, as in HOLD.
-  defect = context_.callbacks.sizes(objects.ids, first, {again_.data(), count});
-  if (defect) return;
+  diagnostic = context_.callbacks.sizes(objects.ids, first, {again_.data(), count});
+  if (diagnostic) return;
   std::uint64_t offset = 0;
   for (std::uint64_t k = 0; k < count; ++k) {
     const int size = sizes_[first + k];
     if (again_[k] > size) {
-      defect =
-          Defect{ErrorCode::invalid_argument,
-                 "the size of an export grew from " + std::to_string(size) + " to " +
-                     std::to_string(again_[k]) +
-                     " bytes in the course of the steps; give the size that is needed at once"};
+      diagnostic =
+          Diagnostic{ErrorCode::invalid_argument,
+                     "the size of an export grew from " + std::to_string(size) + " to " +
+                         std::to_string(again_[k]) +
+                         " bytes in the course of the steps; give the size that is needed at once"};
       return;
     }
     again_[k] = size;
@@ -183,11 +183,11 @@ void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t en
     offset += static_cast<std::uint64_t>(size);
   }
   ++context_.report.batches;
-  const TraceSpan span(context_.trace, TraceKind::gather, "pack");
-  defect = context_.callbacks.pack(
+  const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
+  diagnostic = context_.callbacks.pack(
       {objects.ids, objects.destinations, {again_.data(), count}, {offsets_.data(), count}, memory},
       first, context_.report.objects_packed);
-  if (defect || !context_.parameters.verify) return;
+  if (diagnostic || !context_.parameters.verify) return;
   for (std::uint64_t k = 0; k < count; ++k)
     checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
 }
@@ -199,7 +199,7 @@ const std::byte* PackingSender::own_objects(std::size_t pair, std::uint64_t firs
   // What an application does not write arrives as zeros, as in stock Zoltan.
   if (bytes > 0) std::memset(memory, 0, bytes);
   // After a failure the others still get what they wait for; they learn of it before they use it.
-  if (!defect) pack(pair, first, end, memory);
+  if (!diagnostic) pack(pair, first, end, memory);
   return memory;
 }
 

@@ -42,7 +42,7 @@ class StepSender : public Outgoing {
   }
   [[nodiscard]] std::span<const Peer> destinations() const { return exports_.peers; }
 
-  /// The ranks that objects go to; `count` is of no use. By ascending rank.
+  /// The ranks that objects go to; `count` is ignored. By ascending rank.
   [[nodiscard]] std::span<const Peer> connections() const { return connections_; }
   /// Objects for a connection, those that wait here included.
   [[nodiscard]] std::uint64_t left(std::size_t connection) const;
@@ -71,7 +71,7 @@ class StepSender : public Outgoing {
   [[nodiscard]] ParkedObjects& parked() { return parked_; }
   [[nodiscard]] const ParkedObjects& parked() const { return parked_; }
   /// What the application did wrong in a callback, here or elsewhere; nothing is packed after it.
-  std::optional<Defect> defect;
+  std::optional<Diagnostic> diagnostic;
 
  protected:
   /// Memory of own packed objects, of `bytes` > 0 in all, that are the next of their pair.
@@ -91,7 +91,7 @@ class StepSender : public Outgoing {
   Checksums checksums_;
 
  private:
-  /// Objects that go over one connection one behind another.
+  /// Objects that go over one connection consecutive.
   struct Leg {
     std::size_t connection = 0;
     std::size_t pair = 0;     ///< of own objects

@@ -2,9 +2,9 @@
 #include "steps.hpp"
 
 #include "arrivals.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
 #include "step_loop.hpp"
-#include <valet/mpi/agreement.hpp>
-#include <valet/mpi/check.hpp>
 
 #include <algorithm>
 #include <array>
@@ -52,12 +52,8 @@ class StepLists {
 class Steps {
  public:
   Steps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
-        const Scratch& scratch, const Attachment& attachment)
-      : context_(context),
-        exports_(exports),
-        imports_(imports),
-        scratch_(scratch),
-        attachment_(attachment) {
+        const Scratch& scratch, const HandleState& state)
+      : context_(context), exports_(exports), imports_(imports), scratch_(scratch), state_(state) {
     sort_sizes(sizes);
     exchange_lists();
     set_up();
@@ -73,8 +69,8 @@ class Steps {
     const std::uint64_t all =
         open ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(most[0]));
     {
-      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, attachment_,
-                               memory_.data(), step_limit(), arrival_bytes(), false});
+      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, state_, memory_.data(),
+                               step_limit(), arrival_bytes(), false});
       loop.run(own, all, [&] { finish_step(); });
     }
     if (!context_.parameters.verify) return;
@@ -143,7 +139,7 @@ class Steps {
 
   void set_up() {
     Ledger& ledger = context_.ledger;
-    std::optional<Defect> defect = within_memory("the steps", [&] {
+    std::optional<Diagnostic> diagnostic = within_memory("the steps", [&] {
       sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
       receiver_ = std::make_unique<StepReceiver>(context_, imported_sizes(), scratch_.chunk,
                                                  Placement::packed);
@@ -164,8 +160,8 @@ class Steps {
       const std::uint64_t needed = room + sender_->memory_bytes();
       context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
     });
-    if (!defect) defect = check_direct();
-    mpi::agree(context_.channel, defect);
+    if (!diagnostic) diagnostic = check_direct();
+    mpi::agree(context_.channel, diagnostic);
     context_.progress =
         progress_of_arrivals(context_.parameters.progress && context_.channel.rank() == 0,
                              context_.report.bytes_imported);
@@ -175,42 +171,41 @@ class Steps {
 
   [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
 
-  [[nodiscard]] std::optional<Defect> check_direct() const {
+  [[nodiscard]] std::optional<Diagnostic> check_direct() const {
     const std::uint64_t needed = context_.report.bytes_exported + context_.report.bytes_imported;
     const std::size_t memory = context_.parameters.memory_bytes;
     if (context_.parameters.method != MigrationMethod::direct || needed <= memory)
       return std::nullopt;
-    return Defect{ErrorCode::budget_too_small,
-                  "MIGRATE_METHOD DIRECT sends and receives " + std::to_string(needed) +
-                      " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
-                      "; raise it or use STREAM"};
+    return Diagnostic{ErrorCode::budget_too_small,
+                      "MIGRATE_METHOD DIRECT sends and receives " + std::to_string(needed) +
+                          " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
+                          "; raise it or use STREAM"};
   }
 
   /// Everything has arrived everywhere: the application lets go, hears of it, and takes.
   void finish_step() {
     for (const StepRange& range : sender_->ranges())
       context_.report.objects_sent += range.end - range.first;
-    std::optional<Defect>& defect = sender_->defect;
-    defect = free_objects();
+    std::optional<Diagnostic>& diagnostic = sender_->diagnostic;
+    diagnostic = free_objects();
     // Also after a failure of this rank: mid may communicate, and the others are on their way.
     if (context_.agreed.mid) {
       auto failed = call_mid();
-      if (!defect) defect = std::move(failed);
+      if (!diagnostic) diagnostic = std::move(failed);
     }
-    if (!defect) defect = unpack();
+    if (!diagnostic) diagnostic = unpack();
   }
 
-  std::optional<Defect> free_objects() {
-    if (attachment_.free_object == nullptr) return std::nullopt;
+  std::optional<Diagnostic> free_objects() {
+    if (state_.free_object == nullptr) return std::nullopt;
     for (const StepRange& range : sender_->ranges()) {
       for (std::uint64_t k = range.first; k < range.end; ++k) {
         const std::uint64_t at = exports_.sorted(k);
         int code = ZOLTAN_OK;
-        attachment_.free_object(attachment_.free_data, entries().gid, entries().lid,
-                                exports_.ids.gid(entries(), at), exports_.ids.lid(entries(), at),
-                                &code);
+        state_.free_object(state_.free_data, entries().gid, entries().lid,
+                           exports_.ids.gid(entries(), at), exports_.ids.lid(entries(), at), &code);
         if (code >= 0) continue;
-        return Defect{
+        return Diagnostic{
             ErrorCode::invalid_argument,
             "Error returned from VALET_FREE_OBJ_FN function for the object with global id " +
                 std::to_string(exports_.ids.gid(entries(), at)[0]) + " (number " +
@@ -220,8 +215,8 @@ class Steps {
     return std::nullopt;
   }
 
-  std::optional<Defect> call_mid() {
-    std::optional<Defect> failed;
+  std::optional<Diagnostic> call_mid() {
+    std::optional<Diagnostic> failed;
     auto no_memory = within_memory("the lists of a step", [&] {
       const StepLists in(context_.ledger, entries(), planner_->ranges(), imports_.sources,
                          {imports_.gids, import_lids_.data()}, import_parts_.data(), nullptr);
@@ -236,15 +231,15 @@ class Steps {
     return no_memory;
   }
 
-  std::optional<Defect> unpack() {
+  std::optional<Diagnostic> unpack() {
     if (context_.parameters.verify) add_checksums();
     if (context_.callbacks.unpacks_many()) return unpack_many();
     std::byte* next = memory_.data();
     for (const StepRange& range : planner_->ranges()) {
       for (std::uint64_t k = range.first; k < range.end; ++k) {
-        if (auto defect = context_.callbacks.unpack_one(
+        if (auto diagnostic = context_.callbacks.unpack_one(
                 ObjectIds{imports_.gids, nullptr}.gid(entries(), k), imports_.sizes[k], next, k))
-          return defect;
+          return diagnostic;
         next += imports_.sizes[k];
         ++context_.report.objects_unpacked;
       }
@@ -252,11 +247,11 @@ class Steps {
     return std::nullopt;
   }
 
-  std::optional<Defect> unpack_many() {
+  std::optional<Diagnostic> unpack_many() {
     std::uint64_t count = 0;
     for (const StepRange& range : planner_->ranges()) count += range.end - range.first;
     if (count == 0) return std::nullopt;
-    std::optional<Defect> failed;
+    std::optional<Diagnostic> failed;
     auto no_memory = within_memory("the lists of a step", [&] {
       const auto words = static_cast<std::size_t>(entries().gid);
       Array<ZOLTAN_ID_TYPE> gids(context_.ledger, count * words);
@@ -294,7 +289,7 @@ class Steps {
   const ObjectList& exports_;
   Imports& imports_;
   const Scratch& scratch_;
-  const Attachment& attachment_;
+  const HandleState& state_;
   std::span<const int> sizes_;
   Array<ZOLTAN_ID_TYPE> import_lids_;
   Array<int> import_parts_;
@@ -309,9 +304,9 @@ class Steps {
 }  // namespace
 
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, const Attachment& attachment) {
+                      Imports& imports, const Scratch& scratch, const HandleState& state) {
   const double start = mpi::now();
-  Steps steps(context, exports, sizes, imports, scratch, attachment);
+  Steps steps(context, exports, sizes, imports, scratch, state);
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   steps.run();

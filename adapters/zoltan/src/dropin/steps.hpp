@@ -3,9 +3,9 @@
 
 /// STEPS: pack, send, free, mid and unpack step by step within the budget.
 
-#include "attachments.hpp"
 #include "batches.hpp"
 #include "context.hpp"
+#include "handle_state.hpp"
 
 namespace valet::zoltan {
 
@@ -15,6 +15,6 @@ namespace valet::zoltan {
 ///                 afterwards.
 /// @param imports  Sources, counts and global ids are known; gets the sizes.
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, const Attachment& attachment);
+                      Imports& imports, const Scratch& scratch, const HandleState& state);
 
 }  // namespace valet::zoltan

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport.hpp"
 
-#include <valet/mpi/check.hpp>
-#include <valet/mpi/message.hpp>
-#include <valet/report/observer.hpp>
+#include "mpi/check.hpp"
+#include "mpi/message.hpp"
+#include "observe/observer.hpp"
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ Transport::Transport(const mpi::Channel& channel, Ledger& ledger,
       destinations_(destinations),
       sources_(sources),
       requests_(ledger, 1 + sources.size() * (window + 1) + destinations.size() + send_places,
-                channel.observer()),
+                channel.hooks()),
       posted_(sources.size() * window, LedgerAllocator<std::uint64_t>(ledger)),
       from_(sources.size(), LedgerAllocator<Source>(ledger)),
       to_(destinations.size(), LedgerAllocator<Destination>(ledger)),
@@ -102,7 +102,7 @@ void Transport::send_what_may_go() {
     mpi::post_send(channel_, one.message.data, one.message.bytes,
                    destinations_[one.message.peer].rank, tag_packed,
                    requests_[first_send_place() + place]);
-    if (const Observer* const observer = channel_.observer())
+    if (const observe::Observer* const observer = observe::observer_of(channel_))
       observer->sends(&requests_[first_send_place() + place], destinations_[one.message.peer].rank,
                       one.message.bytes);
     buffer_of_[place] = one.buffer;
@@ -118,7 +118,7 @@ bool Transport::post_next(std::size_t source, std::size_t place) {
   posted_[place - 1] = piece.bytes;
   mpi::post_receive(channel_, piece.data, piece.bytes, sources_[source].rank, tag_packed,
                     requests_[place]);
-  if (const Observer* const observer = channel_.observer())
+  if (const observe::Observer* const observer = observe::observer_of(channel_))
     observer->receives(&requests_[place], sources_[source].rank, piece.bytes);
   return true;
 }

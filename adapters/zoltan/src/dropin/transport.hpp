@@ -7,13 +7,13 @@
 ///
 /// A run begins with one word from every receiver to every one of its sources. It says that the
 /// receives of the first `window` messages are posted (and in steps how many objects are wanted).
-/// Each further receive is granted by a credit. There is one blocking wait over all that is
+/// Each further receive is credited by a credit. There is one blocking wait over all that is
 /// outstanding, no barrier and no polling.
 
-#include <valet/mpi/channel.hpp>
-#include <valet/mpi/requests.hpp>
-#include <valet/storage/block_mover.hpp>
-#include <valet/storage/ledger.hpp>
+#include "mpi/channel.hpp"
+#include "mpi/requests.hpp"
+#include <valet/ledger.hpp>
+#include <valet/storage_backend.hpp>
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Kokkos Views as block storage: what valet::migrate() and its kin move are the rows of Views.
+/// Kokkos Views as block storage: what valet::migrate() and related calls move are the rows of
+/// Views.
 ///
 /// One View is one field, its row in slot s is everything with first index s, and Views with the
 /// same extent(0) together are one storage. Views of rank 1 to 8 in LayoutRight, LayoutLeft or
@@ -16,11 +17,11 @@
 /// The stages of a migration are profiling regions of Kokkos: valet::plan, valet::exchange,
 /// valet::local and valet::verify.
 
+#include <valet/block_storage.hpp>
 #include <valet/kokkos/detail/host_blocks.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/staged_blocks.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
-#include <valet/storage/block_storage.hpp>
 
 #include <memory>
 #include <tuple>
@@ -53,7 +54,7 @@ template <Path path, class Space, class... Views>
 template <Path path, class First, class... Views>
 [[nodiscard]] BlockStorage storage_of(const First& first, const Views&... views) {
   (check_view<First>(), ..., check_view<Views>());
-  if (auto defect = runtime_defect()) return defective_storage(std::move(*defect));
+  if (auto diagnostic = runtime_diagnostic()) return wrong_storage(std::move(*diagnostic));
   if constexpr (path == Path::automatic && is_host_accessible<First> &&
                 (is_host_accessible<Views> && ...)) {
     using Spaces = std::tuple<typename First::execution_space, typename Views::execution_space...>;
@@ -67,7 +68,7 @@ template <Path path, class First, class... Views>
 template <Path path, class First, class... Rest>
 [[nodiscard]] BlockStorage storage(const First& first, const Rest&... rest) {
   if constexpr (Kokkos::is_execution_space<First>::value) {
-    if (auto defect = runtime_defect()) return defective_storage(std::move(*defect));
+    if (auto diagnostic = runtime_diagnostic()) return wrong_storage(std::move(*diagnostic));
     return storage_on<path>(first, rest...);
   } else {
     return storage_of<path>(first, rest...);

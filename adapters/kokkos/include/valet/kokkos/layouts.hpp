@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// Kokkos Views as parts of distributed arrays: valet::redistribute() and its kin on Views of rank
-/// 1 to 6 in LayoutRight, LayoutLeft or LayoutStride, padded ones too. Kokkos is initialised and
-/// finalised by the application.
+/// Kokkos Views as parts of distributed arrays: valet::redistribute() and related calls on Views of
+/// rank 1 to 6 in LayoutRight, LayoutLeft or LayoutStride, padded ones too. Kokkos is initialised
+/// and finalised by the application.
 
 #include <valet/kokkos/detail/array_view.hpp>
-#include <valet/layout/redistribute.hpp>
+#include <valet/redistribute.hpp>
 
 namespace valet::kokkos {
 
@@ -39,13 +39,13 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
   static_assert(
       std::is_same_v<typename Source::non_const_value_type, typename Target::non_const_value_type>,
       "Valet moves bytes: both Views must have the same value type");
-  const mpi::Channel channel = mpi::Channel::open(communicator);
-  mpi::agree(channel, detail::array_defect(from, channel.rank(), source, "source"));
-  std::optional<Defect> defect = detail::array_defect(to, channel.rank(), target, "target");
-  if (!defect)
-    defect = detail::fence_defect(typename Source::execution_space(),
-                                  typename Target::execution_space());
-  mpi::agree(channel, defect);
+  const int rank = valet::detail::rank_in(communicator);
+  valet::detail::agree(communicator, detail::array_diagnostic(from, rank, source, "source"));
+  std::optional<Diagnostic> diagnostic = detail::array_diagnostic(to, rank, target, "target");
+  if (!diagnostic)
+    diagnostic = detail::fence_diagnostic(typename Source::execution_space(),
+                                          typename Target::execution_space());
+  valet::detail::agree(communicator, diagnostic);
   const detail::Region region("redistribute");
   return valet::redistribute(communicator, from, to, sizeof(typename Target::value_type),
                              detail::array_of<const void*>(source), detail::array_of<void*>(target),
@@ -82,10 +82,9 @@ Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, cons
                     !std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>,
                 "Valet: an array that is moved in place is a contiguous View of rank 1, of which "
                 "both parts are unmanaged Views");
-  const mpi::Channel channel = mpi::Channel::open(communicator);
-  std::optional<Defect> defect = detail::runtime_defect();
-  if (!defect) defect = detail::fence_defect(typename View::execution_space());
-  mpi::agree(channel, defect);
+  std::optional<Diagnostic> diagnostic = detail::runtime_diagnostic();
+  if (!diagnostic) diagnostic = detail::fence_diagnostic(typename View::execution_space());
+  valet::detail::agree(communicator, diagnostic);
   const detail::Region region("redistribute_in_place");
   constexpr std::size_t element_bytes = sizeof(typename View::value_type);
   return valet::redistribute_in_place(communicator, from, to, element_bytes,

@@ -5,7 +5,7 @@
 /// Numbers per slot that Zoltan reads while it partitions: coordinates or weights.
 
 #include <valet/error.hpp>
-#include <valet/storage/block_mover.hpp>
+#include <valet/storage_backend.hpp>
 
 #include <array>
 #include <cstddef>
@@ -37,7 +37,7 @@ struct Columns {
   std::size_t size = 0;                    ///< columns
   std::uint64_t slots = 0;                 ///< numbers in each
   std::shared_ptr<const void> keep_alive;  ///< a host copy of what the host cannot read
-  std::optional<Defect> defect;            ///< why there is nothing to read
+  std::optional<Diagnostic> diagnostic;    ///< why there is nothing to read
 };
 
 /// Gives the columns at the moment of a partition, so that data that is kept elsewhere can be
@@ -70,12 +70,12 @@ template <class T>
     for (std::size_t c = 0; c < components && c < Columns::most; ++c)
       columns.column[c] = column(data + c, static_cast<std::ptrdiff_t>(components * sizeof(T)));
     if (components < 1 || components > Columns::most)
-      columns.defect = Defect{ErrorCode::invalid_argument,
-                              "an array of " + std::to_string(components) +
-                                  " values per slot; coordinates have 1 to 3, weights 1"};
+      columns.diagnostic = Diagnostic{ErrorCode::invalid_argument,
+                                      "an array of " + std::to_string(components) +
+                                          " values per slot; coordinates have 1 to 3, weights 1"};
     else if (data == nullptr && slots > 0)
-      columns.defect =
-          Defect{ErrorCode::inaccessible_memory, "an array of coordinates or weights is null"};
+      columns.diagnostic =
+          Diagnostic{ErrorCode::inaccessible_memory, "an array of coordinates or weights is null"};
     return columns;
   };
 }

@@ -5,11 +5,11 @@
 /// Partition with Zoltan by coordinates, then move the data in place: for codes whose objects
 /// live in Kokkos Views (or plain arrays), one object per slot.
 
+#include <valet/block_storage.hpp>
 #include <valet/export.hpp>
-#include <valet/mpi/mpi.hpp>
+#include <valet/mpi.hpp>
 #include <valet/options.hpp>
-#include <valet/report/report.hpp>
-#include <valet/storage/block_storage.hpp>
+#include <valet/report.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/detail/view_columns.hpp>
 

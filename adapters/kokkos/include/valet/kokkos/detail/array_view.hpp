@@ -3,10 +3,10 @@
 
 /// What a View must be to hold a part of a distributed array, and the valet::LocalArray that it is.
 
+#include <valet/detail/agree.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
-#include <valet/layout/redistribute.hpp>
-#include <valet/mpi/agreement.hpp>
+#include <valet/redistribute.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -42,9 +42,9 @@ constexpr IndexOrder order_of =
 
 /// What is wrong with the View of this rank's part.
 template <class View>
-[[nodiscard]] std::optional<Defect> array_defect(const GridLayout& grid, int rank, const View& view,
-                                                 const char* side) {
-  if (auto defect = runtime_defect()) return defect;
+[[nodiscard]] std::optional<Diagnostic> array_diagnostic(const GridLayout& grid, int rank,
+                                                         const View& view, const char* side) {
+  if (auto diagnostic = runtime_diagnostic()) return diagnostic;
   int place = rank;
   if (!grid.ranks.empty()) {
     place = 0;
@@ -56,15 +56,15 @@ template <class View>
   const BlockCyclic::Extents needed = grid.layout.local_extents(place);
   const std::string name = std::string("its ") + side + " View '" + view.label() + "'";
   if (needed.size() != rank_of_view<View>)
-    return Defect{ErrorCode::invalid_argument,
-                  name + " has rank " + std::to_string(rank_of_view<View>) + " for an array of " +
-                      std::to_string(needed.size()) + " dimensions"};
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has rank " + std::to_string(rank_of_view<View>) +
+                          " for an array of " + std::to_string(needed.size()) + " dimensions"};
   for (std::size_t d = 0; d < needed.size(); ++d)
     if (static_cast<std::int64_t>(view.extent(d)) < needed[d])
-      return Defect{ErrorCode::infeasible, name + " has extent " + std::to_string(view.extent(d)) +
-                                               " in dimension " + std::to_string(d) +
-                                               "; its part of the array needs " +
-                                               std::to_string(needed[d])};
+      return Diagnostic{ErrorCode::infeasible,
+                        name + " has extent " + std::to_string(view.extent(d)) + " in dimension " +
+                            std::to_string(d) + "; its part of the array needs " +
+                            std::to_string(needed[d])};
   return std::nullopt;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/detail/host_fields.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
-#include <valet/storage/host_fields.hpp>
 
 #include <tuple>
 
@@ -13,7 +13,7 @@ namespace valet::kokkos::detail {
 ///
 /// @tparam Spaces  std::tuple of the execution spaces whose instances are fenced.
 template <class Spaces, class... Views>
-class HostBlocks final : public BlockMover {
+class HostBlocks final : public StorageBackend {
  public:
   explicit HostBlocks(const Spaces& spaces, const Views&... views)
       : spaces_(spaces), views_(views...), fields_(fields_of(views...)) {}
@@ -21,9 +21,9 @@ class HostBlocks final : public BlockMover {
   [[nodiscard]] std::uint64_t slots() const override { return fields_.slots(); }
   [[nodiscard]] std::size_t block_bytes() const override { return fields_.block_bytes(); }
 
-  [[nodiscard]] std::optional<Defect> defect() const override {
-    if (auto defect = runtime_defect()) return defect;
-    return fields_.defect();
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
+    if (auto diagnostic = runtime_diagnostic()) return diagnostic;
+    return fields_.diagnostic();
   }
   /// Waits for the kernels that may still write the Views.
   void synchronize() override {
@@ -39,7 +39,7 @@ class HostBlocks final : public BlockMover {
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
     fields_.copy(from, to, scratch);
   }
-  [[nodiscard]] std::byte* dense() const override { return fields_.dense(); }
+  [[nodiscard]] std::byte* contiguous_data() const override { return fields_.contiguous_data(); }
   [[nodiscard]] bool reachable_by_mpi() const override { return true; }
   [[nodiscard]] std::size_t pieces_per_block() const override { return fields_.pieces_per_block(); }
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {

@@ -3,7 +3,7 @@
 
 /// The kernels that move rows of one View from and to packed blocks.
 
-#include <valet/storage/block_storage.hpp>
+#include <valet/block_storage.hpp>
 
 #include <Kokkos_Core.hpp>
 

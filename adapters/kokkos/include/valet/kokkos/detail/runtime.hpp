@@ -4,8 +4,8 @@
 /// What the adapter needs to know of Kokkos' state, and where versions of Kokkos differ.
 /// Tried with 3.4.1; names of later versions are taken from their documentation.
 
+#include <valet/block_storage.hpp>
 #include <valet/detail/first_failure.hpp>
-#include <valet/storage/block_storage.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -18,21 +18,23 @@
 namespace valet::kokkos::detail {
 
 /// not_initialized, unless Kokkos can be used now.
-[[nodiscard]] inline std::optional<Defect> runtime_defect() {
+[[nodiscard]] inline std::optional<Diagnostic> runtime_diagnostic() {
   if (Kokkos::is_initialized()) return std::nullopt;
 #if KOKKOS_VERSION >= 40000
   if (Kokkos::is_finalized())
-    return Defect{ErrorCode::not_initialized,
-                  "Kokkos is finalised already; end the use of Views before Kokkos::finalize()"};
+    return Diagnostic{
+        ErrorCode::not_initialized,
+        "Kokkos is finalised already; end the use of Views before Kokkos::finalize()"};
 #endif
-  return Defect{ErrorCode::not_initialized,
-                "Kokkos is not initialised; call Kokkos::initialize() before Views are given to "
-                "Valet, and Kokkos::finalize() after their last use"};
+  return Diagnostic{
+      ErrorCode::not_initialized,
+      "Kokkos is not initialised; call Kokkos::initialize() before Views are given to "
+      "Valet, and Kokkos::finalize() after their last use"};
 }
 
 /// Profiling regions of the stages of a migration, "valet::exchange" for instance: what
-/// BlockMover::begin_stage() and end_stage() do where the storage is of Views. A tool that a user
-/// loads with Kokkos sees them; without one they cost a test.
+/// StorageBackend::begin_stage() and end_stage() do where the storage is of Views. A tool that a
+/// user loads with Kokkos sees them; without one they cost a test.
 inline void push_region(const char* stage) {
   if (Kokkos::is_initialized()) Kokkos::Profiling::pushRegion(std::string("valet::") + stage);
 }
@@ -50,13 +52,13 @@ class Region {
 };
 
 /// Stands for Views that cannot be used; every collective call reports why.
-class DefectiveBlocks final : public BlockMover {
+class DefectiveBlocks final : public StorageBackend {
  public:
-  explicit DefectiveBlocks(Defect defect) : defect_(std::move(defect)) {}
+  explicit DefectiveBlocks(Diagnostic diagnostic) : diagnostic_(std::move(diagnostic)) {}
 
   [[nodiscard]] std::uint64_t slots() const override { return 0; }
   [[nodiscard]] std::size_t block_bytes() const override { return 0; }
-  [[nodiscard]] std::optional<Defect> defect() const override { return defect_; }
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override { return diagnostic_; }
   void gather(SlotList, std::byte*) override {}
   void scatter(const std::byte*, SlotList) override {}
   void copy(SlotList, SlotList, std::span<std::byte>) override {}
@@ -64,11 +66,11 @@ class DefectiveBlocks final : public BlockMover {
   void pieces(std::uint64_t, Vector<MemoryPiece>&) const override {}
 
  private:
-  Defect defect_;
+  Diagnostic diagnostic_;
 };
 
-[[nodiscard]] inline BlockStorage defective_storage(Defect defect) {
-  return BlockStorage(std::make_shared<DefectiveBlocks>(std::move(defect)));
+[[nodiscard]] inline BlockStorage wrong_storage(Diagnostic diagnostic) {
+  return BlockStorage(std::make_shared<DefectiveBlocks>(std::move(diagnostic)));
 }
 
 /// Waits for the work queued on one execution space instance, and for no other.
@@ -84,11 +86,11 @@ void fence(const Space& space) {
 /// Waits for several of them, where an exception on one rank would leave the others behind: what a
 /// kernel of the application left to be told by the fence is a finding of this rank.
 template <class... Spaces>
-[[nodiscard]] std::optional<Defect> fence_defect(const Spaces&... spaces) {
+[[nodiscard]] std::optional<Diagnostic> fence_diagnostic(const Spaces&... spaces) {
   valet::detail::FirstFailure failure;
   failure.attempt("waiting for the kernels that may still touch the Views",
                   [&] { (fence(spaces), ...); });
-  return failure.defect("nothing has been written; mend what they do");
+  return failure.diagnostic("nothing has been written; fix what they do");
 }
 
 /// Host memory that kernels reach too, on the device a program is compiled for.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/detail/host_fields.hpp>
 #include <valet/kokkos/detail/row_kernel.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
 #include <valet/kokkos/detail/written_slots.hpp>
-#include <valet/storage/host_fields.hpp>
 
 #include <algorithm>
 #include <array>
@@ -22,14 +22,14 @@ constexpr std::size_t index_staging_bytes = most_staged_slots * sizeof(std::uint
 /// Views in memory that MPI is not given: kernels on `Space` move the blocks through packed memory
 /// that both reach. Every function waits for its kernels; only this instance is fenced.
 template <class Space, class... Views>
-class StagedBlocks final : public BlockMover {
+class StagedBlocks final : public StorageBackend {
  public:
   explicit StagedBlocks(const Space& space, const Views&... views)
       : space_(space), views_(views...) {
     const auto fields = fields_of(views...);
     // The core's own checks and texts; this constructor only looks at the numbers in the fields.
-    defect_ = HostFields(fields).defect();
-    if (defect_) return;
+    diagnostic_ = HostFields(fields).diagnostic();
+    if (diagnostic_) return;
     slots_ = fields.front().slots;
     for (const Field& field : fields) block_bytes_ += row_layout(field, 0, 0).row_bytes;
     std::size_t packed_offset = 0;
@@ -42,9 +42,9 @@ class StagedBlocks final : public BlockMover {
 
   [[nodiscard]] std::uint64_t slots() const override { return slots_; }
   [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }
-  [[nodiscard]] std::optional<Defect> defect() const override {
-    if (auto defect = runtime_defect()) return defect;
-    return defect_;
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
+    if (auto diagnostic = runtime_diagnostic()) return diagnostic;
+    return diagnostic_;
   }
 
   void begin_stage(const char* name) override { push_region(name); }
@@ -106,9 +106,9 @@ class StagedBlocks final : public BlockMover {
       index_memory_ = StagedBlocks::allocate_scratch(index_staging_bytes);
       indices_ = reinterpret_cast<std::uint64_t*>(index_memory_.get());
     } catch (const std::bad_alloc&) {
-      defect_ = Defect{ErrorCode::out_of_memory,
-                       "no memory for " + std::to_string(index_staging_bytes) +
-                           " bytes of slot indices in memory space " + Staging::name()};
+      diagnostic_ = Diagnostic{ErrorCode::out_of_memory,
+                               "no memory for " + std::to_string(index_staging_bytes) +
+                                   " bytes of slot indices in memory space " + Staging::name()};
     }
   }
 
@@ -147,7 +147,7 @@ class StagedBlocks final : public BlockMover {
   std::size_t block_bytes_ = 0;
   std::shared_ptr<std::byte> index_memory_;
   std::uint64_t* indices_ = nullptr;  ///< in index_memory_
-  std::optional<Defect> defect_;
+  std::optional<Diagnostic> diagnostic_;
 };
 
 }  // namespace valet::kokkos::detail

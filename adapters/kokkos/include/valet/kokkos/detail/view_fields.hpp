@@ -3,7 +3,7 @@
 
 /// What a View must be, and what Valet sees of it: a valet::Field.
 
-#include <valet/storage/block_storage.hpp>
+#include <valet/block_storage.hpp>
 
 #include <Kokkos_Core.hpp>
 

@@ -35,7 +35,7 @@ constexpr void check_column_view() {
 
 inline void refuse(Columns& columns, ErrorCode code, const std::string& label,
                    const std::string& text) {
-  if (!columns.defect) columns.defect = Defect{code, "View '" + label + "' " + text};
+  if (!columns.diagnostic) columns.diagnostic = Diagnostic{code, "View '" + label + "' " + text};
 }
 
 /// Appends the components of one View that the host can read.
@@ -82,8 +82,8 @@ template <class... Views>
   (check_column_view<Views>(), ...);
   return [views...] {
     Columns columns;
-    columns.defect = kokkos::detail::runtime_defect();
-    if (columns.defect) return columns;
+    columns.diagnostic = kokkos::detail::runtime_diagnostic();
+    if (columns.diagnostic) return columns;
     auto readables = std::make_shared<std::tuple<decltype(readable(views))...>>(readable(views)...);
     std::apply([&columns](const auto&... view) { (append_columns(columns, view), ...); },
                *readables);

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "handle_state.hpp"
+
+#include "messages.hpp"
+
+#include <map>
+#include <mutex>
+
+namespace valet::zoltan {
+namespace {
+
+struct HandleStates {
+  std::mutex mutex;
+  std::map<const Zoltan_Struct*, HandleState> of;
+};
+
+HandleStates& states() {
+  // Never destroyed: Zoltan_Destroy may be called by destructors of other static objects.
+  static auto* const all = new HandleStates;
+  return *all;
+}
+
+template <class Action>
+auto with_attachment(const Zoltan_Struct* zoltan, Action&& action) {
+  const std::lock_guard lock(states().mutex);
+  return action(states().of[zoltan]);
+}
+
+/// Read once: what the environment asked for when the first migration was decided.
+const ParameterTable& environment() {
+  static const ParameterTable table = [] {
+    std::string warnings;
+    ParameterTable read = parameters_of_environment(warnings);
+    if (!warnings.empty()) print_warning("Valet_Migrate", warnings);
+    return read;
+  }();
+  return table;
+}
+
+}  // namespace
+
+ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
+  if (name == nullptr || value == nullptr) return {};
+  return with_attachment(zoltan, [&](HandleState& own) { return own.parameters.set(name, value); });
+}
+
+MigrationParameters parameters_of(const Zoltan_Struct* zoltan) {
+  MigrationParameters parameters;
+  environment().apply_to(parameters);
+  handle_state_of(nullptr).parameters.apply_to(parameters);
+  handle_state_of(zoltan).parameters.apply_to(parameters);
+  return parameters;
+}
+
+HandleState handle_state_of(const Zoltan_Struct* zoltan) {
+  const std::lock_guard lock(states().mutex);
+  const auto found = states().of.find(zoltan);
+  return found == states().of.end() ? HandleState{} : found->second;
+}
+
+void attach_free_object(const Zoltan_Struct* zoltan, VALET_FREE_OBJ_FN* function, void* data) {
+  with_attachment(zoltan, [&](HandleState& own) {
+    own.free_object = function;
+    own.free_data = data;
+  });
+}
+
+void attach_memory(const Zoltan_Struct* zoltan, VALET_MEMORY_FN* function, void* data) {
+  with_attachment(zoltan, [&](HandleState& own) {
+    own.memory = function;
+    own.memory_data = data;
+  });
+}
+
+void attach_report(const Zoltan_Struct* zoltan, const Valet_Migration_Report& report) {
+  with_attachment(zoltan, [&](HandleState& own) { own.report = report; });
+}
+
+void copy_handle_state(const Zoltan_Struct* to, const Zoltan_Struct* from) {
+  if (to == nullptr || from == nullptr || to == from) return;
+  HandleState copy = handle_state_of(from);
+  copy.report.reset();
+  with_attachment(to, [&](HandleState& own) { own = copy; });
+}
+
+void forget_handle_state(const Zoltan_Struct* zoltan) {
+  if (zoltan == nullptr) return;
+  const std::lock_guard lock(states().mutex);
+  states().of.erase(zoltan);
+}
+
+}  // namespace valet::zoltan

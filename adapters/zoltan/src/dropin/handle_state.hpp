@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What Valet remembers of a Zoltan_Struct, which has no room for it: parameters, the callbacks of
+/// STEPS, the last report. It follows copies and dies with the structure. Thread safe.
+
+#include "parameters.hpp"
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <optional>
+
+namespace valet::zoltan {
+
+struct HandleState {
+  ParameterTable parameters;
+  VALET_FREE_OBJ_FN* free_object = nullptr;
+  void* free_data = nullptr;
+  VALET_MEMORY_FN* memory = nullptr;
+  void* memory_data = nullptr;
+  std::optional<Valet_Migration_Report> report;
+};
+
+/// Zoltan's structure without one (zz == NULL) is the default of all others.
+ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value);
+/// The structure's own values before those set for NULL, before the environment's.
+[[nodiscard]] MigrationParameters parameters_of(const Zoltan_Struct* zoltan);
+
+/// A copy of what is attached.
+[[nodiscard]] HandleState handle_state_of(const Zoltan_Struct* zoltan);
+void attach_free_object(const Zoltan_Struct* zoltan, VALET_FREE_OBJ_FN* function, void* data);
+void attach_memory(const Zoltan_Struct* zoltan, VALET_MEMORY_FN* function, void* data);
+void attach_report(const Zoltan_Struct* zoltan, const Valet_Migration_Report& report);
+
+/// `to` gets what `from` has, but for the report.
+void copy_handle_state(const Zoltan_Struct* to, const Zoltan_Struct* from);
+void forget_handle_state(const Zoltan_Struct* zoltan);
+
+}  // namespace valet::zoltan

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "zoltan_introspection.hpp"
+
+#include <valet/error.hpp>
+
+#include <array>
+#include <cstring>
+#include <dlfcn.h>
+
+namespace valet::zoltan {
+namespace {
+
+MigrateFunction& stock_slot() {
+  static MigrateFunction stock = nullptr;
+  return stock;
+}
+
+constexpr std::array touched{
+    ZOLTAN_OBJ_SIZE_FN_TYPE,       ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE,  ZOLTAN_PACK_OBJ_FN_TYPE,
+    ZOLTAN_PACK_OBJ_MULTI_FN_TYPE, ZOLTAN_UNPACK_OBJ_FN_TYPE,      ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE,
+    ZOLTAN_PRE_MIGRATE_PP_FN_TYPE, ZOLTAN_PRE_MIGRATE_FN_TYPE,     ZOLTAN_MID_MIGRATE_PP_FN_TYPE,
+    ZOLTAN_MID_MIGRATE_FN_TYPE,    ZOLTAN_POST_MIGRATE_PP_FN_TYPE, ZOLTAN_POST_MIGRATE_FN_TYPE};
+
+/// Takes the application's callbacks out of the structure, and puts them back at the end.
+class Borrowed {
+ public:
+  explicit Borrowed(Zoltan_Struct* zoltan) : zoltan_(zoltan) {
+    for (std::size_t k = 0; k < touched.size(); ++k)
+      Zoltan_Get_Fn(zoltan_, touched[k], &functions_[k], &data_[k]);
+    for (const ZOLTAN_FN_TYPE type : touched) Zoltan_Set_Fn(zoltan_, type, nullptr, nullptr);
+  }
+  Borrowed(const Borrowed&) = delete;
+  Borrowed& operator=(const Borrowed&) = delete;
+  ~Borrowed() {
+    for (const ZOLTAN_FN_TYPE type : touched) Zoltan_Set_Fn(zoltan_, type, nullptr, nullptr);
+    // A single form clears the multi form and the other way round, so only what was there.
+    for (std::size_t k = 0; k < touched.size(); ++k)
+      if (functions_[k] != nullptr) Zoltan_Set_Fn(zoltan_, touched[k], functions_[k], data_[k]);
+  }
+
+ private:
+  Zoltan_Struct* zoltan_;
+  std::array<ZOLTAN_VOID_FN*, touched.size()> functions_{};
+  std::array<void*, touched.size()> data_{};
+};
+
+void tell_entries(void* data, int gids, int lids, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*,
+                  int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
+  static_cast<Probe*>(data)->entries = {gids, lids};
+  *code = ZOLTAN_OK;
+}
+
+int tell_packed(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
+  static_cast<Probe*>(data)->only_proc_changes = false;
+  *code = ZOLTAN_OK;
+  return 0;
+}
+
+void pack_nothing(void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int, int, char*, int* code) {
+  *code = ZOLTAN_OK;
+}
+
+void unpack_nothing(void*, int, ZOLTAN_ID_PTR, int, char*, int* code) { *code = ZOLTAN_OK; }
+
+}  // namespace
+
+void set_stock_migrate(MigrateFunction stock) { stock_slot() = stock; }
+
+MigrateFunction stock_migrate() {
+  // Without a front the next definition behind this library is the stock one.
+  if (stock_slot() == nullptr)
+    stock_slot() = reinterpret_cast<MigrateFunction>(dlsym(RTLD_NEXT, "Zoltan_Migrate"));
+  if (stock_slot() == nullptr)
+    throw Error(ErrorCode::internal,
+                "no Zoltan_Migrate behind Valet; link or preload libvalet_zoltan.so in front of a "
+                "shared Zoltan, or use valet_enable_zoltan() in CMake for a static one");
+  return stock_slot();
+}
+
+MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
+  struct Head {
+    MPI_Comm communicator;
+    int rank;
+    int ranks;
+  } head;
+  std::memcpy(&head, zoltan, sizeof head);
+  if (head.communicator == MPI_COMM_NULL || head.rank == -1) return MPI_COMM_NULL;
+  int rank = -1;
+  int ranks = -1;
+  if (head.rank >= 0 && head.rank < head.ranks) {
+    MPI_Comm_rank(head.communicator, &rank);
+    MPI_Comm_size(head.communicator, &ranks);
+  }
+  if (rank != head.rank || ranks != head.ranks)
+    throw Error(ErrorCode::invalid_communicator,
+                "the communicator is not where Zoltan 3.83 and 3.90 have it; use "
+                "MIGRATE_METHOD=ZOLTAN with this version of Zoltan");
+  return head.communicator;
+}
+
+Probe probe(Zoltan_Struct* zoltan, int rank) {
+  Probe result;
+  const Borrowed application(zoltan);
+  Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, tell_entries, &result);
+  Zoltan_Set_Obj_Size_Fn(zoltan, tell_packed, &result);
+  Zoltan_Set_Pack_Obj_Fn(zoltan, pack_nothing, nullptr);
+  Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_nothing, nullptr);
+  // One object that stays where it is: it is packed unless only changes of the rank count. As many
+  // entries as any application has in a global id.
+  std::array<ZOLTAN_ID_TYPE, 1024> id{};
+  int self = rank;
+  result.code = stock_migrate()(zoltan, -1, nullptr, nullptr, nullptr, nullptr, 1, id.data(),
+                                id.data(), &self, nullptr);
+  return result;
+}
+
+}  // namespace valet::zoltan

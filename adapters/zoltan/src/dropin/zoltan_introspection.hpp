@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What Valet must know of a Zoltan_Struct and Zoltan does not tell.
+
+#include "callbacks.hpp"
+#include <valet/mpi.hpp>
+
+#include <optional>
+
+namespace valet::zoltan {
+
+/// The stock Zoltan_Migrate, which the shim (interposer or wrapper) knows.
+using MigrateFunction = decltype(&Zoltan_Migrate);
+void set_stock_migrate(MigrateFunction stock);
+[[nodiscard]] MigrateFunction stock_migrate();
+
+/// The communicator of `zoltan`, MPI_COMM_NULL on ranks outside of it. It is the first member of
+/// the structure, with the rank and the number of ranks behind it (Zoltan 3.83 and 3.90).
+/// @throws Error invalid_communicator where the members do not look like that. Local.
+[[nodiscard]] MPI_Comm communicator_of(const Zoltan_Struct* zoltan);
+
+/// What a stock migration of nothing gives away.
+struct Probe {
+  int code = ZOLTAN_FATAL;  ///< what the stock function returned: the same on all ranks
+  EntryCounts entries;
+  bool only_proc_changes = true;
+};
+
+/// Asks the stock function with callbacks of our own, and puts the application's back. Collective.
+[[nodiscard]] Probe probe(Zoltan_Struct* zoltan, int rank);
+
+}  // namespace valet::zoltan

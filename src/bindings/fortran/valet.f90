@@ -1,0 +1,316 @@
+! SPDX-License-Identifier: BSD-3-Clause
+
+!> Valet for Fortran: the functions, types and constants of valet.h under their C names.
+!!
+!! What each does, and its errors, stands in valet.h. Arguments that C takes as pointers to data
+!! are type(c_ptr): give c_loc(array), or c_null_ptr where NULL is allowed. Communicators are the
+!! integers of `mpi`, or comm%mpi_val of `mpi_f08`. Counts and slots are 64 bits, and ranks and
+!! slots start at 0, as in MPI and C.
+module valet
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int, &
+    c_int64_t, c_null_char, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
+  implicit none
+  private
+
+  integer(c_int), parameter, public :: VALET_SUCCESS = 0, VALET_INVALID_ARGUMENT = 1, &
+    VALET_RANK_OUT_OF_RANGE = 2, VALET_SLOT_OUT_OF_RANGE = 3, VALET_SLOT_TAKEN_TWICE = 4, &
+    VALET_INFEASIBLE = 5, VALET_FIELD_MISMATCH = 6, VALET_BLOCK_SIZE_MISMATCH = 7, &
+    VALET_BUDGET_TOO_SMALL = 8, VALET_INACCESSIBLE_MEMORY = 9, VALET_NOT_INITIALIZED = 10, &
+    VALET_INVALID_COMMUNICATOR = 11, VALET_OUT_OF_MEMORY = 12, VALET_CORRUPTED = 13, &
+    VALET_MPI_FAILURE = 14, VALET_INTERNAL = 15, VALET_CALLBACK_FAILED = 16
+
+  integer(c_int), parameter, public :: VALET_STREAM = 0, VALET_DIRECT = 1, &
+    VALET_PHASED = 2, VALET_CYCLIC = 3, VALET_AUTO = 4
+  integer(c_int), parameter, public :: VALET_FIRST_FIT = 0, VALET_MAX_FIRST = 1, &
+    VALET_RANDOM = 2, VALET_FORTUNE_WHEEL = 3, VALET_MIN_MAX = 4, VALET_CONTINUOUS = 5
+  integer(c_int), parameter, public :: VALET_DISTRIBUTED = 0, VALET_CENTRALIZED = 1
+  integer(c_int), parameter, public :: VALET_FILL = 0, VALET_STABLE = 1
+  integer(c_int), parameter, public :: VALET_ASCENDING = 0, VALET_ROTATED = 1
+  integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
+    VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4
+
+  !> A place in the memory of all ranks together.
+  type, bind(C), public :: Valet_Address
+    integer(c_int) :: rank
+    integer(c_int64_t) :: slot
+  end type
+
+  integer(c_int), parameter, public :: VALET_LOG_DEBUG = 0, VALET_LOG_INFO = 1, &
+    VALET_LOG_WARNING = 2
+
+  !> How far a migration is on this rank.
+  type, bind(C), public :: Valet_Progress
+    integer(c_int64_t) :: blocks_done
+    integer(c_int64_t) :: blocks_total
+    integer(c_int64_t) :: bytes_done
+    integer(c_int64_t) :: bytes_total
+    real(c_double) :: elapsed_seconds
+  end type
+
+  !> Start from Valet_Options_default(). `trace` is c_loc of a path that ends with c_null_char.
+  !! `progress` is c_funloc of a subroutine with bind(C) and two arguments: type(Valet_Progress),
+  !! intent(in), and `progress_data` as type(c_ptr), value.
+  type, bind(C), public :: Valet_Options
+    integer(c_size_t) :: budget_bytes
+    integer(c_int) :: method
+    integer(c_int) :: order
+    integer(c_int) :: verify
+    integer(c_size_t) :: message_bytes
+    integer(c_int) :: share_memory
+    integer(c_int) :: window
+    integer(c_int) :: alltoall_method
+    integer(c_int) :: heuristic
+    integer(c_int) :: scheduler
+    integer(c_int) :: parking
+    integer(c_int64_t) :: seed
+    integer(c_int) :: edge_order
+    type(c_ptr) :: trace
+    type(c_funptr) :: progress
+    type(c_ptr) :: progress_data
+    integer(c_int) :: progress_bar
+  end type
+
+  integer, parameter, public :: VALET_METHOD_BYTES = 16, VALET_REASON_BYTES = 256
+
+  !> What an execution did on this rank. Valet_String() makes texts of `method` and `reason`.
+  type, bind(C), public :: Valet_Report
+    integer(c_int64_t) :: block_bytes
+    integer(c_int64_t) :: blocks_before
+    integer(c_int64_t) :: blocks_after
+    integer(c_int64_t) :: blocks_sent
+    integer(c_int64_t) :: blocks_received
+    integer(c_int64_t) :: bytes_sent
+    integer(c_int64_t) :: messages
+    integer(c_int64_t) :: credits
+    integer(c_int64_t) :: local_copies
+    integer(c_int64_t) :: swaps
+    integer(c_int64_t) :: phases
+    integer(c_int64_t) :: detours
+    integer(c_int64_t) :: steps
+    integer(c_int64_t) :: neighbours
+    integer(c_int64_t) :: budget_bytes
+    integer(c_int64_t) :: peak_extra_bytes
+    integer(c_int64_t) :: extra_bytes_bound
+    integer(c_int64_t) :: shared_bytes
+    real(c_double) :: plan_seconds
+    real(c_double) :: exchange_seconds
+    real(c_double) :: local_seconds
+    real(c_double) :: verify_seconds
+    real(c_double) :: waiting_seconds
+    real(c_double) :: gather_seconds
+    real(c_double) :: solve_seconds
+    real(c_double) :: scatter_seconds
+    real(c_double) :: predicted_seconds
+    real(c_double) :: lower_bound_seconds
+    integer(c_int) :: verified
+    integer(c_int) :: plan_from_layout
+    character(kind=c_char) :: method(VALET_METHOD_BYTES)
+    character(kind=c_char) :: reason(VALET_REASON_BYTES)
+  end type
+
+  integer(c_int), parameter, public :: VALET_ROW_MAJOR = 0, VALET_COLUMN_MAJOR = 1
+
+  ! Arguments of the types with pointers have no intent(in): gfortran then takes for credited that a
+  ! call neither reads nor writes what a type(c_ptr) inside of them points to.
+
+  !> A block-cyclic layout of an array, the same on all ranks. Lists are c_loc of arrays with one
+  !! entry per dimension, in the order of the array's indices; first_ranks and ranks may be
+  !! c_null_ptr. Kinds: c_int64_t for extents and block_sizes, c_int for the others.
+  type, bind(C), public :: Valet_Layout
+    integer(c_int) :: dimensions
+    type(c_ptr) :: extents
+    type(c_ptr) :: block_sizes
+    type(c_ptr) :: grid
+    integer(c_int) :: rank_order = VALET_COLUMN_MAJOR
+    type(c_ptr) :: first_ranks = c_null_ptr
+    type(c_ptr) :: ranks = c_null_ptr
+  end type
+
+  !> This rank's part of such an array: `data` is c_loc of it, of `bytes` bytes. `strides`, in
+  !! elements, c_loc of one integer(c_int64_t) per dimension, or c_null_ptr where elements are contiguous.
+  type, bind(C), public :: Valet_Array
+    type(c_ptr) :: data
+    integer(c_size_t) :: bytes
+    integer(c_int) :: order = VALET_COLUMN_MAJOR
+    type(c_ptr) :: strides = c_null_ptr
+  end type
+
+  public :: Valet_Options_default, Valet_Storage_create, Valet_Storage_add_field, &
+    Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
+    Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
+    Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
+    Valet_Set_log_callback, Valet_Error_message, Valet_String
+
+  interface
+    function Valet_Options_default() bind(C, name="Valet_Options_default") result(options)
+      import :: Valet_Options
+      type(Valet_Options) :: options
+    end function
+
+    function Valet_Storage_create() bind(C, name="Valet_Storage_create") result(storage)
+      import :: c_ptr
+      type(c_ptr) :: storage
+    end function
+
+    !> `label` ends with c_null_char.
+    function Valet_Storage_add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
+        bind(C, name="Valet_Storage_add_field") result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_ptrdiff_t, c_size_t
+      type(c_ptr), value :: storage, data
+      integer(c_int64_t), value :: slots
+      integer(c_size_t), value :: row_bytes
+      integer(c_ptrdiff_t), value :: slot_stride_bytes
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+
+    subroutine Valet_Storage_free(storage) bind(C, name="Valet_Storage_free")
+      import :: c_ptr
+      type(c_ptr), value :: storage
+    end subroutine
+
+    !> `mask`: c_null_ptr, or one byte per slot.
+    function Valet_Plan_to_ranks(communicator, storage, count, mask, ranks, options, plan) &
+        bind(C, name="Valet_Plan_to_ranks_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, Valet_Options
+      integer(c_int), value :: communicator
+      type(c_ptr), value :: storage, mask
+      integer(c_int64_t), value :: count
+      integer(c_int), intent(in) :: ranks(*)
+      type(Valet_Options), optional :: options
+      type(c_ptr), intent(inout) :: plan
+      integer(c_int) :: code
+    end function
+
+    function Valet_Plan_to_slots(communicator, storage, count, mask, addresses, options, plan) &
+        bind(C, name="Valet_Plan_to_slots_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, Valet_Address, Valet_Options
+      integer(c_int), value :: communicator
+      type(c_ptr), value :: storage, mask
+      integer(c_int64_t), value :: count
+      type(Valet_Address), intent(in) :: addresses(*)
+      type(Valet_Options), optional :: options
+      type(c_ptr), intent(inout) :: plan
+      integer(c_int) :: code
+    end function
+
+    subroutine Valet_Plan_free(plan) bind(C, name="Valet_Plan_free")
+      import :: c_ptr
+      type(c_ptr), value :: plan
+    end subroutine
+
+    function Valet_Plan_blocks_after(plan) bind(C, name="Valet_Plan_blocks_after") result(blocks)
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: plan
+      integer(c_int64_t) :: blocks
+    end function
+
+    function Valet_Plan_required_slots(plan) bind(C, name="Valet_Plan_required_slots") &
+        result(slots)
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: plan
+      integer(c_int64_t) :: slots
+    end function
+
+    function Valet_Execute(plan, storage, report) bind(C, name="Valet_Execute") result(code)
+      import :: c_int, c_ptr, Valet_Report
+      type(c_ptr), value :: plan, storage
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> MPI_Alltoallv inside one buffer. Left out, recv_counts are found out.
+    function Valet_Alltoallv_in_place(buffer, buffer_bytes, send_counts, recv_counts, &
+        element_bytes, any_order, communicator, options, report) &
+        bind(C, name="Valet_Alltoallv_in_place_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, c_size_t, Valet_Options, Valet_Report
+      type(c_ptr), value :: buffer
+      integer(c_size_t), value :: buffer_bytes
+      integer(c_int64_t), intent(in) :: send_counts(*)
+      integer(c_int64_t), intent(in), optional :: recv_counts(*)
+      integer(c_size_t), value :: element_bytes
+      integer(c_int), value :: any_order
+      integer(c_int), value :: communicator
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> An array from one layout into an array of another. A rank that is not in the grid of `from`,
+    !! or of `to`, leaves out `source`, or `target`.
+    function Valet_Redistribute(from, to, element_bytes, source, target, communicator, options, &
+        report) bind(C, name="Valet_Redistribute_f") result(code)
+      import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      type(Valet_Layout) :: from, to
+      integer(c_size_t), value :: element_bytes
+      type(Valet_Array), optional :: source, target
+      integer(c_int), value :: communicator
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> The same inside one array; a rank that is in neither grid leaves it out.
+    function Valet_Redistribute_in_place(from, to, element_bytes, array, communicator, options, &
+        report) bind(C, name="Valet_Redistribute_in_place_f") result(code)
+      import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      type(Valet_Layout) :: from, to
+      integer(c_size_t), value :: element_bytes
+      type(Valet_Array), optional :: array
+      integer(c_int), value :: communicator
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(out), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> `callback`: c_null_funptr, or c_funloc of a subroutine with bind(C) and three arguments: the
+    !! level as integer(c_int), value; the message as character(kind=c_char), dimension(*), ended by
+    !! c_null_char; `data` as type(c_ptr), value.
+    subroutine Valet_Set_log_callback(callback, data) bind(C, name="Valet_Set_log_callback")
+      import :: c_funptr, c_ptr
+      type(c_funptr), value :: callback
+      type(c_ptr), value :: data
+    end subroutine
+  end interface
+
+contains
+
+  !> The text of the last error on this thread; empty when there was none.
+  function Valet_Error_message() result(text)
+    character(:), allocatable :: text
+    interface
+      function error_message() bind(C, name="Valet_Error_message") result(message)
+        import :: c_ptr
+        type(c_ptr) :: message
+      end function
+      pure function length_of(message) bind(C, name="strlen") result(length)
+        import :: c_ptr, c_size_t
+        type(c_ptr), intent(in), value :: message
+        integer(c_size_t) :: length
+      end function
+    end interface
+    type(c_ptr) :: message
+    character(kind=c_char), pointer :: characters(:)
+    message = error_message()
+    call c_f_pointer(message, characters, [length_of(message)])
+    text = Valet_String(characters)
+  end function
+
+  !> The text in an array of characters, up to the first c_null_char.
+  pure function Valet_String(characters) result(text)
+    character(kind=c_char), intent(in) :: characters(:)
+    character(:), allocatable :: text
+    integer :: k, length
+    length = size(characters)
+    do k = 1, size(characters)
+      if (characters(k) /= c_null_char) cycle
+      length = k - 1
+      exit
+    end do
+    allocate (character(length) :: text)
+    do k = 1, length
+      text(k:k) = characters(k)
+    end do
+  end function
+
+end module valet

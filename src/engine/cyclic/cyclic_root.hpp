@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/exchange.hpp"
+#include "mpi/requests.hpp"
+#include "schedule/cyclic.hpp"
+
+#include <cstdint>
+#include <functional>
+
+namespace valet::engine {
+
+/// What a rank tells the root of CYCLIC.
+struct CyclicNote {
+  enum class Kind : std::uint32_t {
+    joins,  ///< who it is, and its first edge if it has one
+    edge,   ///< its next edge, after what the root scheduled has used up the last
+    done,   ///< it has carried out actions_per_note actions more
+  };
+  Kind kind = Kind::joins;
+  std::uint32_t destination = 0;
+  std::uint64_t blocks = 0;
+  std::uint32_t edges = 0;
+  std::uint32_t most_increment = 0;
+  std::uint64_t free = 0;
+};
+
+constexpr int cyclic_root = 0;  ///< the rank
+
+/// Actions that may be on their way to a rank or wait there.
+constexpr std::size_t action_window = 8;
+constexpr std::size_t actions_per_note = action_window / 2;
+
+/// The root of CYCLIC: gets the edges of all ranks, one at a time of each, and sends them actions
+/// while it searches. It is a rank as any other besides, and tells itself what it tells others.
+///
+/// Whenever it waits it has sent all that it scheduled, but for a part of the one cycle or shift at
+/// hand. Of those before, the first that is not carried out has all of its ranks at it, so the
+/// ranks go on, take what waits for them, and the root goes on too.
+class CyclicRoot final : public schedule::CyclicLink {
+ public:
+  /// Uses `places` places of `requests`, from `first_place` on. Memory: 64 bytes a rank, 2 KiB.
+  static constexpr std::size_t places = 33;
+  CyclicRoot(const ExchangeContext& context, mpi::Requests& requests, std::size_t first_place);
+
+  /// Starts an execution: listens.
+  void start();
+  /// Schedules everything. `wait` waits for a request of this rank, whatever it is for, and lets
+  /// the rank carry out its own actions meanwhile.
+  void schedule_all(const std::function<void()>& wait, Report& report);
+  /// Takes note that the request at `place` completed.
+  void completed(std::size_t place, const MPI_Status& status);
+  /// Everything that ranks will tell has been heard.
+  [[nodiscard]] bool done() const { return to_come_ == 0; }
+
+ private:
+  /// Of one rank.
+  struct Peer {
+    std::uint64_t blocks = 0;  ///< of its edge; 0 when that was not sent yet
+    std::uint32_t destination = 0;
+    std::uint16_t window = 0;     ///< actions that may be sent to it
+    std::uint16_t scheduled = 0;  ///< actions since the last that it will tell us of
+  };
+  static_assert(sizeof(Peer) == 16, "64 bytes a rank with the scheduler's 48");
+
+  schedule::Edge next_edge(std::uint32_t rank) override;
+  void schedule(std::uint32_t rank, const schedule::Action& action) override;
+  void listen();
+  [[nodiscard]] std::size_t idle_message() const;
+
+  const ExchangeContext context_;
+  mpi::Requests& requests_;
+  std::size_t first_place_;
+  schedule::CyclicScheduler scheduler_;
+  Array<Peer> peers_;
+  Array<schedule::Action> messages_;
+  CyclicNote note_;
+  std::uint64_t to_come_ = 0;  ///< notes
+  std::size_t to_join_ = 0;
+  const std::function<void()>* wait_ = nullptr;
+  Report* report_ = nullptr;
+};
+
+}  // namespace valet::engine

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The interface that all methods share. A method moves every block to its rank; where the final
+/// slot is not free yet it may leave the block in another one, and the local redistribution ends
+/// the work. So all methods give the same content of every occupied slot.
+
+#include "engine/transfer.hpp"
+#include "mpi/channel.hpp"
+#include "observe/observer.hpp"
+#include "storage/node_memory.hpp"
+#include <valet/error.hpp>
+#include <valet/options.hpp>
+#include <valet/report.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace valet::engine {
+
+/// A method, ready to run the flows of one plan again and again.
+template <class Index>
+class Exchange {
+ public:
+  Exchange() = default;
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+  virtual ~Exchange() = default;
+
+  /// Scratch that run() needs, at least what the local redistribution needs. [local]
+  [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
+  /// Moves all blocks between ranks. Collective, blocking; nothing is pending on return. Counts
+  /// messages in `report`. On an exception requests may be pending: scratch must then be leaked.
+  virtual void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) = 0;
+  /// Gives up, without freeing it, memory that pending requests may touch.
+  virtual void leak() noexcept = 0;
+};
+
+/// What a method may use.
+struct ExchangeContext {
+  const mpi::Channel& channel;
+  Ledger& ledger;
+  const Options& options;
+  BlockTraits blocks;
+  const storage::NodeMemory& node;
+  std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
+
+  /// Who watches what is sent and received.
+  [[nodiscard]] observe::Observer& observer() const { return *observe::observer_of(channel); }
+};
+
+/// Makes the method of the options. Allocates all it will need but scratch. Local; the context's
+/// references must outlive the result.
+template <class Index>
+[[nodiscard]] std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
+                                                             const plan::Flows<Index>& flows);
+
+}  // namespace valet::engine

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/cyclic/cyclic.hpp"
+#include "engine/direct.hpp"
+#include "engine/exchange.hpp"
+#include "engine/phased/phased.hpp"
+#include "engine/stream/stream.hpp"
+
+namespace valet::engine {
+
+template <class Index>
+std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
+                                               const plan::Flows<Index>& flows) {
+  switch (context.options.method) {
+    case Method::stream: return std::make_unique<Stream<Index>>(context, flows);
+    case Method::direct: return std::make_unique<Direct<Index>>(context, flows);
+    case Method::phased: return std::make_unique<Phased<Index>>(context, flows);
+    case Method::cyclic: return std::make_unique<Cyclic<Index>>(context, flows);
+    case Method::automatic: break;  // planning has replaced it
+  }
+  throw Error(ErrorCode::invalid_argument, "unknown method");
+}
+
+template std::unique_ptr<Exchange<std::uint32_t>> make_exchange(const ExchangeContext&,
+                                                                const plan::Flows<std::uint32_t>&);
+template std::unique_ptr<Exchange<std::uint64_t>> make_exchange(const ExchangeContext&,
+                                                                const plan::Flows<std::uint64_t>&);
+
+}  // namespace valet::engine

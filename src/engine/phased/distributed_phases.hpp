@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Phases that the ranks negotiate among neighbours (Pinar and Hendrickson, "Interprocessor
+/// Communication with Limited Memory", IEEE TPDS 15(7), 2004, Figure 7): every receiver divides its
+/// free memory among its sources and tells them. A root is asked for parking (Figure 8), and for
+/// the start of Heuristic::continuous (section 4): it sees a few numbers per rank.
+///
+/// Without a root nobody knows all: each rank goes on until it has nothing to send and nothing to
+/// receive, and may be some phases ahead of another.
+
+#include "engine/phased/phases.hpp"
+#include "mpi/word_lists.hpp"
+#include "schedule/apportionment.hpp"
+#include "schedule/keyed_counts.hpp"
+#include "schedule/parking.hpp"
+
+namespace valet::engine {
+
+class DistributedPhases final : public Phases {
+ public:
+  DistributedPhases(const mpi::Channel& channel, Ledger& ledger, const Options& options,
+                    const PhaseProblem& problem);
+
+  bool next(const PhaseStart& start, PhaseMoves& moves) override;
+  void waits_here(int target, std::uint64_t blocks) override;
+
+ private:
+  /// Blocks that one side of a pair has for a target: the same entry on both sides. Of a row, the
+  /// peer is the rank that receives them; of a column, the one that sends them. The target is the
+  /// receiver, but where that receives in place of another rank.
+  struct Key {
+    int peer = 0;
+    int target = 0;
+    [[nodiscard]] bool operator==(const Key&) const = default;
+    [[nodiscard]] bool operator<(const Key& other) const {
+      return peer != other.peer ? peer < other.peer : target < other.target;
+    }
+  };
+  using Side = schedule::KeyedCounts<Key>;
+  /// What a rank that receives in place of another has still to tell it.
+  using Debts = Vector<PeerBlocks>;
+
+  /// Blocks of one source that a substitute receives in place of another rank.
+  struct Handed {
+    int source = 0;
+    int substitute = 0;
+    std::uint64_t blocks = 0;
+  };
+
+  void begin_continuous(const PhaseStart& start);
+  void hand_over();
+  void tell_sources(Vector<Handed>& handed);
+  void tell_substitutes(Vector<Handed>& handed);
+  void send_on();
+  [[nodiscard]] std::uint64_t incoming_for_others() const;
+  [[nodiscard]] std::uint64_t groups_of(int place) const;
+  void receive(const PhaseStart& start, PhaseMoves& moves);
+  void park(const PhaseStart& start, std::uint64_t incoming, std::uint64_t sending,
+            PhaseMoves& moves);
+  void reroute(PhaseMoves& moves);
+  void tell_targets();
+  void take_over_moved_sources();
+  [[nodiscard]] bool idle() const;
+
+  const mpi::Channel& channel_;
+  Ledger& ledger_;
+  const Options& options_;
+  Side row_, column_;
+  Vector<std::uint64_t> credited_;
+  WordLists sent_words_, received_words_;
+  schedule::ReceiverRandom random_;
+  std::uint64_t phase_ = 0;
+  std::uint64_t pieces_ = 0;  ///< of Heuristic::continuous, that are still to be sent
+  bool levels_ = false;       ///< the phase before the pieces comes next
+  bool hands_over_ = false;
+  bool all_done_ = false;          ///< said by the root
+  Vector<schedule::Flow> giving_;  ///< of this rank, as the root matched them
+  Vector<schedule::Flow> taking_;
+  Vector<schedule::Flow> replaced_;   ///< Heuristic::continuous: others receive in our place
+  Vector<schedule::Flow> replacing_;  ///< we receive in place of others
+  struct Parked {
+    int place = 0;
+    int target = 0;
+    std::uint64_t blocks = 0;
+  };
+  Vector<Parked> parked_;  ///< by this rank in this phase
+  /// Blocks for this rank that have a new source after the phase.
+  struct Moved {
+    int place = 0;
+    std::uint64_t blocks = 0;
+    std::uint64_t groups = 0;  ///< at most
+  };
+  Vector<Moved> moved_;
+  Vector<PeerBlocks> groups_of_;  ///< groups that wait for this rank on others, at most
+  Debts to_tell_, to_hear_;
+  Vector<PeerBlocks> waiting_;     ///< blocks that wait here and are not told of
+  Vector<PeerBlocks> handed_now_;  ///< of this phase, credited in place of others
+};
+
+}  // namespace valet::engine

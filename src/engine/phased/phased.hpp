@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// PHASED: in every phase each rank receives at most as many blocks as it has free memory when the
+/// phase begins, and what is sent frees memory for the next one.
+///
+/// Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS
+/// 15(7), 2004, sections 4 to 6; with Heuristic::first_fit and parking at every phase it is also
+/// MADRE's parking algorithm (Siegel and Siegel, section 3.1), without its sorting of all blocks
+/// after each phase: blocks that do not land in their final slots are put right once, when
+/// these become free.
+///
+/// Why it is complete, without parking too. Scratch gives every rank a place more than it needs in
+/// the end, so the argument of STREAM (stream.hpp) holds: while blocks are left, some rank has both
+/// blocks to receive and a free place. Available memory that shrinks (Figure 9) may slow it down
+/// but not stop it, because one block is always let in.
+///
+/// Memory. A rank keeps lists of its neighbours, 224 bytes each. Where blocks wait on their way any
+/// rank may become a neighbour, so lists of all ranks are reckoned with, 512 bytes each (schedule::
+/// phased_list_bytes). What goes beyond 64 bytes a neighbour and 24 KiB comes off the budget: from
+/// about 190 neighbours on, or 48 ranks with parking. The root gathers two words a rank for parking
+/// and matches within 40 bytes a rank; for Heuristic::continuous it has 96, of which 32 are
+/// reckoned with for lists that are empty then.
+
+#include "engine/phased/phased_transport.hpp"
+#include "plan/plan_state.hpp"
+
+#include <memory>
+
+namespace valet::engine {
+
+/// What decides how the scratch of this rank is divided.
+/// @param reserved_bytes  Of the budget, for the schedule that the root makes.
+template <class Index>
+[[nodiscard]] schedule::PhasedLimits phased_limits(const Options& options,
+                                                   const BlockTraits& blocks,
+                                                   const plan::Flows<Index>& flows, int ranks,
+                                                   std::size_t reserved_bytes);
+
+/// Ends the planning of Method::phased: checks that the budget holds the lists of all ranks that
+/// this one may have to do with; for the centralized scheduler tries the schedule out, and reserves
+/// memory for it on the root. Collective. @throws Error budget_too_small on all ranks alike.
+void reserve_schedule(plan::State& state);
+
+template <class Index>
+class Phased final : public Exchange<Index> {
+ public:
+  Phased(const ExchangeContext& context, const plan::Flows<Index>& flows);
+
+  [[nodiscard]] std::size_t scratch_bytes() const override;
+  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void leak() noexcept override;
+
+ private:
+  [[nodiscard]] PhaseStart start_of_phase(Transfer<Index>& transfer) const;
+
+  const ExchangeContext context_;
+  const plan::Flows<Index>& flows_;
+  const schedule::PhasedSizes sizes_;
+  std::unique_ptr<PhasedTransport<Index>> transport_;
+};
+
+}  // namespace valet::engine

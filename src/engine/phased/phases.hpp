@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Who decides what a phase of PHASED moves, in numbers of blocks. In all of them no rank receives
+/// more in a phase than the free memory it has when the phase begins.
+
+#include "mpi/channel.hpp"
+#include "schedule/parking.hpp"
+#include <valet/ledger.hpp>
+#include <valet/options.hpp>
+#include <valet/report.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace valet::engine {
+
+/// Blocks for `target` that this rank sends to `place` in a phase; those wait there, unless it is
+/// the target.
+struct PhaseSend {
+  int place = 0;
+  int target = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// Blocks that this rank receives from `source` in a phase.
+struct PhaseReceive {
+  int source = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// Blocks between this rank and another.
+struct PeerBlocks {
+  int rank = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// What moves in a phase on this rank.
+struct PhaseMoves {
+  explicit PhaseMoves(Ledger& ledger)
+      : sends(LedgerAllocator<PhaseSend>(ledger)),
+        receives(LedgerAllocator<PhaseReceive>(ledger)) {}
+  /// Sorts, and joins what comes from one source.
+  void arrange();
+
+  Vector<PhaseSend> sends;        ///< ascending by (place, target)
+  Vector<PhaseReceive> receives;  ///< ascending by source, one a source
+};
+
+using schedule::PhaseStart;
+
+class Phases {
+ public:
+  Phases() = default;
+  Phases(const Phases&) = delete;
+  Phases& operator=(const Phases&) = delete;
+  virtual ~Phases() = default;
+
+  /// Decides the next phase. False when this rank takes part in no more of them. Collective among
+  /// neighbours, or over all ranks where a root has a say.
+  virtual bool next(const PhaseStart& start, PhaseMoves& moves) = 0;
+  /// Tells that blocks for `target` came in this phase to wait here.
+  virtual void waits_here(int target, std::uint64_t blocks) = 0;
+};
+
+/// What the phases of a rank start from.
+struct PhaseProblem {
+  explicit PhaseProblem(Ledger& ledger)
+      : outgoing(LedgerAllocator<PeerBlocks>(ledger)),
+        incoming(LedgerAllocator<PeerBlocks>(ledger)) {}
+  Vector<PeerBlocks> outgoing;  ///< ascending by rank
+  Vector<PeerBlocks> incoming;  ///< ascending by rank
+  PhaseStart start;             ///< of the first phase
+};
+
+/// Whether some blocks wait on their way.
+[[nodiscard]] inline bool blocks_wait(const Options& options) {
+  return options.parking > 0 || options.heuristic == Heuristic::continuous;
+}
+
+/// The phases of the options. Collective; may communicate.
+/// @param schedule_bytes  Of the budget, for the schedule that this rank makes.
+[[nodiscard]] std::unique_ptr<Phases> make_phases(const mpi::Channel& channel, Ledger& ledger,
+                                                  const Options& options,
+                                                  const PhaseProblem& problem,
+                                                  std::size_t schedule_bytes, Report& report);
+
+}  // namespace valet::engine

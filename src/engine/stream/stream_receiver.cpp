@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/stream/stream_receiver.hpp"
+
+#include "mpi/message.hpp"
+#include "mpi/tags.hpp"
+
+#include <algorithm>
+
+namespace valet::engine {
+namespace {
+
+/// A run of final slots this long is worth a message of its own; a shorter one is staged.
+constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
+
+}  // namespace
+
+template <class Index>
+StreamReceiver<Index>::StreamReceiver(const ExchangeContext& context,
+                                      const plan::Flows<Index>& flows,
+                                      const schedule::StreamSizes& sizes, mpi::Requests& requests,
+                                      std::size_t first_place)
+    : context_(context),
+      flows_(flows),
+      sizes_(sizes),
+      requests_(requests),
+      first_place_(first_place),
+      block_bytes_(context.blocks.block_bytes),
+      first_flow_(flow_from(flows.incoming, context.channel.rank() + 1)),
+      sources_(flows.incoming.size(), Source{}, LedgerAllocator<Source>(context.ledger)),
+      posted_(static_cast<std::size_t>(context.options.window), PostedReceive{},
+              LedgerAllocator<PostedReceive>(context.ledger)),
+      credits_(posted_.size(), 0, LedgerAllocator<std::uint64_t>(context.ledger)),
+      idle_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
+      idle_node_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
+      to_credit_(context.ledger, flows.incoming.size()) {
+  idle_buffers_.reserve(sizes.receive_buffers);
+  idle_node_buffers_.reserve(sizes.node_buffers);
+}
+
+template <class Index>
+std::size_t StreamReceiver<Index>::places_needed(const Options& options) {
+  return 2 * static_cast<std::size_t>(options.window);
+}
+
+template <class Index>
+const plan::Incoming<Index>& StreamReceiver<Index>::flow(std::uint32_t source) const {
+  return flows_.incoming[(first_flow_ + source) % flows_.incoming.size()];
+}
+
+template <class Index>
+std::byte* StreamReceiver<Index>::memory_of(const PostedReceive& posted) const {
+  return posted.place == Place::node_buffer
+             ? context_.node.own().data() + posted.buffer * sizes_.node_buffer_bytes
+             : buffers_ + posted.buffer * sizes_.receive_blocks * block_bytes_;
+}
+
+template <class Index>
+void StreamReceiver<Index>::start(std::byte* buffers) {
+  buffers_ = buffers;
+  blocks_left_ = flows_.blocks_arriving;
+  idle_buffers_.clear();
+  to_credit_.clear();
+  for (std::size_t b = sizes_.receive_buffers; b-- > 0;)
+    idle_buffers_.push_back(static_cast<std::uint32_t>(b));
+  idle_node_buffers_.clear();
+  for (std::size_t b = sizes_.node_buffers; b-- > 0;)
+    idle_node_buffers_.push_back(static_cast<std::uint32_t>(b));
+  for (std::uint32_t s = 0; s < sources_.size(); ++s) {
+    sources_[s] = Source{0, flow(s).cursor, 0, context_.node.is_written_by(flow(s).rank)};
+    to_credit_.push(s, 0, flow(s).count);
+  }
+}
+
+/// A posted that is not in use and whose last credit has left; posted_.size() if there is none.
+template <class Index>
+std::size_t StreamReceiver<Index>::idle_receive() const {
+  for (std::size_t k = 0; k < posted_.size(); ++k)
+    if (posted_[k].place == Place::none && requests_.idle(first_place_ + posted_.size() + k))
+      return k;
+  return posted_.size();
+}
+
+template <class Index>
+typename StreamReceiver<Index>::PostedReceive StreamReceiver<Index>::choose_node_buffer(
+    std::uint32_t s) const {
+  PostedReceive posted;
+  if (idle_node_buffers_.empty()) return posted;
+  posted.place = Place::node_buffer;
+  posted.source = s;
+  posted.cursor = sources_[s].cursor;
+  posted.buffer = idle_node_buffers_.back();
+  posted.size = static_cast<Index>(
+      std::min<std::uint64_t>(flow(s).count - sources_[s].credited, sizes_.node_blocks));
+  return posted;
+}
+
+template <class Index>
+typename StreamReceiver<Index>::PostedReceive StreamReceiver<Index>::choose_receive(
+    const Transfer<Index>& transfer, std::uint32_t s) const {
+  const Source& source = sources_[s];
+  if (source.on_node) return choose_node_buffer(s);
+  const plan::Incoming<Index>& incoming = flow(s);
+  const std::uint64_t most =
+      std::min<std::uint64_t>(incoming.count - source.credited,
+                              incoming.message_blocks - source.credited % incoming.message_blocks);
+  PostedReceive posted;
+  posted.source = s;
+  posted.cursor = source.cursor;
+  const auto land = [&](Place place, storage::SlotRun run) {
+    posted.place = place;
+    posted.run = run;
+    posted.size = static_cast<Index>(run.count);
+    return posted;
+  };
+  const bool dense = transfer.backend().contiguous_data() != nullptr;
+  const storage::SlotSet& free = transfer.free();
+  storage::SlotRun final_run;
+  if (dense) {
+    final_run = flows_.final_run(source.cursor, most);
+    final_run.count =
+        free.contains(final_run.first) ? free.next_run(final_run.first, final_run.count).count : 0;
+    if (final_run.count == most || final_run.count * block_bytes_ >= worthwhile_bytes)
+      return land(Place::final_run, final_run);
+  }
+  const std::uint64_t buffered =
+      idle_buffers_.empty() ? 0 : std::min<std::uint64_t>(most, sizes_.receive_blocks);
+  if (dense && final_run.count > 0 && final_run.count >= buffered)
+    return land(Place::final_run, final_run);
+  if (dense && free.count() > 0 && 4 * buffered <= most) {
+    // The buffers are tiny or busy: a run of other slots saves messages and costs local copies.
+    const std::uint64_t highest = free.previous(free.slots());
+    const storage::SlotRun other = free.next_run(highest - std::min(highest, most - 1), most);
+    if (other.count > buffered) return land(Place::other_run, other);
+  }
+  if (buffered == 0) return posted;
+  posted.buffer = idle_buffers_.back();
+  return land(Place::buffer, storage::SlotRun{0, buffered});
+}
+
+template <class Index>
+bool StreamReceiver<Index>::credit(Transfer<Index>& transfer, Report& report) {
+  if (to_credit_.empty()) return false;
+  const std::size_t index = idle_receive();
+  if (index == posted_.size()) return false;
+  const std::uint32_t s = to_credit_.top();
+  const PostedReceive posted = choose_receive(transfer, s);
+  if (posted.place == Place::none) return false;
+  to_credit_.pop();
+  posted_[index] = posted;
+  post(transfer, index);
+  ++report.credits;
+  Source& source = sources_[s];
+  source.credited = static_cast<Index>(source.credited + posted.size);
+  source.cursor = flows_.advance(source.cursor, posted.size);
+  ++source.in_flight;
+  if (source.credited < flow(s).count && source.in_flight < schedule::most_credits_of_a_pair)
+    to_credit_.push(s, source.credited, flow(s).count);
+  return true;
+}
+
+/// Posts the receive, then sends the credit: no data can arrive unexpected.
+template <class Index>
+void StreamReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
+  const PostedReceive& posted = posted_[index];
+  std::byte* memory = nullptr;
+  std::uint64_t bytes = posted.size * block_bytes_;
+  std::uint64_t offset = 0;
+  switch (posted.place) {
+    case Place::buffer:
+      idle_buffers_.pop_back();
+      memory = memory_of(posted);
+      break;
+    case Place::node_buffer:
+      idle_node_buffers_.pop_back();
+      offset = posted.buffer * sizes_.node_buffer_bytes;
+      bytes = 0;  // the message only says that they are there
+      break;
+    default:
+      transfer.reserve(posted.run);
+      memory = transfer.backend().contiguous_data() + posted.run.first * block_bytes_;
+  }
+  const int rank = flow(posted.source).rank;
+  mpi::post_receive(context_.channel, memory, bytes, rank, mpi::tag_data,
+                    requests_[first_place_ + index]);
+  credits_[index] = Credit{posted.size, offset}.word();
+  mpi::post_send(context_.channel, &credits_[index], sizeof credits_[index], rank, mpi::tag_credit,
+                 requests_[first_place_ + posted_.size() + index]);
+  context_.observer().credits(&requests_[first_place_ + index], rank, posted.size * block_bytes_);
+}
+
+template <class Index>
+void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t place) {
+  const std::size_t index = place - first_place_;
+  if (index >= posted_.size()) return;  // a credit has left
+  PostedReceive& posted = posted_[index];
+  context_.observer().moved(posted.size);
+  Source& source = sources_[posted.source];
+  if (source.in_flight == schedule::most_credits_of_a_pair &&
+      source.credited < flow(posted.source).count)
+    to_credit_.push(posted.source, source.credited, flow(posted.source).count);
+  --source.in_flight;
+  if (posted.place == Place::buffer || posted.place == Place::node_buffer) {
+    posted.arrived = true;
+    if (!place_arrivals(transfer, posted, Transfer<Index>::Misplace::never)) ++held_;
+    return;
+  }
+  if (posted.place == Place::other_run) transfer.landed(posted.cursor, posted.run);
+  blocks_left_ -= posted.size;
+  posted.place = Place::none;
+}
+
+template <class Index>
+std::uint64_t StreamReceiver<Index>::bytes_in_use() const {
+  std::uint64_t blocks = 0;
+  for (const PostedReceive& posted : posted_)
+    if (posted.place == Place::buffer || posted.place == Place::node_buffer) blocks += posted.size;
+  return blocks * block_bytes_;
+}
+
+/// Moves blocks of a buffer to slots; true when none is left.
+template <class Index>
+bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceive& posted,
+                                           typename Transfer<Index>::Misplace misplace) {
+  const std::uint64_t placed = transfer.place(memory_of(posted) + posted.offset * block_bytes_,
+                                              posted.cursor, posted.size, misplace);
+  blocks_left_ -= placed;
+  posted.cursor = flows_.advance(posted.cursor, placed);
+  posted.offset = static_cast<Index>(posted.offset + placed);
+  posted.size = static_cast<Index>(posted.size - placed);
+  if (posted.size > 0) return false;
+  (posted.place == Place::buffer ? idle_buffers_ : idle_node_buffers_).push_back(posted.buffer);
+  posted = PostedReceive{};
+  return true;
+}
+
+template <class Index>
+bool StreamReceiver<Index>::must_misplace(const PostedReceive& posted) const {
+  if (!posted.arrived) return false;
+  if (held_ == posted_.size()) return true;
+  return posted.place == Place::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
+}
+
+template <class Index>
+bool StreamReceiver<Index>::is_full(const Transfer<Index>& transfer) const {
+  return held_ > 0 && transfer.free().count() > 0 &&
+         std::any_of(posted_.begin(), posted_.end(),
+                     [&](const PostedReceive& posted) { return must_misplace(posted); });
+}
+
+template <class Index>
+bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
+  using Misplace = typename Transfer<Index>::Misplace;
+  bool any = false;
+  for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
+    if (misplace == Misplace::if_needed && sending) break;
+    for (PostedReceive& posted : posted_) {
+      if (held_ == 0 || transfer.free().count() == 0) return any;
+      if (!posted.arrived || !place_arrivals(transfer, posted, misplace)) continue;
+      --held_;
+      any = true;
+    }
+  }
+  return any;
+}
+
+template <class Index>
+void StreamReceiver<Index>::misplace_held(Transfer<Index>& transfer) {
+  for (PostedReceive& posted : posted_)
+    if (transfer.free().count() > 0 && must_misplace(posted) &&
+        place_arrivals(transfer, posted, Transfer<Index>::Misplace::if_needed))
+      --held_;
+}
+
+template class StreamReceiver<std::uint32_t>;
+template class StreamReceiver<std::uint64_t>;
+
+}  // namespace valet::engine

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/credit.hpp"
+#include "engine/exchange.hpp"
+#include "mpi/requests.hpp"
+#include "schedule/proportional_queue.hpp"
+#include "schedule/stream_sizes.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace valet::engine {
+
+/// The receiving half of STREAM on one rank: reserves places, posts receives, credits, and brings
+/// arrivals to their slots.
+template <class Index>
+class StreamReceiver {
+ public:
+  /// Uses places_needed() places of `requests`, from `first_place` on.
+  StreamReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
+                 const schedule::StreamSizes& sizes, mpi::Requests& requests,
+                 std::size_t first_place);
+  [[nodiscard]] static std::size_t places_needed(const Options& options);
+
+  /// Starts an execution; `buffers` has the memory of all receive buffers.
+  void start(std::byte* buffers);
+  /// Sends one credit if there is room for what it asks; true when it did.
+  bool credit(Transfer<Index>& transfer, Report& report);
+  /// Brings blocks that wait in buffers to final slots that became free; true when a buffer became
+  /// idle.
+  /// @param sending  This rank still sends, so final slots may yet become free. Else other slots
+  ///                 will do.
+  bool place_held(Transfer<Index>& transfer, bool sending);
+  /// Whether blocks wait for their final slots in the last buffer of a kind, or with the last
+  /// request, and could go to other slots. They have to when nothing completes: the exchange must
+  /// go on.
+  [[nodiscard]] bool is_full(const Transfer<Index>& transfer) const;
+  /// Brings those blocks to other slots, which costs a local copy each.
+  void misplace_held(Transfer<Index>& transfer);
+  /// Whether a buffer holds a block whose final slot `frees_soon(slot)`. Credits then can wait: a
+  /// rank whose arrivals run ahead of its departures would only fill buffers, which then are not in
+  /// the cache any more.
+  template <class FreesSoon>
+  [[nodiscard]] bool better_waits(FreesSoon&& frees_soon) const {
+    if (held_ == 0) return false;
+    return std::any_of(posted_.begin(), posted_.end(), [&](const PostedReceive& posted) {
+      return posted.arrived && frees_soon(flows_.final_run(posted.cursor, 1).first);
+    });
+  }
+  /// Takes note that the request at `place` completed.
+  void completed(Transfer<Index>& transfer, std::size_t place);
+  [[nodiscard]] bool done() const { return blocks_left_ == 0; }
+  /// Bytes of scratch that hold blocks, or wait for them.
+  [[nodiscard]] std::uint64_t bytes_in_use() const;
+
+ private:
+  struct Source {
+    Index credited = 0;
+    Index cursor = 0;  ///< of the next block to credit
+    std::uint8_t in_flight = 0;
+    bool on_node = false;  ///< writes into the buffers of our segment
+  };
+
+  /// Where the blocks of a credit land.
+  enum class Place : std::uint8_t {
+    none,         ///< nowhere: no room
+    final_run,    ///< free slots that are their final ones
+    other_run,    ///< other free slots
+    buffer,       ///< a receive buffer
+    node_buffer,  ///< a buffer that the source writes to
+  };
+  struct PostedReceive {
+    Place place = Place::none;
+    std::uint32_t source = 0;
+    std::uint32_t buffer = 0;
+    Index cursor = 0;  ///< of the first block that is not in a slot
+    Index size = 0;    ///< blocks that are not in a slot
+    Index offset = 0;  ///< of them in the buffer
+    storage::SlotRun run;
+    bool arrived = false;
+  };
+
+  [[nodiscard]] const plan::Incoming<Index>& flow(std::uint32_t source) const;
+  [[nodiscard]] std::byte* memory_of(const PostedReceive& posted) const;
+  [[nodiscard]] std::size_t idle_receive() const;
+  PostedReceive choose_receive(const Transfer<Index>& transfer, std::uint32_t source) const;
+  PostedReceive choose_node_buffer(std::uint32_t source) const;
+  [[nodiscard]] bool must_misplace(const PostedReceive& posted) const;
+  void post(Transfer<Index>& transfer, std::size_t index);
+  bool place_arrivals(Transfer<Index>& transfer, PostedReceive& posted,
+                      typename Transfer<Index>::Misplace misplace);
+
+  const ExchangeContext context_;
+  const plan::Flows<Index>& flows_;
+  const schedule::StreamSizes sizes_;
+  mpi::Requests& requests_;
+  std::size_t first_place_;
+  std::size_t block_bytes_;
+  std::size_t first_flow_;              ///< of the lowest rank above the own one
+  Vector<Source> sources_;              ///< in ring order from the own rank
+  Vector<PostedReceive> posted_;        ///< one per place for data
+  Vector<std::uint64_t> credits_;       ///< the messages, one per posted
+  Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
+  Vector<std::uint32_t> idle_node_buffers_;
+  schedule::ProportionalQueue to_credit_;
+  std::byte* buffers_ = nullptr;
+  std::uint64_t blocks_left_ = 0;  ///< not in a slot
+  std::size_t held_ = 0;           ///< posted receives that arrived and wait for slots
+};
+
+}  // namespace valet::engine

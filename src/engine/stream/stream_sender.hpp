@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/credit.hpp"
+#include "engine/exchange.hpp"
+#include "mpi/message.hpp"
+#include "mpi/requests.hpp"
+#include "schedule/proportional_queue.hpp"
+#include "schedule/stream_sizes.hpp"
+
+#include <array>
+#include <cstdint>
+
+namespace valet::engine {
+
+/// The sending half of STREAM on one rank: answers credits. Those of ranks that share memory with
+/// this one are answered at once, by writing; the rest is about messages.
+///
+/// Blocks that stand in one run of memory are sent from there: the receiver then reads them from
+/// memory into its own cache. Others are packed, and ahead of their credits, which frees their
+/// slots.
+///
+/// Only one message is on the way to a destination at a time, though several credits of it may be
+/// at hand, so that the next one follows at once. Inside a node MPI copies a message in one piece
+/// on the receiver's core; with more of them queued each rank works through its queue while its
+/// peer, whose credits it does not see meanwhile, idles, and they take turns (measured with 2 to 16
+/// on the way: twice the time).
+template <class Index>
+class StreamSender {
+ public:
+  /// Uses places_needed() places of `requests`, from `first_place` on.
+  StreamSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
+               const schedule::StreamSizes& sizes, mpi::Requests& requests,
+               std::size_t first_place);
+  [[nodiscard]] static std::size_t places_needed(const schedule::StreamSizes& sizes);
+
+  /// Starts an execution; `buffers` has the memory of all send buffers.
+  void start(std::byte* buffers);
+  /// Waits for the next credit, while more are to come.
+  void listen();
+  /// Answers the credits that can be answered now; true when there was one.
+  bool serve(Transfer<Index>& transfer, Report& report);
+  /// Stages the next message of one destination; false when there is none, or no buffer.
+  bool stage_ahead(Transfer<Index>& transfer);
+  /// Takes note that the request at `place` completed.
+  void completed(Transfer<Index>& transfer, std::size_t place, const MPI_Status& status);
+  /// Whether a message on the way leaves `slot` free.
+  [[nodiscard]] bool frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const;
+  [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
+  /// Bytes of scratch that hold blocks.
+  [[nodiscard]] std::uint64_t bytes_in_use() const;
+
+ private:
+  static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
+  static constexpr std::size_t unstaged_messages = 8;
+  static constexpr std::size_t most_node_messages = 8;
+
+  struct Destination {
+    Index staged = 0;  ///< blocks gathered or handed to MPI, from the front of the flow
+    Index sent = 0;    ///< blocks handed to MPI
+    std::array<std::uint16_t, schedule::most_credits_of_a_pair>
+        credits{};                      ///< unanswered, oldest first, 0 for none
+    std::uint8_t first_message = none;  ///< staged and not sent, oldest first
+    std::uint8_t last_message = none;
+    bool queued = false;   ///< for staging
+    bool sending = false;  ///< a message is on the way
+  };
+
+  /// Blocks staged in a buffer, or sent from where they are.
+  struct Message {
+    std::uint32_t destination = 0;
+    Index first = 0;  ///< in the flow
+    Index size = 0;
+    Index sent = 0;            ///< of `size`, handed to MPI
+    std::uint8_t next = none;  ///< staged later for the same destination
+    bool in_place = false;     ///< sent from its slots, which are free once it has left
+  };
+
+  [[nodiscard]] bool stages() const { return sizes_.send_buffers > 0; }
+  [[nodiscard]] bool goes_in_place(const Transfer<Index>& transfer, std::uint32_t destination,
+                                   Index size) const;
+  void queue_for_staging(std::uint32_t destination);
+  [[nodiscard]] const plan::Outgoing<Index>& flow(std::uint32_t destination) const;
+  [[nodiscard]] std::uint32_t destination_of(int rank) const;
+  [[nodiscard]] std::byte* buffer(std::uint8_t message) const;
+  [[nodiscard]] std::size_t place_of(std::uint8_t message) const;
+
+  void note_credit(const MPI_Status& status);
+  bool write_to_node(Transfer<Index>& transfer, Report& report);
+  [[nodiscard]] std::size_t next_to_serve() const;
+  bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
+  void send_staged(Destination& destination, Index size);
+  std::uint8_t take_message(std::uint32_t destination, Index size);
+  void post(std::uint8_t message, const std::byte* memory, Index size);
+  void post_in_place(Transfer<Index>& transfer, std::uint8_t message);
+
+  const ExchangeContext context_;
+  const plan::Flows<Index>& flows_;
+  const schedule::StreamSizes sizes_;
+  mpi::Requests& requests_;
+  std::size_t first_place_;
+  std::size_t block_bytes_;
+  std::size_t first_flow_;            ///< of the lowest rank above the own one
+  Vector<Destination> destinations_;  ///< in ring order from the own rank
+  Vector<Message> messages_;
+  Vector<std::uint8_t> idle_;       ///< messages, the most recently used last
+  Vector<std::uint32_t> credited_;  ///< destinations with credits and no message on the way
+  mpi::PieceList pieces_;
+  schedule::ProportionalQueue to_stage_;
+  std::byte* buffers_ = nullptr;
+  std::uint64_t incoming_credit_ = 0;
+  Credit node_credit_;  ///< to be answered by writing, if it has blocks
+  std::uint32_t node_destination_ = 0;
+  std::uint64_t blocks_uncredited_ = 0;
+  std::uint64_t blocks_left_ = 0;  ///< not handed to MPI
+  std::size_t waiting_ = 0;        ///< messages with blocks that wait for a credit
+  std::size_t in_flight_ = 0;      ///< requests
+};
+
+}  // namespace valet::engine

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/transfer.hpp"
+
+#include <algorithm>
+#include <new>
+
+namespace valet::engine {
+
+Scratch::Scratch(Ledger& ledger, const StorageBackend& backend, std::size_t bytes)
+    : ledger_(&ledger), memory_(backend.allocate_scratch(bytes)), bytes_(memory_.get(), bytes) {
+  ledger.add(bytes);
+}
+
+Scratch::~Scratch() {
+  if (memory_) ledger_->subtract(bytes_.size());
+}
+
+void Scratch::leak() noexcept {
+  if (memory_) static_cast<void>(new (std::nothrow) std::shared_ptr<std::byte>(memory_));
+}
+
+template <class Index>
+Transfer<Index>::Transfer(const plan::Flows<Index>& flows, StorageBackend& backend,
+                          storage::SlotSet& free, std::span<Index> origins, observe::Trace* trace)
+    : flows_(flows), backend_(backend), free_(free), origins_{origins, 0}, trace_(trace) {
+  free_.assign(flows.initially_free);
+}
+
+template <class Index>
+void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed) {
+  {
+    const observe::TraceSpan span(trace_, observe::TraceKind::gather, "gather",
+                                  {.bytes = slots.size() * backend_.block_bytes()});
+    backend_.gather(slots, packed);
+  }
+  release(slots);
+}
+
+template <class Index>
+void Transfer<Index>::release(std::span<const Index> slots) {
+  if (slots.empty()) return;
+  // Exports ascend, so first and last tell whether they are one run.
+  if (slots.back() - slots.front() == slots.size() - 1)
+    free_.insert(storage::SlotRun{slots.front(), slots.size()});
+  else
+    free_.insert_ascending(slots);
+  if (origins_.entries > 0 && backend_.reachable_by_mpi()) relocate(slots);
+}
+
+/// Moves misplaced arrivals whose final slots have become free.
+template <class Index>
+void Transfer<Index>::relocate(std::span<const Index> freed) {
+  constexpr std::size_t most = 128;
+  std::array<Index, most> from, to;
+  for (std::size_t k = 0; k < freed.size();) {
+    std::size_t size = 0;
+    for (; k < freed.size() && size < most; ++k) {
+      const Index origin = origins_.of[freed[k]];
+      if (origin == storage::Origins<Index>::none) continue;
+      from[size] = origin;
+      to[size++] = freed[k];
+    }
+    // What they leave may be what others wait for.
+    while (size > 0) size = relocate_some(std::span(from).first(size), std::span(to).first(size));
+  }
+}
+
+/// Moves blocks from slots to their free final ones; returns how many others can follow into the
+/// slots that they leave, which both lists then tell.
+template <class Index>
+std::size_t Transfer<Index>::relocate_some(std::span<Index> from, std::span<Index> to) {
+  backend_.copy(std::span<const Index>(from), std::span<const Index>(to), {});
+  relocated_ += from.size();
+  origins_.entries -= from.size();
+  std::size_t following = 0;
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    const Index left = from[k];
+    origins_.of[to[k]] = storage::Origins<Index>::none;
+    free_.erase(std::uint64_t{to[k]});
+    free_.insert(std::uint64_t{left});
+    const Index origin = origins_.of[left];
+    if (origin == storage::Origins<Index>::none) continue;
+    from[following] = origin;
+    to[following++] = left;
+  }
+  return following;
+}
+
+template <class Index>
+void Transfer<Index>::set_origin(Index final_slot, Index slot) {
+  if (!origins_ready_) {
+    std::fill(origins_.of.begin(), origins_.of.end(), storage::Origins<Index>::none);
+    origins_ready_ = true;
+  }
+  origins_.of[final_slot] = slot;
+  ++origins_.entries;
+}
+
+template <class Index>
+void Transfer<Index>::landed(Index cursor, storage::SlotRun run) {
+  std::array<Index, batch> finals;
+  for (std::uint64_t done = 0; done < run.count;) {
+    const std::size_t size = std::min<std::uint64_t>(batch, run.count - done);
+    cursor = flows_.final_slots(cursor, size, finals.data());
+    for (std::size_t k = 0; k < size; ++k) {
+      const auto slot = static_cast<Index>(run.first + done + k);
+      if (finals[k] != slot) set_origin(finals[k], slot);
+    }
+    done += size;
+  }
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std::uint64_t size,
+                                     Misplace misplace) {
+  if (trace_ == nullptr) return place_some(packed, cursor, size, misplace);
+  const double start = trace_->now();
+  const std::uint64_t placed = place_some(packed, cursor, size, misplace);
+  if (placed > 0)
+    trace_->span(observe::TraceKind::scatter, "scatter", start, trace_->now(),
+                 {.bytes = placed * backend_.block_bytes()});
+  return placed;
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::place_some(const std::byte* packed, Index cursor, std::uint64_t size,
+                                          Misplace misplace) {
+  std::array<Index, batch> slots;
+  std::uint64_t done = 0;
+  while (done < size && free_.count() > 0) {
+    const std::size_t wanted = std::min({std::uint64_t{batch}, size - done, free_.count()});
+    const auto part = std::span(slots).first(wanted);
+    cursor = flows_.final_slots(cursor, wanted, part.data());
+    std::size_t placed = wanted;
+    if (misplace == Misplace::never)
+      placed = take_final_slots(part);
+    else
+      take_any_slots(part);
+    backend_.scatter(packed + done * backend_.block_bytes(),
+                     std::span<const Index>(part).first(placed));
+    done += placed;
+    if (placed < wanted) break;
+  }
+  return done;
+}
+
+/// Takes final slots up to the first that is not free; returns how many.
+template <class Index>
+std::size_t Transfer<Index>::take_final_slots(std::span<const Index> finals) {
+  constexpr std::size_t long_run = 16;
+  // Where Valet chooses the slots they ascend, so both ends tell whether they are a run.
+  const auto is_run = [&](std::size_t first) {
+    return flows_.form != plan::Form::slots && first + long_run <= finals.size() &&
+           finals[first + long_run - 1] - finals[first] == long_run - 1;
+  };
+  std::size_t taken = 0;
+  while (taken < finals.size() && free_.contains(finals[taken])) {
+    // Final slots are often runs, and so are free ones: those are taken a word at a time.
+    if (is_run(taken)) {
+      std::size_t run = long_run;
+      while (taken + run < finals.size() && finals[taken + run] == finals[taken] + run) ++run;
+      const storage::SlotRun free_run = free_.next_run(finals[taken], run);
+      free_.erase(free_run);
+      taken += free_run.count;
+      if (free_run.count < run) break;
+    } else {
+      free_.erase(std::uint64_t{finals[taken++]});
+    }
+  }
+  return taken;
+}
+
+/// Replaces final slots that are not free by the highest free ones. Final slots first: a misplaced
+/// block must not take the final slot of another. The caller saw that enough slots are free.
+template <class Index>
+void Transfer<Index>::take_any_slots(std::span<Index> slots) {
+  std::array<std::uint16_t, batch> misfits;
+  std::size_t count = 0;
+  for (std::size_t k = 0; k < slots.size(); ++k) {
+    if (free_.contains(slots[k]))
+      free_.erase(std::uint64_t{slots[k]});
+    else
+      misfits[count++] = static_cast<std::uint16_t>(k);
+  }
+  std::array<Index, batch> others;
+  free_.take_highest(std::span(others).first(count));
+  for (std::size_t m = 0; m < count; ++m) {
+    Index& slot = slots[misfits[m]];
+    set_origin(slot, others[m]);
+    slot = others[m];
+  }
+}
+
+template <class Index>
+void Transfer<Index>::place(const std::byte* packed, std::span<Index> finals) {
+  const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter",
+                                {.bytes = finals.size() * backend_.block_bytes()});
+  for (std::size_t done = 0; done < finals.size(); done += batch) {
+    const auto part = finals.subspan(done, std::min(batch, finals.size() - done));
+    take_any_slots(part);
+    backend_.scatter(packed + done * backend_.block_bytes(), std::span<const Index>(part));
+  }
+}
+
+template <class Index>
+void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
+  const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter to wait",
+                                {.bytes = slots.size() * backend_.block_bytes()});
+  free_.take_highest(slots);
+  backend_.scatter(packed, std::span<const Index>(slots));
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
+  flows_.for_each_local_move([&](Index from, Index to) { set_origin(to, from); });
+  if (origins_.entries == 0) return relocated_;
+  const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",
+                                {.bytes = origins_.entries * backend_.block_bytes()});
+  return relocated_ + redistribute_locally(backend_, origins_, free_, scratch);
+}
+
+template class Transfer<std::uint32_t>;
+template class Transfer<std::uint64_t>;
+
+}  // namespace valet::engine

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What all methods share: which slots are free at this moment, where blocks that landed in another
+/// slot than their final one are, and the moves between slots and packed memory.
+///
+/// A misplaced block moves to its final slot as soon as that becomes free, where copies need no
+/// scratch, or else in the end. Until then it stands in the final slot of another block, which may
+/// have to be misplaced for it: half of the copies came from that, and STREAM now takes 0.6 of the
+/// time where many ranks exchange small blocks (64 bytes, transpose, 4 ranks).
+
+#include "observe/trace.hpp"
+#include "plan/flows.hpp"
+#include "storage/local_redistribution.hpp"
+#include <valet/storage_backend.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace valet::engine {
+
+/// Packed memory for blocks in transit, from the backend or from the caller.
+class Scratch {
+ public:
+  Scratch(Ledger& ledger, const StorageBackend& backend, std::size_t bytes);
+  explicit Scratch(std::span<std::byte> borrowed) : bytes_(borrowed) {}
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  ~Scratch();
+
+  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
+  /// Gives the memory up without freeing it: MPI may still touch it after a failure.
+  void leak() noexcept;
+
+ private:
+  Ledger* ledger_ = nullptr;
+  std::shared_ptr<std::byte> memory_;
+  std::span<std::byte> bytes_;
+};
+
+/// The moves of one execution on one rank. All functions are local.
+template <class Index>
+class Transfer {
+ public:
+  /// @param free     A set over flows.slots, becomes the free slots.
+  /// @param origins  One entry per slot, for blocks that will have to move inside the rank;
+  ///                 initialised here when the first such block turns up.
+  /// @param trace    Hears of all copies; nullptr for none.
+  Transfer(const plan::Flows<Index>& flows, StorageBackend& backend, storage::SlotSet& free,
+           std::span<Index> origins, observe::Trace* trace);
+
+  [[nodiscard]] const plan::Flows<Index>& flows() const { return flows_; }
+  [[nodiscard]] StorageBackend& backend() const { return backend_; }
+  [[nodiscard]] const storage::SlotSet& free() const { return free_; }
+  [[nodiscard]] observe::Trace* trace() const { return trace_; }
+
+  /// The slots of `size` blocks of a flow, from its block `first` on, ascending.
+  [[nodiscard]] std::span<const Index> exports(const plan::Outgoing<Index>& flow,
+                                               std::uint64_t first, std::uint64_t size) const {
+    return {flows_.exports.begin() + flow.first + first, static_cast<std::size_t>(size)};
+  }
+  /// Packs exports and frees their slots, into which misplaced blocks may move.
+  void gather(std::span<const Index> slots, std::byte* packed);
+  /// Frees the slots of exports that were sent from where they are, likewise.
+  void release(std::span<const Index> slots);
+
+  /// Takes a run of free slots for blocks that will be received straight into it.
+  void reserve(storage::SlotRun run) { free_.erase(run); }
+  /// Tells that the arrivals from `cursor` on stand in the slots of `run`.
+  void landed(Index cursor, storage::SlotRun run);
+  /// What may happen to an arrival whose final slot is not free.
+  enum class Misplace {
+    never,      ///< it stays packed, and so do the arrivals behind it
+    if_needed,  ///< it goes to the highest free slot, and is moved later
+  };
+  /// Unpacks up to `size` arrivals from `cursor` on into their slots. Returns how many, from the
+  /// first on, are in a slot now.
+  std::uint64_t place(const std::byte* packed, Index cursor, std::uint64_t size, Misplace misplace);
+
+  /// Unpacks arrivals into their final slots, or the highest free ones where those are not free. As
+  /// many slots must be free. `finals` is overwritten.
+  void place(const std::byte* packed, std::span<Index> finals);
+  /// Unpacks blocks that belong to other ranks into the highest free slots, which `slots` gets. As
+  /// many slots must be free.
+  void keep(const std::byte* packed, std::span<Index> slots);
+
+  /// After the exchange: moves what is misplaced, and what the map moves inside the rank.
+  /// Returns the block copies made, those before included.
+  std::uint64_t redistribute(std::span<std::byte> scratch);
+
+ private:
+  static constexpr std::size_t batch = 1024;  // slots handled at a time, on the stack
+
+  std::uint64_t place_some(const std::byte* packed, Index cursor, std::uint64_t size,
+                           Misplace misplace);
+  std::size_t take_final_slots(std::span<const Index> finals);
+  void take_any_slots(std::span<Index> slots);
+  void set_origin(Index final_slot, Index slot);
+  void relocate(std::span<const Index> freed);
+  std::size_t relocate_some(std::span<Index> from, std::span<Index> to);
+
+  const plan::Flows<Index>& flows_;
+  StorageBackend& backend_;
+  storage::SlotSet& free_;
+  storage::Origins<Index> origins_;
+  observe::Trace* trace_;
+  bool origins_ready_ = false;
+  std::uint64_t relocated_ = 0;  ///< block copies made before the end
+};
+
+extern template class Transfer<std::uint32_t>;
+extern template class Transfer<std::uint64_t>;
+
+}  // namespace valet::engine

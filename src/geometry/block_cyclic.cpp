@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/block_cyclic.hpp>
+#include <valet/error.hpp>
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace valet {
+namespace {
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, "BlockCyclic: " + message);
+}
+
+std::string in_dimension(int number) { return " in dimension " + std::to_string(number); }
+
+/// Dimension number `step` of `count` when they are visited from the slowest to the fastest.
+std::size_t slowest_first(IndexOrder order, std::size_t step, std::size_t count) {
+  return order == IndexOrder::row_major ? step : count - 1 - step;
+}
+
+void check_lengths(const BlockCyclic::Extents& extents, const BlockCyclic::Extents& block_sizes,
+                   const BlockCyclic::Coordinates& grid,
+                   const BlockCyclic::Coordinates& first_ranks) {
+  const std::size_t count = extents.size();
+  if (count == 0) refuse("an array needs 1 to 6 dimensions, not 0");
+  const bool default_first = first_ranks.size() == 0;
+  if (block_sizes.size() == count && grid.size() == count &&
+      (default_first || first_ranks.size() == count))
+    return;
+  refuse("extents have " + std::to_string(count) + " dimensions, block sizes " +
+         std::to_string(block_sizes.size()) + ", the grid " + std::to_string(grid.size()) +
+         (default_first ? "" : ", first ranks " + std::to_string(first_ranks.size())) +
+         "; give each one value per dimension");
+}
+
+}  // namespace
+
+namespace layout {
+
+void throw_too_many_dimensions(std::size_t given) {
+  refuse("an array has 1 to 6 dimensions, not " + std::to_string(given));
+}
+
+Dimension::Dimension(std::int64_t extent, std::int64_t block_size, int ranks, int first_rank,
+                     int number)
+    : extent_(extent), block_size_(block_size), ranks_(ranks), first_rank_(first_rank) {
+  const std::string where = in_dimension(number);
+  if (extent < 0)
+    refuse("extent " + std::to_string(extent) + where + " is negative; 0 is an empty array");
+  if (block_size < 1)
+    refuse("block size " + std::to_string(block_size) + where + " must be at least 1");
+  if (ranks < 1) refuse("grid size " + std::to_string(ranks) + where + " must be at least 1");
+  if (first_rank < 0 || first_rank >= ranks)
+    refuse("first rank " + std::to_string(first_rank) + where + " is not in the grid, which has " +
+           std::to_string(ranks) + " ranks there (0 to " + std::to_string(ranks - 1) + ")");
+  if (std::min(block_size, extent) > BlockCyclic::most_elements / ranks)
+    refuse("blocks of " + std::to_string(block_size) + " on " + std::to_string(ranks) + " ranks" +
+           where + " overflow: one turn through the grid may span 2^60 elements");
+}
+
+std::int64_t Dimension::local_extent(int coordinate) const noexcept {
+  const std::int64_t whole_blocks = extent_ / block_size_;
+  const std::int64_t rounds = whole_blocks / ranks_;
+  const std::int64_t last_turn = whole_blocks % ranks_;
+  const std::int64_t own_turn = turn(coordinate);
+  if (own_turn < last_turn) return (rounds + 1) * block_size_;
+  return rounds * block_size_ + (own_turn == last_turn ? extent_ % block_size_ : 0);
+}
+
+}  // namespace layout
+
+BlockCyclic::BlockCyclic(const Extents& extents, const Extents& block_sizes,
+                         const Coordinates& grid, IndexOrder rank_order,
+                         const Coordinates& first_ranks)
+    : rank_order_(rank_order) {
+  check_lengths(extents, block_sizes, grid, first_ranks);
+  dimensions_ = layout::PerDimension<layout::Dimension>::filled(extents.size(), {});
+  elements_ = 1;
+  for (std::size_t d = 0; d < dimensions(); ++d) {
+    const int first_rank = first_ranks.size() == 0 ? 0 : first_ranks[d];
+    dimensions_[d] =
+        layout::Dimension(extents[d], block_sizes[d], grid[d], first_rank, static_cast<int>(d));
+    if (ranks_ > std::numeric_limits<int>::max() / grid[d])
+      refuse("the grid has more than 2147483647 ranks, first" + in_dimension(static_cast<int>(d)));
+    ranks_ *= grid[d];
+    // Zero extents later on do not excuse the product of the others: strides are made of those.
+    if (extents[d] > 0 && elements_ > most_elements / extents[d])
+      refuse("the array has more than 2^60 elements, first" + in_dimension(static_cast<int>(d)));
+    elements_ *= std::max<std::int64_t>(extents[d], 1);
+  }
+  for (const std::int64_t extent : extents)
+    if (extent == 0) elements_ = 0;
+}
+
+BlockCyclic BlockCyclic::block(const Extents& extents, const Coordinates& grid,
+                               IndexOrder rank_order) {
+  auto block_sizes = Extents::filled(extents.size(), 1);
+  for (std::size_t d = 0; d < std::min(extents.size(), grid.size()); ++d)
+    if (extents[d] > 0 && grid[d] > 0) block_sizes[d] = (extents[d] - 1) / grid[d] + 1;
+  return {extents, block_sizes, grid, rank_order};
+}
+
+BlockCyclic BlockCyclic::cyclic(const Extents& extents, const Coordinates& grid,
+                                IndexOrder rank_order) {
+  return {extents, Extents::filled(extents.size(), 1), grid, rank_order};
+}
+
+BlockCyclic::Extents BlockCyclic::extents() const {
+  auto extents = Extents::filled(dimensions(), 0);
+  for (std::size_t d = 0; d < dimensions(); ++d) extents[d] = dimensions_[d].extent();
+  return extents;
+}
+
+BlockCyclic::Coordinates BlockCyclic::coordinates(int rank) const {
+  auto coordinates = Coordinates::filled(dimensions(), 0);
+  for (std::size_t step = dimensions(); step-- > 0;) {
+    const std::size_t d = slowest_first(rank_order_, step, dimensions());
+    coordinates[d] = rank % dimensions_[d].ranks();
+    rank /= dimensions_[d].ranks();
+  }
+  return coordinates;
+}
+
+int BlockCyclic::rank(const Coordinates& coordinates) const noexcept {
+  int rank = 0;
+  for (std::size_t step = 0; step < dimensions(); ++step) {
+    const std::size_t d = slowest_first(rank_order_, step, dimensions());
+    rank = rank * dimensions_[d].ranks() + coordinates[d];
+  }
+  return rank;
+}
+
+int BlockCyclic::owner(const Extents& global) const {
+  auto coordinates = Coordinates::filled(dimensions(), 0);
+  for (std::size_t d = 0; d < dimensions(); ++d) coordinates[d] = dimensions_[d].owner(global[d]);
+  return rank(coordinates);
+}
+
+BlockCyclic::Extents BlockCyclic::local_indices(const Extents& global) const {
+  auto local = Extents::filled(dimensions(), 0);
+  for (std::size_t d = 0; d < dimensions(); ++d) local[d] = dimensions_[d].local_index(global[d]);
+  return local;
+}
+
+BlockCyclic::Extents BlockCyclic::global_indices(int rank, const Extents& local) const {
+  const Coordinates place = coordinates(rank);
+  auto global = Extents::filled(dimensions(), 0);
+  for (std::size_t d = 0; d < dimensions(); ++d)
+    global[d] = dimensions_[d].global_index(place[d], local[d]);
+  return global;
+}
+
+BlockCyclic::Extents BlockCyclic::local_extents(int rank) const {
+  const Coordinates place = coordinates(rank);
+  auto extents = Extents::filled(dimensions(), 0);
+  for (std::size_t d = 0; d < dimensions(); ++d) extents[d] = dimensions_[d].local_extent(place[d]);
+  return extents;
+}
+
+std::int64_t BlockCyclic::local_elements(int rank) const {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : local_extents(rank)) elements *= extent;
+  return elements;
+}
+
+}  // namespace valet

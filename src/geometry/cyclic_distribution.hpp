@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Layouts that are found in a map from blocks to ranks, so that what follows from them need not be
+/// communicated. Local, no MPI.
+
+#include "geometry/intersection.hpp"
+#include <valet/dimension.hpp>
+#include <valet/export.hpp>
+#include <valet/ledger.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+namespace valet::layout {
+
+/// The blocks of one rank distributed over all ranks in turn: block k goes to rank
+/// (first_rank + (offset + k) / block_size) mod P. The runs at both ends may be cut.
+///
+///     count 7, block_size 3, offset 1, first_rank 1, 3 ranks
+///     k      0 1 | 2 3 4 | 5 6
+///     rank    1      2      0
+struct CyclicDistribution {
+  std::int64_t count = 0;
+  std::int64_t block_size = 1;
+  std::int64_t offset = 0;  ///< below block_size
+  std::int64_t first_rank = 0;
+
+  /// The layout of offset + count indices; the first `offset` of them do not exist.
+  [[nodiscard]] Dimension dimension(int ranks) const {
+    return {offset + count, block_size, ranks, static_cast<int>(first_rank)};
+  }
+  /// Blocks that a rank gets. O(1).
+  [[nodiscard]] std::int64_t count_of(int rank, int ranks) const {
+    return dimension(ranks).local_extent(rank) - (rank == first_rank ? offset : 0);
+  }
+  [[nodiscard]] bool operator==(const CyclicDistribution&) const = default;
+};
+
+/// What one scan of the map of a rank found.
+struct MapPattern {
+  bool periodic = false;   ///< `distribution` describes the whole map
+  bool ascending = false;  ///< no block goes to a lower rank than the one before it
+  CyclicDistribution distribution;
+  int first_rank = 0, last_rank = -1;  ///< of the first and the last block
+  std::int64_t runs = 0;               ///< of equal ranks
+};
+
+/// Looks for a pattern; ends where there can be none any more, so that an irregular map costs a few
+/// entries. An empty map has both patterns. Time: at most one pass.
+/// @param map  Ranks in 0 to ranks-1.
+[[nodiscard]] VALET_EXPORT MapPattern recognise(std::span<const int> map, int ranks);
+
+/// Which blocks of a distribution go to which rank, by ASPEN: the whole sequence is one own block,
+/// which is split among adjacent ranks. Memory, counted: 48 bytes per rank and 88.
+class VALET_EXPORT CyclicRuns {
+ public:
+  /// @throws std::bad_alloc.
+  CyclicRuns(Ledger& ledger, const CyclicDistribution& distribution, int ranks);
+
+  /// Calls action(first, count) for every run of blocks that goes to a rank, ascending.
+  template <class Action>
+  void for_each(int rank, Action&& action) const {
+    const std::int64_t stride = intersection_.local_stride();
+    for (const DimensionIntersection::Family& family : intersection_.families(rank)) {
+      std::int64_t first = family.local - offset_;
+      // Only the first run of all can begin in front of the first block.
+      const std::int64_t missing = std::max<std::int64_t>(-first, 0);
+      action(first + missing, family.length - missing);
+      for (std::int64_t k = 1; k < family.count; ++k) action(first += stride, family.length);
+    }
+  }
+
+ private:
+  std::int64_t offset_;
+  DimensionIntersection intersection_;
+};
+
+}  // namespace valet::layout

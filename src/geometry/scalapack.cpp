@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/error.hpp>
+#include <valet/scalapack.hpp>
+
+#include <limits>
+#include <string>
+
+namespace valet::layout {
+namespace {
+
+enum Entry { dtype, ctxt, m, n, mb, nb, rsrc, csrc, lld, entries };
+
+constexpr int dense_matrix = 1;
+
+[[noreturn]] void refuse(const std::string& message) {
+  throw Error(ErrorCode::invalid_argument, "ScaLAPACK descriptor: " + message);
+}
+
+void check_leading_dimension(int leading_dimension) {
+  if (leading_dimension < 1)
+    refuse("leading dimension LLD = " + std::to_string(leading_dimension) +
+           " must be at least 1, and at least the rank's local rows");
+}
+
+int as_integer(std::int64_t value, const char* what) {
+  if (value > std::numeric_limits<int>::max())
+    refuse(std::string(what) + " = " + std::to_string(value) +
+           " does not fit ScaLAPACK's 32-bit integers");
+  return static_cast<int>(value);
+}
+
+}  // namespace
+
+BlockCyclic from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
+                           IndexOrder rank_order) {
+  if (descriptor.size() != entries)
+    refuse("it has " + std::to_string(descriptor.size()) + " integers, but a dense array has 9");
+  if (descriptor[dtype] != dense_matrix)
+    refuse("DTYPE = " + std::to_string(descriptor[dtype]) +
+           " is not 1, a dense block-cyclic array; band descriptors (501, 502) are not layouts of "
+           "a whole array");
+  check_leading_dimension(descriptor[lld]);
+  return {{descriptor[m], descriptor[n]},
+          {descriptor[mb], descriptor[nb]},
+          {grid_rows, grid_columns},
+          rank_order,
+          {descriptor[rsrc], descriptor[csrc]}};
+}
+
+ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context, int leading_dimension) {
+  if (layout.dimensions() != 2)
+    refuse("it describes two dimensions, the layout has " + std::to_string(layout.dimensions()));
+  check_leading_dimension(leading_dimension);
+  const Dimension& rows = layout.dimension(0);
+  const Dimension& columns = layout.dimension(1);
+  ScalapackDescriptor descriptor{};
+  descriptor[dtype] = dense_matrix;
+  descriptor[ctxt] = context;
+  descriptor[m] = as_integer(rows.extent(), "M");
+  descriptor[n] = as_integer(columns.extent(), "N");
+  descriptor[mb] = as_integer(rows.block_size(), "MB");
+  descriptor[nb] = as_integer(columns.block_size(), "NB");
+  descriptor[rsrc] = rows.first_rank();
+  descriptor[csrc] = columns.first_rank();
+  descriptor[lld] = leading_dimension;
+  return descriptor;
+}
+
+}  // namespace valet::layout

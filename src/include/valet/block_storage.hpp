@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The application's arrays as block storage: fields, and the storage that they form.
+
+#include <valet/storage_backend.hpp>
+
+#include <array>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace valet {
+
+/// One dimension of a row that is not contiguous: `extent` entries, `stride_bytes` apart.
+struct FieldDimension {
+  std::size_t extent = 1;           ///< entries
+  std::ptrdiff_t stride_bytes = 0;  ///< from an entry to the next
+};
+
+/// One array of the application in host memory, seen as a row per slot.
+///
+/// Entry (i_1, ..., i_k) of the row of slot s stands at
+/// data + s*slot_stride_bytes + i_1*dimensions[0].stride_bytes + ... and has element_bytes bytes.
+/// Without dimensions the row is one element. The application keeps the memory; Valet reads and
+/// writes it only inside execute().
+struct Field {
+  static constexpr std::size_t max_dimensions = 7;  ///< that a row may have
+
+  void* data = nullptr;                                     ///< the first entry of slot 0
+  std::uint64_t slots = 0;                                  ///< rows
+  std::ptrdiff_t slot_stride_bytes = 0;                     ///< from a row to the next
+  std::size_t element_bytes = 0;                            ///< of an entry
+  std::array<FieldDimension, max_dimensions> dimensions{};  ///< of a row, in any order
+  std::size_t dimension_count = 0;                          ///< of them that are used
+  std::string label;                                        ///< how messages call this field
+};
+
+/// A contiguous field: `components` values of T per slot, one slot behind the other. With T a
+/// struct this is an array of structures. Local.
+/// @tparam T          Trivially copyable; not const.
+/// @param data        slots * components values; the caller keeps the memory.
+/// @param slots       Places for a block.
+/// @param components  Values per slot; the same on all ranks.
+/// @param label       How messages call the field; none: they number it.
+template <class T>
+[[nodiscard]] Field field(T* data, std::uint64_t slots, std::size_t components = 1,
+                          std::string label = {}) {
+  static_assert(std::is_trivially_copyable_v<T>, "Valet moves bytes: T must be trivially copyable");
+  Field result;
+  result.data = data;
+  result.slots = slots;
+  result.element_bytes = sizeof(T) * components;
+  result.slot_stride_bytes = static_cast<std::ptrdiff_t>(result.element_bytes);
+  result.label = std::move(label);
+  return result;
+}
+
+/// Rows of `row_bytes` contiguous bytes that start `slot_stride_bytes` apart: a member of an array
+/// of structures, or rows with padding behind them. Local.
+/// @param data               The row of slot 0; the caller keeps the memory.
+/// @param slots              Places for a block.
+/// @param row_bytes          Of a block in this field; the same on all ranks.
+/// @param slot_stride_bytes  From a row to the next, on this rank.
+/// @param label              How messages call the field; none: they number it.
+[[nodiscard]] VALET_EXPORT Field strided_field(void* data, std::uint64_t slots,
+                                               std::size_t row_bytes,
+                                               std::ptrdiff_t slot_stride_bytes,
+                                               std::string label = {});
+
+/// The fields of one rank, seen as slots that each hold one block.
+///
+/// A cheap handle: copies name the same memory. Building one is local and never throws for bad
+/// fields; what is wrong with them (different numbers of slots, no memory) is reported by the
+/// collective call that uses the storage, on all ranks.
+class VALET_EXPORT BlockStorage {
+ public:
+  /// Fields with the same number of slots, in the same order on all ranks.
+  BlockStorage(std::initializer_list<Field> fields);
+  /// The same for a list made at run time.
+  explicit BlockStorage(std::span<const Field> fields);
+  /// Blocks in memory that only `backend` knows how to touch (adapters).
+  explicit BlockStorage(std::shared_ptr<StorageBackend> backend);
+
+  /// Places for a block: the most blocks that this rank can hold. [local]
+  [[nodiscard]] std::uint64_t slots() const { return backend_->slots(); }
+  /// Bytes of a block, all fields together.
+  [[nodiscard]] std::size_t block_bytes() const { return backend_->block_bytes(); }
+  /// Who touches the memory.
+  [[nodiscard]] StorageBackend& backend() const { return *backend_; }
+
+ private:
+  std::shared_ptr<StorageBackend> backend_;
+};
+
+}  // namespace valet

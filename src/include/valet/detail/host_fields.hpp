@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/block_storage.hpp>
+#include <valet/storage_backend.hpp>
+
+#include <vector>
+
+namespace valet {
+
+/// Blocks whose fields are in host memory: contiguous or strided rows, any number of fields.
+class VALET_EXPORT HostFields final : public StorageBackend {
+ public:
+  explicit HostFields(std::span<const Field> fields);
+
+  [[nodiscard]] std::uint64_t slots() const override { return slots_; }
+  [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override { return diagnostic_; }
+  [[nodiscard]] bool may_throw() const override { return false; }
+  void gather(SlotList from, std::byte* packed) override;
+  void scatter(const std::byte* packed, SlotList to) override;
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
+  [[nodiscard]] std::byte* contiguous_data() const override { return dense_; }
+  [[nodiscard]] bool reachable_by_mpi() const override { return true; }
+  [[nodiscard]] std::size_t pieces_per_block() const override;
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
+
+ private:
+  /// A row after dimensions that follow each other in memory were merged: contiguous pieces of
+  /// piece_bytes at every combination of the remaining dimensions.
+  struct Row {
+    std::byte* base = nullptr;
+    std::ptrdiff_t slot_stride_bytes = 0;
+    std::size_t piece_bytes = 0;
+    std::vector<FieldDimension> dimensions;
+    std::size_t packed_offset = 0;
+  };
+
+  void check(std::span<const Field> fields);
+  void append_row(const Field& field);
+  template <class Action>
+  void for_each_piece(Action&& action) const;
+  template <class Index>
+  void gather_rows(std::span<const Index> slots, std::byte* packed) const;
+  template <class Index>
+  void gather_streaming(std::span<const Index> slots, std::byte* packed) const;
+
+  std::uint64_t slots_ = 0;
+  std::size_t block_bytes_ = 0;
+  std::byte* dense_ = nullptr;
+  std::vector<Row> rows_;
+  std::optional<Diagnostic> diagnostic_;
+};
+
+}  // namespace valet

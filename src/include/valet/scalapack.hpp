@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// Array descriptors of ScaLAPACK (ScaLAPACK Users' Guide, section 4.3.3): nine integers DTYPE,
+/// CTXT, M, N, MB, NB, RSRC, CSRC, LLD that describe a two-dimensional block-cyclic array. The
+/// shape of the process grid is not in them: the BLACS context has it.
+
+#include <valet/block_cyclic.hpp>
+#include <valet/export.hpp>
+
+#include <array>
+#include <span>
+
+namespace valet::layout {
+
+/// DTYPE, CTXT, M, N, MB, NB, RSRC, CSRC, LLD.
+using ScalapackDescriptor = std::array<int, 9>;
+
+/// The layout of a descriptor of a dense array (DTYPE 1). Local.
+///
+/// @param descriptor    Nine integers; CTXT and LLD are not part of a layout (LLD: [8]).
+/// @param grid_rows, grid_columns  The process grid, from BLACS_GRIDINFO.
+/// @param rank_order    How BLACS_GRIDINIT numbered the processes; its default is 'Row-major'.
+/// @throws Error invalid_argument: not nine integers, another DTYPE, a leading dimension below 1,
+///         and as BlockCyclic. A rank's leading dimension must also cover its local rows; that is
+///         checked where there is an array.
+[[nodiscard]] VALET_EXPORT BlockCyclic
+from_scalapack(std::span<const int> descriptor, int grid_rows, int grid_columns,
+               IndexOrder rank_order = IndexOrder::row_major);
+
+/// The descriptor of a two-dimensional layout. Local.
+///
+/// @param layout             Of two dimensions.
+/// @param context            BLACS context of a grid of the layout's shape.
+/// @param leading_dimension  Of this rank's column-major local array, in elements.
+/// @throws Error invalid_argument: not two dimensions, an extent or block size over 2^31-1, a
+///         leading dimension below 1.
+[[nodiscard]] VALET_EXPORT ScalapackDescriptor to_scalapack(const BlockCyclic& layout, int context,
+                                                            int leading_dimension);
+
+}  // namespace valet::layout

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// @file
+/// The seam between Valet and memory: everything above it knows slots, only what implements it
+/// touches bytes. For those who bring Valet to memory of another kind: applications use
+/// BlockStorage.
+
+#include <valet/error.hpp>
+#include <valet/ledger.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+
+namespace valet {
+
+/// Slots in a given order, named by 32- or 64-bit indices; a view, not an owner.
+class SlotList {
+ public:
+  /// Slots named by 32-bit indices.
+  SlotList(std::span<const std::uint32_t> slots) : slots_(slots) {}
+  /// Slots named by 64-bit indices.
+  SlotList(std::span<const std::uint64_t> slots) : slots_(slots) {}
+
+  /// Slots in the list.
+  [[nodiscard]] std::size_t size() const {
+    return std::visit([](auto slots) { return slots.size(); }, slots_);
+  }
+  /// Calls `action` with the span of the index type at hand.
+  template <class Action>
+  decltype(auto) visit(Action&& action) const {
+    return std::visit(std::forward<Action>(action), slots_);
+  }
+
+ private:
+  std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>> slots_;
+};
+
+/// Bytes in host memory.
+struct MemoryPiece {
+  std::byte* data = nullptr;  ///< the first one
+  std::size_t bytes = 0;      ///< how many
+};
+
+/// What a plan remembers of the storage it was made for.
+struct BlockTraits {
+  std::size_t block_bytes = 0;       ///< StorageBackend::block_bytes()
+  std::size_t pieces_per_block = 1;  ///< StorageBackend::pieces_per_block()
+  bool reachable_by_mpi = true;      ///< StorageBackend::reachable_by_mpi()
+
+  /// Blocks of scratch that the local redistribution needs.
+  [[nodiscard]] std::size_t least_scratch_blocks() const { return reachable_by_mpi ? 1 : 2; }
+};
+
+/// What is wrong with a storage. Found where it is built, reported where all ranks meet.
+struct Diagnostic {
+  ErrorCode code = ErrorCode::success;  ///< what the exception will have
+  std::string text;                     ///< what, where, and how to fix it
+};
+
+/// Moves blocks between the slots of one rank and packed memory. A packed block is the rows of its
+/// fields consecutive, block_bytes() in all. Every function is local and blocking.
+///
+/// gather(), scatter(), copy() and pieces() may throw where may_throw() says so. This storage is
+/// then not asked again, the other ranks get blocks of any content, and when all is over every rank
+/// throws Error callback_failed with the text of the exception. What synchronize() and
+/// allocate_scratch() throw is told in the same way before anything moves. The other functions must
+/// not throw.
+class VALET_EXPORT StorageBackend {
+ public:
+  StorageBackend() = default;
+  StorageBackend(const StorageBackend&) = delete;
+  StorageBackend& operator=(const StorageBackend&) = delete;
+  virtual ~StorageBackend() = default;
+
+  /// Places for a block.
+  [[nodiscard]] virtual std::uint64_t slots() const = 0;
+  /// Bytes of a packed block.
+  [[nodiscard]] virtual std::size_t block_bytes() const = 0;
+  /// Why this storage cannot be used, if it cannot.
+  [[nodiscard]] virtual std::optional<Diagnostic> diagnostic() const { return std::nullopt; }
+
+  /// Waits for work of the application that may still touch the blocks. Every collective call asks
+  /// for it once, before it touches one.
+  virtual void synchronize() {}
+
+  /// A stage of a migration ("plan", "exchange", "local", "verify") begins and ends, for profilers
+  /// that the memory's programming model has. Always in pairs, nested, also when it fails.
+  virtual void begin_stage(const char* /*name*/) {}
+  /// The stage that began last ends.
+  virtual void end_stage() {}
+
+  /// Packs the blocks of `from` consecutive into `packed`.
+  virtual void gather(SlotList from, std::byte* packed) = 0;
+  /// Unpacks as many packed blocks as `to` has slots.
+  virtual void scatter(const std::byte* packed, SlotList to) = 0;
+  /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
+  /// has at least one block, or none where reachable_by_mpi().
+  virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
+
+  /// Whether moving blocks can fail. Where it can on any rank, every execution ends with one more
+  /// reduction over the ranks, with Options::verify two.
+  [[nodiscard]] virtual bool may_throw() const { return true; }
+
+  /// The address of slot 0 when the blocks stand consecutive in host memory, so that any run
+  /// of slots is one message; nullptr otherwise.
+  [[nodiscard]] virtual std::byte* contiguous_data() const { return nullptr; }
+  /// Whether MPI can send a block from where it is, through pieces().
+  [[nodiscard]] virtual bool reachable_by_mpi() const = 0;
+  /// The pieces of memory that pieces() appends for a block.
+  [[nodiscard]] virtual std::size_t pieces_per_block() const { return 1; }
+  /// Appends the memory of one block, in packed order. Only where reachable_by_mpi().
+  virtual void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const = 0;
+
+  /// What a plan remembers of this storage.
+  [[nodiscard]] BlockTraits traits() const {
+    return {block_bytes(), pieces_per_block(), reachable_by_mpi()};
+  }
+
+  /// Memory for packed blocks that both MPI and this backend can reach. It may outlive the backend.
+  /// The caller counts it. @throws std::bad_alloc.
+  [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const;
+};
+
+}  // namespace valet

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef VALET_VALET_H
+#define VALET_VALET_H
+
+/**
+ * @file
+ * Valet for C: the same redistribution as valet.hpp, with handles and return codes.
+ *
+ * Functions that return int return VALET_SUCCESS or the code of an error; for errors of the input
+ * the same one on all ranks, also where one rank alone has its arguments or options wrong, and the
+ * blocks are as they were. Valet_Error_message() then has the text, which names the rank, the block
+ * and the remedy. A null pointer where none is allowed is VALET_INVALID_ARGUMENT; a null
+ * Valet_Plan is found by its own rank alone, because nothing else knows the communicator. After
+ * VALET_MPI_FAILURE, VALET_CORRUPTED and VALET_INTERNAL the content of the occupied slots is
+ * unspecified; after VALET_CALLBACK_FAILED every block is where the map said. No function ends the
+ * program.
+ *
+ * What a function takes in memory is what its counterpart in C++ takes; each names it. Collective
+ * functions are called by all ranks of the communicator, ranks without blocks included, and block.
+ *
+ * @code{.c}
+ * Valet_Storage* storage = Valet_Storage_create();
+ * Valet_Storage_add_field(storage, position, slots, 3 * sizeof(double), 3 * sizeof(double), "x");
+ * Valet_Plan* plan = NULL;
+ * if (Valet_Plan_to_ranks(comm, storage, count, NULL, ranks, NULL, &plan) != VALET_SUCCESS)
+ *   fprintf(stderr, "%s\n", Valet_Error_message());
+ * else if (Valet_Execute(plan, storage, NULL) == VALET_SUCCESS)
+ *   count = Valet_Plan_blocks_after(plan);
+ * Valet_Plan_free(plan);
+ * Valet_Storage_free(storage);
+ * @endcode
+ *
+ * The Fortran module `valet` has the same names. Arguments that C takes as pointers to data are
+ * type(c_ptr) there: give c_loc(array), or c_null_ptr where NULL is allowed; options, reports and
+ * a Valet_Array are optional. Communicators are the integers of `mpi`, or comm%mpi_val of
+ * `mpi_f08`. Ranks and slots start at 0, as in MPI and C.
+ */
+
+#include <valet/export.hpp>
+#include <valet/version.hpp>
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* C has no namespaces: names carry the prefix, as Zoltan's do.
+ * NOLINTBEGIN(readability-identifier-naming) */
+
+/** What went wrong; the codes of valet::ErrorCode. */
+enum {
+  VALET_SUCCESS = 0,               /**< nothing */
+  VALET_INVALID_ARGUMENT = 1,      /**< an argument that contradicts another or itself */
+  VALET_RANK_OUT_OF_RANGE = 2,     /**< a block is sent to a rank that there is not */
+  VALET_SLOT_OUT_OF_RANGE = 3,     /**< a block is sent to a slot that its rank does not have */
+  VALET_SLOT_TAKEN_TWICE = 4,      /**< two blocks are sent to the same slot */
+  VALET_INFEASIBLE = 5,            /**< a rank would hold more blocks than it has slots */
+  VALET_FIELD_MISMATCH = 6,        /**< fields of one storage with different numbers of slots */
+  VALET_BLOCK_SIZE_MISMATCH = 7,   /**< ranks disagree on the bytes of a block */
+  VALET_BUDGET_TOO_SMALL = 8,      /**< the method cannot work within the scratch */
+  VALET_INACCESSIBLE_MEMORY = 9,   /**< a field without memory */
+  VALET_NOT_INITIALIZED = 10,      /**< MPI is not initialised, or finalised already */
+  VALET_INVALID_COMMUNICATOR = 11, /**< MPI_COMM_NULL or an intercommunicator */
+  VALET_OUT_OF_MEMORY = 12,        /**< the operating system refused memory */
+  VALET_CORRUPTED = 13,            /**< verification found a block that is not what was sent */
+  VALET_MPI_FAILURE = 14,          /**< an MPI call returned an error */
+  VALET_INTERNAL = 15,             /**< a broken invariant: a bug in Valet */
+  VALET_CALLBACK_FAILED = 16       /**< a callback of the application threw a C++ exception */
+};
+
+/** Valet_Options::method; see valet::Method. */
+enum {
+  VALET_STREAM = 0, /**< receivers credit, senders stream */
+  VALET_DIRECT = 1, /**< everything at once, where it fits the budget */
+  VALET_PHASED = 2, /**< in phases that fit free memory */
+  VALET_CYCLIC = 3, /**< cycles and shifts that rank 0 finds */
+  VALET_AUTO = 4    /**< the one that is predicted to be the fastest */
+};
+/** Valet_Options::heuristic, of VALET_PHASED; see valet::schedule::Heuristic. */
+enum {
+  VALET_FIRST_FIT = 0,     /**< in the order of the list */
+  VALET_MAX_FIRST = 1,     /**< the source with the most left */
+  VALET_RANDOM = 2,        /**< each with the same probability */
+  VALET_FORTUNE_WHEEL = 3, /**< with a probability proportional to what it has left */
+  VALET_MIN_MAX = 4,       /**< the most that is left becomes as small as possible */
+  VALET_CONTINUOUS = 5     /**< equal pieces of every transfer */
+};
+/** Valet_Options::scheduler, of VALET_PHASED; see valet::Scheduler. */
+enum {
+  VALET_DISTRIBUTED = 0, /**< every receiver decides */
+  VALET_CENTRALIZED = 1  /**< rank 0 decides */
+};
+/** Valet_Options::order; see valet::Order. */
+enum {
+  VALET_FILL = 0,  /**< blocks that stay keep their slots */
+  VALET_STABLE = 1 /**< packed from slot 0, in order */
+};
+/** Valet_Options::edge_order, of VALET_CYCLIC; see valet::schedule::EdgeOrder. */
+enum {
+  VALET_ASCENDING = 0, /**< as published */
+  VALET_ROTATED = 1    /**< beginning behind one's own rank */
+};
+/** Valet_Options::alltoall_method, of Valet_Alltoallv_in_place(); see valet::AlltoallMethod. */
+enum {
+  VALET_ALLTOALL_AUTOMATIC = 0, /**< the one that is predicted to be faster */
+  VALET_ALLTOALL_STREAM = 1,    /**< straight to the destination, in pages */
+  VALET_ALLTOALL_SWAPS = 2,     /**< pairwise or bitonic, whichever swaps less */
+  VALET_ALLTOALL_BITONIC = 3,   /**< bitonic sort between ranks */
+  VALET_ALLTOALL_PAIRWISE = 4   /**< asymmetric swaps of pairs */
+};
+
+/** The fields of one rank, seen as slots: a handle. */
+typedef struct Valet_Storage Valet_Storage;
+/** The validated, reusable result of looking at a map: a handle. */
+typedef struct Valet_Plan Valet_Plan;
+
+/** A place in the memory of all ranks together. */
+typedef struct Valet_Address {
+  int rank;      /**< in the communicator, 0 to P-1 */
+  uint64_t slot; /**< of that rank, from 0 */
+} Valet_Address;
+
+/** How far a migration is on this rank: see valet::Progress. */
+typedef struct Valet_Progress {
+  uint64_t blocks_done;   /**< that have left or arrived */
+  uint64_t blocks_total;  /**< that leave or arrive */
+  uint64_t bytes_done;    /**< of blocks_done */
+  uint64_t bytes_total;   /**< of blocks_total */
+  double elapsed_seconds; /**< since the execution began */
+} Valet_Progress;
+/** Gets the progress and Valet_Options::progress_data. Must not communicate, call Valet, touch the
+ * storage or leave by longjmp. Where it throws a C++ exception it is not called again, and the call
+ * returns VALET_CALLBACK_FAILED in the end. */
+typedef void Valet_Progress_fn(const Valet_Progress* progress, void* data);
+
+/** As valet::Options; start from Valet_Options_default(). Ranks may give different budgets,
+ * messages, windows and edge orders, the rest must be the same on all ranks. */
+typedef struct Valet_Options {
+  size_t budget_bytes;         /**< scratch of this rank; 4 MiB */
+  int method;                  /**< VALET_AUTO */
+  int order;                   /**< VALET_FILL */
+  int verify;                  /**< not 0: compare checksums of every block; 0 */
+  size_t message_bytes;        /**< of one data message at most; 0 lets Valet choose */
+  int share_memory;            /**< not 0: ranks of one node share memory; 1 */
+  int window;                  /**< data messages outstanding at once, 1 to 64; 32 */
+  int alltoall_method;         /**< VALET_ALLTOALL_AUTOMATIC */
+  int heuristic;               /**< VALET_FORTUNE_WHEEL */
+  int scheduler;               /**< VALET_DISTRIBUTED */
+  int parking;                 /**< at every k-th phase; 0 for never */
+  uint64_t seed;               /**< of the heuristics that draw; 1 */
+  int edge_order;              /**< VALET_ASCENDING */
+  const char* trace;           /**< path of a trace, read during the call; NULL for none */
+  Valet_Progress_fn* progress; /**< NULL for none; used until the plan is freed */
+  void* progress_data;         /**< for progress */
+  int progress_bar;            /**< not 0: a bar on the terminal of rank 0; 1 */
+} Valet_Options;
+
+/** Bytes of the texts in Valet_Report, with the 0 that ends them. */
+enum { VALET_METHOD_BYTES = 16, VALET_REASON_BYTES = 256 };
+
+/** What one call did on this rank; see valet::Report. */
+typedef struct Valet_Report {
+  uint64_t block_bytes;       /**< of one block, all fields together */
+  uint64_t blocks_before;     /**< on this rank */
+  uint64_t blocks_after;      /**< on this rank */
+  uint64_t blocks_sent;       /**< to other ranks */
+  uint64_t blocks_received;   /**< from other ranks */
+  uint64_t bytes_sent;        /**< data only */
+  uint64_t messages;          /**< data messages sent, or parts written inside the node */
+  uint64_t credits;           /**< control messages sent */
+  uint64_t local_copies;      /**< blocks copied from slot to slot inside the rank */
+  uint64_t swaps;             /**< of two ranks, by methods that swap */
+  uint64_t phases;            /**< of VALET_PHASED */
+  uint64_t detours;           /**< blocks received to wait here for another rank */
+  uint64_t steps;             /**< of VALET_CYCLIC, one after the other */
+  uint64_t neighbours;        /**< ranks that data is exchanged with */
+  uint64_t budget_bytes;      /**< Valet_Options::budget_bytes */
+  uint64_t peak_extra_bytes;  /**< most that Valet had allocated at a time */
+  uint64_t extra_bytes_bound; /**< what it promises not to pass */
+  uint64_t shared_bytes;      /**< of the extra bytes, shared with ranks of the same node */
+  double plan_seconds;        /**< looking at the map */
+  double exchange_seconds;    /**< blocks between ranks */
+  double local_seconds;       /**< blocks inside the rank */
+  double verify_seconds;      /**< checksums, when asked for */
+  double waiting_seconds;     /**< of the exchange: blocked in MPI */
+  double gather_seconds;      /**< of the exchange: matrix to the root, VALET_CENTRALIZED */
+  double solve_seconds;       /**< of the exchange: the root makes phases */
+  double scatter_seconds;     /**< of the exchange: phases to the ranks, waiting included */
+  double predicted_seconds;   /**< VALET_AUTO: for the method that it chose; else 0 */
+  double lower_bound_seconds; /**< VALET_AUTO: the least in which the bytes can cross; else 0 */
+  int verified;               /**< not 0: checksums were compared and agreed */
+  int plan_from_layout;       /**< not 0: counts were computed from the map's layout */
+  char method[VALET_METHOD_BYTES]; /**< the name of the one that was used, such as "stream" */
+  char reason[VALET_REASON_BYTES]; /**< VALET_AUTO: why it chose this method; else "" */
+} Valet_Report;
+
+/** The defaults of all options. Local. @return The options, to be changed and given on. */
+VALET_EXPORT Valet_Options Valet_Options_default(void);
+
+/** Makes a storage without fields. Local.
+ * @return The handle, to be freed with Valet_Storage_free(); NULL when there is no memory. */
+VALET_EXPORT Valet_Storage* Valet_Storage_create(void);
+/** Adds a field: rows of `row_bytes` bytes that start `slot_stride_bytes` apart. Local.
+ *
+ * What is wrong with the fields is reported when the storage is used, on all ranks.
+ * @param storage            From Valet_Storage_create().
+ * @param data               Row of slot 0; the caller keeps the memory.
+ * @param slots              Rows; the same for all fields of a storage.
+ * @param row_bytes          Of a block in this field; the same on all ranks.
+ * @param slot_stride_bytes  From a row to the next; `row_bytes` where they are contiguous.
+ * @param label              How messages call the field; NULL for none.
+ * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT for a null `storage`. */
+VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots,
+                                         size_t row_bytes, ptrdiff_t slot_stride_bytes,
+                                         const char* label);
+/** Frees the handle, not the fields. Local. @param storage  Or NULL. */
+VALET_EXPORT void Valet_Storage_free(Valet_Storage* storage);
+
+/** Plans a map that gives each block a rank: valet::plan_to_ranks(). Collective; moves nothing.
+ * @param communicator  An intracommunicator.
+ * @param storage       The blocks of this rank. [local]
+ * @param count         Blocks, in the first slots. With a mask: its length, the number of slots.
+ * @param mask          NULL, or per slot whether it holds a block. [local]
+ * @param ranks         `count` destinations; read only during the call. [local]
+ * @param options       NULL for the defaults.
+ * @param plan          Gets the plan, to be freed with Valet_Plan_free(); untouched on an error.
+ * @return VALET_SUCCESS or the code of an error of valet::plan_to_ranks(). */
+VALET_EXPORT int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage,
+                                     uint64_t count, const uint8_t* mask, const int* ranks,
+                                     const Valet_Options* options, Valet_Plan** plan);
+/** Plans a map that gives each block an address: valet::plan_to_slots(). Collective; moves nothing.
+ * @param communicator  An intracommunicator.
+ * @param storage       The blocks of this rank. [local]
+ * @param count         Blocks, in the first slots. With a mask: its length, the number of slots.
+ * @param mask          NULL, or per slot whether it holds a block. [local]
+ * @param addresses     `count` of them, no two alike; read only during the call. [local]
+ * @param options       NULL for the defaults.
+ * @param plan          Gets the plan, to be freed with Valet_Plan_free(); untouched on an error.
+ * @return VALET_SUCCESS or the code of an error of valet::plan_to_slots(). */
+VALET_EXPORT int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage,
+                                     uint64_t count, const uint8_t* mask,
+                                     const Valet_Address* addresses, const Valet_Options* options,
+                                     Valet_Plan** plan);
+/** Frees a plan. Local; also after MPI_Finalize. @param plan  Or NULL. */
+VALET_EXPORT void Valet_Plan_free(Valet_Plan* plan);
+
+/** Blocks on this rank afterwards. Local. @param plan  A plan.
+ * @return The blocks; 0 for a null `plan`, and Valet_Error_message() says so. */
+VALET_EXPORT uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan);
+/** Slots that this rank needs to carry the plan out. Local.
+ * @param plan  A plan.
+ * @return The slots; with fewer, Valet_Execute() returns VALET_INFEASIBLE on all ranks. 0 for a
+ * null `plan`, and Valet_Error_message() says so. */
+VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
+
+/** Carries a plan out in place, as often as wanted: valet::execute(). Collective.
+ * @param plan     Its blocks are in the slots that were occupied when it was made. NULL returns
+ *                 VALET_INVALID_ARGUMENT at once on this rank; others that do have the plan would
+ *                 wait for it.
+ * @param storage  As planned for, with Valet_Plan_required_slots() slots at least. NULL is refused
+ *                 on all ranks, as a storage without fields. [local]
+ * @param report   NULL, or gets what was done on this rank.
+ * @return VALET_SUCCESS or the code of an error of valet::execute(). */
+VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
+                               Valet_Report* report);
+
+/** MPI_Alltoallv inside one buffer: valet::alltoallv_in_place(). Collective.
+ * @param buffer         The elements for rank 0, 1, ... on entry, those from rank 0, 1, ... on
+ *                       return. [local]
+ * @param buffer_bytes   Room, for the elements before and for those after. [local]
+ * @param send_counts    Elements for each rank, P entries. [local]
+ * @param recv_counts    Elements from each rank, P entries, or NULL: then they are found out.
+ * @param element_bytes  The same on all ranks.
+ * @param any_order      Not 0: elements may end in any order, which is faster. The same on all
+ *                       ranks.
+ * @param communicator   An intracommunicator of P ranks.
+ * @param options        budget_bytes, share_memory, alltoall_method and trace are used; NULL for
+ * the defaults.
+ * @param report         NULL, or gets what was done; blocks are elements.
+ * @return VALET_SUCCESS or the code of an error of valet::alltoallv_in_place(). */
+VALET_EXPORT int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes,
+                                          const int64_t* send_counts, const int64_t* recv_counts,
+                                          size_t element_bytes, int any_order,
+                                          MPI_Comm communicator, const Valet_Options* options,
+                                          Valet_Report* report);
+
+/** Which of several indices varies fastest; see valet::IndexOrder. */
+enum {
+  VALET_ROW_MAJOR = 0,   /**< the last one */
+  VALET_COLUMN_MAJOR = 1 /**< the first one */
+};
+
+/** A block-cyclic layout of an array on ranks of a communicator, the same on all ranks: see
+ * valet::BlockCyclic and valet::GridLayout. Lists have one entry per dimension. */
+typedef struct Valet_Layout {
+  int dimensions;             /**< 1 to 6 */
+  const int64_t* extents;     /**< elements of the global array */
+  const int64_t* block_sizes; /**< elements of a block */
+  const int* grid;            /**< ranks */
+  int rank_order;             /**< VALET_ROW_MAJOR or VALET_COLUMN_MAJOR: the grid's numbering */
+  const int* first_ranks;     /**< coordinate that owns global index 0; NULL: all 0 */
+  const int* ranks; /**< communicator ranks of the grid's ranks, as many as the grid has; NULL: 0,
+                         1, ... */
+} Valet_Layout;
+
+/** This rank's part of such an array: see valet::LocalArray. */
+typedef struct Valet_Array {
+  void* data;   /**< its first element */
+  size_t bytes; /**< of memory, at least up to the last element */
+  int order;    /**< VALET_ROW_MAJOR or VALET_COLUMN_MAJOR: the same on all ranks */
+  const int64_t*
+      strides; /**< elements from an index to the next per dimension; NULL: they are contiguous */
+} Valet_Array;
+
+/** Copies an array from one layout into an array of another: valet::redistribute(). Collective.
+ * @param from           The layout of the source.
+ * @param to             The layout of the target; of equal extents.
+ * @param element_bytes  The same on all ranks.
+ * @param source         This rank's part; ignored, and may be NULL, outside of the grid. [local]
+ * @param target         Room for this rank's part; ignored likewise. [local]
+ * @param communicator   An intracommunicator.
+ * @param options        budget_bytes, share_memory and trace are used; NULL for the defaults.
+ * @param report         NULL, or gets what was done; blocks are elements.
+ * @return VALET_SUCCESS or the code of an error of valet::redistribute(). */
+VALET_EXPORT int Valet_Redistribute(const Valet_Layout* from, const Valet_Layout* to,
+                                    size_t element_bytes, const Valet_Array* source,
+                                    const Valet_Array* target, MPI_Comm communicator,
+                                    const Valet_Options* options, Valet_Report* report);
+/** The same inside one array: valet::redistribute_in_place(). Collective.
+ * @param from           The layout before.
+ * @param to             The layout after; of equal extents.
+ * @param element_bytes  The same on all ranks.
+ * @param array          This rank's part, with room for the larger of both and without strides;
+ *                       ignored, and may be NULL, outside of both grids. [local]
+ * @param communicator   An intracommunicator.
+ * @param options        budget_bytes, share_memory and method are used; NULL for the defaults.
+ * @param report         NULL, or gets what was done; blocks are elements.
+ * @return VALET_SUCCESS or the code of an error of valet::redistribute_in_place(). */
+VALET_EXPORT int Valet_Redistribute_in_place(const Valet_Layout* from, const Valet_Layout* to,
+                                             size_t element_bytes, const Valet_Array* array,
+                                             MPI_Comm communicator, const Valet_Options* options,
+                                             Valet_Report* report);
+
+/** @cond */
+/* The collective functions for Fortran, which gives communicators as integers: for the module
+ * `valet` (valet.f90). */
+VALET_EXPORT int Valet_Plan_to_ranks_f(MPI_Fint communicator, const Valet_Storage* storage,
+                                       uint64_t count, const uint8_t* mask, const int* ranks,
+                                       const Valet_Options* options, Valet_Plan** plan);
+VALET_EXPORT int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storage* storage,
+                                       uint64_t count, const uint8_t* mask,
+                                       const Valet_Address* addresses, const Valet_Options* options,
+                                       Valet_Plan** plan);
+VALET_EXPORT int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes,
+                                            const int64_t* send_counts, const int64_t* recv_counts,
+                                            size_t element_bytes, int any_order,
+                                            MPI_Fint communicator, const Valet_Options* options,
+                                            Valet_Report* report);
+VALET_EXPORT int Valet_Redistribute_f(const Valet_Layout* from, const Valet_Layout* to,
+                                      size_t element_bytes, const Valet_Array* source,
+                                      const Valet_Array* target, MPI_Fint communicator,
+                                      const Valet_Options* options, Valet_Report* report);
+VALET_EXPORT int Valet_Redistribute_in_place_f(const Valet_Layout* from, const Valet_Layout* to,
+                                               size_t element_bytes, const Valet_Array* array,
+                                               MPI_Fint communicator, const Valet_Options* options,
+                                               Valet_Report* report);
+
+/** @endcond */
+
+/** What a message is worth; see valet::LogLevel. */
+enum {
+  VALET_LOG_DEBUG = 0,  /**< what was chosen, and why */
+  VALET_LOG_INFO = 1,   /**< one line for every migration that has finished */
+  VALET_LOG_WARNING = 2 /**< something that was asked for is not there */
+};
+/** Gets a message without a line end, which lives as long as the call, and the `data` of
+ * Valet_Set_log_callback(). Must not call Valet. */
+typedef void Valet_Log_fn(int level, const char* message, void* data);
+/** Gives all messages beside errors of this process to a callback: valet::set_log_callback().
+ * Local, at any time.
+ * @param callback  NULL brings the default back: warnings to standard error on rank 0.
+ * @param data      Given to the callback. */
+VALET_EXPORT void Valet_Set_log_callback(Valet_Log_fn* callback, void* data);
+
+/** The text of the last error on this thread. Local.
+ * @return "" when there was none; valid until the next error on this thread. */
+VALET_EXPORT const char* Valet_Error_message(void);
+
+/* NOLINTEND(readability-identifier-naming) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/calibration.hpp"
+
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+#include "mpi/tags.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+
+namespace valet::mpi {
+namespace {
+
+constexpr std::size_t least_bytes = std::size_t{4} << 10;  // of each of the two buffers
+constexpr std::size_t most_bytes = std::size_t{1} << 20;
+constexpr std::size_t long_message_bytes = std::size_t{128} << 10;
+constexpr std::size_t small_block_bytes = 64;
+constexpr int empty_messages = 16;
+constexpr int attempts = 6;
+constexpr int passes = 2;  // over memory, beside which the ranks' meeting counts little
+
+/// Two buffers of equal size; less than `wanted` where the system has less.
+class Buffers {
+ public:
+  Buffers(Ledger& ledger, std::size_t wanted) {
+    for (std::size_t bytes = wanted; bytes > least_bytes && from_.size() == 0; bytes /= 2) {
+      try {
+        to_ = Array<std::byte>(ledger, bytes);
+        from_ = Array<std::byte>(ledger, bytes);
+      } catch (const std::bad_alloc&) {
+        to_ = {};
+      }
+    }
+    std::memset(from(), 1, size());
+    std::memset(to(), 1, size());
+  }
+
+  [[nodiscard]] std::size_t size() const { return from_.size() == 0 ? least_bytes : from_.size(); }
+  [[nodiscard]] std::byte* from() { return from_.size() == 0 ? few_[0].data() : from_.data(); }
+  [[nodiscard]] std::byte* to() { return from_.size() == 0 ? few_[1].data() : to_.data(); }
+
+ private:
+  Array<std::byte> from_, to_;
+  std::array<std::array<std::byte, least_bytes>, 2> few_{};
+};
+
+/// The time of the slowest rank, in the best of some attempts: what else the machine does at the
+/// moment is not its cost.
+template <class Action>
+double slowest_seconds(const Channel& channel, Action&& action) {
+  double best = std::numeric_limits<double>::max();
+  for (int k = 0; k < attempts; ++k) {
+    check(MPI_Barrier(channel.get()), "MPI_Barrier");
+    const double start = now();
+    action();
+    check(MPI_Barrier(channel.get()), "MPI_Barrier");
+    double seconds = now() - start;
+    maximum(channel, std::span(&seconds, 1));
+    best = std::min(best, seconds);
+  }
+  return std::max(best, 1e-9);
+}
+
+void send_round(const Channel& channel, Buffers& buffers, std::size_t bytes) {
+  const int next = (channel.rank() + 1) % channel.size();
+  const int previous = (channel.rank() + channel.size() - 1) % channel.size();
+  check(MPI_Sendrecv(buffers.from(), checked_count(bytes), MPI_BYTE, next, tag_data, buffers.to(),
+                     checked_count(bytes), MPI_BYTE, previous, tag_data, channel.get(),
+                     MPI_STATUS_IGNORE),
+        "MPI_Sendrecv", next);
+}
+
+/// Gathers small blocks from all over a buffer; the next one is never in the next line.
+void gather_scattered(Buffers& buffers) {
+  const std::size_t blocks = buffers.size() / small_block_bytes;
+  std::size_t block = 0;
+  for (std::size_t k = 0; k < blocks; ++k) {
+    std::memcpy(buffers.to() + k * small_block_bytes, buffers.from() + block * small_block_bytes,
+                small_block_bytes);
+    block = (block + 37) % blocks;
+  }
+}
+
+int most_ranks_on_node(const Channel& channel) {
+  MPI_Comm node = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(channel.get(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
+        "MPI_Comm_split_type");
+  int size = 1;
+  check(MPI_Comm_size(node, &size), "MPI_Comm_size");
+  check(MPI_Comm_free(&node), "MPI_Comm_free");
+  auto most = static_cast<std::uint64_t>(size);
+  maximum(channel, std::span(&most, 1));
+  return static_cast<int>(most);
+}
+
+schedule::CostModel measure(const Channel& channel, Ledger& ledger, std::size_t memory_bytes) {
+  schedule::CostModel model;
+  Buffers buffers(ledger, std::min(memory_bytes / 2, most_bytes));
+  // Messages are as long on all ranks; buffers need not be.
+  std::uint64_t shortage = std::numeric_limits<std::uint64_t>::max() - buffers.size();
+  maximum(channel, std::span(&shortage, 1));
+  const std::size_t message = std::min<std::size_t>(
+      long_message_bytes, std::numeric_limits<std::uint64_t>::max() - shortage);
+  const std::size_t rounds = std::max<std::size_t>(4, (std::size_t{1} << 20) / message);
+  model.latency_seconds = slowest_seconds(channel,
+                                          [&] {
+                                            for (int k = 0; k < empty_messages; ++k)
+                                              send_round(channel, buffers, 0);
+                                          }) /
+                          empty_messages;
+  model.bandwidth = static_cast<double>(rounds * message) / slowest_seconds(channel, [&] {
+                      for (std::size_t k = 0; k < rounds; ++k)
+                        send_round(channel, buffers, message);
+                    });
+  const auto seconds_of_byte = [&](auto&& action) {
+    const double seconds = slowest_seconds(channel, [&] {
+      for (int k = 0; k < passes; ++k) action();
+    });
+    return seconds / (passes * static_cast<double>(buffers.size()));
+  };
+  std::array costs{
+      seconds_of_byte([&] { std::memcpy(buffers.to(), buffers.from(), buffers.size()); }),
+      seconds_of_byte([&] { gather_scattered(buffers); }) * small_block_bytes};
+  maximum(channel, std::span<double>(costs));
+  model.copy_bandwidth = 1 / costs[0];
+  model.block_seconds = costs[1];
+  return model;
+}
+
+}  // namespace
+
+Machine machine_of(const Channel& channel, Ledger& ledger, bool needs_model,
+                   std::size_t memory_bytes) {
+  std::optional<Machine> known = channel.machine();
+  if (known && (known->model || !needs_model)) return *known;
+  if (!known) known = Machine{std::nullopt, most_ranks_on_node(channel)};
+  if (needs_model) known->model = measure(channel, ledger, memory_bytes);
+  channel.set_machine(*known);
+  return *known;
+}
+
+}  // namespace valet::mpi

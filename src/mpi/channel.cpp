@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/channel.hpp"
+
+#include "mpi/check.hpp"
+#include <valet/error.hpp>
+
+#include <bit>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace valet::mpi {
+namespace {
+
+constexpr int pool_limit = 64;  // one bit each in the mask that the ranks agree on
+
+bool mpi_is_usable() {
+  int initialized = 0;
+  int finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  return initialized != 0 && finalized == 0;
+}
+
+MPI_Comm duplicate(MPI_Comm communicator) {
+  MPI_Comm copy = MPI_COMM_NULL;
+  check(MPI_Comm_dup(communicator, &copy), "MPI_Comm_dup");
+  check(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  return copy;
+}
+
+}  // namespace
+
+/// What hangs on the user's communicator. Shared by the attribute and by every open channel, so a
+/// plan may outlive the communicator it was made with.
+class CommunicatorCache {
+ public:
+  explicit CommunicatorCache(MPI_Comm user) : base_(duplicate(user)) {}
+  CommunicatorCache(const CommunicatorCache&) = delete;
+  CommunicatorCache& operator=(const CommunicatorCache&) = delete;
+  ~CommunicatorCache() {
+    if (!mpi_is_usable()) return;  // MPI_Finalize has released them
+    for (MPI_Comm& channel : pool_) MPI_Comm_free(&channel);
+    MPI_Comm_free(&base_);
+  }
+
+  /// The lowest channel that is free on every rank: plans may be destroyed in different orders on
+  /// different ranks, so each rank alone cannot know. Collective.
+  std::pair<MPI_Comm, int> borrow() {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t free_on_all = 0;
+    check(MPI_Allreduce(&free_, &free_on_all, 1, MPI_UINT64_T, MPI_BAND, base_), "MPI_Allreduce");
+    if (free_on_all == 0) {
+      if (pool_.size() == pool_limit) return {duplicate(base_), pool_limit};
+      pool_.push_back(duplicate(base_));
+      return {pool_.back(), static_cast<int>(pool_.size()) - 1};
+    }
+    const int index = std::countr_zero(free_on_all);
+    free_ &= ~(std::uint64_t{1} << index);
+    return {pool_[static_cast<std::size_t>(index)], index};
+  }
+
+  void give_back(MPI_Comm channel, int index) {
+    const std::lock_guard lock(mutex_);
+    if (index < pool_limit)
+      free_ |= std::uint64_t{1} << index;
+    else if (mpi_is_usable())
+      MPI_Comm_free(&channel);
+  }
+
+  std::optional<Machine> machine() {
+    const std::lock_guard lock(mutex_);
+    return machine_;
+  }
+  void set_machine(const Machine& machine) {
+    const std::lock_guard lock(mutex_);
+    machine_ = machine;
+  }
+
+ private:
+  std::mutex mutex_;
+  MPI_Comm base_;
+  std::vector<MPI_Comm> pool_;
+  std::uint64_t free_ = 0;  // bit i: pool_[i] is not borrowed on this rank
+  std::optional<Machine> machine_;
+};
+
+namespace {
+
+using CacheHandle = std::shared_ptr<CommunicatorCache>;
+
+int delete_cache(MPI_Comm, int, void* attribute, void*) {
+  delete static_cast<CacheHandle*>(attribute);
+  return MPI_SUCCESS;
+}
+
+int cache_key() {
+  static const int key = [] {
+    int created = MPI_KEYVAL_INVALID;
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_cache, &created, nullptr),
+          "MPI_Comm_create_keyval");
+    return created;
+  }();
+  return key;
+}
+
+CacheHandle cache_of(MPI_Comm user) {
+  void* attribute = nullptr;
+  int found = 0;
+  check(MPI_Comm_get_attr(user, cache_key(), static_cast<void*>(&attribute), &found),
+        "MPI_Comm_get_attr");
+  if (found != 0) return *static_cast<CacheHandle*>(attribute);
+  auto handle = std::make_unique<CacheHandle>(std::make_shared<CommunicatorCache>(user));
+  check(MPI_Comm_set_attr(user, cache_key(), handle.get()), "MPI_Comm_set_attr");
+  return *handle.release();
+}
+
+}  // namespace
+
+Channel Channel::open(MPI_Comm user) {
+  if (!mpi_is_usable())
+    throw Error(ErrorCode::not_initialized,
+                "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
+                "MPI_Finalize");
+  if (user == MPI_COMM_NULL)
+    throw Error(ErrorCode::invalid_communicator,
+                "the communicator is MPI_COMM_NULL; only ranks that belong to it may call");
+  int is_inter = 0;
+  check(MPI_Comm_test_inter(user, &is_inter), "MPI_Comm_test_inter");
+  if (is_inter != 0)
+    throw Error(ErrorCode::invalid_communicator,
+                "an intercommunicator has two groups, and a map names ranks of one; merge it with "
+                "MPI_Intercomm_merge first");
+  CacheHandle cache = cache_of(user);
+  const auto [communicator, index] = cache->borrow();
+  return Channel(std::move(cache), communicator, index);
+}
+
+Channel::Channel(std::shared_ptr<CommunicatorCache> cache, MPI_Comm communicator, int index)
+    : cache_(std::move(cache)), communicator_(communicator), index_(index) {
+  check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
+  check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
+}
+
+Channel::Channel(Channel&& other) noexcept
+    : cache_(std::move(other.cache_)),
+      communicator_(std::exchange(other.communicator_, MPI_COMM_NULL)),
+      index_(other.index_),
+      rank_(other.rank_),
+      size_(other.size_),
+      hooks_(std::exchange(other.hooks_, nullptr)) {}
+
+Channel& Channel::operator=(Channel&& other) noexcept {
+  Channel moved(std::move(other));
+  std::swap(cache_, moved.cache_);
+  std::swap(communicator_, moved.communicator_);
+  std::swap(index_, moved.index_);
+  std::swap(rank_, moved.rank_);
+  std::swap(size_, moved.size_);
+  std::swap(hooks_, moved.hooks_);
+  return *this;
+}
+
+std::optional<Machine> Channel::machine() const { return cache_->machine(); }
+void Channel::set_machine(const Machine& machine) const { cache_->set_machine(machine); }
+
+Channel::~Channel() {
+  if (cache_) cache_->give_back(communicator_, index_);
+}
+
+}  // namespace valet::mpi

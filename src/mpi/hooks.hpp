@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/check.hpp"
+
+namespace valet::mpi {
+
+/// What somebody who watches a channel learns of MPI's calls on it. Hooks are local.
+struct Hooks {
+  Hooks() = default;
+  Hooks(const Hooks&) = delete;
+  Hooks& operator=(const Hooks&) = delete;
+  virtual ~Hooks() = default;
+
+  /// A blocking call that began at `start` (now()) has come back.
+  virtual void waited(double start) = 0;
+  /// What was posted in that slot of Requests has completed.
+  virtual void completed(const void* request) const = 0;
+};
+
+/// Times a blocking call from its construction to the end of the scope.
+class Waiting {
+ public:
+  explicit Waiting(Hooks* hooks) : hooks_(hooks), start_(hooks == nullptr ? 0 : now()) {}
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    if (hooks_ != nullptr) hooks_->waited(start_);
+  }
+
+ private:
+  Hooks* hooks_;
+  double start_;
+};
+
+}  // namespace valet::mpi

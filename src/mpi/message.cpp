@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/message.hpp"
+
+#include "mpi/check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+
+namespace valet::mpi {
+namespace {
+
+/// A committed datatype, freed at the end of its scope: MPI keeps it for pending messages.
+class Datatype {
+ public:
+  explicit Datatype(MPI_Datatype type) : type_(type) {}
+  Datatype(const Datatype&) = delete;
+  Datatype& operator=(const Datatype&) = delete;
+  ~Datatype() { MPI_Type_free(&type_); }
+
+  void commit() { check(MPI_Type_commit(&type_), "MPI_Type_commit"); }
+  [[nodiscard]] MPI_Datatype get() const { return type_; }
+
+ private:
+  MPI_Datatype type_;
+};
+
+MPI_Datatype contiguous(std::uint64_t count, MPI_Datatype element) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check(MPI_Type_contiguous(checked_count(count), element, &type), "MPI_Type_contiguous");
+  return type;
+}
+
+MPI_Datatype structure(std::span<const int> lengths, std::span<const MPI_Aint> displacements,
+                       std::span<const MPI_Datatype> types) {
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  check(MPI_Type_create_struct(checked_count(lengths.size()), lengths.data(), displacements.data(),
+                               types.data(), &type),
+        "MPI_Type_create_struct");
+  return type;
+}
+
+/// `bytes` bytes as one element: whole gibibytes, then the rest.
+MPI_Datatype large_bytes(std::uint64_t bytes) {
+  constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
+  const Datatype unit(contiguous(gibibyte, MPI_BYTE));
+  const Datatype whole(contiguous(bytes / gibibyte, unit.get()));
+  const std::array lengths{1, checked_count(bytes % gibibyte)};
+  const std::array displacements{MPI_Aint{0}, static_cast<MPI_Aint>(bytes / gibibyte * gibibyte)};
+  const std::array types{whole.get(), MPI_BYTE};
+  return structure(lengths, displacements, types);
+}
+
+template <class Post>
+void with_count(std::uint64_t bytes, Post&& post) {
+  if (bytes <= static_cast<std::uint64_t>(std::numeric_limits<int>::max())) {
+    post(static_cast<int>(bytes), MPI_BYTE);
+    return;
+  }
+  Datatype type(large_bytes(bytes));
+  type.commit();
+  post(1, type.get());
+}
+
+}  // namespace
+
+void post_send(const Channel& channel, const void* memory, std::uint64_t bytes, int destination,
+               int tag, MPI_Request& request) {
+  with_count(bytes, [&](int count, MPI_Datatype type) {
+    check(MPI_Isend(memory, count, type, destination, tag, channel.get(), &request), "MPI_Isend",
+          destination);
+  });
+}
+
+void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int source, int tag,
+                  MPI_Request& request) {
+  with_count(bytes, [&](int count, MPI_Datatype type) {
+    check(MPI_Irecv(memory, count, type, source, tag, channel.get(), &request), "MPI_Irecv",
+          source == MPI_ANY_SOURCE ? no_peer : source);
+  });
+}
+
+void post_send_pieces(const Channel& channel, PieceList& list, int destination, int tag,
+                      MPI_Request& request) {
+  // A piece may be larger than an int too, so each is a run of at most half a gibibyte.
+  constexpr std::size_t longest = std::size_t{1} << 29;
+  list.lengths.clear();
+  list.displacements.clear();
+  for (const MemoryPiece& piece : list.pieces) {
+    for (std::size_t done = 0; done < piece.bytes; done += longest) {
+      MPI_Aint address = 0;
+      check(MPI_Get_address(piece.data + done, &address), "MPI_Get_address");
+      list.displacements.push_back(address);
+      list.lengths.push_back(checked_count(std::min(longest, piece.bytes - done)));
+    }
+  }
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  check(MPI_Type_create_hindexed(checked_count(list.lengths.size()), list.lengths.data(),
+                                 list.displacements.data(), MPI_BYTE, &made),
+        "MPI_Type_create_hindexed");
+  Datatype type(made);
+  type.commit();
+  check(MPI_Isend(MPI_BOTTOM, 1, type.get(), destination, tag, channel.get(), &request),
+        "MPI_Isend", destination);
+}
+
+}  // namespace valet::mpi

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/hooks.hpp"
+#include <valet/export.hpp>
+#include <valet/ledger.hpp>
+#include <valet/mpi.hpp>
+
+#include <cstddef>
+#include <optional>
+
+namespace valet::mpi {
+
+/// What completed, and the status of it.
+struct Completion {
+  std::size_t index = 0;
+  MPI_Status status{};
+};
+
+/// A fixed number of places for requests, waited for together.
+class VALET_EXPORT Requests {
+ public:
+  /// @param hooks  Hears how long wait_any() blocks and what completes; nullptr for nobody.
+  Requests(Ledger& ledger, std::size_t places, Hooks* hooks = nullptr);
+
+  /// The place to post into; must be idle.
+  [[nodiscard]] MPI_Request& operator[](std::size_t place) { return requests_[place]; }
+  [[nodiscard]] bool idle(std::size_t place) const { return requests_[place] == MPI_REQUEST_NULL; }
+  [[nodiscard]] bool all_idle() const;
+
+  /// Blocks until one request completes; nothing when none is outstanding. Never a polling loop of
+  /// our own: that would take the core from an oversubscribed neighbour.
+  std::optional<Completion> wait_any();
+  /// A request that has completed already; nothing when there is none.
+  std::optional<Completion> test_any();
+  /// Withdraws a pending receive. False when a message had been matched: it has then arrived.
+  bool withdraw(std::size_t place, MPI_Status& status);
+
+ private:
+  std::optional<Completion> completed(Completion completion, int index) const;
+
+  Array<MPI_Request> requests_;
+  Hooks* hooks_;
+};
+
+}  // namespace valet::mpi

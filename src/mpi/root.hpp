@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Words to and from rank 0, for schedules that a root makes, and texts for files that it writes.
+
+#include "mpi/channel.hpp"
+#include <valet/export.hpp>
+#include <valet/ledger.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace valet::mpi {
+
+constexpr int root = 0;
+
+/// Ranks that the root keeps a list of: all on the root, none elsewhere.
+[[nodiscard]] inline std::size_t ranks_on_root(const Channel& channel) {
+  return channel.rank() == root ? static_cast<std::size_t>(channel.size()) : 0;
+}
+
+/// Brings the same number of words of every rank to the root, in rank order. Collective.
+/// @param all  On the root: words.size() for every rank. Elsewhere not used.
+VALET_EXPORT void gather_words(const Channel& channel, std::span<const std::uint64_t> words,
+                               std::span<std::uint64_t> all);
+
+/// The same for lists of different lengths.
+/// @param counts  On the root: words of every rank. Memory there: 4 bytes a rank while it runs.
+VALET_EXPORT void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
+                               std::span<const int> counts, std::span<std::uint64_t> all,
+                               Ledger& ledger);
+
+/// The same where the root does not know the lengths. Collective; two messages a rank.
+/// @param counts  On the root: of all ranks; gets the words of every rank.
+/// @param all     On the root: gets the lists, in rank order.
+/// Memory on the root: 8 bytes a rank while it runs.
+VALET_EXPORT void gather_lists(const Channel& channel, std::span<const std::uint64_t> words,
+                               std::span<int> counts, Vector<std::uint64_t>& all, Ledger& ledger);
+
+/// Gives every rank its list of words. Collective; two messages a rank.
+/// @param all     On the root: the lists, in rank order. Elsewhere not used.
+/// @param counts  On the root: words of every rank. Elsewhere not used.
+/// @param own     Gets this rank's list.
+/// Memory on the root: 4 bytes a rank while it runs.
+VALET_EXPORT void scatter_lists(const Channel& channel, std::span<const std::uint64_t> all,
+                                std::span<const int> counts, Vector<std::uint64_t>& own,
+                                Ledger& ledger);
+
+/// Words of the root to all. Collective.
+VALET_EXPORT void broadcast_words(const Channel& channel, std::span<std::uint64_t> words);
+
+/// Brings text of every rank to the root in pieces, one rank after the other. Collective; nothing
+/// is buffered by MPI: a piece leaves when the root has room for it.
+/// @param buffer  For one piece; of the same size on all ranks.
+/// @param next    next(buffer) fills in a piece and returns its length, 0 after the last.
+/// @param take    take(rank, piece) gets the pieces on the root, its own first.
+void stream_to_root(const Channel& channel, std::span<char> buffer,
+                    const std::function<std::size_t(std::span<char>)>& next,
+                    const std::function<void(int, std::span<const char>)>& take);
+
+/// Seconds that now() of this rank is ahead of that of the root: the median of a few barriers, at
+/// the end of which all ranks look at their clocks. Collective.
+[[nodiscard]] double clock_ahead_of_root(const Channel& channel);
+
+}  // namespace valet::mpi

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/sparse_exchange.hpp"
+
+#include "mpi/check.hpp"
+#include "mpi/requests.hpp"
+#include "mpi/tags.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace valet::mpi {
+namespace {
+
+using Words = std::array<std::uint64_t, 2>;
+
+constexpr std::size_t send_window = 32;
+constexpr std::size_t receive_place = 0;
+constexpr std::size_t barrier_place = 1;
+constexpr std::size_t first_send_place = 2;
+
+/// One run of the protocol: sends acknowledged, then a barrier, then no message can be under way.
+class NbxExchange {
+ public:
+  NbxExchange(const Channel& channel, Ledger& ledger, std::span<const SparseCount> outgoing,
+              Vector<SparseCount>& received)
+      : channel_(channel),
+        outgoing_(outgoing),
+        received_(received),
+        requests_(ledger, first_send_place + send_window, channel.hooks()) {}
+
+  void run() {
+    post_receive();
+    for (std::size_t place = 0; place < send_window; ++place) send_next(place);
+    enter_barrier_when_acknowledged();
+    while (const auto completion = requests_.wait_any()) {
+      if (completion->index == barrier_place) break;
+      if (completion->index == receive_place) {
+        keep_received(completion->status);
+        post_receive();
+      } else {
+        ++acknowledged_;
+        send_next(completion->index - first_send_place);
+        enter_barrier_when_acknowledged();
+      }
+    }
+    MPI_Status status{};
+    if (!requests_.withdraw(receive_place, status)) keep_received(status);
+  }
+
+ private:
+  void keep_received(const MPI_Status& status) {
+    received_.push_back({status.MPI_SOURCE, incoming_[0], incoming_[1]});
+  }
+
+  void post_receive() {
+    check(MPI_Irecv(incoming_.data(), 2, MPI_UINT64_T, MPI_ANY_SOURCE, tag_sparse_count,
+                    channel_.get(), &requests_[receive_place]),
+          "MPI_Irecv");
+  }
+
+  void send_next(std::size_t place) {
+    if (next_ == outgoing_.size()) return;
+    const SparseCount& count = outgoing_[next_++];
+    words_[place] = {count.count, count.detail};
+    check(MPI_Issend(words_[place].data(), 2, MPI_UINT64_T, count.rank, tag_sparse_count,
+                     channel_.get(), &requests_[first_send_place + place]),
+          "MPI_Issend", count.rank);
+  }
+
+  void enter_barrier_when_acknowledged() {
+    if (acknowledged_ == outgoing_.size())
+      check(MPI_Ibarrier(channel_.get(), &requests_[barrier_place]), "MPI_Ibarrier");
+  }
+
+  const Channel& channel_;
+  std::span<const SparseCount> outgoing_;
+  Vector<SparseCount>& received_;
+  Requests requests_;
+  Words incoming_{};
+  std::array<Words, send_window> words_{};
+  std::size_t next_ = 0;
+  std::size_t acknowledged_ = 0;
+};
+
+}  // namespace
+
+void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
+                            std::span<const SparseCount> outgoing, Vector<SparseCount>& received) {
+  NbxExchange(channel, ledger, outgoing, received).run();
+  std::sort(received.begin(), received.end(),
+            [](const SparseCount& a, const SparseCount& b) { return a.rank < b.rank; });
+}
+
+}  // namespace valet::mpi

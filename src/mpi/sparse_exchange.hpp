@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/channel.hpp"
+#include <valet/export.hpp>
+#include <valet/ledger.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace valet::mpi {
+
+/// A few words that one rank tells another; `rank` is the peer, on both sides.
+struct SparseCount {
+  int rank = 0;
+  std::uint64_t count = 0;
+  std::uint64_t detail = 0;
+};
+
+/// Delivers each count to its rank, where nobody knows beforehand who will hear from whom.
+///
+/// Collective. Nonblocking consensus: T. Hoefler, C. Siebert, A. Lumsdaine, "Scalable Communication
+/// Protocols for Dynamic Sparse Data Exchange", PPoPP 2010, Algorithm 2, with one wildcard receive
+/// and one blocking wait in place of probing. O(counts + log P) time, no array over the ranks.
+///
+/// @param outgoing  At most one count per rank [local].
+/// @param received  Gets what was sent to this rank, ascending by rank.
+/// A second exchange on the same channel must be separated from this one by a collective call.
+VALET_EXPORT void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
+                                         std::span<const SparseCount> outgoing,
+                                         Vector<SparseCount>& received);
+
+}  // namespace valet::mpi

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/channel.hpp"
+#include "observe/trace.hpp"
+#include <valet/progress.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace valet::observe {
+
+/// Watches what happens on one channel of one rank: who waits in MPI and for how long, and, where
+/// they are wanted, the trace and the progress. Where nobody looks, a hook costs the test of a
+/// pointer; only blocking calls are always timed. Hooks are local.
+struct Observer final : mpi::Hooks {
+  Trace* trace = nullptr;
+  ProgressMeter* progress = nullptr;
+  double waiting_seconds = 0;  ///< blocked in MPI since the observer was made
+
+  /// A blocking call that began at `start` has come back.
+  void waited(double start) override {
+    const double end = mpi::now();
+    waiting_seconds += end - start;
+    if (trace != nullptr) trace->span(TraceKind::wait, "wait", start, end);
+  }
+  /// Data was posted in a place of mpi::Requests, which says when it has completed.
+  void sends(const void* request, int rank, std::uint64_t bytes) const {
+    if (trace != nullptr)
+      trace->message_begins(TraceKind::send, request, {.peer = rank, .bytes = bytes});
+  }
+  void receives(const void* request, int rank, std::uint64_t bytes) const {
+    if (trace != nullptr)
+      trace->message_begins(TraceKind::receive, request, {.peer = rank, .bytes = bytes});
+  }
+  /// The same, of a rank that has just been credited to send it.
+  void credits(const void* request, int rank, std::uint64_t bytes) const {
+    if (trace != nullptr)
+      trace->message_begins(TraceKind::credited, request, {.peer = rank, .bytes = bytes});
+  }
+  /// What was posted in that place has completed.
+  void completed(const void* request) const override {
+    if (trace != nullptr) trace->message_ends(request);
+  }
+  /// So many blocks have left this rank, or arrived.
+  void moved(std::uint64_t blocks) const {
+    if (progress != nullptr) progress->advance(blocks);
+  }
+};
+
+/// While it lives, a meter watches the progress of a call; nobody new where there is no meter.
+class WatchedProgress {
+ public:
+  WatchedProgress(Observer& observer, std::optional<ProgressMeter> meter)
+      : observer_(observer), meter_(std::move(meter)) {
+    if (meter_) observer_.progress = &*meter_;
+  }
+  WatchedProgress(const WatchedProgress&) = delete;
+  WatchedProgress& operator=(const WatchedProgress&) = delete;
+  ~WatchedProgress() {
+    if (meter_) observer_.progress = nullptr;
+  }
+
+  /// From now on Observer::moved() counts pieces of so many bytes.
+  void count_in(std::uint64_t bytes) {
+    if (meter_) meter_->count_in(bytes);
+  }
+  /// Everything has moved.
+  void finish() {
+    if (meter_) meter_->finish();
+  }
+
+ private:
+  Observer& observer_;
+  std::optional<ProgressMeter> meter_;
+};
+
+/// Who watches a channel; nullptr for nobody.
+[[nodiscard]] inline Observer* observer_of(const mpi::Channel& channel) {
+  return static_cast<Observer*>(channel.hooks());
+}
+
+}  // namespace valet::observe

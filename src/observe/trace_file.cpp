@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/trace_file.hpp"
+
+#include "mpi/agreement.hpp"
+#include "mpi/root.hpp"
+#include "observe/observer.hpp"
+#include "observe/trace_output.hpp"
+#include <valet/log.hpp>
+#include <valet/version.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace valet::observe {
+namespace {
+
+constexpr std::string_view separator = ",\n", closing = "\n]}\n";
+
+std::string opening(const TraceCaption& caption, int ranks) {
+  const std::string version = std::to_string(VALET_VERSION_MAJOR) + "." +
+                              std::to_string(VALET_VERSION_MINOR) + "." +
+                              std::to_string(VALET_VERSION_PATCH);
+  return "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"valet " + version +
+         "\",\"method\":\"" + caption.method + "\",\"ranks\":" + std::to_string(ranks) +
+         ",\"block_bytes\":" + std::to_string(caption.block_bytes) +
+         ",\"budget_bytes\":" + std::to_string(caption.budget_bytes) + "},\n\"traceEvents\":[\n";
+}
+
+/// Nothing is recorded while the trace is read.
+class Unwatched {
+ public:
+  explicit Unwatched(Observer* observer)
+      : observer_(observer),
+        trace_(observer == nullptr ? nullptr : std::exchange(observer->trace, nullptr)) {}
+  Unwatched(const Unwatched&) = delete;
+  Unwatched& operator=(const Unwatched&) = delete;
+  ~Unwatched() {
+    if (observer_ != nullptr) observer_->trace = trace_;
+  }
+
+ private:
+  Observer* observer_;
+  Trace* trace_;
+};
+
+std::string warning(const std::string& path, int error, std::uint64_t lost) {
+  if (error != 0)
+    return "cannot write the trace to '" + path + "' (" + std::strerror(error) +
+           "); the migration itself went on. Give a path that rank 0 can write";
+  return "the trace in '" + path + "' lacks " + std::to_string(lost) +
+         " events that found no room; set TMPDIR to a directory with room for a temporary file of "
+         "every rank";
+}
+
+}  // namespace
+
+void TraceFile::align(const mpi::Channel& channel) {
+  ahead_seconds_ = mpi::clock_ahead_of_root(channel);
+}
+
+/// The file on every rank; where it could be made at all. Collective.
+bool TraceFile::open(const mpi::Channel& channel, TraceOutput& output, bool& writes_itself) const {
+  const bool is_root = channel.rank() == mpi::root;
+  std::array<std::uint64_t, 1 + std::tuple_size_v<TraceOutput::Identity>> words{};
+  if (is_root) {
+    output.create(path_);
+    words[0] = output.error() == 0 ? 1 : 0;
+    const TraceOutput::Identity identity = output.identity();
+    std::copy(identity.begin(), identity.end(), words.begin() + 1);
+  }
+  mpi::broadcast_words(channel, words);
+  TraceOutput::Identity identity{};
+  std::copy(words.begin() + 1, words.end(), identity.begin());
+  writes_itself = is_root || (words[0] != 0 && output.join(path_, identity));
+  return words[0] != 0;
+}
+
+/// All events of this rank, and spaces behind them: so many bytes.
+void TraceFile::write_own(TraceOutput& output, std::uint64_t bytes) {
+  const std::span<char> buffer = trace_.text_buffer();
+  while (const std::size_t size = trace_.read(buffer)) {
+    output.write(buffer.first(size));
+    bytes -= std::min<std::uint64_t>(bytes, size);
+  }
+  std::fill(buffer.begin(), buffer.end(), ' ');
+  for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, buffer.size()))
+    output.write(buffer.first(std::min<std::uint64_t>(bytes, buffer.size())));
+}
+
+void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& caption,
+                             TraceOutput& output, bool writes_itself) {
+  const bool is_root = channel.rank() == mpi::root;
+  // The first moment of any rank is 0, so that no time is negative.
+  std::array<double, 1> first{ahead_seconds_ - trace_.first_seconds()};
+  mpi::maximum(channel, std::span<double>(first));
+  trace_.rewind(ahead_seconds_ - first[0], caption.budget_bytes);
+  const std::string head = is_root ? opening(caption, channel.size()) : std::string(separator);
+  const std::uint64_t bytes = writes_itself ? trace_.most_text_bytes() : 0;
+  const std::uint64_t part = writes_itself ? head.size() + bytes : 0;
+  std::array<std::uint64_t, 2> sums{part, writes_itself ? 0U : 1U};
+  const std::uint64_t offset = mpi::sum_of_lower(channel, part);
+  mpi::sum(channel, sums);
+  const auto [parts, streaming] = sums;
+  if (writes_itself) {
+    output.seek(offset);
+    output.write(head);
+    write_own(output, bytes);
+  }
+  std::uint64_t end = parts;
+  if (is_root) output.seek(end);
+  const auto append = [&](std::span<const char> text) {
+    output.write(text);
+    end += text.size();
+  };
+  int writing = mpi::root;
+  if (streaming > 0)
+    mpi::stream_to_root(
+        channel, trace_.text_buffer().first(Trace::least_buffer),
+        [&](std::span<char> text) { return writes_itself ? 0 : trace_.read(text); },
+        [&](int rank, std::span<const char> text) {
+          // The text of a rank has no comma before its first event.
+          if (rank != writing) append(separator);
+          writing = rank;
+          append(text);
+        });
+  if (is_root) {
+    append(closing);
+    output.truncate(end);
+  }
+}
+
+void TraceFile::write(const mpi::Channel& channel, const TraceCaption& caption) {
+  if (holders_ > 0) return;
+  const Unwatched unwatched(observe::observer_of(channel));
+  TraceOutput output;
+  bool writes_itself = false;
+  std::array<std::uint64_t, 1> lost{0}, error{0};
+  if (open(channel, output, writes_itself)) {
+    write_events(channel, caption, output, writes_itself);
+    output.close();
+    lost[0] = trace_.lost();
+    error[0] = static_cast<std::uint64_t>(output.error());
+    mpi::sum(channel, lost);
+    mpi::maximum(channel, std::span<std::uint64_t>(error));
+  } else {
+    error[0] = static_cast<std::uint64_t>(output.error());
+  }
+  if (channel.rank() == mpi::root && (error[0] != 0 || lost[0] > 0))
+    log(LogLevel::warning, channel.rank(), warning(path_, static_cast<int>(error[0]), lost[0]));
+  trace_.clear();
+}
+
+}  // namespace valet::observe

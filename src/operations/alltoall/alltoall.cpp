@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/callback_guard.hpp"
+#include "base/names.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+#include "operations/alltoall/page_exchange.hpp"
+#include "operations/alltoall/sorted_exchange.hpp"
+#include "plan/automatic.hpp"
+#include <valet/alltoall.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace valet {
+namespace {
+
+constexpr std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max();
+
+/// One of the two lists of counts of a rank.
+struct Counts {
+  const char* name;
+  std::span<const std::int64_t> values;
+};
+
+/// What this rank alone can find wrong with its counts.
+std::optional<Diagnostic> check_counts(const Counts& counts, std::size_t ranks,
+                                       const AlltoallBuffer& buffer) {
+  const std::string name = counts.name;
+  if (counts.values.size() != ranks)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has " + std::to_string(counts.values.size()) +
+                          " entries for a communicator of " + std::to_string(ranks) +
+                          " ranks; it needs one for each"};
+  const std::uint64_t most = most_bytes / buffer.element_bytes;
+  std::uint64_t total = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::int64_t count = counts.values[r];
+    if (count < 0)
+      return Diagnostic{ErrorCode::invalid_argument, name + "[" + std::to_string(r) + "] is " +
+                                                         std::to_string(count) +
+                                                         "; a count is zero or more"};
+    if (static_cast<std::uint64_t>(count) > most - total)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        name + " adds up to more than 2^63 bytes; fix entry " + std::to_string(r)};
+    total += static_cast<std::uint64_t>(count);
+  }
+  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
+  return Diagnostic{ErrorCode::infeasible,
+                    name + " adds up to " + std::to_string(total) + " elements of " +
+                        std::to_string(buffer.element_bytes) + " bytes, but the buffer has " +
+                        std::to_string(buffer.bytes) + " bytes; it needs " +
+                        std::to_string(total * buffer.element_bytes)};
+}
+
+std::optional<Diagnostic> check_call(const AlltoallBuffer& buffer,
+                                     std::span<const std::int64_t> send_counts,
+                                     AlltoallMethod method, std::size_t ranks) {
+  if (method < AlltoallMethod::automatic || method > AlltoallMethod::pairwise)
+    return Diagnostic{ErrorCode::invalid_argument, "unknown all-to-all method " +
+                                                       std::to_string(static_cast<int>(method)) +
+                                                       "; start from the default options"};
+  if (buffer.element_bytes == 0)
+    return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
+  if (buffer.data == nullptr && buffer.bytes > 0)
+    return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
+                                                          std::to_string(buffer.bytes) + " bytes"};
+  return check_counts({"send_counts", send_counts}, ranks, buffer);
+}
+
+/// What this rank finds wrong once it knows what the others send.
+std::optional<Diagnostic> check_received(std::span<const std::uint64_t> received,
+                                         std::span<const std::int64_t> recv_counts,
+                                         const AlltoallBuffer& buffer, int rank) {
+  if (!recv_counts.empty()) {
+    if (auto diagnostic = check_counts({"recv_counts", recv_counts}, received.size(), buffer))
+      return diagnostic;
+    for (std::size_t r = 0; r < received.size(); ++r)
+      if (static_cast<std::uint64_t>(recv_counts[r]) != received[r])
+        return Diagnostic{ErrorCode::invalid_argument,
+                          "recv_counts[" + std::to_string(r) + "] is " +
+                              std::to_string(recv_counts[r]) + ", but rank " + std::to_string(r) +
+                              " has send_counts[" + std::to_string(rank) +
+                              "] = " + std::to_string(received[r]) + "; give the same number"};
+    return std::nullopt;
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : received) total += std::min(count, most_bytes - total);
+  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
+  // The total may be cut off; the number of elements that would do is told as far as it is known.
+  return Diagnostic{ErrorCode::infeasible, "it gets " + std::to_string(total) +
+                                               " elements, but its buffer has room for " +
+                                               std::to_string(buffer.bytes / buffer.element_bytes) +
+                                               "; enlarge it to that many"};
+}
+
+/// What the ranks agree on before anything moves.
+struct Agreed {
+  std::uint64_t page_bytes = 0;  ///< the least that a rank can do with
+  bool watched = false;          ///< a rank has a callback for the progress
+};
+
+/// Agrees on what must be equal everywhere, too.
+Agreed agree_on_call(const mpi::Channel& channel, const std::optional<Diagnostic>& mine,
+                     const AlltoallBuffer& buffer, const AlltoallOptions& options,
+                     const operations::PageLimits& limits) {
+  const auto element = static_cast<std::int64_t>(buffer.element_bytes);
+  const std::int64_t any = options.any_order ? 1 : 0;
+  const auto method = static_cast<std::int64_t>(options.method);
+  const auto page = mine ? std::int64_t{1} : static_cast<std::int64_t>(choose_page_bytes(limits));
+  const std::int64_t traced = options.trace.empty() ? 0 : 1;
+  std::array<std::int64_t, 10> maxima{element, -element, any,    -any,    method,
+                                      -method, -page,    traced, -traced, options.progress ? 1 : 0};
+  mpi::agree(channel, mine, maxima);
+  std::optional<Diagnostic> odd;
+  if (element != maxima[0])
+    odd = Diagnostic{ErrorCode::block_size_mismatch,
+                     "its elements have " + std::to_string(element) +
+                         " bytes, those of another rank " + std::to_string(maxima[0]) +
+                         "; give the same on all ranks"};
+  else if (any != maxima[2])
+    odd = Diagnostic{ErrorCode::invalid_argument,
+                     "it wants the order kept, another rank does not; give the same any_order"};
+  else if (method != maxima[4])
+    odd = Diagnostic{ErrorCode::invalid_argument,
+                     "it asks for method " + std::string(to_string(options.method)) +
+                         ", another rank for " + to_string(static_cast<AlltoallMethod>(maxima[4])) +
+                         "; give the same method"};
+  else if (traced != maxima[7])
+    odd = Diagnostic{ErrorCode::invalid_argument,
+                     "it wants no trace, another rank does; give a path on all ranks or on none"};
+  mpi::agree(channel, odd);
+  return {static_cast<std::uint64_t>(-maxima[6]), maxima[9] > 0};
+}
+
+/// Whether pages fit the budget on all ranks. @throws Error where they must and do not.
+bool pages_fit(const mpi::Channel& channel, const AlltoallOptions& options,
+               const operations::PageLimits& limits, std::uint64_t page) {
+  const std::uint64_t needed = page_overhead_bytes(limits, page) + page;
+  std::optional<Diagnostic> diagnostic;
+  if (needed > options.budget_bytes)
+    diagnostic = Diagnostic{ErrorCode::budget_too_small,
+                            "the budget of " + std::to_string(options.budget_bytes) +
+                                " bytes is below the " + std::to_string(needed) +
+                                " that pages of " + std::to_string(page) +
+                                " bytes take for these counts; set budget_bytes to at least that"};
+  if (options.method == AlltoallMethod::stream) mpi::agree(channel, diagnostic);
+  std::uint64_t misfits = diagnostic ? 1 : 0;
+  mpi::maximum(channel, std::span(&misfits, 1));
+  return misfits == 0;
+}
+
+void to_bytes(std::span<std::uint64_t> counts, std::size_t element_bytes) {
+  for (std::uint64_t& count : counts) count *= element_bytes;
+}
+
+std::uint64_t sum(std::span<const std::uint64_t> values) {
+  std::uint64_t total = 0;
+  for (const std::uint64_t value : values) total += value;
+  return total;
+}
+
+bool is_page_method(AlltoallMethod method) {
+  return method == AlltoallMethod::automatic || method == AlltoallMethod::stream;
+}
+
+/// What the choice between pages and swaps is made from: pages of this rank.
+plan::OwnShape own_shape(std::span<const std::uint64_t> sent,
+                         std::span<const std::uint64_t> received, int rank,
+                         std::uint64_t elements_of_page) {
+  const auto self = static_cast<std::size_t>(rank);
+  const auto pages = [&](std::uint64_t elements) {
+    return (elements + elements_of_page - 1) / elements_of_page;
+  };
+  const auto peers = [&](std::span<const std::uint64_t> counts) {
+    std::uint64_t used = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r) used += r != self && counts[r] > 0 ? 1 : 0;
+    return used;
+  };
+  std::uint64_t partners = 0;
+  for (std::size_t r = 0; r < sent.size(); ++r)
+    partners += r != self && sent[r] > 0 && received[r] > 0 ? 1 : 0;
+  const std::uint64_t before = sum(sent), after = sum(received);
+  return {.slots = pages(std::max(before, after)),
+          .used_slots = pages(before),
+          .sent = pages(before - sent[self]),
+          .received = pages(after - received[self]),
+          .destinations = peers(sent),
+          .sources = peers(received),
+          .partners = partners,
+          .runs = peers(sent),
+          .moved_inside = pages(received[self])};
+}
+
+/// Method::automatic of an all-to-all: whether pages are faster than swaps, and for pages whether
+/// ranks of a node share memory. Collective.
+bool pages_pay(plan::State& state, const plan::OwnShape& own) {
+  plan::ShapeNumbers largest = shape_numbers(state, own);
+  mpi::agree(state.channel, std::nullopt, largest);
+  schedule::Choice choice;
+  bool pays = true;
+  if (plan::moves_nothing(largest)) {
+    choice.reason = "nothing leaves its rank";
+  } else {
+    const plan::CostInputs known = cost_inputs(state, largest);
+    const schedule::Prediction pages = schedule::predict(known.model, known.shape, Method::stream);
+    const double swaps = schedule::swaps_seconds(known.model, known.shape);
+    pays = pages.seconds <= swaps;
+    state.options.share_memory = state.options.share_memory && pages.shares_memory;
+    choice.seconds = std::min(pages.seconds, swaps);
+    choice.lower_bound_seconds = schedule::lower_bound_seconds(known.model, known.shape);
+    std::array<char, 96> reason{};
+    std::snprintf(reason.data(), reason.size(),
+                  "pages are predicted to take %.3g ms, swaps %.3g ms", pages.seconds * 1e3,
+                  swaps * 1e3);
+    choice.reason = reason.data();
+  }
+  state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
+  return pays;
+}
+
+/// Of the exchange of pages.
+Options page_options(const AlltoallOptions& options) {
+  Options result;
+  result.method = Method::stream;
+  result.share_memory = options.share_memory;
+  result.budget_bytes = options.budget_bytes;
+  result.trace = options.trace;
+  result.progress_bar = false;
+  return result;
+}
+
+/// An all-to-all whose counts are known and agreed upon.
+struct Call {
+  const AlltoallBuffer& buffer;
+  const AlltoallOptions& options;
+  const operations::PageLimits& limits;
+  std::uint64_t page;  ///< bytes of one
+  std::span<const std::uint64_t> sent, received;
+};
+
+/// The method by swaps, `swaps` being made for it; nothing where pages are used. Collective.
+/// @param elements_after  On this rank.
+std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
+                                           std::uint64_t elements_after,
+                                           std::optional<operations::SortedExchange>& swaps) {
+  const AlltoallMethod wish = call.options.method;
+  const auto make = [&]() -> operations::SortedExchange& {
+    return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes);
+  };
+  if (!is_page_method(wish) || !pages_fit(state.channel, call.options, call.limits, call.page))
+    return make().choose(wish);
+  if (wish != AlltoallMethod::automatic) return std::nullopt;
+  state.blocks.block_bytes = static_cast<std::size_t>(call.page);
+  const std::uint64_t elements = std::max<std::uint64_t>(1, call.page / call.buffer.element_bytes);
+  if (pages_pay(state, own_shape(call.sent, call.received, state.channel.rank(), elements)))
+    return std::nullopt;
+  return make().find_suited();
+}
+
+/// Of one that uses this method.
+ProgressWish progress_wish(const AlltoallOptions& options, int rank, AlltoallMethod method) {
+  return {options.progress, options.progress_bar, rank,
+          std::string("valet: all-to-all by ") + to_string(method)};
+}
+
+/// Moves pages, once it is finalized that all fit. Collective.
+/// @param start  When the call began.
+Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std::uint64_t> sent,
+                Array<std::uint64_t> received, double start) {
+  const int rank = state->channel.rank();
+  const auto self = static_cast<std::size_t>(rank);
+  const std::size_t element_bytes = call.buffer.element_bytes;
+  std::optional<ProgressMeter> progress =
+      progress_wish(call.options, rank, AlltoallMethod::stream)
+          .meter(sum(call.sent) - sent[self] + sum(call.received) - received[self], element_bytes);
+  state->options.budget_bytes =
+      call.options.budget_bytes - page_overhead_bytes(call.limits, call.page);
+  to_bytes({sent.begin(), sent.size()}, element_bytes);
+  to_bytes({received.begin(), received.size()}, element_bytes);
+  state->plan_seconds = mpi::now() - start;
+  if (observe::Trace* const trace = state->observer.trace) trace->end();
+  operations::PageExchange exchange(std::move(state),
+                                    {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
+                                    call.page, std::move(sent), std::move(received));
+  return exchange.run(call.options.any_order, std::move(progress));
+}
+
+/// An all-to-all whose progress may be told without exceptions. Collective.
+/// @param watched  Out: whether a rank wants to hear of it.
+Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
+                         std::span<const std::int64_t> send_counts,
+                         std::span<const std::int64_t> recv_counts, const AlltoallOptions& options,
+                         bool& watched) {
+  auto state =
+      std::make_unique<plan::State>(mpi::Channel::open(communicator), page_options(options));
+  const double start = mpi::now();
+  const mpi::Channel& channel = state->channel;
+  observe::Trace* const trace = state->observer.trace;
+  if (trace != nullptr) trace->begin(observe::TraceKind::stage, "plan");
+  const auto ranks = static_cast<std::size_t>(channel.size());
+  Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
+  const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
+  mpi::agree(channel, check_call(buffer, send_counts, options.method, ranks));
+  std::ranges::copy(send_counts, sent.begin());
+  mpi::exchange_all(channel, sent_span, received_span);
+  const std::optional<Diagnostic> diagnostic =
+      check_received(received_span, recv_counts, buffer, channel.rank());
+  const auto used = [](std::uint64_t count) { return count > 0; };
+  const std::uint64_t before = sum(sent_span), after = sum(received_span);
+  const operations::PageLimits limits{
+      .budget_bytes = options.budget_bytes,
+      .element_bytes = buffer.element_bytes,
+      .buffer_bytes = std::max(before, after) * buffer.element_bytes,
+      .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
+                                             std::ranges::count_if(received_span, used))};
+  const Agreed agreed = agree_on_call(channel, diagnostic, buffer, options, limits);
+  watched = agreed.watched;
+  if (trace != nullptr) state->trace->align(channel);
+  const Call call{buffer, options, limits, agreed.page_bytes, sent_span, received_span};
+  std::optional<operations::SortedExchange> swaps;
+  const std::optional<AlltoallMethod> method = choose_swaps(*state, call, after, swaps);
+  const std::shared_ptr<const schedule::Choice> choice = state->choice;
+  Report report;
+  if (!method) {
+    swaps.reset();
+    report = by_pages(std::move(state), call, std::move(sent), std::move(received), start);
+  } else {
+    const double planned = mpi::now() - start;
+    if (trace != nullptr) trace->end();
+    report = swaps->run(*method, progress_wish(options, channel.rank(), *method));
+    report.plan_seconds = planned;
+  }
+  report.local_seconds += mpi::now() - start - report.seconds();
+  report.choice = choice;
+  report.predicted_seconds = choice ? choice->seconds : 0;
+  report.lower_bound_seconds = choice ? choice->lower_bound_seconds : 0;
+  report.blocks_before = before;
+  report.blocks_after = after;
+  report.budget_bytes = options.budget_bytes;
+  report.extra_bytes_bound = options.budget_bytes + (std::uint64_t{64} << 10) + 64 * ranks;
+  return report;
+}
+
+constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
+                                 AlltoallMethod::alltoall, AlltoallMethod::bitonic,
+                                 AlltoallMethod::pairwise};
+
+}  // namespace
+
+const char* to_string(AlltoallMethod method) noexcept {
+  switch (method) {
+    case AlltoallMethod::automatic: return "auto";
+    case AlltoallMethod::stream: return "stream";
+    case AlltoallMethod::alltoall: return "alltoall";
+    case AlltoallMethod::bitonic: return "bitonic";
+    case AlltoallMethod::pairwise: return "pairwise";
+  }
+  return "unknown";
+}
+
+AlltoallMethod parse_alltoall_method(std::string_view name) {
+  return schedule::detail::parse_name(name, "all-to-all method", std::span(all_methods));
+}
+
+Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
+                          std::span<const std::int64_t> send_counts,
+                          std::span<const std::int64_t> recv_counts,
+                          const AlltoallOptions& options) {
+  const detail::ProgressGuard progress(options.progress, "AlltoallOptions::progress");
+  AlltoallOptions guarded = options;
+  guarded.progress = progress.callback();
+  bool watched = false;
+  Report report =
+      exchange_segments(communicator, buffer, send_counts, recv_counts, guarded, watched);
+  if (watched) mpi::agree(mpi::Channel::open(communicator), progress.diagnostic());
+  return report;
+}
+
+}  // namespace valet

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The all-to-all by sorting: elements change sides in swaps, without any memory per element.
+
+#include "operations/alltoall/swap_sequence.hpp"
+#include "plan/plan_state.hpp"
+#include <valet/alltoall.hpp>
+#include <valet/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace valet::operations {
+
+/// One all-to-all on one rank, counts known and agreed upon.
+class SortedExchange {
+ public:
+  /// @param state      Of a plan to be: channel and ledger are used; must outlive this.
+  /// @param sent       Elements for each rank, P entries.
+  /// @param elements_after  On this rank.
+  SortedExchange(plan::State& state, const AlltoallBuffer& buffer,
+                 std::span<const std::uint64_t> sent, std::uint64_t elements_after,
+                 std::size_t budget_bytes);
+
+  /// Of BITONIC and PAIRWISE the one to use where `wish` is asked for, found by trying both on the
+  /// counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::alltoall also
+  /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
+  /// Collective.
+  /// @throws Error infeasible, budget_too_small: on all ranks alike.
+  [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish);
+
+  /// As choose(AlltoallMethod::alltoall); nothing where neither can do it. Collective.
+  [[nodiscard]] std::optional<AlltoallMethod> find_suited();
+
+  /// Moves everything. Collective.
+  /// @param method  As chosen.
+  Report run(AlltoallMethod method, const ProgressWish& progress);
+
+ private:
+  struct Trial {
+    SwapTally tally;
+    bool gave_up = false;
+    bool suits = false;                    ///< all ranks
+    std::uint64_t volume = 0;              ///< of the rank with the most
+    std::optional<Diagnostic> diagnostic;  ///< of this rank
+  };
+  /// The better of both, or why neither can do it.
+  struct Choice {
+    AlltoallMethod method = AlltoallMethod::bitonic;
+    bool suits = false;                    ///< all ranks
+    std::optional<Diagnostic> diagnostic;  ///< of this rank
+  };
+
+  [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const;
+  [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const;
+  [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method);
+  void exchange(SwapSequence& sequence, AlltoallMethod method) const;
+  [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
+  [[nodiscard]] Choice try_all(AlltoallMethod wish);
+  [[nodiscard]] std::optional<Diagnostic> diagnostic_of(const Trial& trial,
+                                                        AlltoallMethod method) const;
+
+  plan::State& state_;
+  const mpi::Channel& channel_;
+  AlltoallBuffer buffer_;
+  std::span<const std::uint64_t> sent_;
+  std::uint64_t before_, after_;
+  std::uint64_t most_anywhere_;     ///< elements on a rank before or after
+  std::uint64_t message_elements_;  ///< the same on all ranks
+  std::size_t budget_bytes_;
+  std::size_t scratch_bytes_;
+  std::uint64_t moves_by_pairwise_ = 0, moves_by_bitonic_ = 0;  ///< elements, where it was tried
+};
+
+}  // namespace valet::operations

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "operations/alltoall/swap_sequence.hpp"
+
+#include "mpi/check.hpp"
+#include "mpi/message.hpp"
+#include "mpi/tags.hpp"
+#include "observe/observer.hpp"
+#include "storage/copy.hpp"
+#include "storage/in_place_merge.hpp"
+#include <valet/error.hpp>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <utility>
+
+namespace valet::operations {
+namespace {
+
+// Places of requests; sends and receives of parts alternate between two.
+constexpr std::size_t send_place = 0;
+constexpr std::size_t receive_place = 2;
+constexpr std::size_t word_send_place = 4;
+constexpr std::size_t word_receive_place = 5;
+constexpr std::size_t places = 6;
+
+/// What ranks tell each other when they meet.
+enum Word : std::size_t { chunk_count, chunk_room, volume, gave_up_word, word_count };
+
+}  // namespace
+
+SwapSequence::SwapSequence(const mpi::Channel& channel, Ledger& ledger, ChunkLimits limits,
+                           std::uint64_t swap_cost)
+    : channel_(channel),
+      ledger_(ledger),
+      limits_(limits),
+      swap_cost_(swap_cost),
+      chunks_(LedgerAllocator<Chunk>(ledger)),
+      theirs_(LedgerAllocator<Chunk>(ledger)),
+      requests_(ledger, places, channel.hooks()) {}
+
+observe::Trace* SwapSequence::trace() const { return observe::observer_of(channel_)->trace; }
+
+void SwapSequence::give_up() {
+  gave_up_ = true;
+  chunks_ = Chunks(LedgerAllocator<Chunk>(ledger_));
+  theirs_ = Chunks(LedgerAllocator<Chunk>(ledger_));
+}
+
+void SwapSequence::note_sizes() {
+  tally_.most_chunks = std::max<std::uint64_t>(tally_.most_chunks, chunks_.size());
+  tally_.most_elements = std::max(tally_.most_elements, elements_of(chunks_));
+  if (chunks_.size() > limits_.most_chunks) give_up();
+}
+
+void SwapSequence::wait_for(std::size_t place) {
+  while (!requests_.idle(place)) requests_.wait_any();
+}
+
+void SwapSequence::exchange_words(int partner, std::size_t count) {
+  mpi::post_receive(channel_, their_words_.data(), count * sizeof(std::uint64_t), partner,
+                    mpi::tag_sparse_count, requests_[word_receive_place]);
+  mpi::post_send(channel_, my_words_.data(), count * sizeof(std::uint64_t), partner,
+                 mpi::tag_sparse_count, requests_[word_send_place]);
+  wait_for(word_receive_place);
+  wait_for(word_send_place);
+}
+
+bool SwapSequence::meet(int partner) {
+  // Both tables here, and the merged one, which may be as long as both and cut two chunks.
+  const std::uint64_t most = limits_.bytes / sizeof(Chunk) / 2;
+  const std::uint64_t taken = chunks_.size() + 4;
+  my_words_ = {chunks_.size(), most > taken ? most - taken : 0, tally_.volume, gave_up_ ? 1U : 0U};
+  exchange_words(partner, word_count);
+  const auto& mine = my_words_;
+  const auto& theirs = their_words_;
+  tally_.volume = std::max(mine[volume], theirs[volume]) + swap_cost_;
+  ++tally_.swaps;
+  if (theirs[gave_up_word] != 0 || mine[chunk_count] > theirs[chunk_room] ||
+      theirs[chunk_count] > mine[chunk_room])
+    give_up();
+  if (gave_up_) return false;
+  theirs_ = Chunks(LedgerAllocator<Chunk>(ledger_));
+  theirs_.reserve(theirs[chunk_count] + 1);
+  theirs_.resize(theirs[chunk_count]);
+  mpi::post_receive(channel_, theirs_.data(), theirs_.size() * sizeof(Chunk), partner,
+                    mpi::tag_slots, requests_[word_receive_place]);
+  mpi::post_send(channel_, chunks_.data(), chunks_.size() * sizeof(Chunk), partner, mpi::tag_slots,
+                 requests_[word_send_place]);
+  wait_for(word_receive_place);
+  wait_for(word_send_place);
+  return true;
+}
+
+void SwapSequence::swap(int partner, SlotRange mine, SlotRange theirs) {
+  if (mine.count == 0) return;
+  Transfer transfer;
+  transfer.held = elements_of(chunks_);
+  transfer.begin = elements_before(chunks_, mine.begin);
+  transfer.sent = elements_before(chunks_, mine.begin + mine.count) - transfer.begin;
+  keep(theirs_, theirs);
+  transfer.received = elements_of(theirs_);
+  tally_.sent += transfer.sent;
+  tally_.received += transfer.received;
+  tally_.volume += std::max(transfer.sent, transfer.received);
+  const double start = mpi::now();
+  if (moves()) {
+    const observe::TraceSpan span(
+        trace(), observe::TraceKind::swap, "swap",
+        {.peer = partner, .bytes = transfer.sent * memory_.element_bytes});
+    exchange_elements(partner, transfer);
+  }
+  const double middle = mpi::now();
+  chunks_.reserve(chunks_.size() + 1);
+  remove(chunks_, mine);
+  if (moves()) {
+    const observe::TraceSpan span(trace(), observe::TraceKind::copy, "merge");
+    merge_elements(transfer);
+  }
+  merge_tables();
+  tally_.exchange_seconds += middle - start;
+  tally_.local_seconds += mpi::now() - middle;
+}
+
+/// First the messages that have a counterpart, then those of the rank that gives more.
+std::uint64_t SwapSequence::parts(const Transfer& transfer) const {
+  const auto messages = [&](std::uint64_t count) {
+    return count / memory_.message_elements + (count % memory_.message_elements > 0 ? 1 : 0);
+  };
+  const std::uint64_t more = std::max(transfer.sent, transfer.received) - transfer.both();
+  return messages(transfer.both()) + messages(more);
+}
+
+SwapSequence::Part SwapSequence::part(const Transfer& transfer, std::uint64_t k) const {
+  const std::uint64_t size = memory_.message_elements;
+  const std::uint64_t both = transfer.both();
+  if (k * size < both) return {k * size, std::min(size, both - k * size), true};
+  const std::uint64_t paired = both / size + (both % size > 0 ? 1 : 0);
+  const std::uint64_t offset = both + (k - paired) * size;
+  return {offset, std::min(size, std::max(transfer.sent, transfer.received) - offset), false};
+}
+
+/// Makes room for a part and posts its receive: the place of the part that goes, or, where there is
+/// none, what follows the elements.
+void SwapSequence::make_ready(int partner, const Transfer& transfer, std::uint64_t k) {
+  const Part next = part(transfer, k);
+  wait_for(send_place + k % 2);
+  std::byte* to = element(transfer.begin + next.offset);
+  std::uint64_t bytes = next.count * memory_.element_bytes;
+  if (next.paired) {
+    const observe::TraceSpan span(trace(), observe::TraceKind::gather, "gather", {.bytes = bytes});
+    detail::stream_bytes(staging(k), to, bytes);
+    detail::stream_fence();
+  } else if (transfer.received > transfer.sent) {
+    to = element(transfer.held + next.offset - transfer.both());
+  } else {
+    bytes = 0;
+  }
+  MPI_Request& request = requests_[receive_place + k % 2];
+  mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, request);
+  if (bytes > 0) observe::observer_of(channel_)->receives(&request, partner, bytes);
+}
+
+void SwapSequence::send_part(int partner, const Transfer& transfer, std::uint64_t k) {
+  const Part next = part(transfer, k);
+  const std::byte* from = next.paired ? staging(k) : element(transfer.begin + next.offset);
+  std::uint64_t bytes = next.count * memory_.element_bytes;
+  if (!next.paired && transfer.sent < transfer.received) bytes = 0;
+  MPI_Request& request = requests_[send_place + k % 2];
+  mpi::post_send(channel_, from, bytes, partner, mpi::tag_data, request);
+  if (bytes == 0) return;
+  ++tally_.messages;
+  observe::observer_of(channel_)->sends(&request, partner, bytes);
+}
+
+void SwapSequence::exchange_elements(int partner, const Transfer& transfer) {
+  const std::uint64_t count = parts(transfer);
+  if (count == 0) return;
+  note_in_use(std::min<std::uint64_t>(count, 2) * memory_.message_elements);
+  make_ready(partner, transfer, 0);
+  exchange_words(partner, 1);  // both have posted their first receive
+  for (std::uint64_t k = 0; k < count; ++k) {
+    if (k + 1 < count) make_ready(partner, transfer, k + 1);
+    send_part(partner, transfer, k);
+    wait_for(receive_place + k % 2);
+    const Part done = part(transfer, k);
+    observe::observer_of(channel_)->moved(done.paired ? 2 * done.count : done.count);
+  }
+  wait_for(send_place);
+  wait_for(send_place + 1);
+  note_in_use(0);
+}
+
+void SwapSequence::note_in_use(std::uint64_t elements) const {
+  if (trace() != nullptr) trace()->counter("scratch in use", elements * memory_.element_bytes);
+}
+
+/// Calls each(from, count) for the elements in their new order, `from` being where they are after
+/// the transfer.
+template <class Each>
+void SwapSequence::for_each_run(const Transfer& transfer, Each&& each) const {
+  std::uint64_t kept = 0, got = 0;
+  merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool of_kept) {
+    if (is_free(chunk)) return;
+    std::uint64_t& at = of_kept ? kept : got;
+    const std::uint64_t cut = of_kept ? transfer.begin : transfer.both();
+    const std::uint64_t before = at < cut ? std::min(chunk.count, cut - at) : 0;
+    if (before > 0) each(of_kept ? at : transfer.begin + at, before);
+    const std::uint64_t rest = at + before;
+    if (before < chunk.count)
+      each(of_kept ? rest + transfer.sent : transfer.held + rest - cut, chunk.count - before);
+    at += chunk.count;
+  });
+}
+
+/// Merges what is not in its place already.
+void SwapSequence::merge_elements(const Transfer& transfer) {
+  constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t begin = nowhere, end = 0, total = 0;
+  for_each_run(transfer, [&](std::uint64_t from, std::uint64_t count) {
+    if (from != total) {
+      begin = std::min(begin, total);
+      end = total + count;
+    }
+    total += count;
+  });
+  if (begin == nowhere) return;
+  // Elements behind the end of the result are only there if its last one is not in its place.
+  const std::uint64_t limit = end == total ? std::max(total, transfer.held) : end;
+  storage::BlockMerge merge({element(begin), (limit - begin) * memory_.element_bytes},
+                            memory_.element_bytes, memory_.scratch);
+  const auto in_region = [&](auto&& action) {
+    std::uint64_t out = 0;
+    for_each_run(transfer, [&](std::uint64_t from, std::uint64_t count) {
+      const std::uint64_t skip = out < begin ? std::min(count, begin - out) : 0;
+      const std::uint64_t stop = std::min(out + count, end);
+      if (out + skip < stop) action(from + skip - begin, stop - out - skip);
+      out += count;
+    });
+  };
+  in_region([&](std::uint64_t from, std::uint64_t count) { merge.expect(from, count); });
+  in_region([&](std::uint64_t from, std::uint64_t count) { merge.append(from, count); });
+  tally_.copied += merge.finish();
+}
+
+void SwapSequence::merge_tables() {
+  Chunks merged{LedgerAllocator<Chunk>(ledger_)};
+  merged.reserve(chunks_.size() + theirs_.size());
+  merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool) { append(merged, chunk); });
+  chunks_ = std::move(merged);
+  theirs_ = Chunks(LedgerAllocator<Chunk>(ledger_));
+  note_sizes();
+}
+
+}  // namespace valet::operations

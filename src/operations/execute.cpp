@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/exchange.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+#include "observe/stage.hpp"
+#include "operations/verification.hpp"
+#include "plan/plan_state.hpp"
+#include "storage/guarded_backend.hpp"
+#include <valet/detail/first_failure.hpp>
+#include <valet/log.hpp>
+#include <valet/plan.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace valet {
+namespace {
+
+constexpr std::size_t alignment = 64;
+
+constexpr const char* nothing_has_moved = "nothing has moved; fix it and execute again";
+
+/// What can throw on some rank in an execution; the same on all ranks.
+struct MayThrow {
+  bool storage = false;    ///< the storage of some rank
+  bool callbacks = false;  ///< the options of some rank have callbacks
+};
+
+std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+/// What executions of one plan reuse.
+template <class Index>
+class Workspace final : public plan::PlanWorkspace {
+ public:
+  Workspace(plan::State& state, const plan::Flows<Index>& flows)
+      : context_{state.channel, state.ledger, state.options,
+                 state.blocks,  state.node,   state.schedule_bytes},
+        flows_(flows),
+        exchange_(make_exchange(context_, flows)),
+        free_(state.ledger, flows.slots) {
+    if (state.options.verify) verification_.emplace(state.channel, state.ledger, flows);
+  }
+
+  [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
+  [[nodiscard]] std::size_t lent_bytes() const {
+    return aligned(scratch_bytes()) + flows_.slots * sizeof(Index);
+  }
+
+  /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
+  void provide(StorageBackend& backend, std::span<std::byte> lent) {
+    if (!lent.empty()) {
+      scratch_ = std::make_unique<engine::Scratch>(lent.first(scratch_bytes()));
+      auto* const memory = static_cast<void*>(lent.data() + aligned(scratch_bytes()));
+      origins_ = {static_cast<Index*>(memory), static_cast<std::size_t>(flows_.slots)};
+      is_lent_ = true;
+      return;
+    }
+    if (scratch_ != nullptr && !is_lent_) return;
+    scratch_ = std::make_unique<engine::Scratch>(context_.ledger, backend, scratch_bytes());
+    own_origins_ = Array<Index>(context_.ledger, flows_.slots);
+    origins_ = {own_origins_.data(), own_origins_.size()};
+    is_lent_ = false;
+  }
+
+  /// @param agrees  Whether the storage of some rank may throw: the ranks then agree.
+  void run(StorageBackend& storage, bool agrees, Report& report) {
+    std::optional<storage::GuardedBackend> guard;
+    if (storage.may_throw()) guard.emplace(storage);
+    StorageBackend& backend = guard ? *guard : storage;
+    const auto agree = [&](const char* consequence) {
+      if (agrees) mpi::agree(context_.channel, guard ? guard->failure(consequence) : std::nullopt);
+    };
+    const double start = mpi::now();
+    observe::Trace* const trace = context_.observer().trace;
+    if (verification_) {
+      const observe::Stage stage(backend, trace, "verify");
+      verification_->before(backend, scratch_->bytes());
+      agree(nothing_has_moved);
+    }
+    const double begin = mpi::now();
+    engine::Transfer<Index> transfer(flows_, backend, free_, origins_, trace);
+    exchange(backend, transfer, report);
+    const double exchanged = mpi::now();
+    {
+      const observe::Stage stage(backend, trace, "local");
+      report.local_copies = transfer.redistribute(scratch_->bytes());
+      // Before any checksum: blocks that could not be moved would be called corrupted.
+      agree(
+          "the content of the occupied slots is unspecified on all ranks; restore it, from a "
+          "checkpoint for instance");
+    }
+    const double moved = mpi::now();
+    report.exchange_seconds = exchanged - begin;
+    report.local_seconds = moved - exchanged;
+    if (!verification_) return;
+    const observe::Stage stage(backend, trace, "verify");
+    std::optional<Diagnostic> diagnostic = verification_->after(backend, scratch_->bytes());
+    if (guard)
+      if (auto failure = guard->failure("every block has moved, but is not verified"))
+        diagnostic = std::move(failure);
+    mpi::agree(context_.channel, diagnostic);
+    report.verified = true;
+    report.verify_seconds = (begin - start) + (mpi::now() - moved);
+  }
+
+ private:
+  void exchange(StorageBackend& backend, engine::Transfer<Index>& transfer, Report& report) {
+    const observe::Stage stage(backend, transfer.trace(), "exchange");
+    const double waited = context_.observer().waiting_seconds;
+    try {
+      exchange_->run(transfer, scratch_->bytes(), report);
+    } catch (...) {
+      // Requests may be pending: what they touch is given up, not freed.
+      exchange_->leak();
+      scratch_->leak();
+      throw;
+    }
+    report.waiting_seconds = context_.observer().waiting_seconds - waited;
+    if (ProgressMeter* const progress = context_.observer().progress) progress->finish();
+  }
+
+  const engine::ExchangeContext context_;
+  const plan::Flows<Index>& flows_;
+  std::unique_ptr<engine::Exchange<Index>> exchange_;
+  storage::SlotSet free_;
+  std::optional<operations::Verification<Index>> verification_;
+  std::unique_ptr<engine::Scratch> scratch_;
+  Array<Index> own_origins_;
+  std::span<Index> origins_;
+  bool is_lent_ = false;
+};
+
+template <class Index>
+Workspace<Index>& workspace_of(plan::State& state, const plan::Flows<Index>& flows) {
+  if (!state.workspace) state.workspace = std::make_unique<Workspace<Index>>(state, flows);
+  return static_cast<Workspace<Index>&>(*state.workspace);
+}
+
+template <class Index>
+std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Flows<Index>& flows,
+                                        const StorageBackend& backend) {
+  if (auto diagnostic = backend.diagnostic()) return diagnostic;
+  if (backend.block_bytes() != state.blocks.block_bytes)
+    return Diagnostic{ErrorCode::block_size_mismatch,
+                      "the storage has blocks of " + std::to_string(backend.block_bytes()) +
+                          " bytes, the plan was made for " +
+                          std::to_string(state.blocks.block_bytes) +
+                          "; give the fields that were planned for"};
+  if (backend.reachable_by_mpi() != state.blocks.reachable_by_mpi)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the storage is in another kind of memory than the one that was planned for; "
+                      "plan again"};
+  if (backend.slots() >= flows.slots) return std::nullopt;
+  if (flows.blocks_after > backend.slots())
+    return Diagnostic{
+        ErrorCode::infeasible,
+        "it would hold " + std::to_string(flows.blocks_after) + " blocks, but has " +
+            std::to_string(backend.slots()) +
+            " slots (required_slots = " + std::to_string(flows.blocks_after) +
+            "); grow its fields to that many slots, or partition again with the count "
+            "as a constraint"};
+  return Diagnostic{ErrorCode::invalid_argument,
+                    "the storage has " + std::to_string(backend.slots()) +
+                        " slots, the plan was made for " + std::to_string(flows.slots) +
+                        "; give storage that is not smaller"};
+}
+
+template <class Index>
+std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& flows,
+                                  StorageBackend& backend, std::span<std::byte> lent) {
+  if (auto diagnostic = check_storage(state, flows, backend)) return diagnostic;
+  detail::FirstFailure failure;
+  if (!failure.attempt(
+          "waiting for the application's work on the blocks (StorageBackend::synchronize)",
+          [&] { backend.synchronize(); }))
+    return failure.diagnostic(nothing_has_moved);
+  try {
+    Workspace<Index>& workspace = workspace_of(state, flows);
+    if (!lent.empty() && lent.size() < workspace.lent_bytes())
+      return Diagnostic{ErrorCode::invalid_argument,
+                        "the workspace has " + std::to_string(lent.size()) +
+                            " bytes, the plan needs workspace_bytes() = " +
+                            std::to_string(workspace.lent_bytes())};
+    if (reinterpret_cast<std::uintptr_t>(lent.data()) % alignof(std::max_align_t) != 0)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        "the workspace starts at an address that is not a multiple of " +
+                            std::to_string(alignof(std::max_align_t)) +
+                            "; align it as malloc does"};
+    workspace.provide(backend, lent);
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{ErrorCode::out_of_memory,
+                      "no memory for a budget of " + std::to_string(state.options.budget_bytes) +
+                          " bytes and the plan's own arrays; lower budget_bytes"};
+  } catch (...) {
+    failure.keep("making the workspace (StorageBackend::allocate_scratch)");
+    return failure.diagnostic(nothing_has_moved);
+  }
+  return std::nullopt;
+}
+
+/// Whether rank 0 has a table over all ranks.
+bool has_root(const Options& options) {
+  return options.method == Method::cyclic ||
+         (options.method == Method::phased &&
+          (options.scheduler == Scheduler::centralized || options.parking > 0 ||
+           options.heuristic == Heuristic::continuous));
+}
+
+/// What the ledger may count at most on this rank: the promise that plan.hpp makes.
+template <class Index>
+std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Index>& flows,
+                                std::uint64_t neighbours) {
+  const bool is_root = state.channel.rank() == 0 && has_root(state.options);
+  // Not both at a time: planning has ended when the root begins.
+  const bool has_table = is_root || state.from_layout;
+  const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
+  constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
+  const std::uint64_t words = flows.form == plan::Form::slots ? 4 : 3;
+  return state.options.budget_bytes + fixed + 64 * (neighbours + ranks) +
+         words * sizeof(Index) * flows.slots;
+}
+
+/// Tells the application how far the exchange is; nothing where nobody wants to know, or where the
+/// call that this is a part of does.
+template <class Index>
+std::optional<ProgressMeter> progress_of(const plan::State& state,
+                                         const plan::Flows<Index>& flows) {
+  if (state.observer.progress != nullptr) return std::nullopt;
+  const ProgressWish wish{state.options.progress, state.options.progress_bar, state.channel.rank(),
+                          std::string("valet: ") + to_string(state.options.method)};
+  return wish.meter(flows.exports.size() + flows.blocks_arriving, state.blocks.block_bytes);
+}
+
+/// The trace to its file. Collective.
+void write_trace(plan::State& state, const Report& report) {
+  if (state.trace)
+    state.trace->write(state.channel, {report.method, report.block_bytes, report.budget_bytes});
+}
+
+/// The report to the log.
+void tell(const plan::State& state, const Report& report) {
+  const int rank = state.channel.rank();
+  if (is_logged(LogLevel::info, rank)) log(LogLevel::info, rank, report.to_line());
+}
+
+/// Finds out what can go wrong, in the reduction that agrees on what is wrong already. Collective.
+template <class Index>
+MayThrow agree_to_begin(plan::State& state, const plan::Flows<Index>& flows,
+                        StorageBackend& backend, std::span<std::byte> lent) {
+  std::array<std::int64_t, 2> may_throw{backend.may_throw() ? 1 : 0, state.callbacks.any() ? 1 : 0};
+  mpi::agree(state.channel, prepare(state, flows, backend, lent), may_throw);
+  return {may_throw[0] != 0, may_throw[1] != 0};
+}
+
+/// Runs the exchange and, also where it ends with an error of all ranks, writes the trace.
+template <class Index>
+void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& backend,
+         bool storage_may_throw, Report& report) {
+  try {
+    const observe::WatchedProgress watched(state.observer, progress_of(state, flows));
+    workspace_of(state, flows).run(backend, storage_may_throw, report);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
+      write_trace(state, report);
+    throw;
+  }
+  report.peak_extra_bytes = state.ledger.peak_bytes();
+  report.shared_bytes = state.node.own().size();
+  write_trace(state, report);
+}
+
+template <class Index>
+Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::uint64_t neighbours,
+                     StorageBackend& backend, std::span<std::byte> lent) {
+  const MayThrow may_throw = agree_to_begin(state, flows, backend, lent);
+  state.callbacks.restart();
+  Report report;
+  report.method = to_string(state.options.method);
+  report.block_bytes = state.blocks.block_bytes;
+  report.blocks_before = flows.blocks_before;
+  report.blocks_after = flows.blocks_after;
+  report.blocks_sent = flows.exports.size();
+  report.blocks_received = flows.blocks_arriving;
+  report.bytes_sent = report.blocks_sent * report.block_bytes;
+  report.budget_bytes = state.options.budget_bytes;
+  report.neighbours = neighbours;
+  report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours);
+  report.plan_seconds = state.plan_seconds;
+  report.plan_from_layout = state.from_layout;
+  if (state.choice) {
+    report.choice = state.choice;
+    report.predicted_seconds = state.choice->seconds;
+    report.lower_bound_seconds = state.choice->lower_bound_seconds;
+  }
+  run(state, flows, backend, may_throw.storage, report);
+  tell(state, report);
+  if (may_throw.callbacks) mpi::agree(state.channel, state.callbacks.diagnostic());
+  return report;
+}
+
+}  // namespace
+
+std::uint64_t Plan::workspace_bytes() const {
+  return state_->visit(
+      [&](const auto& flows) { return workspace_of(*state_, flows).lent_bytes(); });
+}
+
+Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
+  plan::State& state = plan::Access::state_of(plan);
+  return state.visit([&](const auto& flows) {
+    return execute_flows(state, flows, plan.neighbours(), storage.backend(), workspace);
+  });
+}
+
+Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+               std::span<const int> ranks, const Options& options) {
+  Plan plan = plan_to_ranks(communicator, storage, occupied, ranks, options);
+  return execute(plan, storage);
+}
+
+Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+               std::span<const Address> addresses, const Options& options) {
+  Plan plan = plan_to_slots(communicator, storage, occupied, addresses, options);
+  return execute(plan, storage);
+}
+
+Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
+  const mpi::Channel channel = mpi::Channel::open(communicator);
+  Report total = report;
+  total.ranks = channel.size();
+  std::array<std::uint64_t, 9> sums{report.blocks_before,   report.blocks_after, report.blocks_sent,
+                                    report.blocks_received, report.bytes_sent,   report.messages,
+                                    report.credits,         report.local_copies, report.detours};
+  mpi::sum(channel, sums);
+  total.blocks_before = sums[0];
+  total.blocks_after = sums[1];
+  total.blocks_sent = sums[2];
+  total.blocks_received = sums[3];
+  total.bytes_sent = sums[4];
+  total.messages = sums[5];
+  total.credits = sums[6];
+  total.local_copies = sums[7];
+  total.detours = sums[8];
+  std::array<std::uint64_t, 8> most{
+      report.neighbours,   report.budget_bytes, report.peak_extra_bytes, report.extra_bytes_bound,
+      report.shared_bytes, report.swaps,        report.phases,           report.steps};
+  mpi::maximum(channel, std::span<std::uint64_t>(most));
+  total.neighbours = most[0];
+  total.budget_bytes = most[1];
+  total.peak_extra_bytes = most[2];
+  total.extra_bytes_bound = most[3];
+  total.shared_bytes = most[4];
+  total.swaps = most[5];
+  total.phases = most[6];
+  total.steps = most[7];
+  std::array<double, 10> seconds{report.plan_seconds,        report.exchange_seconds,
+                                 report.local_seconds,       report.verify_seconds,
+                                 report.gather_seconds,      report.solve_seconds,
+                                 report.scatter_seconds,     report.predicted_seconds,
+                                 report.lower_bound_seconds, report.waiting_seconds};
+  mpi::maximum(channel, std::span<double>(seconds));
+  total.plan_seconds = seconds[0];
+  total.exchange_seconds = seconds[1];
+  total.local_seconds = seconds[2];
+  total.verify_seconds = seconds[3];
+  total.gather_seconds = seconds[4];
+  total.solve_seconds = seconds[5];
+  total.scatter_seconds = seconds[6];
+  total.predicted_seconds = seconds[7];
+  total.lower_bound_seconds = seconds[8];
+  total.waiting_seconds = seconds[9];
+  return total;
+}
+
+}  // namespace valet

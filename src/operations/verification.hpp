@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "mpi/channel.hpp"
+#include "mpi/neighbour_words.hpp"
+#include "plan/flows.hpp"
+#include <valet/storage_backend.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace valet::operations {
+
+/// Proves that every block arrived as it was sent: XXH3 of each block, seeded with its place in the
+/// order of its flow, summed per flow at the source before and at the destination after. Blocks
+/// that stay are seeded with their final slot. Memory: 8 bytes a neighbour and direction, and the
+/// scratch.
+template <class Index>
+class Verification {
+ public:
+  Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows<Index>& flows);
+
+  /// Sums over what is there before the exchange. Local.
+  void before(StorageBackend& backend, std::span<std::byte> scratch);
+  /// Sums over what is there afterwards, and compares with the sources. Collective among
+  /// neighbours. Returns what does not agree, if anything.
+  [[nodiscard]] std::optional<Diagnostic> after(StorageBackend& backend,
+                                                std::span<std::byte> scratch);
+
+ private:
+  /// One word for each neighbour: the sum of a flow.
+  template <class Flow>
+  struct Sums {
+    const Vector<Flow>& flows;
+    std::uint64_t* sums;
+    [[nodiscard]] std::size_t size() const { return flows.size(); }
+    [[nodiscard]] int rank(std::size_t i) const { return flows[i].rank; }
+    [[nodiscard]] std::uint64_t count(std::size_t) const { return 1; }
+    void provide(std::size_t i, std::uint64_t, std::span<std::uint64_t> words) const {
+      words[0] = sums[i];
+    }
+    void consume(std::size_t i, std::uint64_t, std::span<const std::uint64_t> words) const {
+      sums[i] = words[0];
+    }
+  };
+
+  std::uint64_t staying(StorageBackend& backend, std::span<std::byte> scratch, bool moved) const;
+
+  const plan::Flows<Index>& flows_;
+  Array<std::uint64_t> sent_, expected_;
+  std::uint64_t stayed_ = 0;
+  mpi::NeighbourWords<Sums<plan::Outgoing<Index>>, Sums<plan::Incoming<Index>>> words_;
+};
+
+extern template class Verification<std::uint32_t>;
+extern template class Verification<std::uint64_t>;
+
+}  // namespace valet::operations

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What one rank knows of a validated map: whom it sends how much, what it gets from whom, and in
+/// which slot everything ends. No MPI in here. Index is 32 bits wide below 2^32 slots, else 64.
+///
+/// Memory a slot, for 32 bits: `exports` 4 bytes a leaving block; for a map to slots `arrivals` 4
+/// bytes an arriving block and 8 a block that changes its slot inside the rank; two bitmaps.
+
+#include "storage/slot_set.hpp"
+#include <valet/ledger.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace valet::plan {
+
+/// How final slots follow from the map (Options::order, or given by the map itself).
+enum class Form { fill, stable, slots };
+
+/// Blocks for one other rank: exports[first, first + count), ascending by slot.
+template <class Index>
+struct Outgoing {
+  int rank = 0;
+  Index count = 0;
+  Index first = 0;
+};
+
+/// Blocks from one other rank. Their final slots are read with a cursor, see final_slots().
+template <class Index>
+struct Incoming {
+  int rank = 0;
+  Index count = 0;
+  Index cursor = 0;          ///< of the first block
+  Index message_blocks = 0;  ///< no message of the sender crosses a multiple of this
+};
+
+/// Position of the first flow whose rank is at least `rank`, in a list that ascends by rank. O(log
+/// n).
+template <class FlowList>
+[[nodiscard]] std::size_t flow_from(const FlowList& flows, int rank) {
+  const auto found =
+      std::lower_bound(flows.begin(), flows.end(), rank,
+                       [](const auto& flow, int value) { return flow.rank < value; });
+  return static_cast<std::size_t>(found - flows.begin());
+}
+
+template <class Index>
+struct Flows {
+  explicit Flows(Ledger& ledger)
+      : outgoing(LedgerAllocator<Outgoing<Index>>(ledger)),
+        incoming(LedgerAllocator<Incoming<Index>>(ledger)) {}
+
+  Form form = Form::fill;
+  std::uint64_t slots = 0;  ///< the slots that this plan speaks of: all of them, or required_slots
+  std::uint64_t blocks_before = 0;
+  std::uint64_t blocks_after = 0;
+  std::uint64_t blocks_resident = 0;
+  std::uint64_t blocks_arriving = 0;
+  Vector<Outgoing<Index>> outgoing;  ///< ascending by rank
+  Vector<Incoming<Index>> incoming;  ///< ascending by rank
+  Array<Index> exports;              ///< slots, by (destination, slot)
+  storage::SlotSet initially_free;
+  storage::SlotSet holes;  ///< fill, stable: free once everything that leaves has left
+  Array<Index> arrivals;   ///< slots: final slot by (source, old slot)
+  Array<Index> resident_from,
+      resident_to;  ///< slots: blocks that change their slot inside this rank
+
+  /// Writes the final slots of the `size` arrivals from `cursor` on; returns the cursor behind.
+  Index final_slots(Index cursor, std::size_t size, Index* slots_out) const {
+    switch (form) {
+      case Form::fill: return static_cast<Index>(holes.list(cursor, size, slots_out));
+      case Form::stable:
+        for (std::size_t k = 0; k < size; ++k) slots_out[k] = static_cast<Index>(cursor + k);
+        break;
+      case Form::slots: std::copy_n(arrivals.begin() + cursor, size, slots_out); break;
+    }
+    return static_cast<Index>(cursor + size);
+  }
+
+  /// The first final slot from `cursor` on, and how many of the at most `most` following arrivals
+  /// go to the slots directly behind it.
+  [[nodiscard]] storage::SlotRun final_run(Index cursor, std::uint64_t most) const {
+    if (form == Form::fill) return holes.next_run(cursor, most);
+    if (form == Form::stable) return {cursor, most};
+    std::uint64_t count = 1;
+    while (count < most && arrivals[cursor + count] == arrivals[cursor] + count) ++count;
+    return {arrivals[cursor], std::min(count, most)};
+  }
+
+  /// The cursor `size` arrivals further on.
+  [[nodiscard]] Index advance(Index cursor, std::uint64_t size) const {
+    return static_cast<Index>(form == Form::fill ? holes.skip(cursor, size) : cursor + size);
+  }
+
+  /// Calls move(from, to) for every block that stays on this rank and changes its slot.
+  template <class Move>
+  void for_each_local_move(Move&& move) const;
+};
+
+template <class Index>
+template <class Move>
+void Flows<Index>::for_each_local_move(Move&& move) const {
+  if (form == Form::slots) {
+    for (std::size_t k = 0; k < resident_from.size(); ++k) move(resident_from[k], resident_to[k]);
+    return;
+  }
+  if (form == Form::stable) {
+    std::uint64_t to = 0;
+    for (std::uint64_t from = holes.next_absent(0); to < blocks_resident;
+         from = holes.next_absent(from + 1), ++to)
+      if (from != to) move(static_cast<Index>(from), static_cast<Index>(to));
+    return;
+  }
+  // Arrivals fill the lowest holes; the holes above them and below the final count are filled by
+  // the resident blocks at and above it, ascending.
+  if (blocks_resident == 0) return;
+  std::uint64_t from = holes.next_absent(blocks_after);
+  if (from >= slots) return;
+  std::uint64_t to = holes.next(advance(0, blocks_arriving));
+  while (from < slots) {
+    move(static_cast<Index>(from), static_cast<Index>(to));
+    from = holes.next_absent(from + 1);
+    to = holes.next(to + 1);
+  }
+}
+
+}  // namespace valet::plan

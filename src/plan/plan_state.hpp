@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "base/callback_guard.hpp"
+#include "mpi/channel.hpp"
+#include "observe/observer.hpp"
+#include "observe/trace_file.hpp"
+#include "plan/flows.hpp"
+#include "storage/node_memory.hpp"
+#include <valet/method_choice.hpp>
+#include <valet/plan.hpp>
+
+#include <memory>
+#include <utility>
+#include <variant>
+
+namespace valet::plan {
+
+/// What a method keeps between executions of a plan.
+class PlanWorkspace {
+ public:
+  PlanWorkspace() = default;
+  PlanWorkspace(const PlanWorkspace&) = delete;
+  PlanWorkspace& operator=(const PlanWorkspace&) = delete;
+  virtual ~PlanWorkspace() = default;
+};
+
+using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
+
+struct State {
+  State(mpi::Channel opened, const Options& chosen)
+      : channel(std::move(opened)),
+        options(chosen),
+        flows(Flows<std::uint32_t>(ledger)),
+        node(ledger) {
+    channel.watch(&observer);
+    callbacks.protect(options);
+    if (options.trace.empty()) return;
+    trace = std::make_shared<observe::TraceFile>(ledger, channel.rank(), options.trace);
+    observer.trace = &trace->trace();
+  }
+
+  Ledger ledger;  // first: everything below is counted by it
+  observe::Observer observer;
+  std::shared_ptr<observe::TraceFile> trace;  ///< null where none is wanted
+  mpi::Channel channel;
+  detail::CallbackGuard callbacks;
+  Options options;  ///< with callbacks that do not throw
+  BlockTraits blocks;
+  double plan_seconds = 0;
+  std::shared_ptr<const schedule::Choice> choice;  ///< of Method::automatic
+  bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
+  AnyFlows flows;
+  storage::NodeMemory node;
+  std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
+  std::unique_ptr<PlanWorkspace> workspace;
+
+  /// Calls action(flows) with the index type at hand.
+  template <class Action>
+  decltype(auto) visit(Action&& action) {
+    return std::visit(std::forward<Action>(action), flows);
+  }
+};
+
+/// What is behind a plan, for the operations.
+struct Access {
+  [[nodiscard]] static State& state_of(Plan& plan) { return *plan.state_; }
+  [[nodiscard]] static Plan make(std::unique_ptr<State> state) { return Plan(std::move(state)); }
+};
+
+}  // namespace valet::plan

@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/planner.hpp"
+
+#include "mpi/agreement.hpp"
+#include "mpi/sparse_exchange.hpp"
+#include "plan/automatic.hpp"
+#include "plan/final_slots.hpp"
+#include "plan/map_counts.hpp"
+#include "plan/map_layout.hpp"
+#include "plan/plan_state.hpp"
+#include "schedule/message_sizes.hpp"
+#include "schedule/phased_sizes.hpp"
+#include "schedule/stream_sizes.hpp"
+
+#include <array>
+#include <bit>
+#include <limits>
+#include <new>
+#include <string>
+
+namespace valet::plan {
+namespace {
+
+/// What is wrong with the options of Method::phased. Names of other values may reach this from C.
+std::optional<Diagnostic> check_phases(const Options& options) {
+  if (options.parking < 0)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "a parking interval of " + std::to_string(options.parking) +
+                          "; give 0 for no parking, or k for parking at every k-th phase"};
+  if (!options.available_bytes || options.method != Method::phased) return std::nullopt;
+  if (options.heuristic == Heuristic::continuous)
+    return Diagnostic{
+        ErrorCode::invalid_argument,
+        "available_bytes is asked at every phase, but heuristic continuous divides the "
+        "memory of the beginning; take another heuristic"};
+  return std::nullopt;
+}
+
+/// One number for the choices of Method::phased, in 62 bits.
+std::int64_t phase_choices(const Options& options) {
+  std::uint64_t mixed = options.seed;
+  for (const int choice :
+       {static_cast<int>(options.heuristic), static_cast<int>(options.scheduler), options.parking,
+        options.available_bytes ? 1 : 0, options.trace.empty() ? 0 : 1})
+    mixed = (mixed ^ static_cast<std::uint64_t>(choice)) * 0x9e3779b97f4a7c15;
+  return static_cast<std::int64_t>(mixed >> 2U);
+}
+
+/// What this rank alone can find wrong before it looks at the map.
+std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied& occupied,
+                                     std::size_t map_entries, const Options& options) {
+  if (auto diagnostic = storage.backend().diagnostic()) return diagnostic;
+  const std::uint64_t slots = storage.slots();
+  const std::size_t block_bytes = storage.block_bytes();
+  if (occupied.map_size() > slots)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      std::to_string(occupied.map_size()) + " blocks do not fit the " +
+                          std::to_string(slots) +
+                          " slots of the storage; give the number of blocks "
+                          "that it holds"};
+  if (occupied.is_masked() && occupied.map_size() != slots)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the mask has " + std::to_string(occupied.map_size()) +
+                          " entries for a storage of " + std::to_string(slots) +
+                          " slots; it needs one entry per slot"};
+  if (map_entries != occupied.map_size())
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the map has " + std::to_string(map_entries) + " entries for " +
+                          std::to_string(occupied.map_size()) + " blocks; it needs one for each"};
+  if (options.window < 1 || options.window > 64)
+    return Diagnostic{ErrorCode::invalid_argument, "a window of " + std::to_string(options.window) +
+                                                       " messages; choose one from 1 to 64"};
+  if (auto diagnostic = check_phases(options)) return diagnostic;
+  const std::size_t least = storage.backend().reachable_by_mpi() ? block_bytes : 2 * block_bytes;
+  if (options.budget_bytes < least)
+    return Diagnostic{ErrorCode::budget_too_small,
+                      "the budget of " + std::to_string(options.budget_bytes) +
+                          " bytes is below the " + std::to_string(least) + " bytes that " +
+                          (least == block_bytes ? "one block takes" : "two staged blocks take") +
+                          "; set budget_bytes to at least " + std::to_string(least)};
+  return std::nullopt;
+}
+
+/// The bytes of a block and the choices that must be the same everywhere, checked in the same
+/// reduction that agrees on this rank's finding and finds the largest numbers of the shape.
+void agree_on_plan(const State& state, const std::optional<Diagnostic>& mine, Form form,
+                   ShapeNumbers& shape) {
+  const auto& options = state.options;
+  const std::array<std::int64_t, 6> own{static_cast<std::int64_t>(state.blocks.block_bytes),
+                                        static_cast<std::int64_t>(options.method),
+                                        static_cast<std::int64_t>(options.order),
+                                        options.verify ? 1 : 0,
+                                        form == Form::slots ? 1 : 0,
+                                        phase_choices(options)};
+  std::array<std::int64_t, 2 * own.size() + std::tuple_size_v<ShapeNumbers>> maxima{};
+  std::copy(shape.begin(), shape.end(), maxima.begin() + 2 * own.size());
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    maxima[i] = own[i];
+    maxima[i + own.size()] = -own[i];
+  }
+  mpi::agree(state.channel, mine, maxima);
+  std::copy(maxima.begin() + 2 * own.size(), maxima.end(), shape.begin());
+  std::optional<Diagnostic> odd;
+  bool equal = true;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    equal = equal && maxima[i] == -maxima[i + own.size()];
+    if (odd || own[i] == maxima[i]) continue;
+    odd = i == 0
+              ? Diagnostic{ErrorCode::block_size_mismatch,
+                           "its blocks have " + std::to_string(own[0]) +
+                               " bytes, those of another rank " + std::to_string(maxima[0]) +
+                               "; give the same fields on all ranks"}
+              : Diagnostic{
+                    ErrorCode::invalid_argument,
+                    "its method, order, verification, phases, trace or form of map is not that of "
+                    "another rank; give the same options on all ranks"};
+  }
+  if (!equal) mpi::agree(state.channel, odd);
+}
+
+/// The size of this rank's messages, which receivers must know. Where the method is not known yet
+/// it is the largest that may be chosen, see resolve_method().
+std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
+  const Options& options = state.options;
+  schedule::StreamLimits limits = schedule::limits_of(options, state.blocks, blocks_leaving, 0);
+  if (options.method == Method::automatic && limits.message_bytes == 0)
+    limits.message_bytes = schedule::most_message_bytes;
+  const schedule::MessageSizes sizes{
+      schedule::stream_sizes(limits).send_blocks,
+      schedule::phased_sizes(schedule::phased_limits(options, state.blocks, 0)).send_blocks};
+  switch (options.method) {
+    case Method::automatic: return sizes.word();
+    case Method::phased: return sizes.phased;
+    default: return sizes.stream;
+  }
+}
+
+/// The second pass: the exports, sorted by destination.
+template <class Index, class DestinationOf>
+void sort_exports(Ledger& ledger, Flows<Index>& flows, const MapCounts& map_counts,
+                  DestinationOf&& destination_of) {
+  flows.outgoing.reserve(map_counts.leaving.size());
+  map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
+    flows.outgoing.push_back({rank, static_cast<Index>(count), 0});
+  });
+  std::sort(flows.outgoing.begin(), flows.outgoing.end(),
+            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  DestinationCounts next(ledger);
+  Index first = 0;
+  for (Outgoing<Index>& flow : flows.outgoing) {
+    flow.first = first;
+    next[flow.rank].count = first;
+    first = static_cast<Index>(first + flow.count);
+  }
+  flows.exports = Array<Index>(ledger, map_counts.blocks_leaving);
+  DestinationCounts::Entry* entry = nullptr;
+  for (std::uint64_t first_slot = 0; first_slot < map_counts.holes.slots(); first_slot += 64) {
+    std::uint64_t bits =
+        map_counts.holes.word(first_slot / 64) & ~map_counts.initially_free.word(first_slot / 64);
+    for (; bits != 0; bits &= bits - 1) {
+      const std::uint64_t slot = first_slot + static_cast<std::uint64_t>(std::countr_zero(bits));
+      const int rank = destination_of(slot);
+      if (entry == nullptr || entry->rank != rank) entry = &next[rank];
+      flows.exports[entry->count++] = static_cast<Index>(slot);
+    }
+  }
+}
+
+/// Turns counts into flows: who sends how much, and where the first block of each source ends.
+template <class Index>
+void receive_flows(Flows<Index>& flows, const Vector<mpi::SparseCount>& counts) {
+  Index cursor = 0;
+  if (flows.form == Form::stable) cursor = static_cast<Index>(flows.blocks_resident);
+  if (flows.form == Form::fill) cursor = static_cast<Index>(flows.holes.next(0));
+  flows.incoming.reserve(counts.size());
+  for (const mpi::SparseCount& count : counts) {
+    flows.incoming.push_back(
+        {count.rank, static_cast<Index>(count.count), cursor, static_cast<Index>(count.detail)});
+    cursor = flows.advance(cursor, count.count);
+  }
+}
+
+template <class Index>
+void list_local_moves(Ledger& ledger, Flows<Index>& flows, int own_rank,
+                      std::span<const Address> addresses) {
+  const auto for_each = [&](auto&& action) {
+    for (std::uint64_t slot = 0; slot < addresses.size(); ++slot)
+      if (addresses[slot].rank == own_rank && addresses[slot].slot != slot &&
+          addresses[slot].slot < flows.slots && !flows.initially_free.contains(slot))
+        action(slot, addresses[slot].slot);
+  };
+  std::size_t moves = 0;
+  for_each([&](std::uint64_t, std::uint64_t) { ++moves; });
+  flows.resident_from = Array<Index>(ledger, moves);
+  flows.resident_to = Array<Index>(ledger, moves);
+  moves = 0;
+  for_each([&](std::uint64_t from, std::uint64_t to) {
+    flows.resident_from[moves] = static_cast<Index>(from);
+    flows.resident_to[moves++] = static_cast<Index>(to);
+  });
+}
+
+/// One planning: map_counts, counts exchanged or computed, exports sorted, final slots exchanged,
+/// agreement.
+template <class DestinationOf>
+class Planner {
+ public:
+  Planner(State& state, const BlockStorage& storage, const Occupied& occupied, Form form,
+          std::span<const int> ranks, std::span<const Address> addresses,
+          DestinationOf destination_of)
+      : storage_(storage),
+        occupied_(occupied),
+        form_(form),
+        ranks_(ranks),
+        addresses_(addresses),
+        destination_of_(destination_of),
+        state_(state) {}
+
+  void run() {
+    state_.blocks = storage_.backend().traits();
+    const std::size_t entries = form_ == Form::slots ? addresses_.size() : ranks_.size();
+    std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, entries, state_.options);
+    // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
+    MapCounts map_counts = diagnostic ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
+    Vector<mpi::SparseCount> arriving{LedgerAllocator<mpi::SparseCount>(state_.ledger)};
+    look_for_layout(map_counts, diagnostic.has_value());
+    if (state_.from_layout)
+      compute_counts(map_counts, arriving);
+    else
+      exchange_counts(map_counts, arriving);
+    const std::uint64_t arrivals = total(arriving);
+    const std::uint64_t slots = std::max(
+        map_counts.holes.slots(),
+        form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
+    if (slots > std::numeric_limits<std::uint32_t>::max())
+      state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
+    if (!diagnostic) diagnostic = check_direct_budget(map_counts.blocks_leaving + arrivals);
+    try {
+      state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving, arrivals); });
+    } catch (const std::bad_alloc&) {
+      diagnostic =
+          Diagnostic{ErrorCode::out_of_memory, "no memory to plan for " + std::to_string(slots) +
+                                                   " slots; use fewer or larger blocks"};
+    }
+    ShapeNumbers shape{};
+    if (!diagnostic) shape = shape_numbers(state_, storage_.backend().contiguous_data() != nullptr);
+    agree_on_plan(state_, diagnostic, form_, shape);
+    resolve_method(state_, shape);
+    if (form_ == Form::slots) state_.visit([&](auto& flows) { agree_on_final_slots(flows); });
+  }
+
+ private:
+  MapCounts counted_map(std::optional<Diagnostic>& diagnostic) {
+    MapCounts map_counts(state_.ledger, storage_.slots());
+    count_map(map_counts, occupied_, state_.channel.rank(), state_.channel.size(), destination_of_);
+    if (!map_counts.diagnostic) return map_counts;
+    diagnostic = map_counts.diagnostic;
+    return {state_.ledger, 0};
+  }
+
+  /// DIRECT holds everything that leaves and everything that arrives at once.
+  std::optional<Diagnostic> check_direct_budget(std::uint64_t blocks) const {
+    const std::uint64_t bytes = blocks * state_.blocks.block_bytes;
+    if (state_.options.method != Method::direct || bytes <= state_.options.budget_bytes)
+      return std::nullopt;
+    return Diagnostic{ErrorCode::budget_too_small,
+                      "method direct needs " + std::to_string(bytes) + " bytes for the " +
+                          std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
+                          std::to_string(state_.options.budget_bytes) +
+                          "; raise budget_bytes or take method stream"};
+  }
+
+  static std::uint64_t total(const Vector<mpi::SparseCount>& counts) {
+    std::uint64_t sum = 0;
+    for (const mpi::SparseCount& count : counts) sum += count.count;
+    return sum;
+  }
+
+  /// A map to slots takes part with no pattern, so that ranks with different forms of map meet.
+  void look_for_layout(const MapCounts& map_counts, bool is_wrong) {
+    layout::MapPattern pattern;
+    if (!is_wrong && form_ != Form::slots)
+      pattern = pattern_of(map_counts, ranks_, state_.channel.size());
+    layout_ = agree_on_layout(state_.channel, pattern);
+    distribution_ = pattern.distribution;
+    state_.from_layout = layout_ != MapLayout::none;
+  }
+
+  void compute_counts(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
+    const std::uint64_t staged =
+        map_counts.blocks_leaving > 0 ? message_blocks(state_, map_counts.blocks_leaving) : 0;
+    plan::compute_counts(state_.channel, state_.ledger, layout_, distribution_, map_counts, staged,
+                         arriving);
+  }
+
+  void exchange_counts(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
+    Vector<mpi::SparseCount> leaving{LedgerAllocator<mpi::SparseCount>(state_.ledger)};
+    if (map_counts.blocks_leaving > 0) {
+      leaving.reserve(map_counts.leaving.size());
+      const std::uint64_t staged = message_blocks(state_, map_counts.blocks_leaving);
+      map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
+        leaving.push_back({rank, count, staged});
+      });
+    }
+    mpi::exchange_sparse_counts(state_.channel, state_.ledger, leaving, arriving);
+  }
+
+  template <class Index>
+  void fill_flows(Flows<Index>& flows, MapCounts& map_counts, std::uint64_t slots,
+                  const Vector<mpi::SparseCount>& arriving, std::uint64_t arrivals) {
+    Ledger& ledger = state_.ledger;
+    flows.form = form_;
+    flows.slots = slots;
+    flows.blocks_before = map_counts.blocks_before;
+    flows.blocks_resident = map_counts.blocks_before - map_counts.blocks_leaving;
+    flows.blocks_arriving = arrivals;
+    flows.blocks_after = flows.blocks_resident + arrivals;
+    if (layout_ == MapLayout::cyclic)
+      list_cyclic_exports(ledger, flows, distribution_, state_.channel.rank(),
+                          state_.channel.size());
+    else
+      sort_exports(ledger, flows, map_counts, destination_of_);
+    const bool grows = slots > map_counts.holes.slots();
+    flows.initially_free = grows ? map_counts.initially_free.grown(ledger, slots)
+                                 : std::move(map_counts.initially_free);
+    if (form_ != Form::slots)
+      flows.holes = grows ? map_counts.holes.grown(ledger, slots) : std::move(map_counts.holes);
+    receive_flows(flows, arriving);
+    if (form_ != Form::slots) return;
+    flows.arrivals = Array<Index>(ledger, arrivals);
+    // A map_counts with a finding has no slots, so nothing of a bad map is looked at here.
+    list_local_moves(ledger, flows, state_.channel.rank(),
+                     slots == 0 ? std::span<const Address>() : addresses_);
+  }
+
+  template <class Index>
+  void agree_on_final_slots(Flows<Index>& flows) {
+    constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
+    mpi::agree(state_.channel,
+               exchange_final_slots(state_.channel, state_.ledger, flows, addresses_, entries));
+  }
+
+  const BlockStorage& storage_;
+  const Occupied& occupied_;
+  Form form_;
+  std::span<const int> ranks_;
+  std::span<const Address> addresses_;
+  DestinationOf destination_of_;
+  MapLayout layout_ = MapLayout::none;
+  layout::CyclicDistribution distribution_;
+  State& state_;
+};
+
+}  // namespace
+
+void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occupied,
+                std::span<const int> ranks) {
+  const Form form = state.options.order == Order::fill ? Form::fill : Form::stable;
+  Planner(state, storage, occupied, form, ranks, {}, [ranks](std::uint64_t slot) {
+    return ranks[slot];
+  }).run();
+}
+
+void plan_slots(State& state, const BlockStorage& storage, const Occupied& occupied,
+                std::span<const Address> addresses) {
+  Planner(state, storage, occupied, Form::slots, {}, addresses, [addresses](std::uint64_t slot) {
+    return addresses[slot].rank;
+  }).run();
+}
+
+}  // namespace valet::plan

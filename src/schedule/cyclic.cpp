@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/cyclic.hpp"
+
+#include <algorithm>
+
+namespace valet::schedule {
+
+// The depth-first search of MADRE Figure 4.
+
+/// What the actions of one cycle or shift have in common.
+struct CyclicScheduler::Common {
+  std::uint64_t blocks = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t room = std::numeric_limits<std::uint64_t>::max();
+  std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max();
+  std::uint32_t step = 0;
+
+  void take_part(const Node& node) {
+    most_increment = std::min(most_increment, node.most_increment);
+    step = std::max(step, node.step);
+  }
+  [[nodiscard]] std::uint64_t increment() const {
+    return std::min({blocks, std::max<std::uint64_t>(1, room), std::uint64_t{most_increment}});
+  }
+  [[nodiscard]] Action action(std::uint32_t source, std::uint32_t destination) const {
+    return {source, destination, blocks, increment(), step};
+  }
+};
+
+void CyclicScheduler::set(std::uint32_t rank, const CyclicRank& known) {
+  nodes_[rank] = Node{};
+  nodes_[rank].edges = known.edges;
+  nodes_[rank].free = known.free;
+  nodes_[rank].most_increment = known.most_increment;
+}
+
+void CyclicScheduler::run(CyclicLink& link) {
+  for (std::uint32_t start = 0; start < nodes_.size(); ++start) {
+    while (nodes_[start].edges > 0) {
+      push(start);
+      while (depth_ > 0) advance(link);
+    }
+  }
+}
+
+void CyclicScheduler::push(std::uint32_t rank) {
+  nodes_[rank].position = depth_;
+  stack_[depth_++] = rank;
+}
+
+std::uint32_t CyclicScheduler::pop() {
+  const std::uint32_t rank = stack_[--depth_];
+  nodes_[rank].position = no_rank;
+  return rank;
+}
+
+void CyclicScheduler::advance(CyclicLink& link) {
+  const std::uint32_t rank = stack_[depth_ - 1];
+  Node& top = nodes_[rank];
+  if (top.edges == 0) {
+    schedule_shift(link);
+    return;
+  }
+  if (top.blocks == 0) {
+    const Edge edge = link.next_edge(rank);
+    top.destination = edge.destination;
+    top.blocks = edge.blocks;
+  }
+  const std::uint32_t position = nodes_[top.destination].position;
+  if (position == no_rank)
+    push(top.destination);
+  else
+    schedule_cycle(link, position);
+}
+
+/// All that the stack holds from `first` on, back to its beginning.
+void CyclicScheduler::schedule_cycle(CyclicLink& link, std::uint32_t first) {
+  Common common;
+  for (std::uint32_t i = first; i < depth_; ++i) {
+    const Node& node = nodes_[stack_[i]];
+    common.blocks = std::min(common.blocks, node.blocks);
+    common.room = std::min(common.room, node.free);
+    common.take_part(node);
+  }
+  const std::uint32_t last = stack_[depth_ - 1];
+  while (depth_ > first) {
+    const std::uint32_t rank = pop();
+    const std::uint32_t source = depth_ > first ? stack_[depth_ - 1] : last;
+    link.schedule(rank, common.action(source, nodes_[rank].destination));
+    nodes_[rank].step = common.step + 1;
+    send(rank, common.blocks);
+  }
+}
+
+/// The whole stack: its last rank has nothing to send, so what it is to receive fits into its free
+/// slots.
+void CyclicScheduler::schedule_shift(CyclicLink& link) {
+  Common common;
+  for (std::uint32_t i = 0; i + 1 < depth_; ++i) {
+    common.blocks = std::min(common.blocks, nodes_[stack_[i]].blocks);
+    common.room = std::min(common.room, nodes_[stack_[i + 1]].free);
+    common.take_part(nodes_[stack_[i]]);
+  }
+  const std::uint32_t last = stack_[depth_ - 1];
+  common.take_part(nodes_[last]);
+  nodes_[last].free -= common.blocks;
+  nodes_[stack_[0]].free += common.blocks;
+  while (depth_ > 0) {
+    const std::uint32_t rank = pop();
+    const std::uint32_t source = depth_ > 0 ? stack_[depth_ - 1] : no_rank;
+    const bool sends = rank != last;
+    link.schedule(rank, common.action(source, sends ? nodes_[rank].destination : no_rank));
+    nodes_[rank].step = common.step + 1;
+    if (sends) send(rank, common.blocks);
+  }
+}
+
+void CyclicScheduler::send(std::uint32_t rank, std::uint64_t blocks) {
+  Node& node = nodes_[rank];
+  node.blocks -= blocks;
+  if (node.blocks == 0) --node.edges;
+}
+
+}  // namespace valet::schedule

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Parking (Pinar and Hendrickson section 5.1 and Figure 8): blocks wait on a rank that has more
+/// free memory than it will ever receive, so that ranks that are short of memory can receive.
+/// Which blocks a rank parks: choose_blocks() over its destinations. Parked blocks are
+/// from then on like any other outgoing blocks of the rank they wait on; their destinations must be
+/// told. A block is parked once at most: a rank with parking space always keeps free memory for all
+/// it is to receive, so it never has anything to park itself.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace valet::schedule {
+
+/// Blocks of one pair of ranks that a root has matched.
+struct Flow {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint64_t blocks = 0;
+  [[nodiscard]] bool operator==(const Flow&) const = default;
+};
+
+/// What a rank has when a phase begins.
+struct PhaseStart {
+  std::uint64_t free = 0;            ///< blocks that it may receive
+  std::uint64_t waiting_room = 0;    ///< blocks of others that can be kept account of besides
+  std::uint64_t waiting_groups = 0;  ///< groups of them, each of one origin and one target
+  std::uint64_t groups_here = 0;     ///< that wait here
+};
+
+/// What a rank reports to the root in a phase with parking, when the credits of that phase are
+/// known (MADRE Figure 3, lines 27 to 31): positive, blocks it must part with beyond the `sending`
+/// ones to receive all the rest in the next phase; negative, blocks it has room for until the end.
+/// @param incoming  Blocks it has still to receive, this phase's among them.
+/// @param free      Free slots at the beginning of the phase.
+/// @param sending   Blocks it sends in this phase.
+[[nodiscard]] inline std::int64_t parking_balance(std::uint64_t incoming, std::uint64_t free,
+                                                  std::uint64_t sending) {
+  if (incoming < free) return -static_cast<std::int64_t>(free - incoming);
+  const std::uint64_t lacking = incoming - free;
+  return lacking > sending ? static_cast<std::int64_t>(lacking - sending) : 0;
+}
+
+/// Matches what is too much with what is missing, each in rank order, until one of the two is used
+/// up: what the root does. Entries of one `from` are passed to `sink(Flow)` one after another.
+/// @param balance  Per rank: positive is given away, negative is taken; sums within 2^62.
+/// @param limit    limit(from, to, blocks) says how many of the blocks a match may have. With fewer
+///                 than all, `to` is passed over from then on.
+/// Local, no memory, O(ranks) time and at most ranks-1 flows.
+template <class Limit, class Sink>
+void match_in_order(std::span<const std::int64_t> balance, Limit&& limit, Sink&& sink) {
+  std::size_t taker = 0;
+  std::int64_t room = 0;
+  for (std::size_t giver = 0; giver < balance.size(); ++giver) {
+    for (std::int64_t left = std::max<std::int64_t>(0, balance[giver]); left > 0;) {
+      while (room == 0 && taker < balance.size())
+        room = std::max<std::int64_t>(0, -balance[taker++]);
+      if (room == 0) return;
+      const std::int64_t wished = std::min(left, room);
+      const auto blocks =
+          static_cast<std::int64_t>(limit(giver, taker - 1, static_cast<std::uint64_t>(wished)));
+      if (blocks > 0)
+        sink(Flow{static_cast<std::uint32_t>(giver), static_cast<std::uint32_t>(taker - 1),
+                  static_cast<std::uint64_t>(blocks)});
+      left -= blocks;
+      room = blocks < wished ? 0 : room - blocks;
+    }
+  }
+}
+
+template <class Sink>
+void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
+  match_in_order(
+      balance, [](std::size_t, std::size_t, std::uint64_t blocks) { return blocks; }, sink);
+}
+
+/// Limits matches to what the takers can keep account of. Blocks that wait are kept in groups, each
+/// of one origin and one target. A giver with blocks for `kinds` targets makes at most one group
+/// more of a match than that, and no more than there are blocks.
+class GroupLimit {
+ public:
+  /// @param groups_of  groups_of(rank): of a taker, groups it has room for; of a giver, its kinds.
+  template <class GroupsOf>
+  std::uint64_t operator()(std::size_t giver, std::size_t taker, std::uint64_t blocks,
+                           GroupsOf&& groups_of) {
+    if (taker != taker_) {
+      taker_ = taker;
+      left_ = groups_of(taker);
+    }
+    const std::uint64_t groups = std::min<std::uint64_t>(blocks, groups_of(giver) + 1);
+    if (groups > left_) blocks = left_;
+    left_ -= std::min(groups, left_);
+    return blocks;
+  }
+
+ private:
+  std::size_t taker_ = static_cast<std::size_t>(-1);
+  std::uint64_t left_ = 0;
+};
+
+/// Divides the blocks of one rank among its flows: those for or from a flow's other side first, of
+/// all flows, then in order, each flow until it is full.
+///
+/// @param flows      Of this rank, as the root sent them; their blocks are counted down, and what
+///                   stays did not exist.
+/// @param peer_of    The other side of a flow. @param rank_of  The rank of entry 0, 1, ...:
+/// ascending.
+/// @param remaining  Blocks of each entry; counted down.
+/// @param sink       Is passed (flow, entry, blocks), blocks > 0.
+/// Local, no memory. O(entries + flows * log entries) time.
+template <class PeerOf, class RankOf, class Sink>
+void choose_blocks(std::span<Flow> flows, PeerOf&& peer_of, RankOf&& rank_of,
+                   std::span<std::uint64_t> remaining, Sink&& sink) {
+  const auto take = [&](Flow& flow, std::size_t entry) {
+    const std::uint64_t blocks = std::min(flow.blocks, remaining[entry]);
+    if (blocks == 0) return;
+    flow.blocks -= blocks;
+    remaining[entry] -= blocks;
+    sink(flow, entry, blocks);
+  };
+  for (Flow& flow : flows) {
+    std::size_t low = 0;
+    for (std::size_t high = remaining.size(); low < high;) {
+      const std::size_t middle = low + (high - low) / 2;
+      if (rank_of(middle) < peer_of(flow))
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    if (low < remaining.size() && rank_of(low) == peer_of(flow)) take(flow, low);
+  }
+  std::size_t current = 0;
+  for (std::size_t entry = 0; entry < remaining.size(); ++entry)
+    while (current < flows.size() && remaining[entry] > 0) {
+      take(flows[current], entry);
+      if (flows[current].blocks == 0) ++current;
+    }
+}
+
+}  // namespace valet::schedule

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Whole schedules of phases, for analysis and tests.
+
+#include "schedule/phase_scheduler.hpp"
+#include "schedule/transfer_matrix.hpp"
+#include <valet/export.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace valet::schedule {
+
+/// What a schedule costs.
+struct PhaseCounts {
+  bool complete = false;  ///< false: some blocks could not move any more
+  std::uint64_t phases = 0;
+  std::uint64_t messages = 0;  ///< pairs of ranks, summed over phases
+  std::uint64_t volume = 0;    ///< blocks moved; one that waits on the way is moved twice
+  std::uint64_t detours = 0;   ///< moves of blocks to a rank where they wait
+};
+
+/// Runs a PhaseScheduler to its end and counts. Local; memory of a PhaseScheduler.
+[[nodiscard]] VALET_EXPORT PhaseCounts count_phases(const TransferMatrix& matrix,
+                                                    std::span<const std::uint64_t> free,
+                                                    const PhaseOptions& options);
+
+/// The moves of each phase.
+using PhaseSchedule = std::vector<std::vector<Move>>;
+
+/// Runs a PhaseScheduler to its end and keeps everything.
+[[nodiscard]] VALET_EXPORT PhaseSchedule record_phases(const TransferMatrix& matrix,
+                                                       std::span<const std::uint64_t> free,
+                                                       const PhaseOptions& options);
+
+/// Carries a schedule out on counts and says what is wrong with it: a rank that sends what it does
+/// not have at the beginning of the phase, or receives more than its free slots then, or blocks
+/// that are not where they belong at the end. Nothing when it is right. Independent of how the
+/// schedule was made.
+[[nodiscard]] VALET_EXPORT std::optional<std::string> find_violation(
+    const TransferMatrix& matrix, std::span<const std::uint64_t> free,
+    const PhaseSchedule& schedule);
+
+}  // namespace valet::schedule

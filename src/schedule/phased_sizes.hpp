@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/export.hpp>
+#include <valet/options.hpp>
+#include <valet/storage_backend.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace valet::schedule {
+
+/// What decides how Method::phased divides its scratch on one rank.
+struct PhasedLimits {
+  std::size_t budget_bytes = 0;
+  std::size_t block_bytes = 1;
+  std::size_t message_bytes = 0;     ///< wish of the user; 0 when there is none
+  std::size_t pieces_per_block = 1;  ///< of memory, where blocks are sent from where they are
+  bool reachable_by_mpi = true;
+  std::size_t index_bytes = 4;  ///< of a slot
+  std::uint64_t slots = 0;
+  std::uint64_t neighbours = 0;  ///< flows in either direction
+  std::uint64_t ranks = 1;       ///< of the communicator
+  std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
+  bool blocks_wait = false;      ///< some wait on ranks where they do not belong
+  bool announces = false;        ///< senders tell what they send; always where blocks wait
+};
+
+/// What options and blocks say of them, before anything is known of the map.
+/// @param reserved_bytes  Of the budget, for something else.
+[[nodiscard]] PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
+                                         std::size_t reserved_bytes);
+
+/// How Method::phased divides its scratch on one rank.
+struct PhasedSizes {
+  std::uint64_t send_blocks = 1;     ///< of a message at most
+  std::size_t send_buffers = 0;      ///< of send_blocks; 0: blocks are sent from where they are
+  std::uint64_t scratch_places = 1;  ///< places for blocks beside the slots
+  std::uint64_t receive_blocks = 1;  ///< of a message that is asked for
+  std::uint64_t most_waiting = 0;    ///< blocks of other ranks that may wait here
+  std::uint64_t most_groups = 0;     ///< of such blocks, each of one origin and one target
+  [[nodiscard]] std::uint64_t scratch_blocks() const {
+    return send_blocks * send_buffers + scratch_places;
+  }
+};
+
+/// Bytes of one of those groups.
+[[nodiscard]] constexpr std::uint64_t waiting_group_bytes(std::size_t index_bytes) {
+  return 8 + 3 * index_bytes;
+}
+
+/// Bytes of a parcel: blocks of one origin and target in a message.
+[[nodiscard]] constexpr std::uint64_t parcel_bytes(std::size_t index_bytes) {
+  return 16 + 4 * index_bytes;
+}
+
+/// Bytes of a group and of the parcels that there can be for each group that a rank may have,
+/// beside one for each peer: those that leave are of what waits; as many may arrive to wait, and
+/// no more are let in that have waited elsewhere (ParcelLimit).
+[[nodiscard]] constexpr std::uint64_t waiting_list_bytes(std::size_t index_bytes) {
+  return waiting_group_bytes(index_bytes) + 3 * parcel_bytes(index_bytes) + 2 * index_bytes;
+}
+
+/// Limits what a rank lets in of a peer in a phase, so that the parcels are no more than it may
+/// have groups. A block can always come, so nothing gets stuck.
+class ParcelLimit {
+ public:
+  explicit ParcelLimit(std::uint64_t most_groups) : left_(most_groups) {}
+  /// @param credited  To the peer. @param groups  That may wait there for this rank.
+  /// @return What may be credited.
+  [[nodiscard]] std::uint64_t operator()(std::uint64_t credited, std::uint64_t groups) {
+    if (credited == 0) return 0;
+    const std::uint64_t parcels = credited - 1 < groups ? credited - 1 : groups;
+    if (parcels > left_) credited = left_ + 1;
+    left_ -= parcels < left_ ? parcels : left_;
+    return credited;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
+/// Bytes at most of the lists that a rank keeps of those it negotiates and exchanges blocks with.
+/// These are its neighbours, but where blocks wait any rank may become one. Pure.
+[[nodiscard]] VALET_EXPORT std::uint64_t phased_list_bytes(const PhasedLimits& limits);
+
+/// What of these bytes comes off the budget: all beyond the 64 bytes that are promised for a
+/// neighbour and 24 KiB. Pure.
+[[nodiscard]] VALET_EXPORT std::uint64_t phased_list_charge(const PhasedLimits& limits);
+
+/// A budget that holds that charge and a block beside it; one block where there is no charge. With
+/// less, Method::phased must be refused. Pure; does not read the budget of the limits.
+[[nodiscard]] VALET_EXPORT std::uint64_t phased_least_budget(const PhasedLimits& limits);
+
+/// A quarter of the budget at most packs what is sent; the rest are places for blocks, which count
+/// as free memory. A budget of one block is one place, and blocks are sent from where they are.
+/// What comes off the places: lists (phased_list_charge), the bookkeeping of places that is more
+/// than 8 KiB, and up to an eighth of the budget for the bookkeeping of blocks that wait, as far as
+/// memory promised for slots does not hold it. Pure; the scratch fits the budget. send_blocks and
+/// send_buffers depend on the first five limits only.
+[[nodiscard]] VALET_EXPORT PhasedSizes phased_sizes(const PhasedLimits& limits);
+
+}  // namespace valet::schedule

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/stream_sizes.hpp"
+
+#include <algorithm>
+
+namespace valet::schedule {
+namespace {
+
+constexpr std::uint64_t most_message_blocks = 65535;  // credits are kept in 16 bits
+constexpr std::size_t wished_node_buffers = 4, most_node_buffers = 8;
+constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
+constexpr std::size_t line = 64;
+constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
+
+/// Buffers of `size` blocks that are of use for `blocks`, at most `most`.
+std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t most) {
+  return static_cast<std::size_t>(std::min(most, (blocks + size - 1) / size));
+}
+
+std::uint64_t message_blocks(const StreamLimits& limits, std::uint64_t default_bytes) {
+  const std::uint64_t wish = limits.message_bytes == 0 ? default_bytes : limits.message_bytes;
+  return std::clamp<std::uint64_t>(wish / limits.block_bytes, 1, most_message_blocks);
+}
+
+std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
+
+/// Bytes of so many buffers for messages of the user's size, or that of Valet.
+std::uint64_t segment_of(const StreamLimits& limits, std::size_t buffers) {
+  return buffers * whole_lines(message_blocks(limits, node_message_bytes) * limits.block_bytes);
+}
+
+/// The buffers in the segment: at least two, so that one is filled while another is emptied.
+void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
+  std::uint64_t blocks = std::min(message_blocks(limits, node_message_bytes),
+                                  limits.node_bytes / wished_node_buffers / limits.block_bytes);
+  while (blocks > 1 &&
+         wished_node_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
+    --blocks;
+  sizes.node_blocks = std::max<std::uint64_t>(1, blocks);
+  sizes.node_buffer_bytes = whole_lines(sizes.node_blocks * limits.block_bytes);
+  sizes.node_buffers = std::min(limits.node_bytes / sizes.node_buffer_bytes,
+                                std::min(most_node_buffers, limits.window));
+}
+
+}  // namespace
+
+StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::uint64_t blocks_sent,
+                       std::uint64_t blocks_received) {
+  return {.budget_bytes = options.budget_bytes,
+          .block_bytes = blocks.block_bytes,
+          .message_bytes = options.message_bytes,
+          .window = static_cast<std::size_t>(options.window),
+          .pieces_per_block = blocks.pieces_per_block,
+          .blocks_sent = blocks_sent,
+          .blocks_received = blocks_received};
+}
+
+StreamSizes stream_sizes(const StreamLimits& limits) {
+  const std::uint64_t wished_blocks = message_blocks(limits, default_message_bytes);
+  const std::uint64_t budget_blocks =
+      std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
+  const std::uint64_t sent = std::max<std::uint64_t>(1, limits.blocks_sent);
+  const std::uint64_t received =
+      std::max<std::uint64_t>(1, limits.blocks_received - limits.blocks_received_on_node);
+  StreamSizes sizes;
+  if (budget_blocks == 1) {
+    const std::uint64_t listed =
+        std::max<std::uint64_t>(1, most_listed_pieces / limits.pieces_per_block);
+    sizes.send_blocks = std::min(wished_blocks, listed);
+    return sizes;
+  }
+  // Four buffers let both directions overlap staging with the wire.
+  const std::uint64_t message_blocks =
+      std::clamp<std::uint64_t>(budget_blocks / 4, 1, wished_blocks);
+  const std::uint64_t spent = limits.shares_memory ? (budget_blocks + 1) / 2 : 0;
+  const std::uint64_t buffers = (budget_blocks - spent) / message_blocks;
+  const std::uint64_t window = limits.window;
+  sizes.send_blocks = std::min(message_blocks, sent);
+  sizes.send_buffers = buffers_for(limits.blocks_sent - limits.blocks_sent_on_node,
+                                   sizes.send_blocks, std::min(buffers / 2, window));
+  sizes.receive_blocks = std::min(message_blocks, received);
+  sizes.receive_buffers =
+      buffers_for(received, sizes.receive_blocks, std::min(buffers - buffers / 2, window));
+  if (limits.node_bytes > 0) divide_segment(sizes, limits);
+  return sizes;
+}
+
+std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {
+  const std::uint64_t share = limits.budget_bytes / 2 / (1 + destinations);
+  const std::uint64_t bytes = std::min(share, segment_of(limits, most_node_buffers));
+  return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
+}
+
+std::size_t useful_segment_bytes(const StreamLimits& limits) {
+  constexpr std::uint64_t uses = 8;
+  // A message may be shorter than is wished for.
+  StreamLimits shortest = limits;
+  shortest.message_bytes =
+      std::min(least_node_message_bytes,
+               limits.message_bytes == 0 ? least_node_message_bytes : limits.message_bytes);
+  return std::clamp<std::uint64_t>(limits.blocks_received * limits.block_bytes / uses,
+                                   segment_of(shortest, wished_node_buffers),
+                                   segment_of(limits, most_node_buffers));
+}
+
+}  // namespace valet::schedule

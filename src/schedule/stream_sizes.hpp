@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/options.hpp>
+#include <valet/storage_backend.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace valet::schedule {
+
+/// Credits of one pair of ranks that are not answered yet: one being answered, one at hand, so that
+/// the next message follows at once.
+constexpr std::size_t most_credits_of_a_pair = 2;
+
+/// Of a message, and of a buffer inside a node, where nobody wishes otherwise.
+constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
+constexpr std::size_t node_message_bytes = std::size_t{128} << 10;
+
+/// What decides how STREAM divides its scratch on one rank.
+struct StreamLimits {
+  std::size_t budget_bytes = 0;
+  std::size_t block_bytes = 1;
+  std::size_t message_bytes = 0;     ///< wish of the user; 0 when there is none
+  std::size_t window = 32;           ///< data messages in either direction
+  std::size_t pieces_per_block = 1;  ///< of memory, where blocks are sent from where they are
+  std::uint64_t blocks_sent = 0;
+  std::uint64_t blocks_received = 0;
+  bool shares_memory = false;             ///< with ranks of the same node
+  std::size_t node_bytes = 0;             ///< of the segment that this rank offers
+  std::uint64_t blocks_sent_on_node = 0;  ///< of blocks_sent, through segments of other ranks
+  std::uint64_t blocks_received_on_node = 0;
+};
+
+[[nodiscard]] StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
+                                     std::uint64_t blocks_sent, std::uint64_t blocks_received);
+
+/// How STREAM divides its scratch on one rank.
+struct StreamSizes {
+  std::uint64_t send_blocks = 1;  ///< blocks of a message; receivers are told
+  std::size_t send_buffers = 0;   ///< of send_blocks; 0: blocks are sent from where they are
+  std::uint64_t receive_blocks = 1;
+  std::size_t receive_buffers = 1;  ///< of receive_blocks
+  std::uint64_t node_blocks = 0;    ///< of a buffer in the segment offered inside the node
+  std::size_t node_buffers = 0;
+  std::size_t node_buffer_bytes = 0;  ///< from one buffer to the next
+  [[nodiscard]] std::uint64_t scratch_blocks() const {
+    return send_blocks * send_buffers + receive_blocks * receive_buffers;
+  }
+};
+
+/// Messages of 256 KiB, or less where the budget does not hold a few of them: large enough for
+/// bandwidth, small enough that what is staged stays in the cache. A budget of a single block is a
+/// receive buffer, and blocks are then sent without staging. Pure; the scratch fits the budget and
+/// is at least one block, for the cycles of the local redistribution. The send side depends on the
+/// limits but not on blocks_received, so it is known before counts are exchanged.
+///
+/// Where ranks of a node share memory, half of the budget is for the segments, the rest for
+/// messages; send_blocks is what it would be without.
+[[nodiscard]] StreamSizes stream_sizes(const StreamLimits& limits);
+
+/// The largest segment that a rank that sends to `destinations` others may offer, and that each of
+/// those may offer to it: all that is mapped into its process then fits half of its budget. 0 where
+/// two blocks do not fit a segment. Pure.
+[[nodiscard]] std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations);
+
+/// The largest segment that pays for what a rank receives: mapping memory and touching it for the
+/// first time takes as long as copying it twenty times, so each buffer is to be used often. Pure.
+[[nodiscard]] std::size_t useful_segment_bytes(const StreamLimits& limits);
+
+}  // namespace valet::schedule

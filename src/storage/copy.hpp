@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The copies that the speed of an exchange depends on.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define VALET_STREAMING_STORES 1
+#include <immintrin.h>
+#endif
+
+namespace valet::detail {
+
+/// Copies many bytes 2 KiB at a time: longer calls make glibc use `rep movsb`, which is slow for
+/// some distances on AMD Zen 3 (see StorageBackend::allocate_scratch).
+inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t step = 2048;
+  for (; bytes > step; bytes -= step, to += step, from += step) std::memcpy(to, from, step);
+  std::memcpy(to, from, bytes);
+}
+template <std::size_t size>
+void copy_bytes(std::byte* to, const std::byte* from, std::integral_constant<std::size_t, size>) {
+  std::memcpy(to, from, size);
+}
+
+/// Moves bytes to where they are or further up; both places may overlap.
+inline void move_up(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t step = 2048;
+  if (to == from) return;
+  for (; bytes > step; bytes -= step) std::memmove(to + bytes - step, from + bytes - step, step);
+  std::memmove(to, from, bytes);
+}
+
+#if defined(VALET_STREAMING_STORES)
+constexpr std::size_t cache_line = 64;
+
+/// Copies whole lines past the cache; `to` is aligned to one.
+inline void stream_lines(std::byte* to, const std::byte* from, std::size_t lines) {
+  for (std::size_t part = 0; part < 4 * lines; ++part)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to) + part,
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(from) + part));
+}
+/// The same in wider words, a sixth faster where the processor has them.
+__attribute__((target("avx2"))) inline void stream_lines_avx2(std::byte* to, const std::byte* from,
+                                                              std::size_t lines) {
+  for (std::size_t part = 0; part < 2 * lines; ++part)
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to) + part,
+                        _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from) + part));
+}
+#endif
+
+/// Copies to memory that another core reads next, past the cache of this one. Lines that are dirty
+/// in the cache of a core that shares no cache with the reader are fetched at a quarter of the
+/// speed of memory (measured on Zen 3: 256 MiB handed over in 128 KiB buffers took 110 to 170 ms
+/// through caches of different core complexes, 30 ms inside one, and 40 ms this way in both).
+/// stream_fence() ends a series of these.
+inline void stream_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
+#if defined(VALET_STREAMING_STORES)
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % cache_line;
+  if (head + cache_line > bytes) return copy_bytes(to, from, bytes);
+  std::memcpy(to, from, head);
+  const std::size_t lines = (bytes - head) / cache_line;
+  static const bool wide = __builtin_cpu_supports("avx2") != 0;
+  (wide ? stream_lines_avx2 : stream_lines)(to + head, from + head, lines);
+  const std::size_t done = head + lines * cache_line;
+  std::memcpy(to + done, from + done, bytes - done);
+#else
+  copy_bytes(to, from, bytes);
+#endif
+}
+
+inline void stream_fence() {
+#if defined(VALET_STREAMING_STORES)
+  _mm_sfence();
+#endif
+}
+
+}  // namespace valet::detail

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/detail/first_failure.hpp>
+#include <valet/storage_backend.hpp>
+
+#include <memory>
+#include <optional>
+
+namespace valet::storage {
+
+/// A storage that may throw, made one that does not: passes everything on until the storage throws,
+/// and from then on moves nothing. So an exchange runs to its end on all ranks, with blocks of any
+/// content, and the error is told there. What is asked for addresses is passed on unchanged. Local.
+class GuardedBackend final : public StorageBackend {
+ public:
+  /// @param backend  Must outlive this.
+  explicit GuardedBackend(StorageBackend& backend) : backend_(backend) {}
+
+  /// What it threw, if it did, with a text that ends with `consequence`.
+  [[nodiscard]] std::optional<Diagnostic> failure(const char* consequence) const {
+    return failure_.diagnostic(consequence);
+  }
+
+  [[nodiscard]] std::uint64_t slots() const override { return backend_.slots(); }
+  [[nodiscard]] std::size_t block_bytes() const override { return backend_.block_bytes(); }
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
+    return backend_.diagnostic();
+  }
+  [[nodiscard]] bool may_throw() const override { return false; }
+
+  void synchronize() override { backend_.synchronize(); }
+  void begin_stage(const char* name) override { backend_.begin_stage(name); }
+  void end_stage() override { backend_.end_stage(); }
+
+  void gather(SlotList from, std::byte* packed) override;
+  void scatter(const std::byte* packed, SlotList to) override;
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
+
+  [[nodiscard]] std::byte* contiguous_data() const override { return backend_.contiguous_data(); }
+  [[nodiscard]] bool reachable_by_mpi() const override { return backend_.reachable_by_mpi(); }
+  [[nodiscard]] std::size_t pieces_per_block() const override {
+    return backend_.pieces_per_block();
+  }
+  /// Appends nothing where the storage fails: the message is then shorter than its receiver allows.
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
+
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
+    return backend_.allocate_scratch(bytes);
+  }
+
+ private:
+  StorageBackend& backend_;
+  mutable detail::FirstFailure failure_;  // pieces() is const
+};
+
+}  // namespace valet::storage

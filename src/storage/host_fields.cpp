@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "storage/copy.hpp"
+#include <valet/detail/host_fields.hpp>
+
+#include <algorithm>
+#include <array>
+
+namespace valet {
+namespace {
+
+using detail::copy_bytes;
+
+/// Less than this is not worth going past the cache.
+constexpr std::size_t worth_streaming_bytes = std::size_t{16} << 10;
+
+/// Calls `action` with the piece size as a compile-time constant for the sizes that particles and
+/// small structs have: a copy of known size is a few instructions, a call to memcpy is not.
+template <class Action>
+void with_size(std::size_t bytes, Action&& action) {
+  switch (bytes) {
+    case 4: return action(std::integral_constant<std::size_t, 4>());
+    case 8: return action(std::integral_constant<std::size_t, 8>());
+    case 12: return action(std::integral_constant<std::size_t, 12>());
+    case 16: return action(std::integral_constant<std::size_t, 16>());
+    case 24: return action(std::integral_constant<std::size_t, 24>());
+    case 32: return action(std::integral_constant<std::size_t, 32>());
+    case 40: return action(std::integral_constant<std::size_t, 40>());
+    case 48: return action(std::integral_constant<std::size_t, 48>());
+    case 56: return action(std::integral_constant<std::size_t, 56>());
+    case 64: return action(std::integral_constant<std::size_t, 64>());
+    default: return action(bytes);
+  }
+}
+
+/// Copies to slots, which are not read again soon: past the cache no line is fetched only to be
+/// overwritten.
+void write_once(std::byte* to, const std::byte* from, std::size_t bytes) {
+  detail::stream_bytes(to, from, bytes);
+  detail::stream_fence();
+}
+
+template <class Index>
+std::ptrdiff_t offset_of(Index slot, std::ptrdiff_t stride_bytes) {
+  return static_cast<std::ptrdiff_t>(slot) * stride_bytes;
+}
+
+/// Whether the list is slots first, first+1, ... in this order.
+template <class Index>
+bool is_run(std::span<const Index> slots) {
+  if (slots.empty() || slots.back() - slots.front() != slots.size() - 1) return false;
+  for (std::size_t k = 1; k < slots.size(); ++k)
+    if (slots[k] != slots[k - 1] + 1) return false;
+  return true;
+}
+
+}  // namespace
+
+HostFields::HostFields(std::span<const Field> fields) {
+  check(fields);
+  if (diagnostic_) return;
+  slots_ = fields.front().slots;
+  for (const Field& field : fields) append_row(field);
+  const Row& only = rows_.front();
+  if (rows_.size() == 1 && only.dimensions.empty() &&
+      only.slot_stride_bytes == static_cast<std::ptrdiff_t>(only.piece_bytes))
+    dense_ = only.base;
+}
+
+void HostFields::check(std::span<const Field> fields) {
+  if (fields.empty()) {
+    diagnostic_ = Diagnostic{ErrorCode::invalid_argument,
+                             "a block storage without fields; give at least one"};
+    return;
+  }
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const Field& field = fields[f];
+    const std::string name =
+        field.label.empty() ? "field " + std::to_string(f) : "field '" + field.label + "'";
+    if (field.slots != fields.front().slots) {
+      diagnostic_ =
+          Diagnostic{ErrorCode::field_mismatch,
+                     name + " has " + std::to_string(field.slots) +
+                         " slots, but the first field has " + std::to_string(fields.front().slots) +
+                         "; all fields of a storage need the same number"};
+      return;
+    }
+    if (field.data == nullptr && field.slots > 0) {
+      diagnostic_ = Diagnostic{ErrorCode::inaccessible_memory,
+                               name + " has no memory (a null pointer) for its " +
+                                   std::to_string(field.slots) + " slots; allocate it first"};
+      return;
+    }
+    std::size_t row_bytes = field.element_bytes;
+    for (std::size_t d = 0; d < field.dimension_count; ++d) row_bytes *= field.dimensions[d].extent;
+    if (row_bytes == 0) {
+      diagnostic_ =
+          Diagnostic{ErrorCode::invalid_argument, name + " has rows of zero bytes; leave it out"};
+      return;
+    }
+  }
+}
+
+void HostFields::append_row(const Field& field) {
+  Row row;
+  row.base = static_cast<std::byte*>(field.data);
+  row.slot_stride_bytes = field.slot_stride_bytes;
+  row.piece_bytes = field.element_bytes;
+  row.packed_offset = block_bytes_;
+  std::vector<FieldDimension> dimensions;
+  std::size_t row_bytes = field.element_bytes;
+  for (std::size_t d = 0; d < field.dimension_count; ++d) {
+    row_bytes *= field.dimensions[d].extent;
+    if (field.dimensions[d].extent != 1) dimensions.push_back(field.dimensions[d]);
+  }
+  // The innermost dimension that follows its elements directly becomes part of the piece.
+  while (!dimensions.empty() &&
+         dimensions.back().stride_bytes == static_cast<std::ptrdiff_t>(row.piece_bytes)) {
+    row.piece_bytes *= dimensions.back().extent;
+    dimensions.pop_back();
+  }
+  row.dimensions = std::move(dimensions);
+  block_bytes_ += row_bytes;
+  rows_.push_back(std::move(row));
+}
+
+/// Calls action(row, base of the piece in slot 0, its offset in a packed block) for every piece.
+template <class Action>
+void HostFields::for_each_piece(Action&& action) const {
+  for (const Row& row : rows_) {
+    std::array<std::size_t, Field::max_dimensions> position{};
+    std::size_t packed_offset = row.packed_offset;
+    for (bool more = true; more; packed_offset += row.piece_bytes) {
+      std::byte* base = row.base;
+      for (std::size_t d = 0; d < row.dimensions.size(); ++d)
+        base += static_cast<std::ptrdiff_t>(position[d]) * row.dimensions[d].stride_bytes;
+      action(row, base, packed_offset);
+      more = false;
+      for (std::size_t d = row.dimensions.size(); d-- > 0 && !more;) {
+        more = ++position[d] < row.dimensions[d].extent;
+        if (!more) position[d] = 0;
+      }
+    }
+  }
+}
+
+template <class Index>
+void HostFields::gather_rows(std::span<const Index> slots, std::byte* packed) const {
+  for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
+    with_size(row.piece_bytes, [&](auto bytes) {
+      std::byte* to = packed + packed_offset;
+      for (const auto slot : slots) {
+        copy_bytes(to, base + offset_of(slot, row.slot_stride_bytes), bytes);
+        to += block_bytes_;
+      }
+    });
+  });
+}
+
+/// Gathers for a message: past the cache, whole lines at a time. Small blocks are put together in a
+/// buffer that stays in the first-level cache.
+template <class Index>
+void HostFields::gather_streaming(std::span<const Index> slots, std::byte* packed) const {
+  if (dense_ != nullptr && is_run(slots)) {
+    detail::stream_bytes(packed, dense_ + slots.front() * block_bytes_,
+                         slots.size() * block_bytes_);
+  } else if (std::array<std::byte, 8192> together; 2 * block_bytes_ <= together.size()) {
+    const std::size_t batch = together.size() / block_bytes_;
+    for (std::size_t first = 0; first < slots.size(); first += batch) {
+      const std::size_t size = std::min(batch, slots.size() - first);
+      gather_rows(slots.subspan(first, size), together.data());
+      detail::stream_bytes(packed + first * block_bytes_, together.data(), size * block_bytes_);
+    }
+  } else {
+    for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
+      for (std::size_t k = 0; k < slots.size(); ++k)
+        detail::stream_bytes(packed + k * block_bytes_ + packed_offset,
+                             base + offset_of(slots[k], row.slot_stride_bytes), row.piece_bytes);
+    });
+  }
+  detail::stream_fence();
+}
+
+void HostFields::gather(SlotList from, std::byte* packed) {
+  from.visit([&](auto slots) {
+    if (slots.size() * block_bytes_ >= worth_streaming_bytes)
+      gather_streaming(slots, packed);
+    else
+      gather_rows(slots, packed);
+  });
+}
+
+void HostFields::scatter(const std::byte* packed, SlotList to) {
+  to.visit([&](auto slots) {
+    if (dense_ != nullptr && is_run(slots)) {
+      write_once(dense_ + slots.front() * block_bytes_, packed, slots.size() * block_bytes_);
+      return;
+    }
+    for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
+      if (row.piece_bytes >= worth_streaming_bytes / 16) {
+        for (std::size_t k = 0; k < slots.size(); ++k)
+          write_once(base + offset_of(slots[k], row.slot_stride_bytes),
+                     packed + k * block_bytes_ + packed_offset, row.piece_bytes);
+        return;
+      }
+      with_size(row.piece_bytes, [&](auto bytes) {
+        const std::byte* from = packed + packed_offset;
+        for (const auto slot : slots) {
+          copy_bytes(base + offset_of(slot, row.slot_stride_bytes), from, bytes);
+          from += block_bytes_;
+        }
+      });
+    });
+  });
+}
+
+void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
+  from.visit([&](auto sources) {
+    to.visit([&](auto targets) {
+      for_each_piece([&](const Row& row, std::byte* base, std::size_t) {
+        with_size(row.piece_bytes, [&](auto bytes) {
+          for (std::size_t k = 0; k < sources.size(); ++k)
+            copy_bytes(base + offset_of(targets[k], row.slot_stride_bytes),
+                       base + offset_of(sources[k], row.slot_stride_bytes), bytes);
+        });
+      });
+    });
+  });
+}
+
+std::size_t HostFields::pieces_per_block() const {
+  std::size_t count = 0;
+  for_each_piece([&](const Row&, std::byte*, std::size_t) { ++count; });
+  return std::max<std::size_t>(1, count);
+}
+
+void HostFields::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
+  for_each_piece([&](const Row& row, std::byte* base, std::size_t) {
+    list.push_back({base + offset_of(slot, row.slot_stride_bytes), row.piece_bytes});
+  });
+}
+
+}  // namespace valet

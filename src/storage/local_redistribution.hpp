@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "storage/slot_set.hpp"
+#include <valet/export.hpp>
+#include <valet/storage_backend.hpp>
+#include <valet/transmutation.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace valet::storage {
+
+/// Where the content of each slot comes from: the pseudo-inverse of a local transmutation.
+template <class Index>
+struct Origins {
+  static constexpr Index none = static_cast<Index>(-1);  ///< the slot keeps what it has
+  std::span<Index> of;                                   ///< one entry per slot
+  std::uint64_t entries = 0;                             ///< entries that are not none
+};
+
+/// Moves blocks between the slots of one rank with the least possible number of block copies.
+///
+/// Source: MADRE (Siegel and Siegel), Figure 2 and theorem 2.9, in less memory. The published
+/// algorithm keeps a transmutation and its pseudo-inverse; here the pseudo-inverse and the set of
+/// free slots are enough: every shift ends in a free slot, so shifts run backwards from those, and
+/// what is left then are cycles. Shifts go first, so that they need no temporary block.
+///
+/// Local; O(slots) time, however many fields a block has.
+/// @param origins  In: the pseudo-inverse, with no entry for blocks that stay. Out: all none.
+/// @param free     In: the free slots. Out: the free slots afterwards.
+/// @param scratch  At least one block, two where the backend is not reachable by MPI; holds the
+///                 temporary block of a cycle.
+/// @return The block copies made, equal to Transmutation::minimal_copies().
+template <class Index>
+std::uint64_t redistribute_locally(StorageBackend& backend, Origins<Index>& origins, SlotSet& free,
+                                   std::span<std::byte> scratch);
+
+extern template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint32_t>&,
+                                                   SlotSet&, std::span<std::byte>);
+extern template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint64_t>&,
+                                                   SlotSet&, std::span<std::byte>);
+
+/// The same for a map given as a transmutation of the backend's slots; free slots are the points
+/// where it is undefined. Allocates 8 bytes a slot, one bit a slot, and one or two blocks in
+/// `ledger`.
+/// @throws Error invalid_argument when the sizes differ.
+VALET_EXPORT std::uint64_t redistribute_locally(StorageBackend& backend, const Transmutation& map,
+                                                Ledger& ledger);
+
+}  // namespace valet::storage

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Memory shared by the ranks of a node: each rank offers one segment to the ranks that send to it,
+/// and these write their blocks straight into it. Between two processes of a node that is the
+/// cheapest way: two copies by the processors, where a message by the kernel copies once but looks
+/// up and pins every page of the sender (measured: half of its time).
+
+#include "mpi/channel.hpp"
+#include "storage/shared_segment.hpp"
+#include <valet/ledger.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <span>
+
+namespace valet::storage {
+
+/// What a rank offers, and what of other ranks it reaches. Empty until connect().
+class NodeMemory {
+ public:
+  explicit NodeMemory(Ledger& ledger);
+  NodeMemory(const NodeMemory&) = delete;
+  NodeMemory& operator=(const NodeMemory&) = delete;
+  ~NodeMemory();
+
+  /// Finds out which neighbours share this rank's machine, and shares memory with them.
+  ///
+  /// Collective over each pair of neighbours; ranks without any return at once. Where the system
+  /// does not let processes share, the pair stays without: nothing fails.
+  ///
+  /// @param destinations  Ranks that this one sends to, ascending. [local]
+  /// @param sources       Ranks that send to this one, ascending. [local]
+  /// @param allowance     Bytes of the largest segment that this rank may offer or reach; 0 to take
+  ///                      no part. A segment gets the least allowance of all that use it. [local]
+  /// @param wish          Bytes that the own segment needs not exceed. [local]
+  /// Memory: the segment, 8 bytes a neighbour on the node, and 4 KiB for the time of the call.
+  void connect(const mpi::Channel& channel, std::span<const int> destinations,
+               std::span<const int> sources, std::size_t allowance,
+               std::size_t wish = std::numeric_limits<std::size_t>::max());
+
+  /// The segment that this rank offers. [local]
+  [[nodiscard]] std::span<std::byte> own() const { return {own_.data(), own_.size()}; }
+  /// Whether `source` writes into it. [local]
+  [[nodiscard]] bool is_written_by(int source) const;
+  /// Whether this rank reaches memory of others, or offers its own. [local]
+  [[nodiscard]] bool shares() const { return own_.size() > 0 || !peers_.empty(); }
+  /// The segment of a rank that this one sends to; nullptr where there is none. [local]
+  [[nodiscard]] std::byte* of(int destination) const;
+
+ private:
+  struct Peer {
+    int rank = 0;
+    storage::SharedSegment segment;
+  };
+
+  Ledger& ledger_;
+  storage::SharedSegment own_;
+  Vector<int> writers_;  ///< ascending
+  Vector<Peer> peers_;   ///< ascending by rank
+};
+
+}  // namespace valet::storage

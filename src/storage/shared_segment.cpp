@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "storage/shared_segment.hpp"
+
+#include <cstring>
+#include <random>
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#endif
+
+namespace valet::storage {
+
+#if defined(__linux__)
+namespace {
+
+/// A descriptor that is closed at the end of its scope unless it is released.
+class Descriptor {
+ public:
+  explicit Descriptor(int value) : value_(value) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (value_ >= 0) ::close(value_);
+  }
+  [[nodiscard]] int get() const { return value_; }
+  [[nodiscard]] int release() { return std::exchange(value_, -1); }
+
+ private:
+  int value_;
+};
+
+/// All pages at once, which costs half of what touching them one by one does.
+std::byte* map(int descriptor, std::size_t bytes) {
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
+}
+
+std::uint64_t random_key() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+}  // namespace
+
+SharedSegment SharedSegment::create(std::size_t bytes) {
+  Descriptor descriptor(memfd_create("valet", MFD_CLOEXEC));
+  // Pages are taken now, where it can fail, and not at the first touch, where it is a signal.
+  if (descriptor.get() < 0 || posix_fallocate(descriptor.get(), 0, static_cast<off_t>(bytes)) != 0)
+    return {};
+  std::byte* const memory = map(descriptor.get(), bytes);
+  if (memory == nullptr) return {};
+  const std::uint64_t key = random_key();
+  std::memcpy(memory, &key, sizeof key);
+  return {memory, bytes, descriptor.release()};
+}
+
+SharedSegment SharedSegment::open(const SegmentHandle& handle) {
+  const std::string path =
+      "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.descriptor);
+  // Should this be some other file after all, then opening it must not wait, and it is not mapped.
+  const Descriptor descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat status {};
+  if (descriptor.get() < 0 || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      static_cast<std::uint64_t>(status.st_size) != handle.bytes)
+    return {};
+  std::byte* const memory = map(descriptor.get(), handle.bytes);
+  if (memory == nullptr) return {};
+  SharedSegment segment(memory, handle.bytes, -1);
+  return segment.handle().key == handle.key ? std::move(segment) : SharedSegment();
+}
+
+SegmentHandle SharedSegment::handle() const {
+  SegmentHandle handle{size_, static_cast<std::uint64_t>(getpid()),
+                       static_cast<std::uint64_t>(descriptor_), 0};
+  if (data_ == nullptr) return {};
+  std::memcpy(&handle.key, data_, sizeof handle.key);
+  return handle;
+}
+
+void SharedSegment::close() noexcept {
+  if (const int descriptor = std::exchange(descriptor_, -1); descriptor >= 0) ::close(descriptor);
+}
+
+SharedSegment::~SharedSegment() {
+  close();
+  if (data_ != nullptr) munmap(data_, size_);
+}
+#else
+SharedSegment SharedSegment::create(std::size_t) { return {}; }
+SharedSegment SharedSegment::open(const SegmentHandle&) { return {}; }
+SegmentHandle SharedSegment::handle() const { return {}; }
+void SharedSegment::close() noexcept {}
+SharedSegment::~SharedSegment() = default;
+#endif
+
+SharedSegment::SharedSegment(SharedSegment&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+SharedSegment& SharedSegment::operator=(SharedSegment&& other) noexcept {
+  SharedSegment moved(std::move(other));
+  std::swap(data_, moved.data_);
+  std::swap(size_, moved.size_);
+  std::swap(descriptor_, moved.descriptor_);
+  return *this;
+}
+
+}  // namespace valet::storage

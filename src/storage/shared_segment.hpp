@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Memory that processes of one machine share. It has no name in any file system: a peer opens it
+/// through the descriptor of its owner. So a crash leaves nothing behind, and a small /dev/shm, as
+/// containers have it, does not matter.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace valet::storage {
+
+/// How a process of the same machine finds a segment; plain words, to be sent to it.
+struct SegmentHandle {
+  std::uint64_t bytes = 0;  ///< 0: there is none
+  std::uint64_t process = 0;
+  std::uint64_t descriptor = 0;
+  std::uint64_t key = 0;  ///< the first word of the segment, until it is first written
+};
+
+/// A mapping of shared memory into this process, undone by the destructor; the memory is freed with
+/// its last mapping. All functions are local. Move-only.
+class SharedSegment {
+ public:
+  SharedSegment() = default;
+  /// New memory of `bytes`, already backed by pages; empty where the system has none to give.
+  [[nodiscard]] static SharedSegment create(std::size_t bytes);
+  /// The memory of a peer; empty where it cannot be reached.
+  [[nodiscard]] static SharedSegment open(const SegmentHandle& handle);
+
+  SharedSegment(SharedSegment&& other) noexcept;
+  SharedSegment& operator=(SharedSegment&& other) noexcept;
+  SharedSegment(const SharedSegment&) = delete;
+  SharedSegment& operator=(const SharedSegment&) = delete;
+  ~SharedSegment();
+
+  [[nodiscard]] SegmentHandle handle() const;
+  /// Ends the time in which other processes can open it.
+  void close() noexcept;
+
+  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  SharedSegment(std::byte* data, std::size_t size, int descriptor)
+      : data_(data), size_(size), descriptor_(descriptor) {}
+
+  std::byte* data_ = nullptr;
+  std::size_t size_ = 0;
+  int descriptor_ = -1;
+};
+
+}  // namespace valet::storage

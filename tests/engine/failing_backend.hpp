@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// A storage that fails when it is told to.
+
+#include <valet/block_storage.hpp>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace valet::test {
+
+/// What of a storage can fail.
+enum class Call { gather, scatter, copy, pieces, synchronize, allocate_scratch };
+constexpr std::array calls_while_moving{Call::gather, Call::scatter, Call::copy, Call::pieces};
+
+inline std::string name_of(Call call) {
+  constexpr std::array names{"gather", "scatter",     "copy",
+                             "pieces", "synchronize", "allocate_scratch"};
+  return std::string("(StorageBackend::") + names[static_cast<std::size_t>(call)] + ") failed: ";
+}
+
+enum class Throws { text, bad_alloc, number };
+
+[[noreturn]] inline void throw_now(Throws what) {
+  if (what == Throws::bad_alloc) throw std::bad_alloc();
+  if (what == Throws::number) throw 42;  // NOLINT: applications do
+  throw std::runtime_error("the device fell off the bus");
+}
+
+/// Host memory of a test that fails at the n-th call of one kind.
+class FailingBackend final : public StorageBackend {
+ public:
+  FailingBackend(const BlockStorage& inner, bool reachable)
+      : inner_(inner), reachable_(reachable) {}
+
+  void fail_at(Call call, std::uint64_t which, Throws what = Throws::text) {
+    calls_ = {};
+    failing_call_ = call;
+    which_ = which;
+    throws_ = what;
+    thrown_ = 0;
+  }
+  void recover() { fail_at(Call::gather, 0); }
+  [[nodiscard]] std::uint64_t calls(Call call) const {
+    return calls_[static_cast<std::size_t>(call)];
+  }
+  /// Exceptions that it has thrown since fail_at(): after the first one every call throws.
+  [[nodiscard]] int thrown() const { return thrown_; }
+
+  [[nodiscard]] std::uint64_t slots() const override { return inner_.slots(); }
+  [[nodiscard]] std::size_t block_bytes() const override { return inner_.block_bytes(); }
+  void synchronize() override { count(Call::synchronize); }
+  void gather(SlotList from, std::byte* packed) override {
+    count(Call::gather);
+    inner_.backend().gather(from, packed);
+  }
+  void scatter(const std::byte* packed, SlotList to) override {
+    count(Call::scatter);
+    inner_.backend().scatter(packed, to);
+  }
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
+    count(Call::copy);
+    inner_.backend().copy(from, to, scratch);
+  }
+  [[nodiscard]] std::byte* contiguous_data() const override {
+    return reachable_ ? inner_.backend().contiguous_data() : nullptr;
+  }
+  [[nodiscard]] bool reachable_by_mpi() const override { return reachable_; }
+  [[nodiscard]] std::size_t pieces_per_block() const override {
+    return inner_.backend().pieces_per_block();
+  }
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {
+    list.push_back({nullptr, 1});  // what a failing call leaves behind must not reach MPI
+    count(Call::pieces);
+    list.pop_back();
+    inner_.backend().pieces(slot, list);
+  }
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
+    count(Call::allocate_scratch);
+    return inner_.backend().allocate_scratch(bytes);
+  }
+
+ private:
+  void count(Call call) const {
+    const std::uint64_t number = ++calls_[static_cast<std::size_t>(call)];
+    if (thrown_ == 0 && (call != failing_call_ || which_ == 0 || number < which_)) return;
+    ++thrown_;
+    throw_now(throws_);
+  }
+
+  BlockStorage inner_;
+  bool reachable_;
+  Call failing_call_ = Call::gather;
+  std::uint64_t which_ = 0;  ///< 0: none fails
+  Throws throws_ = Throws::text;
+  mutable std::array<std::uint64_t, 6> calls_{};
+  mutable int thrown_ = 0;
+};
+
+}  // namespace valet::test

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/transfer.hpp"
+
+#include <valet/block_storage.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using Block = std::uint64_t;
+
+/// One rank whose slots are all occupied, and all leave; arrival k goes to slot finals[k].
+class Full {
+ public:
+  explicit Full(std::vector<std::uint32_t> finals)
+      : flows_(ledger_), slots_(finals.size()), origins_(finals.size()), free_(ledger_, slots_) {
+    flows_.form = plan::Form::slots;
+    flows_.slots = flows_.blocks_before = flows_.blocks_after = slots_;
+    flows_.initially_free = storage::SlotSet(ledger_, slots_);
+    flows_.arrivals = Array<std::uint32_t>(ledger_, slots_);
+    std::copy(finals.begin(), finals.end(), flows_.arrivals.begin());
+    memory_.assign(slots_, unsent);
+    storage_.emplace({field(memory_.data(), slots_)});
+    transfer_.emplace(flows_, storage_->backend(), free_, origins_, nullptr);
+  }
+
+  void send(std::uint32_t slot) {
+    Block packed = 0;
+    transfer_->gather(std::span<const std::uint32_t>(&slot, 1), as_bytes(packed));
+    EXPECT_EQ(packed, unsent) << "from slot " << slot;
+  }
+  /// Whether arrival k found a slot.
+  bool receive(std::uint32_t k, engine::Transfer<std::uint32_t>::Misplace misplace) {
+    Block packed = k;
+    return transfer_->place(as_bytes(packed), k, 1, misplace) == 1;
+  }
+  std::uint64_t redistribute() {
+    Block scratch = 0;
+    return transfer_->redistribute({as_bytes(scratch), sizeof scratch});
+  }
+  void expect_all_home() const {
+    for (std::uint32_t k = 0; k < slots_; ++k) EXPECT_EQ(memory_[flows_.arrivals[k]], k);
+  }
+
+ private:
+  static constexpr Block unsent = 1000;
+  static std::byte* as_bytes(Block& block) { return reinterpret_cast<std::byte*>(&block); }
+
+  Ledger ledger_;
+  plan::Flows<std::uint32_t> flows_;
+  std::uint64_t slots_;
+  std::vector<std::uint32_t> origins_;
+  storage::SlotSet free_;
+  std::vector<Block> memory_;
+  std::optional<BlockStorage> storage_;
+  std::optional<engine::Transfer<std::uint32_t>> transfer_;
+};
+
+constexpr auto never = engine::Transfer<std::uint32_t>::Misplace::never;
+constexpr auto if_needed = engine::Transfer<std::uint32_t>::Misplace::if_needed;
+
+TEST(Transfer, AMisplacedBlockLeavesTheSlotOfAnotherAsSoonAsItCan) {
+  Full rank({1, 0});
+  rank.send(0);
+  EXPECT_FALSE(rank.receive(0, never)) << "slot 1 is occupied";
+  EXPECT_TRUE(rank.receive(0, if_needed)) << "into slot 0";
+  rank.send(1);
+  EXPECT_TRUE(rank.receive(1, never)) << "slot 0 is free again";
+  EXPECT_EQ(rank.redistribute(), 1U);
+  rank.expect_all_home();
+}
+
+TEST(Transfer, BlocksFollowEachOtherIntoTheSlotsThatBecomeFree) {
+  Full rank({1, 2, 3, 0});
+  rank.send(0);
+  EXPECT_TRUE(rank.receive(0, if_needed)) << "into slot 0, at home in 1";
+  rank.send(2);
+  EXPECT_TRUE(rank.receive(2, if_needed)) << "into slot 2, at home in 3";
+  rank.send(1);
+  EXPECT_TRUE(rank.receive(1, if_needed)) << "into slot 0, which the first has left";
+  rank.send(3);
+  // 2 to 3, and from 0 to 2.
+  EXPECT_TRUE(rank.receive(3, never));
+  EXPECT_EQ(rank.redistribute(), 3U);
+  rank.expect_all_home();
+}
+
+TEST(Transfer, WhatIsMisplacedToTheLastIsMovedInTheEnd) {
+  Full rank({1, 0, 2});
+  rank.send(2);
+  EXPECT_TRUE(rank.receive(0, if_needed)) << "into slot 2";
+  rank.send(1);
+  EXPECT_TRUE(rank.receive(2, never)) << "the first went home, slot 2 is free";
+  rank.send(0);
+  EXPECT_TRUE(rank.receive(1, if_needed));
+  EXPECT_EQ(rank.redistribute(), 1U);
+  rank.expect_all_home();
+}
+
+}  // namespace
+}  // namespace valet::test

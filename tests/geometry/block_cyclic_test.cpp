@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "cyclic_layouts.hpp"
+#include "outcome.hpp"
+#include "test_comm.hpp"
+#include <valet/block_cyclic.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <limits>
+#include <string>
+
+namespace valet::test {
+namespace {
+
+TEST(Dimension, DealsAsTheWorkedTableSays) {
+  // The table in dimension.hpp.
+  const layout::Dimension dimension(10, 2, 3, 1);
+  const std::vector<int> owners{1, 1, 2, 2, 0, 0, 1, 1, 2, 2};
+  const std::vector<std::int64_t> locals{0, 1, 0, 1, 0, 1, 2, 3, 2, 3};
+  for (std::int64_t global = 0; global < 10; ++global) {
+    EXPECT_EQ(dimension.owner(global), owners[static_cast<std::size_t>(global)]);
+    EXPECT_EQ(dimension.local_index(global), locals[static_cast<std::size_t>(global)]);
+  }
+  EXPECT_EQ(dimension.local_extent(0), 2);
+  EXPECT_EQ(dimension.local_extent(1), 4);
+  EXPECT_EQ(dimension.local_extent(2), 4);
+}
+
+TEST(BlockCyclic, IndicesAgreeWithDealingElementByElement) {
+  std::mt19937_64 random(seed());
+  std::printf("%s\n", seed_note().c_str());
+  for (int number = 0; number < 3000; ++number) {
+    SCOPED_TRACE(seed_note(seed(), number));
+    const BlockCyclic layout = RandomLayouts(random).layout();
+    const std::vector<Cyclic> cyclic = cyclic_dimensions(layout);
+    std::vector<std::int64_t> owned(static_cast<std::size_t>(layout.ranks()), 0);
+    std::int64_t elements = 0;
+    for_every_element(layout.extents(), IndexOrder::row_major, [&](const auto& global) {
+      auto place = BlockCyclic::Coordinates::filled(global.size(), 0);
+      auto local = BlockCyclic::Extents::filled(global.size(), 0);
+      for (std::size_t d = 0; d < global.size(); ++d) {
+        place[d] = cyclic[d].owner[static_cast<std::size_t>(global[d])];
+        local[d] = cyclic[d].local[static_cast<std::size_t>(global[d])];
+      }
+      const int owner = layout.owner(global);
+      ASSERT_EQ(layout.coordinates(owner), place);
+      ASSERT_EQ(layout.local_indices(global), local);
+      ASSERT_EQ(layout.global_indices(owner, local), global);
+      ++owned[static_cast<std::size_t>(owner)];
+      ++elements;
+    });
+    ASSERT_EQ(layout.elements(), elements);
+    for (int rank = 0; rank < layout.ranks(); ++rank) {
+      ASSERT_EQ(layout.local_elements(rank), owned[static_cast<std::size_t>(rank)]);
+      ASSERT_EQ(layout.rank(layout.coordinates(rank)), rank);
+      for (std::size_t d = 0; d < layout.dimensions(); ++d)
+        ASSERT_EQ(layout.local_extents(rank)[d],
+                  cyclic[d].local_extent[static_cast<std::size_t>(layout.coordinates(rank)[d])]);
+    }
+  }
+}
+
+TEST(BlockCyclic, NumbersRanksInRowsOrColumns) {
+  const BlockCyclic rows({8, 8}, {2, 2}, {2, 3}, IndexOrder::row_major);
+  const BlockCyclic columns({8, 8}, {2, 2}, {2, 3}, IndexOrder::column_major);
+  EXPECT_EQ(rows.ranks(), 6);
+  EXPECT_EQ(rows.rank({1, 2}), 5);
+  EXPECT_EQ(rows.rank({1, 0}), 3);
+  EXPECT_EQ(columns.rank({1, 0}), 1);
+  EXPECT_EQ(columns.rank({0, 1}), 2);
+  EXPECT_NE(rows, columns);
+}
+
+TEST(BlockCyclic, BlockAndCyclicAreCases) {
+  const BlockCyclic block = BlockCyclic::block({10, 7}, {3, 2});
+  EXPECT_EQ(block, BlockCyclic({10, 7}, {4, 4}, {3, 2}));
+  EXPECT_EQ(block.local_extents(5), (BlockCyclic::Extents{2, 3}));
+  const BlockCyclic cyclic = BlockCyclic::cyclic({10, 7}, {3, 2});
+  EXPECT_EQ(cyclic, BlockCyclic({10, 7}, {1, 1}, {3, 2}));
+  EXPECT_EQ(cyclic.local_extents(0), (BlockCyclic::Extents{4, 4}));
+  EXPECT_EQ(BlockCyclic::block({0}, {3}).elements(), 0) << "an empty array has layouts too";
+}
+
+TEST(BlockCyclic, HugeArraysAreDescribedWithoutOverflow) {
+  const std::int64_t huge = BlockCyclic::most_elements;
+  const BlockCyclic layout({huge}, {huge / 1024 - 1}, {1024});
+  EXPECT_EQ(layout.owner({huge - 1}), 0);
+  EXPECT_EQ(layout.local_elements(0), huge / 1024 - 1 + 1024);
+  const BlockCyclic one_block({5}, {std::numeric_limits<std::int64_t>::max()}, {4},
+                              IndexOrder::row_major, {3});
+  EXPECT_EQ(one_block.local_elements(3), 5) << "a block may be larger than the array";
+}
+
+struct BadLayout {
+  BlockCyclic::Extents extents, block_sizes;
+  BlockCyclic::Coordinates grid, first_ranks;
+  std::string text;
+};
+
+TEST(BlockCyclic, RefusesWhatIsNoLayoutAndSaysWhere) {
+  const std::int64_t huge = BlockCyclic::most_elements;
+  const std::vector<BadLayout> all{
+      {{8, 8}, {2, 0}, {2, 2}, {}, "block size 0 in dimension 1 must be at least 1"},
+      {{8, 8}, {-2, 2}, {2, 2}, {}, "block size -2 in dimension 0 must be at least 1"},
+      {{8, 8}, {2, 2}, {0, 2}, {}, "grid size 0 in dimension 0 must be at least 1"},
+      {{8, 8}, {2, 2}, {2, -4}, {}, "grid size -4 in dimension 1 must be at least 1"},
+      {{8, -8}, {2, 2}, {2, 2}, {}, "extent -8 in dimension 1 is negative"},
+      {{8, 8}, {2, 2}, {2, 3}, {0, 3}, "first rank 3 in dimension 1 is not in the grid"},
+      {{8, 8}, {2, 2}, {2, 3}, {-1, 0}, "first rank -1 in dimension 0 is not in the grid"},
+      {{}, {}, {}, {}, "1 to 6 dimensions, not 0"},
+      {{8, 8}, {2}, {2, 2}, {}, "extents have 2 dimensions, block sizes 1, the grid 2"},
+      {{8, 8}, {2, 2}, {2, 2}, {0}, "the grid 2, first ranks 1; give each one value per dimension"},
+      {{huge}, {huge / 2}, {3}, {}, "on 3 ranks in dimension 0 overflow"},
+      {{huge, 2}, {1, 1}, {1, 1}, {}, "more than 2^60 elements, first in dimension 1"},
+      {{huge, 0, 2}, {1, 1, 1}, {1, 1, 1}, {}, "more than 2^60 elements, first in dimension 2"},
+      {{8, 8}, {1, 1}, {70'000, 70'000}, {}, "more than 2147483647 ranks, first in dimension 1"},
+  };
+  for (const BadLayout& bad : all) {
+    const Outcome outcome = outcome_of([&] {
+      BlockCyclic(bad.extents, bad.block_sizes, bad.grid, IndexOrder::row_major, bad.first_ranks);
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << bad.text;
+    EXPECT_NE(outcome.text.find(bad.text), std::string::npos) << outcome.text;
+    EXPECT_NE(outcome.text.find("BlockCyclic"), std::string::npos) << outcome.text;
+  }
+  const Outcome seven = outcome_of([] { BlockCyclic::Extents{1, 1, 1, 1, 1, 1, 1}; });
+  EXPECT_EQ(seven.code, ErrorCode::invalid_argument);
+  EXPECT_NE(seven.text.find("1 to 6 dimensions, not 7"), std::string::npos) << seven.text;
+}
+
+TEST(BlockCyclic, ConvenienceFormsRefuseTheSame) {
+  const Outcome no_ranks = outcome_of([] { (void)BlockCyclic::block({8}, {0}); });
+  EXPECT_NE(no_ranks.text.find("grid size 0 in dimension 0"), std::string::npos) << no_ranks.text;
+  const Outcome negative = outcome_of([] { (void)BlockCyclic::cyclic({-1}, {2}); });
+  EXPECT_NE(negative.text.find("extent -1 in dimension 0"), std::string::npos) << negative.text;
+  const Outcome lengths = outcome_of([] { (void)BlockCyclic::block({8, 8}, {2}); });
+  EXPECT_NE(lengths.text.find("the grid 1"), std::string::npos) << lengths.text;
+}
+
+}  // namespace
+}  // namespace valet::test

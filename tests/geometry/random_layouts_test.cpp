@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Every element of thousands of random pairs of layouts, found by each algorithm exactly where an
+// element-by-element oracle has it.
+
+#include "cyclic_layouts.hpp"
+#include "geometry/intersection.hpp"
+#include "geometry/run_cursor.hpp"
+#include "geometry/walks.hpp"
+#include "test_comm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using layout::Algorithm;
+using layout::Intersection;
+using layout::Run;
+using layout::RunCursor;
+
+constexpr long long many_cases = 10'000;
+constexpr long long some_cases = 2'000;
+
+struct Element {
+  std::int64_t global, offset;
+  bool operator==(const Element&) const = default;
+};
+using Sequence = std::vector<Element>;
+
+/// Local arrays of one rank, with leading dimensions larger than needed.
+BlockCyclic::Extents padded_strides(const BlockCyclic::Extents& local_extents, IndexOrder memory) {
+  const std::size_t count = local_extents.size();
+  auto strides = BlockCyclic::Extents::filled(count, 1);
+  std::int64_t stride = 1;
+  for (std::size_t step = 0; step < count; ++step) {
+    const std::size_t d = memory == IndexOrder::row_major ? count - 1 - step : step;
+    strides[d] = stride;
+    stride *= local_extents[d] + 2;
+  }
+  return strides;
+}
+
+std::int64_t dot(const BlockCyclic::Extents& indices, const BlockCyclic::Extents& strides) {
+  std::int64_t sum = 0;
+  for (std::size_t d = 0; d < indices.size(); ++d) sum += indices[d] * strides[d];
+  return sum;
+}
+
+std::string text(const BlockCyclic& layout) {
+  std::ostringstream text;
+  for (std::size_t d = 0; d < layout.dimensions(); ++d) {
+    const layout::Dimension& dimension = layout.dimension(d);
+    text << "(" << dimension.extent() << " by " << dimension.block_size() << " on "
+         << dimension.ranks() << " from " << dimension.first_rank() << ")";
+  }
+  return text.str();
+}
+
+/// A pair of layouts, and what every rank of one shares with every rank of the other.
+class Oracle {
+ public:
+  Oracle(const BlockCyclic& mine, const BlockCyclic& theirs, IndexOrder order, IndexOrder memory)
+      : peers_(theirs.ranks()),
+        shared_(static_cast<std::size_t>(mine.ranks()) * static_cast<std::size_t>(peers_)) {
+    const std::vector<Cyclic> my_cycle = cyclic_dimensions(mine);
+    const std::vector<Cyclic> their_cycle = cyclic_dimensions(theirs);
+    const BlockCyclic::Extents global_strides = padded_strides(mine.extents(), order);
+    for (int rank = 0; rank < mine.ranks(); ++rank) {
+      auto extents = BlockCyclic::Extents::filled(mine.dimensions(), 0);
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        extents[d] = my_cycle[d].local_extent[static_cast<std::size_t>(mine.coordinates(rank)[d])];
+      strides_.push_back(padded_strides(extents, memory));
+    }
+    for_every_element(mine.extents(), order, [&](const BlockCyclic::Extents& global) {
+      auto my_place = BlockCyclic::Coordinates::filled(global.size(), 0);
+      auto their_place = BlockCyclic::Coordinates::filled(global.size(), 0);
+      auto local = BlockCyclic::Extents::filled(global.size(), 0);
+      for (std::size_t d = 0; d < global.size(); ++d) {
+        const auto g = static_cast<std::size_t>(global[d]);
+        my_place[d] = my_cycle[d].owner[g];
+        their_place[d] = their_cycle[d].owner[g];
+        local[d] = my_cycle[d].local[g];
+      }
+      const int rank = mine.rank(my_place);
+      shared_[index(rank, theirs.rank(their_place))].push_back(
+          {dot(global, global_strides), dot(local, strides(rank))});
+    });
+  }
+
+  [[nodiscard]] const Sequence& shared(int rank, int peer) const {
+    return shared_[index(rank, peer)];
+  }
+  [[nodiscard]] const BlockCyclic::Extents& strides(int rank) const {
+    return strides_[static_cast<std::size_t>(rank)];
+  }
+
+ private:
+  [[nodiscard]] std::size_t index(int rank, int peer) const {
+    return static_cast<std::size_t>(rank) * static_cast<std::size_t>(peers_) +
+           static_cast<std::size_t>(peer);
+  }
+
+  int peers_;
+  std::vector<Sequence> shared_;
+  std::vector<BlockCyclic::Extents> strides_;
+};
+
+Sequence walked(const Intersection& intersection, int peer, const BlockCyclic::Extents& strides,
+                IndexOrder order) {
+  const BlockCyclic::Extents extents = intersection.mine().extents();
+  const BlockCyclic::Extents global_strides = padded_strides(extents, order);
+  const std::size_t fast = order == IndexOrder::row_major ? extents.size() - 1 : 0;
+  Sequence sequence;
+  RunCursor cursor(intersection, peer, strides, order);
+  for (Run run; cursor.next(run);) {
+    const std::int64_t global = dot(cursor.position(), global_strides);
+    for (std::int64_t k = 0; k < run.length; ++k)
+      sequence.push_back({global + k * global_strides[fast], run.offset + k * cursor.stride()});
+  }
+  return sequence;
+}
+
+template <class Check>
+void for_random_layouts(long long cases, Check&& check) {
+  std::mt19937_64 random(seed());
+  std::printf("%s, %lld cases\n", seed_note().c_str(), cases);
+  for (long long number = 0; number < cases; ++number) {
+    RandomLayouts layouts(random);
+    const BlockCyclic mine = layouts.layout();
+    const BlockCyclic theirs = layouts.layout();
+    SCOPED_TRACE(seed_note(seed(), number) + ": " + text(mine) + " to " + text(theirs));
+    check(mine, theirs, layouts);
+    if (::testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(RandomLayouts, AllAlgorithmsAgreeWithTheOracleOnEveryElementOfEveryPair) {
+  for_random_layouts(
+      many_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
+        const IndexOrder order = draw.order();
+        const Oracle oracle(mine, theirs, order, draw.order());
+        for (const Algorithm algorithm : {Algorithm::classical, Algorithm::falls, Algorithm::aspen})
+          for (int rank = 0; rank < mine.ranks(); ++rank) {
+            Ledger ledger;
+            const Intersection intersection(ledger, mine, rank, theirs, algorithm);
+            for (int peer = 0; peer < theirs.ranks(); ++peer) {
+              const Sequence& expected = oracle.shared(rank, peer);
+              ASSERT_EQ(intersection.elements(peer), static_cast<std::int64_t>(expected.size()))
+                  << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
+              ASSERT_EQ(walked(intersection, peer, oracle.strides(rank), order), expected)
+                  << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
+            }
+          }
+      });
+}
+
+TEST(RandomLayouts, OperationsOfAspenAreAtMostTwoPerFamily) {
+  for_random_layouts(
+      some_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts&) {
+        for (std::size_t d = 0; d < mine.dimensions(); ++d) {
+          const layout::DimensionPair pair(mine.dimension(d), theirs.dimension(d));
+          for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
+            std::int64_t families = 0;
+            std::int64_t segments = 0;
+            const std::int64_t operations =
+                walk(pair, coordinate, Algorithm::aspen, [&](const layout::SegmentFamily& family) {
+                  ++families;
+                  segments += family.count;
+                });
+            ASSERT_LE(operations, 2 * families);
+            ASSERT_LE(families, segments);
+          }
+        }
+      });
+}
+
+TEST(RandomLayouts, BothSidesMeetTheSameSequence) {
+  for_random_layouts(some_cases,
+                     [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
+                       const IndexOrder order = draw.order();
+                       const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
+                       const auto peer = static_cast<int>(draw.pick(0, theirs.ranks() - 1));
+                       const auto any_strides = BlockCyclic::Extents::filled(mine.dimensions(), 1);
+                       Ledger ledger;
+                       const Intersection here(ledger, mine, rank, theirs);
+                       const Intersection there(ledger, theirs, peer, mine);
+                       const Sequence sent = walked(here, peer, any_strides, order);
+                       const Sequence received = walked(there, rank, any_strides, order);
+                       ASSERT_EQ(sent.size(), received.size());
+                       for (std::size_t k = 0; k < sent.size(); ++k)
+                         ASSERT_EQ(sent[k].global, received[k].global);
+                     });
+}
+
+TEST(RandomLayouts, PlacesNumberTheSequencesAndCanBeInverted) {
+  for_random_layouts(
+      some_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
+        const IndexOrder order = draw.order();
+        const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
+        const BlockCyclic::Extents strides = padded_strides(mine.local_extents(rank), order);
+        Ledger ledger;
+        const Intersection intersection(ledger, mine, rank, theirs);
+        std::int64_t met = 0;
+        for (int peer = intersection.next_peer(0); peer < theirs.ranks();
+             peer = intersection.next_peer(peer + 1)) {
+          const Sequence sequence = walked(intersection, peer, strides, order);
+          ASSERT_FALSE(sequence.empty()) << "next_peer has elements";
+          for (std::size_t k = 0; k < sequence.size(); ++k, ++met) {
+            const Intersection::Place place{peer, static_cast<std::int64_t>(k)};
+            const BlockCyclic::Extents local = intersection.local_indices(place, order);
+            ASSERT_EQ(dot(local, strides), sequence[k].offset);
+            ASSERT_EQ(intersection.place_of(local, order), place);
+          }
+        }
+        ASSERT_EQ(met, mine.local_elements(rank)) << "next_peer misses nobody";
+      });
+}
+
+}  // namespace
+}  // namespace valet::test

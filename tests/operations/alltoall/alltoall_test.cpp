@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The promise: what MPI_Alltoallv does between two buffers happens inside one, for any counts.
+
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <iostream>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using Matrix = std::vector<std::vector<std::int64_t>>;
+
+/// The bytes of element k that `source` sends to `destination`.
+void write_element(std::byte* to, std::size_t bytes, int source, int destination, std::uint64_t k) {
+  std::uint64_t value =
+      (static_cast<std::uint64_t>(source) * 1009 + static_cast<std::uint64_t>(destination)) *
+          1'000'003 +
+      k;
+  for (std::size_t b = 0; b < bytes; ++b) {
+    value = value * 6364136223846793005U + 1442695040888963407U;
+    to[b] = static_cast<std::byte>(value >> 56);
+  }
+}
+
+constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
+                                 AlltoallMethod::alltoall, AlltoallMethod::bitonic,
+                                 AlltoallMethod::pairwise};
+
+struct Case {
+  Matrix counts;  ///< counts[i][j]: from rank i to rank j
+  std::size_t element_bytes = 8;
+  AlltoallOptions options;
+  std::uint64_t spare = 0;  ///< elements of room more than needed
+
+  [[nodiscard]] std::uint64_t sent(std::size_t rank) const {
+    return static_cast<std::uint64_t>(
+        std::accumulate(counts[rank].begin(), counts[rank].end(), std::int64_t{0}));
+  }
+  /// The most that a rank holds before or after.
+  [[nodiscard]] std::uint64_t most() const {
+    std::uint64_t most = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      const std::vector<std::int64_t> column = from_each(r);
+      most = std::max({most, sent(r),
+                       static_cast<std::uint64_t>(
+                           std::accumulate(column.begin(), column.end(), std::int64_t{0}))});
+    }
+    return most;
+  }
+  [[nodiscard]] std::vector<std::int64_t> from_each(std::size_t rank) const {
+    std::vector<std::int64_t> column;
+    for (const auto& row : counts) column.push_back(row[rank]);
+    return column;
+  }
+};
+
+/// Elements consecutive as rows, to be compared as they are or sorted.
+std::vector<std::string> rows(const std::vector<std::byte>& bytes, std::size_t count,
+                              std::size_t element_bytes, bool sorted) {
+  std::vector<std::string> result;
+  for (std::size_t k = 0; k < count; ++k)
+    result.emplace_back(reinterpret_cast<const char*>(bytes.data()) + k * element_bytes,
+                        element_bytes);
+  if (sorted) std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<std::byte> expected_bytes(const Case& c) {
+  const auto self = static_cast<std::size_t>(rank());
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i < c.counts.size(); ++i)
+    for (std::int64_t k = 0; k < c.counts[i][self]; ++k) {
+      bytes.resize(bytes.size() + c.element_bytes);
+      write_element(bytes.data() + bytes.size() - c.element_bytes, c.element_bytes,
+                    static_cast<int>(i), rank(), static_cast<std::uint64_t>(k));
+    }
+  return bytes;
+}
+
+Report run(const Case& c, bool tell_recv_counts) {
+  const auto self = static_cast<std::size_t>(rank());
+  const std::vector<std::byte> expected = expected_bytes(c);
+  const std::uint64_t after = expected.size() / c.element_bytes;
+  const bool sorts = c.options.method == AlltoallMethod::bitonic;
+  const std::uint64_t elements = (sorts ? c.most() : std::max(c.sent(self), after)) + c.spare;
+  std::vector<std::byte> memory(elements * c.element_bytes);
+  std::byte* to = memory.data();
+  for (std::size_t j = 0; j < c.counts.size(); ++j)
+    for (std::int64_t k = 0; k < c.counts[self][j]; ++k, to += c.element_bytes)
+      write_element(to, c.element_bytes, rank(), static_cast<int>(j),
+                    static_cast<std::uint64_t>(k));
+  const std::vector<std::int64_t> column = c.from_each(self);
+  Report report = alltoallv_in_place(
+      MPI_COMM_WORLD, {memory.data(), memory.size(), c.element_bytes}, c.counts[self],
+      tell_recv_counts ? std::span<const std::int64_t>(column) : std::span<const std::int64_t>(),
+      c.options);
+  const bool sorted = c.options.any_order && report.method == "stream";
+  const bool right = rows(memory, after, c.element_bytes, sorted) ==
+                     rows(expected, after, c.element_bytes, sorted);
+  EXPECT_TRUE(all_ranks(right)) << report.method;
+  EXPECT_TRUE(all_ranks(report.blocks_before == c.sent(self) && report.blocks_after == after));
+  const std::uint64_t promised =
+      c.options.budget_bytes + (64 << 10) + 64 * static_cast<std::uint64_t>(size());
+  EXPECT_EQ(report.extra_bytes_bound, promised);
+  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= promised))
+      << report.method << ": " << report.peak_extra_bytes << " of " << promised;
+  EXPECT_TRUE(all_ranks(report.peak_extra_bytes > 0));
+  return report;
+}
+
+Matrix random_counts(std::mt19937_64& random, std::int64_t most) {
+  const auto ranks = static_cast<std::size_t>(size());
+  const auto pick = [&](std::int64_t least, std::int64_t highest) {
+    return std::uniform_int_distribution<std::int64_t>(least, highest)(random);
+  };
+  Matrix counts(ranks, std::vector<std::int64_t>(ranks, 0));
+  const std::int64_t shape = pick(0, 4);
+  const auto one = static_cast<std::size_t>(pick(0, size() - 1));
+  for (std::size_t i = 0; i < ranks; ++i)
+    for (std::size_t j = 0; j < ranks; ++j) {
+      if (shape == 0 && i != one) continue;              // one rank holds everything
+      if (shape == 1 && j != one) continue;              // one rank gets everything
+      if (shape == 2 && j != (i + 1) % ranks) continue;  // a ring
+      if (shape == 3 && pick(0, 2) > 0) continue;        // sparse
+      counts[i][j] = pick(0, most);
+    }
+  return counts;
+}
+
+TEST(Alltoall, KeepsTheOrderForRandomCountsAndAnyBudget) {
+  const std::uint64_t maps = size() > 5 ? 50 : 150;
+  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
+  for (std::uint64_t k = 0; k < maps && all_ranks(!HasFailure()); ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    Case c;
+    c.counts = random_counts(random, std::array<std::int64_t, 4>{1, 9, 300, 4000}[k % 4]);
+    c.element_bytes = 1 + random() % 64;
+    c.options.budget_bytes =
+        std::array<std::size_t, 3>{128 << 10, 1'000'000, 4 << 20}[random() % 3];
+    c.options.any_order = random() % 3 == 0;
+    c.options.share_memory = random() % 2 == 0;
+    c.spare = random() % 3 == 0 ? random() % 1000 : 0;
+    const bool tell = random() % 2 == 0;
+    for (const AlltoallMethod method : all_methods) {
+      c.options.method = method;
+      const std::string used = run(c, tell).method;
+      if (method == AlltoallMethod::stream || method == AlltoallMethod::bitonic) {
+        EXPECT_EQ(used, to_string(method));
+      }
+    }
+  }
+}
+
+TEST(Alltoall, MovesManyPages) {
+  const auto ranks = static_cast<std::size_t>(size());
+  for (const std::int64_t odd : {0, 5})
+    for (const bool any_order : {false, true}) {
+      Case c;
+      c.counts.assign(ranks, std::vector<std::int64_t>(ranks, (1 << 18) / size() + odd));
+      c.element_bytes = 16;
+      c.options.any_order = any_order;
+      run(c, true);
+    }
+}
+
+TEST(Alltoall, OfNothingIsNothing) {
+  const auto ranks = static_cast<std::size_t>(size());
+  const std::vector<std::int64_t> zeros(ranks, 0);
+  const Report report = alltoallv_in_place(MPI_COMM_WORLD, {}, zeros, zeros);
+  EXPECT_EQ(report.blocks_after, 0U);
+}
+
+}  // namespace
+}  // namespace valet::test

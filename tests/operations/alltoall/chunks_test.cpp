@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The tables of chunks, and the network of BITONIC on any number of ranks, both without MPI.
+
+#include "operations/alltoall/chunks.hpp"
+
+#include "operations/alltoall/swap_methods.hpp"
+#include "test_comm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <iostream>
+#include <random>
+#include <vector>
+
+namespace valet::test {
+
+using namespace valet::operations;
+namespace {
+
+/// One slot of a table.
+struct Slot {
+  std::int32_t destination = 0, origin = 0;
+  std::uint64_t place = 0;
+  [[nodiscard]] bool operator==(const Slot&) const = default;
+};
+
+std::vector<Slot> slots_in(const Chunks& chunks) {
+  std::vector<Slot> slots;
+  for (const Chunk& chunk : chunks)
+    for (std::uint64_t k = 0; k < chunk.count; ++k)
+      slots.push_back({chunk.destination, chunk.origin, is_free(chunk) ? 0 : chunk.first + k});
+  return slots;
+}
+
+Chunks random_chunks(Ledger& ledger, std::mt19937_64& random) {
+  Chunks chunks{LedgerAllocator<Chunk>(ledger)};
+  for (std::int32_t destination = 0; destination < 5; ++destination)
+    for (const std::int32_t origin : {0, 1, free_slot})
+      append(chunks, {destination, origin, origin == free_slot ? 0 : random() % 100, random() % 6});
+  return chunks;
+}
+
+TEST(Chunks, RangesAreKeptAndRemoved) {
+  for (std::uint64_t k = 0; k < 2000; ++k) {
+    std::mt19937_64 random(seed() + k);
+    Ledger ledger;
+    const Chunks chunks = random_chunks(ledger, random);
+    const std::vector<Slot> all = slots_in(chunks);
+    ASSERT_EQ(slots_of(chunks), all.size());
+    const std::uint64_t begin = random() % (all.size() + 1);
+    const std::uint64_t count = random() % (all.size() + 1 - begin);
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto to = from + static_cast<std::ptrdiff_t>(count);
+    Chunks kept = chunks, rest = chunks;
+    keep(kept, {begin, count});
+    remove(rest, {begin, count});
+    std::vector<Slot> others(all.begin(), from);
+    others.insert(others.end(), to, all.end());
+    ASSERT_EQ(slots_in(kept), std::vector<Slot>(from, to)) << seed_note(seed() + k);
+    ASSERT_EQ(slots_in(rest), others) << seed_note(seed() + k);
+    ASSERT_LE(rest.size(), chunks.size() + 1);
+    ASSERT_EQ(elements_before(chunks, begin),
+              static_cast<std::uint64_t>(std::count_if(
+                  all.begin(), from, [](const Slot& slot) { return slot.origin != free_slot; })));
+  }
+}
+
+TEST(Chunks, ContinuedOnesAreJoined) {
+  Ledger ledger;
+  Chunks chunks{LedgerAllocator<Chunk>(ledger)};
+  append(chunks, {1, 0, 10, 5});
+  append(chunks, {1, 0, 15, 2});
+  append(chunks, {1, 0, 18, 1});
+  append(chunks, {1, free_slot, 0, 3});
+  append(chunks, {1, free_slot, 0, 4});
+  append(chunks, {2, free_slot, 0, 0});
+  const std::vector<Chunk> expected{{1, 0, 10, 7}, {1, 0, 18, 1}, {1, free_slot, 0, 7}};
+  EXPECT_TRUE(std::equal(chunks.begin(), chunks.end(), expected.begin(), expected.end()));
+}
+
+// Each rank holds as many numbers; a step leaves the lower ones of both with the lower rank. Then
+// the numbers are sorted over the ranks, which by the 0-1 principle zeros and ones prove.
+TEST(BitonicNetwork, SortsOnAnyNumberOfRanks) {
+  constexpr std::size_t slots = 4;
+  std::cout << "seed " << seed() << "\n";
+  std::mt19937_64 random(seed());
+  for (int ranks = 1; ranks <= 40; ++ranks)
+    for (int repeat = 0; repeat < 50; ++repeat) {
+      std::vector<std::vector<int>> held(static_cast<std::size_t>(ranks));
+      for (auto& numbers : held) {
+        for (std::size_t k = 0; k < slots; ++k)
+          numbers.push_back(static_cast<int>(repeat % 2 == 0 ? random() % 2 : random() % 1000));
+        std::sort(numbers.begin(), numbers.end());
+      }
+      std::vector<int> steps(held.size(), 0);
+      for (int phase = 1; phase <= bitonic_phases(ranks); ++phase)
+        for (int step = 0; step < phase; ++step)
+          for (int rank = 0; rank < ranks; ++rank) {
+            const int partner = bitonic_partner(rank, phase, step);
+            ASSERT_EQ(bitonic_partner(partner, phase, step), rank);
+            if (partner >= ranks) continue;
+            ++steps[static_cast<std::size_t>(rank)];
+            if (partner < rank) continue;
+            auto& low = held[static_cast<std::size_t>(rank)];
+            auto& high = held[static_cast<std::size_t>(partner)];
+            std::vector<int> both = low;
+            both.insert(both.end(), high.begin(), high.end());
+            std::sort(both.begin(), both.end());
+            low.assign(both.begin(), both.begin() + slots);
+            high.assign(both.begin() + slots, both.end());
+          }
+      for (int rank = 0; rank + 1 < ranks; ++rank)
+        ASSERT_LE(held[static_cast<std::size_t>(rank)].back(),
+                  held[static_cast<std::size_t>(rank) + 1].front())
+            << ranks << " ranks";
+      const int phases = bitonic_phases(ranks);
+      ASSERT_EQ(*std::max_element(steps.begin(), steps.end()), phases * (phases + 1) / 2);
+      ASSERT_TRUE(ranks <= 1 << phases && (ranks == 1 || ranks > 1 << (phases - 1)));
+    }
+}
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Mistakes in the counts, made on the last rank only, for each method: all ranks throw the same
+// error, whose text says what to fix, and the data is as it was.
+
+#include "outcome.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
+                                 AlltoallMethod::alltoall, AlltoallMethod::bitonic,
+                                 AlltoallMethod::pairwise};
+
+bool is_odd() { return rank() == size() - 1; }
+std::string odd_name() { return "rank " + std::to_string(size() - 1) + ":"; }
+
+/// A good call, which a test spoils on the odd rank: ten elements to each rank.
+struct Call {
+  explicit Call(AlltoallMethod method) {
+    options.method = method;
+    good_method = method;
+  }
+  void run() {
+    static_cast<void>(alltoallv_in_place(
+        MPI_COMM_WORLD, {memory.data(), memory.size() * sizeof(std::uint64_t), element_bytes}, send,
+        recv, options));
+  }
+
+  std::vector<std::int64_t> send = std::vector<std::int64_t>(static_cast<std::size_t>(size()), 10);
+  std::vector<std::int64_t> recv = send;
+  std::vector<std::uint64_t> memory = std::vector<std::uint64_t>(10 * send.size(), 42);
+  std::size_t element_bytes = sizeof(std::uint64_t);
+  AlltoallOptions options;
+  AlltoallMethod good_method = AlltoallMethod::automatic;
+};
+
+class AlltoallErrors : public ::testing::TestWithParam<AlltoallMethod> {};
+
+void expect_refused(Call& call, ErrorCode code, const std::vector<std::string>& words) {
+  const std::vector<std::uint64_t> before = call.memory;
+  const Outcome outcome = outcome_of([&] { call.run(); });
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+  EXPECT_TRUE(all_ranks(call.memory == before));
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos)
+        << "no '" << word << "' in: " << outcome.text;
+  Call good(call.good_method);
+  EXPECT_EQ(outcome_of([&] { good.run(); }).code, ErrorCode::success) << "after the error";
+}
+
+TEST_P(AlltoallErrors, NegativeCount) {
+  Call call(GetParam());
+  if (is_odd()) call.send[0] = -3;
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {odd_name(), "send_counts[0] is -3", "zero or"});
+}
+
+TEST_P(AlltoallErrors, WrongNumberOfCounts) {
+  Call call(GetParam());
+  if (is_odd()) call.send.push_back(0);
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {odd_name(), std::to_string(size() + 1) + " entries", "one for each"});
+}
+
+TEST_P(AlltoallErrors, CountsThatDoNotMatch) {
+  Call call(GetParam());
+  if (is_odd()) call.recv[0] = 9;
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {odd_name(), "recv_counts[0] is 9", "rank 0 has send_counts[", "] = 10"});
+}
+
+TEST_P(AlltoallErrors, NegativeReceiveCount) {
+  Call call(GetParam());
+  if (is_odd()) call.recv[0] = -1;
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "recv_counts[0] is -1"});
+}
+
+TEST_P(AlltoallErrors, MoreSentThanTheBufferHolds) {
+  Call call(GetParam());
+  if (is_odd()) call.send[0] = 1'000;
+  const auto bytes = 8 * (1'000 + 10 * (size() - 1));
+  expect_refused(call, ErrorCode::infeasible,
+                 {odd_name(), "send_counts adds up", "it needs " + std::to_string(bytes)});
+}
+
+TEST_P(AlltoallErrors, MoreReceivedThanTheBufferHolds) {
+  Call call(GetParam());
+  call.recv.clear();
+  call.memory.resize(call.memory.size() + 100, 42);
+  // Everybody sends the odd rank more, which has no room for it.
+  call.send.back() = 90;
+  if (is_odd()) {
+    call.send.back() = 10;
+    call.memory.resize(10 * call.send.size());
+  }
+  const int received = 90 * (size() - 1) + 10;
+  if (size() == 1) return;
+  expect_refused(call, ErrorCode::infeasible,
+                 {odd_name(), "it gets " + std::to_string(received), "room for"});
+}
+
+TEST_P(AlltoallErrors, CountsThatOverflow) {
+  Call call(GetParam());
+  if (is_odd()) call.send[0] = std::numeric_limits<std::int64_t>::max() / 2;
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "more than 2^63 bytes"});
+}
+
+TEST_P(AlltoallErrors, ElementsOfDifferentSizes) {
+  if (size() == 1) return;
+  Call call(GetParam());
+  if (is_odd()) call.element_bytes = 4;
+  expect_refused(call, ErrorCode::block_size_mismatch, {odd_name(), "4 bytes", "the same"});
+}
+
+TEST_P(AlltoallErrors, ElementsOfNoSize) {
+  Call call(GetParam());
+  if (is_odd()) call.element_bytes = 0;
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "zero bytes"});
+}
+
+TEST_P(AlltoallErrors, OrderThatDiffers) {
+  if (size() == 1) return;
+  Call call(GetParam());
+  if (is_odd()) call.options.any_order = true;
+  expect_refused(call, ErrorCode::invalid_argument, {"any_order"});
+}
+
+TEST_P(AlltoallErrors, BudgetTooSmall) {
+  Call call(GetParam());
+  if (is_odd()) call.options.budget_bytes = 16;
+  expect_refused(call, ErrorCode::budget_too_small, {odd_name(), "budget of 16 bytes", "at least"});
+}
+
+TEST_P(AlltoallErrors, MethodThatDiffers) {
+  if (size() == 1) return;
+  Call call(GetParam());
+  if (is_odd())
+    call.options.method =
+        GetParam() == AlltoallMethod::stream ? AlltoallMethod::bitonic : AlltoallMethod::stream;
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {"asks for method", "another rank for", to_string(GetParam())});
+}
+
+TEST_P(AlltoallErrors, UnknownMethod) {
+  Call call(GetParam());
+  if (is_odd()) call.options.method = static_cast<AlltoallMethod>(17);
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {odd_name(), "unknown all-to-all method 17", "default options"});
+}
+
+TEST_P(AlltoallErrors, NoBuffer) {
+  Call call(GetParam());
+  if (is_odd()) {
+    const Outcome outcome = outcome_of([&] {
+      static_cast<void>(
+          alltoallv_in_place(MPI_COMM_WORLD, {nullptr, 800, 8}, call.send, {}, call.options));
+    });
+    EXPECT_EQ(outcome.code, ErrorCode::inaccessible_memory) << outcome.text;
+  } else {
+    call.recv.clear();
+    const Outcome outcome = outcome_of([&] { call.run(); });
+    EXPECT_EQ(outcome.code, ErrorCode::inaccessible_memory) << outcome.text;
+    EXPECT_NE(outcome.text.find("null pointer"), std::string::npos) << outcome.text;
+  }
+}
+
+// The last rank keeps all of its elements but one, and no other rank has room for more than that.
+// The sort brings them to other ranks for a time; with two ranks it is done before.
+TEST(AlltoallBitonicErrors, NoRoomForATime) {
+  if (size() < 3) return;
+  Call call(AlltoallMethod::bitonic);
+  call.recv.clear();
+  call.send.assign(call.send.size(), 0);
+  call.memory.assign(is_odd() ? 1000 : rank() == 0 ? 1 : 0, 42);
+  if (is_odd()) {
+    call.send[0] = 1;
+    call.send.back() = 999;
+  }
+  const std::vector<std::uint64_t> before = call.memory;
+  const Outcome outcome = outcome_of([&] { call.run(); });
+  EXPECT_EQ(outcome.code, ErrorCode::infeasible) << outcome.text;
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+  EXPECT_TRUE(all_ranks(call.memory == before));
+  for (const char* words : {"for a time", "enlarge it", "take stream or pairwise"})
+    EXPECT_NE(outcome.text.find(words), std::string::npos) << outcome.text;
+  call.options.method = AlltoallMethod::alltoall;  // finds out that pairwise can
+  EXPECT_EQ(outcome_of([&] { call.run(); }).code, ErrorCode::success);
+}
+
+TEST(AlltoallMethodNames, AreParsedInAnyCaseAndOthersRefused) {
+  for (const AlltoallMethod method : all_methods)
+    EXPECT_EQ(parse_alltoall_method(to_string(method)), method);
+  EXPECT_EQ(parse_alltoall_method("BITONIC"), AlltoallMethod::bitonic);
+  for (const char* name : {"", "bitoni", "bitonics", "direct"}) {
+    const Outcome outcome = outcome_of([&] { static_cast<void>(parse_alltoall_method(name)); });
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+    EXPECT_NE(outcome.text.find("auto, stream, alltoall, bitonic, pairwise"), std::string::npos)
+        << outcome.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallErrors, ::testing::ValuesIn(all_methods),
+                         [](const ::testing::TestParamInfo<AlltoallMethod>& tested) -> std::string {
+                           return to_string(tested.param);
+                         });
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+#include "operations/alltoall/pages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace valet::operations {
+namespace {
+
+TEST(PageCut, PartsAddUpAndWholePagesAreAligned) {
+  for (const std::uint64_t page : {1, 3, 8, 64})
+    for (std::uint64_t begin = 0; begin < 3 * page; ++begin)
+      for (std::uint64_t bytes = 0; bytes < 5 * page; ++bytes) {
+        const PageCut cut = cut_into_pages(begin, bytes, page);
+        ASSERT_EQ(cut.head_bytes + cut.pages * page + cut.tail_bytes, bytes);
+        ASSERT_LT(cut.fragment_bytes(), std::max<std::uint64_t>(1, 2 * page - 1));
+        if (cut.pages > 0) {
+          ASSERT_EQ(begin + cut.head_bytes, cut.first_page * page);
+          ASSERT_LT(cut.head_bytes, page);
+          ASSERT_LT(cut.tail_bytes, page);
+        }
+      }
+}
+
+TEST(PageSize, IsAnElementTimesAPowerOfTwoAndLeavesHalfTheBudgetWherePossible) {
+  for (const std::size_t element : {1, 3, 16, 64})
+    for (const std::size_t budget : {1 << 10, 64 << 10, 4 << 20})
+      for (const std::uint64_t bytes :
+           {std::uint64_t{0}, std::uint64_t{1000}, std::uint64_t{1} << 36})
+        for (const std::uint64_t segments : {0, 2, 100, 10'000}) {
+          const PageLimits limits{budget, element, bytes, segments};
+          const std::uint64_t page = choose_page_bytes(limits);
+          const std::uint64_t elements = page / element;
+          ASSERT_EQ(page % element, 0U);
+          ASSERT_EQ(elements & (elements - 1), 0U);
+          ASSERT_LE(page, std::uint64_t{64} << 10);
+          bool possible = false;
+          for (std::uint64_t other = element; other <= std::uint64_t{64} << 10; other *= 2)
+            possible = possible ||
+                       (page_overhead_bytes(limits, other) <= budget / 2 && other <= budget / 8);
+          if (!possible) continue;
+          ASSERT_LE(page_overhead_bytes(limits, page), budget / 2)
+              << page << " for " << budget << ", " << bytes << ", " << segments;
+        }
+}
+
+TEST(PageSize, EvenPowersOfTwoHaveNoFragments) {
+  constexpr std::uint64_t bytes = std::uint64_t{64} << 20;
+  const std::uint64_t page = choose_page_bytes({std::size_t{4} << 20, 16, bytes, 8});
+  EXPECT_EQ(page, std::uint64_t{64} << 10);
+  for (std::uint64_t segment = 0; segment < 4; ++segment)
+    EXPECT_EQ(cut_into_pages(segment * bytes / 4, bytes / 4, page).fragment_bytes(), 0U);
+}
+
+}  // namespace
+}  // namespace valet::operations

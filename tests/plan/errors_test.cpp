@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Every mistake of a caller, made on the last rank only: all ranks throw the same error, whose text
+// names the rank, the block and a remedy; the data is as it was, and the communicator still works.
+
+#include "filled_map.hpp"
+#include "outcome.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <climits>
+#include <functional>
+
+namespace valet::test {
+namespace {
+
+constexpr std::uint64_t slots = 6;
+constexpr std::uint64_t blocks = 4;
+
+int odd_rank() { return size() - 1; }
+bool is_odd() { return rank() == odd_rank(); }
+std::string odd_name() { return "rank " + std::to_string(odd_rank()) + ":"; }
+
+/// A good call, which a test spoils on the odd rank: block k of rank r goes to slot k of rank
+/// r + k + 1.
+struct Call {
+  explicit Call(std::uint64_t slot_count = slots) : memory(Shape::structure, slot_count) {
+    for (std::uint64_t k = 0; k < blocks; ++k) {
+      memory.write(k, {rank(), k});
+      ranks.push_back((rank() + static_cast<int>(k) + 1) % size());
+      addresses.push_back({ranks.back(), k});
+    }
+    before = memory.memory();
+  }
+
+  [[nodiscard]] Plan plan_ranks() {
+    return plan_to_ranks(MPI_COMM_WORLD, storage, occupied, ranks, options);
+  }
+  [[nodiscard]] Plan plan_slots() {
+    return plan_to_slots(MPI_COMM_WORLD, storage, occupied, addresses, options);
+  }
+
+  AddressedBlocks memory;
+  BlockStorage storage = memory.storage();
+  Occupied occupied{blocks};
+  std::vector<int> ranks;
+  std::vector<Address> addresses;
+  Options options;
+  std::vector<std::byte> before;
+};
+
+bool good_migration_works() {
+  const GlobalMap map = ring_map(size(), slots, blocks, 1);
+  FilledMap filled(map, rank(), Shape::dense);
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  static_cast<void>(execute(plan, filled.storage()));
+  return all_ranks(filled.wrong(Form::to_ranks, Order::fill) == 0);
+}
+
+void expect_refused(const Call& call, const std::function<void()>& action, ErrorCode code,
+                    const std::vector<std::string>& words) {
+  const Outcome outcome = outcome_of(action);
+  const bool same = same_on_all_ranks(outcome);
+  const bool untouched = all_ranks(call.memory.memory() == call.before);
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  EXPECT_TRUE(same) << "this rank says: " << outcome.text;
+  EXPECT_TRUE(untouched) << "data was moved before the error was found";
+  for (const std::string& word : words)
+    EXPECT_NE(outcome.text.find(word), std::string::npos)
+        << "no '" << word << "' in: " << outcome.text;
+  EXPECT_TRUE(good_migration_works()) << "after the error";
+}
+
+void expect_plans_refused(Call& call, ErrorCode code, const std::vector<std::string>& words) {
+  SCOPED_TRACE("map to ranks");
+  expect_refused(
+      call, [&] { static_cast<void>(call.plan_ranks()); }, code, words);
+  SCOPED_TRACE("then a map to slots");
+  expect_refused(
+      call, [&] { static_cast<void>(call.plan_slots()); }, code, words);
+}
+
+TEST(MapErrors, DestinationRankOutOfRangeNamesRankAndSlot) {
+  for (const int bad : {-1, INT_MIN, size(), INT_MAX})
+    for (const std::uint64_t slot : {std::uint64_t{0}, std::uint64_t{1}, blocks - 1}) {
+      SCOPED_TRACE("rank " + std::to_string(bad) + " in slot " + std::to_string(slot));
+      Call call;
+      if (is_odd()) {
+        call.ranks[slot] = bad;
+        call.addresses[slot].rank = bad;
+      }
+      expect_plans_refused(call, ErrorCode::rank_out_of_range,
+                           {odd_name(), "slot " + std::to_string(slot),
+                            "rank " + std::to_string(bad), "fix the map"});
+    }
+}
+
+TEST(MapErrors, DestinationRankOutOfRangeBehindBlocksThatLeaveARankThatGetsNone) {
+  Call call;
+  // Everything goes to rank 0, so the odd rank loses blocks and nothing arrives there.
+  call.ranks.assign(blocks, 0);
+  for (Address& address : call.addresses) address.rank = 0;
+  if (is_odd()) {
+    call.ranks.back() = size();
+    call.addresses.back().rank = size();
+  }
+  expect_refused(call, [&] { static_cast<void>(call.plan_ranks()); }, ErrorCode::rank_out_of_range,
+                 {odd_name(), "slot 3", "fix the map"});
+}
+
+TEST(MapErrors, DestinationSlotOutOfRangeNamesSourceSlotAndDestination) {
+  for (const std::uint64_t bad : {slots, slots + 1000, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
+    Call call;
+    const int destination = (odd_rank() + 3) % size();  // where block 2 of the odd rank goes
+    if (is_odd()) call.addresses[2].slot = bad;
+    expect_refused(
+        call, [&] { static_cast<void>(call.plan_slots()); }, ErrorCode::slot_out_of_range,
+        {"rank " + std::to_string(destination) + ":",
+         "rank " + std::to_string(odd_rank()) + " sends", "6 slots", "grow the storage"});
+  }
+}
+
+TEST(MapErrors, SlotTakenTwiceByTwoArrivalsOfOneSource) {
+  Call call;
+  // Blocks 0 and 1 go to the same rank, whatever the number of ranks, and to the same slot.
+  if (is_odd()) call.addresses[0] = call.addresses[1];
+  const int destination = (odd_rank() + 2) % size();
+  expect_refused(call, [&] { static_cast<void>(call.plan_slots()); }, ErrorCode::slot_taken_twice,
+                 {"rank " + std::to_string(destination) + ":", "slot 1", "fix the map"});
+}
+
+TEST(MapErrors, SlotTakenTwiceByArrivalsOfTwoSources) {
+  if (size() < 3) GTEST_SKIP() << "needs two sources and a destination";
+  Call call;
+  // Slot 1 of this destination gets block 1 of the rank two before it.
+  const int destination = (odd_rank() + 1) % size();
+  if (is_odd()) call.addresses[0] = {destination, 1};
+  expect_refused(call, [&] { static_cast<void>(call.plan_slots()); }, ErrorCode::slot_taken_twice,
+                 {"rank " + std::to_string(destination) + ":", "slot 1", "fix the map"});
+}
+
+TEST(MapErrors, SlotTakenTwiceByAnArrivalAndABlockThatStays) {
+  for (const std::uint64_t stays_at : {std::uint64_t{0}, slots - 1}) {
+    Call call;
+    // Everybody keeps block 0, moved to `stays_at`, and passes the others on; the odd rank sends
+    // its block 1 on top of the block that stays.
+    for (std::uint64_t k = 0; k < blocks; ++k)
+      call.addresses[k] = {k == 0 ? rank() : (rank() + 1) % size(), k};
+    call.addresses[0].slot = stays_at;
+    if (is_odd()) call.addresses[1].slot = stays_at;
+    const int destination = (odd_rank() + 1) % size();
+    expect_refused(call, [&] { static_cast<void>(call.plan_slots()); }, ErrorCode::slot_taken_twice,
+                   {"rank " + std::to_string(destination) + ":", "slot " + std::to_string(stays_at),
+                    "fix the map"});
+  }
+}
+
+TEST(MapErrors, MoreBlocksThanSlotsIsRefusedByExecuteWithTheNumberNeeded) {
+  if (size() == 1) GTEST_SKIP() << "one rank cannot be sent more than it has";
+  for (const Order order : {Order::fill, Order::stable}) {
+    Call call;
+    call.options.order = order;
+    call.ranks.assign(blocks, odd_rank());
+    const std::uint64_t required = blocks * static_cast<std::uint64_t>(size());
+    Plan plan = call.plan_ranks();
+    EXPECT_EQ(plan.required_slots(), is_odd() ? required : 0);
+    expect_refused(call, [&] { static_cast<void>(execute(plan, call.storage)); },
+                   ErrorCode::infeasible,
+                   {odd_name(), "required_slots = " + std::to_string(required), "grow"});
+  }
+}
+
+TEST(MapErrors, FieldsOfDifferentExtentsNameTheField) {
+  Call call;
+  std::vector<double> first(slots), second(slots + 1);
+  if (is_odd())
+    call.storage = {field(first.data(), slots, 1, "mass"),
+                    field(second.data(), slots + 1, 1, "charge")};
+  expect_plans_refused(call, ErrorCode::field_mismatch,
+                       {odd_name(), "'charge'", "7 slots", "6", "same number"});
+}
+
+TEST(MapErrors, FieldWithoutMemoryIsNamed) {
+  Call call;
+  std::vector<double> first(slots);
+  if (is_odd())
+    call.storage = {field(first.data(), slots, 1, "mass"),
+                    field(static_cast<double*>(nullptr), slots, 1, "charge")};
+  expect_plans_refused(call, ErrorCode::inaccessible_memory,
+                       {odd_name(), "'charge'", "6 slots", "allocate"});
+}
+
+TEST(MapErrors, StorageWithoutFieldsAndRowsWithoutBytes) {
+  Call call;
+  if (is_odd()) call.storage = BlockStorage(std::span<const Field>());
+  expect_plans_refused(call, ErrorCode::invalid_argument, {odd_name(), "without fields", "give"});
+  Call empty_row;
+  std::vector<double> values(slots);
+  if (is_odd()) empty_row.storage = {field(values.data(), slots, 0, "nothing")};
+  expect_plans_refused(empty_row, ErrorCode::invalid_argument,
+                       {odd_name(), "'nothing'", "zero bytes", "leave it out"});
+}
+
+TEST(MapErrors, RanksThatDisagreeOnTheBytesOfABlock) {
+  if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  for (const std::size_t bytes : {8, 4000}) {
+    Call call;
+    AddressedBlocks other(Shape::dense, slots, bytes);
+    if (is_odd()) call.storage = other.storage();
+    expect_plans_refused(call, ErrorCode::block_size_mismatch,
+                         {"rank ", std::to_string(bytes), "36", "same fields"});
+  }
+}
+
+TEST(MapErrors, RanksThatDisagreeOnOptions) {
+  if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const std::vector<std::string> words{"rank ", "same options on all ranks"};
+  Call order;
+  if (is_odd()) order.options.order = Order::stable;
+  expect_refused(
+      order, [&] { static_cast<void>(order.plan_ranks()); }, ErrorCode::invalid_argument, words);
+  Call method;
+  if (is_odd()) method.options.method = Method::direct;
+  expect_plans_refused(method, ErrorCode::invalid_argument, words);
+  Call verify;
+  if (is_odd()) verify.options.verify = true;
+  expect_plans_refused(verify, ErrorCode::invalid_argument, words);
+}
+
+TEST(MapErrors, RanksThatDisagreeOnTheFormOfTheMap) {
+  if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const std::vector<std::string> words{"rank ", "form of map", "on all ranks"};
+  for (const bool odd_to_slots : {true, false}) {
+    Call call;
+    expect_refused(
+        call,
+        [&] {
+          if (is_odd() == odd_to_slots)
+            static_cast<void>(call.plan_slots());
+          else
+            static_cast<void>(call.plan_ranks());
+        },
+        ErrorCode::invalid_argument, words);
+  }
+}
+
+TEST(MapErrors, RanksMayGiveDifferentBudgets) {
+  Call call;
+  if (is_odd()) call.options.budget_bytes = 36;
+  const bool good = all_ranks(outcome_of([&] { static_cast<void>(call.plan_ranks()); }).code ==
+                              ErrorCode::success);
+  EXPECT_TRUE(good);
+}
+
+TEST(MapErrors, BudgetBelowOneBlockNamesBothNumbers) {
+  for (const std::size_t budget : {0, 35}) {
+    Call call;
+    if (is_odd()) call.options.budget_bytes = budget;
+    expect_plans_refused(call, ErrorCode::budget_too_small,
+                         {odd_name(), std::to_string(budget) + " bytes", "36 bytes",
+                          "set budget_bytes to at least 36"});
+  }
+}
+
+TEST(MapErrors, DirectThatDoesNotFitTheBudgetNamesBothNumbers) {
+  if (size() == 1) GTEST_SKIP() << "nothing leaves";
+  Call call;
+  call.options.method = Method::direct;
+  std::uint64_t leaving = 0;
+  for (std::uint64_t k = 0; k < blocks; ++k)
+    if ((odd_rank() + static_cast<int>(k) + 1) % size() != odd_rank()) ++leaving;
+  const std::uint64_t needed = 2 * leaving * 36;  // as many arrive as leave
+  if (is_odd()) call.options.budget_bytes = needed - 1;
+  expect_plans_refused(call, ErrorCode::budget_too_small,
+                       {odd_name(), "method direct", std::to_string(needed) + " bytes",
+                        "budget is " + std::to_string(needed - 1), "raise budget_bytes"});
+  if (is_odd()) call.options.budget_bytes = needed;
+  EXPECT_EQ(outcome_of([&] { static_cast<void>(call.plan_ranks()); }).text, "");
+}
+
+TEST(MapErrors, MapOfWrongLength) {
+  for (const bool longer : {false, true}) {
+    Call call;
+    const std::size_t entries = longer ? blocks + 1 : blocks - 1;
+    if (is_odd()) {
+      call.ranks.resize(entries, 0);
+      call.addresses.resize(entries);
+    }
+    expect_plans_refused(
+        call, ErrorCode::invalid_argument,
+        {odd_name(), std::to_string(entries) + " entries", "4 blocks", "for each"});
+  }
+}
+
+TEST(MapErrors, MaskOfWrongLength) {
+  for (const std::size_t entries : {slots - 1, slots + 1}) {
+    Call call;
+    const std::vector<std::uint8_t> mask(entries, 1);
+    if (is_odd()) {
+      call.occupied = Occupied::masked(mask);
+      call.ranks.resize(entries, 0);
+      call.addresses.resize(entries);
+    }
+    expect_plans_refused(call, ErrorCode::invalid_argument,
+                         {odd_name(), std::to_string(entries), std::to_string(slots) + " slots"});
+  }
+}
+
+TEST(MapErrors, MoreBlocksCountedThanThereAreSlots) {
+  Call call;
+  if (is_odd()) {
+    call.occupied = Occupied(slots + 1);
+    call.ranks.resize(slots + 1, 0);
+    call.addresses.resize(slots + 1);
+  }
+  expect_plans_refused(call, ErrorCode::invalid_argument,
+                       {odd_name(), "7 blocks", "6 slots", "give the number"});
+}
+
+TEST(MapErrors, WindowOutsideOfOneTo64) {
+  for (const int window : {-1, 0, 65}) {
+    Call call;
+    if (is_odd()) call.options.window = window;
+    expect_plans_refused(call, ErrorCode::invalid_argument,
+                         {odd_name(), "window of " + std::to_string(window), "1 to 64"});
+  }
+}
+
+TEST(MapErrors, ExecuteWithStorageOfOtherBlocks) {
+  Call call;
+  AddressedBlocks other(Shape::dense, slots, 40);
+  Plan plan = call.plan_ranks();
+  expect_refused(
+      call, [&] { static_cast<void>(execute(plan, is_odd() ? other.storage() : call.storage)); },
+      ErrorCode::block_size_mismatch, {odd_name(), "40 bytes", "36", "planned for"});
+  const bool works =
+      all_ranks(outcome_of([&] { static_cast<void>(execute(plan, call.storage)); }).text.empty());
+  EXPECT_TRUE(works) << "the plan is good for the right storage";
+}
+
+TEST(MapErrors, ExecuteWithFewerSlotsThanPlanned) {
+  Call call;
+  AddressedBlocks smaller(Shape::structure, slots - 1);
+  Plan plan = call.plan_slots();
+  expect_refused(
+      call, [&] { static_cast<void>(execute(plan, is_odd() ? smaller.storage() : call.storage)); },
+      ErrorCode::invalid_argument, {odd_name(), "5 slots", "6", "not smaller"});
+}
+
+TEST(MapErrors, ExecuteWithBadFields) {
+  Call call;
+  Plan plan = call.plan_ranks();
+  const BlockStorage bad{field(static_cast<char*>(nullptr), slots, 36, "lost")};
+  expect_refused(call, [&] { static_cast<void>(execute(plan, is_odd() ? bad : call.storage)); },
+                 ErrorCode::inaccessible_memory, {odd_name(), "'lost'", "allocate"});
+}
+
+TEST(MapErrors, ExecuteWithTooSmallWorkspace) {
+  Call call;
+  Plan plan = call.plan_ranks();
+  std::vector<std::byte> workspace(plan.workspace_bytes());
+  const std::size_t given = workspace.size() - (is_odd() ? 1 : 0);
+  expect_refused(
+      call,
+      [&] { static_cast<void>(execute(plan, call.storage, std::span(workspace).first(given))); },
+      ErrorCode::invalid_argument, {odd_name(), "workspace_bytes() = "});
+}
+
+TEST(MapErrors, ExecuteWithAWorkspaceThatIsNotAligned) {
+  Call call;
+  Plan plan = call.plan_ranks();
+  std::vector<std::byte> workspace(plan.workspace_bytes() + 1);
+  const std::size_t shift = is_odd() ? 1 : 0;
+  expect_refused(
+      call,
+      [&] { static_cast<void>(execute(plan, call.storage, std::span(workspace).subspan(shift))); },
+      ErrorCode::invalid_argument, {odd_name(), "not a multiple", "align it"});
+}
+
+TEST(MapErrors, OfSeveralRanksTheLowestIsReported) {
+  Call call;
+  call.ranks[1] = size() + rank();
+  expect_refused(call, [&] { static_cast<void>(call.plan_ranks()); }, ErrorCode::rank_out_of_range,
+                 {"rank 0:", "rank " + std::to_string(size())});
+}
+
+TEST(MapErrors, NullCommunicatorIsRefused) {
+  Call call;
+  const Outcome outcome = outcome_of([&] {
+    static_cast<void>(plan_to_ranks(MPI_COMM_NULL, call.storage, call.occupied, call.ranks));
+  });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_communicator);
+  EXPECT_NE(outcome.text.find("MPI_COMM_NULL"), std::string::npos) << outcome.text;
+}
+
+TEST(MapErrors, IntercommunicatorIsRefused) {
+  if (size() == 1) GTEST_SKIP() << "needs two groups";
+  MPI_Comm group = MPI_COMM_NULL;
+  MPI_Comm inter = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, is_odd() ? 1 : 0, 0, &group);
+  MPI_Intercomm_create(group, 0, MPI_COMM_WORLD, is_odd() ? 0 : odd_rank(), 1, &inter);
+  Call call;
+  const Outcome outcome = outcome_of(
+      [&] { static_cast<void>(plan_to_ranks(inter, call.storage, call.occupied, call.ranks)); });
+  MPI_Comm_free(&inter);
+  MPI_Comm_free(&group);
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_communicator);
+  EXPECT_NE(outcome.text.find("MPI_Intercomm_merge"), std::string::npos) << outcome.text;
+}
+
+}  // namespace
+}  // namespace valet::test

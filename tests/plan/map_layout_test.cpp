@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Maps that are layouts, and maps that are nearly: which of them are planned without exchanging
+// counts, that the blocks end where the definition says either way, and the memory.
+
+#include "plan/map_layout.hpp"
+
+#include "filled_map.hpp"
+#include "layout_oracle.hpp"
+#include "outcome.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+
+namespace {
+/// Notices that this rank sent, which is how counts are exchanged.
+long long counts = 0;
+}  // namespace
+
+extern "C" {
+__attribute__((visibility("default"))) int MPI_Issend(const void* buffer, int count,
+                                                      MPI_Datatype type, int destination, int tag,
+                                                      MPI_Comm comm, MPI_Request* request) {
+  ++counts;
+  return PMPI_Issend(buffer, count, type, destination, tag, comm, request);
+}
+}
+
+namespace valet::test {
+namespace {
+
+using Maps = std::vector<std::vector<int>>;  // per rank and block
+
+std::size_t ranks_of(const Maps& maps) { return maps.size(); }
+
+/// The ranks' blocks in their first slots, with room for what arrives and some slots more.
+GlobalMap global_map(const Maps& maps, std::uint64_t more) {
+  std::vector<std::uint64_t> slots(ranks_of(maps), 0);
+  for (const auto& map : maps)
+    for (const int rank : map) ++slots[static_cast<std::size_t>(rank)];
+  GlobalMap result;
+  for (std::size_t r = 0; r < maps.size(); ++r) {
+    result.slots.push_back(std::max<std::uint64_t>(slots[r], maps[r].size()) + more);
+    auto& row = result.destination.emplace_back(result.slots.back());
+    for (std::size_t k = 0; k < maps[r].size(); ++k) row[k] = Address{maps[r][k], 0};
+  }
+  return result;
+}
+
+/// As Zoltan's CYCLIC does it, with blocks: all blocks of all ranks in a row are cyclic.
+Maps cyclic_in_a_row(std::mt19937_64& random, std::size_t ranks) {
+  const std::uint64_t block = pick(random, 1, 4);
+  Maps maps(ranks);
+  std::uint64_t number = 0;
+  for (auto& map : maps)
+    for (std::uint64_t k = pick(random, 0, 30); k > 0; --k, ++number)
+      map.push_back(static_cast<int>(number / block % ranks));
+  return maps;
+}
+
+/// Every rank deals in a way of its own; some have nothing.
+Maps cyclic_by_each(std::mt19937_64& random, std::size_t ranks) {
+  Maps maps(ranks);
+  for (auto& map : maps) {
+    const std::uint64_t block = pick(random, 1, 7);
+    const std::uint64_t offset = pick(random, 0, block - 1);
+    const std::uint64_t first = pick(random, 0, ranks - 1);
+    map.resize(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, 40));
+    for (std::size_t k = 0; k < map.size(); ++k)
+      map[k] = cyclic_rank(k, block, offset, first, static_cast<int>(ranks));
+  }
+  return maps;
+}
+
+/// As Zoltan's BLOCK does it: blocks of any lengths, also none, over all ranks in a row.
+Maps cut_in_blocks(std::mt19937_64& random, std::size_t ranks) {
+  Maps maps(ranks);
+  std::vector<int> row;
+  for (std::size_t rank = 0; rank < ranks; ++rank)
+    row.insert(row.end(), pick(random, 0, 2) == 0 ? 0 : pick(random, 0, 40),
+               static_cast<int>(rank));
+  std::size_t next = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const std::size_t left = row.size() - next;
+    const std::size_t count = rank + 1 == ranks ? left : pick(random, 0, left);
+    maps[rank].assign(row.begin() + static_cast<std::ptrdiff_t>(next),
+                      row.begin() + static_cast<std::ptrdiff_t>(next + count));
+    next += count;
+  }
+  return maps;
+}
+
+Maps a_layout(std::mt19937_64& random, std::size_t ranks) {
+  switch (pick(random, 0, 2)) {
+    case 0: return cyclic_in_a_row(random, ranks);
+    case 1: return cyclic_by_each(random, ranks);
+    default: return cut_in_blocks(random, ranks);
+  }
+}
+
+/// Another rank for one block, often the last one of a map; or two maps exchanged.
+void spoil(std::mt19937_64& random, Maps& maps) {
+  auto& map = maps[pick(random, 0, maps.size() - 1)];
+  if (map.empty() || pick(random, 0, 3) == 0) {
+    std::swap(map, maps.back());
+    return;
+  }
+  const std::size_t k = pick(random, 0, 1) == 0 ? map.size() - 1 : pick(random, 0, map.size() - 1);
+  map[k] = static_cast<int>(pick(random, 0, maps.size() - 1));
+}
+
+Options random_options(std::mt19937_64& random) {
+  constexpr std::array methods{Method::stream, Method::stream, Method::direct, Method::phased,
+                               Method::cyclic};
+  Options options;
+  options.method = methods[pick(random, 0, methods.size() - 1)];
+  options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
+  options.share_memory = pick(random, 0, 1) == 0;
+  // Receivers must know the message size of every sender, which follows from the sender's budget.
+  constexpr std::array<std::size_t, 4> blocks{1, 2, 7, 100};
+  const std::size_t own =
+      blocks[(pick(random, 0, 3) + static_cast<std::size_t>(rank())) % blocks.size()];
+  options.budget_bytes = 40 * (options.method == Method::direct ? 1000 : own);
+  return options;
+}
+
+/// Plans, moves and checks everything that is promised.
+void move(const GlobalMap& map, const Options& options, bool expect_layout) {
+  FilledMap filled(map, rank(), Shape::dense);
+  const long long before = counts;
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  const long long told = sum_over_ranks(counts - before);
+  const Report report = execute(plan, filled.storage());
+  EXPECT_TRUE(all_ranks(report.plan_from_layout == expect_layout))
+      << "expected a layout: " << expect_layout;
+  const bool leaves = sum_over_ranks(static_cast<long long>(report.blocks_sent)) > 0;
+  EXPECT_EQ(told > 0, leaves && !expect_layout) << "counts were exchanged " << told << " times";
+  EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
+  EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
+      << report.peak_extra_bytes << " bytes, promised " << report.extra_bytes_bound;
+}
+
+TEST(MapLayout, LayoutsAndNothingElseArePlannedWithoutExchangingCounts) {
+  constexpr std::uint64_t maps_tried = 250;
+  long long found = 0;
+  for (std::uint64_t number = 0; number < maps_tried; ++number) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
+    std::mt19937_64 random(seed() + number);
+    Maps maps = a_layout(random, static_cast<std::size_t>(size()));
+    if (number % 2 == 1) spoil(random, maps);
+    const bool is_one = is_layout(maps);
+    found += is_one ? 1 : 0;
+    const std::uint64_t more = pick(random, 0, 3);
+    move(global_map(maps, more), random_options(random), is_one);
+    ASSERT_TRUE(all_ranks(!HasFailure()));
+  }
+  EXPECT_GE(found, static_cast<long long>(maps_tried / 2));
+  if (size() > 1) {
+    EXPECT_LT(found, static_cast<long long>(maps_tried)) << "nothing was spoilt";
+  }
+}
+
+TEST(MapLayout, BlocksWithGapsBetweenThemAreNoLayout) {
+  // The map goes on as if the free slots had blocks; only what has one counts.
+  constexpr std::uint64_t slots = 40;
+  AddressedBlocks blocks(Shape::dense, slots);
+  std::vector<int> map(slots);
+  for (std::size_t k = 0; k < slots; ++k) map[k] = static_cast<int>(k) % size();
+  std::vector<std::uint8_t> mask(slots, 1);
+  const auto report_of = [&] {
+    Plan plan = plan_to_ranks(MPI_COMM_WORLD, blocks.storage(), Occupied::masked(mask), map, {});
+    return execute(plan, blocks.storage());
+  };
+  mask.back() = 0;
+  EXPECT_TRUE(all_ranks(report_of().plan_from_layout)) << "free slots at the end are no gap";
+  if (rank() == size() - 1) mask[7] = 0;
+  EXPECT_TRUE(all_ranks(!report_of().plan_from_layout));
+}
+
+TEST(MapLayout, PlanIsExecutedAgainAndTheReportTellsOfAllRanks) {
+  std::mt19937_64 random(seed());
+  FilledMap filled(global_map(cyclic_in_a_row(random, static_cast<std::size_t>(size())), 1), rank(),
+                   Shape::dense);
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  for (int round = 0; round < 2; ++round) {
+    filled.fill();
+    const Report report = summed_over_ranks(execute(plan, filled.storage()), MPI_COMM_WORLD);
+    EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::fill)), 0);
+    EXPECT_TRUE(all_ranks(report.plan_from_layout));
+    EXPECT_NE(report.to_string().find("planned from the layout"), std::string::npos);
+  }
+}
+
+TEST(MapLayout, MapToSlotsIsNone) {
+  FilledMap filled(ring_map(size(), 12, 12, 0), rank(), Shape::dense);
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, {});
+  EXPECT_TRUE(all_ranks(!execute(plan, filled.storage()).plan_from_layout));
+}
+
+TEST(MapLayout, ErrorsAreTheSameAsForOtherMaps) {
+  constexpr std::uint64_t slots = 10;
+  AddressedBlocks blocks(Shape::dense, slots);
+  // Everything goes to rank 0, which has no room for it.
+  std::vector<int> map(slots, 0);
+  Plan plan = plan_to_ranks(MPI_COMM_WORLD, blocks.storage(), slots, map, {});
+  EXPECT_TRUE(all_ranks(plan.required_slots() ==
+                        (rank() == 0 ? slots * static_cast<std::uint64_t>(size()) : 0)));
+  const Outcome full = outcome_of([&] { static_cast<void>(execute(plan, blocks.storage())); });
+  EXPECT_TRUE(same_on_all_ranks(full));
+  EXPECT_EQ(full.code, size() == 1 ? ErrorCode::success : ErrorCode::infeasible);
+  // A rank that is not there, at the end of a cyclic map of one rank.
+  for (std::size_t k = 0; k < slots; ++k) map[k] = static_cast<int>(k) % size();
+  if (rank() == size() - 1) map.back() = size();
+  const Outcome bad = outcome_of(
+      [&] { static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, blocks.storage(), slots, map, {})); });
+  EXPECT_TRUE(same_on_all_ranks(bad));
+  EXPECT_EQ(bad.code, ErrorCode::rank_out_of_range);
+  EXPECT_NE(bad.text.find("slot 9"), std::string::npos) << bad.text;
+}
+
+TEST(MapLayout, ManyRanksHoldATableOnlyForManyDestinations) {
+  EXPECT_TRUE(plan::worth_a_table(512, 0));
+  EXPECT_FALSE(plan::worth_a_table(100'000, 300'000));
+  EXPECT_TRUE(plan::worth_a_table(100'000, std::uint64_t{100'000} * 100'000));
+}
+
+}  // namespace
+}  // namespace valet::test

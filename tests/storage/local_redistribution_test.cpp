@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Theorem 2.9 of MADRE as a property: any transmutation of the slots of one rank is carried out
+// with the least possible number of block copies.
+
+#include "storage/local_redistribution.hpp"
+
+#include "addressed_blocks.hpp"
+#include "outcome.hpp"
+#include "random_transmutation.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+namespace valet::test {
+namespace {
+
+/// Passes everything on and counts blocks.
+class CountingBackend final : public StorageBackend {
+ public:
+  explicit CountingBackend(StorageBackend& backend, bool reachable = true)
+      : backend_(backend), reachable_(reachable) {}
+
+  std::uint64_t copied = 0, gathered = 0, scattered = 0;
+  std::size_t least_copy_scratch = ~std::size_t{0};
+
+  [[nodiscard]] std::uint64_t slots() const override { return backend_.slots(); }
+  [[nodiscard]] std::size_t block_bytes() const override { return backend_.block_bytes(); }
+  [[nodiscard]] bool reachable_by_mpi() const override { return reachable_; }
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {
+    backend_.pieces(slot, list);
+  }
+  void gather(SlotList from, std::byte* packed) override {
+    gathered += from.size();
+    backend_.gather(from, packed);
+  }
+  void scatter(const std::byte* packed, SlotList to) override {
+    scattered += to.size();
+    backend_.scatter(packed, to);
+  }
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
+    EXPECT_EQ(from.size(), to.size());
+    copied += from.size();
+    least_copy_scratch = std::min(least_copy_scratch, scratch.size());
+    backend_.copy(from, to, scratch);
+  }
+
+ private:
+  StorageBackend& backend_;
+  bool reachable_;
+};
+
+struct Memory {
+  Memory(Shape shape, const Transmutation& map) : blocks(shape, map.size()) {
+    for (std::uint64_t slot = 0; slot < map.size(); ++slot)
+      if (map.defined(slot)) blocks.write(slot, {0, slot});
+  }
+  [[nodiscard]] std::uint64_t wrong(const Transmutation& map) {
+    std::uint64_t count = 0;
+    for (std::uint64_t slot = 0; slot < map.size(); ++slot)
+      if (map.defined(slot) && !blocks.holds(static_cast<std::uint64_t>(map(slot)), {0, slot}))
+        ++count;
+    return count;
+  }
+  AddressedBlocks blocks;
+  BlockStorage storage = blocks.storage();
+};
+
+constexpr std::uint64_t maps = 3000;
+
+Transmutation random_map_of_slots(std::mt19937_64& random) {
+  return random_transmutation(random, std::uniform_int_distribution<std::uint64_t>(1, 200)(random));
+}
+
+TEST(LocalRedistribution, MovesEveryBlockWithTheLeastNumberOfCopies) {
+  std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
+  for (std::uint64_t k = 0; k < maps; ++k) {
+    std::mt19937_64 random(seed() + k);
+    const Transmutation map = random_map_of_slots(random);
+    Memory memory(all_shapes[k % 4], map);
+    CountingBackend backend(memory.storage.backend());
+    Ledger ledger;
+    const std::uint64_t copies = storage::redistribute_locally(backend, map, ledger);
+    ASSERT_EQ(memory.wrong(map), 0U) << seed_note(seed() + k, 0);
+    ASSERT_EQ(copies, map.minimal_copies()) << seed_note(seed() + k, 0);
+    ASSERT_EQ(backend.copied + backend.gathered + backend.scattered, copies)
+        << seed_note(seed() + k, 0);
+    ASSERT_EQ(backend.gathered, backend.scattered);
+    ASSERT_LE(2 * copies, 3 * map.size());  // at the worst all cycles have two points
+    ASSERT_EQ(ledger.current_bytes(), 0U);
+  }
+}
+
+/// The form that plans use: the pseudo-inverse and the free slots, with either index type.
+template <class Index>
+void expect_free_slots_follow(std::uint64_t k) {
+  std::mt19937_64 random(seed() + k);
+  const Transmutation map = random_map_of_slots(random);
+  Memory memory(Shape::structure, map);
+  Ledger ledger;
+  storage::SlotSet free(ledger, map.size());
+  storage::SlotSet free_after(ledger, map.size());
+  std::vector<Index> of(map.size(), storage::Origins<Index>::none);
+  storage::Origins<Index> origins{of, 0};
+  for (std::uint64_t slot = 0; slot < map.size(); ++slot) {
+    free_after.insert(slot);
+    if (!map.defined(slot)) free.insert(slot);
+  }
+  for (std::uint64_t slot = 0; slot < map.size(); ++slot) {
+    if (!map.defined(slot)) continue;
+    const auto to = static_cast<std::uint64_t>(map(slot));
+    free_after.erase(to);
+    if (to == slot) continue;
+    of[to] = static_cast<Index>(slot);
+    ++origins.entries;
+  }
+  std::vector<std::byte> scratch(memory.storage.block_bytes());
+  const std::uint64_t copies =
+      storage::redistribute_locally(memory.storage.backend(), origins, free, std::span(scratch));
+  ASSERT_EQ(memory.wrong(map), 0U) << seed_note(seed() + k, 0);
+  ASSERT_EQ(copies, map.minimal_copies()) << seed_note(seed() + k, 0);
+  ASSERT_EQ(free.count(), free_after.count()) << seed_note(seed() + k, 0);
+  for (std::uint64_t slot = 0; slot < map.size(); ++slot)
+    ASSERT_EQ(free.contains(slot), free_after.contains(slot)) << seed_note(seed() + k, 0);
+  ASSERT_EQ(origins.entries, 0U);
+  ASSERT_TRUE(std::all_of(of.begin(), of.end(),
+                          [](Index origin) { return origin == storage::Origins<Index>::none; }));
+}
+
+TEST(LocalRedistribution, LeavesTheFreeSlotsOfTheResult) {
+  std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
+  for (std::uint64_t k = 0; k < maps && !HasFailure(); ++k) {
+    expect_free_slots_follow<std::uint32_t>(k);
+    expect_free_slots_follow<std::uint64_t>(k);
+  }
+}
+
+std::uint64_t copies_of(const Transmutation::Factor& factor, std::uint64_t size) {
+  const Transmutation map = Transmutation::of_factor(factor, size);
+  Memory memory(Shape::dimensions, map);
+  CountingBackend backend(memory.storage.backend());
+  Ledger ledger;
+  const std::uint64_t copies = storage::redistribute_locally(backend, map, ledger);
+  EXPECT_EQ(memory.wrong(map), 0U);
+  EXPECT_EQ(backend.gathered, factor.kind == Transmutation::Factor::Kind::cycle ? 1U : 0U);
+  return copies;
+}
+
+TEST(LocalRedistribution, ACycleTakesOneCopyMoreThanItsLengthAndAShiftOneLess) {
+  for (const std::uint64_t length : {2, 3, 255, 256, 257, 1000}) {
+    std::vector<std::uint64_t> points(length);
+    std::iota(points.begin(), points.end(), 0);
+    std::shuffle(points.begin(), points.end(), std::mt19937_64(seed()));
+    EXPECT_EQ(copies_of({Transmutation::Factor::Kind::cycle, points}, length), length + 1);
+    EXPECT_EQ(copies_of({Transmutation::Factor::Kind::shift, points}, length), length - 1);
+  }
+}
+
+TEST(LocalRedistribution, MemoryThatMpiCannotReachGetsTwoBlocksOfScratch) {
+  const Transmutation map({1, 2, 0, 4, 3});
+  Memory memory(Shape::strided, map);
+  CountingBackend backend(memory.storage.backend(), false);
+  Ledger ledger;
+  EXPECT_EQ(storage::redistribute_locally(backend, map, ledger), map.minimal_copies());
+  EXPECT_EQ(memory.wrong(map), 0U);
+  EXPECT_GE(backend.least_copy_scratch, backend.block_bytes()) << "beside the block that waits";
+}
+
+TEST(LocalRedistribution, MemoryIsCounted) {
+  constexpr std::uint64_t slots = 10'000;
+  const Transmutation map(slots);
+  AddressedBlocks blocks(Shape::dense, slots);
+  Ledger ledger;
+  EXPECT_EQ(storage::redistribute_locally(blocks.storage().backend(), map, ledger), 0U);
+  EXPECT_GE(ledger.peak_bytes(), 8 * slots + slots / 8);
+  EXPECT_LE(ledger.peak_bytes(), 8 * slots + slots / 8 + 512);
+  EXPECT_EQ(ledger.current_bytes(), 0U);
+}
+
+TEST(LocalRedistribution, MapOfAnotherSizeIsRefused) {
+  AddressedBlocks blocks(Shape::dense, 4);
+  Ledger ledger;
+  const Outcome outcome = outcome_of([&] {
+    static_cast<void>(
+        storage::redistribute_locally(blocks.storage().backend(), Transmutation(5), ledger));
+  });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  EXPECT_NE(outcome.text.find("5 slots"), std::string::npos) << outcome.text;
+}
+
+}  // namespace
+}  // namespace valet::test
