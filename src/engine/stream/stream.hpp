@@ -11,16 +11,17 @@
 /// always credit; a sender that holds a credit has its blocks at hand and waits for nothing.
 ///
 /// Ranks of one node need no message for the data: a receiver credits a buffer in memory that it
-/// shares with the source (mpi/node_memory.hpp), the source packs its blocks straight into it, and
-/// an empty message says that they are there. A sender then has nothing to stage and never waits.
+/// shares with the source (storage/node_memory.hpp), the source packs its blocks straight into it,
+/// and an empty message says that they are there. A sender then has nothing to stage and never
+/// waits.
 ///
-/// With scratch divided into buffers the argument needs three rules, kept by stream_receiver and
-/// stream_sender: arrivals wait in receive buffers for their final slots only while a buffer of
-/// their kind is idle, and beyond that only for a few looks at the requests, and while no slot at
-/// all is free; one send buffer never waits for a credit; without send buffers blocks are sent from
-/// where they are. A rank that cannot credit then has buffers of a kind that hold a block each and
-/// no free slot, so out >= in + 1 as above, whichever kind its next source needs. Credits are held
-/// back only while a message is on the way, which completes without them.
+/// With scratch divided into buffers the argument needs three rules, kept by SlotReceiver and
+/// SlotSender (slots/): arrivals wait in receive buffers for their final slots only while a buffer
+/// of their kind is idle, and beyond that only for a few looks at the requests, and while no slot
+/// at all is free; one send buffer never waits for a credit; without send buffers blocks are sent
+/// from where they are. A rank that cannot credit then has buffers of a kind that hold a block each
+/// and no free slot, so out >= in + 1 as above, whichever kind its next source needs. Credits are
+/// held back only while a message is on the way, which completes without them.
 ///
 /// A credit says "send me g blocks": g places are reserved and the receive is posted before it
 /// leaves. It is answered by one message with exactly the next g blocks of that pair, and never
@@ -28,35 +29,15 @@
 /// answers whole credits. Sources advance in proportion to their totals and are tried starting
 /// after the own rank, so that no rank is everybody's first.
 
-#include "engine/stream/stream_receiver.hpp"
-#include "engine/stream/stream_sender.hpp"
-
-#include <memory>
-#include <optional>
+#include "engine/slots/slot_exchange.hpp"
 
 namespace valet::engine {
 
 template <class Index>
-class Stream final : public Exchange<Index> {
+class Stream final : public SlotExchange<Index> {
  public:
-  Stream(const ExchangeContext& context, const plan::Flows<Index>& flows);
-
-  [[nodiscard]] std::size_t scratch_bytes() const override;
-  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
-  void leak() noexcept override;
-
- private:
-  void advance(Transfer<Index>& transfer, Report& report);
-  void handle(Transfer<Index>& transfer, std::optional<mpi::Completion> completion);
-
-  observe::Observer* observer_;
-  std::size_t block_bytes_;
-  std::uint64_t least_blocks_;  ///< what the local redistribution needs
-  schedule::StreamSizes sizes_;
-  std::unique_ptr<mpi::Requests> requests_;
-  std::unique_ptr<StreamSender<Index>> sender_;
-  std::unique_ptr<StreamReceiver<Index>> receiver_;
-  std::size_t first_receiving_place_ = 0;
+  Stream(const ExchangeContext& context, const plan::Flows<Index>& flows)
+      : SlotExchange<Index>(context, flows, {}) {}
 };
 
 }  // namespace valet::engine

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "engine/credit.hpp"
+#include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
-#include "mpi/requests.hpp"
 #include "schedule/proportional_queue.hpp"
 #include "schedule/stream_sizes.hpp"
 
@@ -12,21 +11,27 @@
 
 namespace valet::engine {
 
-/// The receiving half of STREAM on one rank: reserves places, posts receives, credits, and brings
-/// arrivals to their slots.
+/// The sink of exchanges between slots, on one rank: reserves places for what arrives, gives
+/// credits in proportion, and brings arrivals to their slots.
 template <class Index>
-class StreamReceiver {
+class SlotReceiver {
  public:
-  /// Uses places_needed() places of `requests`, from `first_place` on.
-  StreamReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
-                 const schedule::StreamSizes& sizes, mpi::Requests& requests,
-                 std::size_t first_place);
-  [[nodiscard]] static std::size_t places_needed(const Options& options);
+  /// @param is_limited  Credits are given up to what allow() says, not for whole flows.
+  SlotReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
+               const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited);
+  /// Receive slots that it needs of a transport.
+  [[nodiscard]] static std::size_t receives(const Options& options) {
+    return static_cast<std::size_t>(options.window);
+  }
 
   /// Starts an execution; `buffers` has the memory of all receive buffers.
   void start(std::byte* buffers);
-  /// Sends one credit if there is room for what it asks; true when it did.
-  bool credit(Transfer<Index>& transfer, Report& report);
+  /// Lets so many more blocks of a source come; is_limited only.
+  void allow(int rank, std::uint64_t blocks);
+  /// Whether all has arrived that a source was allowed.
+  [[nodiscard]] bool has_received(int rank) const;
+  /// Gives one credit if there is room for what it asks; true when it did.
+  bool give_credit(Transfer<Index>& transfer);
   /// Brings blocks that wait in buffers to final slots that became free; true when a buffer became
   /// idle.
   /// @param sending  This rank still sends, so final slots may yet become free. Else other slots
@@ -48,8 +53,8 @@ class StreamReceiver {
       return posted.arrived && frees_soon(flows_.final_run(posted.cursor, 1).first);
     });
   }
-  /// Takes note that the request at `place` completed.
-  void completed(Transfer<Index>& transfer, std::size_t place);
+  /// The message of a receive slot is there.
+  void received(Transfer<Index>& transfer, std::size_t index);
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }
   /// Bytes of scratch that hold blocks, or wait for them.
   [[nodiscard]] std::uint64_t bytes_in_use() const;
@@ -82,6 +87,11 @@ class StreamReceiver {
   };
 
   [[nodiscard]] const plan::Incoming<Index>& flow(std::uint32_t source) const;
+  [[nodiscard]] std::uint32_t source_of(int rank) const;
+  [[nodiscard]] std::uint64_t limit(std::uint32_t source) const {
+    return allowed_.empty() ? std::uint64_t{flow(source).count} : std::uint64_t{allowed_[source]};
+  }
+  void queue_for_credit(std::uint32_t source);
   [[nodiscard]] std::byte* memory_of(const PostedReceive& posted) const;
   [[nodiscard]] std::size_t idle_receive() const;
   PostedReceive choose_receive(const Transfer<Index>& transfer, std::uint32_t source) const;
@@ -94,13 +104,12 @@ class StreamReceiver {
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   const schedule::StreamSizes sizes_;
-  mpi::Requests& requests_;
-  std::size_t first_place_;
+  CreditTransport& transport_;
   std::size_t block_bytes_;
   std::size_t first_flow_;              ///< of the lowest rank above the own one
   Vector<Source> sources_;              ///< in ring order from the own rank
-  Vector<PostedReceive> posted_;        ///< one per place for data
-  Vector<std::uint64_t> credits_;       ///< the messages, one per posted
+  Vector<Index> allowed_;               ///< per source; empty: whole flows
+  Vector<PostedReceive> posted_;        ///< by receive slot
   Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
   Vector<std::uint32_t> idle_node_buffers_;
   schedule::ProportionalQueue to_credit_;

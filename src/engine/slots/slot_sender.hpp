@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "engine/credit.hpp"
+#include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
 #include "mpi/message.hpp"
-#include "mpi/requests.hpp"
 #include "schedule/proportional_queue.hpp"
 #include "schedule/stream_sizes.hpp"
 
@@ -13,8 +12,8 @@
 
 namespace valet::engine {
 
-/// The sending half of STREAM on one rank: answers credits. Those of ranks that share memory with
-/// this one are answered at once, by writing; the rest is about messages.
+/// The source of exchanges between slots, on one rank: answers credits. Those of ranks that share
+/// memory with this one are answered at once, by writing; the rest is about messages.
 ///
 /// Blocks that stand in one run of memory are sent from there: the receiver then reads them from
 /// memory into its own cache. Others are packed, and ahead of their credits, which frees their
@@ -26,24 +25,35 @@ namespace valet::engine {
 /// peer, whose credits it does not see meanwhile, idles, and they take turns (measured with 2 to 16
 /// on the way: twice the time).
 template <class Index>
-class StreamSender {
+class SlotSender {
  public:
-  /// Uses places_needed() places of `requests`, from `first_place` on.
-  StreamSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
-               const schedule::StreamSizes& sizes, mpi::Requests& requests,
-               std::size_t first_place);
-  [[nodiscard]] static std::size_t places_needed(const schedule::StreamSizes& sizes);
+  /// @param is_limited  Credits are answered up to what allow() says; the others wait.
+  SlotSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
+             const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited);
+  /// Send slots that it needs of a transport.
+  [[nodiscard]] static std::size_t sends(const schedule::StreamSizes& sizes) {
+    return sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages;
+  }
+  static constexpr std::size_t signals = 8;  ///< likewise
 
   /// Starts an execution; `buffers` has the memory of all send buffers.
   void start(std::byte* buffers);
+  /// Lets so many more blocks go to a destination; is_limited only.
+  void allow(int rank, std::uint64_t blocks);
+  /// Whether all has left that a destination was allowed.
+  [[nodiscard]] bool has_sent(int rank) const;
   /// Waits for the next credit, while more are to come.
   void listen();
   /// Answers the credits that can be answered now; true when there was one.
-  bool serve(Transfer<Index>& transfer, Report& report);
+  bool serve(Transfer<Index>& transfer);
   /// Stages the next message of one destination; false when there is none, or no buffer.
   bool stage_ahead(Transfer<Index>& transfer);
-  /// Takes note that the request at `place` completed.
-  void completed(Transfer<Index>& transfer, std::size_t place, const MPI_Status& status);
+  /// A credit has come.
+  void credited(int rank, const Credit& credit);
+  /// The message of a send slot has left.
+  void sent(Transfer<Index>& transfer, std::size_t index);
+  /// A destination has been told what was written into its memory.
+  void signalled() { --in_flight_; }
   /// Whether a message on the way leaves `slot` free.
   [[nodiscard]] bool frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const;
   [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
@@ -53,7 +63,9 @@ class StreamSender {
  private:
   static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
   static constexpr std::size_t unstaged_messages = 8;
-  static constexpr std::size_t most_node_messages = 8;
+  /// Credits of ranks of the node that are kept: a rank is allowed to send to one at a time, and
+  /// those that are ahead of it give two each.
+  static constexpr std::size_t most_node_credits = 16;
 
   struct Destination {
     Index staged = 0;  ///< blocks gathered or handed to MPI, from the front of the flow
@@ -83,10 +95,12 @@ class StreamSender {
   [[nodiscard]] const plan::Outgoing<Index>& flow(std::uint32_t destination) const;
   [[nodiscard]] std::uint32_t destination_of(int rank) const;
   [[nodiscard]] std::byte* buffer(std::uint8_t message) const;
-  [[nodiscard]] std::size_t place_of(std::uint8_t message) const;
-
-  void note_credit(const MPI_Status& status);
-  bool write_to_node(Transfer<Index>& transfer, Report& report);
+  [[nodiscard]] std::uint64_t limit(std::uint32_t destination) const {
+    return allowed_.empty() ? std::uint64_t{flow(destination).count}
+                            : std::uint64_t{allowed_[destination]};
+  }
+  [[nodiscard]] bool may_answer(std::uint32_t destination) const;
+  bool write_to_node(Transfer<Index>& transfer);
   [[nodiscard]] std::size_t next_to_serve() const;
   bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
   void send_staged(Destination& destination, Index size);
@@ -94,23 +108,27 @@ class StreamSender {
   void post(std::uint8_t message, const std::byte* memory, Index size);
   void post_in_place(Transfer<Index>& transfer, std::uint8_t message);
 
+  /// A credit of a rank of this node, to be answered by writing.
+  struct NodeCredit {
+    std::uint32_t destination = 0;
+    Credit credit;
+  };
+
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   const schedule::StreamSizes sizes_;
-  mpi::Requests& requests_;
-  std::size_t first_place_;
+  CreditTransport& transport_;
   std::size_t block_bytes_;
   std::size_t first_flow_;            ///< of the lowest rank above the own one
   Vector<Destination> destinations_;  ///< in ring order from the own rank
+  Vector<Index> allowed_;             ///< per destination; empty: whole flows
   Vector<Message> messages_;
   Vector<std::uint8_t> idle_;       ///< messages, the most recently used last
   Vector<std::uint32_t> credited_;  ///< destinations with credits and no message on the way
   mpi::PieceList pieces_;
   schedule::ProportionalQueue to_stage_;
   std::byte* buffers_ = nullptr;
-  std::uint64_t incoming_credit_ = 0;
-  Credit node_credit_;  ///< to be answered by writing, if it has blocks
-  std::uint32_t node_destination_ = 0;
+  Vector<NodeCredit> node_credits_;
   std::uint64_t blocks_uncredited_ = 0;
   std::uint64_t blocks_left_ = 0;  ///< not handed to MPI
   std::size_t waiting_ = 0;        ///< messages with blocks that wait for a credit

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/stream/stream_receiver.hpp"
-
-#include "mpi/message.hpp"
-#include "mpi/tags.hpp"
+#include "engine/slots/slot_receiver.hpp"
 
 #include <algorithm>
 
@@ -15,21 +12,19 @@ constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
 }  // namespace
 
 template <class Index>
-StreamReceiver<Index>::StreamReceiver(const ExchangeContext& context,
-                                      const plan::Flows<Index>& flows,
-                                      const schedule::StreamSizes& sizes, mpi::Requests& requests,
-                                      std::size_t first_place)
+SlotReceiver<Index>::SlotReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
+                                  const schedule::StreamSizes& sizes, CreditTransport& transport,
+                                  bool is_limited)
     : context_(context),
       flows_(flows),
       sizes_(sizes),
-      requests_(requests),
-      first_place_(first_place),
+      transport_(transport),
       block_bytes_(context.blocks.block_bytes),
       first_flow_(flow_from(flows.incoming, context.channel.rank() + 1)),
       sources_(flows.incoming.size(), Source{}, LedgerAllocator<Source>(context.ledger)),
-      posted_(static_cast<std::size_t>(context.options.window), PostedReceive{},
+      allowed_(is_limited ? sources_.size() : 0, LedgerAllocator<Index>(context.ledger)),
+      posted_(receives(context.options), PostedReceive{},
               LedgerAllocator<PostedReceive>(context.ledger)),
-      credits_(posted_.size(), 0, LedgerAllocator<std::uint64_t>(context.ledger)),
       idle_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
       idle_node_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
       to_credit_(context.ledger, flows.incoming.size()) {
@@ -38,24 +33,26 @@ StreamReceiver<Index>::StreamReceiver(const ExchangeContext& context,
 }
 
 template <class Index>
-std::size_t StreamReceiver<Index>::places_needed(const Options& options) {
-  return 2 * static_cast<std::size_t>(options.window);
-}
-
-template <class Index>
-const plan::Incoming<Index>& StreamReceiver<Index>::flow(std::uint32_t source) const {
+const plan::Incoming<Index>& SlotReceiver<Index>::flow(std::uint32_t source) const {
   return flows_.incoming[(first_flow_ + source) % flows_.incoming.size()];
 }
 
 template <class Index>
-std::byte* StreamReceiver<Index>::memory_of(const PostedReceive& posted) const {
+std::uint32_t SlotReceiver<Index>::source_of(int rank) const {
+  const std::size_t count = flows_.incoming.size();
+  return static_cast<std::uint32_t>((flow_from(flows_.incoming, rank) + count - first_flow_) %
+                                    count);
+}
+
+template <class Index>
+std::byte* SlotReceiver<Index>::memory_of(const PostedReceive& posted) const {
   return posted.place == Place::node_buffer
              ? context_.node.own().data() + posted.buffer * sizes_.node_buffer_bytes
              : buffers_ + posted.buffer * sizes_.receive_blocks * block_bytes_;
 }
 
 template <class Index>
-void StreamReceiver<Index>::start(std::byte* buffers) {
+void SlotReceiver<Index>::start(std::byte* buffers) {
   buffers_ = buffers;
   blocks_left_ = flows_.blocks_arriving;
   idle_buffers_.clear();
@@ -66,22 +63,46 @@ void StreamReceiver<Index>::start(std::byte* buffers) {
   for (std::size_t b = sizes_.node_buffers; b-- > 0;)
     idle_node_buffers_.push_back(static_cast<std::uint32_t>(b));
   for (std::uint32_t s = 0; s < sources_.size(); ++s) {
-    sources_[s] = Source{0, flow(s).cursor, 0, context_.node.is_written_by(flow(s).rank)};
-    to_credit_.push(s, 0, flow(s).count);
+    sources_[s] = Source{0, flow(s).cursor, 0, transport_.is_written_by(flow(s).rank)};
+    if (allowed_.empty())
+      to_credit_.push(s, 0, flow(s).count);
+    else
+      allowed_[s] = 0;
   }
 }
 
-/// A posted that is not in use and whose last credit has left; posted_.size() if there is none.
 template <class Index>
-std::size_t StreamReceiver<Index>::idle_receive() const {
+void SlotReceiver<Index>::allow(int rank, std::uint64_t blocks) {
+  const std::uint32_t s = source_of(rank);
+  const bool is_queued = sources_[s].credited < allowed_[s] &&
+                         sources_[s].in_flight < schedule::most_credits_of_a_pair;
+  allowed_[s] = static_cast<Index>(allowed_[s] + blocks);
+  if (!is_queued) queue_for_credit(s);
+}
+
+template <class Index>
+bool SlotReceiver<Index>::has_received(int rank) const {
+  const Source& source = sources_[source_of(rank)];
+  return source.in_flight == 0 && source.credited == limit(source_of(rank));
+}
+
+template <class Index>
+void SlotReceiver<Index>::queue_for_credit(std::uint32_t s) {
+  if (sources_[s].credited < limit(s) && sources_[s].in_flight < schedule::most_credits_of_a_pair)
+    to_credit_.push(s, sources_[s].credited, flow(s).count);
+}
+
+/// A receive slot that is not in use and whose last credit has left; posted_.size() if there is
+/// none.
+template <class Index>
+std::size_t SlotReceiver<Index>::idle_receive() const {
   for (std::size_t k = 0; k < posted_.size(); ++k)
-    if (posted_[k].place == Place::none && requests_.idle(first_place_ + posted_.size() + k))
-      return k;
+    if (posted_[k].place == Place::none && transport_.can_receive(k)) return k;
   return posted_.size();
 }
 
 template <class Index>
-typename StreamReceiver<Index>::PostedReceive StreamReceiver<Index>::choose_node_buffer(
+typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_node_buffer(
     std::uint32_t s) const {
   PostedReceive posted;
   if (idle_node_buffers_.empty()) return posted;
@@ -90,18 +111,18 @@ typename StreamReceiver<Index>::PostedReceive StreamReceiver<Index>::choose_node
   posted.cursor = sources_[s].cursor;
   posted.buffer = idle_node_buffers_.back();
   posted.size = static_cast<Index>(
-      std::min<std::uint64_t>(flow(s).count - sources_[s].credited, sizes_.node_blocks));
+      std::min<std::uint64_t>(limit(s) - sources_[s].credited, sizes_.node_blocks));
   return posted;
 }
 
 template <class Index>
-typename StreamReceiver<Index>::PostedReceive StreamReceiver<Index>::choose_receive(
+typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
     const Transfer<Index>& transfer, std::uint32_t s) const {
   const Source& source = sources_[s];
   if (source.on_node) return choose_node_buffer(s);
   const plan::Incoming<Index>& incoming = flow(s);
   const std::uint64_t most =
-      std::min<std::uint64_t>(incoming.count - source.credited,
+      std::min<std::uint64_t>(limit(s) - source.credited,
                               incoming.message_blocks - source.credited % incoming.message_blocks);
   PostedReceive posted;
   posted.source = s;
@@ -138,7 +159,7 @@ typename StreamReceiver<Index>::PostedReceive StreamReceiver<Index>::choose_rece
 }
 
 template <class Index>
-bool StreamReceiver<Index>::credit(Transfer<Index>& transfer, Report& report) {
+bool SlotReceiver<Index>::give_credit(Transfer<Index>& transfer) {
   if (to_credit_.empty()) return false;
   const std::size_t index = idle_receive();
   if (index == posted_.size()) return false;
@@ -148,57 +169,37 @@ bool StreamReceiver<Index>::credit(Transfer<Index>& transfer, Report& report) {
   to_credit_.pop();
   posted_[index] = posted;
   post(transfer, index);
-  ++report.credits;
   Source& source = sources_[s];
   source.credited = static_cast<Index>(source.credited + posted.size);
   source.cursor = flows_.advance(source.cursor, posted.size);
   ++source.in_flight;
-  if (source.credited < flow(s).count && source.in_flight < schedule::most_credits_of_a_pair)
-    to_credit_.push(s, source.credited, flow(s).count);
+  queue_for_credit(s);
   return true;
 }
 
-/// Posts the receive, then sends the credit: no data can arrive unexpected.
 template <class Index>
-void StreamReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
+void SlotReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
   const PostedReceive& posted = posted_[index];
   std::byte* memory = nullptr;
-  std::uint64_t bytes = posted.size * block_bytes_;
-  std::uint64_t offset = 0;
-  switch (posted.place) {
-    case Place::buffer:
-      idle_buffers_.pop_back();
-      memory = memory_of(posted);
-      break;
-    case Place::node_buffer:
-      idle_node_buffers_.pop_back();
-      offset = posted.buffer * sizes_.node_buffer_bytes;
-      bytes = 0;  // the message only says that they are there
-      break;
-    default:
-      transfer.reserve(posted.run);
-      memory = transfer.backend().contiguous_data() + posted.run.first * block_bytes_;
+  if (posted.place == Place::buffer || posted.place == Place::node_buffer) {
+    (posted.place == Place::buffer ? idle_buffers_ : idle_node_buffers_).pop_back();
+    memory = memory_of(posted);
+  } else {
+    transfer.reserve(posted.run);
+    memory = transfer.backend().contiguous_data() + posted.run.first * block_bytes_;
   }
-  const int rank = flow(posted.source).rank;
-  mpi::post_receive(context_.channel, memory, bytes, rank, mpi::tag_data,
-                    requests_[first_place_ + index]);
-  credits_[index] = Credit{posted.size, offset}.word();
-  mpi::post_send(context_.channel, &credits_[index], sizeof credits_[index], rank, mpi::tag_credit,
-                 requests_[first_place_ + posted_.size() + index]);
-  context_.observer().credits(&requests_[first_place_ + index], rank, posted.size * block_bytes_);
+  transport_.give(index, flow(posted.source).rank, memory, posted.size * block_bytes_,
+                  {.count = static_cast<std::uint32_t>(posted.size)});
 }
 
 template <class Index>
-void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t place) {
-  const std::size_t index = place - first_place_;
-  if (index >= posted_.size()) return;  // a credit has left
+void SlotReceiver<Index>::received(Transfer<Index>& transfer, std::size_t index) {
   PostedReceive& posted = posted_[index];
   context_.observer().moved(posted.size);
   Source& source = sources_[posted.source];
-  if (source.in_flight == schedule::most_credits_of_a_pair &&
-      source.credited < flow(posted.source).count)
-    to_credit_.push(posted.source, source.credited, flow(posted.source).count);
+  const bool was_queued = source.in_flight < schedule::most_credits_of_a_pair;
   --source.in_flight;
+  if (!was_queued) queue_for_credit(posted.source);
   if (posted.place == Place::buffer || posted.place == Place::node_buffer) {
     posted.arrived = true;
     if (!place_arrivals(transfer, posted, Transfer<Index>::Misplace::never)) ++held_;
@@ -210,7 +211,7 @@ void StreamReceiver<Index>::completed(Transfer<Index>& transfer, std::size_t pla
 }
 
 template <class Index>
-std::uint64_t StreamReceiver<Index>::bytes_in_use() const {
+std::uint64_t SlotReceiver<Index>::bytes_in_use() const {
   std::uint64_t blocks = 0;
   for (const PostedReceive& posted : posted_)
     if (posted.place == Place::buffer || posted.place == Place::node_buffer) blocks += posted.size;
@@ -219,8 +220,8 @@ std::uint64_t StreamReceiver<Index>::bytes_in_use() const {
 
 /// Moves blocks of a buffer to slots; true when none is left.
 template <class Index>
-bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceive& posted,
-                                           typename Transfer<Index>::Misplace misplace) {
+bool SlotReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceive& posted,
+                                         typename Transfer<Index>::Misplace misplace) {
   const std::uint64_t placed = transfer.place(memory_of(posted) + posted.offset * block_bytes_,
                                               posted.cursor, posted.size, misplace);
   blocks_left_ -= placed;
@@ -234,21 +235,21 @@ bool StreamReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedRece
 }
 
 template <class Index>
-bool StreamReceiver<Index>::must_misplace(const PostedReceive& posted) const {
+bool SlotReceiver<Index>::must_misplace(const PostedReceive& posted) const {
   if (!posted.arrived) return false;
   if (held_ == posted_.size()) return true;
   return posted.place == Place::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
 }
 
 template <class Index>
-bool StreamReceiver<Index>::is_full(const Transfer<Index>& transfer) const {
+bool SlotReceiver<Index>::is_full(const Transfer<Index>& transfer) const {
   return held_ > 0 && transfer.free().count() > 0 &&
          std::any_of(posted_.begin(), posted_.end(),
                      [&](const PostedReceive& posted) { return must_misplace(posted); });
 }
 
 template <class Index>
-bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
+bool SlotReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
   using Misplace = typename Transfer<Index>::Misplace;
   bool any = false;
   for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
@@ -264,14 +265,14 @@ bool StreamReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) 
 }
 
 template <class Index>
-void StreamReceiver<Index>::misplace_held(Transfer<Index>& transfer) {
+void SlotReceiver<Index>::misplace_held(Transfer<Index>& transfer) {
   for (PostedReceive& posted : posted_)
     if (transfer.free().count() > 0 && must_misplace(posted) &&
         place_arrivals(transfer, posted, Transfer<Index>::Misplace::if_needed))
       --held_;
 }
 
-template class StreamReceiver<std::uint32_t>;
-template class StreamReceiver<std::uint64_t>;
+template class SlotReceiver<std::uint32_t>;
+template class SlotReceiver<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The one protocol by which data moves between ranks, whatever is moved and in whatever order.
+///
+/// A receiver posts a receive and then gives a credit; the sender answers each credit with one
+/// message. So no data message is ever unexpected, and MPI buffers no data. Credits of a receiver
+/// are answered in the order in which it gave them, so that one tag suffices. A sender that shares
+/// memory with the receiver writes into that memory, where the credit says, and sends an empty
+/// message. There is one blocking wait over all that is outstanding.
+///
+/// What is sent and where it goes (sources and sinks), and which credit comes next (policies), is
+/// decided by a Participant.
+
+#include "mpi/message.hpp"
+#include "mpi/requests.hpp"
+#include "mpi/tags.hpp"
+#include "observe/observer.hpp"
+#include "storage/node_memory.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace valet::engine {
+
+/// "Send me that": what a receiver tells a sender.
+struct Credit {
+  std::uint32_t count = 0;         ///< blocks or elements that the message is to have
+  std::uint32_t item = 0;          ///< of which of the sender's lists, where it has several
+  std::uint64_t offset_bytes = 0;  ///< into the receiver's segment, for a sender that writes there
+};
+
+/// Something that has completed.
+struct Event {
+  enum class Kind : std::uint8_t {
+    credit,     ///< a credit has come; listen() for the next
+    received,   ///< the message that was credited in that receive slot is there
+    credited,   ///< the credit of that receive slot has left
+    sent,       ///< the message of that send slot has left
+    signalled,  ///< a destination has been told what was written into its memory
+    other,      ///< a request of somebody else's protocol
+  };
+  Kind kind = Kind::other;
+  std::size_t index = 0;    ///< of its kind
+  int rank = mpi::no_peer;  ///< who sent it; of credit and other
+  Credit credit;
+};
+
+/// What a rank does in an exchange: a policy with its source and sink.
+class Participant {
+ public:
+  Participant() = default;
+  Participant(const Participant&) = delete;
+  Participant& operator=(const Participant&) = delete;
+  virtual ~Participant() = default;
+
+  /// Does everything that can be done without waiting.
+  virtual void advance() = 0;
+  virtual void handle(const Event& event) = 0;
+  /// Whether everything has been sent and received.
+  [[nodiscard]] virtual bool done() const = 0;
+  /// Bytes of scratch that hold data, or wait for it; for the trace.
+  [[nodiscard]] virtual std::uint64_t bytes_in_use() const = 0;
+
+  /// Whether waiting could be for ever: force() then has to help if nothing completes.
+  [[nodiscard]] virtual bool is_full() { return false; }
+  /// Asked while is_full() and nothing has completed: whether to look once more.
+  [[nodiscard]] virtual bool looks_again() { return false; }
+  virtual void force() {}
+};
+
+class CreditTransport {
+ public:
+  /// Request slots of each kind.
+  struct Slots {
+    std::size_t receives = 0;
+    std::size_t sends = 0;
+    std::size_t signals = 0;
+    std::size_t others = 0;
+  };
+
+  /// Allocates 8 bytes for each request slot and 16 for each receive slot.
+  /// @param node  Shared with ranks of the node; must outlive this.
+  CreditTransport(const mpi::Channel& channel, Ledger& ledger, const storage::NodeMemory& node,
+                  const Slots& slots);
+
+  // Receiving.
+  /// Whether a receive slot has neither a message nor its last credit under way.
+  [[nodiscard]] bool can_receive(std::size_t index) const;
+  /// Whether `source` writes into the segment that this rank offers.
+  [[nodiscard]] bool is_written_by(int source) const { return node_.is_written_by(source); }
+  /// Posts a receive of `bytes` into `memory`, then gives the credit. Where the source shares
+  /// memory with this rank, `memory` must be in the segment that this rank offers.
+  void give(std::size_t index, int source, std::byte* memory, std::uint64_t bytes, Credit credit);
+
+  // Sending.
+  /// Waits for the next credit, if not yet.
+  void listen(int source = MPI_ANY_SOURCE);
+  [[nodiscard]] bool can_send(std::size_t index) const;
+  void send(std::size_t index, int destination, const std::byte* memory, std::uint64_t bytes);
+  void send(std::size_t index, int destination, mpi::PieceList& pieces, std::uint64_t bytes);
+  /// Whether this rank writes into the memory of `destination`.
+  [[nodiscard]] bool writes_to(int destination) const { return node_.of(destination) != nullptr; }
+  /// Where it writes what a credit asks for.
+  [[nodiscard]] std::byte* memory_of(int destination, const Credit& credit) const {
+    return node_.of(destination) + credit.offset_bytes;
+  }
+  [[nodiscard]] bool can_signal() const { return idle_signal().has_value(); }
+  /// Tells a destination that `bytes` have been written into its memory.
+  void signal(int destination, std::uint64_t bytes);
+
+  /// A request slot of somebody else's protocol, waited for together with all others.
+  [[nodiscard]] MPI_Request& other(std::size_t index) { return requests_[first_other() + index]; }
+  [[nodiscard]] bool idle_other(std::size_t index) const {
+    return requests_.idle(first_other() + index);
+  }
+
+  /// Lets the participant send and receive everything. Nothing is pending on return.
+  void run(Participant& participant);
+  /// Waits once, for whatever completes, and lets the participant go on from there.
+  void step(Participant& participant);
+  void advance(Participant& participant) const;
+
+  /// Of credits that this transport gave and receives: those of a phase have a tag of their own.
+  void set_credit_tag(int tag) { credit_tag_ = tag; }
+  [[nodiscard]] std::uint64_t credits() const { return credits_; }
+  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+
+ private:
+  [[nodiscard]] std::size_t first_receive() const { return 1; }
+  [[nodiscard]] std::size_t first_credit() const { return first_receive() + slots_.receives; }
+  [[nodiscard]] std::size_t first_send() const { return first_credit() + slots_.receives; }
+  [[nodiscard]] std::size_t first_signal() const { return first_send() + slots_.sends; }
+  [[nodiscard]] std::size_t first_other() const { return first_signal() + slots_.signals; }
+
+  [[nodiscard]] std::optional<std::size_t> idle_signal() const;
+  [[nodiscard]] Event event_of(const mpi::Completion& completion) const;
+  [[nodiscard]] std::optional<Event> poll();
+  void note_sent(std::size_t request, int destination, std::uint64_t bytes);
+
+  const mpi::Channel& channel_;
+  const storage::NodeMemory& node_;
+  observe::Observer* observer_;
+  const Slots slots_;
+  mpi::Requests requests_;
+  Array<Credit> given_;  ///< being sent, by receive slot
+  Credit incoming_;
+  int credit_tag_ = mpi::tag_credit;
+  std::uint64_t credits_ = 0;
+  std::uint64_t messages_ = 0;
+};
+
+}  // namespace valet::engine

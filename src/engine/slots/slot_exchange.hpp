@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/slots/slot_receiver.hpp"
+#include "engine/slots/slot_sender.hpp"
+#include "schedule/patience.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace valet::engine {
+
+/// Blocks from slots to slots over the credit transport: all flows in proportion, or those that a
+/// policy allows, one after another. Why it never gets stuck: stream/stream.hpp.
+template <class Index>
+class SlotExchange : public Exchange<Index>, public Participant {
+ public:
+  /// What a policy adds.
+  struct Policy {
+    bool is_limited = false;  ///< blocks move as allow_sending() and allow_receiving() say
+    std::size_t others = 0;   ///< request slots of its own
+  };
+  SlotExchange(const ExchangeContext& context, const plan::Flows<Index>& flows,
+               const Policy& policy);
+
+  [[nodiscard]] std::size_t scratch_bytes() const override;
+  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void leak() noexcept override;
+
+  void advance() override;
+  void handle(const Event& event) override;
+  [[nodiscard]] bool done() const override { return sender_->done() && receiver_->done(); }
+  [[nodiscard]] std::uint64_t bytes_in_use() const override {
+    return sender_->bytes_in_use() + receiver_->bytes_in_use();
+  }
+  [[nodiscard]] bool is_full() override;
+  [[nodiscard]] bool looks_again() override { return patience_->lasts(); }
+  void force() override;
+
+ protected:
+  /// Before the first credit: what `buffers` has room for is ready.
+  virtual void start(const Transfer<Index>& /*transfer*/) {}
+  /// Lets everything move; a policy may do more.
+  virtual void move() { transport_->run(*this); }
+
+  [[nodiscard]] CreditTransport& transport() { return *transport_; }
+  [[nodiscard]] const CreditTransport& transport() const { return *transport_; }
+  [[nodiscard]] SlotSender<Index>& sender() { return *sender_; }
+  [[nodiscard]] SlotReceiver<Index>& receiver() { return *receiver_; }
+  [[nodiscard]] const schedule::StreamSizes& sizes() const { return sizes_; }
+
+ private:
+  std::size_t block_bytes_;
+  std::uint64_t least_blocks_;  ///< what the local redistribution needs
+  schedule::StreamSizes sizes_;
+  std::unique_ptr<CreditTransport> transport_;
+  std::unique_ptr<SlotReceiver<Index>> receiver_;
+  std::unique_ptr<SlotSender<Index>> sender_;
+  std::optional<schedule::Patience> patience_;
+  Transfer<Index>* transfer_ = nullptr;  ///< while it runs
+};
+
+}  // namespace valet::engine
