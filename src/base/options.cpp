@@ -10,17 +10,6 @@
 #include <span>
 
 namespace valet {
-const char* to_string(Method method) noexcept {
-  switch (method) {
-    case Method::automatic: return "auto";
-    case Method::stream: return "stream";
-    case Method::direct: return "direct";
-    case Method::phased: return "phased";
-    case Method::cyclic: return "cyclic";
-  }
-  return "unknown";
-}
-
 const char* to_string(Order order) noexcept {
   switch (order) {
     case Order::fill: return "fill";
@@ -35,12 +24,6 @@ const char* to_string(Scheduler scheduler) noexcept {
     case Scheduler::centralized: return "centralized";
   }
   return "unknown";
-}
-
-Method parse_method(std::string_view name) {
-  static constexpr std::array all{Method::automatic, Method::stream, Method::direct, Method::phased,
-                                  Method::cyclic};
-  return schedule::detail::parse_name(name, "method", std::span(all));
 }
 
 Scheduler parse_scheduler(std::string_view name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
 
+#include "schedule/methods.hpp"
 #include <valet/progress.hpp>
 
 #include <cstddef>
@@ -12,8 +13,9 @@
 namespace valet::c {
 namespace {
 
-static_assert(VALET_PHASED == static_cast<int>(Method::phased));
-static_assert(VALET_CYCLIC == static_cast<int>(Method::cyclic));
+#define VALET_SAME_VALUE(C, name) static_assert(VALET_##C == static_cast<int>(Method::name));
+VALET_METHODS(VALET_SAME_VALUE)
+#undef VALET_SAME_VALUE
 static_assert(VALET_AUTO == static_cast<int>(Method::automatic));
 static_assert(VALET_CONTINUOUS == static_cast<int>(Heuristic::continuous));
 static_assert(VALET_CENTRALIZED == static_cast<int>(Scheduler::centralized));
@@ -31,12 +33,15 @@ std::function<void(const Progress&)> to_progress(const Valet_Options& options) {
   };
 }
 
-/// @throws Error for a value that is not from `least` to `most`.
-void require_choice(const char* member, int value, int least, int most) {
-  if (value >= least && value <= most) return;
+[[noreturn]] void refuse_choice(const char* member, int value) {
   throw Error(ErrorCode::invalid_argument,
               std::string("unknown ") + member + " " + std::to_string(value) +
                   " in Valet_Options; start from Valet_Options_default()");
+}
+
+/// @throws Error for a value that is not from `least` to `most`.
+void require_choice(const char* member, int value, int least, int most) {
+  if (value < least || value > most) refuse_choice(member, value);
 }
 
 /// As much of a text as there is room for, and a 0.
@@ -79,7 +84,9 @@ void require_pointer(const void* pointer, const char* what, const char* remedy) 
 
 Options to_options(const Valet_Options* options) {
   if (options == nullptr) return {};
-  require_choice("method", options->method, VALET_STREAM, VALET_AUTO);
+  if (options->method != VALET_AUTO &&
+      schedule::find_traits(static_cast<Method>(options->method)) == nullptr)
+    refuse_choice("method", options->method);
   require_choice("order", options->order, VALET_FILL, VALET_STABLE);
   require_choice("heuristic", options->heuristic, VALET_FIRST_FIT, VALET_CONTINUOUS);
   require_choice("scheduler", options->scheduler, VALET_DISTRIBUTED, VALET_CENTRALIZED);

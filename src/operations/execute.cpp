@@ -5,6 +5,7 @@
 #include "observe/stage.hpp"
 #include "operations/verification.hpp"
 #include "plan/plan_state.hpp"
+#include "schedule/methods.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
 #include <valet/log.hpp>
@@ -203,19 +204,12 @@ std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& 
   return std::nullopt;
 }
 
-/// Whether rank 0 has a table over all ranks.
-bool has_root(const Options& options) {
-  return options.method == Method::cyclic ||
-         (options.method == Method::phased &&
-          (options.scheduler == Scheduler::centralized || options.parking > 0 ||
-           options.heuristic == Heuristic::continuous));
-}
-
 /// What the ledger may count at most on this rank: the promise that plan.hpp makes.
 template <class Index>
 std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Index>& flows,
                                 std::uint64_t neighbours) {
-  const bool is_root = state.channel.rank() == 0 && has_root(state.options);
+  const auto has_root = schedule::traits_of(state.options.method).has_root;
+  const bool is_root = state.channel.rank() == 0 && has_root && has_root(state.options);
   // Not both at a time: planning has ended when the root begins.
   const bool has_table = is_root || state.from_layout;
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;

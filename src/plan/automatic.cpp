@@ -4,6 +4,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/calibration.hpp"
 #include "schedule/message_sizes.hpp"
+#include "schedule/methods.hpp"
 #include <valet/log.hpp>
 
 #include <algorithm>
@@ -122,10 +123,12 @@ schedule::ExchangeShape shape_of(const plan::State& state, const ShapeNumbers& l
   return shape;
 }
 
-/// The methods that the options leave to choose from: a centralized schedule might find no room.
+/// The methods that the options leave to choose from.
 std::vector<Method> methods_for(const Options& options) {
-  std::vector<Method> methods{Method::stream, Method::direct, Method::cyclic};
-  if (options.scheduler == Scheduler::distributed) methods.push_back(Method::phased);
+  std::vector<Method> methods;
+  for (const schedule::MethodTraits* const traits : schedule::methods())
+    if (traits->predict != nullptr && (!traits->may_be_chosen || traits->may_be_chosen(options)))
+      methods.push_back(traits->method);
   return methods;
 }
 
@@ -133,7 +136,8 @@ std::vector<Method> methods_for(const Options& options) {
 /// become.
 /// @param longest  Blocks of a message of STREAM at most. [global]
 void finalize_messages(plan::State& state, std::uint64_t longest) {
-  const bool phased = state.options.method == Method::phased;
+  const bool phased =
+      schedule::traits_of(state.options.method).messages == schedule::MessageRule::phased;
   state.visit([&](auto& flows) {
     for (auto& flow : flows.incoming) {
       const auto sizes = schedule::MessageSizes::from(flow.message_blocks);
@@ -151,7 +155,9 @@ void tune_messages(plan::State& state, const schedule::Choice& choice, bool is_n
   options.share_memory = options.share_memory && choice.shares_memory;
   options.window = std::min(options.window, choice.window);
   const std::size_t tuned = is_named ? schedule::most_message_bytes : choice.message_bytes;
-  if (options.message_bytes == 0 && options.method == Method::stream) options.message_bytes = tuned;
+  if (options.message_bytes == 0 &&
+      schedule::traits_of(options.method).messages == schedule::MessageRule::tuned)
+    options.message_bytes = tuned;
   finalize_messages(state, is_named ? std::numeric_limits<std::uint64_t>::max()
                                     : std::max<std::uint64_t>(1, tuned / state.blocks.block_bytes));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/node_sharing.hpp"
 
+#include "schedule/methods.hpp"
 #include "schedule/stream_sizes.hpp"
 
 namespace valet::plan {
@@ -17,7 +18,7 @@ Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
 }  // namespace
 
 void share_memory(plan::State& state) {
-  if (state.options.method != Method::stream) return;
+  if (!schedule::traits_of(state.options.method).shares_memory) return;
   state.visit([&](const auto& flows) {
     const Vector<int> destinations = ranks_of(state.ledger, flows.outgoing);
     const bool takes_part = state.options.share_memory && state.blocks.reachable_by_mpi;

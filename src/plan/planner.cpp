@@ -9,6 +9,7 @@
 #include "plan/map_layout.hpp"
 #include "plan/plan_state.hpp"
 #include "schedule/message_sizes.hpp"
+#include "schedule/methods.hpp"
 #include "schedule/phased_sizes.hpp"
 #include "schedule/stream_sizes.hpp"
 
@@ -128,11 +129,10 @@ std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
   const schedule::MessageSizes sizes{
       schedule::stream_sizes(limits).send_blocks,
       schedule::phased_sizes(schedule::phased_limits(options, state.blocks, 0)).send_blocks};
-  switch (options.method) {
-    case Method::automatic: return sizes.word();
-    case Method::phased: return sizes.phased;
-    default: return sizes.stream;
-  }
+  if (options.method == Method::automatic) return sizes.word();
+  const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
+  const bool phased = traits != nullptr && traits->messages == schedule::MessageRule::phased;
+  return phased ? sizes.phased : sizes.stream;
 }
 
 /// The second pass: the exports, sorted by destination.
@@ -234,7 +234,7 @@ class Planner {
         form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
     if (slots > std::numeric_limits<std::uint32_t>::max())
       state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
-    if (!diagnostic) diagnostic = check_direct_budget(map_counts.blocks_leaving + arrivals);
+    if (!diagnostic) diagnostic = check_budget_for_all(map_counts.blocks_leaving + arrivals);
     try {
       state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving, arrivals); });
     } catch (const std::bad_alloc&) {
@@ -258,14 +258,17 @@ class Planner {
     return {state_.ledger, 0};
   }
 
-  /// DIRECT holds everything that leaves and everything that arrives at once.
-  std::optional<Diagnostic> check_direct_budget(std::uint64_t blocks) const {
+  /// Methods that hold everything that leaves and everything that arrives at once.
+  std::optional<Diagnostic> check_budget_for_all(std::uint64_t blocks) const {
+    const schedule::MethodTraits* const traits = schedule::find_traits(state_.options.method);
     const std::uint64_t bytes = blocks * state_.blocks.block_bytes;
-    if (state_.options.method != Method::direct || bytes <= state_.options.budget_bytes)
+    if (traits == nullptr || traits->budget != schedule::BudgetRule::everything ||
+        bytes <= state_.options.budget_bytes)
       return std::nullopt;
     return Diagnostic{ErrorCode::budget_too_small,
-                      "method direct needs " + std::to_string(bytes) + " bytes for the " +
-                          std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
+                      std::string("method ") + traits->name + " needs " + std::to_string(bytes) +
+                          " bytes for the " + std::to_string(blocks) +
+                          " blocks that leave and arrive, the budget is " +
                           std::to_string(state_.options.budget_bytes) +
                           "; raise budget_bytes or take method stream"};
   }

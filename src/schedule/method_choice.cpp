@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/methods.hpp"
+#include "schedule/predictions.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/method_choice.hpp>
 
@@ -41,15 +43,6 @@ constexpr double few_phases = 2;   ///< budgets of arrivals
 /// The same for messages inside a node beside shared memory: their speed depends more on which
 /// cores the ranks have.
 constexpr double unshared = 0.85;
-
-/// Where the budget holds a good part of the arrivals PHASED has few phases, of messages that are
-/// known beforehand.
-bool is_in_doubt(const ExchangeShape& shape, Method method) {
-  if (method == Method::cyclic) return true;
-  return method == Method::phased &&
-         static_cast<double>(shape.received) * static_cast<double>(shape.block_bytes) >
-             few_phases * static_cast<double>(shape.budget_bytes);
-}
 
 /// The parts that predictions are made of, in seconds.
 class Parts {
@@ -230,27 +223,40 @@ double swaps_seconds(const CostModel& model, const ExchangeShape& shape) {
   return Parts(model, shape).swaps();
 }
 
-Prediction predict(const CostModel& model, const ExchangeShape& shape, Method method) {
+void predict_stream(const CostModel& model, const ExchangeShape& shape, Prediction& prediction) {
   const Parts parts(model, shape);
+  prediction.shares_memory = shape.may_share && shape.ranks_on_node > 1 &&
+                             unshared * parts.stream_on_node() < parts.stream();
+  prediction.seconds = prediction.shares_memory ? parts.stream_on_node() : parts.stream();
+}
+
+void predict_direct(const CostModel& model, const ExchangeShape& shape, Prediction& prediction) {
+  prediction.seconds = Parts(model, shape).direct();
+  prediction.fits = shape.direct_fits;
+  prediction.extra_bytes = shape.direct_bytes;
+}
+
+void predict_phased(const CostModel& model, const ExchangeShape& shape, Prediction& prediction) {
+  prediction.seconds = Parts(model, shape).phased();
+}
+
+bool has_many_phases(const ExchangeShape& shape) {
+  return static_cast<double>(shape.received) * static_cast<double>(shape.block_bytes) >
+         few_phases * static_cast<double>(shape.budget_bytes);
+}
+
+void predict_cyclic(const CostModel& model, const ExchangeShape& shape, Prediction& prediction) {
+  prediction.seconds = Parts(model, shape).cyclic();
+}
+
+Prediction predict(const CostModel& model, const ExchangeShape& shape, Method method) {
   Prediction prediction;
   prediction.method = method;
   prediction.extra_bytes = shape.budget_bytes;
-  switch (method) {
-    case Method::direct:
-      prediction.seconds = parts.direct();
-      prediction.fits = shape.direct_fits;
-      prediction.extra_bytes = shape.direct_bytes;
-      break;
-    case Method::phased: prediction.seconds = parts.phased(); break;
-    case Method::cyclic: prediction.seconds = parts.cyclic(); break;
-    case Method::stream:
-    case Method::automatic:
-      prediction.shares_memory = shape.may_share && shape.ranks_on_node > 1 &&
-                                 unshared * parts.stream_on_node() < parts.stream();
-      prediction.seconds = prediction.shares_memory ? parts.stream_on_node() : parts.stream();
-      break;
-  }
-  prediction.seconds += parts.plan_and_inside();
+  const MethodTraits* const traits = find_traits(method);
+  const bool is_known = traits != nullptr && traits->predict != nullptr;
+  (is_known ? traits->predict : predict_stream)(model, shape, prediction);
+  prediction.seconds += Parts(model, shape).plan_and_inside();
   return prediction;
 }
 
@@ -259,8 +265,9 @@ Choice choose_method(const CostModel& model, const ExchangeShape& shape,
   Choice choice;
   for (const Method method : methods) choice.predictions.push_back(predict(model, shape, method));
   const auto counted = [&](const Prediction& prediction) {
-    return is_in_doubt(shape, prediction.method) ? prediction.seconds / clearly
-                                                 : prediction.seconds;
+    const MethodTraits* const traits = find_traits(prediction.method);
+    const bool in_doubt = traits != nullptr && traits->is_in_doubt && traits->is_in_doubt(shape);
+    return in_doubt ? prediction.seconds / clearly : prediction.seconds;
   };
   std::stable_sort(choice.predictions.begin(), choice.predictions.end(),
                    [&](const Prediction& a, const Prediction& b) {

@@ -4,6 +4,7 @@
 #include "common_options.hpp"
 #include "comparison.hpp"
 #include "output.hpp"
+#include "schedule/methods.hpp"
 
 #include <algorithm>
 #include <array>
@@ -104,10 +105,11 @@ Case measure(const Settings& settings, const Cell& cell, Progress& progress, boo
   row["achieved_fraction"] = automatic.report.achieved_fraction();
   row["peak_extra_bytes"] = automatic.report.peak_extra_bytes;
   row["verified"] = verified;
-  for (const char* const method : {"stream", "direct", "phased", "cyclic"}) {
+  for (const schedule::MethodTraits* const method : schedule::methods()) {
+    if (method->predict == nullptr) continue;
     const auto found = std::find_if(series.begin(), series.end(),
-                                    [&](const Series& one) { return one.name == method; });
-    row["seconds_" + std::string(method)] =
+                                    [&](const Series& one) { return one.name == method->name; });
+    row["seconds_" + std::string(method->name)] =
         found == series.end()
             ? Case()
             : Case(median(all.series[static_cast<std::size_t>(found - series.begin())].seconds));

@@ -6,6 +6,7 @@
 #include "measure.hpp"
 #include "output.hpp"
 #include "patterns.hpp"
+#include "schedule/methods.hpp"
 #include <valet/options.hpp>
 
 #include <memory>
@@ -90,7 +91,7 @@ void add_exchange_command(CLI::App& app, bool& failed) {
   add_budget_option(*command, settings->memory);
   command
       ->add_option("--method", settings->methods,
-                   "stream, direct, phased or cyclic; several are measured in turn")
+                   schedule::method_names() + "; several are measured in turn")
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--map", settings->map, "what the map says: ranks or slots")

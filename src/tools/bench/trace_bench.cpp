@@ -3,6 +3,7 @@
 #include "commands.hpp"
 #include "common_options.hpp"
 #include "output.hpp"
+#include "schedule/methods.hpp"
 
 #include <algorithm>
 #include <array>
@@ -135,7 +136,7 @@ void add_trace_command(CLI::App& app, bool& failed) {
       "What a trace costs: the same migration without one and with one in turn, plan and writing "
       "the file included (ratio_on: the median of the rounds)");
   add_pattern_option(*command, settings->patterns);
-  command->add_option("--method", settings->methods, "stream, direct, phased or cyclic")
+  command->add_option("--method", settings->methods, schedule::method_names())
       ->delimiter(',')
       ->capture_default_str();
   command->add_option("--bytes", settings->bytes, "bytes of the blocks of a rank, with K, M or G")

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "schedule/methods.hpp"
+
+#include "base/names.hpp"
+#include "schedule/predictions.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace valet {
+namespace schedule {
+namespace {
+
+constexpr MethodTraits stream{.method = Method::stream,
+                              .name = "stream",
+                              .upper_name = "STREAM",
+                              .messages = MessageRule::tuned,
+                              .shares_memory = true,
+                              .predict = predict_stream};
+
+constexpr MethodTraits direct{.method = Method::direct,
+                              .name = "direct",
+                              .upper_name = "DIRECT",
+                              .budget = BudgetRule::everything,
+                              .predict = predict_direct};
+
+/// A centralized schedule might find no room, so it is not chosen.
+constexpr MethodTraits phased{
+    .method = Method::phased,
+    .name = "phased",
+    .upper_name = "PHASED",
+    .messages = MessageRule::phased,
+    .has_phases = true,
+    .has_root =
+        [](const Options& options) {
+          return options.scheduler == Scheduler::centralized || options.parking > 0 ||
+                 options.heuristic == Heuristic::continuous;
+        },
+    .predict = predict_phased,
+    .may_be_chosen =
+        [](const Options& options) { return options.scheduler == Scheduler::distributed; },
+    .is_in_doubt = has_many_phases};
+
+constexpr MethodTraits cyclic{.method = Method::cyclic,
+                              .name = "cyclic",
+                              .upper_name = "CYCLIC",
+                              .has_phases = true,
+                              .has_root = [](const Options&) { return true; },
+                              .predict = predict_cyclic,
+                              .is_in_doubt = [](const ExchangeShape&) { return true; }};
+
+#define VALET_ROW(C, name) &name,
+constexpr std::array table{VALET_METHODS(VALET_ROW)};
+#undef VALET_ROW
+
+}  // namespace
+
+std::span<const MethodTraits* const> methods() { return table; }
+
+const MethodTraits* find_traits(Method method) noexcept {
+  const auto found = std::ranges::find(table, method, &MethodTraits::method);
+  return found == table.end() ? nullptr : *found;
+}
+
+const MethodTraits& traits_of(Method method) {
+  if (const MethodTraits* const traits = find_traits(method)) return *traits;
+  throw Error(ErrorCode::invalid_argument, "method " + std::to_string(static_cast<int>(method)) +
+                                               " moves no blocks; start from the default options");
+}
+
+std::string method_names() {
+  std::string names;
+  for (const MethodTraits* const traits : table)
+    names.append(names.empty() ? "" : ", ").append(traits->name);
+  return names;
+}
+
+}  // namespace schedule
+
+const char* to_string(Method method) noexcept {
+  if (method == Method::automatic) return "auto";
+  const schedule::MethodTraits* const traits = schedule::find_traits(method);
+  return traits == nullptr ? "unknown" : traits->name;
+}
+
+Method parse_method(std::string_view name) {
+#define VALET_VALUE(C, name) , Method::name
+  static constexpr std::array all{Method::automatic VALET_METHODS(VALET_VALUE)};
+#undef VALET_VALUE
+  return schedule::detail::parse_name(name, "method", std::span(all));
+}
+
+}  // namespace valet

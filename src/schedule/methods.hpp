@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The table of methods: all that Valet knows of a method apart from how it moves blocks. Whatever
+/// depends on the method asks here, so a new one is a value of the public enums, a row here, and
+/// its own files. No MPI in here.
+
+#include <valet/export.hpp>
+#include <valet/method_choice.hpp>
+#include <valet/options.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+
+/// All methods but the choice among them, as row(C, name): VALET_<C> in C and Fortran, <C> as the
+/// value of Zoltan's parameter, Method::<name> in C++.
+#define VALET_METHODS(row) \
+  row(STREAM, stream) row(DIRECT, direct) row(PHASED, phased) row(CYCLIC, cyclic)
+
+namespace valet::schedule {
+
+/// How many blocks a sender puts into a message, which receivers are told while planning.
+enum class MessageRule {
+  stream,  ///< stream_sizes()
+  tuned,   ///< the same, and Method::automatic may set Options::message_bytes
+  phased,  ///< phased_sizes()
+};
+
+/// Where the memory for blocks in transit comes from.
+enum class BudgetRule {
+  any,         ///< from two blocks on, more is faster
+  everything,  ///< what leaves a rank and arrives there must fit, all at once
+};
+
+/// One row. Migrations and layouts in place offer all methods; an all-to-all has methods of its
+/// own, and moves pages by stream.
+struct MethodTraits {
+  Method method = Method::stream;
+  const char* name = "";        ///< as to_string() and parse_method() have it
+  const char* upper_name = "";  ///< the value of Zoltan's parameter
+  bool serves_dropin = true;    ///< Zoltan's parameter takes it
+  MessageRule messages = MessageRule::stream;
+  BudgetRule budget = BudgetRule::any;
+  bool shares_memory = false;  ///< inside a node: its plans connect a segment
+  bool has_phases = false;     ///< blocks move in steps that ranks take together
+  /// Whether rank 0 keeps a table over all ranks. Null: never.
+  bool (*has_root)(const Options&) = nullptr;
+
+  // Method::automatic.
+  /// Seconds of exchange and local moves, and what it needs. Null: it is never chosen.
+  void (*predict)(const CostModel&, const ExchangeShape&, Prediction&) = nullptr;
+  /// Whether it may be chosen with these options. Null: always.
+  bool (*may_be_chosen)(const Options&) = nullptr;
+  /// Whether it must be predicted to be clearly faster than the others. Null: never.
+  bool (*is_in_doubt)(const ExchangeShape&) = nullptr;
+};
+
+/// The rows, in the order of VALET_METHODS.
+[[nodiscard]] VALET_EXPORT std::span<const MethodTraits* const> methods();
+/// The row of a method; nullptr for Method::automatic and for what is no method.
+[[nodiscard]] VALET_EXPORT const MethodTraits* find_traits(Method method) noexcept;
+/// The row of a method that is one. @throws Error invalid_argument.
+[[nodiscard]] VALET_EXPORT const MethodTraits& traits_of(Method method);
+/// "stream, direct, ...", for a help text.
+[[nodiscard]] VALET_EXPORT std::string method_names();
+
+}  // namespace valet::schedule
