@@ -31,17 +31,6 @@ std::shared_ptr<std::byte> StorageBackend::allocate_scratch(std::size_t bytes) c
           [memory, alignment](std::byte*) { ::operator delete(memory, alignment); }};
 }
 
-Field strided_field(void* data, std::uint64_t slots, std::size_t row_bytes,
-                    std::ptrdiff_t slot_stride_bytes, std::string label) {
-  Field result;
-  result.data = data;
-  result.slots = slots;
-  result.element_bytes = row_bytes;
-  result.slot_stride_bytes = slot_stride_bytes;
-  result.label = std::move(label);
-  return result;
-}
-
 BlockStorage::BlockStorage(std::initializer_list<Field> fields)
     : BlockStorage(std::span<const Field>(fields.begin(), fields.size())) {}
 

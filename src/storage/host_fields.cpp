@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/copy.hpp"
+#include "storage/field_check.hpp"
 #include <valet/detail/host_fields.hpp>
 
 #include <algorithm>
@@ -55,8 +56,7 @@ bool is_run(std::span<const Index> slots) {
 
 }  // namespace
 
-HostFields::HostFields(std::span<const Field> fields) {
-  check(fields);
+HostFields::HostFields(std::span<const Field> fields) : diagnostic_(storage::field_diagnostic(fields)) {
   if (diagnostic_) return;
   slots_ = fields.front().slots;
   for (const Field& field : fields) append_row(field);
@@ -64,40 +64,6 @@ HostFields::HostFields(std::span<const Field> fields) {
   if (rows_.size() == 1 && only.dimensions.empty() &&
       only.slot_stride_bytes == static_cast<std::ptrdiff_t>(only.piece_bytes))
     dense_ = only.base;
-}
-
-void HostFields::check(std::span<const Field> fields) {
-  if (fields.empty()) {
-    diagnostic_ = Diagnostic{ErrorCode::invalid_argument,
-                             "a block storage without fields; give at least one"};
-    return;
-  }
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    const Field& field = fields[f];
-    const std::string name =
-        field.label.empty() ? "field " + std::to_string(f) : "field '" + field.label + "'";
-    if (field.slots != fields.front().slots) {
-      diagnostic_ =
-          Diagnostic{ErrorCode::field_mismatch,
-                     name + " has " + std::to_string(field.slots) +
-                         " slots, but the first field has " + std::to_string(fields.front().slots) +
-                         "; all fields of a storage need the same number"};
-      return;
-    }
-    if (field.data == nullptr && field.slots > 0) {
-      diagnostic_ = Diagnostic{ErrorCode::inaccessible_memory,
-                               name + " has no memory (a null pointer) for its " +
-                                   std::to_string(field.slots) + " slots; allocate it first"};
-      return;
-    }
-    std::size_t row_bytes = field.element_bytes;
-    for (std::size_t d = 0; d < field.dimension_count; ++d) row_bytes *= field.dimensions[d].extent;
-    if (row_bytes == 0) {
-      diagnostic_ =
-          Diagnostic{ErrorCode::invalid_argument, name + " has rows of zero bytes; leave it out"};
-      return;
-    }
-  }
 }
 
 void HostFields::append_row(const Field& field) {

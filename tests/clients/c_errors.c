@@ -179,6 +179,33 @@ static void check_null_pointers(int odd) {
   Valet_Plan_free(plan);
 }
 
+/* Fields that one rank alone has wrong. */
+static void check_fields(int odd) {
+  const ptrdiff_t row = sizeof values[0];
+  const struct {
+    ptrdiff_t first, stride; /* of the second field, in values */
+    const char* text;
+  } wrong[] = {{0, 1,
+                "field 1 (rows of 4 bytes, 4 apart) shares memory with field 'values' (rows of 4 "
+                "bytes, 4 apart), which starts at the same address; give every array once"},
+               {slots - 1, 1, "shares memory with field 'values'"},
+               {slots - 1, -1, "shares memory with field 'values'"},
+               {0, 0, "field 1 (rows of 4 bytes, 0 apart) has rows that overlap; give strides"}};
+  Valet_Storage* const whole = storage;
+  int other[slots];
+  for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; ++w) {
+    const int is_odd = rank == odd;
+    fill();
+    storage = Valet_Storage_create();
+    Valet_Storage_add_field(storage, values, slots, sizeof values[0], row, "values");
+    Valet_Storage_add_field(storage, is_odd ? values + wrong[w].first : other, slots,
+                            sizeof values[0], is_odd ? wrong[w].stride * row : row, NULL);
+    expect_refusal("Valet_Plan_to_ranks", plan_to_ranks(), odd, wrong[w].text);
+    Valet_Storage_free(storage);
+  }
+  storage = whole;
+}
+
 /* What a rank finds without the others. */
 static void check_null_handles(void) {
   fill();
@@ -214,6 +241,8 @@ int main(int argc, char** argv) {
   check_options(0);
   check_null_pointers(size - 1);
   check_null_pointers(0);
+  check_fields(size - 1);
+  check_fields(0);
   check_null_handles();
 
   Valet_Storage_free(storage);

@@ -109,6 +109,26 @@ TEST(Blocks, OfDifferentExtentsAreAnErrorThatNamesTheView) {
   }
 }
 
+TEST(Blocks, ThatShareMemoryAreAnErrorThatNamesBothViews) {
+  const Kokkos::View<double* [3], Kokkos::HostSpace> all("position", 4);
+  const auto column = Kokkos::subview(all, Kokkos::ALL, rank() == 0 ? 2 : 0);
+  const auto others = Kokkos::subview(all, Kokkos::ALL, Kokkos::pair<int, int>(1, 3));
+  for (const bool staged : {false, true}) {
+    const auto storage = staged ? valet::kokkos::staged_blocks(column, others)
+                                : valet::kokkos::blocks(column, others);
+    expect_on_all_ranks(error_of_migration(storage, 2),
+                        {"invalid_argument", "rank 0", "'position' (rows of 16 bytes, 24 apart)",
+                         "shares memory", "give every array once"});
+  }
+}
+
+TEST(Blocks, MayBeDisjointPartsOfOneView) {
+  const Kokkos::View<double* [3], Kokkos::HostSpace> all("position", size());
+  const auto column = Kokkos::subview(all, Kokkos::ALL, 0);
+  const auto others = Kokkos::subview(all, Kokkos::ALL, Kokkos::pair<int, int>(1, 3));
+  EXPECT_TRUE(all_ranks(error_of_migration(valet::kokkos::blocks(column, others), 1).empty()));
+}
+
 TEST(Blocks, WithoutMemoryAreAnError) {
   using Unmanaged =
       Kokkos::View<double*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;

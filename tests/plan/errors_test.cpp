@@ -203,6 +203,46 @@ TEST(MapErrors, StorageWithoutFieldsAndRowsWithoutBytes) {
                        {odd_name(), "'nothing'", "zero bytes", "leave it out"});
 }
 
+TEST(MapErrors, FieldsThatShareMemory) {
+  std::vector<double> values(slots);
+  struct Particle {
+    double position[3];
+    double mass;
+  };
+  std::vector<Particle> particles(slots);
+  constexpr auto stride = static_cast<std::ptrdiff_t>(sizeof(Particle));
+  Call twice;
+  if (is_odd()) twice.storage = {field(values, 1, "mass"), field(values, 1, "charge")};
+  expect_plans_refused(twice, ErrorCode::invalid_argument,
+                       {odd_name(), "'charge'", "'mass'", "same address", "give every array once"});
+  Call members;
+  if (is_odd())
+    members.storage = {strided_field(&particles.front().position[2], slots, 16, -stride, "mass"),
+                       strided_field(&particles.front().mass, slots, 8, -stride, "charge")};
+  expect_plans_refused(members, ErrorCode::invalid_argument,
+                       {odd_name(), "'charge' (rows of 8 bytes, -32 apart)",
+                        "'mass' (rows of 16 bytes, -32 apart)", "memory of its own"});
+}
+
+TEST(MapErrors, RowsOfAFieldThatOverlap) {
+  for (const std::ptrdiff_t stride : {0, 8, -8}) {
+    Call call;
+    std::vector<double> values(2 * slots);
+    if (is_odd()) call.storage = {strided_field(&values[slots], slots, 36, stride, "mass")};
+    expect_plans_refused(call, ErrorCode::invalid_argument,
+                         {odd_name(), "'mass'", "36 bytes, " + std::to_string(stride) + " apart",
+                          "overlap", "give strides"});
+  }
+}
+
+TEST(MapErrors, ArrayThatEndsInPartOfARow) {
+  Call call;
+  std::vector<double> values(3 * slots - 1);
+  if (is_odd()) call.storage = {field(std::span(values), 3, "position")};
+  expect_plans_refused(call, ErrorCode::invalid_argument,
+                       {odd_name(), "'position'", "16 bytes", "5 rows of 24 bytes", "multiple"});
+}
+
 TEST(MapErrors, RanksThatDisagreeOnTheBytesOfABlock) {
   if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
   for (const std::size_t bytes : {8, 4000}) {

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace valet {
@@ -37,11 +38,35 @@ struct Field {
   std::size_t element_bytes = 0;                            ///< of an entry
   std::array<FieldDimension, max_dimensions> dimensions{};  ///< of a row, in any order
   std::size_t dimension_count = 0;                          ///< of them that are used
-  std::string label;                                        ///< how messages call this field
+  std::size_t surplus_bytes = 0;  ///< behind the last row, in part of another: a mistake
+  std::string label;              ///< how messages call this field
 };
 
-/// A contiguous field: `components` values of T per slot, one slot behind the other. With T a
-/// struct this is an array of structures. Local.
+/// Rows of `row_bytes` contiguous bytes that start `slot_stride_bytes` apart: a member of an array
+/// of structures, or rows with padding behind them. Local.
+/// @tparam T                 Any type, void too; not const.
+/// @param data               The row of slot 0; the caller keeps the memory.
+/// @param slots              Places for a block.
+/// @param row_bytes          Of a block in this field; the same on all ranks.
+/// @param slot_stride_bytes  From a row to the next, on this rank; at least `row_bytes`, or at most
+///                           -row_bytes where the slots run backwards.
+/// @param label              How messages call the field; none: they number it.
+template <class T>
+[[nodiscard]] Field strided_field(T* data, std::uint64_t slots, std::size_t row_bytes,
+                                  std::ptrdiff_t slot_stride_bytes, std::string label = {}) {
+  static_assert(!std::is_const_v<T>,
+                "Valet moves blocks into these arrays: give non-const data that outlives the call");
+  Field result;
+  result.data = const_cast<std::remove_const_t<T>*>(data);
+  result.slots = slots;
+  result.element_bytes = row_bytes;
+  result.slot_stride_bytes = slot_stride_bytes;
+  result.label = std::move(label);
+  return result;
+}
+
+/// A contiguous field: `components` values of T per slot, the slots consecutive. With T a struct
+/// this is an array of structures. Local.
 /// @tparam T          Trivially copyable; not const.
 /// @param data        slots * components values; the caller keeps the memory.
 /// @param slots       Places for a block.
@@ -51,32 +76,45 @@ template <class T>
 [[nodiscard]] Field field(T* data, std::uint64_t slots, std::size_t components = 1,
                           std::string label = {}) {
   static_assert(std::is_trivially_copyable_v<T>, "Valet moves bytes: T must be trivially copyable");
-  Field result;
-  result.data = data;
-  result.slots = slots;
-  result.element_bytes = sizeof(T) * components;
-  result.slot_stride_bytes = static_cast<std::ptrdiff_t>(result.element_bytes);
-  result.label = std::move(label);
+  const std::size_t row_bytes = sizeof(T) * components;
+  return strided_field(data, slots, row_bytes, static_cast<std::ptrdiff_t>(row_bytes),
+                       std::move(label));
+}
+
+/// The same for a span, which has values.size() / components slots. A size that is not a multiple
+/// of `components` is reported by the collective call that uses the storage, on all ranks.
+/// @param values      The caller keeps the memory.
+/// @param components  Values per slot; the same on all ranks.
+/// @param label       How messages call the field; none: they number it.
+template <class T, std::size_t extent>
+[[nodiscard]] Field field(std::span<T, extent> values, std::size_t components = 1,
+                          std::string label = {}) {
+  const std::size_t slots = components == 0 ? values.size() : values.size() / components;
+  Field result = field(values.data(), slots, components, std::move(label));
+  result.surplus_bytes = values.size_bytes() - slots * components * sizeof(T);
   return result;
 }
 
-/// Rows of `row_bytes` contiguous bytes that start `slot_stride_bytes` apart: a member of an array
-/// of structures, or rows with padding behind them. Local.
-/// @param data               The row of slot 0; the caller keeps the memory.
-/// @param slots              Places for a block.
-/// @param row_bytes          Of a block in this field; the same on all ranks.
-/// @param slot_stride_bytes  From a row to the next, on this rank.
-/// @param label              How messages call the field; none: they number it.
-[[nodiscard]] VALET_EXPORT Field strided_field(void* data, std::uint64_t slots,
-                                               std::size_t row_bytes,
-                                               std::ptrdiff_t slot_stride_bytes,
-                                               std::string label = {});
+/// The same for a vector. It must not be resized while the field is in use.
+template <class T, class Allocator>
+[[nodiscard]] Field field(std::vector<T, Allocator>& values, std::size_t components = 1,
+                          std::string label = {}) {
+  static_assert(!std::is_same_v<T, bool>, "Valet moves bytes: std::vector<bool> packs bits");
+  return field(std::span<T>(values), components, std::move(label));
+}
+
+/// Refused at compile time: a const or temporary vector cannot receive blocks.
+template <class T, class Allocator>
+[[nodiscard]] Field field(const std::vector<T, Allocator>& values, std::size_t components = 1,
+                          std::string label = {}) {
+  return field(std::span<const T>(values), components, std::move(label));
+}
 
 /// The fields of one rank, seen as slots that each hold one block.
 ///
 /// A cheap handle: copies name the same memory. Building one is local and never throws for bad
-/// fields; what is wrong with them (different numbers of slots, no memory) is reported by the
-/// collective call that uses the storage, on all ranks.
+/// fields; what is wrong with them (different numbers of slots, no memory, an array given twice,
+/// rows that overlap) is reported by the collective call that uses the storage, on all ranks.
 class VALET_EXPORT BlockStorage {
  public:
   /// Fields with the same number of slots, in the same order on all ranks.

@@ -205,12 +205,14 @@ VALET_EXPORT Valet_Options Valet_Options_default(void);
 VALET_EXPORT Valet_Storage* Valet_Storage_create(void);
 /** Adds a field: rows of `row_bytes` bytes that start `slot_stride_bytes` apart. Local.
  *
- * What is wrong with the fields is reported when the storage is used, on all ranks.
+ * What is wrong with the fields, fields that share memory too, is reported when the storage is
+ * used, on all ranks.
  * @param storage            From Valet_Storage_create().
  * @param data               Row of slot 0; the caller keeps the memory.
  * @param slots              Rows; the same for all fields of a storage.
  * @param row_bytes          Of a block in this field; the same on all ranks.
- * @param slot_stride_bytes  From a row to the next; `row_bytes` where they are contiguous.
+ * @param slot_stride_bytes  From a row to the next; `row_bytes` where they are contiguous;
+ *                           negative where the slots run backwards.
  * @param label              How messages call the field; NULL for none.
  * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT for a null `storage`. */
 VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots,

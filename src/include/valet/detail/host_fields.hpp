@@ -36,7 +36,6 @@ class VALET_EXPORT HostFields final : public StorageBackend {
     std::size_t packed_offset = 0;
   };
 
-  void check(std::span<const Field> fields);
   void append_row(const Field& field);
   template <class Action>
   void for_each_piece(Action&& action) const;

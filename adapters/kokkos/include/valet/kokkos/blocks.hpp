@@ -95,13 +95,13 @@ template <Path path, class First, class... Rest>
 ///
 /// Errors are reported by the collective call that uses the storage, on all ranks:
 /// not_initialized (Kokkos is not initialised), field_mismatch (different extents),
-/// inaccessible_memory (a View without memory), invalid_argument (rows of zero bytes),
-/// out_of_memory (staging for slot indices). callback_failed: a fence or a kernel of Valet threw,
-/// as Kokkos does where the device fails; see valet::execute().
+/// inaccessible_memory (a View without memory), invalid_argument (rows of zero bytes, Views that
+/// share memory), out_of_memory (staging for slot indices). callback_failed: a fence or a kernel of
+/// Valet threw, as Kokkos does where the device fails; see valet::execute().
 ///
 /// Memory: Views that the host reaches take none. Others keep 16 KiB for slot indices from here
-/// on; blocks in transit are staged in the budget of the plan. Memory
-/// lent to execute() as a workspace must then be memory that `space` reaches.
+/// on; blocks in transit are staged in the budget of the plan. Memory lent to execute() as a
+/// workspace must then be memory that `space` reaches.
 template <class First, class... Rest>
 [[nodiscard]] BlockStorage blocks(const First& first, const Rest&... rest) {
   return detail::storage<detail::Path::automatic>(first, rest...);

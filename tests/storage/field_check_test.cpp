@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Which fields share memory, against marking every byte; and what is said about them.
+
+#include "storage/field_check.hpp"
+
+#include "test_comm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <iostream>
+#include <random>
+#include <set>
+
+namespace valet::test {
+namespace {
+
+using storage::field_diagnostic;
+using storage::fields_overlap;
+using storage::rows_overlap;
+
+/// Calls `action` with the address of every byte of the field, one row after the other.
+template <class Action>
+void for_each_byte(const Field& field, Action&& action) {
+  std::size_t entries = 1;
+  for (std::size_t d = 0; d < field.dimension_count; ++d) entries *= field.dimensions[d].extent;
+  for (std::uint64_t slot = 0; slot < field.slots; ++slot)
+    for (std::size_t entry = 0; entry < entries; ++entry) {
+      auto at = reinterpret_cast<std::intptr_t>(field.data) +
+                static_cast<std::intptr_t>(slot) * field.slot_stride_bytes;
+      std::size_t rest = entry;
+      for (std::size_t d = 0; d < field.dimension_count; ++d) {
+        at += static_cast<std::intptr_t>(rest % field.dimensions[d].extent) *
+              field.dimensions[d].stride_bytes;
+        rest /= field.dimensions[d].extent;
+      }
+      for (std::size_t k = 0; k < field.element_bytes; ++k)
+        action(at + static_cast<std::intptr_t>(k));
+    }
+}
+
+bool marks_twice(const Field& field) {
+  std::set<std::intptr_t> marked;
+  bool twice = false;
+  for_each_byte(field, [&](std::intptr_t at) { twice = !marked.insert(at).second || twice; });
+  return twice;
+}
+
+bool marks_common(const Field& a, const Field& b) {
+  std::set<std::intptr_t> marked;
+  for_each_byte(a, [&](std::intptr_t at) { marked.insert(at); });
+  bool common = false;
+  for_each_byte(b, [&](std::intptr_t at) { common = common || marked.contains(at); });
+  return common;
+}
+
+Field random_field(std::mt19937_64& random) {
+  const auto pick = [&](int low, int high) {
+    return std::uniform_int_distribution<int>(low, high)(random);
+  };
+  Field result = strided_field(reinterpret_cast<char*>(1000 + pick(0, 60)),
+                               static_cast<std::uint64_t>(pick(1, 5)),
+                               static_cast<std::size_t>(pick(1, 4)), pick(-24, 24));
+  result.dimension_count = static_cast<std::size_t>(pick(0, 2));
+  for (std::size_t d = 0; d < result.dimension_count; ++d)
+    result.dimensions[d] = {static_cast<std::size_t>(pick(1, 3)), pick(-30, 30)};
+  return result;
+}
+
+TEST(FieldCheck, FindsOverlapExactlyWhereBytesAreSharedInAnyShape) {
+  std::cout << "seed " << seed() << "\n";
+  std::mt19937_64 random(seed());
+  std::vector<Field> good;
+  int bad = 0, pairs = 0, apart = 0;
+  for (int k = 0; k < 20'000; ++k) {
+    const Field field = random_field(random);
+    const bool expected = marks_twice(field);
+    ASSERT_EQ(rows_overlap(field), expected) << "field " << k;
+    if (expected)
+      ++bad;
+    else
+      good.push_back(field);
+  }
+  for (std::size_t k = 1; k < good.size(); ++k, ++pairs) {
+    const bool expected = marks_common(good[k - 1], good[k]);
+    ASSERT_EQ(fields_overlap(good[k - 1], good[k]), expected) << "pair " << k;
+    ASSERT_EQ(fields_overlap(good[k], good[k - 1]), expected) << "pair " << k << " exchanged";
+    apart += expected ? 0 : 1;
+  }
+  EXPECT_GT(bad, 1000);
+  EXPECT_GT(apart, pairs / 4);
+  EXPECT_LT(apart, 3 * pairs / 4);
+}
+
+std::string text_of(std::initializer_list<Field> fields) {
+  const auto diagnostic = field_diagnostic(std::span(fields.begin(), fields.size()));
+  return diagnostic ? diagnostic->text : "";
+}
+
+constexpr std::uint64_t many = std::uint64_t{1} << 32;
+
+/// Never read: the check looks at numbers only.
+char* address(std::uint64_t value) { return reinterpret_cast<char*>(std::uintptr_t{value}); }
+
+TEST(FieldCheck, TakesTheMembersOfAnArrayOfStructuresInAnyOrder) {
+  EXPECT_EQ(text_of({strided_field(address(4096 + 12), many, 4, 24),
+                     strided_field(address(4096), many, 12, 24),
+                     strided_field(address(4096 + 16), many, 8, 24)}),
+            "");
+  EXPECT_EQ(text_of({strided_field(address(4096), many, 12, 24),
+                     strided_field(address(4096 + 24 * (many - 1) + 12), many, 12, -24)}),
+            "")
+      << "one of them backwards";
+}
+
+TEST(FieldCheck, TakesOneSlotWithAnyStride) {
+  EXPECT_EQ(text_of({strided_field(address(4096), 1, 12, 0)}), "");
+  EXPECT_EQ(text_of({strided_field(address(4096), 0, 12, 0), field(address(4096), 0)}), "");
+}
+
+TEST(FieldCheck, RefusesRowsThatOverlap) {
+  for (const std::ptrdiff_t stride : {0, 11, -11, 1}) {
+    const std::string text = text_of({strided_field(address(1 << 20), many, 12, stride, "x")});
+    EXPECT_NE(text.find("field 'x' (rows of 12 bytes, " + std::to_string(stride) +
+                        " apart) has rows that overlap; give strides"),
+              std::string::npos)
+        << text;
+  }
+}
+
+TEST(FieldCheck, RefusesMembersOfAStructureThatShareBytes) {
+  EXPECT_EQ(
+      text_of({strided_field(address(4096), many, 12, 24, "x"),
+               strided_field(address(4096 + 11), many, 4, 24)}),
+      "field 1 (rows of 4 bytes, 24 apart) shares memory with field 'x' (rows of 12 bytes, 24 "
+      "apart); give every array once, and every field memory of its own");
+  EXPECT_NE(text_of({strided_field(address(4096), many, 12, 24),
+                     strided_field(address(4096 + 20 + 24 * (many - 1)), many, 5, -24)}),
+            "")
+      << "one of them backwards, the last bytes in the next structure";
+}
+
+TEST(FieldCheck, RefusesAnArrayGivenTwiceAndOneThatReachesIntoTheNext) {
+  EXPECT_NE(text_of({field(address(4096), many, 8), field(address(4096), many, 8)})
+                .find("starts at the same address; give every array once"),
+            std::string::npos);
+  EXPECT_NE(text_of({field(address(4096), 100, 8), field(address(4096 + 799), 100, 8)}), "");
+  EXPECT_EQ(text_of({field(address(4096), 100, 8), field(address(4096 + 800), 100, 8)}), "");
+}
+
+TEST(FieldCheck, RefusesMoreThanAnyMemoryHolds) {
+  EXPECT_NE(text_of({strided_field(address(4096), ~std::uint64_t{0}, 8, 1 << 20, "x")})
+                .find("more than any memory holds"),
+            std::string::npos);
+}
+
+TEST(FieldCheck, SpansAndVectorsCountTheirOwnSlots) {
+  std::vector<double> values(12);
+  const Field whole = field(values, 3, "x");
+  EXPECT_EQ(whole.data, values.data());
+  EXPECT_EQ(whole.slots, 4U);
+  EXPECT_EQ(whole.element_bytes, 24U);
+  EXPECT_EQ(whole.slot_stride_bytes, 24);
+  EXPECT_EQ(whole.label, "x");
+  const Field part = field(std::span(values).first(5));
+  EXPECT_EQ(part.slots, 5U);
+  EXPECT_EQ(part.element_bytes, 8U);
+  EXPECT_EQ(field(std::span<double, 12>(values), 4).slots, 3U);
+  EXPECT_EQ(text_of({whole}), "");
+  EXPECT_EQ(text_of({field(std::span(values), 5, "x")}),
+            "field 'x' has 16 bytes behind its 2 rows of 40 bytes; give an array whose size is a "
+            "multiple of the components");
+  EXPECT_EQ(text_of({field(values, 0, "x")}), "field 'x' has rows of zero bytes; leave it out");
+}
+
+}  // namespace
+}  // namespace valet::test
