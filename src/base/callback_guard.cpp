@@ -7,12 +7,12 @@
 namespace valet::detail {
 
 void CallbackGuard::protect(Options& options) {
-  any_ = options.progress || options.available_bytes;
+  any_ = options.progress || options.phased.available_bytes;
   options.progress = guarded(std::move(options.progress), progress_, "Options::progress");
-  if (!options.available_bytes) return;
-  options.available_bytes = [this, asked = std::move(options.available_bytes)] {
+  if (!options.phased.available_bytes) return;
+  options.phased.available_bytes = [this, asked = std::move(options.phased.available_bytes)] {
     std::size_t bytes = std::numeric_limits<std::size_t>::max();
-    available_.attempt("Options::available_bytes", [&] { bytes = asked(); });
+    available_.attempt("PhasedOptions::available_bytes", [&] { bytes = asked(); });
     return bytes;
   };
 }

@@ -4,13 +4,31 @@
 #include <valet/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
-#include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 
-namespace valet::schedule::detail {
+namespace valet::detail {
+
+/// A value of an enumeration and its name in options, texts and tables.
+template <class Value>
+struct Named {
+  Value value;
+  const char* name;
+  const char* short_name = "";  ///< read as well
+};
+
+template <class Value, class... Names>
+Named(Value, Names...) -> Named<Value>;
+
+/// The name of a value; "unknown" where the table does not have it.
+template <class Value, std::size_t values>
+const char* name_of(const std::array<Named<Value>, values>& table, Value value) noexcept {
+  for (const Named<Value>& entry : table)
+    if (entry.value == value) return entry.name;
+  return "unknown";
+}
 
 inline bool same_name(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
@@ -18,16 +36,19 @@ inline bool same_name(std::string_view a, std::string_view b) {
   });
 }
 
-/// The value of a name. @throws Error invalid_argument that lists the known names.
-template <class Value, std::size_t extent>
-Value parse_name(std::string_view name, const char* what, std::span<const Value, extent> values) {
+/// The value of a name, in upper or lower case; `what` names the enumeration in the error.
+/// @throws Error invalid_argument that lists the known names.
+template <class Value, std::size_t values>
+Value value_of(const std::array<Named<Value>, values>& table, const char* what,
+               std::string_view name) {
   std::string known;
-  for (const Value value : values) {
-    if (same_name(name, to_string(value))) return value;
-    known += (known.empty() ? "" : ", ") + std::string(to_string(value));
+  for (const Named<Value>& entry : table) {
+    if (same_name(name, entry.name)) return entry.value;
+    if (!name.empty() && same_name(name, entry.short_name)) return entry.value;
+    known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
   throw Error(ErrorCode::invalid_argument,
               "unknown " + std::string(what) + " '" + std::string(name) + "'; known: " + known);
 }
 
-}  // namespace valet::schedule::detail
+}  // namespace valet::detail

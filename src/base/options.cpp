@@ -3,37 +3,57 @@
 #include <valet/error.hpp>
 #include <valet/options.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <limits>
-#include <span>
 
 namespace valet {
-const char* to_string(Order order) noexcept {
-  switch (order) {
-    case Order::fill: return "fill";
-    case Order::stable: return "stable";
-  }
-  return "unknown";
-}
+namespace {
 
+using detail::Named;
+
+constexpr std::array orders{Named{Order::fill, "fill"}, Named{Order::stable, "stable"}};
+constexpr std::array schedulers{Named{Scheduler::distributed, "distributed"},
+                                Named{Scheduler::centralized, "centralized"}};
+constexpr std::array edge_orders{Named{EdgeOrder::ascending, "ascending"},
+                                 Named{EdgeOrder::rotated, "rotated"}};
+constexpr std::array heuristics{
+    Named{Heuristic::first_fit, "first_fit"}, Named{Heuristic::max_first, "max_first"},
+    Named{Heuristic::random, "random"},       Named{Heuristic::fortune_wheel, "fortune_wheel"},
+    Named{Heuristic::min_max, "min_max"},     Named{Heuristic::continuous, "continuous"}};
+
+}  // namespace
+
+const char* to_string(Order order) noexcept { return detail::name_of(orders, order); }
 const char* to_string(Scheduler scheduler) noexcept {
-  switch (scheduler) {
-    case Scheduler::distributed: return "distributed";
-    case Scheduler::centralized: return "centralized";
-  }
-  return "unknown";
+  return detail::name_of(schedulers, scheduler);
 }
+const char* to_string(Heuristic heuristic) noexcept {
+  return detail::name_of(heuristics, heuristic);
+}
+const char* to_string(EdgeOrder order) noexcept { return detail::name_of(edge_orders, order); }
 
+Order parse_order(std::string_view name) { return detail::value_of(orders, "order", name); }
 Scheduler parse_scheduler(std::string_view name) {
-  static constexpr std::array all{Scheduler::distributed, Scheduler::centralized};
-  return schedule::detail::parse_name(name, "scheduler", std::span(all));
+  return detail::value_of(schedulers, "scheduler", name);
+}
+Heuristic parse_heuristic(std::string_view name) {
+  return detail::value_of(heuristics, "heuristic", name);
+}
+EdgeOrder parse_edge_order(std::string_view name) {
+  return detail::value_of(edge_orders, "edge order", name);
 }
 
-Order parse_order(std::string_view name) {
-  static constexpr std::array all{Order::fill, Order::stable};
-  return schedule::detail::parse_name(name, "order", std::span(all));
+std::span<const Heuristic> all_heuristics() noexcept {
+  static constexpr auto all = [] {
+    std::array<Heuristic, heuristics.size()> values{};
+    std::transform(heuristics.begin(), heuristics.end(), values.begin(),
+                   [](const auto& entry) { return entry.value; });
+    return values;
+  }();
+  return all;
 }
 
 std::size_t parse_bytes(std::string_view text) {

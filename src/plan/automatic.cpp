@@ -57,7 +57,7 @@ std::int64_t as_number(std::uint64_t count) {
 
 /// What the application says, in the options or in the environment.
 std::optional<schedule::CostModel> given_model(const plan::State& state) {
-  if (state.options.model) return state.options.model;
+  if (state.options.automatic.model) return state.options.automatic.model;
   const char* const text = std::getenv("VALET_MODEL");
   if (text == nullptr || *text == '\0') return std::nullopt;
   try {
@@ -153,7 +153,7 @@ void finalize_messages(plan::State& state, std::uint64_t longest) {
 void tune_messages(plan::State& state, const schedule::Choice& choice, bool is_named) {
   Options& options = state.options;
   options.share_memory = options.share_memory && choice.shares_memory;
-  options.window = std::min(options.window, choice.window);
+  options.stream.window = std::min(options.stream.window, choice.window);
   const std::size_t tuned = is_named ? schedule::most_message_bytes : choice.message_bytes;
   if (options.message_bytes == 0 &&
       schedule::traits_of(options.method).messages == schedule::MessageRule::tuned)

@@ -24,12 +24,12 @@ namespace {
 
 /// What is wrong with the options of Method::phased. Names of other values may reach this from C.
 std::optional<Diagnostic> check_phases(const Options& options) {
-  if (options.parking < 0)
+  if (options.phased.parking < 0)
     return Diagnostic{ErrorCode::invalid_argument,
-                      "a parking interval of " + std::to_string(options.parking) +
+                      "a parking interval of " + std::to_string(options.phased.parking) +
                           "; give 0 for no parking, or k for parking at every k-th phase"};
-  if (!options.available_bytes || options.method != Method::phased) return std::nullopt;
-  if (options.heuristic == Heuristic::continuous)
+  if (!options.phased.available_bytes || options.method != Method::phased) return std::nullopt;
+  if (options.phased.heuristic == Heuristic::continuous)
     return Diagnostic{
         ErrorCode::invalid_argument,
         "available_bytes is asked at every phase, but heuristic continuous divides the "
@@ -39,10 +39,10 @@ std::optional<Diagnostic> check_phases(const Options& options) {
 
 /// One number for the choices of Method::phased, in 62 bits.
 std::int64_t phase_choices(const Options& options) {
-  std::uint64_t mixed = options.seed;
-  for (const int choice :
-       {static_cast<int>(options.heuristic), static_cast<int>(options.scheduler), options.parking,
-        options.available_bytes ? 1 : 0, options.trace.empty() ? 0 : 1})
+  std::uint64_t mixed = options.phased.seed;
+  for (const int choice : {static_cast<int>(options.phased.heuristic),
+                           static_cast<int>(options.phased.scheduler), options.phased.parking,
+                           options.phased.available_bytes ? 1 : 0, options.trace.empty() ? 0 : 1})
     mixed = (mixed ^ static_cast<std::uint64_t>(choice)) * 0x9e3779b97f4a7c15;
   return static_cast<std::int64_t>(mixed >> 2U);
 }
@@ -68,8 +68,9 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
     return Diagnostic{ErrorCode::invalid_argument,
                       "the map has " + std::to_string(map_entries) + " entries for " +
                           std::to_string(occupied.map_size()) + " blocks; it needs one for each"};
-  if (options.window < 1 || options.window > 64)
-    return Diagnostic{ErrorCode::invalid_argument, "a window of " + std::to_string(options.window) +
+  if (options.stream.window < 1 || options.stream.window > 64)
+    return Diagnostic{ErrorCode::invalid_argument, "a window of " +
+                                                       std::to_string(options.stream.window) +
                                                        " messages; choose one from 1 to 64"};
   if (auto diagnostic = check_phases(options)) return diagnostic;
   const std::size_t least = storage.backend().reachable_by_mpi() ? block_bytes : 2 * block_bytes;

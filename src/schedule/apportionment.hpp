@@ -5,7 +5,7 @@
 /// may send. Neither memory nor messages are needed for it.
 
 #include <valet/export.hpp>
-#include <valet/heuristic.hpp>
+#include <valet/options.hpp>
 
 #include <cstdint>
 #include <limits>

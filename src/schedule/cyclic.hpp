@@ -6,15 +6,23 @@
 /// a time, and schedules a cycle whenever the search meets itself, a shift whenever it ends. Every
 /// rank gets a list of actions and carries it out without root and barriers.
 
-#include <valet/edge_order.hpp>
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
+#include <valet/options.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <span>
 
 namespace valet::schedule {
+
+/// The place of `destination` among the edges of `rank`, one of `ranks`: edges are offered by
+/// ascending place. Local.
+[[nodiscard]] constexpr std::uint32_t edge_place(EdgeOrder order, std::uint32_t rank,
+                                                 std::uint32_t ranks, std::uint32_t destination) {
+  if (order == EdgeOrder::ascending) return destination;
+  return destination > rank ? destination - rank : destination + (ranks - rank);
+}
 
 /// Blocks that a rank has for one other.
 struct Edge {

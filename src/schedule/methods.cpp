@@ -33,12 +33,12 @@ constexpr MethodTraits phased{
     .has_phases = true,
     .has_root =
         [](const Options& options) {
-          return options.scheduler == Scheduler::centralized || options.parking > 0 ||
-                 options.heuristic == Heuristic::continuous;
+          return options.phased.scheduler == Scheduler::centralized || options.phased.parking > 0 ||
+                 options.phased.heuristic == Heuristic::continuous;
         },
     .predict = predict_phased,
     .may_be_chosen =
-        [](const Options& options) { return options.scheduler == Scheduler::distributed; },
+        [](const Options& options) { return options.phased.scheduler == Scheduler::distributed; },
     .is_in_doubt = has_many_phases};
 
 constexpr MethodTraits cyclic{.method = Method::cyclic,
@@ -77,17 +77,18 @@ std::string method_names() {
 
 }  // namespace schedule
 
-const char* to_string(Method method) noexcept {
-  if (method == Method::automatic) return "auto";
-  const schedule::MethodTraits* const traits = schedule::find_traits(method);
-  return traits == nullptr ? "unknown" : traits->name;
-}
+namespace {
 
-Method parse_method(std::string_view name) {
-#define VALET_VALUE(C, name) , Method::name
-  static constexpr std::array all{Method::automatic VALET_METHODS(VALET_VALUE)};
-#undef VALET_VALUE
-  return schedule::detail::parse_name(name, "method", std::span(all));
-}
+#define VALET_NAMED(C, name) \
+  , detail::Named { Method::name, #name }
+constexpr std::array names{
+    detail::Named{Method::automatic, "automatic", "auto"} VALET_METHODS(VALET_NAMED)};
+#undef VALET_NAMED
+
+}  // namespace
+
+const char* to_string(Method method) noexcept { return detail::name_of(names, method); }
+
+Method parse_method(std::string_view name) { return detail::value_of(names, "method", name); }
 
 }  // namespace valet

@@ -11,8 +11,8 @@
 #include "schedule/relaxation.hpp"
 #include "schedule/transfer_matrix.hpp"
 #include <valet/export.hpp>
-#include <valet/heuristic.hpp>
 #include <valet/ledger.hpp>
+#include <valet/options.hpp>
 
 #include <cstdint>
 #include <span>

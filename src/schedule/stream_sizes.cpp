@@ -49,7 +49,7 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
   return {.budget_bytes = options.budget_bytes,
           .block_bytes = blocks.block_bytes,
           .message_bytes = options.message_bytes,
-          .window = static_cast<std::size_t>(options.window),
+          .window = static_cast<std::size_t>(options.stream.window),
           .pieces_per_block = blocks.pieces_per_block,
           .blocks_sent = blocks_sent,
           .blocks_received = blocks_received};

@@ -94,13 +94,13 @@ TEST(Completeness, EveryPatternFinishesWithABudgetOfOneBlock) {
 TEST(Completeness, PhasesFinishEveryPatternWithABudgetOfOneBlock) {
   for (const std::uint64_t per_rank : {1, 12})
     for (const Pattern& pattern : patterns(per_rank))
-      for (const Heuristic heuristic : schedule::all_heuristics())
+      for (const Heuristic heuristic : all_heuristics())
         for (const int parking : {0, 2}) {
           FilledMap filled(pattern.map, rank(), Shape::structure);
           Options options;
           options.method = Method::phased;
-          options.heuristic = heuristic;
-          options.parking = parking;
+          options.phased.heuristic = heuristic;
+          options.phased.parking = parking;
           options.budget_bytes = filled.storage().block_bytes();
           Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, options);
           static_cast<void>(execute(plan, filled.storage()));

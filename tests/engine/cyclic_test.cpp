@@ -51,7 +51,7 @@ constexpr std::ptrdiff_t uncounted_bytes = 8 << 10;
 Options cyclic(EdgeOrder edge_order, std::size_t budget_bytes) {
   Options options;
   options.method = Method::cyclic;
-  options.edge_order = edge_order;
+  options.cyclic.edge_order = edge_order;
   options.budget_bytes = budget_bytes;
   return options;
 }
@@ -83,7 +83,7 @@ Options random_options(std::mt19937_64& random) {
                            budgets[(choice + stride * self) % budgets.size()]);
   options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
   options.verify = pick(random, 0, 3) == 0;
-  options.window = static_cast<int>(pick(random, 1, 8));
+  options.stream.window = static_cast<int>(pick(random, 1, 8));
   options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
   return options;
 }

@@ -104,7 +104,7 @@ TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
             options.method = Method::stream;
             options.order = order;
             options.budget_bytes = budget;
-            options.window = window;
+            options.stream.window = window;
             options.message_bytes = std::array<std::size_t, 3>{0, 1, 500}[pick(random, 0, 2)];
             const WithDelays slow(seed() + k);
             ASSERT_EQ(wrong_after(map, content, form, shape, options), 0)
@@ -121,11 +121,11 @@ TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
             << seed_note(seed() + k, 0) << ", direct";
         options.method = Method::phased;
         options.budget_bytes = std::array<std::size_t, 2>{400, 20'000}[pick(random, 0, 1)];
-        options.parking = static_cast<int>(pick(random, 0, 1));
-        options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
+        options.phased.parking = static_cast<int>(pick(random, 0, 1));
+        options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
         ASSERT_EQ(wrong_after(map, content, form, shape, options), 0)
-            << seed_note(seed() + k, 0) << ", phased, " << to_string(options.heuristic)
-            << ", budget " << options.budget_bytes << ", parking " << options.parking;
+            << seed_note(seed() + k, 0) << ", phased, " << to_string(options.phased.heuristic)
+            << ", budget " << options.budget_bytes << ", parking " << options.phased.parking;
       }
   }
 }

@@ -111,7 +111,7 @@ Options random_options(std::mt19937_64& random, Method method, bool verify, bool
   options.verify = verify;
   options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
   options.share_memory = pick(random, 0, 1) == 0;
-  options.parking = static_cast<int>(pick(random, 0, 2));
+  options.phased.parking = static_cast<int>(pick(random, 0, 2));
   options.budget_bytes = method == Method::direct ? 1 << 20
                          : pick(random, 0, 1) == 0
                              ? (reachable ? 48 : 100)  // no room for packed messages
@@ -313,7 +313,7 @@ TEST(ThrowingCallback, OfTheAvailableBytesLeavesAllFreeMemory) {
   Options options = stream_options();
   options.method = Method::phased;
   options.budget_bytes = 500;
-  options.available_bytes = [&]() -> std::size_t {
+  options.phased.available_bytes = [&]() -> std::size_t {
     if (++calls == 2 && rank() == 0) throw std::runtime_error("no idea");
     return rank() == 0 ? 1 : 200;
   };
@@ -326,7 +326,7 @@ TEST(ThrowingCallback, OfTheAvailableBytesLeavesAllFreeMemory) {
     EXPECT_EQ(size(), 1) << "there are phases where blocks leave";
     return;
   }
-  expect_failure(tried, outcome, 0, "Options::available_bytes failed: ", "no idea");
+  expect_failure(tried, outcome, 0, "PhasedOptions::available_bytes failed: ", "no idea");
   EXPECT_TRUE(contains(outcome.text, "every block is where the map says")) << outcome.text;
 }
 

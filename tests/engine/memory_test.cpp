@@ -93,7 +93,7 @@ TEST_F(LedgerAgainstProcess, ForRandomMapsOfAllShapes) {
                                  std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4]);
     options.verify = pick(random, 0, 3) == 0;
     options.share_memory = pick(random, 0, 1) == 0;
-    options.window = static_cast<int>(pick(random, 1, 64));
+    options.stream.window = static_cast<int>(pick(random, 1, 64));
     FilledMap filled(map, rank(), all_shapes[pick(random, 0, 3)]);
     if (k % 5 == 0) options.trace = "/dev/null";
     expect_ledger_is_right(filled, form, options);
@@ -129,9 +129,9 @@ TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
     const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
     Options options = options_of(
         Order::fill, std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4], Method::phased);
-    options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
-    options.parking = static_cast<int>(pick(random, 0, 2));
-    if (k % 4 > 1 && pick(random, 0, 1) == 0) options.scheduler = Scheduler::centralized;
+    options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
+    options.phased.parking = static_cast<int>(pick(random, 0, 2));
+    if (k % 4 > 1 && pick(random, 0, 1) == 0) options.phased.scheduler = Scheduler::centralized;
     FilledMap filled(map, rank(), all_shapes[pick(random, 0, 3)]);
     expect_ledger_is_right(filled, form, options);
   }
@@ -144,8 +144,8 @@ TEST_F(LedgerAgainstProcess, ForPhasesWithManySlotsAndBlocksThatWait) {
     const GlobalMap map = random_map(random, size(), slots, tightness, false);
     for (const Heuristic heuristic : {Heuristic::random, Heuristic::continuous}) {
       Options options = options_of(Order::fill, 4000, Method::phased);
-      options.heuristic = heuristic;
-      options.parking = 1;
+      options.phased.heuristic = heuristic;
+      options.phased.parking = 1;
       FilledMap filled(map, rank(), Shape::dense, 8);
       expect_ledger_is_right(filled, Form::to_slots, options);
     }

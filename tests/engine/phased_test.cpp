@@ -20,8 +20,6 @@
 namespace valet::test {
 namespace {
 
-using schedule::all_heuristics;
-
 /// The numbers of a map: what the schedule knows of it.
 struct Numbers {
   schedule::TransferMatrix matrix;
@@ -50,9 +48,9 @@ Numbers numbers_of(const GlobalMap& map) {
 Options phased(Heuristic heuristic, int parking, std::uint64_t seed_of_phases = 1) {
   Options options;
   options.method = Method::phased;
-  options.heuristic = heuristic;
-  options.parking = parking;
-  options.seed = seed_of_phases;
+  options.phased.heuristic = heuristic;
+  options.phased.parking = parking;
+  options.phased.seed = seed_of_phases;
   return options;
 }
 
@@ -169,7 +167,7 @@ TEST(Phased, BlocksWaitInMoreGroupsThanCanBeKeptAccountOf) {
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     for (const int parking : {0, 1}) {
       Options options = phased(Heuristic::continuous, parking);
-      options.scheduler = scheduler;
+      options.phased.scheduler = scheduler;
       options.budget_bytes = 8;
       if (scheduler == Scheduler::centralized && rank() == 0) options.budget_bytes = 20'000;
       const Report report = carried_out(map, options, 8);
@@ -189,7 +187,7 @@ TEST(Phased, CentralizedSchedulerBringsAllToTheirPlacesWithinTheBudget) {
       options.budget_bytes = 40;
       // The root keeps its schedule in the budget.
       if (rank() == 0) options.budget_bytes = 20'000;
-      options.scheduler = Scheduler::centralized;
+      options.phased.scheduler = Scheduler::centralized;
       SCOPED_TRACE(seed_note(seed() + k) + ", " + to_string(heuristic));
       const Report report = carried_out(map, options);
       EXPECT_EQ(report.phases > 0, report.blocks_sent > 0);
@@ -239,9 +237,9 @@ TEST(Phased, MemoryThatShrinksAndGrowsFromPhaseToPhase) {
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     for (const int parking : {0, 2}) {
       Options options = phased(Heuristic::max_first, parking);
-      options.scheduler = scheduler;
+      options.phased.scheduler = scheduler;
       std::uint64_t asked = 0;
-      options.available_bytes = [&asked] {
+      options.phased.available_bytes = [&asked] {
         constexpr std::array<std::size_t, 4> blocks{3, 0, 17, 1};
         return blocks[asked++ % blocks.size()] * 40;
       };
@@ -250,7 +248,7 @@ TEST(Phased, MemoryThatShrinksAndGrowsFromPhaseToPhase) {
       EXPECT_GT(report.phases, steady.phases) << "less memory, more phases";
     }
   Options options = phased(Heuristic::max_first, 0);
-  options.available_bytes = [] { return std::size_t{1} << 30; };
+  options.phased.available_bytes = [] { return std::size_t{1} << 30; };
   EXPECT_EQ(carried_out(map, options).phases, steady.phases) << "no more than there is";
 }
 
@@ -268,11 +266,11 @@ TEST(Phased, RankWithNothingToSendParksNothingHoweverLittleItCanTake) {
       map.destination[r][slot] = Address{size() - 1, r * blocks + slot};
   }
   Options options = phased(Heuristic::first_fit, 1);
-  options.available_bytes = [] {
+  options.phased.available_bytes = [] {
     return rank() == size() - 1 ? std::size_t{120} : std::size_t{1} << 30;
   };
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized}) {
-    options.scheduler = scheduler;
+    options.phased.scheduler = scheduler;
     const Report report = carried_out(map, options);
     EXPECT_EQ(report.phases, blocks * static_cast<std::uint64_t>(size() - 1) / 3);
   }
@@ -298,7 +296,7 @@ TEST(Phased, APlanIsCarriedOutAgainAndAgain) {
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     for (const Heuristic heuristic : {Heuristic::first_fit, Heuristic::continuous}) {
       Options options = phased(heuristic, 1);
-      options.scheduler = scheduler;
+      options.phased.scheduler = scheduler;
       options.budget_bytes = 30'000;
       options.verify = true;
       FilledMap filled(map, rank(), Shape::structure);
@@ -348,7 +346,7 @@ TEST(PhasedMemory, ListsOfAPeerAreWhatIsTakenOffTheBudgetForThem) {
     for (const Heuristic heuristic : {Heuristic::first_fit, Heuristic::continuous})
       for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized}) {
         Options options = phased(heuristic, parking);
-        options.scheduler = scheduler;
+        options.phased.scheduler = scheduler;
         options.budget_bytes = 64;
         int self_in_pair = 0;
         int peers_in_pair = 0;
@@ -398,7 +396,7 @@ TEST(PhasedErrors, NegativeParkingInterval) {
 TEST(PhasedErrors, MatrixThatDoesNotFitTheBudgetOfTheRoot) {
   if (size() < 3) GTEST_SKIP() << "a matrix of two ranks is small";
   Options options = phased(Heuristic::first_fit, 1);
-  options.scheduler = Scheduler::centralized;
+  options.phased.scheduler = Scheduler::centralized;
   if (rank() == 0) options.budget_bytes = 80;
   expect_refused(options, ErrorCode::budget_too_small,
                  {"rank 0", "centralized scheduler needs ", "budget is 80 bytes",
@@ -421,14 +419,14 @@ TEST(PhasedErrors, ListsOfManyRanksThatDoNotFitTheBudget) {
                   "the budget is " + std::to_string(needed - 1) + " bytes", "take parking 0"});
   options.budget_bytes = static_cast<std::size_t>(needed);
   static_cast<void>(carried_out(ring_map(size(), 20, 15, 1), options));
-  options.parking = 0;
+  options.phased.parking = 0;
   options.budget_bytes = 40;
   static_cast<void>(carried_out(ring_map(size(), 20, 15, 1), options));
 }
 
 TEST(PhasedErrors, MemoryThatChangesWithAHeuristicThatDividesItOnce) {
   Options options = phased(Heuristic::continuous, 0);
-  options.available_bytes = [] { return std::size_t{1000}; };
+  options.phased.available_bytes = [] { return std::size_t{1000}; };
   expect_refused(options, ErrorCode::invalid_argument,
                  {"available_bytes", "take another heuristic"});
 }
@@ -444,7 +442,7 @@ TEST(PhasedErrors, RanksThatDisagreeOnHowPhasesAreMade) {
   options = phased(Heuristic::random, 0, odd ? 1 : 2);
   expect_refused(options, ErrorCode::invalid_argument, words);
   options = phased(Heuristic::random, 0);
-  if (odd) options.scheduler = Scheduler::centralized;
+  if (odd) options.phased.scheduler = Scheduler::centralized;
   expect_refused(options, ErrorCode::invalid_argument, words);
 }
 

@@ -67,18 +67,18 @@ std::vector<valet::Options> all_ways() {
   std::vector<valet::Options> ways;
   valet::Options options;
   options.method = valet::Method::phased;
-  for (const valet::Heuristic heuristic : valet::schedule::all_heuristics())
+  for (const valet::Heuristic heuristic : valet::all_heuristics())
     for (const int parking : {0, 1}) {
-      options.heuristic = heuristic;
-      options.parking = parking;
+      options.phased.heuristic = heuristic;
+      options.phased.parking = parking;
       ways.push_back(options);
     }
-  options.scheduler = valet::Scheduler::centralized;
+  options.phased.scheduler = valet::Scheduler::centralized;
   ways.push_back(options);
   options = {};
   options.method = valet::Method::cyclic;
   for (const valet::EdgeOrder order : {valet::EdgeOrder::ascending, valet::EdgeOrder::rotated}) {
-    options.edge_order = order;
+    options.cyclic.edge_order = order;
     ways.push_back(options);
   }
   return ways;
@@ -92,7 +92,7 @@ void check(const MapCase& map, MapForm form, bool staged, valet::Options options
   options.verify = true;
   options.budget_bytes = budget_blocks * storage.block_bytes();
   // The matrix of a centralized scheduler must fit the budget of rank 0.
-  if (rank() == 0 && options.scheduler == valet::Scheduler::centralized)
+  if (rank() == 0 && options.phased.scheduler == valet::Scheduler::centralized)
     options.budget_bytes += 16 << 10;
   valet::Plan plan = plan_of(MPI_COMM_WORLD, storage, map, rank(), form, options);
   for (int repetition = 0; repetition < 2; ++repetition) {

@@ -170,8 +170,8 @@ std::vector<Case> cases() {
   add("direct", Method::direct, [](Options& o) { o.budget_bytes = 1 << 20; });
   add("phased", Method::phased, [](Options& o) { o.budget_bytes = 2000; });
   add("phased by a root, with parking", Method::phased, [](Options& o) {
-    o.scheduler = Scheduler::centralized;
-    o.parking = 1;
+    o.phased.scheduler = Scheduler::centralized;
+    o.phased.parking = 1;
   });
   add("cyclic", Method::cyclic, nothing);
   return all;

@@ -63,7 +63,7 @@ TEST(Progress, ReachesTheTotalByAnyMethodAndIsNotToldTooOften) {
     Options options;
     options.method = method;
     options.budget_bytes = method == Method::direct ? 1 << 20 : 2000;
-    options.parking = 1;
+    options.phased.parking = 1;
     options.progress = [&](const Progress& progress) { told.push_back(progress); };
     const Report report = move_a_ring(options);
     ASSERT_TRUE(all_ranks(!told.empty()));

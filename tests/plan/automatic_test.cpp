@@ -100,7 +100,7 @@ TEST(Automatic, MeasuresOnceForACommunicatorAndQuickly) {
 TEST(Automatic, DoesNotMeasureWhatItIsTold) {
   const Fresh fresh;
   Options options;
-  options.model = CostModel{};
+  options.automatic.model = CostModel{};
   const long long before = ring_messages;
   move(fresh.get(), ring_map(size(), 300, 280, 1), options);
   EXPECT_TRUE(all_ranks(ring_messages == before));
@@ -115,10 +115,10 @@ TEST(Automatic, RanksThatAreToldDifferentCostsChooseAlike) {
     options.budget_bytes = std::size_t{40} << (k + static_cast<unsigned>(rank())) % 12;
     if (k % 3 == 1 || (k % 3 == 2 && rank() % 2 == 0)) options.message_bytes = 100U + 64U * k;
     if (k % 4 != 3 || rank() % 2 == 0) {
-      options.model = CostModel{};
-      options.model->latency_seconds *= std::pow(10, exponent(random));
-      options.model->bandwidth *= std::pow(10, exponent(random));
-      options.model->copy_bandwidth *= std::pow(10, exponent(random));
+      options.automatic.model = CostModel{};
+      options.automatic.model->latency_seconds *= std::pow(10, exponent(random));
+      options.automatic.model->bandwidth *= std::pow(10, exponent(random));
+      options.automatic.model->copy_bandwidth *= std::pow(10, exponent(random));
     }
     std::mt19937_64 shared(seed() + k);
     const GlobalMap map = random_map(shared, size(), 80, static_cast<Tightness>(k % 3), false);

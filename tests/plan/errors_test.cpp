@@ -362,7 +362,7 @@ TEST(MapErrors, MoreBlocksCountedThanThereAreSlots) {
 TEST(MapErrors, WindowOutsideOfOneTo64) {
   for (const int window : {-1, 0, 65}) {
     Call call;
-    if (is_odd()) call.options.window = window;
+    if (is_odd()) call.options.stream.window = window;
     expect_plans_refused(call, ErrorCode::invalid_argument,
                          {odd_name(), "window of " + std::to_string(window), "1 to 64"});
   }

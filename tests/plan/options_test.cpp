@@ -29,8 +29,8 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   EXPECT_EQ(options.method, Method::automatic);
   EXPECT_EQ(options.order, Order::fill);
   EXPECT_FALSE(options.verify);
-  EXPECT_EQ(options.window, 32);
-  EXPECT_EQ(options.edge_order, EdgeOrder::ascending);
+  EXPECT_EQ(options.stream.window, 32);
+  EXPECT_EQ(options.cyclic.edge_order, EdgeOrder::ascending);
 }
 
 TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
@@ -46,12 +46,18 @@ TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
   EXPECT_EQ(parse_method("Direct"), Method::direct);
   EXPECT_EQ(parse_edge_order("ROTATED"), EdgeOrder::rotated);
   EXPECT_EQ(parse_order("Stable"), Order::stable);
+  EXPECT_STREQ(to_string(Method::automatic), "automatic");
+  EXPECT_EQ(parse_method("Auto"), Method::automatic);
+  EXPECT_STREQ(to_string(AlltoallMethod::swaps), "swaps");
+  EXPECT_EQ(parse_alltoall_method("AUTO"), AlltoallMethod::automatic);
 }
 
 TEST(Options, UnknownNamesAreRefusedWithTheKnownOnes) {
   expect_invalid([] { static_cast<void>(parse_method("teleport")); }, "'teleport'");
   expect_invalid([] { static_cast<void>(parse_method("teleport")); }, "stream, direct");
   expect_invalid([] { static_cast<void>(parse_method("")); }, "stream, direct");
+  expect_invalid([] { static_cast<void>(parse_alltoall_method("teleport")); },
+                 "known: automatic, stream, swaps, bitonic, pairwise");
   expect_invalid([] { static_cast<void>(parse_scheduler("root")); }, "distributed, centralized");
   expect_invalid([] { static_cast<void>(parse_heuristic("best_fit")); }, "first_fit, max_first");
   expect_invalid([] { static_cast<void>(parse_order("random")); }, "fill, stable");

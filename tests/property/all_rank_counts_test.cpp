@@ -54,10 +54,11 @@ std::size_t random_budget(std::mt19937_64& random, int self) {
 
 Options random_phased(std::mt19937_64& random, Options options) {
   options.method = Method::phased;
-  options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
-  options.scheduler = pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
-  options.parking = static_cast<int>(pick(random, 0, 3));
-  options.seed = random();
+  options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
+  options.phased.scheduler =
+      pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
+  options.phased.parking = static_cast<int>(pick(random, 0, 3));
+  options.phased.seed = random();
   return options;
 }
 
@@ -65,8 +66,9 @@ std::string describe(const Options& options) {
   std::string text =
       std::string(to_string(options.method)) + ", budget " + std::to_string(options.budget_bytes);
   if (options.method == Method::phased)
-    text += std::string(", ") + to_string(options.heuristic) + ", " + to_string(options.scheduler) +
-            ", parking " + std::to_string(options.parking);
+    text += std::string(", ") + to_string(options.phased.heuristic) + ", " +
+            to_string(options.phased.scheduler) + ", parking " +
+            std::to_string(options.phased.parking);
   return text;
 }
 
@@ -98,7 +100,7 @@ long long carried_out(const Groups& group, const Problem& problem, const Options
   Options scaled = options;
   scaled.budget_bytes *= filled.storage().block_bytes();
   // The matrix of a centralized scheduler must fit the budget of rank 0.
-  if (group.rank() == 0 && options.scheduler == Scheduler::centralized)
+  if (group.rank() == 0 && options.phased.scheduler == Scheduler::centralized)
     scaled.budget_bytes += 16384;
   Plan plan = filled.plan(group.comm(), problem.form, scaled);
   const Report report = execute(plan, filled.storage());
@@ -130,7 +132,8 @@ TEST(AllRankCounts, EveryMethodEndsAsStreamAndAsTheMapSays) {
       phased.budget_bytes = random_budget(random, group.rank());
       Options cyclic = problem.options;
       cyclic.method = Method::cyclic;
-      cyclic.edge_order = pick(random, 0, 1) == 0 ? EdgeOrder::ascending : EdgeOrder::rotated;
+      cyclic.cyclic.edge_order =
+          pick(random, 0, 1) == 0 ? EdgeOrder::ascending : EdgeOrder::rotated;
       cyclic.budget_bytes = random_budget(random, group.rank());
       std::vector<std::byte> expected, memory;
       long long wrong = carried_out(group, problem, problem.options, expected);

@@ -41,7 +41,7 @@ Case random_case(std::mt19937_64& random) {
                      c.tightness, !c.masked);
   c.options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
   c.options.verify = pick(random, 0, 3) == 0;
-  c.options.window = static_cast<int>(pick(random, 1, 8));
+  c.options.stream.window = static_cast<int>(pick(random, 1, 8));
   c.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
   c.options.share_memory = pick(random, 0, 3) != 0;
   return c;
@@ -49,10 +49,11 @@ Case random_case(std::mt19937_64& random) {
 
 /// Any of the many ways of the phased method.
 Options random_phases(std::mt19937_64& random, Options options) {
-  options.heuristic = schedule::all_heuristics()[pick(random, 0, 5)];
-  options.scheduler = pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
-  options.parking = static_cast<int>(pick(random, 0, 3));
-  options.seed = random();
+  options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
+  options.phased.scheduler =
+      pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
+  options.phased.parking = static_cast<int>(pick(random, 0, 3));
+  options.phased.seed = random();
   return options;
 }
 
@@ -120,13 +121,14 @@ TEST(RandomMaps, EveryBlockArrivesWhateverTheBudget) {
     Case phased = c;
     phased.options = random_phases(random, c.options);
     // The matrix of a centralized scheduler must fit the budget of rank 0.
-    const bool has_matrix = rank() == 0 && phased.options.scheduler == Scheduler::centralized;
+    const bool has_matrix =
+        rank() == 0 && phased.options.phased.scheduler == Scheduler::centralized;
     const long long wrong_phased = sum_over_ranks(
         run(phased, Method::phased, random_budget_blocks(random) + (has_matrix ? 2000 : 0)));
     ASSERT_EQ(wrong_phased, 0) << "seed " << first_seed + k << ", phased, "
-                               << to_string(phased.options.heuristic) << ", "
-                               << to_string(phased.options.scheduler) << ", parking "
-                               << phased.options.parking;
+                               << to_string(phased.options.phased.heuristic) << ", "
+                               << to_string(phased.options.phased.scheduler) << ", parking "
+                               << phased.options.phased.parking;
   }
 }
 

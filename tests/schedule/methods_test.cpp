@@ -70,7 +70,7 @@ TEST(Methods, KnowWhatTheyNeed) {
     EXPECT_NE(method_names().find(row->name), std::string::npos);
   }
   Options parking;
-  parking.parking = 1;
+  parking.phased.parking = 1;
   EXPECT_TRUE(traits_of(Method::phased).has_root(parking));
   EXPECT_FALSE(traits_of(Method::phased).has_root(options));
 }

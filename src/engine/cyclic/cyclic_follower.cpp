@@ -17,7 +17,7 @@ constexpr std::size_t own_places = 3;
 
 template <class Index>
 std::size_t first_edge(const ExchangeContext& context, const plan::Flows<Index>& flows) {
-  if (context.options.edge_order == schedule::EdgeOrder::ascending) return 0;
+  if (context.options.cyclic.edge_order == EdgeOrder::ascending) return 0;
   return flow_from(flows.outgoing, context.channel.rank() + 1);
 }
 

@@ -68,7 +68,8 @@ void gather_rows(const mpi::Channel& channel, const PhaseProblem& problem, const
 }
 
 schedule::PhaseOptions phase_options(const Options& options, std::size_t most_pairs) {
-  return {options.heuristic, static_cast<std::uint64_t>(options.parking), options.seed, most_pairs};
+  return {options.phased.heuristic, static_cast<std::uint64_t>(options.phased.parking),
+          options.phased.seed, most_pairs};
 }
 
 /// All that the root keeps with room for so many pairs and as many moves in a phase.

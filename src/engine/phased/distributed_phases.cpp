@@ -39,7 +39,7 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
       credited_(LedgerAllocator<std::uint64_t>(ledger)),
       sent_words_(ledger),
       received_words_(ledger),
-      random_(options.seed, static_cast<std::uint32_t>(channel.rank())),
+      random_(options.phased.seed, static_cast<std::uint32_t>(channel.rank())),
       giving_(LedgerAllocator<Flow>(ledger)),
       taking_(LedgerAllocator<Flow>(ledger)),
       replaced_(LedgerAllocator<Flow>(ledger)),
@@ -61,7 +61,7 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
   };
   fill(row_, problem.outgoing, [](const PeerBlocks& entry) { return entry.rank; });
   fill(column_, problem.incoming, [&](const PeerBlocks&) { return channel.rank(); });
-  if (options.heuristic != Heuristic::continuous) return;
+  if (options.phased.heuristic != Heuristic::continuous) return;
   begin_continuous(problem.start);
 }
 
@@ -121,7 +121,7 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
     hand_over();
     hands_over_ = false;
   }
-  const bool asks_root = options_.parking > 0;
+  const bool asks_root = options_.phased.parking > 0;
   if (!asks_root && !levels_ && pieces_ == 0 && idle()) return false;
   ++phase_;
   if (levels_) {
@@ -139,7 +139,7 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
     for (std::uint64_t* room : {&parking.waiting_room, &parking.waiting_groups})
       *room -= std::min(*room, incoming_for_others());
     receive(start, moves);
-    if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.parking)))
+    if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.phased.parking)))
       park(parking, incoming, sending - row_.sum(), moves);
   }
   moves.arrange();
@@ -156,7 +156,7 @@ std::uint64_t DistributedPhases::incoming_for_others() const {
 /// Figure 7: apportion the free memory, inform the sources, hear from the destinations.
 void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
   credited_.resize(column_.counts.size());
-  schedule::apportion(options_.heuristic, {column_.counts, start.free, pieces_}, random_,
+  schedule::apportion(options_.phased.heuristic, {column_.counts, start.free, pieces_}, random_,
                       credited_);
   schedule::ParcelLimit limit(start.waiting_groups + start.groups_here);
   for (std::size_t i = 0; i < column_.keys.size(); ++i)

@@ -27,7 +27,7 @@ std::uint64_t unused_slot_bytes(const plan::Flows<Index>& flows) {
 /// Receivers cannot know what comes where blocks wait on their way, and what a root packs where it
 /// keeps memory for its schedule.
 bool needs_announcements(const Options& options) {
-  return blocks_wait(options) || options.scheduler == Scheduler::centralized;
+  return blocks_wait(options) || options.phased.scheduler == Scheduler::centralized;
 }
 
 template <class Flow>
@@ -82,7 +82,7 @@ void reserve_schedule(plan::State& state) {
       return phased_limits(state.options, state.blocks, flows, state.channel.size(), reserved);
     };
     mpi::agree(state.channel, check_lists(limits_with(0)));
-    if (state.options.scheduler != Scheduler::centralized) return;
+    if (state.options.phased.scheduler != Scheduler::centralized) return;
     const auto start_with = [&](std::size_t reserved) {
       const schedule::PhasedSizes sizes = schedule::phased_sizes(limits_with(reserved));
       return PhaseStart{.free = flows.initially_free.count() + sizes.scratch_places,
@@ -118,9 +118,9 @@ std::size_t Phased<Index>::scratch_bytes() const {
 template <class Index>
 PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
   PhaseStart start{.free = transport_->memory().free(transfer)};
-  if (context_.options.available_bytes && start.free > 0) {
+  if (context_.options.phased.available_bytes && start.free > 0) {
     const std::uint64_t available =
-        context_.options.available_bytes() / context_.blocks.block_bytes;
+        context_.options.phased.available_bytes() / context_.blocks.block_bytes;
     start.free = std::clamp<std::uint64_t>(available, 1, start.free);
   }
   start.waiting_room = transport_->memory().waiting_room();

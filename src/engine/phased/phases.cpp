@@ -26,7 +26,7 @@ void PhaseMoves::arrange() {
 std::unique_ptr<Phases> make_phases(const mpi::Channel& channel, Ledger& ledger,
                                     const Options& options, const PhaseProblem& problem,
                                     std::size_t schedule_bytes, Report& report) {
-  if (options.scheduler == Scheduler::centralized)
+  if (options.phased.scheduler == Scheduler::centralized)
     return std::make_unique<CentralizedPhases>(channel, ledger, options, problem, schedule_bytes,
                                                report);
   return std::make_unique<DistributedPhases>(channel, ledger, options, problem);

@@ -76,7 +76,7 @@ struct PhaseProblem {
 
 /// Whether some blocks wait on their way.
 [[nodiscard]] inline bool blocks_wait(const Options& options) {
-  return options.parking > 0 || options.heuristic == Heuristic::continuous;
+  return options.phased.parking > 0 || options.phased.heuristic == Heuristic::continuous;
 }
 
 /// The phases of the options. Collective; may communicate.

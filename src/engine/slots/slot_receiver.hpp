@@ -21,7 +21,7 @@ class SlotReceiver {
                const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited);
   /// Receive slots that it needs of a transport.
   [[nodiscard]] static std::size_t receives(const Options& options) {
-    return static_cast<std::size_t>(options.window);
+    return static_cast<std::size_t>(options.stream.window);
   }
 
   /// Starts an execution; `buffers` has the memory of all receive buffers.

@@ -22,14 +22,14 @@ namespace valet {
 /// allows another one, only `stream` makes use of it.
 enum class AlltoallMethod {
   /// `stream` where the budget holds its pages on all ranks and it is predicted to be faster than
-  /// `alltoall`, which is for few elements: see Method::automatic. Report::reason says why.
+  /// `swaps`, which is for few elements: see Method::automatic. Report::reason says why.
   automatic,
   /// Straight to the destination, in pages. Needs memory for the fragments of segments that do not
   /// fill a page and lists of pages, all within the budget.
   stream,
   /// `pairwise` or `bitonic`, whichever swaps fewer elements one after the other; both are tried on
   /// the counts first, and `bitonic` is taken where a table of `pairwise` passes 4*P chunks.
-  alltoall,
+  swaps,
   /// Bitonic sort between ranks: p*(p+1)/2 swaps, p = ceil(log2(P)), whatever the counts. A rank
   /// may hold more elements for a time than before or after.
   bitonic,
@@ -37,9 +37,9 @@ enum class AlltoallMethod {
   pairwise,
 };
 
-/// "auto", "stream", "alltoall", "bitonic" or "pairwise".
+/// The name of a method: "automatic", "stream", "swaps", "bitonic" or "pairwise". Local.
 VALET_EXPORT const char* to_string(AlltoallMethod method) noexcept;
-/// The method of a name, in upper or lower case.
+/// The method of a name, in upper or lower case; "auto" is short for automatic.
 /// @throws Error invalid_argument that lists the known names. Local.
 VALET_EXPORT AlltoallMethod parse_alltoall_method(std::string_view name);
 

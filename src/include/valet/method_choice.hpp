@@ -83,7 +83,7 @@ constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
 [[nodiscard]] VALET_EXPORT std::size_t tuned_message_bytes(const CostModel& model);
 /// Data messages that keep that many neighbours busy, 16 to 64. Pure.
 [[nodiscard]] VALET_EXPORT int tuned_window(std::uint64_t neighbours);
-/// Seconds of an all-to-all by swaps (AlltoallMethod::alltoall): `shape` as for one in pages. Pure.
+/// Seconds of an all-to-all by swaps (AlltoallMethod::swaps): `shape` as for one in pages. Pure.
 [[nodiscard]] VALET_EXPORT double swaps_seconds(const CostModel& model, const ExchangeShape& shape);
 /// The prediction for one method. Pure.
 [[nodiscard]] VALET_EXPORT Prediction predict(const CostModel& model, const ExchangeShape& shape,

@@ -5,14 +5,13 @@
 /// What the user decides about a redistribution, and the names of the choices.
 
 #include <valet/cost_model.hpp>
-#include <valet/edge_order.hpp>
 #include <valet/export.hpp>
-#include <valet/heuristic.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -23,7 +22,7 @@ struct Progress;
 /// How the exchange is scheduled. All methods end with the same bytes in every occupied slot.
 enum class Method {
   /// The one that is predicted to be the fastest within the budget: by what moving data costs on
-  /// these ranks (Options::model) and what the map asks for. Report::reason says why.
+  /// these ranks (AutomaticOptions::model) and what the map asks for. Report::reason says why.
   automatic = 4,
   stream = 0,  ///< receivers credit, senders stream; bounded by the budget, never stuck
   direct,      ///< everything at once through full buffers; only where those fit the budget
@@ -31,9 +30,18 @@ enum class Method {
   cyclic,      ///< a root schedules cycles and shifts, which the ranks carry out without it
 };
 
-/// Method::phased: how a receiver divides its free memory among its sources.
-using schedule::Heuristic;
-using schedule::parse_heuristic;
+/// Method::phased: how a receiver divides its free memory among those who have blocks for it (Pinar
+/// and Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS 15(7), 2004,
+/// section 6.1; the last one section 4). All but min_max and continuous serve one source at a time,
+/// each with all it has while memory lasts.
+enum class Heuristic {
+  first_fit,      ///< in the order of the list
+  max_first,      ///< the source with the most left
+  random,         ///< each with the same probability
+  fortune_wheel,  ///< with a probability proportional to what it has left
+  min_max,        ///< so that the most that is left for any source becomes as small as possible
+  continuous,     ///< equal pieces of every transfer, in as few phases as memory could do
+};
 
 /// Method::phased: who decides what moves in a phase.
 enum class Scheduler {
@@ -41,9 +49,14 @@ enum class Scheduler {
   centralized,  ///< rank 0, from the gathered matrix, which must fit the budget there
 };
 
-/// Method::cyclic: in which order a rank offers its destinations to the root.
-using schedule::EdgeOrder;
-using schedule::parse_edge_order;
+/// Method::cyclic: in which order a rank offers its edges, the ranks that it has blocks for, to the
+/// root.
+enum class EdgeOrder {
+  ascending,  ///< by destination, as published: an even transpose takes 2P-3 steps, because it
+              ///< becomes 2-cycles in dictionary order, most of whose ranks wait for each other
+  rotated,    ///< by destination, beginning behind one's own rank: an even transpose becomes P-1
+              ///< rotations
+};
 
 /// Method::automatic: what it predicts times from.
 using schedule::CostModel;
@@ -55,9 +68,50 @@ enum class Order {
   stable,  ///< resident blocks, then arrivals by (source rank, old slot), packed from slot 0
 };
 
-/// What the user decides about a redistribution. Ranks may give different budgets, messages,
-/// windows, available_bytes, edge_order, models, progress and bars; the rest must be the same on
-/// all ranks.
+/// Options of Method::automatic.
+struct AutomaticOptions {
+  /// What moving data costs. Without it the environment variable VALET_MODEL says so
+  /// (parse_cost_model()), or it is measured once per communicator, in some milliseconds. Ranks
+  /// that differ take the largest of each number, so that all choose alike.
+  std::optional<CostModel> model = {};
+};
+
+/// Options of Method::stream.
+struct StreamOptions {
+  /// Data messages that may be outstanding in either direction at once, 1 to 64.
+  int window = 32;
+};
+
+/// Options of Method::phased. Free memory of a rank: its free slots and its scratch, in blocks.
+struct PhasedOptions {
+  /// How a receiver divides its free memory among its sources.
+  Heuristic heuristic = Heuristic::fortune_wheel;
+  /// Who decides what moves in a phase.
+  Scheduler scheduler = Scheduler::distributed;
+  /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
+  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never. Any rank may
+  /// then have to do with any other: lists of all ranks, 512 bytes each beyond about 48 ranks, come
+  /// off the budget.
+  int parking = 0;
+  /// For Heuristic::random and fortune_wheel.
+  std::uint64_t seed = 1;
+  /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
+  /// may fill on this rank in this phase. No more than the free memory is used, and at least one
+  /// block; set on all ranks or on none. Not with Heuristic::continuous, which cuts all transfers
+  /// by the memory of the beginning. Must not communicate or touch the storage. If it throws it is
+  /// not asked again, all free memory counts, and the call throws callback_failed in the end.
+  std::function<std::size_t()> available_bytes = {};
+};
+
+/// Options of Method::cyclic.
+struct CyclicOptions {
+  /// In which order a rank offers its destinations to the root.
+  EdgeOrder edge_order = EdgeOrder::ascending;
+};
+
+/// What the user decides about a redistribution; what one method alone looks at stands in the part
+/// named after it. Ranks may give different budgets, messages, windows, available_bytes,
+/// edge_order, models, progress and bars; the rest must be the same on all ranks.
 struct Options {
   /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
@@ -72,37 +126,10 @@ struct Options {
   /// Ranks of one node move blocks through memory they share, half of the budget, in place of
   /// messages; where the system does not let processes share memory they fall back to messages.
   bool share_memory = true;
-  /// Data messages that may be outstanding in either direction at once, 1 to 64.
-  int window = 32;
-
-  // Method::phased. Free memory of a rank: its free slots and its scratch, in blocks.
-  /// How a receiver divides its free memory among its sources.
-  Heuristic heuristic = Heuristic::fortune_wheel;
-  /// Who decides what moves in a phase.
-  Scheduler scheduler = Scheduler::distributed;
-  /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
-  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never. Any rank may
-  /// then have to do with any other: lists of all ranks, 512 bytes each beyond about 48 ranks, come
-  /// off the budget.
-  int parking = 0;
-  /// Of Heuristic::random and fortune_wheel.
-  std::uint64_t seed = 1;
-  /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
-  /// may fill on this rank in this phase. No more than the free memory is used, and at least one
-  /// block; set on all ranks or on none. Not with Heuristic::continuous, which cuts all transfers
-  /// by the memory of the beginning. Must not communicate or touch the storage. If it throws it is
-  /// not asked again, all free memory counts, and the call throws callback_failed in the end.
-  std::function<std::size_t()> available_bytes = {};
-
-  /// Method::cyclic: in which order a rank offers its destinations to the root.
-  EdgeOrder edge_order = EdgeOrder::ascending;
-
-  /// Method::automatic: what moving data costs. Without it the environment variable VALET_MODEL
-  /// says so (parse_cost_model()), or it is measured once per communicator, in some milliseconds.
-  /// Ranks that differ take the largest of each number, so that all choose alike.
-  std::optional<CostModel> model = {};
-
-  // Seeing what happens.
+  AutomaticOptions automatic = {};  ///< where Valet chooses the method
+  StreamOptions stream = {};        ///< chosen by name or by Valet
+  PhasedOptions phased = {};        ///< likewise
+  CyclicOptions cyclic = {};        ///< likewise
   /// A file that gets what every rank did and when, as Chrome trace events for ui.perfetto.dev: the
   /// plan and its first execution, then each execution anew. Empty on all ranks or on none; the
   /// path of rank 0 counts. It takes 24 KiB of what is promised, and a temporary file of each rank
@@ -123,14 +150,25 @@ VALET_EXPORT const char* to_string(Method method) noexcept;
 VALET_EXPORT const char* to_string(Order order) noexcept;
 /// The name of a scheduler, "distributed" or "centralized". Local.
 VALET_EXPORT const char* to_string(Scheduler scheduler) noexcept;
+/// The name of a heuristic, for example "first_fit". Local.
+VALET_EXPORT const char* to_string(Heuristic heuristic) noexcept;
+/// The name of an edge order, "ascending" or "rotated". Local.
+VALET_EXPORT const char* to_string(EdgeOrder order) noexcept;
+/// All heuristics, in the order of the enumeration. Local.
+VALET_EXPORT std::span<const Heuristic> all_heuristics() noexcept;
 
-/// The method of a name such as "stream", in upper or lower case.
+/// The method of a name such as "stream", in upper or lower case; "auto" is short for automatic.
 /// @throws Error invalid_argument that lists the known names. Local.
 VALET_EXPORT Method parse_method(std::string_view name);
 /// The order of a name, "fill" or "stable". @throws Error invalid_argument. Local.
 VALET_EXPORT Order parse_order(std::string_view name);
 /// The scheduler of a name, "distributed" or "centralized". @throws Error invalid_argument. Local.
 VALET_EXPORT Scheduler parse_scheduler(std::string_view name);
+/// The heuristic of a name, in upper or lower case.
+/// @throws Error invalid_argument that lists the known names. Local.
+VALET_EXPORT Heuristic parse_heuristic(std::string_view name);
+/// The edge order of a name, "ascending" or "rotated". @throws Error invalid_argument. Local.
+VALET_EXPORT EdgeOrder parse_edge_order(std::string_view name);
 /// A number of bytes such as "4M": digits, then nothing, K, M or G (powers of 1024).
 /// @throws Error invalid_argument. Local.
 VALET_EXPORT std::size_t parse_bytes(std::string_view text);

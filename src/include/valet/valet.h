@@ -79,7 +79,7 @@ enum {
   VALET_CYCLIC = 3, /**< cycles and shifts that rank 0 finds */
   VALET_AUTO = 4    /**< the one that is predicted to be the fastest */
 };
-/** Valet_Options::heuristic, of VALET_PHASED; see valet::schedule::Heuristic. */
+/** Valet_Options::heuristic, of VALET_PHASED; see valet::Heuristic. */
 enum {
   VALET_FIRST_FIT = 0,     /**< in the order of the list */
   VALET_MAX_FIRST = 1,     /**< the source with the most left */
@@ -98,7 +98,7 @@ enum {
   VALET_FILL = 0,  /**< blocks that stay keep their slots */
   VALET_STABLE = 1 /**< packed from slot 0, in order */
 };
-/** Valet_Options::edge_order, of VALET_CYCLIC; see valet::schedule::EdgeOrder. */
+/** Valet_Options::edge_order, of VALET_CYCLIC; see valet::EdgeOrder. */
 enum {
   VALET_ASCENDING = 0, /**< as published */
   VALET_ROTATED = 1    /**< beginning behind one's own rank */

@@ -346,25 +346,18 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   return report;
 }
 
-constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
-                                 AlltoallMethod::alltoall, AlltoallMethod::bitonic,
-                                 AlltoallMethod::pairwise};
+constexpr std::array methods{detail::Named{AlltoallMethod::automatic, "automatic", "auto"},
+                             detail::Named{AlltoallMethod::stream, "stream"},
+                             detail::Named{AlltoallMethod::swaps, "swaps"},
+                             detail::Named{AlltoallMethod::bitonic, "bitonic"},
+                             detail::Named{AlltoallMethod::pairwise, "pairwise"}};
 
 }  // namespace
 
-const char* to_string(AlltoallMethod method) noexcept {
-  switch (method) {
-    case AlltoallMethod::automatic: return "auto";
-    case AlltoallMethod::stream: return "stream";
-    case AlltoallMethod::alltoall: return "alltoall";
-    case AlltoallMethod::bitonic: return "bitonic";
-    case AlltoallMethod::pairwise: return "pairwise";
-  }
-  return "unknown";
-}
+const char* to_string(AlltoallMethod method) noexcept { return detail::name_of(methods, method); }
 
 AlltoallMethod parse_alltoall_method(std::string_view name) {
-  return schedule::detail::parse_name(name, "all-to-all method", std::span(all_methods));
+  return detail::value_of(methods, "all-to-all method", name);
 }
 
 Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,

@@ -181,7 +181,7 @@ AlltoallMethod SortedExchange::choose(AlltoallMethod wish) {
 }
 
 std::optional<AlltoallMethod> SortedExchange::find_suited() {
-  const Choice choice = try_all(AlltoallMethod::alltoall);
+  const Choice choice = try_all(AlltoallMethod::swaps);
   return choice.suits ? std::optional(choice.method) : std::nullopt;
 }
 

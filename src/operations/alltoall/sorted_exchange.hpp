@@ -26,13 +26,13 @@ class SortedExchange {
                  std::size_t budget_bytes);
 
   /// Of BITONIC and PAIRWISE the one to use where `wish` is asked for, found by trying both on the
-  /// counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::alltoall also
+  /// counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
   /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
   /// Collective.
   /// @throws Error infeasible, budget_too_small: on all ranks alike.
   [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish);
 
-  /// As choose(AlltoallMethod::alltoall); nothing where neither can do it. Collective.
+  /// As choose(AlltoallMethod::swaps); nothing where neither can do it. Collective.
   [[nodiscard]] std::optional<AlltoallMethod> find_suited();
 
   /// Moves everything. Collective.

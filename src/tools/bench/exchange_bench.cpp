@@ -36,7 +36,7 @@ Case measure(const Settings& settings, Pattern pattern, const std::string& metho
   Options options;
   options.budget_bytes = parse_bytes(settings.memory);
   options.message_bytes = settings.message_bytes;
-  options.window = settings.window;
+  options.stream.window = settings.window;
   options.share_memory = settings.share_memory;
   options.method = parse_method(method);
   options.order = parse_order(settings.order);

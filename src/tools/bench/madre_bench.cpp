@@ -35,19 +35,19 @@ constexpr std::array all_series{
     Series{"cyclic-ascending",
            [](Options& options) {
              options.method = Method::cyclic;
-             options.edge_order = EdgeOrder::ascending;
+             options.cyclic.edge_order = EdgeOrder::ascending;
            }},
     Series{"cyclic-rotated",
            [](Options& options) {
              options.method = Method::cyclic;
-             options.edge_order = EdgeOrder::rotated;
+             options.cyclic.edge_order = EdgeOrder::rotated;
            }},
     // The parking algorithm of MADRE's section 3.1.
     Series{"phased",
            [](Options& options) {
              options.method = Method::phased;
-             options.heuristic = Heuristic::first_fit;
-             options.parking = 1;
+             options.phased.heuristic = Heuristic::first_fit;
+             options.phased.parking = 1;
            }},
 };
 

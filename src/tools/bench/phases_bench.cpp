@@ -45,9 +45,9 @@ struct Series {
 Series phased(Heuristic heuristic, Scheduler scheduler, int parking) {
   Series series{to_string(heuristic), {}};
   series.options.method = Method::phased;
-  series.options.heuristic = heuristic;
-  series.options.scheduler = scheduler;
-  series.options.parking = parking;
+  series.options.phased.heuristic = heuristic;
+  series.options.phased.scheduler = scheduler;
+  series.options.phased.parking = parking;
   if (scheduler == Scheduler::centralized) series.name += "-centralized";
   if (parking > 0) series.name += "-parking" + std::to_string(parking);
   return series;
@@ -62,7 +62,7 @@ std::vector<Series> series_of(int experiment) {
   const auto add = [&](Heuristic heuristic, Scheduler scheduler, int parking) {
     series.push_back(phased(heuristic, scheduler, parking));
   };
-  for (const Heuristic heuristic : schedule::all_heuristics()) {
+  for (const Heuristic heuristic : all_heuristics()) {
     const bool continuous = heuristic == Heuristic::continuous;
     const bool random = heuristic == Heuristic::random || heuristic == Heuristic::fortune_wheel;
     if (experiment == 1 && (random || heuristic == Heuristic::first_fit))
@@ -92,7 +92,7 @@ void measure(const Settings& settings, Case setting, Migration& migration, std::
       measure_series(migration, series, settings.repeat, progress, [&](const Series& one) {
         Options options = one.options;
         options.budget_bytes = static_cast<std::size_t>(memory) * sizeof(Block);
-        if (options.scheduler == Scheduler::centralized && world_rank() == 0)
+        if (options.phased.scheduler == Scheduler::centralized && world_rank() == 0)
           options.budget_bytes += schedule_bytes(world_size());
         options.message_bytes = parse_bytes(settings.message);
         return migration.run_valet(options);

@@ -67,7 +67,7 @@ struct Counted {
 std::vector<Phasing> phasings_of(int experiment) {
   std::vector<Phasing> phasings;
   if (experiment == 3)
-    for (const Heuristic heuristic : schedule::all_heuristics()) phasings.push_back({heuristic, 0});
+    for (const Heuristic heuristic : all_heuristics()) phasings.push_back({heuristic, 0});
   if (experiment == 4)
     for (const Heuristic heuristic : {Heuristic::fortune_wheel, Heuristic::first_fit})
       for (const int parking : {0, 1, 2, 3}) phasings.push_back({heuristic, parking});

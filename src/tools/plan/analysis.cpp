@@ -15,7 +15,7 @@ std::uint64_t fewest_phases(const Problem& problem, const Analysis& analysis, st
   std::uint64_t fewest = analysis.bounds.upper;
   for (const PhaseCase& one : analysis.phases)
     if (one.counts.complete) fewest = std::min(fewest, one.counts.phases);
-  for (const schedule::Heuristic heuristic : schedule::all_heuristics()) {
+  for (const Heuristic heuristic : all_heuristics()) {
     if (fewest == analysis.bounds.lower) break;
     const bool is_known =
         std::any_of(analysis.phases.begin(), analysis.phases.end(), [&](const PhaseCase& one) {
@@ -28,7 +28,7 @@ std::uint64_t fewest_phases(const Problem& problem, const Analysis& analysis, st
   return fewest;
 }
 
-CyclicCase analyse_cyclic(const Problem& problem, schedule::EdgeOrder order) {
+CyclicCase analyse_cyclic(const Problem& problem, EdgeOrder order) {
   CyclicCase one{
       order, schedule::run_cyclic(problem.matrix, problem.free,
                                   schedule::record_cyclic(problem.matrix, problem.free, order))};
@@ -45,14 +45,13 @@ Analysis analyse(const Problem& problem, const AnalysisOptions& options) {
   analysis.all_free = std::accumulate(problem.free.begin(), problem.free.end(), std::uint64_t{0});
   analysis.bounds = schedule::phase_bounds(problem.matrix.volume(), analysis.all_free);
   analysis.relaxation = schedule::relax(problem.matrix.totals(problem.free));
-  for (const schedule::Heuristic heuristic : options.heuristics)
+  for (const Heuristic heuristic : options.heuristics)
     for (const std::uint64_t parking : options.parking) {
       const schedule::PhaseOptions phase_options{heuristic, parking, options.seed};
       analysis.phases.push_back(
           {phase_options, schedule::count_phases(problem.matrix, problem.free, phase_options)});
     }
-  for (const schedule::EdgeOrder order :
-       {schedule::EdgeOrder::ascending, schedule::EdgeOrder::rotated})
+  for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated})
     analysis.cyclic.push_back(analyse_cyclic(problem, order));
   analysis.exact =
       find_minimum(problem, analysis.bounds.lower, fewest_phases(problem, analysis, options.seed),

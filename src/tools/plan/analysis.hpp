@@ -14,7 +14,7 @@
 namespace valet::plan {
 
 struct AnalysisOptions {
-  std::vector<schedule::Heuristic> heuristics;
+  std::vector<Heuristic> heuristics;
   std::vector<std::uint64_t> parking;  ///< intervals, 0 for never
   std::uint64_t seed = 1;
   double exact_seconds = 10;
@@ -26,7 +26,7 @@ struct PhaseCase {
 };
 
 struct CyclicCase {
-  schedule::EdgeOrder order = schedule::EdgeOrder::ascending;
+  EdgeOrder order = EdgeOrder::ascending;
   schedule::CyclicRun run;
 };
 

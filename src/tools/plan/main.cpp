@@ -98,10 +98,9 @@ valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
   options.seed = arguments.seed;
   options.exact_seconds = arguments.exact_seconds;
   for (const std::string& name : arguments.heuristics)
-    options.heuristics.push_back(valet::schedule::parse_heuristic(name));
+    options.heuristics.push_back(valet::parse_heuristic(name));
   if (options.heuristics.empty())
-    options.heuristics.assign(valet::schedule::all_heuristics().begin(),
-                              valet::schedule::all_heuristics().end());
+    options.heuristics.assign(valet::all_heuristics().begin(), valet::all_heuristics().end());
   for (const std::int64_t interval : arguments.parking) {
     if (interval < 0)
       throw Error(ErrorCode::invalid_argument,

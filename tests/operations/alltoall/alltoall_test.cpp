@@ -34,7 +34,7 @@ void write_element(std::byte* to, std::size_t bytes, int source, int destination
 }
 
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
-                                 AlltoallMethod::alltoall, AlltoallMethod::bitonic,
+                                 AlltoallMethod::swaps, AlltoallMethod::bitonic,
                                  AlltoallMethod::pairwise};
 
 struct Case {

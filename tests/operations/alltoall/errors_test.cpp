@@ -18,7 +18,7 @@ namespace valet::test {
 namespace {
 
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
-                                 AlltoallMethod::alltoall, AlltoallMethod::bitonic,
+                                 AlltoallMethod::swaps, AlltoallMethod::bitonic,
                                  AlltoallMethod::pairwise};
 
 bool is_odd() { return rank() == size() - 1; }
@@ -194,7 +194,7 @@ TEST(AlltoallBitonicErrors, NoRoomForATime) {
   EXPECT_TRUE(all_ranks(call.memory == before));
   for (const char* words : {"for a time", "enlarge it", "take stream or pairwise"})
     EXPECT_NE(outcome.text.find(words), std::string::npos) << outcome.text;
-  call.options.method = AlltoallMethod::alltoall;  // finds out that pairwise can
+  call.options.method = AlltoallMethod::swaps;  // finds out that pairwise can
   EXPECT_EQ(outcome_of([&] { call.run(); }).code, ErrorCode::success);
 }
 

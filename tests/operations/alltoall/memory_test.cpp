@@ -82,7 +82,7 @@ TEST_P(AlltoallMemory, OfTheProcessGrowsByLessThan12MiBWhen128MiBMove) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallMemory,
-                         ::testing::Values(AlltoallMethod::stream, AlltoallMethod::alltoall,
+                         ::testing::Values(AlltoallMethod::stream, AlltoallMethod::swaps,
                                            AlltoallMethod::bitonic, AlltoallMethod::pairwise),
                          [](const ::testing::TestParamInfo<AlltoallMethod>& tested) -> std::string {
                            return to_string(tested.param);

@@ -132,7 +132,7 @@ TEST(AlltoallMethods, AutomaticDoesWithoutPagesWhereTheyDoNotFit) {
 TEST(AlltoallMethods, AllToAllTakesWhatSwapsLess) {
   // Even: pairwise swaps each element once.
   Elements even([](int, int) { return 20'000; });
-  EXPECT_EQ(even.run(options_for(AlltoallMethod::alltoall)).method, "pairwise");
+  EXPECT_EQ(even.run(options_for(AlltoallMethod::swaps)).method, "pairwise");
   EXPECT_TRUE(even.right());
   // The serial case of 3.3: rank 0 has everything of the last rank, the others everything of the
   // rank below. From eight ranks on a sort is shorter than a chain of swaps.
@@ -140,7 +140,7 @@ TEST(AlltoallMethods, AllToAllTakesWhatSwapsLess) {
   Elements serial([](int i, int j) {
     return j == (i == 0 ? size() - 1 : i - 1) ? std::int64_t{20'000} : std::int64_t{0};
   });
-  EXPECT_EQ(serial.run(options_for(AlltoallMethod::alltoall)).method, "bitonic");
+  EXPECT_EQ(serial.run(options_for(AlltoallMethod::swaps)).method, "bitonic");
   EXPECT_TRUE(serial.right());
 }
 

@@ -61,7 +61,7 @@ CentralDivision::CentralDivision(const mpi::Channel& channel, Ledger& ledger, He
   all_.reserve(room.pairs + header_words * counts_.size());
   credited_.reserve(room.widest);
   for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)
-    random_.emplace_back(Options().seed, rank);
+    random_.emplace_back(Options().phased.seed, rank);
 }
 
 void CentralDivision::tell(const Demand& demand) {

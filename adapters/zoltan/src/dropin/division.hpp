@@ -61,7 +61,7 @@ class EqualPieces {
 class HeuristicDivision final : public Division {
  public:
   HeuristicDivision(Heuristic heuristic, int rank)
-      : heuristic_(heuristic), random_(Options().seed, static_cast<std::uint32_t>(rank)) {}
+      : heuristic_(heuristic), random_(Options().phased.seed, static_cast<std::uint32_t>(rank)) {}
   void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
 
  private:

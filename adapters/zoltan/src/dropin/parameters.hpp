@@ -22,9 +22,9 @@ struct MigrationParameters {
   CallbackMode callbacks = CallbackMode::hold;
   std::size_t memory_bytes = std::size_t{4} << 20;
   // Of PHASED.
-  Heuristic heuristic = Options().heuristic;
-  Scheduler scheduler = Options().scheduler;
-  int parking = Options().parking;  ///< at every so many phases; 0: never
+  Heuristic heuristic = Options().phased.heuristic;
+  Scheduler scheduler = Options().phased.scheduler;
+  int parking = Options().phased.parking;  ///< at every so many phases; 0: never
   bool verify = false;
   bool progress = false;
   std::string report;  ///< path of a file; empty: none

@@ -21,7 +21,7 @@
  * cycles and shifts between ranks: nobody takes from more than one rank, or sends to more.
  * - MIGRATE_MEMORY: 4M; bytes of scratch per rank, with K, M or G (powers of 1024).
  * - MIGRATE_CALLBACKS: HOLD, STEPS. See Valet_Migrate().
- * - MIGRATE_HEURISTIC: FORTUNE_WHEEL and the other names of valet::schedule::Heuristic: how a rank
+ * - MIGRATE_HEURISTIC: FORTUNE_WHEEL and the other names of valet::Heuristic: how a rank
  *   of PHASED divides what it can take in a phase among its sources.
  * - MIGRATE_PARKING: 0, or k: at every k-th phase of PHASED objects of ranks that expect more than
  *   they can take leave for ranks with scratch to spare, where they wait, packed.
