@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/array_exchange.hpp"
 
-#include "mpi/message.hpp"
-#include "mpi/tags.hpp"
-#include "observe/observer.hpp"
+#include "mpi/agreement.hpp"
 
 #include <algorithm>
 #include <new>
@@ -56,6 +54,10 @@ ArrayExchange::ArrayExchange(const mpi::Channel& channel, Ledger& ledger,
   list_peers(sources_, incoming_, own_elements_);
   for (const Peer& peer : destinations_)
     credits_to_come_ += static_cast<std::uint64_t>(chunks_of(peer.elements, sizes_.chunk_elements));
+  for (const Peer& peer : sources_) {
+    chunks_to_come_ += static_cast<std::uint64_t>(chunks_of(peer.elements, sizes_.chunk_elements));
+    elements_received_ += static_cast<std::uint64_t>(peer.elements);
+  }
   share_with_node(share_memory);
   std::optional<Diagnostic> diagnostic;
   try {
@@ -78,7 +80,8 @@ void ArrayExchange::list_peers(Vector<Peer>& peers, const Part& part, std::int64
   for (int g = shared.next_peer(0); g < end; g = shared.next_peer(g + 1)) ++count;
   peers.reserve(count);
   for (int g = shared.next_peer(0); g < end; g = shared.next_peer(g + 1)) {
-    const int rank = part.peers->communicator_rank(g);
+    const std::vector<int>& ranks = part.peers->ranks;
+    const int rank = ranks.empty() ? g : ranks[static_cast<std::size_t>(g)];
     if (rank == channel_.rank())
       own = shared.elements(g);
     else
@@ -113,7 +116,10 @@ void ArrayExchange::allocate() {
   const std::size_t buffers = sends_data ? sizes_.send_buffers : own_elements_ > 0 ? 1 : 0;
   send_bytes_ = {ledger_, buffers * sizes_.chunk_bytes()};
   slots_.resize(sizes_.slots);
-  requests_.emplace(ledger_, first_slot_place() + 2 * sizes_.slots, channel_.hooks());
+  transport_.emplace(
+      channel_, ledger_, node_,
+      engine::CreditTransport::Slots{
+          .receives = sizes_.slots, .sends = sizes_.send_buffers, .signals = sizes_.send_buffers});
   // Sources behind this rank first, so that nobody is everybody's first.
   const auto above = std::ranges::upper_bound(sources_, channel_.rank(), {}, &Peer::rank);
   std::rotate(sources_.begin(), above, sources_.end());
@@ -121,14 +127,12 @@ void ArrayExchange::allocate() {
 
 void ArrayExchange::run(Report& report) {
   report.shared_bytes = node_.own().size();
-  credit_idle_slots(report);
-  listen();
+  advance();
   copy_own(report);
-  note_in_use();
-  while (const auto completion = requests_->wait_any()) {
-    completed(*completion, report);
-    note_in_use();
-  }
+  transport_->run(*this);
+  report.credits += transport_->credits();
+  report.messages += transport_->messages();
+  report.blocks_received += elements_received_;
   for (const Peer& peer : destinations_) {
     report.blocks_sent += static_cast<std::uint64_t>(peer.elements);
     report.bytes_sent += static_cast<std::uint64_t>(peer.elements) * sizes_.element_bytes;
@@ -136,27 +140,34 @@ void ArrayExchange::run(Report& report) {
   report.neighbours += destinations_.size();
 }
 
+void ArrayExchange::advance() {
+  serve();
+  credit_idle_slots();
+  if (credits_to_come_ > 0 && crediting_ == nullptr) transport_->listen();
+}
+
+void ArrayExchange::handle(const engine::Event& event) {
+  if (event.kind == engine::Event::Kind::credit) {
+    credit_ = event.credit;
+    crediting_ = &*std::ranges::lower_bound(destinations_, event.rank, {}, &Peer::rank);
+  } else if (event.kind == engine::Event::Kind::received) {
+    receive(event.index);
+  }
+}
+
 /// Gives slots to the sources in turn.
-void ArrayExchange::credit_idle_slots(Report& report) {
+void ArrayExchange::credit_idle_slots() {
   for (std::size_t s = 0; s < slots_.size() && !sources_.empty(); ++s) {
-    if (!requests_->idle(data_place(s)) || !requests_->idle(credit_place(s))) continue;
+    if (slots_[s].busy || !transport_->can_receive(s)) continue;
     if (next_source_ >= sources_.size()) next_source_ = 0;
     Peer& source = sources_[next_source_];
     Slot& slot = slots_[s];
     slot = {.source = source.grid_rank,
             .first = source.done,
             .count = std::min(sizes_.chunk_elements, source.elements - source.done),
-            .credit = s * sizes_.chunk_bytes()};
-    const std::size_t bytes = node_.is_written_by(source.rank)
-                                  ? 0
-                                  : static_cast<std::size_t>(slot.count) * sizes_.element_bytes;
-    mpi::post_receive(channel_, memory_of(s), bytes, source.rank, mpi::tag_data,
-                      (*requests_)[data_place(s)]);
-    mpi::post_send(channel_, &slot.credit, sizeof slot.credit, source.rank, mpi::tag_credit,
-                   (*requests_)[credit_place(s)]);
-    const std::uint64_t credited = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes;
-    observe::observer_of(channel_)->credits(&(*requests_)[data_place(s)], source.rank, credited);
-    ++report.credits;
+            .busy = true};
+    transport_->give(s, source.rank, memory_of(s),
+                     static_cast<std::size_t>(slot.count) * sizes_.element_bytes, {});
     source.done += slot.count;
     if (source.done == source.elements) {
       source = sources_.back();
@@ -167,81 +178,59 @@ void ArrayExchange::credit_idle_slots(Report& report) {
   }
 }
 
-/// Scratch that holds elements, or waits for them, for the trace.
-void ArrayExchange::note_in_use() const {
-  observe::Trace* const trace = observe::observer_of(channel_)->trace;
-  if (trace == nullptr) return;
+std::uint64_t ArrayExchange::bytes_in_use() const {
   std::uint64_t chunks = 0;
-  for (std::size_t s = 0; s < slots_.size(); ++s) chunks += requests_->idle(data_place(s)) ? 0 : 1;
-  for (std::size_t place = 1; place < first_slot_place(); ++place)
-    chunks += requests_->idle(place) || send_bytes_.size() == 0 ? 0 : 1;
-  trace->counter("scratch in use", chunks * sizes_.chunk_bytes());
+  for (const Slot& slot : slots_) chunks += slot.busy ? 1 : 0;
+  if (send_bytes_.size() > 0)
+    for (std::size_t k = 0; k < sizes_.send_buffers; ++k) chunks += transport_->can_send(k) ? 0 : 1;
+  return chunks * sizes_.chunk_bytes();
 }
 
-void ArrayExchange::listen() {
-  if (credits_to_come_ == 0 || crediting_ != nullptr || !requests_->idle(0)) return;
-  mpi::post_receive(channel_, &incoming_credit_, sizeof incoming_credit_, MPI_ANY_SOURCE,
-                    mpi::tag_credit, (*requests_)[0]);
-}
-
-std::optional<std::size_t> ArrayExchange::idle_send_place() const {
-  for (std::size_t place = 1; place < first_slot_place(); ++place)
-    if (requests_->idle(place)) return place;
+std::optional<std::size_t> ArrayExchange::idle_send() const {
+  for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
+    if (transport_->can_send(k)) return k;
   return std::nullopt;
 }
 
-/// Packs the next chunk for the rank whose credit waits, once there is a place to send from.
-void ArrayExchange::serve(Report& report) {
+/// Packs the next chunk for the rank whose credit waits, once there is a place to send from. What
+/// occupies that place completes, and this is called again.
+void ArrayExchange::serve() {
   if (crediting_ == nullptr) return;
-  const std::optional<std::size_t> place = idle_send_place();
-  if (!place) return;  // one of them completes, and this is called again
   Peer& peer = *crediting_;
+  const bool writes = transport_->writes_to(peer.rank);
+  const std::optional<std::size_t> buffer = idle_send();
+  if (writes ? !transport_->can_signal() : !buffer) return;
   const SequenceCopy::Stretch stretch{peer.grid_rank, peer.done,
                                       std::min(sizes_.chunk_elements, peer.elements - peer.done)};
-  std::byte* const shared = node_.of(peer.rank);
-  std::byte* const packed = shared != nullptr
-                                ? shared + incoming_credit_
-                                : send_bytes_.data() + (*place - 1) * sizes_.chunk_bytes();
-  const std::size_t packed_bytes = static_cast<std::size_t>(stretch.count) * sizes_.element_bytes;
+  std::byte* const packed = writes ? transport_->memory_of(peer.rank, credit_)
+                                   : send_bytes_.data() + *buffer * sizes_.chunk_bytes();
+  const std::size_t bytes = static_cast<std::size_t>(stretch.count) * sizes_.element_bytes;
+  observe::Observer& observer = *observe::observer_of(channel_);
   {
-    const observe::TraceSpan span(observe::observer_of(channel_)->trace, observe::TraceKind::gather,
-                                  "gather", {.bytes = packed_bytes});
+    const observe::TraceSpan span(observer.trace, observe::TraceKind::gather, "gather",
+                                  {.bytes = bytes});
     outgoing_.copy->pack(outgoing_.array, stretch, packed);
   }
-  mpi::post_send(channel_, packed, shared != nullptr ? 0 : packed_bytes, peer.rank, mpi::tag_data,
-                 (*requests_)[*place]);
-  observe::observer_of(channel_)->sends(&(*requests_)[*place], peer.rank, packed_bytes);
-  observe::observer_of(channel_)->moved(static_cast<std::uint64_t>(stretch.count));
+  if (writes)
+    transport_->signal(peer.rank, bytes);
+  else
+    transport_->send(*buffer, peer.rank, packed, bytes);
+  observer.moved(static_cast<std::uint64_t>(stretch.count));
   peer.done += stretch.count;
   crediting_ = nullptr;
-  ++report.messages;
-  listen();
+  --credits_to_come_;
 }
 
-void ArrayExchange::completed(const mpi::Completion& completion, Report& report) {
-  const std::size_t place = completion.index;
-  if (place == 0) {
-    crediting_ =
-        &*std::ranges::lower_bound(destinations_, completion.status.MPI_SOURCE, {}, &Peer::rank);
-    --credits_to_come_;
-    serve(report);
-  } else if (place < first_slot_place()) {
-    serve(report);
-  } else {
-    const std::size_t s = (place - first_slot_place()) / 2;
-    if (place == data_place(s)) receive(slots_[s], report);
-    credit_idle_slots(report);
-  }
-}
-
-void ArrayExchange::receive(Slot& slot, Report& report) {
+void ArrayExchange::receive(std::size_t index) {
+  Slot& slot = slots_[index];
+  observe::Observer& observer = *observe::observer_of(channel_);
   const observe::TraceSpan span(
-      observe::observer_of(channel_)->trace, observe::TraceKind::scatter, "scatter",
+      observer.trace, observe::TraceKind::scatter, "scatter",
       {.bytes = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes});
-  incoming_.copy->unpack(slot_memory_ + slot.credit, {slot.source, slot.first, slot.count},
-                         incoming_.array);
-  observe::observer_of(channel_)->moved(static_cast<std::uint64_t>(slot.count));
-  report.blocks_received += static_cast<std::uint64_t>(slot.count);
+  incoming_.copy->unpack(memory_of(index), {slot.source, slot.first, slot.count}, incoming_.array);
+  observer.moved(static_cast<std::uint64_t>(slot.count));
+  slot.busy = false;
+  --chunks_to_come_;
 }
 
 /// Through the first send buffer, before anything else is packed into it.
@@ -249,7 +238,7 @@ void ArrayExchange::copy_own(Report& report) {
   if (own_elements_ == 0) return;
   const observe::TraceSpan span(observe::observer_of(channel_)->trace, observe::TraceKind::copy,
                                 "own part");
-  const int to = outgoing_.peers->grid_rank, from = incoming_.peers->grid_rank;
+  const int to = outgoing_.own_rank, from = incoming_.own_rank;
   std::byte* const packed = send_bytes_.data();
   for (std::int64_t first = 0; first < own_elements_; first += sizes_.chunk_elements) {
     const std::int64_t count = std::min(sizes_.chunk_elements, own_elements_ - first);

@@ -4,15 +4,16 @@
 /// Moves what two grids share, chunk by chunk. Both sides of every pair know from the layouts how
 /// many elements pass between them and in which order, so nothing but credits and data is sent.
 ///
-/// A receiver has a few slots of one chunk. It posts the receive into a slot, then credits it to a
-/// source; the sender packs its next chunk for that rank and sends it. On one node the slots are in
-/// memory that the sender reaches: it packs straight into the slot and sends an empty message. A
-/// sender serves one credit at a time and waits for nothing but a send buffer, whose receive is
-/// posted: so nothing can get stuck, and MPI buffers no data.
+/// A receiver has a few slots of one chunk, which it credits to its sources in turn; a sender packs
+/// its next chunk for the rank that gave a credit, on one node straight into that slot. It serves
+/// one credit at a time and waits for nothing but a send buffer, whose receive is posted: so
+/// nothing can get stuck.
 
-#include "mpi/requests.hpp"
-#include "operations/layout/grid_side.hpp"
+#include "engine/credit_transport.hpp"
+#include "geometry/intersection.hpp"
 #include "storage/node_memory.hpp"
+#include "storage/sequence_copy.hpp"
+#include <valet/redistribute.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -42,12 +43,13 @@ struct ExchangeSizes {
 template <class Pointer>
 struct ExchangePart {
   const Intersection* intersection = nullptr;
-  const GridSide* peers = nullptr;  ///< the other side
+  const GridLayout* peers = nullptr;  ///< the other side
+  int own_rank = -1;                  ///< of this rank over there; -1 outside
   const SequenceCopy* copy = nullptr;
   Pointer array = nullptr;
 };
 
-class ArrayExchange {
+class ArrayExchange final : public engine::Participant {
  public:
   using Outgoing = ExchangePart<const std::byte*>;
   using Incoming = ExchangePart<std::byte*>;
@@ -58,6 +60,11 @@ class ArrayExchange {
 
   /// Moves everything, the own part too. Collective, blocking. Fills in what was moved.
   void run(Report& report);
+
+  void advance() override;
+  void handle(const engine::Event& event) override;
+  [[nodiscard]] bool done() const override { return credits_to_come_ + chunks_to_come_ == 0; }
+  [[nodiscard]] std::uint64_t bytes_in_use() const override;
 
  private:
   /// A rank that data goes to or comes from.
@@ -71,29 +78,21 @@ class ArrayExchange {
     int source = 0;  ///< in its grid
     std::int64_t first = 0;
     std::int64_t count = 0;
-    std::uint64_t credit = 0;  ///< the message: bytes into the receiver's memory
+    bool busy = false;
   };
 
   template <class Part>
   void list_peers(Vector<Peer>& peers, const Part& part, std::int64_t& own) const;
   void share_with_node(bool share_memory);
   void allocate();
-  void credit_idle_slots(Report& report);
-  void listen();
-  void note_in_use() const;
-  void serve(Report& report);
-  void completed(const mpi::Completion& completion, Report& report);
-  void receive(Slot& slot, Report& report);
+  void credit_idle_slots();
+  void serve();
+  void receive(std::size_t slot);
   void copy_own(Report& report);
   [[nodiscard]] std::byte* memory_of(std::size_t slot) {
     return slot_memory_ + slot * sizes_.chunk_bytes();
   }
-
-  // Places of requests: the wildcard for credits, then sends, then data and credit of each slot.
-  [[nodiscard]] std::size_t first_slot_place() const { return 1 + sizes_.send_buffers; }
-  [[nodiscard]] std::optional<std::size_t> idle_send_place() const;
-  [[nodiscard]] std::size_t data_place(std::size_t s) const { return first_slot_place() + 2 * s; }
-  [[nodiscard]] std::size_t credit_place(std::size_t s) const { return data_place(s) + 1; }
+  [[nodiscard]] std::optional<std::size_t> idle_send() const;
 
   const mpi::Channel& channel_;
   Ledger& ledger_;
@@ -104,14 +103,16 @@ class ArrayExchange {
   Vector<Peer> destinations_;  ///< ascending by rank
   Vector<Peer> sources_;       ///< that are not credited in full, in no order
   std::int64_t own_elements_ = 0;
-  std::uint64_t credits_to_come_ = 0;
+  std::uint64_t credits_to_come_ = 0;  ///< and to be served
+  std::uint64_t chunks_to_come_ = 0;
+  std::uint64_t elements_received_ = 0;
   Array<std::byte> slot_bytes_, send_bytes_;
   std::byte* slot_memory_ = nullptr;
   Vector<Slot> slots_;
-  std::optional<mpi::Requests> requests_;
+  std::optional<engine::CreditTransport> transport_;
   std::size_t next_source_ = 0;
-  std::uint64_t incoming_credit_ = 0;
-  Peer* crediting_ = nullptr;  ///< whose credit waits to be served
+  engine::Credit credit_;      ///< that waits to be served
+  Peer* crediting_ = nullptr;  ///< who gave it
 };
 
 }  // namespace valet::layout

@@ -91,6 +91,10 @@ std::optional<Event> CreditTransport::poll() {
 
 void CreditTransport::advance(Participant& participant) const {
   participant.advance();
+  note_in_use(participant);
+}
+
+void CreditTransport::note_in_use(const Participant& participant) const {
   if (observer_ != nullptr && observer_->trace != nullptr)
     observer_->trace->counter("scratch in use", participant.bytes_in_use());
 }

@@ -122,6 +122,8 @@ class CreditTransport {
   /// Waits once, for whatever completes, and lets the participant go on from there.
   void step(Participant& participant);
   void advance(Participant& participant) const;
+  /// Scratch in use, for the trace.
+  void note_in_use(const Participant& participant) const;
 
   /// Of credits that this transport gave and receives: those of a phase have a tag of their own.
   void set_credit_tag(int tag) { credit_tag_ = tag; }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
-#include "mpi/requests.hpp"
 
 #include <memory>
 
@@ -15,24 +15,31 @@ namespace valet::engine {
 /// and everything that arrives fits the budget at once. Requests: three a neighbour. A sender waits
 /// for word that its receive is posted, so MPI buffers no data here either.
 template <class Index>
-class Direct final : public Exchange<Index> {
+class Direct final : public Exchange<Index>, public Participant {
  public:
   Direct(const ExchangeContext& context, const plan::Flows<Index>& flows);
 
   [[nodiscard]] std::size_t scratch_bytes() const override;
   void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
-  void leak() noexcept override;
+  void leak() noexcept override { static_cast<void>(transport_.release()); }
+
+  void advance() override;
+  void handle(const Event& event) override;
+  [[nodiscard]] bool done() const override { return credits_to_come_ == 0 && to_arrive_ == 0; }
+  [[nodiscard]] std::uint64_t bytes_in_use() const override { return in_use_; }
 
  private:
-  void gather_all(Transfer<Index>& transfer, std::byte* memory);
-  void receive_all(std::byte* memory, Report& report);
-  void send_to(int rank, const std::byte* memory, Report& report);
-  void note_in_use(std::uint64_t blocks) const;
+  void give_all();
+  void gather_all(Transfer<Index>& transfer);
 
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
-  std::unique_ptr<mpi::Requests> requests_;  ///< listening, then receives, credits, sends
-  std::unique_ptr<std::uint64_t> credit_;
+  std::unique_ptr<CreditTransport> transport_;
+  std::byte* leaving_ = nullptr;
+  std::byte* arriving_ = nullptr;
+  std::size_t credits_to_come_ = 0;
+  std::size_t to_arrive_ = 0;  ///< messages
+  std::uint64_t in_use_ = 0;
 };
 
 }  // namespace valet::engine

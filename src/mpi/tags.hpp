@@ -14,10 +14,8 @@ constexpr int tag_note = 7;          ///< what a rank tells the root of Method::
 constexpr int tag_action = 8;        ///< what that root tells a rank
 constexpr int tag_trace = 9;         ///< what a rank tells the root of its trace
 
-// Method::phased. Ranks may be some phases apart, so each phase allows with a tag of its own, and
-// each data message answers one credit by name.
+// Method::phased. Ranks may be some phases apart, so the credits of each phase have a tag.
 constexpr int tag_phase_words = 16;
-constexpr int tag_phase_data = 32;    ///< to 32+15, one per posted
 constexpr int tag_phase_credit = 64;  ///< and the phase modulo phase_tags
 constexpr int phase_tags = 16384;     ///< MPI promises tags up to 32767
 

@@ -44,6 +44,7 @@ constexpr MethodTraits phased{
 constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .name = "cyclic",
                               .upper_name = "CYCLIC",
+                              .shares_memory = true,
                               .has_phases = true,
                               .has_root = [](const Options&) { return true; },
                               .predict = predict_cyclic,

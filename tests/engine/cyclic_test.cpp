@@ -289,11 +289,23 @@ extern "C" int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int source,
   return PMPI_Irecv(buffer, count, type, source, tag, communicator, request);
 }
 
+/// A note came in the request at `index`, which the root waited for.
+static void note_completion(const MPI_Request* requests, int index, const MPI_Status& status) {
+  auto& window = valet::test::window_of_root;
+  if (index != MPI_UNDEFINED && requests + index == window.request &&
+      window.note->kind == valet::engine::CyclicNote::Kind::done)
+    window.actions[status.MPI_SOURCE] -= static_cast<long long>(valet::engine::actions_per_note);
+}
+
 extern "C" int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
   const int code = PMPI_Waitany(count, requests, index, status);
-  auto& window = valet::test::window_of_root;
-  if (code == MPI_SUCCESS && *index != MPI_UNDEFINED && requests + *index == window.request &&
-      window.note->kind == valet::engine::CyclicNote::Kind::done)
-    window.actions[status->MPI_SOURCE] -= static_cast<long long>(valet::engine::actions_per_note);
+  if (code == MPI_SUCCESS) note_completion(requests, *index, *status);
+  return code;
+}
+
+extern "C" int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag,
+                           MPI_Status* status) {
+  const int code = PMPI_Testany(count, requests, index, flag, status);
+  if (code == MPI_SUCCESS && *flag != 0) note_completion(requests, *index, *status);
   return code;
 }

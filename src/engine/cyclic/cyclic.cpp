@@ -6,65 +6,192 @@
 namespace valet::engine {
 namespace {
 
-/// Scratch is divided as STREAM divides it, but alike for both directions: the increment of a cycle
-/// is the same for what a rank sends and what it receives.
+// Request slots beside those of the exchange; the root's follow.
+constexpr std::size_t other_action = 0;
+constexpr std::size_t other_edge = 1;
+constexpr std::size_t other_done = 2;
+constexpr std::size_t own_others = 3;
+
+bool is_root(const ExchangeContext& context) { return context.channel.rank() == cyclic_root; }
+
 template <class Index>
-schedule::StreamSizes sizes_of(const ExchangeContext& context, const plan::Flows<Index>& flows) {
-  const std::uint64_t most = std::max<std::uint64_t>(flows.exports.size(), flows.blocks_arriving);
-  return schedule::stream_sizes(schedule::limits_of(context.options, context.blocks, most, most));
+std::size_t first_edge(const ExchangeContext& context, const plan::Flows<Index>& flows) {
+  if (context.options.cyclic.edge_order == EdgeOrder::ascending) return 0;
+  return flow_from(flows.outgoing, context.channel.rank() + 1);
 }
 
 }  // namespace
 
 template <class Index>
 Cyclic<Index>::Cyclic(const ExchangeContext& context, const plan::Flows<Index>& flows)
-    : block_bytes_(context.blocks.block_bytes),
-      least_blocks_(context.blocks.least_scratch_blocks()),
-      sizes_(sizes_of(context, flows)),
-      follower_places_(CyclicFollower<Index>::places_needed(sizes_)) {
-  const bool is_root = context.channel.rank() == cyclic_root;
-  requests_ = std::make_unique<mpi::Requests>(context.ledger,
-                                              follower_places_ + (is_root ? CyclicRoot::places : 0),
-                                              context.channel.hooks());
-  follower_ = std::make_unique<CyclicFollower<Index>>(context, flows, sizes_, *requests_, 0);
-  if (is_root) root_ = std::make_unique<CyclicRoot>(context, *requests_, follower_places_);
+    : SlotExchange<Index>(
+          context, flows,
+          {.is_limited = true,
+           .others = own_others + (is_root(context) ? CyclicRoot::others : std::size_t{0})}),
+      context_(context),
+      flows_(flows),
+      first_edge_(first_edge(context, flows)),
+      actions_(context.ledger, action_window) {
+  if (is_root(context))
+    root_ = std::make_unique<CyclicRoot>(context, this->transport(), own_others);
+}
+
+/// The k-th in the order of the options (schedule::edge_place).
+template <class Index>
+const plan::Outgoing<Index>& Cyclic<Index>::edge(std::size_t k) const {
+  return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
+}
+
+/// Blocks that fit a message, whichever way it goes.
+template <class Index>
+std::uint32_t Cyclic<Index>::most_increment() const {
+  const schedule::StreamSizes& sizes = this->sizes();
+  std::uint64_t most = std::min(sizes.send_blocks, sizes.receive_blocks);
+  if (sizes.node_buffers > 0) most = sizes.node_blocks;
+  return static_cast<std::uint32_t>(most);
 }
 
 template <class Index>
-std::size_t Cyclic<Index>::scratch_bytes() const {
-  return static_cast<std::size_t>(std::max(sizes_.scratch_blocks(), least_blocks_)) * block_bytes_;
-}
-
-template <class Index>
-void Cyclic<Index>::wait(Transfer<Index>& transfer, Report& report) {
-  const auto completion = requests_->wait_any();
-  if (!completion)
-    throw Error(ErrorCode::internal, "blocks are left and there is nothing to wait for");
-  if (completion->index < follower_places_)
-    follower_->completed(transfer, completion->index, report);
-  else
-    root_->completed(completion->index, completion->status);
-  follower_->advance(transfer, report);
-}
-
-template <class Index>
-void Cyclic<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
+void Cyclic<Index>::start(const Transfer<Index>& transfer) {
   if (root_) root_->start();
-  follower_->start(transfer, scratch.data(), report);
-  follower_->advance(transfer, report);
-  if (root_) root_->schedule_all([&] { wait(transfer, report); }, report);
-  while (!follower_->done() || (root_ && !root_->done())) wait(transfer, report);
-  follower_->finish(transfer);
-  while (requests_->wait_any()) {
-    // Only what others have received is left.
+  next_ = waiting_ = 0;
+  busy_ = owes_edge_ = false;
+  unscheduled_ = flows_.exports.size() + flows_.blocks_arriving;
+  carried_out_ = notes_sent_ = steps_ = 0;
+  edge_ = 0;
+  const schedule::StreamSizes& sizes = this->sizes();
+  CyclicNote note{.kind = CyclicNote::Kind::joins};
+  note.edges = static_cast<std::uint32_t>(flows_.outgoing.size());
+  note.most_increment = most_increment();
+  note.free = transfer.free().count() + sizes.receive_blocks * sizes.receive_buffers +
+              sizes.node_blocks * sizes.node_buffers;
+  if (note.edges > 0) {
+    edge_left_ = edge(0).count;
+    note.destination = static_cast<std::uint32_t>(edge(0).rank);
+    note.blocks = edge_left_;
+  }
+  post_note(other_edge, note);
+  listen();
+}
+
+template <class Index>
+void Cyclic<Index>::move(Report& report) {
+  CreditTransport& transport = this->transport();
+  if (root_) {
+    transport.advance(*this);
+    root_->schedule_all([&] { transport.step(*this); });
+  }
+  transport.run(*this);
+  report.steps = std::max(report.steps, steps_);
+  report.credits += notes_sent_ + (root_ ? root_->actions_sent() : 0);
+}
+
+template <class Index>
+void Cyclic<Index>::post_note(std::size_t other, const CyclicNote& note) {
+  CyclicNote& message = messages_->notes[other - other_edge];
+  message = note;
+  mpi::post_send(context_.channel, &message, sizeof message, cyclic_root, mpi::tag_note,
+                 this->transport().other(other));
+  ++notes_sent_;
+}
+
+/// Waits for the next action while there is one to come. The root knows how many fit here.
+template <class Index>
+void Cyclic<Index>::listen() {
+  if (unscheduled_ == 0 || waiting_ == action_window || !this->transport().idle_other(other_action))
+    return;
+  mpi::post_receive(context_.channel, &messages_->action, sizeof messages_->action, cyclic_root,
+                    mpi::tag_action, this->transport().other(other_action));
+}
+
+template <class Index>
+void Cyclic<Index>::take_action() {
+  actions_[(next_ + waiting_) % action_window] = messages_->action;
+  ++waiting_;
+  if (observe::Trace* const trace = context_.observer().trace)
+    trace->instant(observe::TraceKind::mark, "action", {.number = messages_->action.step});
+  steps_ = std::max<std::uint64_t>(steps_, messages_->action.step + std::uint64_t{1});
+  if (messages_->action.source != schedule::no_rank) unscheduled_ -= messages_->action.blocks;
+  if (messages_->action.destination == schedule::no_rank) return;
+  unscheduled_ -= messages_->action.blocks;
+  edge_left_ -= messages_->action.blocks;
+  if (edge_left_ > 0 || edge_ + 1 == flows_.outgoing.size()) return;
+  edge_left_ = edge(++edge_).count;
+  owes_edge_ = true;
+}
+
+template <class Index>
+void Cyclic<Index>::inform_root() {
+  if (owes_edge_ && this->transport().idle_other(other_edge)) {
+    owes_edge_ = false;
+    post_note(other_edge, {.kind = CyclicNote::Kind::edge,
+                           .destination = static_cast<std::uint32_t>(edge(edge_).rank),
+                           .blocks = edge_left_});
+  }
+  if (carried_out_ >= actions_per_note && this->transport().idle_other(other_done)) {
+    carried_out_ -= actions_per_note;
+    post_note(other_done, {.kind = CyclicNote::Kind::done});
   }
 }
 
 template <class Index>
+void Cyclic<Index>::begin_action() {
+  if (busy_ || waiting_ == 0) return;
+  const schedule::Action& action = actions_[next_];
+  busy_ = true;
+  if (action.source != schedule::no_rank)
+    this->receiver().allow(static_cast<int>(action.source), action.blocks, action.increment);
+  if (action.destination != schedule::no_rank)
+    this->sender().allow(static_cast<int>(action.destination), action.blocks);
+}
+
+template <class Index>
+bool Cyclic<Index>::end_action() {
+  if (!busy_) return false;
+  const schedule::Action& action = actions_[next_];
+  if ((action.source != schedule::no_rank &&
+       !this->receiver().has_received(static_cast<int>(action.source))) ||
+      (action.destination != schedule::no_rank &&
+       !this->sender().has_sent(static_cast<int>(action.destination))))
+    return false;
+  busy_ = false;
+  next_ = (next_ + 1) % action_window;
+  --waiting_;
+  ++carried_out_;
+  return true;
+}
+
+template <class Index>
+void Cyclic<Index>::advance() {
+  do {
+    begin_action();
+    SlotExchange<Index>::advance();
+  } while (end_action());
+  inform_root();
+  listen();
+}
+
+template <class Index>
+void Cyclic<Index>::handle(const Event& event) {
+  if (event.kind != Event::Kind::other)
+    SlotExchange<Index>::handle(event);
+  else if (event.index >= own_others)
+    root_->completed(event.index, event.rank);
+  else if (event.index == other_action)
+    take_action();
+}
+
+template <class Index>
+bool Cyclic<Index>::done() const {
+  return SlotExchange<Index>::done() && !busy_ && waiting_ == 0 && unscheduled_ == 0 &&
+         carried_out_ < actions_per_note && (!root_ || root_->done());
+}
+
+template <class Index>
 void Cyclic<Index>::leak() noexcept {
-  static_cast<void>(requests_.release());
-  static_cast<void>(follower_.release());
+  SlotExchange<Index>::leak();
   static_cast<void>(root_.release());
+  static_cast<void>(messages_.release());
 }
 
 template class Cyclic<std::uint32_t>;

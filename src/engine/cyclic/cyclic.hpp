@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "engine/cyclic/cyclic_follower.hpp"
 #include "engine/cyclic/cyclic_root.hpp"
+#include "engine/slots/slot_exchange.hpp"
 
+#include <array>
 #include <memory>
 
 namespace valet::engine {
@@ -14,7 +15,8 @@ namespace valet::engine {
 /// section 3.2, which the search follows (schedule/cyclic.hpp). What differs: ranks begin while the
 /// root still schedules, so nobody stores a whole schedule; a message is at most what a buffer
 /// holds; blocks are not sorted between actions, they wait in buffers for their slots and what is
-/// misplaced is put right when its slot becomes free.
+/// misplaced is put right when its slot becomes free. An action allows its blocks to come and to
+/// go; how, is the business of SlotExchange.
 ///
 /// Why it is complete. A rank carries its actions out in the order in which the root made them. Of
 /// the cycles and shifts that are not carried out take the first: all its ranks are at it. A rank
@@ -25,24 +27,52 @@ namespace valet::engine {
 ///
 /// Memory: 8 bytes a neighbour and 4 KiB; on the root 64 bytes a rank besides.
 template <class Index>
-class Cyclic final : public Exchange<Index> {
+class Cyclic final : public SlotExchange<Index> {
  public:
   Cyclic(const ExchangeContext& context, const plan::Flows<Index>& flows);
 
-  [[nodiscard]] std::size_t scratch_bytes() const override;
-  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
   void leak() noexcept override;
+  void advance() override;
+  void handle(const Event& event) override;
+  /// Every action has been carried out, and the root been sent what it waits for.
+  [[nodiscard]] bool done() const override;
 
  private:
-  void wait(Transfer<Index>& transfer, Report& report);
+  void start(const Transfer<Index>& transfer) override;
+  void move(Report& report) override;
 
-  std::size_t block_bytes_;
-  std::uint64_t least_blocks_;  ///< what the local redistribution needs
-  schedule::StreamSizes sizes_;
-  std::size_t follower_places_;
-  std::unique_ptr<mpi::Requests> requests_;
-  std::unique_ptr<CyclicFollower<Index>> follower_;
+  [[nodiscard]] const plan::Outgoing<Index>& edge(std::size_t k) const;
+  [[nodiscard]] std::uint32_t most_increment() const;
+  void listen();
+  void take_action();
+  void begin_action();
+  bool end_action();
+  void inform_root();
+  void post_note(std::size_t other, const CyclicNote& note);
+
+  const ExchangeContext context_;
+  const plan::Flows<Index>& flows_;
+  std::size_t first_edge_;            ///< flow that is offered first
   std::unique_ptr<CyclicRoot> root_;  ///< on one rank
+
+  /// What requests touch.
+  struct Messages {
+    schedule::Action action;
+    std::array<CyclicNote, 2> notes{};
+  };
+  std::unique_ptr<Messages> messages_ = std::make_unique<Messages>();
+  Array<schedule::Action> actions_;  ///< a ring
+  std::size_t next_ = 0;             ///< of the ring
+  std::size_t waiting_ = 0;          ///< in the ring
+  bool busy_ = false;                ///< with an action
+  std::uint64_t unscheduled_ = 0;    ///< blocks that leave or arrive and are in no action yet
+  std::uint64_t carried_out_ = 0;    ///< actions that the root does not know of
+  std::uint64_t notes_sent_ = 0;
+  std::uint64_t steps_ = 0;
+
+  std::size_t edge_ = 0;         ///< the root has it
+  std::uint64_t edge_left_ = 0;  ///< of its blocks, not scheduled
+  bool owes_edge_ = false;
 };
 
 }  // namespace valet::engine

@@ -6,38 +6,38 @@
 
 namespace valet::engine {
 
-CyclicRoot::CyclicRoot(const ExchangeContext& context, mpi::Requests& requests,
-                       std::size_t first_place)
+CyclicRoot::CyclicRoot(const ExchangeContext& context, CreditTransport& transport,
+                       std::size_t first_other)
     : context_(context),
-      requests_(requests),
-      first_place_(first_place),
+      transport_(transport),
+      first_other_(first_other),
       scheduler_(context.ledger, static_cast<std::size_t>(context.channel.size())),
       peers_(context.ledger, static_cast<std::size_t>(context.channel.size())),
-      messages_(context.ledger, places - 1) {}
+      messages_(context.ledger, others - 1) {}
 
 void CyclicRoot::start() {
   for (Peer& peer : peers_) peer = Peer{.window = action_window};
   to_join_ = peers_.size();
   to_come_ = peers_.size();
+  actions_sent_ = 0;
   listen();
 }
 
 void CyclicRoot::listen() {
-  if (to_come_ == 0 || !requests_.idle(first_place_)) return;
+  if (to_come_ == 0 || !transport_.idle_other(first_other_)) return;
   mpi::post_receive(context_.channel, &note_, sizeof note_, MPI_ANY_SOURCE, mpi::tag_note,
-                    requests_[first_place_]);
+                    transport_.other(first_other_));
 }
 
-void CyclicRoot::schedule_all(const std::function<void()>& wait, Report& report) {
+void CyclicRoot::schedule_all(const std::function<void()>& wait) {
   wait_ = &wait;
-  report_ = &report;
   while (to_join_ > 0) wait();
   scheduler_.run(*this);
 }
 
-void CyclicRoot::completed(std::size_t place, const MPI_Status& status) {
-  if (place != first_place_) return;  // an action has left
-  const auto source = static_cast<std::uint32_t>(status.MPI_SOURCE);
+void CyclicRoot::completed(std::size_t other, int rank) {
+  if (other != first_other_) return;  // an action has left
+  const auto source = static_cast<std::uint32_t>(rank);
   Peer& peer = peers_[source];
   --to_come_;
   if (note_.kind == CyclicNote::Kind::done) {
@@ -65,7 +65,7 @@ schedule::Edge CyclicRoot::next_edge(std::uint32_t rank) {
 
 std::size_t CyclicRoot::idle_message() const {
   std::size_t k = 0;
-  while (k < messages_.size() && !requests_.idle(first_place_ + 1 + k)) ++k;
+  while (k < messages_.size() && !transport_.idle_other(first_other_ + 1 + k)) ++k;
   return k;
 }
 
@@ -75,8 +75,8 @@ void CyclicRoot::schedule(std::uint32_t rank, const schedule::Action& action) {
   const std::size_t k = idle_message();
   messages_[k] = action;
   mpi::post_send(context_.channel, &messages_[k], sizeof messages_[k], static_cast<int>(rank),
-                 mpi::tag_action, requests_[first_place_ + 1 + k]);
-  ++report_->credits;
+                 mpi::tag_action, transport_.other(first_other_ + 1 + k));
+  ++actions_sent_;
   --peer.window;
   if (++peer.scheduled < actions_per_note) return;
   peer.scheduled = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
-#include "mpi/requests.hpp"
 #include "schedule/cyclic.hpp"
 
 #include <cstdint>
@@ -39,19 +39,21 @@ constexpr std::size_t actions_per_note = action_window / 2;
 /// ranks go on, take what waits for them, and the root goes on too.
 class CyclicRoot final : public schedule::CyclicLink {
  public:
-  /// Uses `places` places of `requests`, from `first_place` on. Memory: 64 bytes a rank, 2 KiB.
-  static constexpr std::size_t places = 33;
-  CyclicRoot(const ExchangeContext& context, mpi::Requests& requests, std::size_t first_place);
+  /// Request slots that it uses of the transport's others, from `first_other` on.
+  static constexpr std::size_t others = 33;
+  /// Memory: 64 bytes a rank, 2 KiB.
+  CyclicRoot(const ExchangeContext& context, CreditTransport& transport, std::size_t first_other);
 
   /// Starts an execution: listens.
   void start();
   /// Schedules everything. `wait` waits for a request of this rank, whatever it is for, and lets
   /// the rank carry out its own actions meanwhile.
-  void schedule_all(const std::function<void()>& wait, Report& report);
-  /// Takes note that the request at `place` completed.
-  void completed(std::size_t place, const MPI_Status& status);
-  /// Everything that ranks will tell has been heard.
+  void schedule_all(const std::function<void()>& wait);
+  /// Another request of the transport completed; `rank` sent it.
+  void completed(std::size_t other, int rank);
+  /// Everything that ranks will send has come.
   [[nodiscard]] bool done() const { return to_come_ == 0; }
+  [[nodiscard]] std::uint64_t actions_sent() const { return actions_sent_; }
 
  private:
   /// Of one rank.
@@ -69,8 +71,8 @@ class CyclicRoot final : public schedule::CyclicLink {
   [[nodiscard]] std::size_t idle_message() const;
 
   const ExchangeContext context_;
-  mpi::Requests& requests_;
-  std::size_t first_place_;
+  CreditTransport& transport_;
+  std::size_t first_other_;
   schedule::CyclicScheduler scheduler_;
   Array<Peer> peers_;
   Array<schedule::Action> messages_;
@@ -78,7 +80,7 @@ class CyclicRoot final : public schedule::CyclicLink {
   std::uint64_t to_come_ = 0;  ///< notes
   std::size_t to_join_ = 0;
   const std::function<void()>* wait_ = nullptr;
-  Report* report_ = nullptr;
+  std::uint64_t actions_sent_ = 0;
 };
 
 }  // namespace valet::engine

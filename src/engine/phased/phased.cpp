@@ -142,6 +142,8 @@ void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
                          context_.schedule_bytes, report);
   }
   std::uint64_t sent = 0;
+  const CreditTransport& transport = transport_->transport();
+  const std::uint64_t credits = transport.credits(), messages = transport.messages();
   observe::Trace* const trace = transfer.trace();
   const auto decide = [&](std::uint64_t phase) {
     const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
@@ -150,7 +152,7 @@ void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   for (std::uint64_t phase = 1; decide(phase); ++phase) {
     {
       const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
-      transport_->run(transfer, phase, moves.sends, moves.receives, report);
+      transport_->run(transfer, phase, moves.sends, moves.receives);
     }
     if (!moves.sends.empty() || !moves.receives.empty()) report.phases = phase;
     for (const PhaseSend& send : moves.sends) sent += send.blocks;
@@ -161,6 +163,8 @@ void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
     }
   }
   report.bytes_sent = sent * context_.blocks.block_bytes;
+  report.credits += transport.credits() - credits;
+  report.messages += transport.messages() - messages;
 }
 
 template <class Index>

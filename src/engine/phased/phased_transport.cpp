@@ -8,21 +8,6 @@
 namespace valet::engine {
 namespace {
 
-/// A credit in one word: which parcel of the sender, how many blocks, which tag.
-struct PhaseCredit {
-  std::uint32_t parcel = 0;  ///< of those for this receiver, below 2^32
-  std::uint32_t blocks = 0;  ///< below 2^24
-  std::uint32_t posted = 0;
-  [[nodiscard]] std::uint64_t word() const {
-    return std::uint64_t{parcel} << 32 | std::uint64_t{blocks} << 8 | posted;
-  }
-  [[nodiscard]] static PhaseCredit from(std::uint64_t word) {
-    return {static_cast<std::uint32_t>(word >> 32),
-            static_cast<std::uint32_t>(word >> 8 & 0xffffff),
-            static_cast<std::uint32_t>(word & 0xff)};
-  }
-};
-
 template <class Parcels>
 std::size_t first_of(const Parcels& parcels, int peer) {
   const auto found =
@@ -114,7 +99,8 @@ PhasedTransport<Index>::PhasedTransport(const ExchangeContext& context,
       sizes_(sizes),
       announces_(announces),
       memory_(context, flows, sizes),
-      requests_(context.ledger, 1 + 2 * window + most_sending, context.channel.hooks()),
+      transport_(context.channel, context.ledger, context.node,
+                 CreditTransport::Slots{.receives = window, .sends = most_sending}),
       pieces_(context.ledger),
       outgoing_(LedgerAllocator<Parcel<Index>>(context.ledger)),
       incoming_(LedgerAllocator<Parcel<Index>>(context.ledger)),
@@ -170,7 +156,7 @@ void PhasedTransport<Index>::choose_blocks(std::span<const PhaseSend> sends) {
   }
 }
 
-/// Tells the places what comes, and hears from the sources.
+/// Sends the places what comes, and receives what the sources send.
 template <class Index>
 void PhasedTransport<Index>::announce(std::span<const PhaseReceive> receives) {
   WordLists heads(context_.ledger), heads_in(context_.ledger);
@@ -238,21 +224,17 @@ Index PhasedTransport<Index>::cursor_of(int origin, Index first, Index count) {
 }
 
 template <class Index>
-void PhasedTransport<Index>::listen(std::uint64_t phase) {
-  if (uncredited_ == 0 || !requests_.idle(0)) return;
+void PhasedTransport<Index>::listen() {
+  if (uncredited_ == 0) return;
   for (std::size_t k = 0; k < sending_count(); ++k)
-    if (requests_.idle(sending_place(k))) {
-      mpi::post_receive(context_.channel, &credit_, sizeof credit_, MPI_ANY_SOURCE,
-                        credit_tag(phase), requests_[0]);
-      return;
-    }
+    if (transport_.can_send(k)) return transport_.listen();
 }
 
 /// Asks for the next message; false when there is none to ask for, or no room for it now.
 template <class Index>
-bool PhasedTransport<Index>::give_credit(std::uint64_t phase, Report& report) {
+bool PhasedTransport<Index>::give_credit() {
   std::size_t k = 0;
-  while (k < window && (posted_[k].busy || !requests_.idle(credit_place(k)))) ++k;
+  while (k < window && (posted_[k].busy || !transport_.can_receive(k))) ++k;
   if (unasked_ == 0 || k == window) return false;
   for (std::size_t tried = 0; tried < incoming_.size(); ++tried) {
     const std::size_t p = (next_parcel_ + tried) % incoming_.size();
@@ -261,8 +243,7 @@ bool PhasedTransport<Index>::give_credit(std::uint64_t phase, Report& report) {
     const auto of_parcel = [&](const PostedReceive& posted) {
       return posted.busy && posted.parcel == p;
     };
-    if (static_cast<std::size_t>(std::count_if(posted_.begin(), posted_.end(), of_parcel)) >=
-        most_of_a_parcel)
+    if (static_cast<std::size_t>(std::ranges::count_if(posted_, of_parcel)) >= most_of_a_parcel)
       continue;
     const std::uint64_t most = std::min<std::uint64_t>(limits_[p], parcel.count - parcel.done);
     PostedReceive posted;
@@ -276,17 +257,10 @@ bool PhasedTransport<Index>::give_credit(std::uint64_t phase, Report& report) {
           cursor_of(parcel.origin, static_cast<Index>(parcel.first + parcel.done), count);
     else
       posted.entry = static_cast<Index>(parcel.waiting + parcel.done);
-    mpi::post_receive(context_.channel, memory_.memory(posted.run.first),
-                      count * context_.blocks.block_bytes, parcel.peer,
-                      mpi::tag_phase_data + static_cast<int>(k), requests_[receive_slot(k)]);
-    credits_[k] = PhaseCredit{static_cast<std::uint32_t>(p - first_of(incoming_, parcel.peer)),
-                              static_cast<std::uint32_t>(count), static_cast<std::uint32_t>(k)}
-                      .word();
-    mpi::post_send(context_.channel, &credits_[k], sizeof credits_[k], parcel.peer,
-                   credit_tag(phase), requests_[credit_place(k)]);
-    context_.observer().credits(&requests_[receive_slot(k)], parcel.peer,
-                                count * context_.blocks.block_bytes);
-    ++report.credits;
+    transport_.give(k, parcel.peer, memory_.memory(posted.run.first),
+                    count * context_.blocks.block_bytes,
+                    {.count = static_cast<std::uint32_t>(count),
+                     .item = static_cast<std::uint32_t>(p - first_of(incoming_, parcel.peer))});
     posted_[k] = posted;
     parcel.done = static_cast<Index>(parcel.done + count);
     unasked_ -= count;
@@ -297,14 +271,14 @@ bool PhasedTransport<Index>::give_credit(std::uint64_t phase, Report& report) {
 }
 
 template <class Index>
-void PhasedTransport<Index>::arrived(Transfer<Index>& transfer, std::size_t k) {
+void PhasedTransport<Index>::arrived(std::size_t k) {
   PostedReceive& posted = posted_[k];
   to_come_ -= posted.run.count;
   if (incoming_[posted.parcel].target == context_.channel.rank()) {
     context_.observer().moved(posted.run.count);
-    memory_.arrived(transfer, posted.run, posted.cursor);
+    memory_.arrived(*transfer_, posted.run, posted.cursor);
   } else {
-    memory_.arrived_to_wait(transfer, posted.run, posted.entry);
+    memory_.arrived_to_wait(*transfer_, posted.run, posted.entry);
   }
   posted.busy = false;
 }
@@ -319,89 +293,103 @@ std::span<const Index> PhasedTransport<Index>::own_slots(const Parcel<Index>& pa
 
 /// Sends blocks from where they are if they stand in one run, or if there are no buffers.
 template <class Index>
-bool PhasedTransport<Index>::send_in_place(Transfer<Index>& transfer, const Sending& message,
-                                           int tag, MPI_Request& request) {
+bool PhasedTransport<Index>::send_in_place(const Sending& message, std::size_t k) {
   const Parcel<Index>& parcel = outgoing_[message.parcel];
-  const bool own = parcel.own;
-  if (own) {
+  const std::size_t block_bytes = context_.blocks.block_bytes;
+  const std::uint64_t bytes = message.count * block_bytes;
+  if (parcel.own) {
     const auto slots = own_slots(parcel, message.first, message.count);
-    std::byte* const dense = transfer.backend().contiguous_data();
+    const std::byte* const dense = transfer_->backend().contiguous_data();
     if (dense != nullptr && slots.back() - slots.front() == slots.size() - 1) {
-      mpi::post_send(context_.channel, dense + slots.front() * context_.blocks.block_bytes,
-                     slots.size() * context_.blocks.block_bytes, parcel.peer, tag, request);
+      transport_.send(k, parcel.peer, dense + slots.front() * block_bytes, bytes);
       return true;
     }
   }
   if (sizes_.send_buffers > 0) return false;
   pieces_.pieces.clear();
-  if (own)
+  if (parcel.own)
     for (const Index slot : own_slots(parcel, message.first, message.count))
-      transfer.backend().pieces(slot, pieces_.pieces);
+      transfer_->backend().pieces(slot, pieces_.pieces);
   else
-    memory_.list_waiting(transfer, static_cast<Index>(parcel.waiting + message.first),
+    memory_.list_waiting(*transfer_, static_cast<Index>(parcel.waiting + message.first),
                          message.count, pieces_.pieces);
-  mpi::post_send_pieces(context_.channel, pieces_, parcel.peer, tag, request);
+  transport_.send(k, parcel.peer, pieces_, bytes);
   return true;
 }
 
 template <class Index>
-void PhasedTransport<Index>::answer(Transfer<Index>& transfer, const MPI_Status& status,
-                                    Report& report) {
-  const PhaseCredit credit = PhaseCredit::from(credit_);
+void PhasedTransport<Index>::gather(const Sending& message, std::byte* packed) {
+  const Parcel<Index>& parcel = outgoing_[message.parcel];
+  if (parcel.own)
+    transfer_->gather(own_slots(parcel, message.first, message.count), packed);
+  else
+    memory_.gather_waiting(*transfer_, static_cast<Index>(parcel.waiting + message.first),
+                           message.count, packed);
+}
+
+template <class Index>
+void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
   std::size_t k = 0;
-  while (!requests_.idle(sending_place(k))) ++k;
+  while (!transport_.can_send(k)) ++k;
   Sending& message = sendings_[k];
-  message.parcel =
-      static_cast<std::uint32_t>(first_of(outgoing_, status.MPI_SOURCE)) + credit.parcel;
+  message.parcel = static_cast<std::uint32_t>(first_of(outgoing_, rank)) + credit.item;
   Parcel<Index>& parcel = outgoing_[message.parcel];
   message.first = parcel.done;
-  message.count = static_cast<Index>(credit.blocks);
+  message.count = static_cast<Index>(credit.count);
   parcel.done = static_cast<Index>(parcel.done + message.count);
   uncredited_ -= message.count;
-  ++report.messages;
-  const int tag = mpi::tag_phase_data + static_cast<int>(credit.posted);
-  MPI_Request& request = requests_[sending_place(k)];
-  const std::uint64_t bytes = message.count * context_.blocks.block_bytes;
+  ++sending_;
   if (parcel.own) context_.observer().moved(message.count);
-  message.in_place = send_in_place(transfer, message, tag, request);
-  if (message.in_place) return context_.observer().sends(&request, parcel.peer, bytes);
+  message.in_place = send_in_place(message, k);
+  if (message.in_place) return;
   std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
-  if (parcel.own)
-    transfer.gather(own_slots(parcel, message.first, message.count), buffer);
-  else
-    memory_.gather_waiting(transfer, static_cast<Index>(parcel.waiting + message.first),
-                           message.count, buffer);
-  mpi::post_send(context_.channel, buffer, bytes, parcel.peer, tag, request);
-  context_.observer().sends(&request, parcel.peer, bytes);
-}
-
-/// Scratch that holds blocks, or waits for them, for the trace.
-template <class Index>
-void PhasedTransport<Index>::note_in_use() {
-  observe::Trace* const trace = context_.observer().trace;
-  if (trace == nullptr) return;
-  std::uint64_t blocks = memory_.scratch_in_use();
-  for (std::size_t k = 0; k < sending_count(); ++k)
-    if (!requests_.idle(sending_place(k)) && !sendings_[k].in_place) blocks += sendings_[k].count;
-  trace->counter("scratch in use", blocks * context_.blocks.block_bytes);
+  gather(message, buffer);
+  transport_.send(k, rank, buffer, message.count * context_.blocks.block_bytes);
 }
 
 template <class Index>
-void PhasedTransport<Index>::sent(Transfer<Index>& transfer, std::size_t k) {
+void PhasedTransport<Index>::sent(std::size_t k) {
+  --sending_;
   const Sending& message = sendings_[k];
   if (!message.in_place) return;
   const Parcel<Index>& parcel = outgoing_[message.parcel];
   if (parcel.own)
-    transfer.release(own_slots(parcel, message.first, message.count));
+    transfer_->release(own_slots(parcel, message.first, message.count));
   else
-    memory_.release_waiting(transfer, static_cast<Index>(parcel.waiting + message.first),
+    memory_.release_waiting(*transfer_, static_cast<Index>(parcel.waiting + message.first),
                             message.count);
+}
+
+template <class Index>
+std::uint64_t PhasedTransport<Index>::bytes_in_use() const {
+  std::uint64_t blocks = memory_.scratch_in_use();
+  for (std::size_t k = 0; k < sending_count(); ++k)
+    if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].count;
+  return blocks * context_.blocks.block_bytes;
+}
+
+template <class Index>
+void PhasedTransport<Index>::advance() {
+  listen();
+  while (give_credit()) {
+  }
+}
+
+template <class Index>
+void PhasedTransport<Index>::handle(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::credit: answer(event.rank, event.credit); break;
+    case Event::Kind::received: arrived(event.index); break;
+    case Event::Kind::sent: sent(event.index); break;
+    default: break;
+  }
 }
 
 template <class Index>
 void PhasedTransport<Index>::run(Transfer<Index>& transfer, std::uint64_t phase,
                                  std::span<const PhaseSend> sends,
-                                 std::span<const PhaseReceive> receives, Report& report) {
+                                 std::span<const PhaseReceive> receives) {
+  transfer_ = &transfer;
   choose_blocks(sends);
   incoming_.clear();
   limits_.clear();
@@ -414,27 +402,10 @@ void PhasedTransport<Index>::run(Transfer<Index>& transfer, std::uint64_t phase,
   for (const Parcel<Index>& parcel : outgoing_) uncredited_ += parcel.count;
   to_come_ = unasked_;
   next_parcel_ = first_of(incoming_, context_.channel.rank());
-  listen(phase);
-  while (give_credit(phase, report)) {
-  }
-  note_in_use();
-  while (const auto completion = requests_.wait_any()) {
-    const std::size_t place = completion->index;
-    if (place == 0)
-      answer(transfer, completion->status, report);
-    else if (place < credit_place(0))
-      arrived(transfer, place - receive_slot(0));
-    else if (place >= sending_place(0))
-      sent(transfer, place - sending_place(0));
-    listen(phase);
-    while (give_credit(phase, report)) {
-    }
-    note_in_use();
-  }
-  if (to_come_ > 0 || uncredited_ > 0)
-    throw Error(ErrorCode::internal, "a phase ended before all of its blocks had come");
+  transport_.set_credit_tag(credit_tag(phase));
+  transport_.run(*this);
   memory_.finalize(transfer);
-  note_in_use();
+  transport_.note_in_use(*this);
 }
 
 template class PhasedTransport<std::uint32_t>;

@@ -12,9 +12,9 @@
 /// scratch is busy while a message is on the way to it, which needs nothing more, and then while no
 /// slot is free for its block; if all are busy in this second way, all that may arrive has.
 
+#include "engine/credit_transport.hpp"
 #include "engine/phased/phased_memory.hpp"
 #include "engine/phased/phases.hpp"
-#include "mpi/requests.hpp"
 #include "mpi/word_lists.hpp"
 
 #include <array>
@@ -24,7 +24,7 @@
 namespace valet::engine {
 
 template <class Index>
-class PhasedTransport {
+class PhasedTransport final : public Participant {
  public:
   /// @param announces  Senders say what they send.
   PhasedTransport(const ExchangeContext& context, const plan::Flows<Index>& flows,
@@ -38,7 +38,16 @@ class PhasedTransport {
   /// @param sends     Ascending by (place, target).
   /// @param receives  Ascending by source, one a source; fits the free places.
   void run(Transfer<Index>& transfer, std::uint64_t phase, std::span<const PhaseSend> sends,
-           std::span<const PhaseReceive> receives, Report& report);
+           std::span<const PhaseReceive> receives);
+  [[nodiscard]] const CreditTransport& transport() const { return transport_; }
+
+  void advance() override;
+  void handle(const Event& event) override;
+  [[nodiscard]] bool done() const override {
+    return to_come_ == 0 && uncredited_ == 0 && sending_ == 0;
+  }
+  [[nodiscard]] std::uint64_t bytes_in_use() const override;
+
   /// Blocks that came in the last phase to wait here: one entry a parcel.
   [[nodiscard]] std::span<const Parcel<Index>> received() const { return incoming_; }
 
@@ -67,30 +76,27 @@ class PhasedTransport {
   void announce(std::span<const PhaseReceive> receives);
   void infer(std::span<const PhaseReceive> receives);
   Index cursor_of(int origin, Index first, Index count);
-  void listen(std::uint64_t phase);
-  bool give_credit(std::uint64_t phase, Report& report);
-  void arrived(Transfer<Index>& transfer, std::size_t posted);
-  void answer(Transfer<Index>& transfer, const MPI_Status& status, Report& report);
-  void sent(Transfer<Index>& transfer, std::size_t sending);
-  void note_in_use();
-  bool send_in_place(Transfer<Index>& transfer, const Sending& message, int tag,
-                     MPI_Request& request);
+  void listen();
+  bool give_credit();
+  void arrived(std::size_t receive);
+  void answer(int rank, const Credit& credit);
+  void sent(std::size_t send);
+  void gather(const Sending& message, std::byte* packed);
+  bool send_in_place(const Sending& message, std::size_t send);
   [[nodiscard]] std::span<const Index> own_slots(const Parcel<Index>& parcel, Index first,
                                                  Index count) const;
 
   [[nodiscard]] std::size_t sending_count() const {
     return sizes_.send_buffers > 0 ? sizes_.send_buffers : most_sending;
   }
-  [[nodiscard]] std::size_t receive_slot(std::size_t k) const { return 1 + k; }
-  [[nodiscard]] std::size_t credit_place(std::size_t k) const { return 1 + window + k; }
-  [[nodiscard]] std::size_t sending_place(std::size_t k) const { return 1 + 2 * window + k; }
 
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   const schedule::PhasedSizes sizes_;
   const bool announces_;
   PhasedMemory<Index> memory_;
-  mpi::Requests requests_;  ///< credit, posted receives, credits, sendings
+  CreditTransport transport_;
+  Transfer<Index>* transfer_ = nullptr;  ///< while a phase runs
   mpi::PieceList pieces_;
   Vector<Parcel<Index>> outgoing_;  ///< by place
   Vector<Parcel<Index>> incoming_;  ///< by source
@@ -103,13 +109,12 @@ class PhasedTransport {
   Vector<Reached> reached_;  ///< per source: the furthest cursor known
   std::array<PostedReceive, window> posted_{};
   std::array<Sending, most_sending> sendings_{};
-  std::array<std::uint64_t, window> credits_{};
-  std::uint64_t credit_ = 0;
   std::byte* buffers_ = nullptr;
   std::size_t next_parcel_ = 0;  ///< to ask for
   std::uint64_t unasked_ = 0;
   std::uint64_t to_come_ = 0;
   std::uint64_t uncredited_ = 0;
+  std::size_t sending_ = 0;  ///< messages on their way
 };
 
 extern template class PhasedTransport<std::uint32_t>;

@@ -93,7 +93,7 @@ void SlotExchange<Index>::run(Transfer<Index>& transfer, std::span<std::byte> sc
   sender_->start(scratch.data() + receive_bytes);
   const std::uint64_t credits = transport_->credits(), messages = transport_->messages();
   start(transfer);
-  move();
+  move(report);
   report.credits += transport_->credits() - credits;
   report.messages += transport_->messages() - messages;
 }

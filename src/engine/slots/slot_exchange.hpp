@@ -41,7 +41,7 @@ class SlotExchange : public Exchange<Index>, public Participant {
   /// Before the first credit: what `buffers` has room for is ready.
   virtual void start(const Transfer<Index>& /*transfer*/) {}
   /// Lets everything move; a policy may do more.
-  virtual void move() { transport_->run(*this); }
+  virtual void move(Report& /*report*/) { transport_->run(*this); }
 
   [[nodiscard]] CreditTransport& transport() { return *transport_; }
   [[nodiscard]] const CreditTransport& transport() const { return *transport_; }

@@ -72,7 +72,8 @@ void SlotReceiver<Index>::start(std::byte* buffers) {
 }
 
 template <class Index>
-void SlotReceiver<Index>::allow(int rank, std::uint64_t blocks) {
+void SlotReceiver<Index>::allow(int rank, std::uint64_t blocks, std::uint64_t increment) {
+  most_blocks_ = increment;
   const std::uint32_t s = source_of(rank);
   const bool is_queued = sources_[s].credited < allowed_[s] &&
                          sources_[s].in_flight < schedule::most_credits_of_a_pair;
@@ -111,7 +112,7 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_node_buf
   posted.cursor = sources_[s].cursor;
   posted.buffer = idle_node_buffers_.back();
   posted.size = static_cast<Index>(
-      std::min<std::uint64_t>(limit(s) - sources_[s].credited, sizes_.node_blocks));
+      std::min({limit(s) - sources_[s].credited, most_blocks_, sizes_.node_blocks}));
   return posted;
 }
 
@@ -121,9 +122,9 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
   const Source& source = sources_[s];
   if (source.on_node) return choose_node_buffer(s);
   const plan::Incoming<Index>& incoming = flow(s);
-  const std::uint64_t most =
-      std::min<std::uint64_t>(limit(s) - source.credited,
-                              incoming.message_blocks - source.credited % incoming.message_blocks);
+  const std::uint64_t most = std::min(
+      {limit(s) - source.credited, most_blocks_,
+       std::uint64_t{incoming.message_blocks} - source.credited % incoming.message_blocks});
   PostedReceive posted;
   posted.source = s;
   posted.cursor = source.cursor;

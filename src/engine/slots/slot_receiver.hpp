@@ -26,8 +26,8 @@ class SlotReceiver {
 
   /// Starts an execution; `buffers` has the memory of all receive buffers.
   void start(std::byte* buffers);
-  /// Lets so many more blocks of a source come; is_limited only.
-  void allow(int rank, std::uint64_t blocks);
+  /// Lets so many more blocks of a source come, at most `increment` in a message; is_limited only.
+  void allow(int rank, std::uint64_t blocks, std::uint64_t increment);
   /// Whether all has arrived that a source was allowed.
   [[nodiscard]] bool has_received(int rank) const;
   /// Gives one credit if there is room for what it asks; true when it did.
@@ -114,8 +114,9 @@ class SlotReceiver {
   Vector<std::uint32_t> idle_node_buffers_;
   schedule::ProportionalQueue to_credit_;
   std::byte* buffers_ = nullptr;
-  std::uint64_t blocks_left_ = 0;  ///< not in a slot
-  std::size_t held_ = 0;           ///< posted receives that arrived and wait for slots
+  std::uint64_t blocks_left_ = 0;                  ///< not in a slot
+  std::uint64_t most_blocks_ = ~std::uint64_t{0};  ///< of a message, where that is limited
+  std::size_t held_ = 0;  ///< posted receives that arrived and wait for slots
 };
 
 }  // namespace valet::engine

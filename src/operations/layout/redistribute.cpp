@@ -5,6 +5,7 @@
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
 #include "observe/trace_file.hpp"
+#include "operations/layout/grid_side.hpp"
 #include <valet/log.hpp>
 #include <valet/redistribute.hpp>
 
@@ -62,11 +63,12 @@ class Redistribution {
     std::optional<layout::SequenceCopy> pack, unpack;
     if (sent_) {
       pack.emplace(*sent_, layout::ArrayShape{source_strides_, element_bytes_}, order_);
-      outgoing = {&*sent_, &to_, &*pack, static_cast<const std::byte*>(source)};
+      outgoing = {&*sent_, &to_.grid, to_.grid_rank, &*pack, static_cast<const std::byte*>(source)};
     }
     if (received_) {
       unpack.emplace(*received_, layout::ArrayShape{target_strides_, element_bytes_}, order_);
-      incoming = {&*received_, &from_, &*unpack, static_cast<std::byte*>(target)};
+      incoming = {&*received_, &from_.grid, from_.grid_rank, &*unpack,
+                  static_cast<std::byte*>(target)};
     }
     const double start = mpi::now();
     layout::ArrayExchange exchange(
