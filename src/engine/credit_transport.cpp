@@ -20,7 +20,7 @@ bool CreditTransport::can_receive(std::size_t index) const {
 
 void CreditTransport::give(std::size_t index, int source, std::byte* memory, std::uint64_t bytes,
                            Credit credit) {
-  const bool is_written = node_.is_written_by(source);
+  const bool is_written = node_.is_written_by(source) && node_.contains(memory);
   if (is_written) credit.offset_bytes = static_cast<std::uint64_t>(memory - node_.own().data());
   MPI_Request& request = requests_[first_receive() + index];
   mpi::post_receive(channel_, memory, is_written ? 0 : bytes, source, mpi::tag_data, request);
@@ -56,6 +56,12 @@ void CreditTransport::send(std::size_t index, int destination, mpi::PieceList& p
                            std::uint64_t bytes) {
   const std::size_t request = first_send() + index;
   mpi::post_send_pieces(channel_, pieces, destination, mpi::tag_data, requests_[request]);
+  note_sent(request, destination, bytes);
+}
+
+void CreditTransport::signal(std::size_t index, int destination, std::uint64_t bytes) {
+  const std::size_t request = first_send() + index;
+  mpi::post_send(channel_, nullptr, 0, destination, mpi::tag_data, requests_[request]);
   note_sent(request, destination, bytes);
 }
 

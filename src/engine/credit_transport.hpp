@@ -17,6 +17,7 @@
 #include "mpi/tags.hpp"
 #include "observe/observer.hpp"
 #include "storage/node_memory.hpp"
+#include <valet/export.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,9 +28,12 @@ namespace valet::engine {
 
 /// "Send me that": what a receiver tells a sender.
 struct Credit {
-  std::uint32_t count = 0;         ///< blocks or elements that the message is to have
-  std::uint32_t item = 0;          ///< of which of the sender's lists, where it has several
-  std::uint64_t offset_bytes = 0;  ///< into the receiver's segment, for a sender that writes there
+  std::uint32_t count = 0;  ///< blocks or elements that the message is to have
+  std::uint32_t item = 0;   ///< of which of the sender's lists, where it has several
+  /// Into the receiver's segment, for a sender that writes there; no_offset: send a message.
+  std::uint64_t offset_bytes = no_offset;
+
+  static constexpr std::uint64_t no_offset = ~std::uint64_t{0};
 };
 
 /// Something that has completed.
@@ -71,7 +75,7 @@ class Participant {
   virtual void force() {}
 };
 
-class CreditTransport {
+class VALET_EXPORT CreditTransport {
  public:
   /// Request slots of each kind.
   struct Slots {
@@ -91,8 +95,8 @@ class CreditTransport {
   [[nodiscard]] bool can_receive(std::size_t index) const;
   /// Whether `source` writes into the segment that this rank offers.
   [[nodiscard]] bool is_written_by(int source) const { return node_.is_written_by(source); }
-  /// Posts a receive of `bytes` into `memory`, then gives the credit. Where the source shares
-  /// memory with this rank, `memory` must be in the segment that this rank offers.
+  /// Posts a receive of `bytes` into `memory`, then gives the credit. A source that shares memory
+  /// with this rank writes there itself where `memory` is in the segment that this rank offers.
   void give(std::size_t index, int source, std::byte* memory, std::uint64_t bytes, Credit credit);
 
   // Sending.
@@ -110,6 +114,8 @@ class CreditTransport {
   [[nodiscard]] bool can_signal() const { return idle_signal().has_value(); }
   /// Tells a destination that `bytes` have been written into its memory.
   void signal(int destination, std::uint64_t bytes);
+  /// The same with a send slot, which says when it has left.
+  void signal(std::size_t index, int destination, std::uint64_t bytes);
 
   /// A request slot of somebody else's protocol, waited for together with all others.
   [[nodiscard]] MPI_Request& other(std::size_t index) { return requests_[first_other() + index]; }

@@ -30,6 +30,11 @@ class WordLists {
   void begin(int rank) { lists_.push_back({rank, static_cast<std::uint32_t>(words_.size())}); }
   /// Appends to the list begun last.
   void add(std::uint64_t word) { words_.push_back(word); }
+  /// A list of one word.
+  void add(int rank, std::uint64_t word) {
+    begin(rank);
+    add(word);
+  }
 
   [[nodiscard]] std::size_t size() const { return lists_.size(); }
   [[nodiscard]] int rank(std::size_t i) const { return lists_[i].rank; }

@@ -8,16 +8,18 @@
 
 #include "mpi/channel.hpp"
 #include "storage/shared_segment.hpp"
+#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <span>
 
 namespace valet::storage {
 
 /// What a rank offers, and what of other ranks it reaches. Empty until connect().
-class NodeMemory {
+class VALET_EXPORT NodeMemory {
  public:
   explicit NodeMemory(Ledger& ledger);
   NodeMemory(const NodeMemory&) = delete;
@@ -41,6 +43,11 @@ class NodeMemory {
 
   /// The segment that this rank offers. [local]
   [[nodiscard]] std::span<std::byte> own() const { return {own_.data(), own_.size()}; }
+  /// Whether `memory` is in it. [local]
+  [[nodiscard]] bool contains(const std::byte* memory) const {
+    return std::less_equal<>()(own_.data(), memory) &&
+           std::less<>()(memory, own_.data() + own_.size());
+  }
   /// Whether `source` writes into it. [local]
   [[nodiscard]] bool is_written_by(int source) const;
   /// Whether this rank reaches memory of others, or offers its own. [local]

@@ -12,6 +12,12 @@ constexpr std::uint64_t kibibyte = 1024;
 constexpr std::uint64_t cache_batch = 256 * kibibyte;
 constexpr std::uint64_t least_data = 8 * kibibyte;
 
+/// What a batch has for a destination should fit a slot of memory shared on a node, also where its
+/// objects go to several ones by chance.
+std::uint64_t hold_batch(std::uint64_t destinations) {
+  return destinations < 2 ? cache_batch : destinations * (cache_batch - cache_batch / 4);
+}
+
 }  // namespace
 
 std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first, std::uint64_t limit,
@@ -36,12 +42,12 @@ Scratch divide_scratch(const ScratchWish& wish) {
   scratch.budget =
       std::max(least_data, wish.memory > wish.transport ? wish.memory - wish.transport : 0);
   scratch.chunk = chunk_for(wish.smallest_memory);
+  scratch.node = scratch.budget / 4;
   // Two messages under way; at least half is for what arrives.
-  scratch.step = scratch.budget - std::min(scratch.budget / 2, 2 * scratch.chunk);
-  scratch.batch = wish.exported <= scratch.budget
-                      ? std::max(wish.exported, std::uint64_t{1})
-                      : std::min(scratch.budget / 2,
-                                 cache_batch * std::max<std::uint64_t>(1, wish.destinations));
+  scratch.step = scratch.budget - std::min(scratch.budget / 2, 2 * scratch.chunk + scratch.node);
+  scratch.batch = wish.exported <= scratch.budget ? std::max(wish.exported, std::uint64_t{1})
+                                                  : std::min((scratch.budget - scratch.node) / 2,
+                                                             hold_batch(wish.destinations));
   scratch.batch = std::min(scratch.batch, largest_batch);
   return scratch;
 }

@@ -26,8 +26,9 @@ constexpr std::uint64_t largest_batch = 0x7FFFFFF8;
 struct Scratch {
   std::uint64_t budget = 0;  ///< for data: MIGRATE_MEMORY less what the transport needs
   std::uint64_t batch = 0;   ///< HOLD: limit of a batch
-  std::uint64_t chunk = 0;   ///< STEPS: limit of a message; the same on all ranks
+  std::uint64_t chunk = 0;   ///< STEPS: limit of a message. The same on all ranks
   std::uint64_t step = 0;    ///< STEPS: limit of what arrives in a step
+  std::uint64_t node = 0;    ///< for memory shared on a node, own and reached
 };
 
 struct ScratchWish {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "batches.hpp"
 #include "callbacks.hpp"
 #include "division.hpp"
 #include "lists.hpp"
@@ -11,6 +12,7 @@
 #include <valet/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <new>
 
@@ -40,6 +42,7 @@ struct Context {
   Agreed agreed;
   MatrixRoom matrix;
   Valet_Migration_Report& report;
+  NodeSlots& node;
   ProgressBar progress;
   observe::Trace* trace = nullptr;  ///< nullptr: nobody looks
 };
@@ -57,6 +60,15 @@ struct Imports {
   /// of each source stand together in them: then in the order of this list.
   const ObjectList* in_order = nullptr;
 };
+
+/// Shares memory with ranks of the node, where more moves than fits the budget at once. Collective.
+inline void share_with_node(Context& context, const ObjectList& exports, const Imports& imports,
+                            const Scratch& scratch) {
+  const Valet_Migration_Report& report = context.report;
+  const bool much = std::max(report.bytes_exported, report.bytes_imported) > scratch.budget;
+  context.node.connect(context.channel, context.ledger, exports.peers, imports.sources,
+                       much && context.parameters.share_memory ? scratch.node : 0, scratch.chunk);
+}
 
 /// Runs what may find no memory; the answer is agreed upon with the other ranks later.
 template <class Action>

@@ -45,7 +45,7 @@ std::optional<Diagnostic> check_direct(const Context& context, std::uint64_t exp
 
 /// Sizes to the receivers; then there is room for what is sent and what arrives. Collective.
 void make_room(Context& context, const ObjectList& exports, std::span<int> sizes, Imports& imports,
-               HoldExchange& exchange, HeldMemory& held) {
+               const Scratch& scratch, HoldExchange& exchange, HeldMemory& held) {
   mpi::agree(context.channel, within_memory("the sizes of imports", [&] {
                imports.sizes = Array<int>(context.ledger, imports.count);
              }));
@@ -59,6 +59,7 @@ void make_room(Context& context, const ObjectList& exports, std::span<int> sizes
                held.allocate(context.ledger, bytes);
                exchange.allocate();
              }));
+  share_with_node(context, exports, imports, scratch);
 }
 
 }  // namespace
@@ -76,7 +77,7 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
     });
   mpi::agree(context.channel, diagnostic);
   HeldMemory held;
-  make_room(context, exports, sizes, imports, *exchange, held);
+  make_room(context, exports, sizes, imports, scratch, *exchange, held);
   context.report.budget_raised_bytes += exchange->raised_bytes();
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;

@@ -55,67 +55,70 @@ std::uint64_t HoldBatches::look_at(std::uint64_t first, std::uint64_t end) {
 }
 
 /// Where in the batch every object goes, the destinations consecutive.
-void HoldBatches::place(std::uint64_t first, std::uint64_t end) {
+void HoldBatches::place() {
   std::uint64_t start = 0;
   for (const std::size_t peer : touched_) {
     parts_[peer].end = start;
     start += parts_[peer].bytes;
   }
-  for (std::uint64_t k = first; k < end; ++k) {
+  for (std::uint64_t k = first_; k < end_; ++k) {
     Part& part = parts_[peer_at(k)];
     const int size = plain_size(sizes_[k]);
-    batch_sizes_[k - first] = size;
-    batch_offsets_[k - first] = static_cast<int>(part.end);
+    batch_sizes_[k - first_] = size;
+    batch_offsets_[k - first_] = static_cast<int>(part.end);
     part.end += static_cast<std::uint64_t>(size);
   }
 }
 
 /// Sizes come in pairs with packs, on the same list: some applications let them share memory.
-std::optional<Diagnostic> HoldBatches::ask_again(std::uint64_t first, std::uint64_t end) {
-  const std::span<int> again(batch_sizes_.data(), end - first);
+std::optional<Diagnostic> HoldBatches::ask_again() {
+  const std::span<int> again(batch_sizes_.data(), end_ - first_);
   if (auto diagnostic = context_.callbacks.sizes(
-          exports_.ids.from(context_.callbacks.entries(), first), first, again))
+          exports_.ids.from(context_.callbacks.entries(), first_), first_, again))
     return diagnostic;
-  for (std::uint64_t k = first; k < end; ++k)
-    if (again[k - first] > plain_size(sizes_[k]))
+  for (std::uint64_t k = first_; k < end_; ++k)
+    if (again[k - first_] > plain_size(sizes_[k]))
       return Diagnostic{
           ErrorCode::invalid_argument,
           "the size of number " + std::to_string(k) + " of the exports grew from " +
-              std::to_string(plain_size(sizes_[k])) + " to " + std::to_string(again[k - first]) +
+              std::to_string(plain_size(sizes_[k])) + " to " + std::to_string(again[k - first_]) +
               " bytes while others were packed; give the size that is needed at once"};
   return std::nullopt;
 }
 
-void HoldBatches::pack(std::uint64_t first, std::uint64_t end, std::byte* memory) {
-  const std::size_t count = end - first;
+void HoldBatches::call_pack(std::byte* memory) {
+  const std::size_t count = end_ - first_;
   ++context_.report.batches;
   const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
-  diagnostic_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first),
-                                         exports_.destinations() + first,
+  diagnostic_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first_),
+                                         exports_.destinations() + first_,
                                          {batch_sizes_.data(), count},
                                          {batch_offsets_.data(), count},
                                          memory},
-                                        first, context_.report.objects_packed);
+                                        first_, context_.report.objects_packed);
 }
 
-void HoldBatches::add_checksums(std::uint64_t first, std::uint64_t end, const std::byte* memory) {
-  for (std::uint64_t k = first; k < end; ++k)
-    checksums_.add(peer_at(k), memory + batch_offsets_[k - first], batch_sizes_[k - first]);
+void HoldBatches::add_checksums(const std::byte* memory) {
+  for (std::uint64_t k = first_; k < end_; ++k)
+    checksums_.add(peer_at(k), memory + batch_offsets_[k - first_], batch_sizes_[k - first_]);
 }
 
-bool HoldBatches::pack_next(std::byte* memory) {
-  if (next_ == sizes_.size()) return false;
-  const std::uint64_t first = next_;
-  next_ = batch_end(sizes_, first, limit_, object_bytes);
-  const std::uint64_t bytes = look_at(first, next_);
-  // What an application does not write arrives as zeros, as in stock Zoltan.
-  if (bytes > 0) std::memset(memory, 0, bytes);
-  // After a failure the others still get what they wait for; they learn of it before mid.
-  if (!diagnostic_ && batches_ > 1) diagnostic_ = ask_again(first, next_);
-  place(first, next_);
-  if (!diagnostic_) pack(first, next_, memory);
-  if (context_.parameters.verify && !diagnostic_) add_checksums(first, next_, memory);
+bool HoldBatches::next() {
+  if (end_ == sizes_.size()) return false;
+  first_ = end_;
+  end_ = batch_end(sizes_, first_, limit_, object_bytes);
+  bytes_ = look_at(first_, end_);
   return true;
+}
+
+void HoldBatches::pack(std::byte* memory) {
+  // What an application does not write arrives as zeros, as in stock Zoltan.
+  if (bytes_ > 0) std::memset(memory, 0, bytes_);
+  // After a failure the others still get what they wait for; they learn of it before mid.
+  if (!diagnostic_ && batches_ > 1) diagnostic_ = ask_again();
+  place();
+  if (!diagnostic_) call_pack(memory);
+  if (context_.parameters.verify && !diagnostic_) add_checksums(memory);
 }
 
 }  // namespace valet::zoltan

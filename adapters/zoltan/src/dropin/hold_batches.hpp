@@ -28,21 +28,23 @@ class HoldBatches {
     std::uint64_t end = 0;   ///< of its packed objects, in the memory of the batch
   };
 
-  /// Calls visit(peer, part) for every destination of every batch. Before the first is packed.
+  /// Calls visit(part) for every destination of every batch. Before the first is packed.
   template <class Visit>
   void look_at_all(Visit&& visit) {
     for (std::uint64_t first = 0; first < sizes_.size();) {
       const std::uint64_t end = batch_end(sizes_, first, limit_, object_bytes);
       look_at(first, end);
-      for (const std::size_t peer : touched_) visit(peer, parts_[peer]);
+      for (const std::size_t peer : touched_) visit(parts_[peer]);
       first = end;
     }
   }
   /// Before the first batch is packed. @throws std::bad_alloc.
   void allocate();
-  /// Packs the next batch into `memory`, of capacity() bytes. False when there is none.
-  bool pack_next(std::byte* memory);
-  /// The destinations of the batch that was packed last.
+  /// Goes on to the next batch. False when there is none.
+  bool next();
+  /// Packs it into `memory`, of capacity() bytes.
+  void pack(std::byte* memory);
+  /// Its destinations.
   [[nodiscard]] std::span<const std::size_t> touched() const { return touched_; }
   [[nodiscard]] const Part& part(std::size_t peer) const { return parts_[peer]; }
 
@@ -59,10 +61,10 @@ class HoldBatches {
 
   std::size_t peer_at(std::uint64_t object);
   std::uint64_t look_at(std::uint64_t first, std::uint64_t end);
-  void place(std::uint64_t first, std::uint64_t end);
-  void pack(std::uint64_t first, std::uint64_t end, std::byte* memory);
-  [[nodiscard]] std::optional<Diagnostic> ask_again(std::uint64_t first, std::uint64_t end);
-  void add_checksums(std::uint64_t first, std::uint64_t end, const std::byte* memory);
+  void place();
+  void call_pack(std::byte* memory);
+  [[nodiscard]] std::optional<Diagnostic> ask_again();
+  void add_checksums(const std::byte* memory);
 
   Context& context_;
   const ObjectList& exports_;
@@ -72,7 +74,8 @@ class HoldBatches {
   Vector<std::size_t> touched_;
   Checksums checksums_;
   std::size_t last_peer_ = 0;
-  std::uint64_t next_ = 0;
+  std::uint64_t first_ = 0, end_ = 0;  ///< of the batch
+  std::uint64_t bytes_ = 0;            ///< packed
   std::uint64_t batches_ = 0;
   std::uint64_t capacity_ = 0;
   std::uint64_t most_objects_ = 0;

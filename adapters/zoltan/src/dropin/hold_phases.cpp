@@ -24,7 +24,8 @@ class BatchSender final : public StepSender {
   void prepare() override {
     for (const std::size_t pair : batches_.touched())
       if (ready(pair) > 0) return;
-    if (!batches_.pack_next(memory_.data())) return;
+    if (!batches_.next()) return;
+    batches_.pack(memory_.data());
     for (const std::size_t pair : batches_.touched()) {
       const HoldBatches::Part& part = batches_.part(pair);
       packed_[pair] = {memory_.data() + part.end - part.bytes, flows_[pair].sent + part.objects};
@@ -37,12 +38,12 @@ class BatchSender final : public StepSender {
 
  private:
   struct Packed {
-    const std::byte* next = nullptr;
+    std::byte* next = nullptr;
     std::uint64_t until = 0;  ///< behind the last object that is packed
   };
-  const std::byte* own_objects(std::size_t pair, std::uint64_t, std::uint64_t, std::uint64_t bytes,
-                               std::size_t) override {
-    const std::byte* const data = packed_[pair].next;
+  std::byte* own_objects(std::size_t pair, std::uint64_t, std::uint64_t, std::uint64_t bytes,
+                         std::byte*, std::size_t) override {
+    std::byte* const data = packed_[pair].next;
     packed_[pair].next += bytes;
     return data;
   }

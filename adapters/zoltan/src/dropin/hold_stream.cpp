@@ -14,10 +14,9 @@ class HoldSender : public Outgoing {
   HoldSender(Context& context, const ObjectList& exports, std::span<int> sizes,
              const Scratch& scratch);
 
-  [[nodiscard]] std::uint64_t messages_to(std::size_t peer) const override {
-    return messages_[peer];
-  }
-  bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) override;
+  [[nodiscard]] std::uint64_t messages() const override { return messages_; }
+  bool next(Vector<OutgoingMessage>& messages) override;
+  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override;
   /// Before the first batch. @throws std::bad_alloc.
   void allocate();
   [[nodiscard]] std::size_t buffers() const override { return buffers_; }
@@ -29,7 +28,7 @@ class HoldSender : public Outgoing {
  private:
   Context& context_;
   HoldBatches batches_;
-  Vector<std::uint64_t> messages_;
+  std::uint64_t messages_ = 0;
   std::size_t buffers_ = 2;
   std::uint64_t raised_ = 0;
   Array<std::byte> memory_;
@@ -55,15 +54,14 @@ class HoldReceiver : public Incoming {
 
 HoldSender::HoldSender(Context& context, const ObjectList& exports, std::span<int> sizes,
                        const Scratch& scratch)
-    : context_(context),
-      batches_(context, exports, sizes, scratch.batch),
-      messages_(exports.peers.size(), 0, LedgerAllocator<std::uint64_t>(context.ledger)) {
-  batches_.look_at_all([&](std::size_t peer, const HoldBatches::Part& part) {
+    : context_(context), batches_(context, exports, sizes, scratch.batch) {
+  batches_.look_at_all([&](const HoldBatches::Part& part) {
     sizes[part.last - 1] |= last_of_message;
-    if (part.bytes > 0) ++messages_[peer];
+    if (part.bytes > 0) ++messages_;
   });
   const std::uint64_t lists = batches_.list_bytes();
-  if (batches_.count() < 2 || 2 * batches_.capacity() + lists > scratch.budget) buffers_ = 1;
+  if (batches_.count() < 2 || 2 * batches_.capacity() + lists > scratch.budget - scratch.node)
+    buffers_ = 1;
   const std::uint64_t needed = buffers_ * batches_.capacity() + lists;
   raised_ = needed - std::min(needed, scratch.budget);
 }
@@ -73,14 +71,21 @@ void HoldSender::allocate() {
   batches_.allocate();
 }
 
-bool HoldSender::fill(std::size_t buffer, Vector<OutgoingMessage>& messages) {
-  std::byte* const memory = memory_.data() + buffer * batches_.capacity();
-  if (!batches_.pack_next(memory)) return false;
-  for (const std::size_t peer : batches_.touched()) {
-    const HoldBatches::Part& part = batches_.part(peer);
-    if (part.bytes > 0) messages.push_back({peer, memory + part.end - part.bytes, part.bytes});
-  }
+bool HoldSender::next(Vector<OutgoingMessage>& messages) {
+  if (!batches_.next()) return false;
+  for (const std::size_t peer : batches_.touched())
+    if (const std::uint64_t bytes = batches_.part(peer).bytes; bytes > 0)
+      messages.push_back({peer, bytes});
   return true;
+}
+
+/// A batch for one destination is packed into the memory that it shares.
+void HoldSender::make(std::size_t buffer, std::span<OutgoingMessage> messages) {
+  std::byte* memory = memory_.data() + buffer * batches_.capacity();
+  if (messages.size() == 1 && messages.front().data != nullptr) memory = messages.front().data;
+  batches_.pack(memory);
+  for (OutgoingMessage& message : messages)
+    message.data = memory + batches_.part(message.peer).end - message.bytes;
 }
 
 HoldReceiver::HoldReceiver(Context& context, const Imports& imports, std::byte* held)
@@ -117,12 +122,9 @@ class HoldStream final : public HoldExchange {
   void allocate() override { sender_.allocate(); }
   std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
     HoldReceiver receiver(context_, imports, held);
-    Vector<std::uint64_t> words(imports.sources.size() + exports_.peers.size(), 0,
-                                LedgerAllocator<std::uint64_t>(context_.ledger));
-    Transport transport(context_.channel, context_.ledger, exports_.peers, imports.sources);
-    transport.begin(receiver, std::span(words).first(imports.sources.size()),
-                    std::span(words).subspan(imports.sources.size()));
-    transport.run(sender_);
+    Transport transport(context_.channel, context_.ledger, context_.node, exports_.peers,
+                        imports.sources);
+    transport.run(sender_, receiver);
     context_.report.messages += transport.messages();
     return sender_.batches().diagnostic();
   }

@@ -77,28 +77,34 @@ class RecordSender : public Outgoing {
         room_(std::min(chunk, most_records(list))),
         buffers_(ledger, list.grouped ? 0 : 2 * room_ * record_bytes) {}
 
-  [[nodiscard]] std::uint64_t messages_to(std::size_t peer) const override {
-    return (list_.peers[peer].count + chunk_ - 1) / chunk_;
+  [[nodiscard]] std::uint64_t messages() const override {
+    std::uint64_t messages = 0;
+    for (const Peer& peer : list_.peers) messages += (peer.count + chunk_ - 1) / chunk_;
+    return messages;
   }
 
-  bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) override {
+  bool next(Vector<OutgoingMessage>& messages) override {
     if (peer_ == list_.peers.size()) return false;
-    const std::uint64_t records = std::min(chunk_, list_.peers[peer_].count - done_);
-    const std::byte* data = from_ + first_ * bytes_;
-    if (!list_.grouped) {
+    messages.push_back({peer_, std::min(chunk_, list_.peers[peer_].count - done_) * bytes_});
+    return true;
+  }
+
+  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override {
+    const std::uint64_t records = messages.front().bytes / bytes_;
+    if (list_.grouped) {
+      messages.front().data = const_cast<std::byte*>(from_) + first_ * bytes_;
+    } else {
       std::byte* const packed = buffers_.data() + buffer * room_ * bytes_;
       for (std::uint64_t k = 0; k < records; ++k)
         std::memcpy(packed + k * bytes_, from_ + list_.order[first_ + k] * bytes_, bytes_);
-      data = packed;
+      messages.front().data = packed;
     }
-    messages.push_back({peer_, data, records * bytes_});
     first_ += records;
     done_ += records;
     if (done_ == list_.peers[peer_].count) {
       ++peer_;
       done_ = 0;
     }
-    return true;
   }
 
  private:
@@ -235,16 +241,12 @@ ObjectList migrating(Ledger& ledger, const MigrationList& list, const EntryCount
 
 void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
                   std::span<const Peer> sources, std::size_t record_bytes, const void* from,
-                  void* to, std::size_t chunk_bytes) {
+                  void* to, std::size_t chunk_bytes, int turn) {
   const std::uint64_t chunk = std::max<std::uint64_t>(1, chunk_bytes / record_bytes);
   RecordReceiver receiver(ledger, sources, record_bytes, to, chunk);
   RecordSender sender(ledger, list, record_bytes, from, chunk);
-  Vector<std::uint64_t> words(sources.size() + list.peers.size(), 0,
-                              LedgerAllocator<std::uint64_t>(ledger));
-  Transport transport(channel, ledger, list.peers, sources);
-  transport.begin(receiver, std::span(words).first(sources.size()),
-                  std::span(words).subspan(sources.size()));
-  transport.run(sender);
+  NodeSlots none(ledger);
+  Transport(channel, ledger, none, list.peers, sources, turn).run(sender, receiver);
 }
 
 ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
@@ -258,10 +260,11 @@ ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList&
     count += peer.count;
   }
   exports.allocate(ledger, entries, count, with_parts);
+  int turn = 0;
   const auto send = [&](int words, const void* from, void* to) {
     if (words > 0)
       send_records(channel, ledger, imports, exports.peers,
-                   sizeof(int) * static_cast<std::size_t>(words), from, to, chunk_bytes);
+                   sizeof(int) * static_cast<std::size_t>(words), from, to, chunk_bytes, turn++);
   };
   constexpr int words_per_id = sizeof(ZOLTAN_ID_TYPE) / sizeof(int);
   send(entries.gid * words_per_id, imports.ids.gids, exports.ids.gids);

@@ -71,9 +71,10 @@ class ObjectList {
 /// @param from   Records in the order of `list`.
 /// @param to     Filled by ascending source rank, then the source's order.
 /// @param chunk_bytes  Of one message; the same on all ranks.
+/// @param turn   Of the transport: calls without an agreement between them have different ones.
 void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
                   std::span<const Peer> sources, std::size_t record_bytes, const void* from,
-                  void* to, std::size_t chunk_bytes);
+                  void* to, std::size_t chunk_bytes, int turn = 0);
 
 /// What the importers want of this rank, as a list of exports by (importing rank, its list).
 /// Collective.

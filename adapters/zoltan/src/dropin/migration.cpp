@@ -50,7 +50,8 @@ class Migration {
         callbacks_(zoltan),
         state_(state),
         parameters_(parameters),
-        context_{channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, {}},
+        node_(ledger_),
+        context_{channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, node_, {}},
         leading_(ledger_),
         exports_(ledger_),
         imports_(ledger_) {}
@@ -363,6 +364,7 @@ class Migration {
   MigrationParameters parameters_;  ///< AUTO is replaced by its choice
   observe::Observer observer_;
   std::optional<observe::TraceFile> trace_;
+  NodeSlots node_;
   Context context_;
   bool only_proc_changes_ = true;
   ObjectList leading_, exports_;

@@ -18,6 +18,7 @@ enum Name {
   callbacks,
   verify,
   progress,
+  share_memory,
   report,
   trace,
   heuristic,
@@ -30,12 +31,13 @@ struct Known {
   const char* values;  ///< for the warning
 };
 
-constexpr std::array<Known, 10> known{
+constexpr std::array<Known, 11> known{
     {{"MIGRATE_METHOD", "ZOLTAN, AUTO, STREAM, DIRECT, PHASED, CYCLIC"},
      {"MIGRATE_MEMORY", "bytes, with K, M or G"},
      {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
      {"MIGRATE_VERIFY", "0, 1"},
      {"MIGRATE_PROGRESS", "0, 1"},
+     {"MIGRATE_SHARE_MEMORY", "0, 1"},
      {"MIGRATE_REPORT", "the path of a file"},
      {"MIGRATE_TRACE", "the path of a file"},
      {"MIGRATE_HEURISTIC",
@@ -151,6 +153,7 @@ void ParameterTable::apply_to(MigrationParameters& parameters) const {
   if (values_[callbacks]) parameters.callbacks = *callbacks_of(*values_[callbacks]);
   if (values_[verify]) parameters.verify = *values_[verify] == "1";
   if (values_[progress]) parameters.progress = *values_[progress] == "1";
+  if (values_[share_memory]) parameters.share_memory = *values_[share_memory] == "1";
   if (values_[report]) parameters.report = *values_[report];
   if (values_[trace]) parameters.trace = *values_[trace];
   if (values_[heuristic]) parameters.heuristic = parse_heuristic(*values_[heuristic]);

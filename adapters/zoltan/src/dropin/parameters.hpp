@@ -27,8 +27,9 @@ struct MigrationParameters {
   int parking = Options().phased.parking;  ///< at every so many phases; 0: never
   bool verify = false;
   bool progress = false;
-  std::string report;  ///< path of a file; empty: none
-  std::string trace;   ///< likewise
+  bool share_memory = true;  ///< inside a node
+  std::string report;        ///< path of a file; empty: none
+  std::string trace;         ///< likewise
 
   /// Whether objects may wait on ranks that do not unpack them.
   [[nodiscard]] bool parks() const { return method == MigrationMethod::phased && parking > 0; }
@@ -68,7 +69,7 @@ class ParameterTable {
   void apply_to(MigrationParameters& parameters) const;
 
  private:
-  static constexpr std::size_t count = 10;
+  static constexpr std::size_t count = 11;
   std::array<std::optional<std::string>, count> values_;
 };
 

@@ -57,49 +57,49 @@ bool StepLoop::parks() const {
 }
 
 /// Every source tells how many of its own objects it can send now.
-void StepLoop::hear_offers() {
-  WordLists told(context_.ledger), heard(context_.ledger);
+void StepLoop::receive_offers() {
+  WordLists sent(context_.ledger), received(context_.ledger);
   const std::span<const Peer> destinations = parts_.sender.destinations();
-  for (std::size_t pair = 0; pair < destinations.size(); ++pair) {
-    if (parts_.sender.left_of(pair) == 0) continue;
-    told.begin(destinations[pair].rank);
-    told.add(parts_.sender.ready(pair));
-  }
+  for (std::size_t pair = 0; pair < destinations.size(); ++pair)
+    if (parts_.sender.left_of(pair) > 0)
+      sent.add(destinations[pair].rank, parts_.sender.ready(pair));
   const std::span<const Peer> sources = parts_.planner.sources();
-  for (const Peer& source : sources) {
-    if (parts_.planner.left_of(static_cast<std::size_t>(&source - sources.data())) == 0) continue;
-    heard.begin(source.rank);
-    heard.add(0);
-  }
-  exchange_lists(context_.channel, context_.ledger, told, heard);
+  for (std::size_t pair = 0; pair < sources.size(); ++pair)
+    if (parts_.planner.left_of(pair) > 0) received.add(sources[pair].rank, 0);
+  exchange_lists(context_.channel, context_.ledger, sent, received);
   std::size_t pair = 0;
-  for (std::size_t i = 0; i < heard.size(); ++i) {
-    while (sources[pair].rank < heard.rank(i)) ++pair;
-    parts_.planner.offer(pair, heard[i][0]);
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    while (sources[pair].rank < received.rank(i)) ++pair;
+    parts_.planner.offer(pair, received[i][0]);
   }
 }
 
 /// Every rank tells its sources what it takes, when it is ready to receive it.
-void StepLoop::exchange_words() {
+void StepLoop::exchange_credits() {
+  WordLists sent(context_.ledger), received(context_.ledger);
   const std::span<const Peer> from = parts_.planner.connections();
+  for (std::size_t s = 0; s < from.size(); ++s)
+    if (parts_.planner.left(s) + parts_.planner.credited(s) > 0)
+      sent.add(from[s].rank, parts_.planner.credited(s));
   const std::span<const Peer> to = parts_.sender.connections();
-  for (std::size_t s = 0; s < from.size(); ++s) {
-    const bool any = parts_.planner.left(s) + parts_.planner.credited(s) > 0;
-    words_[s] = any ? parts_.planner.credited(s) : Transport::no_word;
-  }
   for (std::size_t d = 0; d < to.size(); ++d)
-    words_[from.size() + d] = parts_.sender.left(d) > 0 ? 0 : Transport::no_word;
-  const std::span<std::uint64_t> words(words_);
+    if (parts_.sender.left(d) > 0) received.add(to[d].rank, 0);
+  exchange_lists(context_.channel, context_.ledger, sent, received);
+  words_.assign(to.size(), 0);
+  std::size_t d = 0;
+  for (std::size_t i = 0; i < received.size(); ++i) {
+    while (to[d].rank < received.rank(i)) ++d;
+    words_[d] = received[i][0];
+  }
   parts_.receiver.begin_step(parts_.planner, parts_.memory);
-  transport_->begin(parts_.receiver, words.first(from.size()), words.subspan(from.size()));
-  parts_.sender.begin_step(words.subspan(from.size()));
+  parts_.sender.begin_step(words_);
 }
 
 StepLoop::Moved StepLoop::move(bool takes) {
   ParkedObjects& parked = parts_.sender.parked();
   parked.compact();
   parts_.sender.prepare();
-  if (parts_.sources_offer) hear_offers();
+  if (parts_.sources_offer) receive_offers();
   const std::uint64_t room = parts_.limit - std::min(parts_.limit, parked.cost());
   Moved moved{0, ask_memory()};
   const ParkingStart start{parts_.planner.cost_left(), std::min(room, moved.memory_answer), room};
@@ -109,14 +109,14 @@ StepLoop::Moved StepLoop::move(bool takes) {
     parts_.planner.skip();
   const std::size_t peers =
       parts_.planner.connections().size() + parts_.sender.connections().size();
-  if (!transport_ || words_.size() != peers) {  // parking has met further ranks
+  if (!transport_ || peers_ != peers) {  // parking has met further ranks
     if (transport_) context_.report.messages += transport_->messages();
-    transport_.emplace(context_.channel, context_.ledger, parts_.sender.connections(),
-                       parts_.planner.connections());
-    words_.resize(peers);
+    transport_.emplace(context_.channel, context_.ledger, context_.node,
+                       parts_.sender.connections(), parts_.planner.connections());
+    peers_ = peers;
   }
-  exchange_words();
-  transport_->run(parts_.sender);
+  exchange_credits();
+  transport_->run(parts_.sender, parts_.receiver);
   if (parks()) moved.objects += parking_.run(start);
   return moved;
 }

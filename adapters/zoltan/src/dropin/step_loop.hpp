@@ -48,8 +48,8 @@ class StepLoop {
     std::uint64_t memory_answer = 0;
   };
   std::uint64_t ask_memory();
-  void hear_offers();
-  void exchange_words();
+  void receive_offers();
+  void exchange_credits();
   Moved move(bool takes);
   bool agree_on_step(const Moved& moved, std::uint64_t all);
   [[nodiscard]] bool parks() const;
@@ -57,7 +57,8 @@ class StepLoop {
   Context& context_;
   StepParts parts_;
   StepParking parking_;
-  Vector<std::uint64_t> words_;
+  Vector<std::uint64_t> words_;  ///< objects that each connection takes
+  std::size_t peers_ = 0;        ///< of the transport
   std::optional<Transport> transport_;
 };
 

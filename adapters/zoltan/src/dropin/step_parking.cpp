@@ -225,12 +225,8 @@ void StepParking::move_objects() {
   sender_.clear();
   for (const Given& given : given_)
     sender_.add(connection_of[given.taker], given.pair, given.objects);
-  Transport transport(context_.channel, ledger, takers, givers);
-  Vector<std::uint64_t> words(takers.size() + givers.size(), 0,
-                              LedgerAllocator<std::uint64_t>(ledger));
-  transport.begin(arrivals, std::span(words).first(givers.size()),
-                  std::span(words).subspan(givers.size()));
-  transport.run(sender_);
+  Transport transport(context_.channel, ledger, context_.node, takers, givers);
+  transport.run(sender_, arrivals);
   context_.report.messages += transport.messages();
 }
 

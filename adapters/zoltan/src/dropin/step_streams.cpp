@@ -26,13 +26,11 @@ StepSender::StepSender(Context& context, const ObjectList& exports, std::span<co
       parked_(context.ledger),
       connections_(exports.peers.begin(), exports.peers.end(),
                    LedgerAllocator<Peer>(context.ledger)),
-      messages_(LedgerAllocator<std::uint64_t>(context.ledger)),
       ranges_(LedgerAllocator<StepRange>(context.ledger)),
       legs_(LedgerAllocator<Leg>(context.ledger)) {
   flows_.reserve(exports.peers.size());
   ranges_.reserve(exports.peers.size());
   legs_.reserve(exports.peers.size());
-  messages_.reserve(exports.peers.size());
   std::uint64_t first = 0;
   for (const Peer& peer : exports.peers) {
     flows_.push_back({first, 0});
@@ -62,20 +60,19 @@ void StepSender::connect(int target) {
 }
 
 void StepSender::add_leg(const Leg& leg) {
-  if (messages_.size() <= leg.connection) messages_.resize(leg.connection + 1);
   for (std::uint64_t m = 0; m < leg.sizes.size();) {
     const std::uint64_t next = message_end(leg.sizes, m);
-    if (sum_of(leg.sizes.subspan(m, next - m)) > 0) ++messages_[leg.connection];
+    if (sum_of(leg.sizes.subspan(m, next - m)) > 0) ++messages_;
     m = next;
   }
   legs_.push_back(leg);
 }
 
 void StepSender::clear() {
-  messages_.clear();
+  messages_ = 0;
   legs_.clear();
   leg_ = 0;
-  next_ = 0;
+  first_ = end_ = 0;
 }
 
 void StepSender::add(std::size_t taker, std::size_t pair, std::uint64_t objects) {
@@ -95,7 +92,7 @@ void StepSender::begin_step(std::span<const std::uint64_t> wanted) {
   const auto start = static_cast<std::size_t>(behind - connections_.begin());
   for (std::size_t k = 0; k < connections_.size(); ++k) {
     const std::size_t c = (start + k) % connections_.size();
-    std::uint64_t objects = wanted[c] == Transport::no_word ? 0 : wanted[c];
+    std::uint64_t objects = wanted[c];
     const int rank = connections_[c].rank;
     while (objects > 0) {
       const ParkedObjects::Piece piece = parked_.take(rank, objects);
@@ -107,23 +104,31 @@ void StepSender::begin_step(std::span<const std::uint64_t> wanted) {
   }
 }
 
-bool StepSender::fill(std::size_t buffer, Vector<OutgoingMessage>& messages) {
-  if (leg_ == legs_.size()) return false;
-  Leg& leg = legs_[leg_];
-  const std::uint64_t first = next_;
-  next_ = message_end(leg.sizes, first);
-  const std::uint64_t bytes = sum_of(leg.sizes.subspan(first, next_ - first));
-  const std::byte* data = leg.data;
-  if (leg.data != nullptr)
-    leg.data += bytes;
-  else
-    data = own_objects(leg.pair, leg.first + first, leg.first + next_, bytes, buffer);
-  if (bytes > 0) messages.push_back({leg.connection, data, bytes});
-  if (next_ == leg.sizes.size()) {
+bool StepSender::next(Vector<OutgoingMessage>& messages) {
+  if (leg_ < legs_.size() && end_ == legs_[leg_].sizes.size()) {
     ++leg_;
-    next_ = 0;
+    end_ = 0;
   }
+  if (leg_ == legs_.size()) return false;
+  const Leg& leg = legs_[leg_];
+  first_ = end_;
+  end_ = message_end(leg.sizes, first_);
+  const std::uint64_t bytes = sum_of(leg.sizes.subspan(first_, end_ - first_));
+  if (bytes > 0) messages.push_back({leg.connection, bytes});
   return true;
+}
+
+void StepSender::make(std::size_t buffer, std::span<OutgoingMessage> messages) {
+  Leg& leg = legs_[leg_];
+  OutgoingMessage empty;
+  OutgoingMessage& message = messages.empty() ? empty : messages.front();
+  if (leg.data == nullptr) {
+    message.data = own_objects(leg.pair, leg.first + first_, leg.first + end_, message.bytes,
+                               message.data, buffer);
+  } else {
+    message.data = leg.data;
+    leg.data += message.bytes;
+  }
 }
 
 PackingSender::PackingSender(Context& context, const ObjectList& exports,
@@ -192,10 +197,9 @@ void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t en
     checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
 }
 
-const std::byte* PackingSender::own_objects(std::size_t pair, std::uint64_t first,
-                                            std::uint64_t end, std::uint64_t bytes,
-                                            std::size_t buffer) {
-  std::byte* const memory = memory_.data() + buffer * capacity_;
+std::byte* PackingSender::own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
+                                      std::uint64_t bytes, std::byte* shared, std::size_t buffer) {
+  std::byte* const memory = shared != nullptr ? shared : memory_.data() + buffer * capacity_;
   // What an application does not write arrives as zeros, as in stock Zoltan.
   if (bytes > 0) std::memset(memory, 0, bytes);
   // After a failure the others still get what they wait for; they learn of it before they use it.

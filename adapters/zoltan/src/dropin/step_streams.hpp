@@ -49,7 +49,7 @@ class StepSender : public Outgoing {
   /// Objects for `target` wait here from now on.
   void connect(int target);
 
-  /// The objects that each connection wants in this step; Transport::no_word: none.
+  /// The objects that each connection wants in this step.
   void begin_step(std::span<const std::uint64_t> wanted);
   /// Begins the second part of a step, in which own objects go to ranks where they wait: the next
   /// `objects` for each destination to one of `takers`. After clear().
@@ -60,10 +60,9 @@ class StepSender : public Outgoing {
   [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
   [[nodiscard]] std::uint64_t cost_of_ranges(std::uint64_t object_bytes) const;
 
-  [[nodiscard]] std::uint64_t messages_to(std::size_t peer) const override {
-    return peer < messages_.size() ? messages_[peer] : 0;
-  }
-  bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) override;
+  [[nodiscard]] std::uint64_t messages() const override { return messages_; }
+  bool next(Vector<OutgoingMessage>& messages) override;
+  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override;
 
   [[nodiscard]] const Checksums& checksums() const { return checksums_; }
   /// Limit of a message.
@@ -74,9 +73,10 @@ class StepSender : public Outgoing {
   std::optional<Diagnostic> diagnostic;
 
  protected:
-  /// Memory of own packed objects, of `bytes` > 0 in all, that are the next of their pair.
-  virtual const std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
-                                       std::uint64_t bytes, std::size_t buffer) = 0;
+  /// Memory of own packed objects, of `bytes` in all, that are the next of their pair.
+  /// @param shared  Where the destination shares memory for them, or null.
+  virtual std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
+                                 std::uint64_t bytes, std::byte* shared, std::size_t buffer) = 0;
 
   struct Flow {
     std::uint64_t first = 0;  ///< of its objects, sorted by rank
@@ -97,7 +97,7 @@ class StepSender : public Outgoing {
     std::size_t pair = 0;     ///< of own objects
     std::uint64_t first = 0;  ///< of own objects
     std::span<const int> sizes;
-    const std::byte* data = nullptr;  ///< null: own objects
+    std::byte* data = nullptr;  ///< null: own objects
   };
   [[nodiscard]] std::uint64_t message_end(std::span<const int> sizes, std::uint64_t first) const {
     return batch_end(sizes, first, chunk_, object_bytes_);
@@ -106,11 +106,11 @@ class StepSender : public Outgoing {
 
   ParkedObjects parked_;
   Vector<Peer> connections_;
-  Vector<std::uint64_t> messages_;
+  std::uint64_t messages_ = 0;
   Vector<StepRange> ranges_;
   Vector<Leg> legs_;
   std::size_t leg_ = 0;
-  std::uint64_t next_ = 0;  ///< object of the leg
+  std::uint64_t first_ = 0, end_ = 0;  ///< objects of the leg in the next message
 };
 
 /// STEPS: packs a message when it is its turn.
@@ -126,8 +126,8 @@ class PackingSender final : public StepSender {
     ObjectIds ids;
     int* destinations;
   };
-  const std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
-                               std::uint64_t bytes, std::size_t buffer) override;
+  std::byte* own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
+                         std::uint64_t bytes, std::byte* shared, std::size_t buffer) override;
   Gathered gather(std::uint64_t first, std::uint64_t count);
   void pack(std::size_t pair, std::uint64_t first, std::uint64_t end, std::byte* memory);
 

@@ -93,10 +93,10 @@ class Steps {
   }
 
   /// A record of each object from its source, which has it sorted by destination or not.
-  void send(std::size_t record_bytes, const void* from, void* to) {
+  void send(std::size_t record_bytes, const void* from, void* to, int turn) {
     if (record_bytes > 0)
       send_records(context_.channel, context_.ledger, exports_, imports_.sources, record_bytes,
-                   from, to, scratch_.chunk);
+                   from, to, scratch_.chunk, turn);
   }
 
   /// Sizes, and what mid is to be told of the imports of a step.
@@ -111,9 +111,9 @@ class Steps {
                    import_parts_ = Array<int>(context_.ledger, imports_.count);
                }));
     send_sorted_sizes();
-    if (lists) send(lids * sizeof(ZOLTAN_ID_TYPE), exports_.ids.lids, import_lids_.data());
+    if (lists) send(lids * sizeof(ZOLTAN_ID_TYPE), exports_.ids.lids, import_lids_.data(), 1);
     if (lists && context_.agreed.with_parts)
-      send(sizeof(int), exports_.destinations(), import_parts_.data());
+      send(sizeof(int), exports_.destinations(), import_parts_.data(), 2);
     for (const int size : imported_sizes())
       context_.report.bytes_imported += static_cast<std::uint64_t>(size);
   }
@@ -162,6 +162,7 @@ class Steps {
     });
     if (!diagnostic) diagnostic = check_direct();
     mpi::agree(context_.channel, diagnostic);
+    share_with_node(context_, exports_, imports_, scratch_);
     context_.progress =
         progress_of_arrivals(context_.parameters.progress && context_.channel.rank() == 0,
                              context_.report.bytes_imported);

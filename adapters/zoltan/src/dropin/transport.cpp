@@ -1,167 +1,168 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport.hpp"
 
-#include "mpi/check.hpp"
-#include "mpi/message.hpp"
-#include "observe/observer.hpp"
-
 #include <algorithm>
+#include <cstring>
 
 namespace valet::zoltan {
 namespace {
 
-constexpr int tag_word = 11;
-constexpr int tag_credit = 12;
-constexpr int tag_packed = 13;
+Vector<int> ranks_of(Ledger& ledger, std::span<const Peer> peers) {
+  Vector<int> ranks{LedgerAllocator<int>(ledger)};
+  ranks.reserve(peers.size());
+  for (const Peer& peer : peers) ranks.push_back(peer.rank);
+  return ranks;
+}
 
 }  // namespace
 
-Transport::Transport(const mpi::Channel& channel, Ledger& ledger,
-                     std::span<const Peer> destinations, std::span<const Peer> sources)
-    : channel_(channel),
+NodeSlots::NodeSlots(Ledger& ledger)
+    : memory_(ledger), idle_(LedgerAllocator<std::byte*>(ledger)) {}
+
+void NodeSlots::connect(const mpi::Channel& channel, Ledger& ledger,
+                        std::span<const Peer> destinations, std::span<const Peer> sources,
+                        std::uint64_t room, std::uint64_t slot_bytes) {
+  const std::uint64_t allowance = room / (1 + destinations.size()) / slot_bytes * slot_bytes;
+  memory_.connect(channel, ranks_of(ledger, destinations), ranks_of(ledger, sources), allowance,
+                  Transport::window * sources.size() * slot_bytes);
+  slot_bytes_ = slot_bytes;
+  const std::span<std::byte> own = memory_.own();
+  idle_.reserve(own.size() / slot_bytes);
+  for (std::uint64_t at = 0; at + slot_bytes <= own.size(); at += slot_bytes)
+    idle_.push_back(own.data() + at);
+}
+
+std::byte* NodeSlots::take(std::uint64_t bytes) {
+  if (idle_.empty() || bytes > slot_bytes_) return nullptr;
+  std::byte* const slot = idle_.back();
+  idle_.pop_back();
+  return slot;
+}
+
+Transport::Transport(const mpi::Channel& channel, Ledger& ledger, NodeSlots& node,
+                     std::span<const Peer> destinations, std::span<const Peer> sources, int turn)
+    : node_(node),
       destinations_(destinations),
       sources_(sources),
-      requests_(ledger, 1 + sources.size() * (window + 1) + destinations.size() + send_places,
-                channel.hooks()),
-      posted_(sources.size() * window, LedgerAllocator<std::uint64_t>(ledger)),
-      from_(sources.size(), LedgerAllocator<Source>(ledger)),
+      transport_(channel, ledger, node.memory(),
+                 {.receives = sources.size() * window, .sends = 2 * destinations.size()}),
+      posted_(sources.size() * window, LedgerAllocator<Posted>(ledger)),
       to_(destinations.size(), LedgerAllocator<Destination>(ledger)),
-      waiting_(LedgerAllocator<Waiting>(ledger)),
       batch_(LedgerAllocator<OutgoingMessage>(ledger)) {
-  waiting_.reserve(2 * destinations.size());
+  transport_.set_credit_tag(mpi::tag_phase_credit + turn);
   batch_.reserve(destinations.size());
 }
 
-void Transport::begin(Incoming& incoming, std::span<const std::uint64_t> to_sources,
-                      std::span<std::uint64_t> from_destinations) {
+void Transport::run(Outgoing& outgoing, Incoming& incoming) {
+  outgoing_ = &outgoing;
   incoming_ = &incoming;
-  words_expected_ = 0;
-  exhausted_ = true;
-  for (std::size_t d = 0; d < destinations_.size(); ++d) {
-    to_[d] = {};
-    if (from_destinations[d] == no_word) continue;
-    to_[d].credits = window;
-    mpi::post_receive(channel_, &from_destinations[d], sizeof(std::uint64_t), destinations_[d].rank,
-                      tag_word, requests_[word_receive_place(d)]);
-    ++words_expected_;
-  }
-  for (std::size_t s = 0; s < sources_.size(); ++s) {
-    from_[s] = {};
-    if (to_sources[s] == no_word) continue;
-    for (std::uint64_t w = 0; w < window; ++w)
-      if (!post_next(s, receive_place(s, w))) break;
-    from_[s].word = to_sources[s];
-    mpi::post_send(channel_, &from_[s].word, sizeof(std::uint64_t), sources_[s].rank, tag_word,
-                   requests_[word_send_place(s)]);
-  }
-  while (words_expected_ > 0)
-    if (const auto completion = requests_.wait_any()) handle(*completion);
-}
-
-void Transport::run(Outgoing& outgoing) {
-  credits_expected_ = 0;
-  for (std::size_t d = 0; d < destinations_.size(); ++d) {
-    const std::uint64_t messages = outgoing.messages_to(d);
-    if (messages > window) credits_expected_ += messages - window;
-  }
-  if (credits_expected_ > 0) receive_credits();
-  unsent_ = {0, 0};
+  credits_expected_ = outgoing.messages();
+  messages_expected_ = 0;
   exhausted_ = false;
-  fill_buffers(outgoing);
-  while (const auto completion = requests_.wait_any()) {
-    handle(*completion);
-    fill_buffers(outgoing);
+  for (std::size_t index = 0; index < posted_.size(); ++index) give(index);
+  if (credits_expected_ > 0) transport_.listen();
+  transport_.run(*this);
+}
+
+/// Lets a source send its next message, if it has one.
+void Transport::give(std::size_t index) {
+  const std::size_t source = index / window;
+  Posted& posted = posted_[index];
+  posted = {};
+  if (!incoming_->next(source, posted.place)) return;
+  const int rank = sources_[source].rank;
+  if (transport_.is_written_by(rank)) posted.slot = node_.take(posted.place.bytes);
+  transport_.give(index, rank, posted.slot != nullptr ? posted.slot : posted.place.data,
+                  posted.place.bytes, {});
+  ++messages_expected_;
+}
+
+void Transport::received(std::size_t index) {
+  Posted& posted = posted_[index];
+  if (posted.slot != nullptr) {
+    std::memcpy(posted.place.data, posted.slot, posted.place.bytes);
+    node_.give_back(posted.slot);
+  }
+  incoming_->arrived(posted.place.bytes);
+  posted.waits = !transport_.can_receive(index);
+  if (posted.waits) return;
+  --messages_expected_;
+  give(index);
+}
+
+void Transport::note_credit(int rank, const engine::Credit& credit) {
+  const auto at = std::lower_bound(destinations_.begin(), destinations_.end(), rank,
+                                   [](const Peer& peer, int r) { return peer.rank < r; });
+  Destination& to = to_[static_cast<std::size_t>(at - destinations_.begin())];
+  to.offsets[to.credits++] = credit.offset_bytes;
+  if (--credits_expected_ > 0) transport_.listen();
+}
+
+void Transport::handle(const engine::Event& event) {
+  using Kind = engine::Event::Kind;
+  switch (event.kind) {
+    case Kind::credit: note_credit(event.rank, event.credit); break;
+    case Kind::received: received(event.index); break;
+    case Kind::credited:
+      if (!posted_[event.index].waits) break;
+      --messages_expected_;
+      give(event.index);
+      break;
+    case Kind::sent: --unsent_[event.index / destinations_.size()]; break;
+    default: break;
   }
 }
 
-void Transport::fill_buffers(Outgoing& outgoing) {
-  for (std::size_t buffer = 0; buffer < outgoing.buffers() && !exhausted_; ++buffer) {
-    while (unsent_[buffer] == 0 && !exhausted_) {
-      batch_.clear();
-      exhausted_ = !outgoing.fill(buffer, batch_);
-      unsent_[buffer] = batch_.size();
-      for (const OutgoingMessage& message : batch_) waiting_.push_back({buffer, message});
-      send_what_may_go();
-    }
-  }
+bool Transport::done() const {
+  return exhausted_ && messages_expected_ == 0 && unsent_[0] + unsent_[1] == 0;
 }
 
-/// In the order of the batches to each destination, as far as credits and places go.
-void Transport::send_what_may_go() {
-  for (const Waiting& one : waiting_) to_[one.message.peer].blocked = false;
-  std::size_t place = 0;
-  auto kept = waiting_.begin();
-  for (const Waiting& one : waiting_) {
-    Destination& destination = to_[one.message.peer];
-    while (place < send_places && !requests_.idle(first_send_place() + place)) ++place;
-    if (place == send_places || destination.credits == 0 || destination.blocked) {
-      destination.blocked = true;
-      *kept++ = one;
+/// Whether all messages of the next batch have credits, and it has a buffer.
+bool Transport::may_go() const {
+  return unsent_[buffer_] == 0 &&
+         std::all_of(batch_.begin(), batch_.end(),
+                     [&](const OutgoingMessage& message) { return to_[message.peer].credits > 0; });
+}
+
+void Transport::make_batch() {
+  for (OutgoingMessage& message : batch_) {
+    const std::uint64_t offset = to_[message.peer].offsets.front();
+    const int rank = destinations_[message.peer].rank;
+    message.data = offset == engine::Credit::no_offset
+                       ? nullptr
+                       : transport_.memory_of(rank, {.offset_bytes = offset});
+  }
+  outgoing_->make(buffer_, batch_);
+  for (const OutgoingMessage& message : batch_) {
+    Destination& to = to_[message.peer];
+    const std::uint64_t offset = to.offsets.front();
+    std::shift_left(to.offsets.begin(), to.offsets.end(), 1);
+    --to.credits;
+    const std::size_t slot = send_slot(buffer_, message.peer);
+    const int rank = destinations_[message.peer].rank;
+    ++unsent_[buffer_];
+    if (offset == engine::Credit::no_offset) {
+      transport_.send(slot, rank, message.data, message.bytes);
       continue;
     }
-    mpi::post_send(channel_, one.message.data, one.message.bytes,
-                   destinations_[one.message.peer].rank, tag_packed,
-                   requests_[first_send_place() + place]);
-    if (const observe::Observer* const observer = observe::observer_of(channel_))
-      observer->sends(&requests_[first_send_place() + place], destinations_[one.message.peer].rank,
-                      one.message.bytes);
-    buffer_of_[place] = one.buffer;
-    --destination.credits;
-    ++messages_;
+    std::byte* const shared = transport_.memory_of(rank, {.offset_bytes = offset});
+    if (message.data != shared) std::memcpy(shared, message.data, message.bytes);
+    transport_.signal(slot, rank, message.bytes);
   }
-  waiting_.erase(kept, waiting_.end());
 }
 
-bool Transport::post_next(std::size_t source, std::size_t place) {
-  MemoryPiece piece;
-  if (!incoming_->next(source, piece)) return false;
-  posted_[place - 1] = piece.bytes;
-  mpi::post_receive(channel_, piece.data, piece.bytes, sources_[source].rank, tag_packed,
-                    requests_[place]);
-  if (const observe::Observer* const observer = observe::observer_of(channel_))
-    observer->receives(&requests_[place], sources_[source].rank, piece.bytes);
-  return true;
-}
-
-void Transport::send_credits(std::size_t source) {
-  Source& from = from_[source];
-  if (from.owed == 0 || !requests_.idle(word_send_place(source))) return;
-  from.word = from.owed;
-  from.owed = 0;
-  mpi::post_send(channel_, &from.word, sizeof(std::uint64_t), sources_[source].rank, tag_credit,
-                 requests_[word_send_place(source)]);
-}
-
-void Transport::receive_credits() {
-  mpi::post_receive(channel_, &credit_word_, sizeof credit_word_, MPI_ANY_SOURCE, tag_credit,
-                    requests_[credit_place]);
-}
-
-void Transport::handle_credits(const MPI_Status& status) {
-  const auto at = std::lower_bound(destinations_.begin(), destinations_.end(), status.MPI_SOURCE,
-                                   [](const Peer& peer, int rank) { return peer.rank < rank; });
-  to_[static_cast<std::size_t>(at - destinations_.begin())].credits += credit_word_;
-  credits_expected_ -= credit_word_;
-  if (credits_expected_ > 0) receive_credits();
-  send_what_may_go();
-}
-
-void Transport::handle(const mpi::Completion& completion) {
-  const std::size_t place = completion.index;
-  if (place == credit_place) {
-    handle_credits(completion.status);
-  } else if (place < word_send_place(0)) {
-    const std::size_t source = (place - 1) / window;
-    incoming_->arrived(posted_[place - 1]);
-    if (post_next(source, place)) ++from_[source].owed;
-    send_credits(source);
-  } else if (place < word_receive_place(0)) {
-    send_credits(place - word_send_place(0));
-  } else if (place < first_send_place()) {
-    --words_expected_;
-  } else {
-    --unsent_[buffer_of_[place - first_send_place()]];
-    send_what_may_go();
+void Transport::advance() {
+  while (!exhausted_) {
+    if (!has_batch_) {
+      batch_.clear();
+      has_batch_ = outgoing_->next(batch_);
+      exhausted_ = !has_batch_;
+      continue;
+    }
+    if (!may_go()) return;
+    make_batch();
+    has_batch_ = false;
+    buffer_ = (buffer_ + 1) % outgoing_->buffers();
   }
 }
 

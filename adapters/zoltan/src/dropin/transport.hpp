@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Streams of messages between ranks. Both ends of a pair know the number and the bytes of its
-/// messages, so a receiver posts its receives at their final place before the sender may send:
-/// nothing is ever unexpected, and MPI buffers nothing behind our back.
-///
-/// A run begins with one word from every receiver to every one of its sources. It says that the
-/// receives of the first `window` messages are posted (and in steps how many objects are wanted).
-/// Each further receive is credited by a credit. There is one blocking wait over all that is
-/// outstanding, no barrier and no polling.
+/// Streams of messages between ranks, on the engine's credits. Both ends of a pair know the number
+/// and the bytes of its messages, so a credit only says that the next one may come, and where to
+/// write it in memory shared on a node.
 
+#include "engine/credit_transport.hpp"
 #include "mpi/channel.hpp"
-#include "mpi/requests.hpp"
+#include "storage/node_memory.hpp"
 #include <valet/ledger.hpp>
 #include <valet/storage_backend.hpp>
 
@@ -30,22 +26,26 @@ struct Peer {
 /// One message; `peer` counts in the list of destinations.
 struct OutgoingMessage {
   std::size_t peer = 0;
-  const std::byte* data = nullptr;
   std::uint64_t bytes = 0;
+  std::byte* data = nullptr;
 };
 
-/// What a rank sends: batches of messages, in two buffers that are filled in turn.
+/// What a rank sends: batches of messages.
 class Outgoing {
  public:
   Outgoing() = default;
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
   virtual ~Outgoing() = default;
-  /// Messages to a destination in this run, empty ones not counted.
-  [[nodiscard]] virtual std::uint64_t messages_to(std::size_t peer) const = 0;
-  /// Makes the next batch in buffer 0 or 1, whose messages have all been sent, and appends its
-  /// messages, none of them empty. False when there is no further batch.
-  virtual bool fill(std::size_t buffer, Vector<OutgoingMessage>& messages) = 0;
+  /// Messages of this run, empty ones not counted.
+  [[nodiscard]] virtual std::uint64_t messages() const = 0;
+  /// Appends the messages of the next batch, none of them empty and none to the same destination.
+  /// False when there is no further batch.
+  virtual bool next(Vector<OutgoingMessage>& messages) = 0;
+  /// Makes that batch. The data of a message is where its destination shares memory for it, or
+  /// null; afterwards where it is: there, or in memory that stays as it is until the next call with
+  /// the same number of a buffer.
+  virtual void make(std::size_t buffer, std::span<OutgoingMessage> messages) = 0;
   [[nodiscard]] virtual std::size_t buffers() const { return 2; }
 };
 
@@ -62,81 +62,85 @@ class Incoming {
   virtual void arrived(std::uint64_t /*bytes*/) {}
 };
 
-class Transport {
+/// Memory shared with ranks of the node, in slots into which sources write messages. They stay in
+/// the cache, where the arrivals of a whole migration do not. Empty until connect().
+class NodeSlots {
  public:
-  static constexpr std::uint64_t window = 2;  ///< receives of a source that are posted at a time
-  static constexpr std::uint64_t no_word = ~std::uint64_t{0};
-  /// Bytes that a transport allocates for each peer, at most.
-  static constexpr std::size_t bytes_per_peer = 160;
-
-  /// Destinations and sources ascending by rank; may contain this rank itself.
-  Transport(const mpi::Channel& channel, Ledger& ledger, std::span<const Peer> destinations,
-            std::span<const Peer> sources);
-
-  /// Posts the first receives and exchanges the words. Collective among peers.
-  ///
-  /// @param to_sources         A word for each source; no_word: this pair takes no part in the run.
-  /// @param from_destinations  Written for each destination, unless it is no_word.
-  void begin(Incoming& incoming, std::span<const std::uint64_t> to_sources,
-             std::span<std::uint64_t> from_destinations);
-  /// Sends and receives everything. Nothing is pending on return.
-  void run(Outgoing& outgoing);
-
-  [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  explicit NodeSlots(Ledger& ledger);
+  /// Collective among peers; ascending by rank. Where the system does not let processes share, or
+  /// there is no room for a slot, messages go by MPI.
+  /// @param room        Bytes for the own slots and those of the destinations; 0 to take no part.
+  /// @param slot_bytes  Of the largest message that goes through memory.
+  void connect(const mpi::Channel& channel, Ledger& ledger, std::span<const Peer> destinations,
+               std::span<const Peer> sources, std::uint64_t room, std::uint64_t slot_bytes);
+  [[nodiscard]] const storage::NodeMemory& memory() const { return memory_; }
+  /// A slot for a message; nullptr where none is idle or it does not fit.
+  [[nodiscard]] std::byte* take(std::uint64_t bytes);
+  void give_back(std::byte* slot) { idle_.push_back(slot); }
 
  private:
-  struct Waiting {
-    std::size_t buffer = 0;
-    OutgoingMessage message;
-  };
-  struct Source {
-    std::uint64_t word = 0;  ///< being sent: the word of the beginning, or credits
-    std::uint64_t owed = 0;  ///< credits that wait for the word to be free
+  storage::NodeMemory memory_;
+  Vector<std::byte*> idle_;  ///< the most recently used last
+  std::uint64_t slot_bytes_ = 0;
+};
+
+class Transport final : private engine::Participant {
+ public:
+  static constexpr std::size_t window = 2;  ///< credits that a source has at a time
+
+  /// Destinations and sources ascending by rank; may contain this rank itself.
+  ///
+  /// @param turn  Runs without an agreement of all ranks between them need different ones below
+  ///              mpi::phase_tags: a rank may be done with one of them before its peer.
+  Transport(const mpi::Channel& channel, Ledger& ledger, NodeSlots& node,
+            std::span<const Peer> destinations, std::span<const Peer> sources, int turn = 0);
+
+  /// Sends and receives everything. Batches are made in their order, each when all its messages may
+  /// go, so that the order of callbacks does not depend on what arrives when. Collective among
+  /// peers; nothing is pending on return.
+  void run(Outgoing& outgoing, Incoming& incoming);
+
+  [[nodiscard]] std::uint64_t messages() const { return transport_.messages(); }
+
+ private:
+  struct Posted {
+    MemoryPiece place;
+    std::byte* slot = nullptr;  ///< where the source writes
+    bool waits = false;         ///< it came before its credit had left
   };
   struct Destination {
-    std::uint64_t credits = 0;
-    bool blocked = false;
+    std::array<std::uint64_t, window> offsets{};  ///< of its credits, oldest first
+    std::size_t credits = 0;
   };
-  static constexpr std::size_t send_places = 16;
-  static constexpr std::size_t credit_place = 0;
 
-  [[nodiscard]] std::size_t receive_place(std::size_t source, std::uint64_t w) const {
-    return 1 + source * window + w;
-  }
-  [[nodiscard]] std::size_t word_send_place(std::size_t source) const {
-    return 1 + sources_.size() * window + source;
-  }
-  [[nodiscard]] std::size_t word_receive_place(std::size_t destination) const {
-    return 1 + sources_.size() * (window + 1) + destination;
-  }
-  [[nodiscard]] std::size_t first_send_place() const {
-    return 1 + sources_.size() * (window + 1) + destinations_.size();
+  void advance() override;
+  void handle(const engine::Event& event) override;
+  [[nodiscard]] bool done() const override;
+  [[nodiscard]] std::uint64_t bytes_in_use() const override { return 0; }
+
+  void give(std::size_t index);
+  void received(std::size_t index);
+  void note_credit(int rank, const engine::Credit& credit);
+  [[nodiscard]] bool may_go() const;
+  void make_batch();
+  [[nodiscard]] std::size_t send_slot(std::size_t buffer, std::size_t peer) const {
+    return buffer * destinations_.size() + peer;
   }
 
-  bool post_next(std::size_t source, std::size_t place);
-  void send_credits(std::size_t source);
-  void receive_credits();
-  void send_what_may_go();
-  void handle(const mpi::Completion& completion);
-  void handle_credits(const MPI_Status& status);
-  void fill_buffers(Outgoing& outgoing);
-
-  const mpi::Channel& channel_;
+  NodeSlots& node_;
   std::span<const Peer> destinations_;
   std::span<const Peer> sources_;
-  mpi::Requests requests_;
-  Vector<std::uint64_t> posted_;  ///< bytes of each receive
-  Vector<Source> from_;
+  engine::CreditTransport transport_;
+  Vector<Posted> posted_;  ///< `window` for each source
   Vector<Destination> to_;
-  Vector<Waiting> waiting_;
-  Vector<OutgoingMessage> batch_;
+  Vector<OutgoingMessage> batch_;  ///< the next one
+  Outgoing* outgoing_ = nullptr;
   Incoming* incoming_ = nullptr;
-  std::array<std::size_t, 2> unsent_{};               ///< messages of each buffer
-  std::array<std::size_t, send_places> buffer_of_{};  ///< whose message a send place carries
-  std::uint64_t credit_word_ = 0;
+  std::size_t buffer_ = 0;               ///< the next one
+  std::array<std::size_t, 2> unsent_{};  ///< messages of each buffer
   std::uint64_t credits_expected_ = 0;
-  std::uint64_t words_expected_ = 0;
-  std::uint64_t messages_ = 0;
+  std::uint64_t messages_expected_ = 0;  ///< credited, or to be
+  bool has_batch_ = false;
   bool exhausted_ = true;
 };
 
