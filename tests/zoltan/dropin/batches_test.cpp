@@ -45,6 +45,7 @@ TEST(Scratch, StaysInsideTheMemory) {
   for (const std::uint64_t memory : {100'000ULL, 1ULL << 20, 4ULL << 20, 1ULL << 33}) {
     const Scratch scratch = divide_scratch({memory, memory, 5000, 1ULL << 40, 30});
     EXPECT_LE(2 * scratch.batch, memory);
+    EXPECT_LE(2 * scratch.batch + scratch.node, memory);
     EXPECT_LE(2 * scratch.chunk + scratch.step, memory);
     EXPECT_LE(scratch.batch, largest_batch);
     EXPECT_GT(scratch.batch, 0U);
@@ -67,7 +68,7 @@ TEST(Parameters, TakeNamesAndValuesInAnyCase) {
   EXPECT_EQ(table.set("MIGRATE_REPORT", "/tmp/Report.json").verdict, Verdict::taken);
   MigrationParameters parameters;
   table.apply_to(parameters);
-  EXPECT_EQ(parameters.method, MigrationMethod::stream);
+  EXPECT_EQ(parameters.method, valet::Method::stream);
   EXPECT_EQ(parameters.callbacks, CallbackMode::steps);
   EXPECT_EQ(parameters.memory_bytes, 65536U);
   EXPECT_EQ(parameters.report, "/tmp/Report.json");
@@ -111,7 +112,7 @@ TEST(Parameters, TakeHowPhasesAreMade) {
   MigrationParameters parameters;
   EXPECT_FALSE(parameters.parks() || parameters.is_centralized());
   table.apply_to(parameters);
-  EXPECT_EQ(parameters.method, MigrationMethod::phased);
+  EXPECT_EQ(parameters.method, valet::Method::phased);
   EXPECT_EQ(parameters.heuristic, valet::Heuristic::min_max);
   EXPECT_EQ(parameters.parking, 3);
   EXPECT_EQ(parameters.scheduler, valet::Scheduler::centralized);
@@ -130,11 +131,11 @@ TEST(Parameters, KeepTheOldValueWhenARefusedOneComesAndDropItOnDefault) {
   table.set("MIGRATE_METHOD", "FAST");
   MigrationParameters parameters;
   table.apply_to(parameters);
-  EXPECT_EQ(parameters.method, MigrationMethod::direct);
+  EXPECT_EQ(parameters.method, valet::Method::direct);
   EXPECT_EQ(table.set("MIGRATE_METHOD", "default").verdict, Verdict::taken);
   parameters = {};
   table.apply_to(parameters);
-  EXPECT_EQ(parameters.method, MigrationMethod::zoltan);
+  EXPECT_FALSE(parameters.method.has_value());
 }
 
 TEST(Parameters, ComeFromTheEnvironmentToo) {
@@ -143,7 +144,7 @@ TEST(Parameters, ComeFromTheEnvironmentToo) {
   std::string warnings;
   MigrationParameters parameters;
   parameters_of_environment(warnings).apply_to(parameters);
-  EXPECT_EQ(parameters.method, MigrationMethod::stream);
+  EXPECT_EQ(parameters.method, valet::Method::stream);
   EXPECT_NE(warnings.find("VALET_MIGRATE_MEMORY"), std::string::npos);
   unsetenv("VALET_MIGRATE_METHOD");
   unsetenv("VALET_MIGRATE_MEMORY");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "callbacks.hpp"
 
+#include <cstring>
+
 namespace valet::zoltan {
 
 template <class Function>
@@ -130,7 +132,12 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::uint64_t 
   if (count == 0) return std::nullopt;
   int code = ZOLTAN_OK;
   auto* const memory = reinterpret_cast<char*>(batch.memory);
+  // What an application does not write arrives as zeros, as in stock Zoltan.
+  const auto clear = [&](std::size_t k) {
+    std::memset(memory + batch.offsets[k], 0, static_cast<std::size_t>(batch.sizes[k]));
+  };
   if (pack_multi_.given()) {
+    for (std::size_t k = 0; k < count; ++k) clear(k);
     pack_multi_.function(pack_multi_.data, entries_.gid, entries_.lid, static_cast<int>(count),
                          batch.ids.gids, batch.ids.lids, batch.destinations,
                          const_cast<int*>(batch.sizes.data()),
@@ -143,6 +150,7 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::uint64_t 
   }
   for (std::size_t k = 0; k < count; ++k) {
     const ZOLTAN_ID_PTR gid = batch.ids.gid(entries_, k);
+    clear(k);
     pack_.function(pack_.data, entries_.gid, entries_.lid, gid, batch.ids.lid(entries_, k),
                    batch.destinations[k], batch.sizes[k], memory + batch.offsets[k], &code);
     if (code < 0) return judge(code, "ZOLTAN_PACK_OBJ_FN", named(gid, first + k, "exports"));

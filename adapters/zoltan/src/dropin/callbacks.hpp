@@ -92,7 +92,7 @@ class Callbacks {
   /// Asks for the sizes of objects and rounds them up. `first` counts in the list of all, for
   /// messages.
   std::optional<Diagnostic> sizes(const ObjectIds& ids, std::uint64_t first, std::span<int> sizes);
-  /// Packs; counts what was packed into `done`.
+  /// Packs into memory that is cleared first; counts what was packed into `done`.
   std::optional<Diagnostic> pack(const PackBatch& batch, std::uint64_t first, std::uint64_t& done);
   std::optional<Diagnostic> unpack_many(const UnpackBatch& batch, std::uint64_t first);
   std::optional<Diagnostic> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,

@@ -35,8 +35,7 @@ Checksums checksums_of(Context& context, const Imports& imports, const std::byte
 
 std::optional<Diagnostic> check_direct(const Context& context, std::uint64_t exported) {
   const std::size_t memory = context.parameters.memory_bytes;
-  if (context.parameters.method != MigrationMethod::direct || exported <= memory)
-    return std::nullopt;
+  if (context.parameters.method != Method::direct || exported <= memory) return std::nullopt;
   return Diagnostic{ErrorCode::budget_too_small,
                     "MIGRATE_METHOD DIRECT packs " + std::to_string(exported) +
                         " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +

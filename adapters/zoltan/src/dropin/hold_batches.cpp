@@ -2,7 +2,6 @@
 #include "hold_batches.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 
 namespace valet::zoltan {
@@ -107,13 +106,11 @@ bool HoldBatches::next() {
   if (end_ == sizes_.size()) return false;
   first_ = end_;
   end_ = batch_end(sizes_, first_, limit_, object_bytes);
-  bytes_ = look_at(first_, end_);
+  look_at(first_, end_);
   return true;
 }
 
 void HoldBatches::pack(std::byte* memory) {
-  // What an application does not write arrives as zeros, as in stock Zoltan.
-  if (bytes_ > 0) std::memset(memory, 0, bytes_);
   // After a failure the others still get what they wait for; they learn of it before mid.
   if (!diagnostic_ && batches_ > 1) diagnostic_ = ask_again();
   place();

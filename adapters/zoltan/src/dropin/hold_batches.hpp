@@ -75,7 +75,6 @@ class HoldBatches {
   Checksums checksums_;
   std::size_t last_peer_ = 0;
   std::uint64_t first_ = 0, end_ = 0;  ///< of the batch
-  std::uint64_t bytes_ = 0;            ///< packed
   std::uint64_t batches_ = 0;
   std::uint64_t capacity_ = 0;
   std::uint64_t most_objects_ = 0;

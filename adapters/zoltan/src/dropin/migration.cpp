@@ -42,10 +42,11 @@ int code_of(ErrorCode code) {
 /// One migration, from the lists of the user to the post callbacks.
 class Migration {
  public:
-  Migration(Zoltan_Struct* zoltan, MPI_Comm communicator, const UserLists& lists,
-            const MigrationParameters& parameters, const HandleState& state,
+  Migration(MigrateFunction stock, Zoltan_Struct* zoltan, MPI_Comm communicator,
+            const UserLists& lists, const MigrationParameters& parameters, const HandleState& state,
             Valet_Migration_Report& report)
-      : zoltan_(zoltan),
+      : stock_(stock),
+        zoltan_(zoltan),
         channel_(mpi::Channel::open(communicator)),
         callbacks_(zoltan),
         state_(state),
@@ -81,7 +82,7 @@ class Migration {
   /// Collective; the ranks have agreed on what run() did.
   void write_trace() {
     if (!trace_) return;
-    trace_->write(channel_, {to_string(parameters_.method), 0, context_.report.budget_bytes});
+    trace_->write(channel_, {name_of(parameters_.method), 0, context_.report.budget_bytes});
   }
 
   [[nodiscard]] const mpi::Channel& channel() const { return channel_; }
@@ -108,7 +109,7 @@ class Migration {
 
   /// What the root has of all ranks.
   [[nodiscard]] std::uint64_t matrix_bytes() const {
-    return context_.parameters.method == MigrationMethod::cyclic
+    return context_.parameters.method == Method::cyclic
                ? context_.matrix.cyclic_bytes(static_cast<std::uint64_t>(channel_.size()))
                : context_.matrix.central_bytes();
   }
@@ -142,7 +143,7 @@ class Migration {
 
   /// Everything that must be the same on all ranks, in one reduction.
   void agree_on_input() {
-    const Probe found = probe(zoltan_, channel_.rank());
+    const Probe found = probe(stock_, zoltan_, channel_.rank());
     if (found.code < 0)
       throw Error(ErrorCode::invalid_argument,
                   "the ranks have different NUM_GID_ENTRIES or NUM_LID_ENTRIES; set the same");
@@ -155,7 +156,7 @@ class Migration {
     std::int64_t choices = parameters.parking;
     for (const int choice :
          {static_cast<int>(parameters.heuristic), static_cast<int>(parameters.scheduler),
-          static_cast<int>(parameters.method), static_cast<int>(parameters.callbacks),
+          static_cast<int>(*parameters.method), static_cast<int>(parameters.callbacks),
           parameters.verify ? 1 : 0})
       choices = 16 * choices + choice;
     const auto has_parts = [](const MigrationList& list) {
@@ -216,17 +217,17 @@ class Migration {
   /// AUTO: everything at once is the fastest, where HOLD has room for it on all ranks; STEPS moves
   /// as much as fits a step, so it needs nothing else than STREAM.
   void choose_method() {
-    if (parameters_.method != MigrationMethod::automatic) return;
+    if (parameters_.method != Method::automatic) return;
     const bool hold = parameters_.callbacks == CallbackMode::hold;
     std::array<std::int64_t, 1> excess{
         context_.report.bytes_exported > parameters_.memory_bytes ? 1 : 0};
     mpi::agree(channel_, std::nullopt, excess);
     const bool fits = excess[0] == 0;
-    parameters_.method = hold && fits ? MigrationMethod::direct : MigrationMethod::stream;
+    parameters_.method = hold && fits ? Method::direct : Method::stream;
     const char* const reason = !hold  ? "STEPS moves what fits the budget in each step"
                                : fits ? "everything that leaves a rank fits its budget at once"
                                       : "what leaves a rank does not fit its budget at once";
-    copy_text(to_string(parameters_.method), context_.report.method);
+    copy_text(name_of(parameters_.method), context_.report.method);
     copy_text(reason, context_.report.reason);
   }
 
@@ -326,7 +327,7 @@ class Migration {
     if (!context_.parameters.is_centralized()) return;
     context_.matrix = room_for_matrix(channel_, ledger_, imports_.sources.size());
     const std::size_t memory = context_.parameters.memory_bytes;
-    const bool cyclic = context_.parameters.method == MigrationMethod::cyclic;
+    const bool cyclic = context_.parameters.method == Method::cyclic;
     std::optional<Diagnostic> diagnostic;
     if (matrix_bytes() > memory)
       diagnostic = Diagnostic{
@@ -356,6 +357,7 @@ class Migration {
       migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch, state_);
   }
 
+  MigrateFunction stock_;
   Zoltan_Struct* zoltan_;
   mpi::Channel channel_;
   Ledger ledger_;
@@ -375,7 +377,7 @@ class Migration {
 
 Valet_Migration_Report empty_report(const MigrationParameters& parameters, int ranks) {
   Valet_Migration_Report report{};
-  copy_text(to_string(parameters.method), report.method);
+  copy_text(name_of(parameters.method), report.method);
   copy_text(to_string(parameters.callbacks), report.callbacks);
   report.ranks = ranks;
   report.budget_bytes = parameters.memory_bytes;
@@ -384,7 +386,8 @@ Valet_Migration_Report empty_report(const MigrationParameters& parameters, int r
 
 }  // namespace
 
-int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParameters& parameters) {
+int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists,
+            const MigrationParameters& parameters) {
   MPI_Comm communicator = MPI_COMM_NULL;
   Valet_Migration_Report report{};
   int rank = 0;
@@ -397,7 +400,7 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
     report = empty_report(parameters, ranks);
     const double start = mpi::now();
     const HandleState state = handle_state_of(zoltan);
-    Migration migration(zoltan, communicator, lists, parameters, state, report);
+    Migration migration(stock, zoltan, communicator, lists, parameters, state, report);
     try {
       migration.run();
       report.code = migration.warning();
@@ -422,13 +425,13 @@ int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParame
   return report.code;
 }
 
-int migrate_as_asked(Zoltan_Struct* zoltan, const UserLists& lists) {
+int migrate_as_asked(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists) {
   const MigrationParameters parameters = parameters_of(zoltan);
-  if (parameters.method != MigrationMethod::zoltan) return migrate(zoltan, lists, parameters);
+  if (parameters.method) return migrate(stock, zoltan, lists, parameters);
   const MigrationList& in = lists.imports;
   const MigrationList& out = lists.exports;
-  return stock_migrate()(zoltan, in.count, in.ids.gids, in.ids.lids, in.procs, in.parts, out.count,
-                         out.ids.gids, out.ids.lids, out.procs, out.parts);
+  return stock(zoltan, in.count, in.ids.gids, in.ids.lids, in.procs, in.parts, out.count,
+               out.ids.gids, out.ids.lids, out.procs, out.parts);
 }
 
 }  // namespace valet::zoltan

@@ -4,14 +4,17 @@
 #include "callbacks.hpp"
 #include "lists.hpp"
 #include "parameters.hpp"
+#include "zoltan_introspection.hpp"
 
 namespace valet::zoltan {
 
 /// What Valet_Migrate does, with the parameters given. Collective over the structure's
-/// communicator. Returns Zoltan's codes; errors are printed and kept in the report.
-int migrate(Zoltan_Struct* zoltan, const UserLists& lists, const MigrationParameters& parameters);
+/// communicator. `stock` is Zoltan's own function. Returns Zoltan's codes; errors are printed and
+/// kept in the report.
+int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists,
+            const MigrationParameters& parameters);
 
 /// The same with the parameters of the structure; the stock function where they ask for it.
-int migrate_as_asked(Zoltan_Struct* zoltan, const UserLists& lists);
+int migrate_as_asked(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists);
 
 }  // namespace valet::zoltan

@@ -28,11 +28,11 @@ enum Name {
 
 struct Known {
   const char* name;
-  const char* values;  ///< for the warning
+  const char* values;  ///< for the warning; null: those of the table of methods
 };
 
 constexpr std::array<Known, 11> known{
-    {{"MIGRATE_METHOD", "ZOLTAN, AUTO, STREAM, DIRECT, PHASED, CYCLIC"},
+    {{"MIGRATE_METHOD", nullptr},
      {"MIGRATE_MEMORY", "bytes, with K, M or G"},
      {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
      {"MIGRATE_VERIFY", "0, 1"},
@@ -60,12 +60,30 @@ std::string upper(std::string_view text) {
   return result;
 }
 
-std::optional<MigrationMethod> method_of(const std::string& value) {
-  for (const auto candidate :
-       {MigrationMethod::zoltan, MigrationMethod::automatic, MigrationMethod::stream,
-        MigrationMethod::direct, MigrationMethod::phased, MigrationMethod::cyclic})
-    if (value == to_string(candidate)) return candidate;
-  return std::nullopt;
+constexpr const char* stock_name = "ZOLTAN";
+constexpr const char* automatic_name = "AUTO";
+
+/// The row of a method that the parameter takes; nullptr for none.
+const schedule::MethodTraits* traits_named(const std::string& value) {
+  for (const schedule::MethodTraits* const traits : schedule::methods())
+    if (traits->serves_dropin && value == traits->upper_name) return traits;
+  return nullptr;
+}
+
+bool is_method(const std::string& value) {
+  return value == stock_name || value == automatic_name || traits_named(value) != nullptr;
+}
+
+std::optional<Method> method_of(const std::string& value) {
+  if (value == stock_name) return std::nullopt;
+  return value == automatic_name ? Method::automatic : traits_named(value)->method;
+}
+
+std::string method_values() {
+  std::string values = std::string(stock_name) + ", " + automatic_name;
+  for (const schedule::MethodTraits* const traits : schedule::methods())
+    if (traits->serves_dropin) values.append(", ").append(traits->upper_name);
+  return values;
 }
 
 std::optional<CallbackMode> callbacks_of(const std::string& value) {
@@ -96,7 +114,7 @@ std::optional<int> phases_of(const std::string& value) {
 
 bool is_valid(std::size_t name, const std::string& value) {
   switch (name) {
-    case method: return method_of(value).has_value();
+    case method: return is_method(value);
     case memory: return is_known(parse_bytes, value) && parse_bytes(value) > 0;
     case callbacks: return callbacks_of(value).has_value();
     case report:
@@ -110,16 +128,9 @@ bool is_valid(std::size_t name, const std::string& value) {
 
 }  // namespace
 
-const char* to_string(MigrationMethod value) noexcept {
-  switch (value) {
-    case MigrationMethod::zoltan: return "ZOLTAN";
-    case MigrationMethod::automatic: return "AUTO";
-    case MigrationMethod::stream: return "STREAM";
-    case MigrationMethod::direct: return "DIRECT";
-    case MigrationMethod::phased: return "PHASED";
-    case MigrationMethod::cyclic: return "CYCLIC";
-  }
-  return "unknown";
+const char* name_of(std::optional<Method> method) {
+  if (!method) return stock_name;
+  return *method == Method::automatic ? automatic_name : schedule::traits_of(*method).upper_name;
 }
 
 const char* to_string(CallbackMode value) noexcept {
@@ -140,15 +151,15 @@ ParameterAnswer ParameterTable::set(std::string_view name, std::string_view valu
     return {ParameterAnswer::Verdict::taken, {}};
   }
   if (!is_valid(index, kept))
-    return {ParameterAnswer::Verdict::refused, "Invalid value `" + kept + "' for parameter `" +
-                                                   wanted + "'; it takes " + found->values +
-                                                   ". It stays as it was."};
+    return {ParameterAnswer::Verdict::refused,
+            "Invalid value `" + kept + "' for parameter `" + wanted + "'; it takes " +
+                (index == method ? method_values() : found->values) + ". It stays as it was."};
   values_[index] = kept;
   return {ParameterAnswer::Verdict::taken, {}};
 }
 
 void ParameterTable::apply_to(MigrationParameters& parameters) const {
-  if (values_[method]) parameters.method = *method_of(*values_[method]);
+  if (values_[method]) parameters.method = method_of(*values_[method]);
   if (values_[memory]) parameters.memory_bytes = parse_bytes(*values_[memory]);
   if (values_[callbacks]) parameters.callbacks = *callbacks_of(*values_[callbacks]);
   if (values_[verify]) parameters.verify = *values_[verify] == "1";

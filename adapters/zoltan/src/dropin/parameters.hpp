@@ -3,6 +3,7 @@
 
 /// The MIGRATE_* parameters: names, checked values, and where a value comes from.
 
+#include "schedule/methods.hpp"
 #include <valet/options.hpp>
 
 #include <array>
@@ -13,12 +14,11 @@
 
 namespace valet::zoltan {
 
-enum class MigrationMethod { zoltan, automatic, stream, direct, phased, cyclic };
 enum class CallbackMode { hold, steps };
 
 /// What one migration obeys.
 struct MigrationParameters {
-  MigrationMethod method = MigrationMethod::zoltan;
+  std::optional<Method> method;  ///< none: stock Zoltan moves the objects
   CallbackMode callbacks = CallbackMode::hold;
   std::size_t memory_bytes = std::size_t{4} << 20;
   // Of PHASED.
@@ -32,19 +32,20 @@ struct MigrationParameters {
   std::string trace;         ///< likewise
 
   /// Whether objects may wait on ranks that do not unpack them.
-  [[nodiscard]] bool parks() const { return method == MigrationMethod::phased && parking > 0; }
+  [[nodiscard]] bool parks() const { return method == Method::phased && parking > 0; }
   /// Whether the objects move in phases, in HOLD too.
   [[nodiscard]] bool has_phases() const {
-    return method == MigrationMethod::phased || method == MigrationMethod::cyclic;
+    return method && *method != Method::automatic && schedule::traits_of(*method).has_phases;
   }
   /// Whether rank 0 divides for all.
   [[nodiscard]] bool is_centralized() const {
-    return method == MigrationMethod::cyclic ||
-           (method == MigrationMethod::phased && scheduler == Scheduler::centralized);
+    return method == Method::cyclic ||
+           (method == Method::phased && scheduler == Scheduler::centralized);
   }
 };
 
-[[nodiscard]] const char* to_string(MigrationMethod method) noexcept;
+/// The value of MIGRATE_METHOD.
+[[nodiscard]] const char* name_of(std::optional<Method> method);
 [[nodiscard]] const char* to_string(CallbackMode callbacks) noexcept;
 
 /// What became of one Zoltan_Set_Param.

@@ -4,7 +4,6 @@
 #include "handle_state.hpp"
 #include "messages.hpp"
 #include "migration.hpp"
-#include "zoltan_introspection.hpp"
 
 #include <optional>
 
@@ -29,10 +28,10 @@ int migrate(decltype(&Zoltan_Migrate) stock, Zoltan_Struct* zz, int num_import,
             ZOLTAN_ID_PTR import_global_ids, ZOLTAN_ID_PTR import_local_ids, int* import_procs,
             int* import_to_part, int num_export, ZOLTAN_ID_PTR export_global_ids,
             ZOLTAN_ID_PTR export_local_ids, int* export_procs, int* export_to_part) {
-  set_stock_migrate(stock);
   return migrate_as_asked(
-      zz, {{num_import, {import_global_ids, import_local_ids}, import_procs, import_to_part},
-           {num_export, {export_global_ids, export_local_ids}, export_procs, export_to_part}});
+      stock, zz,
+      {{num_import, {import_global_ids, import_local_ids}, import_procs, import_to_part},
+       {num_export, {export_global_ids, export_local_ids}, export_procs, export_to_part}});
 }
 
 int set_param(decltype(&Zoltan_Set_Param) stock, Zoltan_Struct* zz, const char* name,

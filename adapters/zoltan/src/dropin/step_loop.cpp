@@ -20,10 +20,10 @@ constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
 std::unique_ptr<Division> make_division(Context& context, std::span<const Peer> sources) {
   const MigrationParameters& parameters = context.parameters;
-  if (parameters.method == MigrationMethod::cyclic)
+  if (parameters.method == Method::cyclic)
     return std::make_unique<CyclicDivision>(context.channel, context.ledger, sources,
                                             context.matrix);
-  if (parameters.method != MigrationMethod::phased) return std::make_unique<ProportionalDivision>();
+  if (parameters.method != Method::phased) return std::make_unique<ProportionalDivision>();
   if (parameters.scheduler == Scheduler::centralized)
     return std::make_unique<CentralDivision>(context.channel, context.ledger, parameters.heuristic,
                                              sources.size(), context.matrix);
@@ -51,7 +51,7 @@ std::uint64_t StepLoop::ask_memory() {
 }
 
 bool StepLoop::parks() const {
-  return context_.parameters.method == MigrationMethod::phased &&
+  return context_.parameters.method == Method::phased &&
          schedule::parks_in(context_.report.steps + 1,
                             static_cast<std::uint64_t>(context_.parameters.parking));
 }

@@ -2,7 +2,6 @@
 #include "step_streams.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <string>
 
@@ -198,10 +197,8 @@ void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t en
 }
 
 std::byte* PackingSender::own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
-                                      std::uint64_t bytes, std::byte* shared, std::size_t buffer) {
+                                      std::uint64_t, std::byte* shared, std::size_t buffer) {
   std::byte* const memory = shared != nullptr ? shared : memory_.data() + buffer * capacity_;
-  // What an application does not write arrives as zeros, as in stock Zoltan.
-  if (bytes > 0) std::memset(memory, 0, bytes);
   // After a failure the others still get what they wait for; they learn of it before they use it.
   if (!diagnostic) pack(pair, first, end, memory);
   return memory;

@@ -175,8 +175,7 @@ class Steps {
   [[nodiscard]] std::optional<Diagnostic> check_direct() const {
     const std::uint64_t needed = context_.report.bytes_exported + context_.report.bytes_imported;
     const std::size_t memory = context_.parameters.memory_bytes;
-    if (context_.parameters.method != MigrationMethod::direct || needed <= memory)
-      return std::nullopt;
+    if (context_.parameters.method != Method::direct || needed <= memory) return std::nullopt;
     return Diagnostic{ErrorCode::budget_too_small,
                       "MIGRATE_METHOD DIRECT sends and receives " + std::to_string(needed) +
                           " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +

@@ -7,13 +7,11 @@
 #include <cstring>
 #include <dlfcn.h>
 
+// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the linker's name.
+extern "C" decltype(Zoltan_Migrate) __real_Zoltan_Migrate __attribute__((weak));
+
 namespace valet::zoltan {
 namespace {
-
-MigrateFunction& stock_slot() {
-  static MigrateFunction stock = nullptr;
-  return stock;
-}
 
 constexpr std::array touched{
     ZOLTAN_OBJ_SIZE_FN_TYPE,       ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE,  ZOLTAN_PACK_OBJ_FN_TYPE,
@@ -64,17 +62,10 @@ void unpack_nothing(void*, int, ZOLTAN_ID_PTR, int, char*, int* code) { *code = 
 
 }  // namespace
 
-void set_stock_migrate(MigrateFunction stock) { stock_slot() = stock; }
-
 MigrateFunction stock_migrate() {
-  // Without a front the next definition behind this library is the stock one.
-  if (stock_slot() == nullptr)
-    stock_slot() = reinterpret_cast<MigrateFunction>(dlsym(RTLD_NEXT, "Zoltan_Migrate"));
-  if (stock_slot() == nullptr)
-    throw Error(ErrorCode::internal,
-                "no Zoltan_Migrate behind Valet; link or preload libvalet_zoltan.so in front of a "
-                "shared Zoltan, or use valet_enable_zoltan() in CMake for a static one");
-  return stock_slot();
+  // Behind the linker's --wrap, or else the next definition behind this library.
+  if (&__real_Zoltan_Migrate != nullptr) return &__real_Zoltan_Migrate;
+  return reinterpret_cast<MigrateFunction>(dlsym(RTLD_NEXT, "Zoltan_Migrate"));
 }
 
 MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
@@ -98,7 +89,11 @@ MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
   return head.communicator;
 }
 
-Probe probe(Zoltan_Struct* zoltan, int rank) {
+Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, int rank) {
+  if (stock == nullptr)
+    throw Error(ErrorCode::internal,
+                "no Zoltan_Migrate behind Valet; link or preload libvalet_zoltan.so in front of a "
+                "shared Zoltan, or use valet_enable_zoltan() in CMake for a static one");
   Probe result;
   const Borrowed application(zoltan);
   Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, tell_entries, &result);
@@ -109,8 +104,8 @@ Probe probe(Zoltan_Struct* zoltan, int rank) {
   // entries as any application has in a global id.
   std::array<ZOLTAN_ID_TYPE, 1024> id{};
   int self = rank;
-  result.code = stock_migrate()(zoltan, -1, nullptr, nullptr, nullptr, nullptr, 1, id.data(),
-                                id.data(), &self, nullptr);
+  result.code = stock(zoltan, -1, nullptr, nullptr, nullptr, nullptr, 1, id.data(), id.data(),
+                      &self, nullptr);
   return result;
 }
 

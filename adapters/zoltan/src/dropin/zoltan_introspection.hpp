@@ -10,9 +10,8 @@
 
 namespace valet::zoltan {
 
-/// The stock Zoltan_Migrate, which the shim (interposer or wrapper) knows.
 using MigrateFunction = decltype(&Zoltan_Migrate);
-void set_stock_migrate(MigrateFunction stock);
+/// The stock Zoltan_Migrate behind the shim (interposer or wrapper); nullptr where there is none.
 [[nodiscard]] MigrateFunction stock_migrate();
 
 /// The communicator of `zoltan`, MPI_COMM_NULL on ranks outside of it. It is the first member of
@@ -28,6 +27,7 @@ struct Probe {
 };
 
 /// Asks the stock function with callbacks of our own, and puts the application's back. Collective.
-[[nodiscard]] Probe probe(Zoltan_Struct* zoltan, int rank);
+/// @throws Error internal where there is no stock function. The same on all ranks.
+[[nodiscard]] Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, int rank);
 
 }  // namespace valet::zoltan

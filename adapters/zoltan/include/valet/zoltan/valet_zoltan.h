@@ -27,6 +27,9 @@
  *   they can take leave for ranks with scratch to spare, where they wait, packed.
  * - MIGRATE_SCHEDULER: DISTRIBUTED, CENTRALIZED: whether each rank of PHASED divides for itself or
  *   rank 0 for all, which must have room for all pairs of ranks in its MIGRATE_MEMORY.
+ * - MIGRATE_SHARE_MEMORY: 1, 0: whether ranks of a node pack into memory that they share, inside
+ *   MIGRATE_MEMORY, where more moves than fits it at once; otherwise, and where the system does
+ *   not let them, packed objects go as messages. Callbacks come in the same order.
  * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
  * - MIGRATE_PROGRESS: 0, 1: rank 0 tells standard error how far the migration is.
  * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration.
