@@ -14,8 +14,8 @@ constexpr std::uint64_t least_data = 8 * kibibyte;
 
 /// What a batch has for a destination should fit a slot of memory shared on a node, also where its
 /// objects go to several ones by chance.
-std::uint64_t hold_batch(std::uint64_t destinations) {
-  return destinations < 2 ? cache_batch : destinations * (cache_batch - cache_batch / 4);
+std::uint64_t hold_batch(std::uint64_t chunk, std::uint64_t destinations) {
+  return destinations < 2 ? chunk : destinations * (chunk - chunk / 4);
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first, std::ui
 }
 
 std::uint64_t chunk_for(std::uint64_t smallest_memory) {
-  return std::clamp(smallest_memory / 8, kibibyte, cache_batch);
+  return std::clamp(smallest_memory / 16, kibibyte, cache_batch);
 }
 
 Scratch divide_scratch(const ScratchWish& wish) {
@@ -45,9 +45,10 @@ Scratch divide_scratch(const ScratchWish& wish) {
   scratch.node = scratch.budget / 4;
   // Two messages under way; at least half is for what arrives.
   scratch.step = scratch.budget - std::min(scratch.budget / 2, 2 * scratch.chunk + scratch.node);
-  scratch.batch = wish.exported <= scratch.budget ? std::max(wish.exported, std::uint64_t{1})
-                                                  : std::min((scratch.budget - scratch.node) / 2,
-                                                             hold_batch(wish.destinations));
+  scratch.batch = wish.exported <= scratch.budget
+                      ? std::max(wish.exported, std::uint64_t{1})
+                      : std::min((scratch.budget - scratch.node) / 2,
+                                 hold_batch(scratch.chunk, wish.destinations));
   scratch.batch = std::min(scratch.batch, largest_batch);
   return scratch;
 }

@@ -10,7 +10,7 @@ int Valet_Migrate(struct Zoltan_Struct* zz, int num_import, ZOLTAN_ID_PTR import
                   int num_export, ZOLTAN_ID_PTR export_global_ids, ZOLTAN_ID_PTR export_local_ids,
                   int* export_procs, int* export_to_part) {
   MigrationParameters parameters = parameters_of(zz);
-  if (!parameters.method) parameters.method = Method::stream;
+  if (!parameters.method) parameters.method = valet::Method::stream;
   return migrate(
       stock_migrate(), zz,
       {{num_import, {import_global_ids, import_local_ids}, import_procs, import_to_part},

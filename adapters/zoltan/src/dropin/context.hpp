@@ -61,13 +61,18 @@ struct Imports {
   const ObjectList* in_order = nullptr;
 };
 
-/// Shares memory with ranks of the node, where more moves than fits the budget at once. Collective.
+/// Shares memory with ranks of the node, where more moves than fits the budget at once, and so far
+/// as what is `needed` anyway leaves of it. Collective.
 inline void share_with_node(Context& context, const ObjectList& exports, const Imports& imports,
-                            const Scratch& scratch) {
+                            const Scratch& scratch, std::uint64_t needed) {
   const Valet_Migration_Report& report = context.report;
   const bool much = std::max(report.bytes_exported, report.bytes_imported) > scratch.budget;
-  context.node.connect(context.channel, context.ledger, exports.peers, imports.sources,
-                       much && context.parameters.share_memory ? scratch.node : 0, scratch.chunk);
+  context.node.connect(
+      context.channel, context.ledger, exports.peers, imports.sources,
+      much && context.parameters.share_memory
+          ? std::min(scratch.node, scratch.budget - std::min(scratch.budget, needed))
+          : 0,
+      scratch.chunk);
 }
 
 /// Runs what may find no memory; the answer is agreed upon with the other ranks later.

@@ -58,7 +58,7 @@ void make_room(Context& context, const ObjectList& exports, std::span<int> sizes
                held.allocate(context.ledger, bytes);
                exchange.allocate();
              }));
-  share_with_node(context, exports, imports, scratch);
+  share_with_node(context, exports, imports, scratch, exchange.needed_bytes());
 }
 
 }  // namespace
@@ -77,7 +77,8 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
   mpi::agree(context.channel, diagnostic);
   HeldMemory held;
   make_room(context, exports, sizes, imports, scratch, *exchange, held);
-  context.report.budget_raised_bytes += exchange->raised_bytes();
+  const std::uint64_t needed = exchange->needed_bytes();
+  context.report.budget_raised_bytes += needed - std::min(needed, scratch.budget);
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   diagnostic = exchange->run(imports, held.data());

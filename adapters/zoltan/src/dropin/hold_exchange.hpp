@@ -18,8 +18,8 @@ class HoldExchange {
   HoldExchange& operator=(const HoldExchange&) = delete;
   virtual ~HoldExchange() = default;
 
-  /// By how much an object larger than the budget raises it.
-  [[nodiscard]] virtual std::uint64_t raised_bytes() const = 0;
+  /// Scratch that it takes; an object larger than the budget raises it.
+  [[nodiscard]] virtual std::uint64_t needed_bytes() const = 0;
   /// Takes the memory of what is sent. Local. @throws std::bad_alloc.
   virtual void allocate() = 0;
   /// Packs all exports and receives all imports, whose sizes are known, at their place in `held`.

@@ -70,9 +70,8 @@ class HoldPhases final : public HoldExchange {
         sorted_(context.ledger, exports.grouped ? 0 : exports.count),
         sender_(context, exports, sorted(exports, sizes), batches_, scratch.chunk) {}
 
-  [[nodiscard]] std::uint64_t raised_bytes() const override {
-    const std::uint64_t needed = batches_.capacity() + batches_.list_bytes() + parking_bytes();
-    return needed - std::min(needed, scratch_.budget);
+  [[nodiscard]] std::uint64_t needed_bytes() const override {
+    return batches_.capacity() + batches_.list_bytes() + parking_bytes();
   }
   void allocate() override {
     batches_.allocate();

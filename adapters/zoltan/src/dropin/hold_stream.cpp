@@ -21,8 +21,9 @@ class HoldSender : public Outgoing {
   void allocate();
   [[nodiscard]] std::size_t buffers() const override { return buffers_; }
 
-  /// By how much an object larger than the budget raises it.
-  [[nodiscard]] std::uint64_t raised_bytes() const { return raised_; }
+  [[nodiscard]] std::uint64_t needed_bytes() const {
+    return buffers_ * batches_.capacity() + batches_.list_bytes();
+  }
   [[nodiscard]] const HoldBatches& batches() const { return batches_; }
 
  private:
@@ -30,7 +31,6 @@ class HoldSender : public Outgoing {
   HoldBatches batches_;
   std::uint64_t messages_ = 0;
   std::size_t buffers_ = 2;
-  std::uint64_t raised_ = 0;
   Array<std::byte> memory_;
 };
 
@@ -62,8 +62,6 @@ HoldSender::HoldSender(Context& context, const ObjectList& exports, std::span<in
   const std::uint64_t lists = batches_.list_bytes();
   if (batches_.count() < 2 || 2 * batches_.capacity() + lists > scratch.budget - scratch.node)
     buffers_ = 1;
-  const std::uint64_t needed = buffers_ * batches_.capacity() + lists;
-  raised_ = needed - std::min(needed, scratch.budget);
 }
 
 void HoldSender::allocate() {
@@ -118,7 +116,7 @@ class HoldStream final : public HoldExchange {
              const Scratch& scratch)
       : context_(context), exports_(exports), sender_(context, exports, sizes, scratch) {}
 
-  [[nodiscard]] std::uint64_t raised_bytes() const override { return sender_.raised_bytes(); }
+  [[nodiscard]] std::uint64_t needed_bytes() const override { return sender_.needed_bytes(); }
   void allocate() override { sender_.allocate(); }
   std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
     HoldReceiver receiver(context_, imports, held);

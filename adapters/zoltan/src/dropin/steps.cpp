@@ -139,6 +139,7 @@ class Steps {
 
   void set_up() {
     Ledger& ledger = context_.ledger;
+    std::uint64_t needed = 0;
     std::optional<Diagnostic> diagnostic = within_memory("the steps", [&] {
       sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
       receiver_ = std::make_unique<StepReceiver>(context_, imported_sizes(), scratch_.chunk,
@@ -157,12 +158,12 @@ class Steps {
       const std::uint64_t room = std::max(largest, used);
       memory_.allocate(ledger, room);
       sender_->parked().use(memory_.data() + room);
-      const std::uint64_t needed = room + sender_->memory_bytes();
+      needed = room + sender_->memory_bytes();
       context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
     });
     if (!diagnostic) diagnostic = check_direct();
     mpi::agree(context_.channel, diagnostic);
-    share_with_node(context_, exports_, imports_, scratch_);
+    share_with_node(context_, exports_, imports_, scratch_, needed);
     context_.progress =
         progress_of_arrivals(context_.parameters.progress && context_.channel.rank() == 0,
                              context_.report.bytes_imported);
