@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/message.hpp"
 
+#include "base/assert.hpp"
 #include "mpi/check.hpp"
 
 #include <algorithm>
@@ -67,6 +68,7 @@ void with_count(std::uint64_t bytes, Post&& post) {
 
 void post_send(const Channel& channel, const void* memory, std::uint64_t bytes, int destination,
                int tag, MPI_Request& request) {
+  VALET_ASSERT(request == MPI_REQUEST_NULL);
   with_count(bytes, [&](int count, MPI_Datatype type) {
     check(MPI_Isend(memory, count, type, destination, tag, channel.get(), &request), "MPI_Isend",
           destination);
@@ -75,6 +77,7 @@ void post_send(const Channel& channel, const void* memory, std::uint64_t bytes, 
 
 void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int source, int tag,
                   MPI_Request& request) {
+  VALET_ASSERT(request == MPI_REQUEST_NULL);
   with_count(bytes, [&](int count, MPI_Datatype type) {
     check(MPI_Irecv(memory, count, type, source, tag, channel.get(), &request), "MPI_Irecv",
           source == MPI_ANY_SOURCE ? no_peer : source);
@@ -83,6 +86,7 @@ void post_receive(const Channel& channel, void* memory, std::uint64_t bytes, int
 
 void post_send_pieces(const Channel& channel, PieceList& list, int destination, int tag,
                       MPI_Request& request) {
+  VALET_ASSERT(request == MPI_REQUEST_NULL);
   // A piece may be larger than an int too, so each is a run of at most half a gibibyte.
   constexpr std::size_t longest = std::size_t{1} << 29;
   list.lengths.clear();

@@ -10,7 +10,8 @@
 namespace valet::mpi {
 
 /// Nonblocking messages of any number of bytes: past 2 GiB they go as one element of a datatype
-/// made for their size. `memory` stays untouched until the request completes.
+/// made for their size. `memory` stays untouched until the request completes. `request` is idle
+/// before.
 VALET_EXPORT void post_send(const Channel& channel, const void* memory, std::uint64_t bytes,
                             int destination, int tag, MPI_Request& request);
 VALET_EXPORT void post_receive(const Channel& channel, void* memory, std::uint64_t bytes,

@@ -7,6 +7,7 @@
 /// Memory a slot, for 32 bits: `exports` 4 bytes a leaving block; for a map to slots `arrivals` 4
 /// bytes an arriving block and 8 a block that changes its slot inside the rank; two bitmaps.
 
+#include "base/assert.hpp"
 #include "storage/slot_set.hpp"
 #include <valet/ledger.hpp>
 
@@ -75,7 +76,10 @@ struct Flows {
       case Form::stable:
         for (std::size_t k = 0; k < size; ++k) slots_out[k] = static_cast<Index>(cursor + k);
         break;
-      case Form::slots: std::copy_n(arrivals.begin() + cursor, size, slots_out); break;
+      case Form::slots:
+        VALET_ASSERT(cursor <= arrivals.size() && size <= arrivals.size() - cursor);
+        std::copy_n(arrivals.begin() + cursor, size, slots_out);
+        break;
     }
     return static_cast<Index>(cursor + size);
   }
@@ -85,6 +89,7 @@ struct Flows {
   [[nodiscard]] storage::SlotRun final_run(Index cursor, std::uint64_t most) const {
     if (form == Form::fill) return holes.next_run(cursor, most);
     if (form == Form::stable) return {cursor, most};
+    VALET_ASSERT(cursor <= arrivals.size() && most <= arrivals.size() - cursor);
     std::uint64_t count = 1;
     while (count < most && arrivals[cursor + count] == arrivals[cursor] + count) ++count;
     return {arrivals[cursor], std::min(count, most)};

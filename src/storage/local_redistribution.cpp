@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/local_redistribution.hpp"
 
+#include "base/assert.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -91,6 +93,7 @@ std::uint64_t redistribute_locally(StorageBackend& backend, Origins<Index>& orig
   shifts.flush();
   std::uint64_t copies = shifts.copies();
   if (moved < origins.entries) {
+    VALET_ASSERT(scratch.size() >= backend.block_bytes());
     CopyBatch<Index> batch(backend, scratch.subspan(backend.block_bytes()));
     std::uint64_t cycles = 0;
     for (std::size_t slot = 0; slot < origins.of.size() && moved < origins.entries; ++slot) {
@@ -100,6 +103,7 @@ std::uint64_t redistribute_locally(StorageBackend& backend, Origins<Index>& orig
     }
     copies += batch.copies() + 2 * cycles;  // into scratch and out again
   }
+  VALET_ASSERT(moved == origins.entries);
   origins.entries = 0;
   return copies;
 }

@@ -42,22 +42,28 @@ void SlotSet::note_word(std::uint64_t word) noexcept {
     summary_[word / 64] &= ~bit;
 }
 
-void SlotSet::insert(SlotRun run) noexcept {
+void SlotSet::insert(SlotRun run) {
+  VALET_ASSERT(run.first <= slots_ && run.count <= slots_ - run.first);
   for (std::uint64_t slot = run.first, end = run.first + run.count; slot < end;) {
     const std::uint64_t word = slot / 64;
     const std::uint64_t stop = std::min(end, (word + 1) * 64);
-    words_[word] |= mask_of(slot % 64, stop - word * 64);
+    const std::uint64_t bits = mask_of(slot % 64, stop - word * 64);
+    VALET_ASSERT((words_[word] & bits) == 0);
+    words_[word] |= bits;
     note_word(word);
     slot = stop;
   }
   count_ += run.count;
 }
 
-void SlotSet::erase(SlotRun run) noexcept {
+void SlotSet::erase(SlotRun run) {
+  VALET_ASSERT(run.first <= slots_ && run.count <= slots_ - run.first);
   for (std::uint64_t slot = run.first, end = run.first + run.count; slot < end;) {
     const std::uint64_t word = slot / 64;
     const std::uint64_t stop = std::min(end, (word + 1) * 64);
-    words_[word] &= ~mask_of(slot % 64, stop - word * 64);
+    const std::uint64_t bits = mask_of(slot % 64, stop - word * 64);
+    VALET_ASSERT((words_[word] & bits) == bits);
+    words_[word] &= ~bits;
     note_word(word);
     slot = stop;
   }
@@ -78,7 +84,8 @@ SlotSet SlotSet::grown(Ledger& ledger, std::uint64_t slots) const {
   return result;
 }
 
-void SlotSet::assign(const SlotSet& other) noexcept {
+void SlotSet::assign(const SlotSet& other) {
+  VALET_ASSERT(slots_ == other.slots_);
   std::copy(other.words_.begin(), other.words_.end(), words_.begin());
   std::copy(other.summary_.begin(), other.summary_.end(), summary_.begin());
   count_ = other.count_;
@@ -145,7 +152,8 @@ SlotRun SlotSet::next_run(std::uint64_t from, std::uint64_t most) const noexcept
   return {first, end - first};
 }
 
-std::uint64_t SlotSet::skip(std::uint64_t from, std::uint64_t size) const noexcept {
+std::uint64_t SlotSet::skip(std::uint64_t from, std::uint64_t size) const {
+  VALET_ASSERT(size <= count_);
   if (size == 0) return from;
   std::uint64_t word = from / 64;
   std::uint64_t bits = words_[word] & (all_ones << (from % 64));
@@ -158,7 +166,8 @@ std::uint64_t SlotSet::skip(std::uint64_t from, std::uint64_t size) const noexce
 }
 
 template <class Index>
-std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* members) const noexcept {
+std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* members) const {
+  VALET_ASSERT(size <= count_);
   std::uint64_t written = 0;
   std::uint64_t behind = from;
   while (written < size) {
@@ -176,7 +185,8 @@ std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* membe
 }
 
 template <class Index>
-void SlotSet::take_highest(std::span<Index> members) noexcept {
+void SlotSet::take_highest(std::span<Index> members) {
+  VALET_ASSERT(members.size() <= count_);
   std::uint64_t end = slots_;
   for (std::size_t written = 0; written < members.size();) {
     const std::uint64_t word = previous(end) / 64;
@@ -193,9 +203,9 @@ void SlotSet::take_highest(std::span<Index> members) noexcept {
   count_ -= members.size();
 }
 
-template void SlotSet::take_highest(std::span<std::uint32_t>) noexcept;
-template void SlotSet::take_highest(std::span<std::uint64_t>) noexcept;
-template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint32_t*) const noexcept;
-template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint64_t*) const noexcept;
+template void SlotSet::take_highest(std::span<std::uint32_t>);
+template void SlotSet::take_highest(std::span<std::uint64_t>);
+template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint32_t*) const;
+template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint64_t*) const;
 
 }  // namespace valet::storage

@@ -4,6 +4,7 @@
 /// A set of slots, kept as a bitmap with a summary bit per word and read as runs of consecutive
 /// slots. Memory: one bit a slot and 1/64 of that for the summary.
 
+#include "base/assert.hpp"
 #include <valet/ledger.hpp>
 
 #include <cstdint>
@@ -31,32 +32,35 @@ class VALET_EXPORT SlotSet {
   }
 
   /// Adds a slot that is not in the set, or removes one that is.
-  void insert(std::uint64_t slot) noexcept {
+  void insert(std::uint64_t slot) {
+    VALET_ASSERT(slot < slots_ && !contains(slot));
     words_[slot / 64] |= std::uint64_t{1} << (slot % 64);
     summary_[slot / 4096] |= std::uint64_t{1} << (slot / 64 % 64);
     ++count_;
   }
-  void erase(std::uint64_t slot) noexcept {
+  void erase(std::uint64_t slot) {
+    VALET_ASSERT(slot < slots_ && contains(slot));
     const std::uint64_t rest = words_[slot / 64] &= ~(std::uint64_t{1} << (slot % 64));
     if (rest == 0) summary_[slot / 4096] &= ~(std::uint64_t{1} << (slot / 64 % 64));
     --count_;
   }
   /// Adds ascending slots that are not in the set.
   template <class Index>
-  void insert_ascending(std::span<const Index> members) noexcept {
+  void insert_ascending(std::span<const Index> members) {
     for (std::size_t k = 0; k < members.size();) {
       const std::uint64_t word = members[k] / 64;
       std::uint64_t bits = 0;
       for (; k < members.size() && members[k] / 64 == word; ++k)
         bits |= std::uint64_t{1} << (members[k] % 64);
+      VALET_ASSERT((words_[word] & bits) == 0);
       words_[word] |= bits;
       summary_[word / 64] |= std::uint64_t{1} << (word % 64);
     }
     count_ += members.size();
   }
   /// The same for every slot of a run.
-  void insert(SlotRun run) noexcept;
-  void erase(SlotRun run) noexcept;
+  void insert(SlotRun run);
+  void erase(SlotRun run);
   /// The members in [64*word, 64*word + 64) as bits.
   [[nodiscard]] std::uint64_t word(std::uint64_t word) const noexcept { return words_[word]; }
   /// Replaces the members in [64*word, 64*word + 64) by the ones of `bits`.
@@ -64,7 +68,7 @@ class VALET_EXPORT SlotSet {
   /// This set and, as further members, the slots from slots() to `slots`.
   [[nodiscard]] SlotSet grown(Ledger& ledger, std::uint64_t slots) const;
   /// Makes this set equal to another of the same number of slots.
-  void assign(const SlotSet& other) noexcept;
+  void assign(const SlotSet& other);
 
   /// The lowest member at or above `from`; slots() when there is none.
   [[nodiscard]] std::uint64_t next(std::uint64_t from) const noexcept;
@@ -76,15 +80,15 @@ class VALET_EXPORT SlotSet {
   [[nodiscard]] SlotRun next_run(std::uint64_t from, std::uint64_t most) const noexcept;
 
   /// The slot behind the `size` lowest members at or above `from`; the set must have that many.
-  [[nodiscard]] std::uint64_t skip(std::uint64_t from, std::uint64_t size) const noexcept;
+  [[nodiscard]] std::uint64_t skip(std::uint64_t from, std::uint64_t size) const;
   /// Writes the `size` lowest members at or above `from` in ascending order; the set must have that
   /// many. Returns the slot behind the last one.
   template <class Index>
-  std::uint64_t list(std::uint64_t from, std::uint64_t size, Index* members) const noexcept;
+  std::uint64_t list(std::uint64_t from, std::uint64_t size, Index* members) const;
   /// Removes the highest members, as many as the list is long, and lists them, highest first; the
   /// set must have that many. One search for all of them.
   template <class Index>
-  void take_highest(std::span<Index> members) noexcept;
+  void take_highest(std::span<Index> members);
 
  private:
   void note_word(std::uint64_t word) noexcept;
@@ -95,11 +99,9 @@ class VALET_EXPORT SlotSet {
   Array<std::uint64_t> summary_;  // bit w: words_[w] is not zero
 };
 
-extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t,
-                                            std::uint32_t*) const noexcept;
-extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t,
-                                            std::uint64_t*) const noexcept;
-extern template void SlotSet::take_highest(std::span<std::uint32_t>) noexcept;
-extern template void SlotSet::take_highest(std::span<std::uint64_t>) noexcept;
+extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint32_t*) const;
+extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint64_t*) const;
+extern template void SlotSet::take_highest(std::span<std::uint32_t>);
+extern template void SlotSet::take_highest(std::span<std::uint64_t>);
 
 }  // namespace valet::storage
