@@ -18,11 +18,19 @@ if(P4est_INCLUDE_DIR)
   endif()
 endif()
 
+include(ValetMpiFamily)
+valet_find_foreign_mpi(P4est_FOREIGN_MPI "${P4est_LIBRARY}" "${P4est_SC_LIBRARY}")
+set(P4est_FITS_MPI TRUE)
+if(P4est_FOREIGN_MPI)
+  set(P4est_FITS_MPI FALSE)
+endif()
+
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(
   P4est
-  REQUIRED_VARS P4est_LIBRARY P4est_INCLUDE_DIR P4est_SC_LIBRARY P4est_SC_INCLUDE_DIR
-  VERSION_VAR P4est_VERSION)
+  REQUIRED_VARS P4est_LIBRARY P4est_INCLUDE_DIR P4est_SC_LIBRARY P4est_SC_INCLUDE_DIR P4est_FITS_MPI
+  VERSION_VAR P4est_VERSION
+  REASON_FAILURE_MESSAGE "${P4est_FOREIGN_MPI}")
 
 if(P4est_FOUND AND NOT TARGET p4est::p4est)
   add_library(p4est::p4est INTERFACE IMPORTED)

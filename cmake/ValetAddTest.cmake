@@ -137,8 +137,14 @@ function(valet_add_compile_failure_test)
 endfunction()
 
 # valet_add_internal_library(<target>): <target>_internal, a static library of the objects <target>
-# is made of, so that tests reach symbols the shared library hides. Nothing is compiled twice.
+# is made of, so that tests reach symbols the shared library hides. Nothing is compiled twice. A
+# static library hides nothing and is taken itself.
 function(valet_add_internal_library target)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "STATIC_LIBRARY")
+    add_library(${target}_internal ALIAS ${target})
+    return()
+  endif()
   add_library(${target}_internal STATIC EXCLUDE_FROM_ALL $<TARGET_OBJECTS:${target}>)
   set_target_properties(${target}_internal PROPERTIES LINKER_LANGUAGE CXX)
   foreach(property IN ITEMS LINK_LIBRARIES INCLUDE_DIRECTORIES COMPILE_DEFINITIONS COMPILE_FEATURES)

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# valet_find_zoltan(): sets Zoltan_FOUND in the caller and defines Zoltan::zoltan.
+include("${CMAKE_CURRENT_LIST_DIR}/ValetMpiFamily.cmake")
+
+# valet_find_zoltan(): sets Zoltan_FOUND in the caller and defines Zoltan::zoltan. A Zoltan that is
+# built for another MPI is not taken; Zoltan_FOREIGN_MPI then says so.
 #
 # Trilinos 14 and later export that target; older ones export a bare library without its include
 # directory and list them in variables; a stand-alone Zoltan has no CMake package at all. Installed
@@ -11,15 +14,20 @@ macro(valet_find_zoltan)
     find_package(Zoltan CONFIG QUIET)
     valet_drop_missing_files(${Zoltan_LIBRARIES})
   endif()
-  if(TARGET Zoltan::zoltan)
+  valet_find_foreign_mpi(Zoltan_FOREIGN_MPI Zoltan::zoltan ${Zoltan_LIBRARIES})
+  if(Zoltan_FOREIGN_MPI)
+    set(Zoltan_FOUND FALSE)
+  elseif(TARGET Zoltan::zoltan)
     set(Zoltan_FOUND TRUE)
   else()
     find_path(Valet_ZOLTAN_INCLUDE_DIR zoltan.h HINTS ${Zoltan_INCLUDE_DIRS}
               PATH_SUFFIXES trilinos)
     find_library(Valet_ZOLTAN_LIBRARY NAMES zoltan trilinos_zoltan HINTS ${Zoltan_LIBRARY_DIRS})
     mark_as_advanced(Valet_ZOLTAN_INCLUDE_DIR Valet_ZOLTAN_LIBRARY)
+    valet_find_foreign_mpi(Zoltan_FOREIGN_MPI "${Valet_ZOLTAN_LIBRARY}")
     set(Zoltan_FOUND FALSE)
-    if(Valet_ZOLTAN_INCLUDE_DIR AND (Zoltan_LIBRARIES OR Valet_ZOLTAN_LIBRARY))
+    if(Valet_ZOLTAN_INCLUDE_DIR AND NOT Zoltan_FOREIGN_MPI AND (Zoltan_LIBRARIES
+                                                                OR Valet_ZOLTAN_LIBRARY))
       set(Zoltan_FOUND TRUE)
       add_library(Zoltan::zoltan INTERFACE IMPORTED)
       set_target_properties(Zoltan::zoltan PROPERTIES INTERFACE_INCLUDE_DIRECTORIES

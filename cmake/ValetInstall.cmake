@@ -3,6 +3,11 @@
 include(CMakePackageConfigHelpers)
 set(VALET_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/Valet")
 set(VALET_MODULE_DIR "${CMAKE_CURRENT_LIST_DIR}")
+# Below 1.0 a minor version may break: the SONAME then carries it.
+set(VALET_SOVERSION ${VALET_SOVERSION})
+if(Valet_VERSION_MAJOR EQUAL 0)
+  string(APPEND VALET_SOVERSION ".${Valet_VERSION_MINOR}")
+endif()
 
 # valet_install_library(<target> EXPORT_NAME <name> HEADERS_DIR <directory>)
 #
@@ -27,7 +32,7 @@ function(valet_install_library target)
     set_target_properties(
       ${target}
       PROPERTIES VERSION ${Valet_VERSION}
-                 SOVERSION ${Valet_VERSION_MAJOR}
+                 SOVERSION ${VALET_SOVERSION}
                  INSTALL_RPATH "$ORIGIN")
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_EXPORT_NAME})
@@ -43,7 +48,7 @@ function(valet_install_library target)
     RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  # Headers of detail/ go along: public ones include some of them.
+  # Headers of detail/ go along: public ones include them.
   install(
     DIRECTORY "${headers}/valet"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
@@ -86,6 +91,7 @@ function(valet_install_package)
     endif()
   endif()
 
+  valet_mpi_family(VALET_MPI_FAMILY)
   set(generated "${PROJECT_BINARY_DIR}/package")
   configure_package_config_file(
     "${VALET_MODULE_DIR}/ValetConfig.cmake.in" "${generated}/ValetConfig.cmake"
@@ -96,8 +102,19 @@ function(valet_install_package)
   install(
     FILES "${generated}/ValetConfig.cmake" "${generated}/ValetConfigVersion.cmake"
           "${VALET_MODULE_DIR}/ValetFixKokkos.cmake" "${VALET_MODULE_DIR}/ValetFindZoltan.cmake"
-          "${VALET_MODULE_DIR}/ValetEnableZoltan.cmake"
+          "${VALET_MODULE_DIR}/ValetEnableZoltan.cmake" "${VALET_MODULE_DIR}/ValetMpiFamily.cmake"
+          "${VALET_MODULE_DIR}/FindP4est.cmake"
     DESTINATION "${VALET_PACKAGE_DIR}")
+
+  # What a user reads and builds: the licence, and the examples as a project of their own.
+  set(documents "${CMAKE_INSTALL_DATAROOTDIR}/doc/valet")
+  install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${documents}")
+  install(
+    DIRECTORY "${PROJECT_SOURCE_DIR}/examples"
+    DESTINATION "${documents}"
+    FILES_MATCHING
+    REGEX "\\.(c|h|cpp|hpp|py)$|/CMakeLists\\.txt$"
+    PATTERN "__pycache__" EXCLUDE)
 
   set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
   if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")

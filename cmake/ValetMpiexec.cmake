@@ -3,6 +3,7 @@
 # How tests start MPI programs: VALET_MPIEXEC_FLAGS and VALET_MPIEXEC_ENVIRONMENT (NAME=value).
 set(VALET_MPIEXEC_FLAGS ${MPIEXEC_PREFLAGS})
 set(VALET_MPIEXEC_ENVIRONMENT "")
+valet_mpi_family(valet_mpi)
 
 execute_process(
   COMMAND "${MPIEXEC_EXECUTABLE}" --version
@@ -14,4 +15,8 @@ if(valet_mpiexec_version MATCHES "OpenRTE|Open MPI")
   list(APPEND VALET_MPIEXEC_FLAGS --oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
   # Containers usually run as root, which Open MPI refuses unless told so twice.
   list(APPEND VALET_MPIEXEC_ENVIRONMENT OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+  if(valet_mpi STREQUAL "MPICH")
+    message(WARNING "Valet: MPICH is selected, but ${MPIEXEC_EXECUTABLE} is of Open MPI: tests start "
+                    "every rank alone. Set MPIEXEC_EXECUTABLE (Debian and Ubuntu: mpiexec.mpich).")
+  endif()
 endif()

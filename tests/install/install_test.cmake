@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# cmake -DFLAVOUR=shared|static|pkgconfig -DSETTINGS= -DCONFIGURATION_FILE= -P: install Valet to a
-# prefix below the build tree, build the consumer against it, run that on 2 ranks.
+# cmake -DFLAVOUR= -DSETTINGS= -DCONFIGURATION_FILE= -P: install Valet to a prefix below the build
+# tree, build projects against it, run them on 2 ranks. The flavours stand in CMakeLists.txt.
 cmake_minimum_required(VERSION 3.22)
 include("${SETTINGS}")
 include("${CONFIGURATION_FILE}")
 # In the environment, because a list does not survive being passed from function to function.
 string(REPLACE ";" ":" prefix_path "${PREFIX_PATH}")
+string(REPLACE ";" "\\;" components "${COMPONENTS}")
+set(installed_prefix "${WORK_DIR}/installed/prefix")
 
 # Runs a command; its output is shown only if it fails.
 function(run what)
@@ -23,57 +25,163 @@ function(run what)
   set(output "${output}" PARENT_SCOPE)
 endfunction()
 
-# Configures and builds the consumer in CMake; further arguments go to its configuration.
-function(build_consumer build prefix)
-  file(REMOVE_RECURSE "${build}")
-  run("Configuring the consumer"
+# The command that configures <source> in <build>, with the compilers and the MPI of this build.
+macro(set_configure_command source build prefix)
+  set(configure_command
       "${CMAKE_COMMAND}" -E env "CMAKE_PREFIX_PATH=${prefix}:${prefix_path}"
-      "${CMAKE_COMMAND}" -S "${CONSUMER_DIR}" -B "${build}" -G "${GENERATOR}"
+      "${CMAKE_COMMAND}" -S "${source}" -B "${build}" -G "${GENERATOR}"
       "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_C_COMPILER=${C_COMPILER}"
-      "-DCMAKE_BUILD_TYPE=${CONFIGURATION}" "-DVALET_EXPECTED_VERSION=${VERSION}"
-      "-DVALET_EXPECTED_PREFIX=${prefix}" ${ARGN})
-  run("Building the consumer" "${CMAKE_COMMAND}" --build "${build}" --config "${CONFIGURATION}")
+      "-DMPI_C_COMPILER=${MPI_C_WRAPPER}" "-DMPI_CXX_COMPILER=${MPI_CXX_WRAPPER}"
+      "-DMPIEXEC_EXECUTABLE=${MPIEXEC_PROGRAM}" "-DCMAKE_BUILD_TYPE=${CONFIGURATION}")
+endmacro()
+
+# Configures and builds a project; further arguments go to its configuration.
+function(build_project what source build prefix)
+  file(REMOVE_RECURSE "${build}")
+  set_configure_command("${source}" "${build}" "${prefix}")
+  run("Configuring ${what}" ${configure_command} ${ARGN})
+  run("Building ${what}" "${CMAKE_COMMAND}" --build "${build}" --config "${CONFIGURATION}" ${targets})
+endfunction()
+
+function(build_consumer build prefix)
+  build_project("the consumer" "${TEST_DIR}/consumer" "${build}" "${prefix}"
+                "-DVALET_EXPECTED_VERSION=${VERSION}" "-DVALET_EXPECTED_PREFIX=${prefix}" ${ARGN})
+endfunction()
+
+# Fails unless the program runs and says <sentence>.
+function(run_program program sentence)
+  run("Running ${program}" "${CMAKE_COMMAND}" -E env ${MPIEXEC_ENVIRONMENT} ${ARGN} ${MPIEXEC}
+      "${program}")
+  if(NOT output MATCHES "${sentence}")
+    message(FATAL_ERROR "${program} ran, but did not say '${sentence}':\n${output}")
+  endif()
 endfunction()
 
 function(run_consumer program)
-  run("Running the consumer" "${CMAKE_COMMAND}" -E env ${MPIEXEC_ENVIRONMENT} ${ARGN} ${MPIEXEC}
-      "${program}")
-  if(NOT output MATCHES "Valet ${VERSION} on 2 ranks")
-    message(FATAL_ERROR "The consumer ran, but did not say that it uses ${VERSION}:\n${output}")
+  run_program("${program}" "Valet ${VERSION} on 2 ranks" ${ARGN})
+endfunction()
+
+# A component that no Valet has must be called so.
+function(expect_unknown_component)
+  set_configure_command("${TEST_DIR}/consumer" "${WORK_DIR}/installed/unknown" "${installed_prefix}")
+  execute_process(
+    COMMAND ${configure_command} -DVALET_COMPONENTS=warp
+    RESULT_VARIABLE result
+    OUTPUT_VARIABLE output
+    ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  set(sentence "there is no component warp; the components are valet, fortran, kokkos, zoltan")
+  if(result EQUAL 0 OR NOT output MATCHES "${sentence}")
+    message(FATAL_ERROR "The component warp gives ${result}, but not '${sentence}':\n${output}")
   endif()
 endfunction()
 
-string(REPLACE ";" "\\;" adapters "${ADAPTERS}")
-set(shared_prefix "${WORK_DIR}/shared/prefix")
+function(expect_installed)
+  foreach(file IN LISTS ARGN)
+    if(NOT EXISTS "${installed_prefix}/${file}")
+      message(FATAL_ERROR "${file} is not installed")
+    endif()
+  endforeach()
+endfunction()
+
+# Sets `headers` to all that are installed, and fails where one is not reached from the entry headers.
+function(read_headers)
+  set(root "${installed_prefix}/${INCLUDEDIR}")
+  file(GLOB_RECURSE headers RELATIVE "${root}" "${root}/*")
+  set(entries valet/valet.hpp valet/valet.h)
+  if("kokkos" IN_LIST COMPONENTS)
+    list(APPEND entries valet/kokkos/blocks.hpp valet/kokkos/layouts.hpp)
+  endif()
+  if("zoltan" IN_LIST COMPONENTS)
+    list(APPEND entries valet/zoltan/rebalancer.hpp valet/zoltan/valet_zoltan.h)
+  endif()
+  set(waiting ${entries})
+  set(reached "")
+  while(waiting)
+    list(POP_FRONT waiting header)
+    if(header IN_LIST reached)
+      continue()
+    endif()
+    list(APPEND reached "${header}")
+    if(NOT header IN_LIST headers)
+      message(FATAL_ERROR "${header} is included, but not installed")
+    endif()
+    file(STRINGS "${root}/${header}" lines REGEX "^ *# *include [<\"]valet/")
+    list(TRANSFORM lines REPLACE "^[^<\"]*[<\"]([^>\"]+)[>\"].*" "\\1")
+    list(APPEND waiting ${lines})
+    file(STRINGS "${root}/${header}" lines REGEX "^ *# *include \"")
+    if(lines)
+      message(FATAL_ERROR "${header} does not include with <valet/...>: ${lines}")
+    endif()
+  endwhile()
+  set(unreached ${headers})
+  list(REMOVE_ITEM unreached ${reached})
+  if(unreached)
+    message(FATAL_ERROR "installed, but included by none of ${entries}: ${unreached}")
+  endif()
+  list(LENGTH headers count)
+  # With Kokkos and Zoltan: what is public is meant to stay small.
+  if(count GREATER 40)
+    message(FATAL_ERROR "${count} headers are installed, more than 40")
+  endif()
+  message(STATUS "${count} headers are installed, each is reached")
+  set(headers "${headers}" PARENT_SCOPE)
+endfunction()
 
 if(FLAVOUR STREQUAL "shared")
-  file(REMOVE_RECURSE "${WORK_DIR}/shared")
-  run("Installing" "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${shared_prefix}" --config
-      "${CONFIGURATION}")
-  build_consumer("${WORK_DIR}/shared/core" "${shared_prefix}")
-  run_consumer("${WORK_DIR}/shared/core/consumer")
-  if(ADAPTERS)
-    build_consumer("${WORK_DIR}/shared/adapters" "${shared_prefix}" "-DVALET_COMPONENTS=${adapters}")
-    run_consumer("${WORK_DIR}/shared/adapters/consumer")
+  file(REMOVE_RECURSE "${WORK_DIR}/installed")
+  run("Installing" "${CMAKE_COMMAND}" --install "${BUILD_DIR}" --prefix "${installed_prefix}"
+      --config "${CONFIGURATION}")
+  expect_installed("${DOCUMENTS}/LICENSE" "${DOCUMENTS}/examples/CMakeLists.txt")
+  if(SHARED)
+    expect_installed("${LIBDIR}/libvalet.so.${SOVERSION}")
   endif()
+  build_consumer("${WORK_DIR}/installed/core" "${installed_prefix}")
+  run_consumer("${WORK_DIR}/installed/core/consumer")
+  if(COMPONENTS)
+    build_consumer("${WORK_DIR}/installed/all" "${installed_prefix}"
+                   "-DVALET_COMPONENTS=${components}")
+    run_consumer("${WORK_DIR}/installed/all/consumer")
+  endif()
+  expect_unknown_component()
+
+elseif(FLAVOUR STREQUAL "headers")
+  read_headers()
+  string(REPLACE ";" "\\;" headers "${headers}")
+  set(adapters "${COMPONENTS}")
+  list(REMOVE_ITEM adapters fortran)
+  string(REPLACE ";" "\\;" adapters "${adapters}")
+  # Not optimised: only what the compiler says counts.
+  set(CONFIGURATION Debug)
+  build_project("the headers" "${TEST_DIR}/headers" "${WORK_DIR}/headers" "${installed_prefix}"
+                "-DVALET_COMPONENTS=${adapters}" "-DHEADERS=${headers}"
+                "-DINCLUDE_DIR=${installed_prefix}/${INCLUDEDIR}")
+
+elseif(FLAVOUR STREQUAL "examples")
+  set(CONFIGURATION Debug)
+  set(targets --target ${EXAMPLES})
+  build_project("the examples" "${installed_prefix}/${DOCUMENTS}/examples" "${WORK_DIR}/examples"
+                "${installed_prefix}")
 
 elseif(FLAVOUR STREQUAL "static")
   # Not optimised: it is the package that is tested, and this compiles everything once more.
   set(CONFIGURATION Debug)
+  set(static_prefix "${WORK_DIR}/static/prefix")
   file(REMOVE_RECURSE "${WORK_DIR}/static")
-  run("Configuring a static Valet"
-      "${CMAKE_COMMAND}" -E env "CMAKE_PREFIX_PATH=${prefix_path}"
-      "${CMAKE_COMMAND}" -S "${SOURCE_DIR}" -B "${WORK_DIR}/static/valet" -G "${GENERATOR}"
-      "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_C_COMPILER=${C_COMPILER}"
-      "-DCMAKE_BUILD_TYPE=${CONFIGURATION}"
-      "-DCMAKE_INSTALL_PREFIX=${WORK_DIR}/static/prefix" -DBUILD_SHARED_LIBS=OFF
-      -DVALET_BUILD_TESTS=OFF -DVALET_BUILD_TOOLS=OFF -DVALET_BUILD_EXAMPLES=OFF
-      -DVALET_KOKKOS=${WITH_KOKKOS} -DVALET_ZOLTAN=${WITH_ZOLTAN})
-  run("Building a static Valet" "${CMAKE_COMMAND}" --build "${WORK_DIR}/static/valet" --target
-      install --config "${CONFIGURATION}")
-  build_consumer("${WORK_DIR}/static/consumer" "${WORK_DIR}/static/prefix"
-                 "-DVALET_COMPONENTS=${adapters}")
+  set(targets --target all install)
+  build_project("a static Valet in a project in C" "${TEST_DIR}/c_project" "${WORK_DIR}/static/part"
+                "" "-DVALET_SOURCE_DIR=${SOURCE_DIR}" "-DCMAKE_INSTALL_PREFIX=${static_prefix}"
+                -DVALET_INSTALL=ON -DVALET_KOKKOS=${WITH_KOKKOS} -DVALET_ZOLTAN=${WITH_ZOLTAN})
+  set(targets "")
+  build_consumer("${WORK_DIR}/static/consumer" "${static_prefix}" "-DVALET_COMPONENTS=${components}")
   run_consumer("${WORK_DIR}/static/consumer/consumer")
+  if(WITH_ZOLTAN)
+    set(sentence "Valet ${VERSION} is in front of Zoltan")
+    run_program("${WORK_DIR}/static/part/application" "${sentence}")
+    build_project("a project in C" "${TEST_DIR}/c_project" "${WORK_DIR}/static/c_project"
+                  "${static_prefix}")
+    run_program("${WORK_DIR}/static/c_project/application" "${sentence}")
+  endif()
 
 elseif(FLAVOUR STREQUAL "pkgconfig")
   if(NOT PKG_CONFIG)
@@ -82,14 +190,14 @@ elseif(FLAVOUR STREQUAL "pkgconfig")
   # Moved first: valet.pc must not remember where it was installed.
   set(moved "${WORK_DIR}/pkgconfig/moved")
   file(REMOVE_RECURSE "${WORK_DIR}/pkgconfig")
-  file(COPY "${shared_prefix}/" DESTINATION "${moved}")
+  file(COPY "${installed_prefix}/" DESTINATION "${moved}")
   run("Asking pkg-config" "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${moved}/${LIBDIR}/pkgconfig"
       "${PKG_CONFIG}" --cflags --libs valet)
   separate_arguments(flags UNIX_COMMAND "${output}")
-  run("Compiling with the MPI wrapper" "${MPI_CXX_WRAPPER}" -std=c++20 "${CONSUMER_DIR}/main.cpp"
+  run("Compiling with the MPI wrapper" "${MPI_CXX_WRAPPER}" -std=c++20 "${TEST_DIR}/consumer/main.cpp"
       -o "${WORK_DIR}/pkgconfig/consumer" ${flags})
   run_consumer("${WORK_DIR}/pkgconfig/consumer" "LD_LIBRARY_PATH=${moved}/${LIBDIR}")
 
 else()
-  message(FATAL_ERROR "FLAVOUR must be shared, static or pkgconfig, not '${FLAVOUR}'.")
+  message(FATAL_ERROR "Unknown FLAVOUR '${FLAVOUR}'.")
 endif()

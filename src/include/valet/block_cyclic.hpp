@@ -6,7 +6,6 @@
 
 #include <valet/dimension.hpp>
 #include <valet/export.hpp>
-#include <valet/per_dimension.hpp>
 
 #include <cstdint>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // An application that uses what is installed: blocks go once around the ranks, in plain arrays, in
-// Views, and as Zoltan decides. Prints a line and returns 0 only if none was lost.
+// Views, and as Zoltan decides; a storage is made in Fortran. Prints a line and returns 0 only if none was lost.
 
 #include <valet/valet.hpp>
 
@@ -16,6 +16,10 @@
 
 #include <cstdio>
 #include <vector>
+
+#ifdef CONSUMER_USES_FORTRAN
+extern "C" int fortran_answers();
+#endif
 
 namespace {
 
@@ -63,6 +67,9 @@ int main(int argc, char** argv) {
   Kokkos::initialize();
   good = shift_views(rank, ranks) && good;
   Kokkos::finalize();
+#endif
+#ifdef CONSUMER_USES_FORTRAN
+  good = fortran_answers() == 1 && good;
 #endif
   if (rank == 0)
     std::printf("Valet %d.%d.%d on %d ranks\n", VALET_VERSION_MAJOR, VALET_VERSION_MINOR,

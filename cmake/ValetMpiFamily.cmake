@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Programs for one MPI do not run with libraries built for another. Distributions have libraries for
+# their default MPI only, whose CMake and pkg-config files do not say for which. Installed too, since
+# consumers meet the same libraries.
+
+# valet_mpi_family(<variable>): "Open MPI", "MPICH" (and what descends from it) or "" for another, of
+# the MPI that find_package selected.
+function(valet_mpi_family variable)
+  get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
+  set(language C)
+  set(source "${CMAKE_BINARY_DIR}/CMakeFiles/valet_mpi_family.c")
+  if("CXX" IN_LIST languages)
+    set(language CXX)
+    string(APPEND source "c")
+  endif()
+  # In quotes: MPICH is a macro, too.
+  file(CONFIGURE OUTPUT "${source}"
+       CONTENT [[
+#include <mpi.h>
+#ifdef OPEN_MPI
+"valet: Open MPI"
+#elif defined MPICH_VERSION
+"valet: MPICH"
+#endif
+]])
+  set(includes ${MPI_${language}_INCLUDE_DIRS})
+  list(TRANSFORM includes PREPEND "-I")
+  execute_process(
+    COMMAND "${CMAKE_${language}_COMPILER}" ${includes} -E "${source}"
+    OUTPUT_VARIABLE text
+    ERROR_QUIET)
+  set(${variable} "" PARENT_SCOPE)
+  if(text MATCHES "\"valet: (Open MPI|MPICH)\"")
+    set(${variable} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# valet_find_foreign_mpi(<variable> <library>...): a sentence about the first of the libraries, files
+# or imported targets, that is built for another MPI than the selected one; empty where none is.
+function(valet_find_foreign_mpi variable)
+  set(${variable} "" PARENT_SCOPE)
+  valet_mpi_family(selected)
+  foreach(library IN LISTS ARGN)
+    if(TARGET ${library})
+      get_target_property(imported ${library} IMPORTED)
+      get_target_property(type ${library} TYPE)
+      if(NOT imported OR type STREQUAL "INTERFACE_LIBRARY")
+        continue()
+      endif()
+      get_target_property(library ${library} LOCATION)
+    endif()
+    if(NOT selected OR NOT EXISTS "${library}")
+      continue()
+    endif()
+    # Open MPI's constants are symbols; MPICH's are numbers, but its libraries have names of their own.
+    set(built_for "")
+    file(STRINGS "${library}" open_mpi LIMIT_COUNT 1 REGEX "^ompi_mpi_")
+    file(STRINGS "${library}" mpich LIMIT_COUNT 1 REGEX "^libmpich\\.so|^libmpi\\.so\\.12|^MPIR_")
+    if(open_mpi)
+      set(built_for "Open MPI")
+    elseif(mpich)
+      set(built_for "MPICH")
+    endif()
+    if(built_for AND NOT built_for STREQUAL selected)
+      set(${variable} "${library} is built for ${built_for}, and ${selected} is selected"
+          PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
