@@ -21,7 +21,8 @@ set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
           "${SOURCE_DIR}/adapters/zoltan/include")
 
 set(headers "")
-set(input "${SOURCE_DIR}/README.md")
+file(GLOB pages "${SOURCE_DIR}/src/docs/*.md")
+set(input "${SOURCE_DIR}/README.md" ${pages})
 while(waiting)
   list(POP_FRONT waiting header)
   if(header IN_LIST headers OR header MATCHES "/detail/")
