@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 set(VALET_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/Valet")
 set(VALET_MODULE_DIR "${CMAKE_CURRENT_LIST_DIR}")
 # Below 1.0 a minor version may break: the SONAME then carries it.
-set(VALET_SOVERSION ${VALET_SOVERSION})
+set(VALET_SOVERSION ${Valet_VERSION_MAJOR})
 if(Valet_VERSION_MAJOR EQUAL 0)
   string(APPEND VALET_SOVERSION ".${Valet_VERSION_MINOR}")
 endif()
