@@ -7,7 +7,8 @@ include("${SETTINGS}")
 include("${CONFIGURATION_FILE}")
 # In the environment, because a list does not survive being passed from function to function.
 string(REPLACE ";" ":" prefix_path "${PREFIX_PATH}")
-string(REPLACE ";" "\\;" components "${COMPONENTS}")
+# With commas for the same reason.
+string(REPLACE ";" "," components "${COMPONENTS}")
 set(installed_prefix "${WORK_DIR}/installed/prefix")
 
 # Runs a command; its output is shown only if it fails.
@@ -149,10 +150,10 @@ if(FLAVOUR STREQUAL "shared")
 
 elseif(FLAVOUR STREQUAL "headers")
   read_headers()
-  string(REPLACE ";" "\\;" headers "${headers}")
+  string(REPLACE ";" "," headers "${headers}")
   set(adapters "${COMPONENTS}")
   list(REMOVE_ITEM adapters fortran)
-  string(REPLACE ";" "\\;" adapters "${adapters}")
+  string(REPLACE ";" "," adapters "${adapters}")
   # Not optimised: only what the compiler says counts.
   set(CONFIGURATION Debug)
   build_project("the headers" "${TEST_DIR}/headers" "${WORK_DIR}/headers" "${installed_prefix}"
