@@ -42,18 +42,18 @@ class NeighbourWords {
     sending_ = {first_above(outgoing_), outgoing_.size(), 0};
     receiving_ = {first_above(incoming_) + incoming_.size(), incoming_.size(), 0};
     if (incoming_.size() > 0) receiving_.list = (receiving_.list - 1) % incoming_.size();
-    for (std::size_t place = 0; place < window; ++place) {
-      receive_next(place);
-      send_next(window + place);
+    for (std::size_t slot = 0; slot < window; ++slot) {
+      receive_next(slot);
+      send_next(window + slot);
     }
     while (const auto completion = requests_.wait_any()) {
-      const std::size_t place = completion->index;
-      if (place < window) {
-        const Pending& pending = pending_[place];
-        incoming_.consume(pending.list, pending.first, buffer(place).first(pending.size));
-        receive_next(place);
+      const std::size_t slot = completion->index;
+      if (slot < window) {
+        const Pending& pending = pending_[slot];
+        incoming_.consume(pending.list, pending.first, buffer(slot).first(pending.size));
+        receive_next(slot);
       } else {
-        send_next(place);
+        send_next(slot);
       }
     }
   }
@@ -77,31 +77,31 @@ class NeighbourWords {
     return i;
   }
 
-  std::span<std::uint64_t> buffer(std::size_t place) {
-    return {buffers_.data() + place * entries_, entries_};
+  std::span<std::uint64_t> buffer(std::size_t slot) {
+    return {buffers_.data() + slot * entries_, entries_};
   }
 
-  void receive_next(std::size_t place) {
+  void receive_next(std::size_t slot) {
     if (receiving_.lists_left == 0) return;
     const std::size_t list = receiving_.list;
     const std::uint64_t count = incoming_.count(list);
     const std::size_t size = std::min<std::uint64_t>(entries_, count - receiving_.done);
-    pending_[place] = {list, receiving_.done, size};
-    post_receive(channel_, buffer(place).data(), size * sizeof(std::uint64_t), incoming_.rank(list),
-                 tag_, requests_[place]);
+    pending_[slot] = {list, receiving_.done, size};
+    post_receive(channel_, buffer(slot).data(), size * sizeof(std::uint64_t), incoming_.rank(list),
+                 tag_, requests_[slot]);
     receiving_.done += size;
     if (receiving_.done == count)
       receiving_ = {(list + incoming_.size() - 1) % incoming_.size(), receiving_.lists_left - 1, 0};
   }
 
-  void send_next(std::size_t place) {
+  void send_next(std::size_t slot) {
     if (sending_.lists_left == 0) return;
     const std::size_t list = sending_.list % outgoing_.size();
     const std::uint64_t count = outgoing_.count(list);
     const std::size_t size = std::min<std::uint64_t>(entries_, count - sending_.done);
-    outgoing_.provide(list, sending_.done, buffer(place).first(size));
-    post_send(channel_, buffer(place).data(), size * sizeof(std::uint64_t), outgoing_.rank(list),
-              tag_, requests_[place]);
+    outgoing_.provide(list, sending_.done, buffer(slot).first(size));
+    post_send(channel_, buffer(slot).data(), size * sizeof(std::uint64_t), outgoing_.rank(list),
+              tag_, requests_[slot]);
     sending_.done += size;
     if (sending_.done == count) sending_ = {list + 1, sending_.lists_left - 1, 0};
   }

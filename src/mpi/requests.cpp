@@ -7,8 +7,8 @@
 
 namespace valet::mpi {
 
-Requests::Requests(Ledger& ledger, std::size_t places, Hooks* hooks)
-    : requests_(ledger, places), hooks_(hooks) {
+Requests::Requests(Ledger& ledger, std::size_t slots, Hooks* hooks)
+    : requests_(ledger, slots), hooks_(hooks) {
   std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
 }
 
@@ -38,7 +38,7 @@ std::optional<Completion> Requests::test_any() {
   return completed(completion, flag == 0 ? MPI_UNDEFINED : index);
 }
 
-/// What MPI said of the request at `index`; nothing where it names none.
+/// The completion of the request at `index`; nothing where MPI names none.
 std::optional<Completion> Requests::completed(Completion completion, int index) const {
   if (index == MPI_UNDEFINED) return std::nullopt;
   completion.index = static_cast<std::size_t>(index);
@@ -46,9 +46,9 @@ std::optional<Completion> Requests::completed(Completion completion, int index) 
   return completion;
 }
 
-bool Requests::withdraw(std::size_t place, MPI_Status& status) {
-  check(MPI_Cancel(&requests_[place]), "MPI_Cancel");
-  check(MPI_Wait(&requests_[place], &status), "MPI_Wait");
+bool Requests::withdraw(std::size_t slot, MPI_Status& status) {
+  check(MPI_Cancel(&requests_[slot]), "MPI_Cancel");
+  check(MPI_Wait(&requests_[slot], &status), "MPI_Wait");
   int cancelled = 0;
   check(MPI_Test_cancelled(&status, &cancelled), "MPI_Test_cancelled");
   return cancelled != 0;

@@ -17,15 +17,15 @@ struct Completion {
   MPI_Status status{};
 };
 
-/// A fixed number of places for requests, waited for together.
+/// A fixed number of request slots, waited for together.
 class VALET_EXPORT Requests {
  public:
-  /// @param hooks  Hears how long wait_any() blocks and what completes; nullptr for nobody.
-  Requests(Ledger& ledger, std::size_t places, Hooks* hooks = nullptr);
+  /// @param hooks  Called when wait_any() has blocked and when a request completes; or nullptr.
+  Requests(Ledger& ledger, std::size_t slots, Hooks* hooks = nullptr);
 
-  /// The place to post into; must be idle.
-  [[nodiscard]] MPI_Request& operator[](std::size_t place) { return requests_[place]; }
-  [[nodiscard]] bool idle(std::size_t place) const { return requests_[place] == MPI_REQUEST_NULL; }
+  /// The request slot to post into; must be idle.
+  [[nodiscard]] MPI_Request& operator[](std::size_t slot) { return requests_[slot]; }
+  [[nodiscard]] bool idle(std::size_t slot) const { return requests_[slot] == MPI_REQUEST_NULL; }
   [[nodiscard]] bool all_idle() const;
 
   /// Blocks until one request completes; nothing when none is outstanding. Never a polling loop of
@@ -34,7 +34,7 @@ class VALET_EXPORT Requests {
   /// A request that has completed already; nothing when there is none.
   std::optional<Completion> test_any();
   /// Withdraws a pending receive. False when a message had been matched: it has then arrived.
-  bool withdraw(std::size_t place, MPI_Status& status);
+  bool withdraw(std::size_t slot, MPI_Status& status);
 
  private:
   std::optional<Completion> completed(Completion completion, int index) const;

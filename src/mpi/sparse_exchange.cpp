@@ -14,9 +14,9 @@ namespace {
 using Words = std::array<std::uint64_t, 2>;
 
 constexpr std::size_t send_window = 32;
-constexpr std::size_t receive_place = 0;
-constexpr std::size_t barrier_place = 1;
-constexpr std::size_t first_send_place = 2;
+constexpr std::size_t receive_slot = 0;
+constexpr std::size_t barrier_slot = 1;
+constexpr std::size_t first_send_slot = 2;
 
 /// One run of the protocol: sends acknowledged, then a barrier, then no message can be under way.
 class NbxExchange {
@@ -26,25 +26,25 @@ class NbxExchange {
       : channel_(channel),
         outgoing_(outgoing),
         received_(received),
-        requests_(ledger, first_send_place + send_window, channel.hooks()) {}
+        requests_(ledger, first_send_slot + send_window, channel.hooks()) {}
 
   void run() {
     post_receive();
-    for (std::size_t place = 0; place < send_window; ++place) send_next(place);
+    for (std::size_t slot = 0; slot < send_window; ++slot) send_next(slot);
     enter_barrier_when_acknowledged();
     while (const auto completion = requests_.wait_any()) {
-      if (completion->index == barrier_place) break;
-      if (completion->index == receive_place) {
+      if (completion->index == barrier_slot) break;
+      if (completion->index == receive_slot) {
         keep_received(completion->status);
         post_receive();
       } else {
         ++acknowledged_;
-        send_next(completion->index - first_send_place);
+        send_next(completion->index - first_send_slot);
         enter_barrier_when_acknowledged();
       }
     }
     MPI_Status status{};
-    if (!requests_.withdraw(receive_place, status)) keep_received(status);
+    if (!requests_.withdraw(receive_slot, status)) keep_received(status);
   }
 
  private:
@@ -54,22 +54,22 @@ class NbxExchange {
 
   void post_receive() {
     check(MPI_Irecv(incoming_.data(), 2, MPI_UINT64_T, MPI_ANY_SOURCE, tag_sparse_count,
-                    channel_.get(), &requests_[receive_place]),
+                    channel_.get(), &requests_[receive_slot]),
           "MPI_Irecv");
   }
 
-  void send_next(std::size_t place) {
+  void send_next(std::size_t slot) {
     if (next_ == outgoing_.size()) return;
     const SparseCount& count = outgoing_[next_++];
-    words_[place] = {count.count, count.detail};
-    check(MPI_Issend(words_[place].data(), 2, MPI_UINT64_T, count.rank, tag_sparse_count,
-                     channel_.get(), &requests_[first_send_place + place]),
+    words_[slot] = {count.count, count.detail};
+    check(MPI_Issend(words_[slot].data(), 2, MPI_UINT64_T, count.rank, tag_sparse_count,
+                     channel_.get(), &requests_[first_send_slot + slot]),
           "MPI_Issend", count.rank);
   }
 
   void enter_barrier_when_acknowledged() {
     if (acknowledged_ == outgoing_.size())
-      check(MPI_Ibarrier(channel_.get(), &requests_[barrier_place]), "MPI_Ibarrier");
+      check(MPI_Ibarrier(channel_.get(), &requests_[barrier_slot]), "MPI_Ibarrier");
   }
 
   const Channel& channel_;

@@ -10,14 +10,14 @@
 
 namespace valet::mpi {
 
-/// A few words that one rank tells another; `rank` is the peer, on both sides.
+/// A few words that one rank sends another; `rank` is the peer, on both sides.
 struct SparseCount {
   int rank = 0;
   std::uint64_t count = 0;
   std::uint64_t detail = 0;
 };
 
-/// Delivers each count to its rank, where nobody knows beforehand who will hear from whom.
+/// Delivers each count to its rank, where no rank knows beforehand from whom it will receive.
 ///
 /// Collective. Nonblocking consensus: T. Hoefler, C. Siebert, A. Lumsdaine, "Scalable Communication
 /// Protocols for Dynamic Sparse Data Exchange", PPoPP 2010, Algorithm 2, with one wildcard receive

@@ -79,8 +79,8 @@ inline void exchange_lists(const mpi::Channel& channel, Ledger& ledger, WordList
   words.run();
 }
 
-/// Lists of pairs of words for ranks that know that they hear from this one, but not how much: a
-/// round of lengths goes before the lists.
+/// Lists of pairs of words for ranks that know that they receive from this one, but not how much:
+/// a round of lengths goes before the lists.
 class PairLists {
  public:
   PairLists(const mpi::Channel& channel, Ledger& ledger)

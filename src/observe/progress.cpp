@@ -125,14 +125,14 @@ void ProgressMeter::advance(std::uint64_t pieces) {
   state_.bytes_done += pieces * piece_bytes_;
   state_.blocks_done = state_.bytes_done / block_bytes_;
   bar_.advance(pieces * piece_bytes_);
-  if (callback_ && pace_.due()) tell();
+  if (callback_ && pace_.due()) report();
 }
 
 void ProgressMeter::finish() {
-  if (callback_ && state_.bytes_done == state_.bytes_total) tell();
+  if (callback_ && state_.bytes_done == state_.bytes_total) report();
 }
 
-void ProgressMeter::tell() {
+void ProgressMeter::report() {
   state_.elapsed_seconds = pace_.elapsed_seconds();
   callback_(state_);
 }

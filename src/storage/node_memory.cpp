@@ -20,7 +20,7 @@ using Words = std::array<std::uint64_t, words>;
 
 /// Ranks that are sent `words` words each: those that provide(i) returns.
 template <std::size_t words, class Provide>
-struct Told {
+struct Receivers {
   std::span<const int> ranks;
   Provide words_for;
 
@@ -35,7 +35,7 @@ struct Told {
 
 /// Ranks that send `words` words each, which are given to take(i, words).
 template <std::size_t words, class Take>
-struct Asked {
+struct Senders {
   std::span<const int> ranks;
   Take take;
 
@@ -51,14 +51,14 @@ struct Asked {
 
 /// One round of fixed-size messages between neighbours.
 template <std::size_t words, class Provide, class Take>
-void tell(const mpi::Channel& channel, Ledger& ledger, std::span<const int> to, Provide&& provide,
-          std::span<const int> from, Take&& take) {
-  mpi::NeighbourWords(channel, ledger, mpi::tag_node, words, Told<words, Provide&>{to, provide},
-                      Asked<words, Take&>{from, take})
+void exchange_words(const mpi::Channel& channel, Ledger& ledger, std::span<const int> to,
+                    Provide&& provide, std::span<const int> from, Take&& take) {
+  mpi::NeighbourWords(channel, ledger, mpi::tag_node, words,
+                      Receivers<words, Provide&>{to, provide}, Senders<words, Take&>{from, take})
       .run();
 }
 
-/// An application that migrates in every time step hears it once.
+/// Once only, for applications that migrate in every time step.
 void warn_once(int rank) {
   static std::atomic<bool> warned = false;
   if (warned.exchange(true)) return;
@@ -71,48 +71,47 @@ void warn_once(int rank) {
 
 }  // namespace
 
-storage::NodeMemory::NodeMemory(Ledger& ledger)
+NodeMemory::NodeMemory(Ledger& ledger)
     : ledger_(ledger),
       writers_(LedgerAllocator<int>(ledger)),
       peers_(LedgerAllocator<Peer>(ledger)) {}
 
-storage::NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
+NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 
-void storage::NodeMemory::connect(const mpi::Channel& channel, std::span<const int> destinations,
-                                  std::span<const int> sources, std::size_t allowance,
-                                  std::size_t wish) {
+void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> destinations,
+                         std::span<const int> sources, std::size_t allowance, std::size_t wish) {
   const std::uint64_t machine = allowance > 0 ? machine_identity() : 0;
   std::uint64_t bytes = std::min(allowance, wish);
-  tell<2>(
+  exchange_words<2>(
       channel, ledger_, destinations,
       [&](std::size_t) {
         return Words<2>{machine, allowance};
       },
       sources,
-      [&](std::size_t i, const Words<2>& said) {
-        if (machine == 0 || said[0] != machine) return;
+      [&](std::size_t i, const Words<2>& received) {
+        if (machine == 0 || received[0] != machine) return;
         writers_.push_back(sources[i]);
-        bytes = std::min(bytes, said[1]);
+        bytes = std::min(bytes, received[1]);
       });
   std::sort(writers_.begin(), writers_.end());
   bool refused = false;
   if (!writers_.empty()) {
-    own_ = storage::SharedSegment::create(bytes);
+    own_ = SharedSegment::create(bytes);
     refused = own_.size() == 0;
   }
   ledger_.add(own_.size());
-  const storage::SegmentHandle own = own_.handle();
-  tell<4>(
+  const SegmentHandle own = own_.handle();
+  exchange_words<4>(
       channel, ledger_, sources,
       [&](std::size_t i) {
         return is_written_by(sources[i]) ? Words<4>{own.bytes, own.process, own.descriptor, own.key}
                                          : Words<4>{};
       },
       destinations,
-      [&](std::size_t i, const Words<4>& said) {
-        if (said[0] == 0) return;
+      [&](std::size_t i, const Words<4>& received) {
+        if (received[0] == 0) return;
         Peer peer{destinations[i],
-                  storage::SharedSegment::open({said[0], said[1], said[2], said[3]})};
+                  SharedSegment::open({received[0], received[1], received[2], received[3]})};
         if (peer.segment.data() != nullptr)
           peers_.push_back(std::move(peer));
         else
@@ -120,21 +119,21 @@ void storage::NodeMemory::connect(const mpi::Channel& channel, std::span<const i
       });
   std::sort(peers_.begin(), peers_.end(),
             [](const Peer& a, const Peer& b) { return a.rank < b.rank; });
-  tell<1>(
+  exchange_words<1>(
       channel, ledger_, destinations,
       [&](std::size_t i) { return Words<1>{of(destinations[i]) != nullptr ? 1U : 0U}; }, sources,
-      [&](std::size_t i, const Words<1>& said) {
-        if (said[0] == 0) std::erase(writers_, sources[i]);
+      [&](std::size_t i, const Words<1>& received) {
+        if (received[0] == 0) std::erase(writers_, sources[i]);
       });
   own_.close();
   if (refused) warn_once(channel.rank());
 }
 
-bool storage::NodeMemory::is_written_by(int source) const {
+bool NodeMemory::is_written_by(int source) const {
   return std::binary_search(writers_.begin(), writers_.end(), source);
 }
 
-std::byte* storage::NodeMemory::of(int destination) const {
+std::byte* NodeMemory::of(int destination) const {
   const auto found = std::lower_bound(peers_.begin(), peers_.end(), destination,
                                       [](const Peer& peer, int rank) { return peer.rank < rank; });
   return found == peers_.end() || found->rank != destination ? nullptr : found->segment.data();

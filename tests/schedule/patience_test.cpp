@@ -34,16 +34,16 @@ TEST(Patience, GrowsWhereWaitingPaysAndShrinksWhereItDoesNot) {
   Patience patience(cache_lines);
   const int at_first = looks_until_spent(patience);
   patience.succeeded();
-  const int rewarded = looks_until_spent(patience);
-  EXPECT_GT(rewarded, at_first);
+  const int after_success = looks_until_spent(patience);
+  EXPECT_GT(after_success, at_first);
   for (int k = 0; k < 10; ++k) {
     patience.failed();
-    EXPECT_LE(looks_until_spent(patience), rewarded);
+    EXPECT_LE(looks_until_spent(patience), after_success);
   }
   patience.failed();
-  const int in_vain = looks_until_spent(patience);
-  EXPECT_LT(in_vain, at_first);
-  EXPECT_GT(in_vain, 0) << "it could never learn better";
+  const int after_failures = looks_until_spent(patience);
+  EXPECT_LT(after_failures, at_first);
+  EXPECT_GT(after_failures, 0) << "it could never learn better";
 }
 
 TEST(Patience, LearnsNothingWithoutWaiting) {

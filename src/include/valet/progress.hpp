@@ -92,7 +92,7 @@ class ProgressMeter {
   void finish();
 
  private:
-  void tell();
+  void report();
 
   std::function<void(const Progress&)> callback_;
   ProgressBar bar_;

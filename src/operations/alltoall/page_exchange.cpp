@@ -115,7 +115,7 @@ void PageExchange::tell_cuts() {
     segment.cut = {.head_bytes = said[0], .first_page = 0, .pages = said[1], .tail_bytes = said[2]};
     segment.message_blocks = said[3];
   };
-  mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_slots, words,
+  mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_cuts, words,
                       Lists(ledger_, outgoing_, rank_, count, say),
                       Lists(ledger_, incoming_, rank_, count, hear))
       .run();
@@ -158,7 +158,7 @@ void PageExchange::exchange_fragments() {
     copy_some(staging_in_.data() + s.staging_offset + first * word, words.data(),
               words.size_bytes());
   };
-  mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_slots, entries,
+  mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_fragments, entries,
                       Lists(ledger_, outgoing_, rank_, count, provide),
                       Lists(ledger_, incoming_, rank_, count, consume))
       .run();

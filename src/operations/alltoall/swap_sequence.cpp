@@ -84,8 +84,8 @@ bool SwapSequence::meet(int partner) {
   theirs_.reserve(theirs[chunk_count] + 1);
   theirs_.resize(theirs[chunk_count]);
   mpi::post_receive(channel_, theirs_.data(), theirs_.size() * sizeof(Chunk), partner,
-                    mpi::tag_slots, requests_[word_receive_place]);
-  mpi::post_send(channel_, chunks_.data(), chunks_.size() * sizeof(Chunk), partner, mpi::tag_slots,
+                    mpi::tag_chunks, requests_[word_receive_place]);
+  mpi::post_send(channel_, chunks_.data(), chunks_.size() * sizeof(Chunk), partner, mpi::tag_chunks,
                  requests_[word_send_place]);
   wait_for(word_receive_place);
   wait_for(word_send_place);
