@@ -11,7 +11,7 @@ namespace {
 
 constexpr int half = edge_cells / 2;
 
-/// Of the layer next to the face that gas leaves through.
+/// The offset of the layer next to the face that gas leaves through.
 int outflow_offset(int axis) {
   return velocity[static_cast<std::size_t>(axis)] > 0 ? (edge_cells - 1) * layer_shape(axis).normal
                                                       : 0;

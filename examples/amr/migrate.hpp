@@ -23,7 +23,7 @@ struct Moved {
   std::uint64_t patches_after = 0;
 };
 
-/// Patches packed consecutive in the order of their destinations, for MPI_Alltoallv: what a
+/// Patches packed in the order of their destinations, for MPI_Alltoallv: what a
 /// code does that has memory for it.
 class PackedPatches {
  public:

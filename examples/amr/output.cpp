@@ -22,7 +22,7 @@ struct Plane {
   }
 };
 
-/// Of the planes through the middle of the smallest leaves, the one that cuts most patches that
+/// Among the planes through the middle of the smallest leaves, the one that cuts most patches that
 /// change their home, those with a front first.
 Plane telling_plane(const Mesh& before, std::span<const int> home_after,
                     std::span<const std::uint8_t> has_front, int most_level) {
@@ -52,7 +52,7 @@ Output::Output(MPI_Comm communicator, const Options& options)
   MPI_Comm_size(communicator, &size_);
   if (rank_ == 0) {
     const std::filesystem::path directory(options.output);
-    std::error_code ignored;  // a file that cannot be opened tells as much
+    std::error_code ignored;  // opening the file reports the failure
     std::filesystem::create_directories(directory, ignored);
     regrids_.open(directory / "regrids.csv");
     migrations_.open(directory / "migrations.csv");

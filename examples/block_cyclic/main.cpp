@@ -2,8 +2,8 @@
 
 // A matrix that some ranks make and others use: a 2 x 2 grid of producers, which likes blocks of
 // 64 x 64, hands it to a 1 x 3 grid of consumers, which likes blocks of 100 x 80. Then the
-// consumers deal it anew as whole columns inside the memory it occupies. Each element is its global
-// index, so every rank can tell whether what it has is right.
+// consumers redistribute it as whole columns inside the memory it occupies. Each element is its
+// global index, so every rank can check what it has.
 
 #include "output.hpp"
 #include "support/command_line.hpp"
@@ -77,8 +77,8 @@ class Part {
 };
 
 /// Prints a report of all ranks and whether every element is where it belongs.
-bool tell(const std::string& title, const valet::Report& report, Part& part,
-          MPI_Comm communicator) {
+bool print_report(const std::string& title, const valet::Report& report, Part& part,
+                  MPI_Comm communicator) {
   const valet::Report all = valet::summed_over_ranks(report, communicator);
   long long wrong = part.wrong();
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, communicator);
@@ -109,7 +109,8 @@ bool hand_over(const Options& options, MPI_Comm communicator) {
       communicator, produced, consumed, sizeof(double),
       {.data = source.values.data(), .bytes = source.bytes(), .order = order},
       {.data = target.values.data(), .bytes = target.bytes(), .order = order}, budget);
-  bool right = tell("from 2 x 2 producers to 1 x 3 consumers", handed, target, communicator);
+  bool right =
+      print_report("from 2 x 2 producers to 1 x 3 consumers", handed, target, communicator);
 
   // Room for the larger of both parts, and nothing else.
   target.values.resize(std::max(target.values.size(), columns.values.size()));
@@ -117,7 +118,8 @@ bool hand_over(const Options& options, MPI_Comm communicator) {
       communicator, consumed, by_columns, sizeof(double),
       {.data = target.values.data(), .bytes = target.bytes(), .order = order}, budget);
   std::copy_n(target.values.begin(), columns.values.size(), columns.values.begin());
-  right = tell("among the consumers, in place, to whole columns", cyclic, columns, communicator) &&
+  right = print_report("among the consumers, in place, to whole columns", cyclic, columns,
+                       communicator) &&
           right;
 
   if (rank == 0) {

@@ -13,7 +13,7 @@
 
 namespace block_cyclic {
 
-/// Of all local arrays.
+/// The order of all local arrays.
 constexpr valet::IndexOrder order = valet::IndexOrder::column_major;
 
 struct Options {

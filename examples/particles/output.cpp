@@ -26,7 +26,7 @@ Output::Output(MPI_Comm communicator, const Options& options)
   MPI_Comm_size(communicator, &size_);
   if (rank_ == 0) {
     const std::filesystem::path directory(options.output);
-    std::error_code ignored;  // a file that cannot be opened tells as much
+    std::error_code ignored;  // opening the file reports the failure
     std::filesystem::create_directories(directory, ignored);
     rebalances_.open(directory / "rebalances.csv");
     migrations_.open(directory / "migrations.csv");

@@ -24,7 +24,7 @@ MESSAGES = {"send": ("#c0392b", "sends under way"), "receive": ("#2e9e5b", "rece
 STAGES = {"plan": "#fff2cc", "exchange": "0.95", "local": "#f3e0ee", "verify": "#dceffa"}
 WORK_STRIP = (0.38, 0.92)
 MESSAGE_STRIPS = {"send": (0.22, 0.34), "receive": (0.06, 0.18)}
-MOST_GRANTS = 1500
+MOST_CREDITS = 1500
 
 
 def events_of(trace, cat=None, **wanted):
@@ -74,7 +74,7 @@ def draw_rank(axis, trace, rank, row, duration):
         boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, strip, MESSAGES[kind][0], 2,
               alpha=0.45)
     credits = events_of(trace, ph="X", pid=process, cat="credit")
-    if len(credits) <= MOST_GRANTS:
+    if len(credits) <= MOST_CREDITS:
         axis.plot([event["ts"] / 1e3 for event in credits], [row + 0.36] * len(credits), "|",
                   color="black", markersize=3, markeredgewidth=0.5, zorder=9)
     starts = [event["ts"] / 1e3 for event in events_of(trace, ph="X", pid=process, name="phase")]

@@ -13,8 +13,8 @@ namespace valet::detail {
 /// All functions are local.
 class CallbackGuard {
  public:
-  /// Replaces the callbacks by ones that do not throw and end with this guard. Where the memory is
-  /// not told any more, all that is free counts.
+  /// Replaces the callbacks by ones that do not throw and end with this guard. When
+  /// available_bytes() is not asked any more, all free memory counts.
   void protect(Options& options);
   /// Begins an execution: what failed in the last one is called again.
   void restart() noexcept;

@@ -12,7 +12,7 @@ namespace valet {
 
 #ifdef __linux__
 std::uint64_t machine_identity() {
-  // The boot tells machines apart, the namespace says whether process numbers mean the same.
+  // The boot identifies the machine, the namespace what process numbers mean.
   static const std::uint64_t identity = [] {
     std::ifstream file("/proc/sys/kernel/random/boot_id");
     std::string boot;

@@ -42,7 +42,7 @@ class VALET_EXPORT DimensionIntersection {
   /// Indices shared with a peer. O(log families).
   [[nodiscard]] std::int64_t size(int peer) const noexcept { return index_of(peer, extent_); }
   /// How many of a peer's shared indices are below global index `position`; so for a shared one,
-  /// its place in the sequence. O(log families).
+  /// its position in the sequence. O(log families).
   [[nodiscard]] std::int64_t index_of(int peer, std::int64_t position) const noexcept;
   /// Local index of the shared index at place `index` (below size(peer)). O(log families).
   [[nodiscard]] std::int64_t local_at(int peer, std::int64_t index) const noexcept;

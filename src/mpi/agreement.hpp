@@ -12,7 +12,7 @@
 
 namespace valet::mpi {
 
-/// Either every rank comes back or every rank throws. Collective; one reduction when nobody failed.
+/// Either every rank returns or every rank throws. Collective; one reduction when no rank failed.
 ///
 /// @param mine    What this rank found wrong, if anything [local]. Of several failing ranks the
 ///                lowest one's finding is thrown, prefixed with that rank, on all ranks.

@@ -40,7 +40,7 @@ class VALET_EXPORT Channel {
   /// ranks, because all set it together. Local.
   [[nodiscard]] std::optional<Machine> machine() const;
   void set_machine(const Machine& machine) const;
-  /// Lets somebody watch what blocks on this channel from now on; nullptr for nobody. The hooks
+  /// Calls `hooks` from now on when something blocks on this channel; nullptr for none. The hooks
   /// must outlive the channel, and the requests that were made meanwhile.
   void watch(Hooks* hooks) noexcept { hooks_ = hooks; }
   [[nodiscard]] Hooks* hooks() const noexcept { return hooks_; }

@@ -5,7 +5,7 @@
 
 namespace valet::mpi {
 
-/// What somebody who watches a channel learns of MPI's calls on it. Hooks are local.
+/// Called on events of a channel that is watched. Hooks are local.
 struct Hooks {
   Hooks() = default;
   Hooks(const Hooks&) = delete;

@@ -36,7 +36,7 @@ struct PieceList {
   Vector<MPI_Aint> displacements;
 };
 
-/// One message from pieces all over the memory; arrives as their bytes consecutive.
+/// One message from pieces all over the memory; it arrives as consecutive bytes.
 void post_send_pieces(const Channel& channel, PieceList& list, int destination, int tag,
                       MPI_Request& request);
 

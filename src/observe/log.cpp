@@ -9,8 +9,8 @@
 namespace valet {
 namespace {
 
-/// The callback of this process. Messages hold it while they are said, so it may be replaced at the
-/// same time by another thread.
+/// The callback of this process. Messages hold it while they are delivered, so another thread may
+/// replace it at the same time.
 class Sink {
  public:
   void set(LogCallback callback) {

@@ -34,7 +34,7 @@ struct Observer final : mpi::Hooks {
     if (trace != nullptr)
       trace->message_begins(TraceKind::receive, request, {.peer = rank, .bytes = bytes});
   }
-  /// The same, of a rank that has just been credited to send it.
+  /// The same for a receive whose sender has just been given a credit.
   void credits(const void* request, int rank, std::uint64_t bytes) const {
     if (trace != nullptr)
       trace->message_begins(TraceKind::credited, request, {.peer = rank, .bytes = bytes});
@@ -49,7 +49,7 @@ struct Observer final : mpi::Hooks {
   }
 };
 
-/// While it lives, a meter watches the progress of a call; nobody new where there is no meter.
+/// While it lives, a meter watches the progress of a call; without a meter nothing changes.
 class WatchedProgress {
  public:
   WatchedProgress(Observer& observer, std::optional<ProgressMeter> meter)
@@ -76,7 +76,7 @@ class WatchedProgress {
   std::optional<ProgressMeter> meter_;
 };
 
-/// Who watches a channel; nullptr for nobody.
+/// The observer of a channel, or nullptr.
 [[nodiscard]] inline Observer* observer_of(const mpi::Channel& channel) {
   return static_cast<Observer*>(channel.hooks());
 }

@@ -97,7 +97,7 @@ void Trace::counter(const char* name, std::uint64_t value) {
   counted_.time = latest_;
 }
 
-/// The value that was said last.
+/// Records the latest value.
 void Trace::add_counter() {
   if (counted_.name == nullptr) return;
   TraceDetails details;
@@ -109,29 +109,29 @@ void Trace::add_counter() {
 void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& details) {
   static_assert(most_messages == 64, "a bit for each");
   TraceEntry entry = entry_of(kind, name_of(kind), look(), details);
-  const auto place = static_cast<std::size_t>(std::countr_one(under_way_));
-  if (place == most_messages) return add(entry);
+  const auto slot = static_cast<std::size_t>(std::countr_one(under_way_));
+  if (slot == most_messages) return add(entry);
   const bool sends = kind == TraceKind::send;
   std::uint64_t& taken = sends ? send_lanes_taken_ : receive_lanes_taken_;
   std::uint16_t& lanes = sends ? send_lanes_ : receive_lanes_;
   entry.lane = static_cast<std::uint16_t>(std::countr_one(taken));
   lanes = std::max(lanes, static_cast<std::uint16_t>(entry.lane + 1));
   taken |= std::uint64_t{1} << entry.lane;
-  under_way_ |= std::uint64_t{1} << place;
-  parts_->keys[place] = key;
-  parts_->messages[place] = entry;
+  under_way_ |= std::uint64_t{1} << slot;
+  parts_->keys[slot] = key;
+  parts_->messages[slot] = entry;
 }
 
 void Trace::message_ends(const void* key) {
   for (std::uint64_t left = under_way_; left != 0; left &= left - 1) {
-    const auto place = static_cast<std::size_t>(std::countr_zero(left));
-    if (parts_->keys[place] != key) continue;
-    TraceEntry& entry = parts_->messages[place];
+    const auto slot = static_cast<std::size_t>(std::countr_zero(left));
+    if (parts_->keys[slot] != key) continue;
+    TraceEntry& entry = parts_->messages[slot];
     entry.duration = latest_ - entry.start;
     add(entry);
     (entry.kind == TraceKind::send ? send_lanes_taken_ : receive_lanes_taken_) ^= std::uint64_t{1}
                                                                                   << entry.lane;
-    under_way_ ^= std::uint64_t{1} << place;
+    under_way_ ^= std::uint64_t{1} << slot;
     return;
   }
 }
@@ -192,7 +192,7 @@ std::uint64_t Trace::most_text_bytes() const {
          entries_ * parts_->text.most_digits_until(last_);
 }
 
-/// What is under way is forgotten when the trace is read: its place is free for text, too.
+/// What is under way is forgotten when the trace is read: its memory is free for text, too.
 std::span<char> Trace::text_buffer() {
   char* const begin = reinterpret_cast<char*>(memory_.data());
   char* const text =

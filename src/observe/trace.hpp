@@ -46,16 +46,15 @@ class VALET_EXPORT Trace {
   void span(TraceKind kind, const char* name, double start, double end,
             const TraceDetails& details = {});
   void instant(TraceKind kind, const char* name, const TraceDetails& details = {});
-  /// A track of a number over time, changed since the clock was last looked at. Said twice in a
-  /// row, a value is recorded once; one that is replaced at once is left out, unless it is the
-  /// highest so far.
+  /// A track of a number over time, changed since the clock was last read. A value that is repeated
+  /// is recorded once; one that is replaced at once is left out, unless it is the highest so far.
   void counter(const char* name, std::uint64_t value);
 
-  /// A message on its way, TraceKind::send, receive or credited. `key` tells it from all others on
-  /// their way.
+  /// A message on its way, TraceKind::send, receive or credited. `key` identifies it among all that
+  /// are on their way.
   void message_begins(TraceKind kind, const void* key, const TraceDetails& details);
-  /// When the clock was last looked at: a wait has told of its end. Does nothing for a key that did
-  /// not begin.
+  /// Takes the time at which the clock was last read: a wait read it at its end. Does nothing for a
+  /// key that did not begin.
   void message_ends(const void* key);
 
   /// Forgets all entries.
@@ -84,7 +83,7 @@ class VALET_EXPORT Trace {
   static constexpr std::size_t least_buffer = 4096;
 
  private:
-  /// Of the file at a time: the less, the more text is written at once.
+  /// Read from the file at a time: the less, the more text is written at once.
   static constexpr std::size_t bytes_loaded = 2048;
   static constexpr std::size_t most_packed =
       memory_bytes - least_buffer - sizeof(TracePacking) - sizeof(TraceText);
@@ -132,8 +131,8 @@ class VALET_EXPORT Trace {
   std::uint64_t lost_ = 0;
   std::uint64_t event_bytes_ = 0;  ///< of text, at most, but for the digits of starts
   std::int64_t first_ = 0, last_ = 0;
-  std::int64_t latest_ = 0;                           ///< what the clock said last
-  Counter counted_;                                   ///< the value said last, not recorded yet
+  std::int64_t latest_ = 0;                           ///< what the clock showed last
+  Counter counted_;                                   ///< the latest value, not recorded yet
   std::uint16_t send_lanes_ = 0, receive_lanes_ = 0;  ///< ever used
 
   // While reading.

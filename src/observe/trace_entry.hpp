@@ -49,11 +49,11 @@ struct TraceEntry {
   bool counts = false;  ///< value is a number, not bytes
 };
 
-/// Packs entries, one behind the other, and unpacks them in the same order: times as differences,
-/// and of the rest what is not as it was in the last entry of that kind. Six bytes for most.
+/// Packs consecutive entries and unpacks them in the same order: times as differences, the rest
+/// where it differs from the last entry of that kind. Six bytes for most.
 class VALET_EXPORT TracePacking {
  public:
-  /// Of one entry.
+  /// The longest entry.
   static constexpr std::size_t most_bytes = 64;
 
   /// @return  Bytes written, at most most_bytes.

@@ -13,7 +13,7 @@ namespace valet::observe {
 /// are local.
 class TraceOutput {
  public:
-  /// Tells a file from all others: whether parts of it can be written, machine, device, inode.
+  /// Identifies a file: whether parts of it can be written, machine, device, inode.
   using Identity = std::array<std::uint64_t, 4>;
 
   TraceOutput() = default;
@@ -24,7 +24,7 @@ class TraceOutput {
   /// Makes the file, or opens the one that is there: what it holds is written over, which is much
   /// cheaper than letting the system throw it away first; truncate() cuts off the rest.
   void create(const std::string& path);
-  /// Of what create() has opened. A pipe or a device has no parts.
+  /// The identity of what create() has opened. A pipe or a device has no parts.
   [[nodiscard]] Identity identity() const;
   /// Opens the file of another process. False where this is not the same file on the same running
   /// system: two clients of a network file system do not see each other's pages.

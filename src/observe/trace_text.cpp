@@ -21,7 +21,7 @@ std::uint64_t thread_of(TraceKind kind, std::uint16_t lane) {
   return TraceText::work_thread;
 }
 
-/// Of a number, or one more: 1233/4096 is little more than the decimal logarithm of 2.
+/// The digits of a number, or one more: 1233/4096 is little more than the decimal logarithm of 2.
 std::uint64_t most_digits(std::uint64_t value) {
   return (static_cast<std::uint64_t>(std::bit_width(value)) * 1233 >> 12) + 1;
 }

@@ -45,7 +45,7 @@ std::size_t of_most(Counts remaining, Credits credited) {
 }
 
 /// Serves the sources that `choose` names, each with all it has, while memory and sources last.
-/// `choose` is told how many sources and blocks are not served.
+/// `choose` gets the numbers of sources and blocks that are not served.
 template <class Choose>
 void serve_one_by_one(Counts remaining, std::uint64_t free, Credits credited, Choose&& choose) {
   std::uint64_t sources = sources_with_blocks(remaining);
@@ -66,7 +66,7 @@ void first_fit(Counts remaining, std::uint64_t free, Credits credited) {
   }
 }
 
-/// Blocks that must be credited for nobody to keep more than `level`; more than `enough` is enough.
+/// Blocks that need credits so that no source keeps more than `level`; counts up to `enough`.
 std::uint64_t above(Counts remaining, std::uint64_t level, std::uint64_t enough) {
   std::uint64_t sum = 0;
   for (const std::uint64_t count : remaining) {

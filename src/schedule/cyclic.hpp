@@ -78,7 +78,7 @@ class VALET_EXPORT CyclicScheduler {
   CyclicScheduler(Ledger& ledger, std::size_t ranks)
       : nodes_(ledger, ranks), stack_(ledger, ranks) {}
 
-  /// Tells what the root must know of a rank; for every rank before each run().
+  /// Gives what the root must know of a rank; for every rank before each run().
   void set(std::uint32_t rank, const CyclicRank& known);
   /// Schedules everything. The map must be feasible. Each cycle or shift uses up an edge at least,
   /// so there are no more of them than edges. O(edges * P) time at worst.

@@ -143,7 +143,7 @@ class Parts {
   [[nodiscard]] double misplaced_arrivals(double part) const {
     return misplaced * moves(part * static_cast<double>(shape_.crowded));
   }
-  /// Of all arrivals, where half of the budget is for them.
+  /// The share of all arrivals for which half of the budget has room.
   [[nodiscard]] double part_in_buffers() const {
     return static_cast<double>(shape_.budget_bytes) / 2 / received_bytes();
   }

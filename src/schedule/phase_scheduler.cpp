@@ -140,9 +140,8 @@ void PhaseScheduler::count_left() {
     if (move.place != move.target) left_of_[move.place].for_others += move.blocks;
 }
 
-/// Of what is asked to part with no more is promised than is there, of room no more than can be
-/// accounted for, on the taker and here: each block that a rank is to receive in place of others
-/// may be a group of its own there.
+/// No rank is asked to part with more than it has, or to take more than can be accounted for, there
+/// and here: each block that a rank is to receive in place of others may be a group of its own.
 void PhaseScheduler::park(std::span<const PhaseStart> starts) {
   count_left();
   const auto not_for_others = [&](std::size_t rank, std::uint64_t room) {

@@ -101,7 +101,7 @@ class VALET_EXPORT PhaseScheduler {
     std::uint64_t kinds = 0;  ///< destinations of these blocks
     std::uint64_t for_others = 0;
   };
-  /// Of a substitute, and a rank it receives for.
+  /// A substitute, and a rank it receives for.
   struct Waiting {
     std::uint32_t place;
     std::uint32_t target;

@@ -11,7 +11,7 @@ constexpr std::uint64_t default_message_bytes = std::uint64_t{256} << 10;
 constexpr std::uint64_t most_message_blocks = 65535;
 constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
 constexpr std::uint64_t promised_of_neighbour = 64;
-// Of the 64 KiB that no budget pays for: places, lists, blocks that wait, groups and parcels. With
+// Shares of the 64 KiB that no budget pays for: slots, lists, waiting blocks, groups, parcels. With
 // the 14 KiB of pieces, which small budgets need in place of the first, this is 52 KiB at most.
 constexpr std::uint64_t free_for_places = std::uint64_t{8} << 10;
 constexpr std::uint64_t free_for_lists = std::uint64_t{24} << 10;

@@ -23,7 +23,7 @@ struct PhasedLimits {
   std::uint64_t ranks = 1;       ///< of the communicator
   std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
-  bool announces = false;        ///< senders tell what they send; always where blocks wait
+  bool announces = false;        ///< senders announce what they send; always where blocks wait
 };
 
 /// What options and blocks say of them, before anything is known of the map.

@@ -13,7 +13,7 @@ namespace valet::schedule {
 /// the next message follows at once.
 constexpr std::size_t most_credits_of_a_pair = 2;
 
-/// Of a message, and of a buffer inside a node, where nobody wishes otherwise.
+/// The size of a message, and of a buffer inside a node, unless the user wishes otherwise.
 constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
 constexpr std::size_t node_message_bytes = std::size_t{128} << 10;
 
@@ -37,7 +37,7 @@ struct StreamLimits {
 
 /// How STREAM divides its scratch on one rank.
 struct StreamSizes {
-  std::uint64_t send_blocks = 1;  ///< blocks of a message; receivers are told
+  std::uint64_t send_blocks = 1;  ///< blocks of a message; receivers are informed
   std::size_t send_buffers = 0;   ///< of send_blocks; 0: blocks are sent from where they are
   std::uint64_t receive_blocks = 1;
   std::size_t receive_buffers = 1;  ///< of receive_blocks

@@ -27,7 +27,7 @@ void copy_bytes(std::byte* to, const std::byte* from, std::integral_constant<std
   std::memcpy(to, from, size);
 }
 
-/// Moves bytes to where they are or further up; both places may overlap.
+/// Moves bytes to where they are or further up; the two ranges may overlap.
 inline void move_up(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t step = 2048;
   if (to == from) return;

@@ -11,7 +11,8 @@ namespace valet::storage {
 
 /// A storage that may throw, made one that does not: passes everything on until the storage throws,
 /// and from then on moves nothing. So an exchange runs to its end on all ranks, with blocks of any
-/// content, and the error is told there. What is asked for addresses is passed on unchanged. Local.
+/// content, and the error is reported there. Questions about addresses are passed on unchanged.
+/// Local.
 class GuardedBackend final : public StorageBackend {
  public:
   /// @param backend  Must outlive this.

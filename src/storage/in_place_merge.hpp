@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Stable merging of two sorted sequences that lie one behind the other, in linear time and in
+/// Stable merging of two consecutive sorted sequences, in linear time and in
 /// their own memory (Huang and Langston, "Fast stable merging and sorting in constant extra space",
 /// Computer J. 35(6), 1992). Two forms:
 ///
@@ -110,7 +110,7 @@ std::uint64_t merge_in_place(std::span<T> data, std::size_t middle, std::span<st
 ///
 /// With d < 2*sqrt(n) distinct keys there is no buffer. Then all d remember the order of d blocks
 /// of n/d elements, and neighbouring blocks are merged by rotations. One rotation costs O(n/d) and
-/// deals with one key of the first sequence in one block: all in all O(d + number of blocks) = O(d)
+/// places one key of the first sequence in one block: all in all O(d + number of blocks) = O(d)
 /// rotations, O(n) swaps.
 template <class Iterator, class Less>
 void merge_in_place(Iterator first, Iterator middle, Iterator last, Less less) {

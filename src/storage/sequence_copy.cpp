@@ -114,7 +114,7 @@ class FamilyWalk {
   FamilyWalk(const DimensionIntersection& dimension, int peer)
       : dimension_(&dimension), families_(dimension.families(peer)) {}
 
-  /// Goes to a place in the sequence of indices. @return The indices in front of it in its family.
+  /// Goes to a position in the sequence of indices. @return Indices before it in its family.
   std::int64_t seek(std::int64_t index) {
     const Family& last = families_.back();
     const std::int64_t size = last.before + last.length * last.count;

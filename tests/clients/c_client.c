@@ -23,7 +23,7 @@ static void require(int condition, const char* what) {
 static uint64_t ids[slots];
 static double values[slots][3];
 
-/* The last that a callback heard. */
+/* What a callback got last. */
 static Valet_Progress heard_progress;
 static char heard_log[256];
 
@@ -119,8 +119,8 @@ static void check_alltoall(int rank, int size) {
   free(send_counts);
 }
 
-/* A vector of 1000 numbers, in blocks of 7 over all ranks, is handed to the last rank, then dealt
- * one by one inside its memory. An element is its global index. */
+/* A vector of 1000 numbers, in blocks of 7 over all ranks, is handed to the last rank, then
+ * distributed one by one inside its memory. An element is its global index. */
 static void check_layouts(int rank, int size) {
   enum { extent = 1000 };
   const int64_t extents[] = {extent};

@@ -168,22 +168,22 @@ contains
       [((1000*j + rank, k=0, rank), j=0, ranks - 1)]), 'the order of an all-to-all')
   end subroutine
 
-  ! The matrix a(i, j) = 100*i + j, i and j from 0, columns dealt over the ranks in blocks of two,
-  ! is handed to the last rank as a whole, then dealt by rows inside its memory.
+  ! The matrix a(i, j) = 100*i + j, i and j from 0, columns over the ranks in blocks of two,
+  ! is handed to the last rank as a whole, then distributed by rows inside its memory.
   subroutine check_layouts()
     integer, parameter :: rows = 7, columns = 11
     integer(c_int64_t), target :: extents(2) = [rows, columns], pairs(2) = [rows, 2]
     integer(c_int64_t), target :: whole(2) = [rows, columns], single_rows(2) = [1, columns]
     integer(c_int), target :: over_columns(2), over_rows(2), one(2) = [1, 1], last(1)
     integer(c_int), target :: source(rows, columns), matrix(rows*columns)
-    type(Valet_Layout) :: dealt, on_last, by_rows
+    type(Valet_Layout) :: by_columns, on_last, by_rows
     type(Valet_Array) :: from, to
     type(Valet_Report) :: report
     integer :: i, j, mine
     over_columns = [1, ranks]
     over_rows = [ranks, 1]
     last = ranks - 1
-    dealt = Valet_Layout(2, c_loc(extents), c_loc(pairs), c_loc(over_columns))
+    by_columns = Valet_Layout(2, c_loc(extents), c_loc(pairs), c_loc(over_columns))
     on_last = Valet_Layout(2, c_loc(extents), c_loc(whole), c_loc(one), ranks=c_loc(last))
     by_rows = Valet_Layout(2, c_loc(extents), c_loc(single_rows), c_loc(over_rows))
     mine = 0
@@ -196,11 +196,11 @@ contains
     from = Valet_Array(c_loc(source), int(4*rows*mine, c_size_t))
     to = Valet_Array(c_loc(matrix), int(4*rows*columns, c_size_t))
     if (rank == ranks - 1) then
-      call require(Valet_Redistribute(dealt, on_last, 4_c_size_t, from, to, MPI_COMM_WORLD, &
+      call require(Valet_Redistribute(by_columns, on_last, 4_c_size_t, from, to, MPI_COMM_WORLD, &
         report=report) == VALET_SUCCESS, 'a redistribution')
       call require(all(matrix == [((100*i + j, i=0, rows - 1), j=0, columns - 1)]), 'the matrix')
     else
-      call require(Valet_Redistribute(dealt, on_last, 4_c_size_t, from, &
+      call require(Valet_Redistribute(by_columns, on_last, 4_c_size_t, from, &
         communicator=MPI_COMM_WORLD, report=report) == VALET_SUCCESS, 'a redistribution')
       call require(all(matrix == -1), 'nothing for this rank')
     end if
@@ -214,7 +214,7 @@ contains
 
     ! Wrong on one rank alone.
     if (rank == 0) single_rows(1) = 0
-    call require(Valet_Redistribute_in_place(dealt, by_rows, 4_c_size_t, to, MPI_COMM_WORLD) &
+    call require(Valet_Redistribute_in_place(by_columns, by_rows, 4_c_size_t, to, MPI_COMM_WORLD) &
       == VALET_INVALID_ARGUMENT, 'a block size of zero is refused on all ranks')
     call require(index(Valet_Error_message(), 'rank 0: BlockCyclic: block size 0 in dimension 0') &
       > 0, 'the text about a block size')

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// A storage that fails when it is told to.
+/// A storage that fails on request.
 
 #include <valet/block_storage.hpp>
 

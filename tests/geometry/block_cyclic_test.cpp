@@ -28,7 +28,7 @@ TEST(Dimension, DealsAsTheWorkedTableSays) {
   EXPECT_EQ(dimension.local_extent(2), 4);
 }
 
-TEST(BlockCyclic, IndicesAgreeWithDealingElementByElement) {
+TEST(BlockCyclic, IndicesAgreeWithAnElementByElementDistribution) {
   std::mt19937_64 random(seed());
   std::printf("%s\n", seed_note().c_str());
   for (int number = 0; number < 3000; ++number) {

@@ -111,7 +111,7 @@ TEST(Recognise, LooksAtAFewEntriesOfAnIrregularMap) {
   munmap(memory, 2 * page);
 }
 
-TEST(CyclicDistribution, TellsWhoGetsWhichBlocks) {
+TEST(CyclicDistribution, GivesTheOwnerOfEachBlock) {
   std::mt19937_64 random(seed());
   const auto pick = [&](std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);

@@ -3,7 +3,7 @@
 
 #include <Kokkos_Core.hpp>
 
-/// Memory that nobody says he can reach.
+/// Memory that no execution space claims to reach.
 class FarSpace {
  public:
   using memory_space = FarSpace;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The progress that all-to-alls and layouts tell of; that of migrations is in watching_test.cpp.
+// The progress that all-to-alls and layouts report; that of migrations is in watching_test.cpp.
 
 #include "test_comm.hpp"
 #include <valet/valet.h>
@@ -17,7 +17,7 @@
 namespace valet::test {
 namespace {
 
-/// Keeps what is told, and says what holds of it whatever moves.
+/// Collects reports, and checks what holds for all of them whatever moves.
 class Hearing {
  public:
   [[nodiscard]] std::function<void(const Progress&)> callback() {

@@ -54,7 +54,7 @@ struct Interval {
   double start = 0, end = 0;
 };
 
-/// Of a rank in the picture.
+/// The process number of a rank in the picture.
 int process_of(int rank) { return rank + 1; }
 
 /// Whether that is one of the event's categories.
@@ -243,7 +243,7 @@ void trace_many_messages(const std::string& path) {
   static_cast<void>(execute(plan, filled.storage()));
 }
 
-/// Of such a trace, on rank 0.
+/// Checks such a trace, on rank 0.
 void expect_stages_of_all(const Json& trace) {
   expect_well_formed(trace, small_budget);
   if (rank() != 0) return;

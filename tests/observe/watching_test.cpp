@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// What an application hears while it migrates: progress, messages, and what a terminal shows.
+// What an application learns while it migrates: progress, messages, and what a terminal shows.
 
 #include "filled_map.hpp"
 #include "test_comm.hpp"
@@ -30,7 +30,7 @@ struct Heard {
   std::string message;
 };
 
-/// Keeps what is said until the end of a scope.
+/// Collects messages until the end of a scope.
 class Listener {
  public:
   Listener() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Method::automatic: all ranks choose alike, whatever each of them was told; the choice is said in
+// Method::automatic: all ranks choose alike, whatever options each of them has; the choice is in
 // the report; what moving data costs is measured once for a communicator.
 
 #include "filled_map.hpp"

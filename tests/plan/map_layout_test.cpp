@@ -16,7 +16,7 @@
 #include <array>
 
 namespace {
-/// Notices that this rank sent, which is how counts are exchanged.
+/// Synchronous sends of this rank, which is how counts are exchanged.
 long long counts = 0;
 }  // namespace
 
@@ -61,7 +61,7 @@ Maps cyclic_in_a_row(std::mt19937_64& random, std::size_t ranks) {
   return maps;
 }
 
-/// Every rank deals in a way of its own; some have nothing.
+/// Every rank distributes in a way of its own; some have nothing.
 Maps cyclic_by_each(std::mt19937_64& random, std::size_t ranks) {
   Maps maps(ranks);
   for (auto& map : maps) {
@@ -132,12 +132,12 @@ void move(const GlobalMap& map, const Options& options, bool expect_layout) {
   FilledMap filled(map, rank(), Shape::dense);
   const long long before = counts;
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
-  const long long told = sum_over_ranks(counts - before);
+  const long long sent = sum_over_ranks(counts - before);
   const Report report = execute(plan, filled.storage());
   EXPECT_TRUE(all_ranks(report.plan_from_layout == expect_layout))
       << "expected a layout: " << expect_layout;
   const bool leaves = sum_over_ranks(static_cast<long long>(report.blocks_sent)) > 0;
-  EXPECT_EQ(told > 0, leaves && !expect_layout) << "counts were exchanged " << told << " times";
+  EXPECT_EQ(sent > 0, leaves && !expect_layout) << "counts were exchanged " << sent << " times";
   EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
   EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
       << report.peak_extra_bytes << " bytes, promised " << report.extra_bytes_bound;

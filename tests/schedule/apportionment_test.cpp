@@ -29,7 +29,7 @@ std::uint64_t sum(const Counts& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-TEST(Apportionment, CreditsWhatThereIsAndUsesAllMemory) {
+TEST(Apportionment, GivesCreditsForBlocksThatExistAndUsesAllMemory) {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     std::mt19937_64 random(seed);
     Counts remaining(test::pick(random, 0, 9));

@@ -156,7 +156,7 @@ TEST(Phases, SchedulerStaysWithinTheMemoryItStates) {
   }
 }
 
-/// Ranks that can keep account of few groups of blocks, told to a scheduler before each phase.
+/// Ranks that can keep account of few groups of blocks, given to a scheduler before each phase.
 struct TightRanks {
   std::uint64_t most_groups = 0;
   std::vector<std::uint64_t> free;

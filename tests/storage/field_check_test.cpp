@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Which fields share memory, against marking every byte; and what is said about them.
+// Which fields share memory, against marking every byte; and the messages about them.
 
 #include "storage/field_check.hpp"
 

@@ -220,7 +220,7 @@ TEST(HostFields, PiecesAreTheBlockInPackedOrder) {
       });
 }
 
-TEST(HostFields, AreDenseWhenBlocksStandOneBehindAnother) {
+TEST(HostFields, AreDenseWhenBlocksAreContiguous) {
   for_all_layouts(
       [](const Layout& layout, HostFields& fields, std::vector<std::byte>&, std::mt19937_64&) {
         const bool dense = layout.name.starts_with("dense ") || layout.name == "rows that merge" ||

@@ -84,7 +84,7 @@ class VALET_EXPORT BlockCyclic {
   /// Elements of the part of a rank.
   [[nodiscard]] std::int64_t local_elements(int rank) const;
 
-  /// The same description; layouts that deal alike by other numbers compare unequal.
+  /// The same description; layouts that distribute alike by other numbers compare unequal.
   [[nodiscard]] bool operator==(const BlockCyclic&) const = default;
 
  private:

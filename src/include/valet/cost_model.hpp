@@ -14,13 +14,13 @@ namespace valet::schedule {
 /// The cost of elementary steps while all ranks do the same: cores and links that ranks share are
 /// in the numbers.
 struct CostModel {
-  /// Of a message of no bytes, from its sender to its receiver.
+  /// A message of no bytes, from its sender to its receiver.
   double latency_seconds = 2e-6;
   /// Bytes per second that a rank sends in long messages while it receives as many.
   double bandwidth = 4e9;
   /// Bytes per second that a rank copies from memory to memory.
   double copy_bandwidth = 5e9;
-  /// Of gathering or scattering a block of 64 bytes.
+  /// Gathering or scattering a block of 64 bytes.
   double block_seconds = 8e-9;
 };
 

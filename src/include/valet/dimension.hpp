@@ -28,7 +28,7 @@ class VALET_EXPORT Dimension {
   Dimension() = default;
   /// @param extent      Indices.
   /// @param block_size  Indices of a block.
-  /// @param ranks       Coordinates to deal to.
+  /// @param ranks       Coordinates to distribute over.
   /// @param first_rank  Coordinate that owns index 0.
   /// @param number      Which dimension of the array this is, for error texts.
   /// @throws Error invalid_argument: negative extent; block size or ranks not positive; first_rank

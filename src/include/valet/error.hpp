@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What goes wrong, and how it is told: one exception with a code and a text.
+/// What goes wrong, and how it is reported: one exception with a code and a text.
 
 #include <valet/export.hpp>
 

@@ -31,9 +31,10 @@ using LogCallback = std::function<void(LogLevel level, std::string_view message)
 /// any thread.
 VALET_EXPORT void set_log_callback(LogCallback callback);
 
-/// Whether a message of this level would be heard on a rank: texts need not be made in vain. Local.
+/// Whether a message of this level is delivered on a rank, so that unused texts need not be made.
+/// Local.
 [[nodiscard]] VALET_EXPORT bool is_logged(LogLevel level, int rank) noexcept;
-/// Says a message. Local; never throws.
+/// Delivers a message. Local; never throws.
 /// @param level    Of the message.
 /// @param rank     This rank in the communicator of the call.
 /// @param message  Without a line end.

@@ -76,7 +76,7 @@ struct Choice {
 /// The least time in which the blocks can cross the network. Pure.
 [[nodiscard]] VALET_EXPORT double lower_bound_seconds(const CostModel& model,
                                                       const ExchangeShape& shape);
-/// Of a message of STREAM at most, where Valet chooses.
+/// The longest message of STREAM where Valet chooses.
 constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
 /// Bytes of a message of STREAM that its latency hardly delays, 256 KiB to most_message_bytes.
 /// Pure.

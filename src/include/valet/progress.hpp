@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// How far something is that takes long: told to the application, or drawn on the terminal.
+/// Progress of what takes long: reported to the application, or drawn on the terminal.
 
 #include <valet/export.hpp>
 
@@ -23,12 +23,12 @@ struct Progress {
 };
 
 /// @cond
-/// Keeps what is told of progress at ten times a second. Local.
+/// Limits reports of progress to ten a second. Local.
 class VALET_EXPORT ProgressPace {
  public:
   /// @param delay_seconds  Nothing is due before that much time from now.
   explicit ProgressPace(double delay_seconds = 0);
-  /// Whether it is time to tell again.
+  /// Whether it is time to report again.
   [[nodiscard]] bool due();
   [[nodiscard]] double elapsed_seconds() const;
 
@@ -87,8 +87,8 @@ class ProgressMeter {
   void count_in(std::uint64_t bytes) { piece_bytes_ = bytes; }
   /// So many blocks, or pieces, have left, or arrived.
   void advance(std::uint64_t pieces);
-  /// What moves has moved: the callback hears it, whenever it was last called. Nothing while some
-  /// is left, where this was a part of a call that goes on.
+  /// Everything has moved: calls the callback, whenever it was last called. Does nothing while some
+  /// is left because this was a part of a call that goes on.
   void finish();
 
  private:
@@ -102,7 +102,7 @@ class ProgressMeter {
   ProgressPace pace_;
 };
 
-/// Who is to hear of a call on this rank, and what it is called.
+/// Who wants to know the progress of a call on this rank, and what it is called.
 struct ProgressWish {
   const std::function<void(const Progress&)>& callback;  ///< Options::progress
   bool bar = false;                                      ///< Options::progress_bar

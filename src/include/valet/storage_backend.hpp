@@ -62,14 +62,14 @@ struct Diagnostic {
   std::string text;                     ///< what, where, and how to fix it
 };
 
-/// Moves blocks between the slots of one rank and packed memory. A packed block is the rows of its
-/// fields consecutive, block_bytes() in all. Every function is local and blocking.
+/// Moves blocks between the slots of one rank and packed memory. A packed block is the consecutive
+/// rows of its fields, block_bytes() in all. Every function is local and blocking.
 ///
 /// gather(), scatter(), copy() and pieces() may throw where may_throw() says so. This storage is
-/// then not asked again, the other ranks get blocks of any content, and when all is over every rank
-/// throws Error callback_failed with the text of the exception. What synchronize() and
-/// allocate_scratch() throw is told in the same way before anything moves. The other functions must
-/// not throw.
+/// then not called again, the other ranks get blocks of any content, and when all is over every
+/// rank throws Error callback_failed with the text of the exception. What synchronize() and
+/// allocate_scratch() throw is reported in the same way before anything moves. The other functions
+/// must not throw.
 class VALET_EXPORT StorageBackend {
  public:
   StorageBackend() = default;
@@ -94,7 +94,7 @@ class VALET_EXPORT StorageBackend {
   /// The stage that began last ends.
   virtual void end_stage() {}
 
-  /// Packs the blocks of `from` consecutive into `packed`.
+  /// Packs the blocks of `from` one after the other into `packed`.
   virtual void gather(SlotList from, std::byte* packed) = 0;
   /// Unpacks as many packed blocks as `to` has slots.
   virtual void scatter(const std::byte* packed, SlotList to) = 0;
@@ -106,8 +106,8 @@ class VALET_EXPORT StorageBackend {
   /// reduction over the ranks, with Options::verify two.
   [[nodiscard]] virtual bool may_throw() const { return true; }
 
-  /// The address of slot 0 when the blocks stand consecutive in host memory, so that any run
-  /// of slots is one message; nullptr otherwise.
+  /// The address of slot 0 when the blocks are contiguous in host memory, so that any run of slots
+  /// is one message; nullptr otherwise.
   [[nodiscard]] virtual std::byte* contiguous_data() const { return nullptr; }
   /// Whether MPI can send a block from where it is, through pieces().
   [[nodiscard]] virtual bool reachable_by_mpi() const = 0;

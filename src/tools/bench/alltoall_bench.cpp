@@ -115,7 +115,7 @@ class Comparison {
     return on_all_ranks(good);
   }
   [[nodiscard]] Report report() const { return summed_over_ranks(report_, MPI_COMM_WORLD); }
-  /// Of the last run; 0 for a method without swaps.
+  /// Swaps of the last run; 0 for a method without them.
   double swap_bandwidth() {
     const AlltoallMethod used = parse_alltoall_method(report_.method);
     if (used == AlltoallMethod::stream) return 0;

@@ -37,7 +37,7 @@ class Signature {
   [[nodiscard]] Address origin() const {
     return {static_cast<int>(word_ >> 40), word_ & ((std::uint64_t{1} << 40) - 1)};
   }
-  /// Summed over all blocks this tells whether one was lost or doubled.
+  /// Summed over all blocks this shows whether one was lost or doubled.
   [[nodiscard]] std::uint64_t hash() const {
     std::uint64_t mixed = (word_ + 1) * 0x9E3779B97F4A7C15ULL;
     mixed ^= mixed >> 31;

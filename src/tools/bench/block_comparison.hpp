@@ -46,7 +46,7 @@ class BlockComparison {
   /// Whether every block on this rank belongs here after run_valet(), is whole, and none was lost
   /// or doubled.
   [[nodiscard]] bool verified();
-  /// Of the last run_valet(), for all ranks.
+  /// What the last run_valet() did, for all ranks.
   [[nodiscard]] Report report() const { return summed_over_ranks(report_, MPI_COMM_WORLD); }
 
  private:

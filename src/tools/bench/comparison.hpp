@@ -99,7 +99,7 @@ void list_series(const Case& setting, const std::vector<Series>& series, const M
     row["method"] = name;
     row["seconds_median"] = median(measured.seconds);
     row["ratio_warm"] = median(measured.seconds) / peer_seconds;
-    // Of CYCLIC, which has no phases, the steps of the critical path.
+    // CYCLIC has no phases: the steps of its critical path.
     row["phases"] = measured.report.phases + measured.report.steps;
     row["messages"] = measured.report.messages;
     detail(row, measured.report);

@@ -23,7 +23,7 @@ class DropinClient {
   void fill();
   /// One migration of everything. `callbacks`: ZOLTAN, HOLD or STEPS. Returns Zoltan's code.
   int migrate(const std::string& callbacks, const std::string& memory);
-  /// Of the last migration that was not stock.
+  /// The report of the last migration that was not stock.
   [[nodiscard]] Valet_Migration_Report report() const;
   /// Every object is where it belongs, whole, and none is lost or doubled. Collective.
   [[nodiscard]] bool verified() const;

@@ -14,7 +14,7 @@
 namespace valet::bench {
 namespace {
 
-/// Of numbers that are given one after another.
+/// Mean and deviation of numbers that are given one by one.
 class Statistics {
  public:
   void add(double value) {

@@ -63,7 +63,7 @@ class TraceTarget {
   bool kept_;
 };
 
-/// Of calls with a trace and without one in turn, the other one first in each round.
+/// Measures calls with a trace and without one in turn, the other one first in each round.
 Case measure(const Settings& settings, const Case& setting, Pattern pattern,
              std::size_t block_bytes, const TraceTarget& target, Progress& progress, bool& failed) {
   std::array<Options, 2> options;

@@ -30,7 +30,7 @@ struct CyclicCase {
   schedule::CyclicRun run;
 };
 
-/// All that can be said about a problem without moving a byte.
+/// What is known about a problem without moving a byte.
 struct Analysis {
   std::uint64_t all_free = 0;  ///< M
   schedule::PhaseBounds bounds;

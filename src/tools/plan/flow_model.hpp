@@ -5,7 +5,7 @@
 /// and Hendrickson section 3, Figure 3. A vertex is a rank between two phases; in every phase
 /// blocks stay on their rank, or leave for the one vertex in the middle of the phase and arrive
 /// from there. The commodities are the blocks of one destination each: they are interchangeable, so
-/// nothing else need be told apart.
+/// no further distinction is needed.
 
 #include "problem.hpp"
 #include "schedule/phase_schedule.hpp"

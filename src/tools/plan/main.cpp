@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// valet-plan: what can be said about a redistribution from its transfer matrix and free memory, on
-// one process and without moving anything. Exit code 0: done, 1: failed, 2: bad input.
+// valet-plan: analyses a redistribution from its transfer matrix and free memory, on one process
+// and without moving anything. Exit code 0: done, 1: failed, 2: bad input.
 
 #include "analysis.hpp"
 #include "input.hpp"

@@ -39,7 +39,7 @@ struct PatternOptions {
 /// @param start  p*, the vertex that has the token at first. It must have one edge into it: with
 ///               more, p* needs no visit within |V| phases and graphs without a circuit pass, too.
 /// @throws Error invalid_argument: fewer than 2 vertices, a vertex without an edge into it, a start
-///         that is not as said.
+///         with another number of edges into it.
 [[nodiscard]] Problem hamiltonian_gadget(const Graph& graph, std::uint32_t start);
 
 /// The first vertex with one edge into it. @throws Error invalid_argument when there is none.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # cmake -DMPIEXEC=<command and arguments> -DPLAIN= -DLINKED= -DLIBRARY= -P: the same application
-# stock, preloaded and linked in the right order, told by the environment alone.
+# stock, preloaded and linked in the right order, switched on by the environment alone.
 separate_arguments(launch UNIX_COMMAND "${MPIEXEC}")
 
 function(run result)

@@ -65,7 +65,7 @@ struct Case {
   }
 };
 
-/// Elements consecutive as rows, to be compared as they are or sorted.
+/// Consecutive elements as rows, to be compared as they are or sorted.
 std::vector<std::string> rows(const std::vector<std::byte>& bytes, std::size_t count,
                               std::size_t element_bytes, bool sorted) {
   std::vector<std::string> result;

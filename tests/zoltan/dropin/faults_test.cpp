@@ -21,7 +21,7 @@ constexpr int never = -1;
 
 enum Call { in_size, in_pack, in_unpack, in_pre, in_mid, in_post, in_free, in_memory };
 
-/// Sends object k of each rank to rank k % P, and fails where it is told to.
+/// Sends object k of each rank to rank k % P, and fails where a test asks for it.
 class Faulty {
  public:
   /// @param mode  MIGRATE_CALLBACKS, and behind it the method where that is not STREAM.

@@ -112,7 +112,7 @@ class LongIds {
     if (rank() > 0 && !of_all_ranks) return;
     for (int k = 0; k < count; ++k) add(rank(), k, k % size());
   }
-  /// Of all ranks in turn, so that the objects of a source do not stand together; or of rank 0.
+  /// From all ranks in turn, so that the objects of a source are not consecutive; or from rank 0.
   void give_imports(bool of_all_ranks) {
     for (int k = rank(); k < count; k += size())
       for (int source = 0; source < (of_all_ranks ? size() : 1); ++source) add(source, k, source);

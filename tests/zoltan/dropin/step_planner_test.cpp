@@ -28,7 +28,7 @@ struct Sources {
   std::vector<int> sizes;
   std::uint64_t object_bytes = 8;
 
-  /// Of a rank behind all of its sources, or of another.
+  /// The planner of a rank behind all of its sources, or of another.
   [[nodiscard]] StepPlanner planner(valet::Ledger& ledger, int rank = 100) const {
     return {ledger, peers, sizes, object_bytes, rank};
   }

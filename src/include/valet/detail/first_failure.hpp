@@ -36,7 +36,7 @@ class VALET_EXPORT FirstFailure {
   /// Keeps the exception that is handled now, if it is the first one.
   void keep(const char* activity) noexcept;
 
-  /// callback_failed, with what failed, what it said, and `consequence`; nullopt where nothing did.
+  /// callback_failed, with what failed, its text, and `consequence`; nullopt where nothing did.
   [[nodiscard]] std::optional<Diagnostic> diagnostic(const char* consequence) const;
 
  private:

@@ -83,8 +83,8 @@ void fence(const Space& space) {
 #endif
 }
 
-/// Waits for several of them, where an exception on one rank would leave the others behind: what a
-/// kernel of the application left to be told by the fence is a finding of this rank.
+/// Waits for several of them. An error of a kernel of the application that a fence reports becomes
+/// a diagnostic of this rank: an exception would leave the other ranks behind.
 template <class... Spaces>
 [[nodiscard]] std::optional<Diagnostic> fence_diagnostic(const Spaces&... spaces) {
   valet::detail::FirstFailure failure;
