@@ -108,7 +108,7 @@ std::vector<LeafKey> keys_of(const Patches& patches) {
   return keys;
 }
 
-TEST(Patches, PlanTellsTheSlotsThatAreNeededAndViewsGrowToThem) {
+TEST(Patches, PlanReportsTheSlotsThatAreNeededAndViewsGrowToThem) {
   bool has_grown = false;
   for (std::uint64_t number = 0; number < 20; ++number) {
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));

@@ -198,7 +198,7 @@ Options stream_options(bool verify = false) {
 /// Every block goes to another rank, where there is one; staged.
 GlobalMap ring() { return ring_map(size(), 40, 40, 1); }
 
-TEST(FailingRanks, AreToldByTheLowestOne) {
+TEST(FailingRanks, AreReportedByTheLowestOne) {
   Case tried(ring(), Form::to_ranks, stream_options(), Shape::dense, false);
   const bool fails = rank() > 0 || size() == 1;
   if (fails) tried.backend->fail_at(Call::gather, 1);
@@ -271,7 +271,7 @@ TEST(FailingStorageWithATrace, WritesOneForEachExecution) {
 /// The first call throws on the last rank, in the middle of an exchange by any method.
 class ThrowingCallbacks : public testing::TestWithParam<Method> {};
 
-TEST_P(ThrowingCallbacks, OfTheProgressIsToldWhenAllBlocksHaveMoved) {
+TEST_P(ThrowingCallbacks, ForProgressIsReportedWhenAllBlocksHaveMoved) {
   for (const bool on_all_ranks : {true, false}) {
     int calls = 0;
     Options options = stream_options(on_all_ranks);
@@ -308,7 +308,7 @@ INSTANTIATE_TEST_SUITE_P(Methods, ThrowingCallbacks,
                                          Method::cyclic),
                          name_of_method);
 
-TEST(ThrowingCallback, OfTheAvailableBytesLeavesAllFreeMemory) {
+TEST(ThrowingCallback, ForAvailableBytesLeavesAllFreeMemory) {
   int calls = 0;
   Options options = stream_options();
   options.method = Method::phased;

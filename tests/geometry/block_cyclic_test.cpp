@@ -14,7 +14,7 @@
 namespace valet::test {
 namespace {
 
-TEST(Dimension, DealsAsTheWorkedTableSays) {
+TEST(Dimension, DistributesAsTheWorkedTableShows) {
   // The table in dimension.hpp.
   const layout::Dimension dimension(10, 2, 3, 1);
   const std::vector<int> owners{1, 1, 2, 2, 0, 0, 1, 1, 2, 2};

@@ -66,7 +66,7 @@ TEST(Recognise, FindsTheWorkedTable) {
   EXPECT_EQ(found.distribution, (CyclicDistribution{7, 3, 1, 1}));
 }
 
-TEST(Recognise, TakesExactlyTheDealtMapsOfAllSmallOnes) {
+TEST(Recognise, TakesExactlyTheCyclicMapsOfAllSmallOnes) {
   for (const int ranks : {1, 2, 3, 4})
     for (std::size_t length = 0; length <= 7; ++length) {
       int maps = 1;

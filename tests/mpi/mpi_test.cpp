@@ -231,7 +231,7 @@ TEST(NeighbourWords, DeliversEveryListInOrder) {
     }
 }
 
-TEST(Messages, PiecesArriveOneBehindAnother) {
+TEST(Messages, PiecesArriveConsecutively) {
   if (size() == 1) GTEST_SKIP() << "needs a peer";
   const Channel channel = Channel::open(MPI_COMM_WORLD);
   Ledger ledger;

@@ -98,7 +98,7 @@ TEST(ProgressOfAnAlltoall, ReachesItsTotalByAnyMethod) {
   }
 }
 
-TEST(ProgressOfAnAlltoall, IsToldToTheRanksThatAskForIt) {
+TEST(ProgressOfAnAlltoall, IsReportedToTheRanksThatAskForIt) {
   Exchanged exchanged;
   Hearing hearing;
   AlltoallOptions options{.method = AlltoallMethod::stream};
@@ -111,7 +111,7 @@ TEST(ProgressOfAnAlltoall, IsToldToTheRanksThatAskForIt) {
   }
 }
 
-TEST(ProgressOfAnAlltoall, IsToldInCToo) {
+TEST(ProgressOfAnAlltoall, IsReportedInCToo) {
   Exchanged exchanged;
   Valet_Progress last{};
   Valet_Options options = Valet_Options_default();

@@ -56,7 +56,7 @@ Report move_a_ring(const Options& options, std::uint64_t slots = 500) {
   return report;
 }
 
-TEST(Progress, ReachesTheTotalByAnyMethodAndIsNotToldTooOften) {
+TEST(Progress, ReachesTheTotalByAnyMethodAndIsNotReportedTooOften) {
   for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic}) {
     SCOPED_TRACE(to_string(method));
     std::vector<Progress> told;

@@ -97,7 +97,7 @@ TEST(Automatic, MeasuresOnceForACommunicatorAndQuickly) {
   if (rank() == 0) std::cout << "first choice: " << taken.count() << " s\n";
 }
 
-TEST(Automatic, DoesNotMeasureWhatItIsTold) {
+TEST(Automatic, DoesNotMeasureWhatItIsGiven) {
   const Fresh fresh;
   Options options;
   options.automatic.model = CostModel{};
@@ -106,7 +106,7 @@ TEST(Automatic, DoesNotMeasureWhatItIsTold) {
   EXPECT_TRUE(all_ranks(ring_messages == before));
 }
 
-TEST(Automatic, RanksThatAreToldDifferentCostsChooseAlike) {
+TEST(Automatic, RanksThatAreGivenDifferentCostsChooseAlike) {
   std::mt19937_64 random(seed() + static_cast<std::uint64_t>(rank()));
   if (rank() == 0) std::cout << "seed " << seed() << "\n";
   std::uniform_real_distribution<double> exponent(-3, 3);

@@ -180,7 +180,7 @@ TEST(MapLayout, BlocksWithGapsBetweenThemAreNoLayout) {
   EXPECT_TRUE(all_ranks(!report_of().plan_from_layout));
 }
 
-TEST(MapLayout, PlanIsExecutedAgainAndTheReportTellsOfAllRanks) {
+TEST(MapLayout, PlanIsExecutedAgainAndTheReportCoversAllRanks) {
   std::mt19937_64 random(seed());
   FilledMap filled(global_map(cyclic_in_a_row(random, static_cast<std::size_t>(size())), 1), rank(),
                    Shape::dense);

@@ -62,7 +62,7 @@ class GuardedMemory {
   std::size_t bytes_;
 };
 
-TEST(Plan, TellsBlocksBeforeAndAfterAndNeighbours) {
+TEST(Plan, KnowsBlocksBeforeAndAfterAndNeighbours) {
   for (std::uint64_t number = 0; number < 50; ++number) {
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
     const GlobalMap map = a_map(number);

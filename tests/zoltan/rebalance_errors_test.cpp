@@ -181,7 +181,7 @@ TEST(Rebalancer, NullArraysAndOddComponents) {
                       {"invalid_argument", "4 values per slot"});
 }
 
-TEST(Rebalancer, SourcesThatThrowAreToldOnAllRanks) {
+TEST(Rebalancer, SourcesThatThrowAreReportedOnAllRanks) {
   Points points;
   Rebalancer rebalancer(MPI_COMM_WORLD);
   rebalancer.coordinates([&]() -> valet::zoltan::Columns {

@@ -46,7 +46,7 @@ struct Field {
 /// of structures, or rows with padding behind them. Local.
 /// @tparam T                 Any type, void too; not const.
 /// @param data               The row of slot 0; the caller keeps the memory.
-/// @param slots              Places for a block.
+/// @param slots              The most blocks that it can hold.
 /// @param row_bytes          Of a block in this field; the same on all ranks.
 /// @param slot_stride_bytes  From a row to the next, on this rank; at least `row_bytes`, or at most
 ///                           -row_bytes where the slots run backwards.
@@ -69,7 +69,7 @@ template <class T>
 /// this is an array of structures. Local.
 /// @tparam T          Trivially copyable; not const.
 /// @param data        slots * components values; the caller keeps the memory.
-/// @param slots       Places for a block.
+/// @param slots       The most blocks that it can hold.
 /// @param components  Values per slot; the same on all ranks.
 /// @param label       How messages call the field; none: they number it.
 template <class T>
@@ -124,7 +124,7 @@ class VALET_EXPORT BlockStorage {
   /// Blocks in memory that only `backend` knows how to touch (adapters).
   explicit BlockStorage(std::shared_ptr<StorageBackend> backend);
 
-  /// Places for a block: the most blocks that this rank can hold. [local]
+  /// The most blocks that this rank can hold. [local]
   [[nodiscard]] std::uint64_t slots() const { return backend_->slots(); }
   /// Bytes of a block, all fields together.
   [[nodiscard]] std::size_t block_bytes() const { return backend_->block_bytes(); }

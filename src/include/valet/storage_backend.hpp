@@ -77,7 +77,7 @@ class VALET_EXPORT StorageBackend {
   StorageBackend& operator=(const StorageBackend&) = delete;
   virtual ~StorageBackend() = default;
 
-  /// Places for a block.
+  /// The most blocks that it can hold.
   [[nodiscard]] virtual std::uint64_t slots() const = 0;
   /// Bytes of a packed block.
   [[nodiscard]] virtual std::size_t block_bytes() const = 0;

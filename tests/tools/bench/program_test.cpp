@@ -207,7 +207,7 @@ TEST(PhasesBench, RefusesBadInput) {
 
 #endif
 
-TEST(TraceBench, TellsWhatATraceCosts) {
+TEST(TraceBench, ReportsWhatATraceCosts) {
   const TemporaryFile trace;
   const Json document = document_of(2,
                                     "trace --bytes 100K --block-bytes 64,1000 --pattern ring "

@@ -309,7 +309,7 @@ TEST_F(Front, ValetMigrateNeedsNoParameter) {
   EXPECT_STREQ(report.callbacks, "HOLD");
 }
 
-TEST_F(Front, TellsHowFarItIs) {
+TEST_F(Front, PrintsHowFarItIs) {
   set(zoltan, "MIGRATE_METHOD", "STREAM");
   set(zoltan, "MIGRATE_PROGRESS", "1");
   testing::internal::CaptureStderr();

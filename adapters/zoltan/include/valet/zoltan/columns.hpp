@@ -57,7 +57,7 @@ template <class T>
 
 /// The columns of an array with several values per slot, one slot behind the other. Local.
 /// @param data        slots * components values; must stay where it is while the source is in use.
-/// @param slots       Places for an object.
+/// @param slots       The most objects that it can hold.
 /// @param components  Values per slot: 1 to 3 for coordinates, 1 for weights. Another number is
 ///                    reported by the collective call that uses the source, on all ranks.
 template <class T>
