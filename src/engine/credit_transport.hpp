@@ -12,6 +12,7 @@
 /// What is sent and where it goes (sources and sinks), and which credit comes next (policies), is
 /// decided by a Participant.
 
+#include "engine/transfer.hpp"
 #include "mpi/message.hpp"
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
@@ -26,7 +27,7 @@
 
 namespace valet::engine {
 
-/// "Send me that": what a receiver tells a sender.
+/// "Send me that": what a receiver sends to a sender.
 struct Credit {
   std::uint32_t count = 0;  ///< blocks or elements that the message is to have
   std::uint32_t item = 0;   ///< of which of the sender's lists, where it has several
@@ -43,7 +44,7 @@ struct Event {
     received,   ///< the message that was credited in that receive slot is there
     credited,   ///< the credit of that receive slot has left
     sent,       ///< the message of that send slot has left
-    signalled,  ///< a destination has been told what was written into its memory
+    signalled,  ///< the word that a destination's memory was written has left
     other,      ///< a request of somebody else's protocol
   };
   Kind kind = Kind::other;
@@ -105,6 +106,17 @@ class VALET_EXPORT CreditTransport {
   [[nodiscard]] bool can_send(std::size_t index) const;
   void send(std::size_t index, int destination, const std::byte* memory, std::uint64_t bytes);
   void send(std::size_t index, int destination, mpi::PieceList& pieces, std::uint64_t bytes);
+  /// Sends blocks from where they stand: as one run of memory, or else piece by piece.
+  template <class Index>
+  void send_from_slots(std::size_t index, int destination, const Transfer<Index>& transfer,
+                       std::span<const Index> slots, mpi::PieceList& pieces) {
+    const std::uint64_t bytes = slots.size() * transfer.backend().block_bytes();
+    if (const std::byte* const run = transfer.run_of(slots))
+      return send(index, destination, run, bytes);
+    pieces.pieces.clear();
+    for (const Index slot : slots) transfer.backend().pieces(slot, pieces.pieces);
+    send(index, destination, pieces, bytes);
+  }
   /// Whether this rank writes into the memory of `destination`.
   [[nodiscard]] bool writes_to(int destination) const { return node_.of(destination) != nullptr; }
   /// Where it writes what a credit asks for.
@@ -112,7 +124,7 @@ class VALET_EXPORT CreditTransport {
     return node_.of(destination) + credit.offset_bytes;
   }
   [[nodiscard]] bool can_signal() const { return idle_signal().has_value(); }
-  /// Tells a destination that `bytes` have been written into its memory.
+  /// Sends a destination the word that `bytes` have been written into its memory.
   void signal(int destination, std::uint64_t bytes);
   /// The same with a send slot, which says when it has left.
   void signal(std::size_t index, int destination, std::uint64_t bytes);
@@ -131,7 +143,7 @@ class VALET_EXPORT CreditTransport {
   /// Scratch in use, for the trace.
   void note_in_use(const Participant& participant) const;
 
-  /// Of credits that this transport gave and receives: those of a phase have a tag of their own.
+  /// The tag of the credits that it gives and receives: those of a phase have one of their own.
   void set_credit_tag(int tag) { credit_tag_ = tag; }
   [[nodiscard]] std::uint64_t credits() const { return credits_; }
   [[nodiscard]] std::uint64_t messages() const { return messages_; }

@@ -66,7 +66,7 @@ void Transfer<Index>::relocate(std::span<const Index> freed) {
 }
 
 /// Moves blocks from slots to their free final ones; returns how many others can follow into the
-/// slots that they leave, which both lists then tell.
+/// slots that they leave, which are in both lists then.
 template <class Index>
 std::size_t Transfer<Index>::relocate_some(std::span<Index> from, std::span<Index> to) {
   backend_.copy(std::span<const Index>(from), std::span<const Index>(to), {});

@@ -61,6 +61,12 @@ class Transfer {
                                                std::uint64_t first, std::uint64_t size) const {
     return {flows_.exports.begin() + flow.first + first, static_cast<std::size_t>(size)};
   }
+  /// The address of ascending slots that are one run of memory; nullptr where they are not.
+  [[nodiscard]] const std::byte* run_of(std::span<const Index> slots) const {
+    const std::byte* const data = backend_.contiguous_data();
+    if (data == nullptr || slots.back() - slots.front() != slots.size() - 1) return nullptr;
+    return data + slots.front() * backend_.block_bytes();
+  }
   /// Packs exports and frees their slots, into which misplaced blocks may move.
   void gather(std::span<const Index> slots, std::byte* packed);
   /// Frees the slots of exports that were sent from where they are, likewise.

@@ -29,6 +29,13 @@ std::optional<Completion> Requests::wait_any() {
   return completed(completion, index);
 }
 
+void Requests::wait(std::size_t slot) {
+  if (idle(slot)) return;
+  const Waiting waiting(hooks_);
+  check(MPI_Wait(&requests_[slot], MPI_STATUS_IGNORE), "MPI_Wait");
+  if (hooks_ != nullptr) hooks_->completed(&requests_[slot]);
+}
+
 std::optional<Completion> Requests::test_any() {
   Completion completion;
   int index = MPI_UNDEFINED, flag = 0;

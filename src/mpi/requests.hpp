@@ -31,6 +31,8 @@ class VALET_EXPORT Requests {
   /// Blocks until one request completes; nothing when none is outstanding. Never a polling loop of
   /// our own: that would take the core from an oversubscribed neighbour.
   std::optional<Completion> wait_any();
+  /// Blocks until the request in a slot completes, whatever becomes of the others.
+  void wait(std::size_t slot);
   /// A request that has completed already; nothing when there is none.
   std::optional<Completion> test_any();
   /// Withdraws a pending receive. False when a message had been matched: it has then arrived.

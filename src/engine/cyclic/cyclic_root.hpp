@@ -10,7 +10,7 @@
 
 namespace valet::engine {
 
-/// What a rank tells the root of CYCLIC.
+/// What a rank sends to the root of CYCLIC.
 struct CyclicNote {
   enum class Kind : std::uint32_t {
     joins,  ///< who it is, and its first edge if it has one
@@ -32,7 +32,8 @@ constexpr std::size_t action_window = 8;
 constexpr std::size_t actions_per_note = action_window / 2;
 
 /// The root of CYCLIC: gets the edges of all ranks, one at a time of each, and sends them actions
-/// while it searches. It is a rank as any other besides, and tells itself what it tells others.
+/// while it searches. It takes part as any other rank besides, and sends itself what it sends
+/// others.
 ///
 /// Whenever it waits it has sent all that it scheduled, but for a part of the one cycle or shift at
 /// hand. Of those before, the first that is not carried out has all of its ranks at it, so the
@@ -56,12 +57,12 @@ class CyclicRoot final : public schedule::CyclicLink {
   [[nodiscard]] std::uint64_t actions_sent() const { return actions_sent_; }
 
  private:
-  /// Of one rank.
+  /// What it knows of one rank.
   struct Peer {
     std::uint64_t blocks = 0;  ///< of its edge; 0 when that was not sent yet
     std::uint32_t destination = 0;
     std::uint16_t window = 0;     ///< actions that may be sent to it
-    std::uint16_t scheduled = 0;  ///< actions since the last that it will tell us of
+    std::uint16_t scheduled = 0;  ///< actions since the last that it will report
   };
   static_assert(sizeof(Peer) == 16, "64 bytes a rank with the scheduler's 48");
 

@@ -80,9 +80,9 @@ std::size_t schedule_bytes_for(std::size_t ranks, std::size_t nonzeros, std::siz
       (sizeof(std::uint64_t) + sizeof(schedule::WaitingLimit) + 2 * sizeof(int)) * ranks;
   // In a phase: what every rank has, lengths again; moves are copied to be sorted, and turned into
   // words.
-  const std::size_t told = (sizeof(PhaseStart) + 2 * sizeof(int)) * ranks;
+  const std::size_t starts = (sizeof(PhaseStart) + 2 * sizeof(int)) * ranks;
   const std::size_t moves = (sizeof(Move) + 4 * sizeof(std::uint64_t)) * (pairs + ranks);
-  return PhaseScheduler::bytes(ranks, pairs) + std::max(gathered, told + moves);
+  return PhaseScheduler::bytes(ranks, pairs) + std::max(gathered, starts + moves);
 }
 
 /// The most pairs for which that is no more than `bytes`.

@@ -3,7 +3,7 @@
 
 /// Phases that rank 0 makes from the whole matrix (Pinar and Hendrickson section 6.1): gather,
 /// solve, scatter. One phase is scattered at a time, so that no schedule is stored, and the ranks
-/// tell the root what memory they have before each.
+/// send the root what memory they have before each.
 
 #include "engine/phased/phases.hpp"
 #include "schedule/phase_scheduler.hpp"

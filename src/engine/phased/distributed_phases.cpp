@@ -47,8 +47,8 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
       parked_(LedgerAllocator<Parked>(ledger)),
       moved_(LedgerAllocator<Moved>(ledger)),
       groups_of_(LedgerAllocator<PeerBlocks>(ledger)),
-      to_tell_(LedgerAllocator<PeerBlocks>(ledger)),
-      to_hear_(LedgerAllocator<PeerBlocks>(ledger)),
+      to_report_(LedgerAllocator<PeerBlocks>(ledger)),
+      to_learn_(LedgerAllocator<PeerBlocks>(ledger)),
       waiting_(LedgerAllocator<PeerBlocks>(ledger)),
       handed_now_(LedgerAllocator<PeerBlocks>(ledger)) {
   const auto fill = [](Side& side, const Vector<PeerBlocks>& list, auto&& target_of) {
@@ -65,7 +65,7 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
   begin_continuous(problem.start);
 }
 
-/// The root solves the relaxation; every rank hears the number of pieces and its own flows. The
+/// The root solves the relaxation; every rank receives the number of pieces and its own flows. The
 /// root has 96 bytes a rank for it: what is more than the 64 that are promised is there of the
 /// lists that phased_list_bytes() reckons with and that are empty yet.
 void DistributedPhases::begin_continuous(const PhaseStart& start) {
@@ -101,7 +101,7 @@ void DistributedPhases::begin_continuous(const PhaseStart& start) {
 }
 
 bool DistributedPhases::idle() const {
-  return row_.keys.empty() && column_.keys.empty() && to_tell_.empty() && to_hear_.empty() &&
+  return row_.keys.empty() && column_.keys.empty() && to_report_.empty() && to_learn_.empty() &&
          waiting_.empty();
 }
 
@@ -153,7 +153,7 @@ std::uint64_t DistributedPhases::incoming_for_others() const {
   return blocks;
 }
 
-/// Figure 7: apportion the free memory, inform the sources, hear from the destinations.
+/// Figure 7: apportion the free memory, send to the sources, receive from the destinations.
 void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
   credited_.resize(column_.counts.size());
   schedule::apportion(options_.phased.heuristic, {column_.counts, start.free, pieces_}, random_,
@@ -207,7 +207,7 @@ void DistributedPhases::park(const PhaseStart& start, std::uint64_t incoming, st
     own += row_.counts[i];
     ++kinds;
   }
-  for (const PeerBlocks& debt : to_tell_) left += debt.blocks;
+  for (const PeerBlocks& debt : to_report_) left += debt.blocks;
   for (const PeerBlocks& entry : waiting_) left += entry.blocks;
   for (const PeerBlocks& entry : handed_now_) left += entry.blocks;
   balance = std::clamp(balance, -static_cast<std::int64_t>(start.waiting_room),
@@ -219,7 +219,7 @@ void DistributedPhases::park(const PhaseStart& start, std::uint64_t incoming, st
   reroute(moves);
 }
 
-/// Sends what the flows say, and tells the targets who has their blocks now.
+/// Sends what the flows say, and informs the targets who has their blocks now.
 void DistributedPhases::reroute(PhaseMoves& moves) {
   parked_.clear();
   parked_.reserve(giving_.size() + row_.keys.size());
@@ -236,13 +236,13 @@ void DistributedPhases::reroute(PhaseMoves& moves) {
       });
   for (const Flow& flow : taking_)
     moves.receives.push_back({static_cast<int>(flow.from), flow.blocks});
-  tell_targets();
+  inform_targets();
   giving_.clear();
   taking_.clear();
 }
 
-/// Every rank tells its targets where it sent their blocks.
-void DistributedPhases::tell_targets() {
+/// Every rank informs its targets where it sent their blocks.
+void DistributedPhases::inform_targets() {
   std::sort(parked_.begin(), parked_.end(), [](const Parked& a, const Parked& b) {
     return std::tie(a.target, a.place) < std::tie(b.target, b.place);
   });
@@ -282,31 +282,31 @@ std::uint64_t DistributedPhases::groups_of(int place) const {
   return 0;
 }
 
-/// Those who are replaced choose of their column who sends to the substitute, and tell both.
+/// Those who are replaced choose of their column who sends to the substitute, and inform both.
 void DistributedPhases::hand_over() {
   Vector<Handed> handed{LedgerAllocator<Handed>(ledger_)};
   Vector<std::uint64_t> remaining(column_.counts, column_.counts.get_allocator());
-  for (const Flow& flow : replaced_) to_hear_.push_back({static_cast<int>(flow.from), 0});
-  for (const Flow& flow : replacing_) to_tell_.push_back({static_cast<int>(flow.to), 0});
+  for (const Flow& flow : replaced_) to_learn_.push_back({static_cast<int>(flow.from), 0});
+  for (const Flow& flow : replacing_) to_report_.push_back({static_cast<int>(flow.to), 0});
   schedule::choose_blocks(
       std::span<Flow>(replaced_), from_of,
       [&](std::size_t entry) { return static_cast<std::uint32_t>(column_.keys[entry].peer); },
       std::span<std::uint64_t>(remaining),
       [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
         handed.push_back({column_.keys[entry].peer, static_cast<int>(flow.from), blocks});
-        add_to(to_hear_, static_cast<int>(flow.from), blocks);
+        add_to(to_learn_, static_cast<int>(flow.from), blocks);
       });
-  // Both read the sides as they were; what the substitutes hear is new in their columns.
-  tell_sources(handed);
-  tell_substitutes(handed);
+  // Both read the sides as they were; what the substitutes receive is new in their columns.
+  inform_sources(handed);
+  inform_substitutes(handed);
   replaced_.clear();
   replacing_.clear();
-  std::erase_if(to_tell_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
-  std::erase_if(to_hear_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+  std::erase_if(to_report_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+  std::erase_if(to_learn_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
 }
 
 /// What a source is to send to a substitute; what the substitute has itself stays where it is.
-void DistributedPhases::tell_sources(Vector<Handed>& handed) {
+void DistributedPhases::inform_sources(Vector<Handed>& handed) {
   std::sort(handed.begin(), handed.end(), [](const Handed& a, const Handed& b) {
     return std::tie(a.source, a.substitute) < std::tie(b.source, b.substitute);
   });
@@ -330,7 +330,7 @@ void DistributedPhases::tell_sources(Vector<Handed>& handed) {
   });
 }
 
-void DistributedPhases::tell_substitutes(Vector<Handed>& handed) {
+void DistributedPhases::inform_substitutes(Vector<Handed>& handed) {
   std::sort(handed.begin(), handed.end(), [](const Handed& a, const Handed& b) {
     return std::tie(a.substitute, a.source) < std::tie(b.substitute, b.source);
   });
@@ -344,47 +344,47 @@ void DistributedPhases::tell_substitutes(Vector<Handed>& handed) {
   for (const Flow& flow : replacing_) words.expect(static_cast<int>(flow.to));
   words.run();
   words.for_each([&](int replaced, std::uint64_t source, std::uint64_t blocks) {
-    add_to(to_tell_, replaced, blocks);
+    add_to(to_report_, replaced, blocks);
     if (static_cast<int>(source) != channel_.rank())
       column_.add({static_cast<int>(source), replaced}, blocks);
   });
 }
 
-/// Substitutes tell those whose blocks wait here that they do; from then on they are theirs.
+/// Substitutes inform those whose blocks wait here; from then on they are theirs.
 void DistributedPhases::send_on() {
-  if (to_tell_.empty() && to_hear_.empty()) return;
-  WordLists told(ledger_), heard(ledger_);
-  for (const PeerBlocks& debt : to_tell_) {
+  if (to_report_.empty() && to_learn_.empty()) return;
+  WordLists sent(ledger_), received(ledger_);
+  for (const PeerBlocks& debt : to_report_) {
     const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const PeerBlocks& entry) {
       return entry.rank == debt.rank;
     });
-    told.begin(debt.rank);
-    told.add(found == waiting_.end() ? 0 : found->blocks);
+    sent.begin(debt.rank);
+    sent.add(found == waiting_.end() ? 0 : found->blocks);
   }
-  for (const PeerBlocks& debt : to_hear_) {
-    heard.begin(debt.rank);
-    heard.add(0);
+  for (const PeerBlocks& debt : to_learn_) {
+    received.begin(debt.rank);
+    received.add(0);
   }
-  exchange_lists(channel_, ledger_, told, heard);
-  for (std::size_t i = 0; i < to_tell_.size(); ++i) {
-    const std::uint64_t blocks = told[i][0];
-    if (blocks > 0) row_.add({to_tell_[i].rank, to_tell_[i].rank}, blocks);
-    to_tell_[i].blocks -= blocks;
+  exchange_lists(channel_, ledger_, sent, received);
+  for (std::size_t i = 0; i < to_report_.size(); ++i) {
+    const std::uint64_t blocks = sent[i][0];
+    if (blocks > 0) row_.add({to_report_[i].rank, to_report_[i].rank}, blocks);
+    to_report_[i].blocks -= blocks;
   }
-  for (std::size_t i = 0; i < to_hear_.size(); ++i) {
-    const std::uint64_t blocks = heard[i][0];
+  for (std::size_t i = 0; i < to_learn_.size(); ++i) {
+    const std::uint64_t blocks = received[i][0];
     if (blocks > 0) {
-      column_.add({to_hear_[i].rank, channel_.rank()}, blocks);
-      add_to(groups_of_, to_hear_[i].rank, blocks);  // nothing is known of the groups
+      column_.add({to_learn_[i].rank, channel_.rank()}, blocks);
+      add_to(groups_of_, to_learn_[i].rank, blocks);  // nothing is known of the groups
     }
-    to_hear_[i].blocks -= blocks;
+    to_learn_[i].blocks -= blocks;
   }
   waiting_.clear();
-  std::erase_if(to_tell_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
-  std::erase_if(to_hear_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+  std::erase_if(to_report_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
+  std::erase_if(to_learn_, [](const PeerBlocks& debt) { return debt.blocks == 0; });
 }
 
-/// Blocks received in place of another rank are told of later, parked ones are known to belong
+/// Blocks received in place of another rank are reported later, parked ones are known to belong
 /// here. Which of them came does not matter: they are all alike for the numbers.
 void DistributedPhases::waits_here(int target, std::uint64_t blocks) {
   const auto handed = std::find_if(handed_now_.begin(), handed_now_.end(),

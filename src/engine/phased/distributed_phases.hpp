@@ -3,8 +3,8 @@
 
 /// Phases that the ranks negotiate among neighbours (Pinar and Hendrickson, "Interprocessor
 /// Communication with Limited Memory", IEEE TPDS 15(7), 2004, Figure 7): every receiver divides its
-/// free memory among its sources and tells them. A root is asked for parking (Figure 8), and for
-/// the start of Heuristic::continuous (section 4): it sees a few numbers per rank.
+/// free memory among its sources and sends them their shares. A root is asked for parking (Figure
+/// 8), and for the start of Heuristic::continuous (section 4): it sees a few numbers per rank.
 ///
 /// Without a root nobody knows all: each rank goes on until it has nothing to send and nothing to
 /// receive, and may be some phases ahead of another.
@@ -38,7 +38,7 @@ class DistributedPhases final : public Phases {
     }
   };
   using Side = schedule::KeyedCounts<Key>;
-  /// What a rank that receives in place of another has still to tell it.
+  /// What a rank that receives in place of another still owes it word of.
   using Debts = Vector<PeerBlocks>;
 
   /// Blocks of one source that a substitute receives in place of another rank.
@@ -50,8 +50,8 @@ class DistributedPhases final : public Phases {
 
   void begin_continuous(const PhaseStart& start);
   void hand_over();
-  void tell_sources(Vector<Handed>& handed);
-  void tell_substitutes(Vector<Handed>& handed);
+  void inform_sources(Vector<Handed>& handed);
+  void inform_substitutes(Vector<Handed>& handed);
   void send_on();
   [[nodiscard]] std::uint64_t incoming_for_others() const;
   [[nodiscard]] std::uint64_t groups_of(int place) const;
@@ -59,7 +59,7 @@ class DistributedPhases final : public Phases {
   void park(const PhaseStart& start, std::uint64_t incoming, std::uint64_t sending,
             PhaseMoves& moves);
   void reroute(PhaseMoves& moves);
-  void tell_targets();
+  void inform_targets();
   void take_over_moved_sources();
   [[nodiscard]] bool idle() const;
 
@@ -74,7 +74,7 @@ class DistributedPhases final : public Phases {
   std::uint64_t pieces_ = 0;  ///< of Heuristic::continuous, that are still to be sent
   bool levels_ = false;       ///< the phase before the pieces comes next
   bool hands_over_ = false;
-  bool all_done_ = false;          ///< said by the root
+  bool all_done_ = false;          ///< sent by the root
   Vector<schedule::Flow> giving_;  ///< of this rank, as the root matched them
   Vector<schedule::Flow> taking_;
   Vector<schedule::Flow> replaced_;   ///< Heuristic::continuous: others receive in our place
@@ -93,8 +93,8 @@ class DistributedPhases final : public Phases {
   };
   Vector<Moved> moved_;
   Vector<PeerBlocks> groups_of_;  ///< groups that wait for this rank on others, at most
-  Debts to_tell_, to_hear_;
-  Vector<PeerBlocks> waiting_;     ///< blocks that wait here and are not told of
+  Debts to_report_, to_learn_;
+  Vector<PeerBlocks> waiting_;     ///< blocks that wait here and are not reported
   Vector<PeerBlocks> handed_now_;  ///< of this phase, credited in place of others
 };
 

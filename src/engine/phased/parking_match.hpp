@@ -2,7 +2,7 @@
 #pragma once
 
 /// The root of parking (Pinar and Hendrickson, "Interprocessor Communication with Limited Memory",
-/// IEEE TPDS 15(7), 2004, Figure 8): it sees two numbers of every rank and tells each its flows.
+/// IEEE TPDS 15(7), 2004, Figure 8): it sees two numbers of every rank and sends each its flows.
 
 #include "mpi/channel.hpp"
 #include "schedule/parking.hpp"
@@ -22,7 +22,7 @@ enum class FlowEnd { from, to };
 void scatter_flows(const mpi::Channel& channel, Ledger& ledger,
                    std::span<const schedule::Flow> flows, FlowEnd end, Vector<schedule::Flow>& own);
 
-/// What a rank tells the root.
+/// What a rank sends to the root.
 struct ParkingWish {
   std::int64_t balance = 0;  ///< positive: to be parted with; negative: room for others
   std::uint64_t groups = 0;  ///< of schedule::GroupLimit

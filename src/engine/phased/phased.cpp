@@ -12,7 +12,7 @@
 namespace valet::engine {
 namespace {
 
-/// Of what is promised for the slots of a plan (plan.hpp), the bytes that nothing else uses.
+/// The bytes that are promised for the slots of a plan (plan.hpp) and that nothing else uses.
 template <class Index>
 std::uint64_t unused_slot_bytes(const plan::Flows<Index>& flows) {
   const std::uint64_t words = flows.form == plan::Form::slots ? 4 : 3;

@@ -295,25 +295,18 @@ std::span<const Index> PhasedTransport<Index>::own_slots(const Parcel<Index>& pa
 template <class Index>
 bool PhasedTransport<Index>::send_in_place(const Sending& message, std::size_t k) {
   const Parcel<Index>& parcel = outgoing_[message.parcel];
-  const std::size_t block_bytes = context_.blocks.block_bytes;
-  const std::uint64_t bytes = message.count * block_bytes;
+  const bool has_buffers = sizes_.send_buffers > 0;
   if (parcel.own) {
     const auto slots = own_slots(parcel, message.first, message.count);
-    const std::byte* const dense = transfer_->backend().contiguous_data();
-    if (dense != nullptr && slots.back() - slots.front() == slots.size() - 1) {
-      transport_.send(k, parcel.peer, dense + slots.front() * block_bytes, bytes);
-      return true;
-    }
+    if (has_buffers && transfer_->run_of(slots) == nullptr) return false;
+    transport_.send_from_slots(k, parcel.peer, *transfer_, slots, pieces_);
+    return true;
   }
-  if (sizes_.send_buffers > 0) return false;
+  if (has_buffers) return false;
   pieces_.pieces.clear();
-  if (parcel.own)
-    for (const Index slot : own_slots(parcel, message.first, message.count))
-      transfer_->backend().pieces(slot, pieces_.pieces);
-  else
-    memory_.list_waiting(*transfer_, static_cast<Index>(parcel.waiting + message.first),
-                         message.count, pieces_.pieces);
-  transport_.send(k, parcel.peer, pieces_, bytes);
+  memory_.list_waiting(*transfer_, static_cast<Index>(parcel.waiting + message.first),
+                       message.count, pieces_.pieces);
+  transport_.send(k, parcel.peer, pieces_, message.count * context_.blocks.block_bytes);
   return true;
 }
 

@@ -5,7 +5,7 @@
 ///
 /// A sender says which blocks it sends where the receiver cannot know (blocks that wait on their
 /// way). The receiver then allows one message after another: it takes scratch places, posts
-/// the receive, and tells the sender how many blocks may come and which tag they carry. So no data
+/// the receive, and credits the sender with blocks of one of its lists. So no data
 /// message is unexpected, and a few requests are outstanding on either side.
 ///
 /// Why a phase ends. All that may arrive fits the places that are free when it begins. A place in

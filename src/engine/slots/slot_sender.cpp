@@ -90,10 +90,8 @@ template <class Index>
 bool SlotSender<Index>::goes_in_place(const Transfer<Index>& transfer, std::uint32_t d,
                                       Index size) const {
   constexpr std::size_t least_bytes = std::size_t{16} << 10;
-  if (transfer.backend().contiguous_data() == nullptr || size * block_bytes_ < least_bytes)
-    return false;
-  const auto slots = transfer.exports(flow(d), destinations_[d].staged, size);
-  return slots.back() - slots.front() == slots.size() - 1;
+  return size * block_bytes_ >= least_bytes &&
+         transfer.run_of(transfer.exports(flow(d), destinations_[d].staged, size)) != nullptr;
 }
 
 template <class Index>
@@ -263,14 +261,7 @@ void SlotSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m)
   Message& message = messages_[m];
   message.in_place = true;
   const auto slots = transfer.exports(flow(message.destination), message.first, message.size);
-  if (std::byte* const dense = transfer.backend().contiguous_data();
-      dense != nullptr && slots.back() - slots.front() == slots.size() - 1) {
-    post(m, dense + slots.front() * block_bytes_, message.size);
-    return;
-  }
-  pieces_.pieces.clear();
-  for (const Index slot : slots) transfer.backend().pieces(slot, pieces_.pieces);
-  transport_.send(m, flow(message.destination).rank, pieces_, message.size * block_bytes_);
+  transport_.send_from_slots(m, flow(message.destination).rank, transfer, slots, pieces_);
   message.sent = message.size;
   ++in_flight_;
 }

@@ -52,7 +52,7 @@ class SlotSender {
   void credited(int rank, const Credit& credit);
   /// The message of a send slot has left.
   void sent(Transfer<Index>& transfer, std::size_t index);
-  /// A destination has been told what was written into its memory.
+  /// A destination has received the word that its memory was written.
   void signalled() { --in_flight_; }
   /// Whether a message on the way leaves `slot` free.
   [[nodiscard]] bool frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const;

@@ -53,17 +53,13 @@ void SwapSequence::note_sizes() {
   if (chunks_.size() > limits_.most_chunks) give_up();
 }
 
-void SwapSequence::wait_for(std::size_t place) {
-  while (!requests_.idle(place)) requests_.wait_any();
-}
-
 void SwapSequence::exchange_words(int partner, std::size_t count) {
   mpi::post_receive(channel_, their_words_.data(), count * sizeof(std::uint64_t), partner,
                     mpi::tag_sparse_count, requests_[word_receive_place]);
   mpi::post_send(channel_, my_words_.data(), count * sizeof(std::uint64_t), partner,
                  mpi::tag_sparse_count, requests_[word_send_place]);
-  wait_for(word_receive_place);
-  wait_for(word_send_place);
+  requests_.wait(word_receive_place);
+  requests_.wait(word_send_place);
 }
 
 bool SwapSequence::meet(int partner) {
@@ -87,8 +83,8 @@ bool SwapSequence::meet(int partner) {
                     mpi::tag_chunks, requests_[word_receive_place]);
   mpi::post_send(channel_, chunks_.data(), chunks_.size() * sizeof(Chunk), partner, mpi::tag_chunks,
                  requests_[word_send_place]);
-  wait_for(word_receive_place);
-  wait_for(word_send_place);
+  requests_.wait(word_receive_place);
+  requests_.wait(word_send_place);
   return true;
 }
 
@@ -144,7 +140,7 @@ SwapSequence::Part SwapSequence::part(const Transfer& transfer, std::uint64_t k)
 /// none, what follows the elements.
 void SwapSequence::make_ready(int partner, const Transfer& transfer, std::uint64_t k) {
   const Part next = part(transfer, k);
-  wait_for(send_place + k % 2);
+  requests_.wait(send_place + k % 2);
   std::byte* to = element(transfer.begin + next.offset);
   std::uint64_t bytes = next.count * memory_.element_bytes;
   if (next.paired) {
@@ -182,12 +178,12 @@ void SwapSequence::exchange_elements(int partner, const Transfer& transfer) {
   for (std::uint64_t k = 0; k < count; ++k) {
     if (k + 1 < count) make_ready(partner, transfer, k + 1);
     send_part(partner, transfer, k);
-    wait_for(receive_place + k % 2);
+    requests_.wait(receive_place + k % 2);
     const Part done = part(transfer, k);
     observe::observer_of(channel_)->moved(done.paired ? 2 * done.count : done.count);
   }
-  wait_for(send_place);
-  wait_for(send_place + 1);
+  requests_.wait(send_place);
+  requests_.wait(send_place + 1);
   note_in_use(0);
 }
 

@@ -103,7 +103,6 @@ class SwapSequence {
   void give_up();
   void note_sizes();
   void exchange_words(int partner, std::size_t count);
-  void wait_for(std::size_t place);
   [[nodiscard]] std::uint64_t parts(const Transfer& transfer) const;
   [[nodiscard]] Part part(const Transfer& transfer, std::uint64_t k) const;
   void make_ready(int partner, const Transfer& transfer, std::uint64_t k);
