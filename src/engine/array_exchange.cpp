@@ -197,7 +197,7 @@ std::optional<std::size_t> ArrayExchange::idle_send() const {
 void ArrayExchange::serve() {
   if (crediting_ == nullptr) return;
   Peer& peer = *crediting_;
-  const bool writes = transport_->writes_to(peer.rank);
+  const bool writes = engine::CreditTransport::is_for_writing(credit_);
   const std::optional<std::size_t> buffer = idle_send();
   if (writes ? !transport_->can_signal() : !buffer) return;
   const SequenceCopy::Stretch stretch{peer.grid_rank, peer.done,

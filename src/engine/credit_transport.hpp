@@ -119,6 +119,10 @@ class VALET_EXPORT CreditTransport {
   }
   /// Whether this rank writes into the memory of `destination`.
   [[nodiscard]] bool writes_to(int destination) const { return node_.of(destination) != nullptr; }
+  /// Whether it is to do so for this credit.
+  [[nodiscard]] static bool is_for_writing(const Credit& credit) {
+    return credit.offset_bytes != Credit::no_offset;
+  }
   /// Where it writes what a credit asks for.
   [[nodiscard]] std::byte* memory_of(int destination, const Credit& credit) const {
     return node_.of(destination) + credit.offset_bytes;

@@ -18,7 +18,8 @@ Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
 }  // namespace
 
 void share_memory(plan::State& state) {
-  if (!schedule::traits_of(state.options.method).shares_memory) return;
+  const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
+  if (traits.shares_memory == nullptr || !traits.shares_memory(state.options)) return;
   state.visit([&](const auto& flows) {
     const Vector<int> destinations = ranks_of(state.ledger, flows.outgoing);
     const bool takes_part = state.options.share_memory && state.blocks.reachable_by_mpi;

@@ -11,11 +11,19 @@ namespace valet {
 namespace schedule {
 namespace {
 
+bool always(const Options&) { return true; }
+
+/// Whether rank 0 has a say in the phases.
+bool asks_root(const Options& options) {
+  return options.phased.scheduler == Scheduler::centralized || options.phased.parking > 0 ||
+         options.phased.heuristic == Heuristic::continuous;
+}
+
 constexpr MethodTraits stream{.method = Method::stream,
                               .name = "stream",
                               .upper_name = "STREAM",
                               .messages = MessageRule::tuned,
-                              .shares_memory = true,
+                              .shares_memory = always,
                               .predict = predict_stream};
 
 constexpr MethodTraits direct{.method = Method::direct,
@@ -30,12 +38,10 @@ constexpr MethodTraits phased{
     .name = "phased",
     .upper_name = "PHASED",
     .messages = MessageRule::phased,
+    // The lists that a root or waiting blocks need are weighed against the whole budget.
+    .shares_memory = [](const Options& options) { return !asks_root(options); },
     .has_phases = true,
-    .has_root =
-        [](const Options& options) {
-          return options.phased.scheduler == Scheduler::centralized || options.phased.parking > 0 ||
-                 options.phased.heuristic == Heuristic::continuous;
-        },
+    .has_root = asks_root,
     .predict = predict_phased,
     .may_be_chosen =
         [](const Options& options) { return options.phased.scheduler == Scheduler::distributed; },
@@ -44,9 +50,9 @@ constexpr MethodTraits phased{
 constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .name = "cyclic",
                               .upper_name = "CYCLIC",
-                              .shares_memory = true,
+                              .shares_memory = always,
                               .has_phases = true,
-                              .has_root = [](const Options&) { return true; },
+                              .has_root = always,
                               .predict = predict_cyclic,
                               .is_in_doubt = [](const ExchangeShape&) { return true; }};
 

@@ -42,8 +42,9 @@ struct MethodTraits {
   bool serves_dropin = true;    ///< Zoltan's parameter takes it
   MessageRule messages = MessageRule::stream;
   BudgetRule budget = BudgetRule::any;
-  bool shares_memory = false;  ///< inside a node: its plans connect a segment
-  bool has_phases = false;     ///< blocks move in steps that ranks take together
+  /// Whether its plans share memory inside a node. Null: never.
+  bool (*shares_memory)(const Options&) = nullptr;
+  bool has_phases = false;  ///< blocks move in steps that ranks take together
   /// Whether rank 0 keeps a table over all ranks. Null: never.
   bool (*has_root)(const Options&) = nullptr;
 

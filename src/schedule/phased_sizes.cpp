@@ -27,7 +27,7 @@ std::uint64_t above(std::uint64_t value, std::uint64_t level) {
 void divide_waiting(PhasedSizes& sizes, const PhasedLimits& limits, std::uint64_t bytes) {
   const std::uint64_t group = waiting_list_bytes(limits.index_bytes);
   const std::uint64_t for_groups = bytes / (group + limits.index_bytes) * group;
-  const std::uint64_t all = limits.slots + sizes.scratch_places;
+  const std::uint64_t all = limits.slots + sizes.scratch_places + sizes.node_places;
   sizes.most_groups = std::min(all, (free_for_groups + for_groups) / group);
   sizes.most_waiting = std::min(
       all, (limits.slot_bytes + free_for_waiting + bytes - for_groups) / limits.index_bytes);
@@ -107,9 +107,10 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
   if (limits.index_bytes == 4)  // places are numbered behind the slots
     sizes.scratch_places = std::clamp<std::uint64_t>(
         sizes.scratch_places, 1,
-        std::max<std::uint64_t>(
-            1, above(std::numeric_limits<std::uint32_t>::max() - 1, limits.slots)));
-  sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.scratch_places / 4, 1, wished);
+        std::max<std::uint64_t>(1, above(std::numeric_limits<std::uint32_t>::max() - 1,
+                                         limits.slots + limits.node_bytes / limits.block_bytes)));
+  sizes.node_places = limits.node_bytes / limits.block_bytes;
+  sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.places() / 4, 1, wished);
   if (limits.blocks_wait) divide_waiting(sizes, limits, waiting);
   return sizes;
 }

@@ -24,6 +24,7 @@ struct PhasedLimits {
   std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
   bool announces = false;        ///< senders announce what they send; always where blocks wait
+  std::size_t node_bytes = 0;    ///< of the segment that this rank offers; not of the budget
 };
 
 /// What options and blocks say of them, before anything is known of the map.
@@ -35,10 +36,12 @@ struct PhasedLimits {
 struct PhasedSizes {
   std::uint64_t send_blocks = 1;     ///< of a message at most
   std::size_t send_buffers = 0;      ///< of send_blocks; 0: blocks are sent from where they are
-  std::uint64_t scratch_places = 1;  ///< places for blocks beside the slots
+  std::uint64_t scratch_places = 1;  ///< places for blocks beside the slots, in the budget
+  std::uint64_t node_places = 0;     ///< such places in the segment offered inside the node
   std::uint64_t receive_blocks = 1;  ///< of a message that is asked for
   std::uint64_t most_waiting = 0;    ///< blocks of other ranks that may wait here
   std::uint64_t most_groups = 0;     ///< of such blocks, each of one origin and one target
+  [[nodiscard]] std::uint64_t places() const { return node_places + scratch_places; }
   [[nodiscard]] std::uint64_t scratch_blocks() const {
     return send_blocks * send_buffers + scratch_places;
   }

@@ -139,4 +139,10 @@ std::byte* NodeMemory::of(int destination) const {
   return found == peers_.end() || found->rank != destination ? nullptr : found->segment.data();
 }
 
+std::size_t NodeMemory::mapped_bytes() const {
+  std::size_t bytes = 0;
+  for (const Peer& peer : peers_) bytes += peer.segment.size();
+  return bytes;
+}
+
 }  // namespace valet::storage

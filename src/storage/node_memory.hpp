@@ -52,6 +52,8 @@ class VALET_EXPORT NodeMemory {
   [[nodiscard]] bool is_written_by(int source) const;
   /// Whether this rank reaches memory of others, or offers its own. [local]
   [[nodiscard]] bool shares() const { return own_.size() > 0 || !peers_.empty(); }
+  /// Bytes of the segments that this rank reaches. [local]
+  [[nodiscard]] std::size_t mapped_bytes() const;
   /// The segment of a rank that this one sends to; nullptr where there is none. [local]
   [[nodiscard]] std::byte* of(int destination) const;
 

@@ -184,17 +184,27 @@ TEST_F(LedgerAgainstProcess, WhatIsMappedOfAllRanksFitsHalfTheBudget) {
   const GlobalMap dense = random_map(random, size(), 1000, Tightness::full, false);
   for (const GlobalMap* each : {&map, &dense})
     for (const std::size_t budget : {10'000, 100'000, 4 << 20}) {
-      FilledMap filled(*each, rank(), Shape::dense);
-      {
-        Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options_of(Order::fill, budget));
-        const Report report = execute(plan, filled.storage());
-        const std::size_t mapped = mapped_shared_bytes();
-        constexpr std::size_t page = 4096;
-        const std::size_t rounding = page * static_cast<std::size_t>(size());
-        EXPECT_TRUE(all_ranks(mapped <= budget / 2 + rounding)) << mapped << " of " << budget;
-        EXPECT_TRUE(all_ranks(report.shared_bytes <= mapped)) << report.shared_bytes;
+      bool shares = false;  // where the system lets processes share memory
+      for (const Method method : {Method::stream, Method::phased, Method::cyclic}) {
+        FilledMap filled(*each, rank(), Shape::dense);
+        {
+          Options options = options_of(Order::fill, budget);
+          options.method = method;
+          Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+          const Report report = execute(plan, filled.storage());
+          const std::size_t mapped = mapped_shared_bytes();
+          constexpr std::size_t page = 4096;
+          const std::size_t rounding = page * static_cast<std::size_t>(size());
+          EXPECT_TRUE(all_ranks(mapped <= budget / 2 + rounding)) << mapped << " of " << budget;
+          EXPECT_TRUE(all_ranks(report.shared_bytes <= mapped)) << report.shared_bytes;
+          EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound) << to_string(method);
+          if (method == Method::stream) shares = report.shared_bytes > 0;
+          EXPECT_EQ(report.shared_bytes > 0, shares) << to_string(method);
+        }
+        EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::fill)), 0)
+            << to_string(method);
+        EXPECT_TRUE(all_ranks(mapped_shared_bytes() == 0)) << "all goes with the plan";
       }
-      EXPECT_TRUE(all_ranks(mapped_shared_bytes() == 0)) << "all goes with the plan";
     }
 }
 

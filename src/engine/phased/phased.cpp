@@ -62,9 +62,15 @@ PhaseProblem problem_of(Ledger& ledger, const plan::Flows<Index>& flows, const P
 
 template <class Index>
 schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
-                                     const plan::Flows<Index>& flows, int ranks,
+                                     const plan::Flows<Index>& flows,
+                                     const storage::NodeMemory& node, int ranks,
                                      std::size_t reserved_bytes) {
-  schedule::PhasedLimits limits = schedule::phased_limits(options, blocks, reserved_bytes);
+  // A place takes an entry of a list and a bit besides.
+  const std::size_t node_places = node.own().size() / blocks.block_bytes;
+  const std::size_t shared =
+      node.own().size() + node.mapped_bytes() + node_places * (sizeof(Index) + 1);
+  schedule::PhasedLimits limits = schedule::phased_limits(options, blocks, reserved_bytes + shared);
+  limits.node_bytes = node.own().size();
   limits.index_bytes = sizeof(Index);
   limits.slots = flows.slots;
   limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
@@ -79,13 +85,14 @@ void reserve_schedule(plan::State& state) {
   if (state.options.method != Method::phased) return;
   state.visit([&](const auto& flows) {
     const auto limits_with = [&](std::size_t reserved) {
-      return phased_limits(state.options, state.blocks, flows, state.channel.size(), reserved);
+      return phased_limits(state.options, state.blocks, flows, state.node, state.channel.size(),
+                           reserved);
     };
     mpi::agree(state.channel, check_lists(limits_with(0)));
     if (state.options.phased.scheduler != Scheduler::centralized) return;
     const auto start_with = [&](std::size_t reserved) {
       const schedule::PhasedSizes sizes = schedule::phased_sizes(limits_with(reserved));
-      return PhaseStart{.free = flows.initially_free.count() + sizes.scratch_places,
+      return PhaseStart{.free = flows.initially_free.count() + sizes.places(),
                         .waiting_room = sizes.most_waiting,
                         .waiting_groups = sizes.most_groups};
     };
@@ -103,8 +110,9 @@ template <class Index>
 Phased<Index>::Phased(const ExchangeContext& context, const plan::Flows<Index>& flows)
     : context_(context),
       flows_(flows),
-      sizes_(schedule::phased_sizes(phased_limits(context.options, context.blocks, flows,
-                                                  context.channel.size(), context.schedule_bytes))),
+      sizes_(
+          schedule::phased_sizes(phased_limits(context.options, context.blocks, flows, context.node,
+                                               context.channel.size(), context.schedule_bytes))),
       transport_(std::make_unique<PhasedTransport<Index>>(context, flows, sizes_,
                                                           needs_announcements(context.options))) {}
 

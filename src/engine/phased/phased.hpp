@@ -30,11 +30,13 @@
 namespace valet::engine {
 
 /// What decides how the scratch of this rank is divided.
+/// @param node            Memory shared inside the node; it comes off the budget.
 /// @param reserved_bytes  Of the budget, for the schedule that the root makes.
 template <class Index>
 [[nodiscard]] schedule::PhasedLimits phased_limits(const Options& options,
                                                    const BlockTraits& blocks,
-                                                   const plan::Flows<Index>& flows, int ranks,
+                                                   const plan::Flows<Index>& flows,
+                                                   const storage::NodeMemory& node, int ranks,
                                                    std::size_t reserved_bytes);
 
 /// Ends the planning of Method::phased: checks that the budget holds the lists of all ranks that

@@ -13,8 +13,10 @@ PhasedMemory<Index>::PhasedMemory(const ExchangeContext& context, const plan::Fl
     : flows_(flows),
       block_bytes_(context.blocks.block_bytes),
       most_waiting_(sizes.most_waiting),
-      scratch_free_(context.ledger, sizes.scratch_places),
-      finals_(context.ledger, static_cast<std::size_t>(sizes.scratch_places)),
+      node_places_(sizes.node_places),
+      node_memory_(context.node.own().data()),
+      scratch_free_(context.ledger, sizes.places()),
+      finals_(context.ledger, static_cast<std::size_t>(sizes.places())),
       groups_(LedgerAllocator<Group>(context.ledger)),
       waiting_(LedgerAllocator<Index>(context.ledger)) {
   if (most_waiting_ == 0) return;
@@ -33,10 +35,19 @@ void PhasedMemory<Index>::start(std::byte* places) {
 }
 
 template <class Index>
-storage::SlotRun PhasedMemory<Index>::take_scratch(std::uint64_t most) {
-  const storage::SlotRun run = scratch_free_.next_run(0, most);
-  if (run.count > 0) scratch_free_.erase(run);
-  return run;
+storage::SlotRun PhasedMemory<Index>::take_scratch(std::uint64_t most, bool on_node) {
+  // Each kind is contiguous memory; where a message goes is all the same.
+  const storage::SlotRun node{0, node_places_};
+  const storage::SlotRun rest{node_places_, scratch_free_.slots() - node_places_};
+  for (const storage::SlotRun& kind : {on_node ? node : rest, on_node ? rest : node}) {
+    const std::uint64_t end = kind.first + kind.count;
+    const std::uint64_t first = scratch_free_.next(kind.first);
+    if (first >= end) continue;
+    const storage::SlotRun run = scratch_free_.next_run(first, std::min(most, end - first));
+    scratch_free_.erase(run);
+    return run;
+  }
+  return {};
 }
 
 template <class Index>

@@ -55,9 +55,11 @@ class PhasedMemory {
   }
 
   /// A run of free scratch places to receive into, at most `most`; empty when there is none.
-  storage::SlotRun take_scratch(std::uint64_t most);
+  /// @param on_node  The sender writes into the segment, if it can.
+  storage::SlotRun take_scratch(std::uint64_t most, bool on_node);
   [[nodiscard]] std::byte* memory(std::uint64_t place) const {
-    return places_ + place * block_bytes_;
+    return place < node_places_ ? node_memory_ + place * block_bytes_
+                                : places_ + (place - node_places_) * block_bytes_;
   }
   /// What was received into a run belongs here, at the final slots from `cursor` on.
   void arrived(Transfer<Index>& transfer, storage::SlotRun run, Index cursor);
@@ -98,6 +100,8 @@ class PhasedMemory {
   const plan::Flows<Index>& flows_;
   std::size_t block_bytes_;
   std::uint64_t most_waiting_;
+  std::uint64_t node_places_;  ///< the first ones, in the segment that this rank offers
+  std::byte* node_memory_;
   std::byte* places_ = nullptr;
   storage::SlotSet scratch_free_;
   Array<Index> finals_;    ///< per scratch place: the final slot of its block, or nothing

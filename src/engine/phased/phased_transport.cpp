@@ -100,7 +100,8 @@ PhasedTransport<Index>::PhasedTransport(const ExchangeContext& context,
       announces_(announces),
       memory_(context, flows, sizes),
       transport_(context.channel, context.ledger, context.node,
-                 CreditTransport::Slots{.receives = window, .sends = most_sending}),
+                 CreditTransport::Slots{
+                     .receives = window, .sends = most_sending, .signals = most_sending}),
       pieces_(context.ledger),
       outgoing_(LedgerAllocator<Parcel<Index>>(context.ledger)),
       incoming_(LedgerAllocator<Parcel<Index>>(context.ledger)),
@@ -225,7 +226,7 @@ Index PhasedTransport<Index>::cursor_of(int origin, Index first, Index count) {
 
 template <class Index>
 void PhasedTransport<Index>::listen() {
-  if (uncredited_ == 0) return;
+  if (uncredited_ == 0 || !transport_.can_signal()) return;
   for (std::size_t k = 0; k < sending_count(); ++k)
     if (transport_.can_send(k)) return transport_.listen();
 }
@@ -249,7 +250,8 @@ bool PhasedTransport<Index>::give_credit() {
     PostedReceive posted;
     posted.parcel = static_cast<std::uint32_t>(p);
     posted.busy = true;
-    posted.run = memory_.take_scratch(std::min(most, sizes_.receive_blocks));
+    posted.run = memory_.take_scratch(std::min(most, sizes_.receive_blocks),
+                                      transport_.is_written_by(parcel.peer));
     if (posted.run.count == 0) return false;
     const auto count = static_cast<Index>(posted.run.count);
     if (parcel.target == context_.channel.rank())
@@ -324,7 +326,7 @@ template <class Index>
 void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
   std::size_t k = 0;
   while (!transport_.can_send(k)) ++k;
-  Sending& message = sendings_[k];
+  Sending message;
   message.parcel = static_cast<std::uint32_t>(first_of(outgoing_, rank)) + credit.item;
   Parcel<Index>& parcel = outgoing_[message.parcel];
   message.first = parcel.done;
@@ -333,11 +335,17 @@ void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
   uncredited_ -= message.count;
   ++sending_;
   if (parcel.own) context_.observer().moved(message.count);
+  const std::uint64_t bytes = message.count * context_.blocks.block_bytes;
+  if (CreditTransport::is_for_writing(credit)) {
+    gather(message, transport_.memory_of(rank, credit));
+    return transport_.signal(rank, bytes);
+  }
   message.in_place = send_in_place(message, k);
+  sendings_[k] = message;
   if (message.in_place) return;
   std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
   gather(message, buffer);
-  transport_.send(k, rank, buffer, message.count * context_.blocks.block_bytes);
+  transport_.send(k, rank, buffer, bytes);
 }
 
 template <class Index>
@@ -374,6 +382,7 @@ void PhasedTransport<Index>::handle(const Event& event) {
     case Event::Kind::credit: answer(event.rank, event.credit); break;
     case Event::Kind::received: arrived(event.index); break;
     case Event::Kind::sent: sent(event.index); break;
+    case Event::Kind::signalled: --sending_; break;
     default: break;
   }
 }

@@ -6,7 +6,8 @@
 /// A sender says which blocks it sends where the receiver cannot know (blocks that wait on their
 /// way). The receiver then allows one message after another: it takes scratch places, posts
 /// the receive, and credits the sender with blocks of one of its lists. So no data
-/// message is unexpected, and a few requests are outstanding on either side.
+/// message is unexpected, and a few requests are outstanding on either side. The sink is PHASED's
+/// own: blocks that wait here for other ranks take places and lists that no other method has.
 ///
 /// Why a phase ends. All that may arrive fits the places that are free when it begins. A place in
 /// scratch is busy while a message is on the way to it, which needs nothing more, and then while no

@@ -103,7 +103,7 @@ template <class Index>
 void SlotSender<Index>::credited(int rank, const Credit& credit) {
   const std::uint32_t d = destination_of(rank);
   blocks_uncredited_ -= credit.count;
-  if (transport_.writes_to(rank)) {
+  if (CreditTransport::is_for_writing(credit)) {
     node_credits_.push_back({d, credit});
     return;
   }
