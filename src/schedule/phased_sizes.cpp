@@ -92,8 +92,10 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
     sizes.send_blocks = std::clamp<std::uint64_t>(budget_blocks / 8, 1, wished);
     sizes.send_buffers = budget_blocks < 4 ? 1 : 2;
   }
-  const std::uint64_t rest =
-      std::max<std::uint64_t>(1, budget_blocks - sizes.send_blocks * sizes.send_buffers);
+  // Receivers know the messages from before memory was shared, so that comes off the rest.
+  const std::uint64_t spent = sizes.send_blocks * sizes.send_buffers +
+                              (limits.shared_bytes + limits.block_bytes - 1) / limits.block_bytes;
+  const std::uint64_t rest = std::max<std::uint64_t>(1, above(budget_blocks, spent));
   // A place takes a block, its final slot, and a bit and a little more in a set.
   const std::uint64_t lists = phased_list_charge(limits);
   // A block is left in any case.

@@ -24,7 +24,8 @@ struct PhasedLimits {
   std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
   bool announces = false;        ///< senders announce what they send; always where blocks wait
-  std::size_t node_bytes = 0;    ///< of the segment that this rank offers; not of the budget
+  std::size_t node_bytes = 0;    ///< of the segment that this rank offers
+  std::size_t shared_bytes = 0;  ///< of the budget, for this segment and those of other ranks
 };
 
 /// What options and blocks say of them, before anything is known of the map.

@@ -65,12 +65,11 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
                                      const plan::Flows<Index>& flows,
                                      const storage::NodeMemory& node, int ranks,
                                      std::size_t reserved_bytes) {
-  // A place takes an entry of a list and a bit besides.
-  const std::size_t node_places = node.own().size() / blocks.block_bytes;
-  const std::size_t shared =
-      node.own().size() + node.mapped_bytes() + node_places * (sizeof(Index) + 1);
-  schedule::PhasedLimits limits = schedule::phased_limits(options, blocks, reserved_bytes + shared);
+  schedule::PhasedLimits limits = schedule::phased_limits(options, blocks, reserved_bytes);
   limits.node_bytes = node.own().size();
+  // A place takes an entry of a list and a bit besides.
+  limits.shared_bytes = limits.node_bytes + node.mapped_bytes() +
+                        limits.node_bytes / blocks.block_bytes * (sizeof(Index) + 1);
   limits.index_bytes = sizeof(Index);
   limits.slots = flows.slots;
   limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
