@@ -29,4 +29,12 @@ const char* to_string(ErrorCode code) noexcept {
 Error::Error(ErrorCode code, const std::string& message)
     : std::runtime_error("valet: " + message + " [" + to_string(code) + "]"), code_(code) {}
 
+std::string_view Error::message() const noexcept {
+  const std::string_view text = what();
+  const std::size_t before = std::string_view("valet: ").size();
+  const std::size_t after =
+      std::string_view(to_string(code_)).size() + std::string_view(" []").size();
+  return text.substr(before, text.size() - before - after);
+}
+
 }  // namespace valet

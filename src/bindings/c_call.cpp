@@ -56,10 +56,7 @@ Diagnostic diagnostic_in_flight() {
   try {
     throw;
   } catch (const Error& error) {
-    // Without what every text has around it: it is thrown again.
-    const std::string_view text = error.what();
-    const std::size_t begin = std::string_view("valet: ").size();
-    return {error.code(), std::string(text.substr(begin, text.rfind(" [") - begin))};
+    return {error.code(), std::string(error.message())};
   } catch (const std::bad_alloc&) {
     return {ErrorCode::out_of_memory, "no memory"};
   } catch (const std::exception& error) {

@@ -12,8 +12,6 @@
 namespace valet::mpi {
 namespace {
 
-constexpr std::size_t most_maxima = 39;
-
 [[noreturn]] void throw_finding_of(int failed, const Channel& channel,
                                    const std::optional<Diagnostic>& mine) {
   std::array<int, 2> code_and_length{};
@@ -37,19 +35,83 @@ void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, 
         "MPI_Allreduce");
 }
 
+std::string ranks_text(std::int64_t first, std::int64_t last, std::uint64_t count) {
+  if (count == 1) return "rank " + std::to_string(first);
+  const std::string range = "ranks " + std::to_string(first) + "-" + std::to_string(last);
+  return static_cast<std::uint64_t>(last - first) + 1 == count
+             ? range
+             : std::to_string(count) + " of the " + range;
+}
+
+/// Which ranks have which of the values that differ, the least of them being `least`. Two
+/// reductions a value, no list of ranks.
+[[noreturn]] void throw_difference(const Channel& channel, const Named& named, std::int64_t least,
+                                   const std::optional<std::int64_t>& own) {
+  constexpr int most_shown = 4;
+  constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
+  std::string text = std::string(named.name) + " differs: ";
+  std::int64_t value = least;
+  for (int shown = 0; value != none && shown < most_shown; ++shown) {
+    const bool is_mine = own && *own == value;
+    std::array<std::int64_t, 3> words{is_mine ? ~channel.rank() : ~channel.size(),
+                                      is_mine ? channel.rank() : -1,
+                                      own && *own > value ? ~*own : ~none};
+    std::array<std::uint64_t, 1> count{is_mine ? 1U : 0U};
+    reduce(channel, std::span<std::int64_t>(words), MPI_INT64_T, MPI_MAX);
+    reduce(channel, std::span<std::uint64_t>(count), MPI_UINT64_T, MPI_SUM);
+    const std::string what = named.text != nullptr ? named.text(value)
+                             : shown == 0          ? "one"
+                                                   : "another";
+    text += (shown == 0 ? "" : ", ") + what + " on " + ranks_text(~words[0], words[1], count[0]);
+    value = ~words[2];
+  }
+  if (value != none) text += " and others elsewhere";
+  throw Error(named.code, text + "; " + named.remedy);
+}
+
 }  // namespace
+
+void Agreement::add(Entry entry, std::int64_t word) {
+  entry.first = word_count_;
+  add_word(word);
+  entries_[entry_count_++] = entry;
+}
+
+void Agreement::add_word(std::int64_t word) {
+  if (word_count_ == most_words)
+    throw Error(ErrorCode::internal, "more values than one agreement carries");
+  words_[word_count_++] = word;
+}
+
+void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& mine) {
+  const Words own = words_;
+  // Largest on the lowest rank that failed, and 0 when none did.
+  words_[0] = mine ? channel.size() - channel.rank() : 0;
+  reduce(channel, std::span(words_).first(word_count_), MPI_INT64_T, MPI_MAX);
+  if (words_[0] != 0) throw_finding_of(channel.size() - static_cast<int>(words_[0]), channel, mine);
+  for (const Entry& entry : std::span(entries_).first(entry_count_)) {
+    const std::int64_t word = words_[entry.first];
+    if (entry.named) {
+      const std::int64_t least = ~words_[entry.first + 1];
+      const bool has_none = own[entry.first] == lowest && own[entry.first + 1] == lowest;
+      if (word > least)
+        throw_difference(channel, *entry.named, least,
+                         has_none ? std::nullopt : std::optional(own[entry.first]));
+      if (word < least) continue;  // no rank has one
+    }
+    if (entry.target != nullptr) entry.store(entry.target, entry.is_least ? ~word : word);
+  }
+}
+
+void agree(const Channel& channel, const std::optional<Diagnostic>& mine) {
+  Agreement().run(channel, mine);
+}
 
 void agree(const Channel& channel, const std::optional<Diagnostic>& mine,
            std::span<std::int64_t> maxima) {
-  // The first value is largest on the lowest rank that failed, and 0 when none did.
-  std::array<std::int64_t, most_maxima + 1> values{};
-  if (maxima.size() > most_maxima)
-    throw Error(ErrorCode::internal, "more maxima than one agreement carries");
-  values[0] = mine ? channel.size() - channel.rank() : 0;
-  std::copy(maxima.begin(), maxima.end(), values.begin() + 1);
-  reduce(channel, std::span(values).first(maxima.size() + 1), MPI_INT64_T, MPI_MAX);
-  if (values[0] != 0) throw_finding_of(channel.size() - static_cast<int>(values[0]), channel, mine);
-  std::copy_n(values.begin() + 1, maxima.size(), maxima.begin());
+  Agreement agreement;
+  for (std::int64_t& value : maxima) agreement.largest(value);
+  agreement.run(channel, mine);
 }
 
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,

@@ -1,25 +1,137 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// Decisions that all ranks take together.
+
 #include "mpi/channel.hpp"
 #include <valet/export.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
+#include <string>
+#include <type_traits>
 
 namespace valet::mpi {
 
-/// Either every rank returns or every rank throws. Collective; one reduction when no rank failed.
+/// A value that must be the same on all ranks, for the error where it is not.
+struct Named {
+  const char* name;  ///< such as "Options::order"
+  /// Writes a value; null where it says nothing to a reader.
+  std::string (*text)(std::int64_t value) = [](std::int64_t value) {
+    return std::to_string(value);
+  };
+  const char* remedy = "give the same on all ranks";
+  ErrorCode code = ErrorCode::invalid_argument;
+};
+
+/// The texts of enumerations with a to_string(), of yes and no, and of what may be left out.
+template <class Value>
+[[nodiscard]] std::string name_of(std::int64_t value) {
+  return to_string(static_cast<Value>(value));
+}
+[[nodiscard]] inline std::string yes_or_no(std::int64_t value) { return value != 0 ? "yes" : "no"; }
+[[nodiscard]] inline std::string is_given(std::int64_t value) {
+  return value != 0 ? "given" : "not given";
+}
+
+/// What the ranks of a call tell each other before anything moves: what they found wrong, values of
+/// which the largest or the least counts, and values that must be the same everywhere. All of it
+/// is settled in one reduction; only where something is wrong there are more.
 ///
-/// @param mine    What this rank found wrong, if anything [local]. Of several failing ranks the
-///                lowest one's finding is thrown, prefixed with that rank, on all ranks.
-/// @param maxima  In: values of this rank. Out: their maxima over the ranks, in the same reduction.
-/// @throws Error with the same code and text on all ranks.
+/// Values are the caller's own variables, which get the answer: bool, enumerations, integers
+/// (unsigned ones count as far as 2^63 - 1), and doubles that are not negative. Every rank gives
+/// the same ones in the same order.
+class VALET_EXPORT Agreement {
+ public:
+  /// Gets the largest value of all ranks.
+  template <class Value>
+  void largest(Value& value) {
+    add({.target = &value, .store = store<Value>}, clamped(value));
+  }
+  /// Gets the least value of all ranks.
+  template <class Value>
+  void least(Value& value) {
+    add({.target = &value, .store = store<Value>, .is_least = true}, ~clamped(value));
+  }
+  /// Must be the same on all ranks.
+  template <class Value>
+  void equal(const Named& named, Value value) {
+    add({.named = named}, static_cast<std::int64_t>(value));
+    add_word(~static_cast<std::int64_t>(value));
+  }
+  /// The same for a value that some ranks do not have, which get that of the others.
+  template <class Value>
+  void equal(const Named& named, std::optional<Value>& value) {
+    add({.named = named, .target = &value, .store = store_optional<Value>},
+        value ? static_cast<std::int64_t>(*value) : lowest);
+    add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
+  }
+
+  /// Either every rank returns or every rank throws. Collective. Once.
+  /// @param mine  What this rank found wrong, if anything [local]. Of several failing ranks the
+  ///              lowest one's finding is thrown, prefixed with that rank. Where nobody found
+  ///              anything it is the first value that differs, with the ranks that have it.
+  /// @throws Error with the same code and text on all ranks.
+  void run(const Channel& channel, const std::optional<Diagnostic>& mine);
+
+ private:
+  static constexpr std::size_t most_words = 64;
+  static constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
+
+  struct Entry {
+    std::optional<Named> named = {};  ///< of a value that must be the same
+    void* target = nullptr;
+    void (*store)(void* target, std::int64_t word) = nullptr;
+    bool is_least = false;
+    std::size_t first = 0;  ///< of its words
+  };
+  using Words = std::array<std::int64_t, most_words>;
+
+  template <class Value>
+  static std::int64_t clamped(Value value) {
+    if constexpr (std::is_same_v<Value, double>)
+      return std::bit_cast<std::int64_t>(value);  // those of one sign are ordered as their bits are
+    else if constexpr (std::is_same_v<Value, std::uint64_t>)
+      return static_cast<std::int64_t>(
+          std::min<std::uint64_t>(value, std::numeric_limits<std::int64_t>::max()));
+    else
+      return static_cast<std::int64_t>(value);
+  }
+  template <class Value>
+  static void store(void* target, std::int64_t word) {
+    if constexpr (std::is_same_v<Value, double>)
+      *static_cast<Value*>(target) = std::bit_cast<double>(word);
+    else
+      *static_cast<Value*>(target) = static_cast<Value>(word);
+  }
+  template <class Value>
+  static void store_optional(void* target, std::int64_t word) {
+    *static_cast<std::optional<Value>*>(target) = static_cast<Value>(word);
+  }
+  void add(Entry entry, std::int64_t word);
+  void add_word(std::int64_t word);
+
+  std::array<Entry, most_words> entries_{};
+  std::size_t entry_count_ = 0;
+  /// First the number of the rank that failed. Of a value that must be the same: it and its
+  /// complement, whose largest is the complement of the least.
+  Words words_{};
+  std::size_t word_count_ = 1;
+};
+
+/// Either every rank returns or every rank throws, as Agreement::run() has it. Collective; one
+/// reduction when nobody failed.
+VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine);
+/// The same; every value of `maxima` becomes the largest of all ranks.
 VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine,
-                        std::span<std::int64_t> maxima = {});
+                        std::span<std::int64_t> maxima);
 
 /// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,

@@ -246,9 +246,12 @@ void tell(const plan::State& state, const Report& report) {
 template <class Index>
 MayThrow agree_to_begin(plan::State& state, const plan::Flows<Index>& flows,
                         StorageBackend& backend, std::span<std::byte> lent) {
-  std::array<std::int64_t, 2> may_throw{backend.may_throw() ? 1 : 0, state.callbacks.any() ? 1 : 0};
-  mpi::agree(state.channel, prepare(state, flows, backend, lent), may_throw);
-  return {may_throw[0] != 0, may_throw[1] != 0};
+  MayThrow may_throw{backend.may_throw(), state.callbacks.any()};
+  mpi::Agreement agreement;
+  agreement.largest(may_throw.storage);
+  agreement.largest(may_throw.callbacks);
+  agreement.run(state.channel, prepare(state, flows, backend, lent));
+  return may_throw;
 }
 
 /// Runs the exchange and, also where it ends with an error of all ranks, writes the trace.

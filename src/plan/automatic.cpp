@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/automatic.hpp"
 
-#include "mpi/agreement.hpp"
 #include "mpi/calibration.hpp"
 #include "schedule/message_sizes.hpp"
 #include "schedule/methods.hpp"
 #include <valet/log.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstdlib>
 #include <limits>
 #include <memory>
@@ -18,42 +16,6 @@
 
 namespace valet::plan {
 namespace {
-
-enum Number : std::size_t {
-  slots,
-  sent,
-  received,
-  handled,
-  crowded,
-  destinations,
-  sources,
-  partners,
-  runs,
-  moved_inside,
-  used_slots,  ///< minus the free ones, so that the least counts
-  budget,      ///< minus it, likewise
-  direct_bytes,
-  direct_excess,  ///< of direct_bytes over the budget
-  is_scattered,   ///< blocks are not one array
-  does_not_share,
-  has_model,
-  names_message,  ///< a rank gives Options::message_bytes
-  latency,
-  bandwidth,
-  copy_bandwidth,
-  block_seconds,
-  numbers
-};
-static_assert(numbers <= std::tuple_size_v<ShapeNumbers>);
-
-/// Positive doubles are ordered as their bits are.
-std::int64_t bits(double value) { return std::bit_cast<std::int64_t>(value); }
-double value(std::int64_t bits) { return std::bit_cast<double>(bits); }
-
-std::int64_t as_number(std::uint64_t count) {
-  return static_cast<std::int64_t>(
-      std::min<std::uint64_t>(count, std::numeric_limits<std::int64_t>::max()));
-}
 
 /// What the application says, in the options or in the environment.
 std::optional<schedule::CostModel> given_model(const plan::State& state) {
@@ -98,31 +60,6 @@ std::uint64_t moved_inside_of(const Flows<Index>& flows) {
              : 0;
 }
 
-schedule::ExchangeShape shape_of(const plan::State& state, const ShapeNumbers& largest,
-                                 int ranks_on_node) {
-  const auto at = [&](Number number) { return static_cast<std::uint64_t>(largest[number]); };
-  schedule::ExchangeShape shape;
-  shape.ranks = state.channel.size();
-  shape.ranks_on_node = ranks_on_node;
-  shape.may_share = largest[does_not_share] == 0;
-  shape.block_bytes = state.blocks.block_bytes;
-  shape.slots = at(slots);
-  shape.sent = at(sent);
-  shape.received = at(received);
-  shape.handled = at(handled);
-  shape.crowded = at(crowded);
-  shape.neighbours = std::max(at(destinations), at(sources));
-  shape.partners = at(partners);
-  shape.runs = at(runs);
-  shape.moved_inside = at(moved_inside);
-  shape.free = shape.slots - std::min(shape.slots, at(used_slots));
-  shape.budget_bytes = static_cast<std::uint64_t>(-largest[budget]);
-  shape.direct_bytes = at(direct_bytes);
-  shape.direct_fits = largest[direct_excess] <= 0;
-  shape.is_dense = largest[is_scattered] == 0;
-  return shape;
-}
-
 /// The methods that the options leave to choose from.
 std::vector<Method> methods_for(const Options& options) {
   std::vector<Method> methods;
@@ -164,84 +101,101 @@ void tune_messages(plan::State& state, const schedule::Choice& choice, bool is_n
 
 }  // namespace
 
-ShapeNumbers shape_numbers(const plan::State& state, const OwnShape& own) {
-  ShapeNumbers result{};
-  const Options& options = state.options;
-  const std::uint64_t direct = (own.sent + own.received) * state.blocks.block_bytes;
-  result[slots] = as_number(own.slots);
-  result[used_slots] = as_number(own.used_slots);
-  result[sent] = as_number(own.sent);
-  result[received] = as_number(own.received);
-  result[handled] = as_number(own.sent + own.received);
-  result[crowded] = as_number(
-      schedule::crowded_arrivals({.received = own.received,
-                                  .sent = own.sent,
-                                  .runs = own.runs,
-                                  .sources = own.sources,
-                                  .free = own.slots - std::min(own.slots, own.used_slots)}));
-  result[destinations] = as_number(own.destinations);
-  result[sources] = as_number(own.sources);
-  result[partners] = as_number(own.partners);
-  result[runs] = as_number(own.runs);
-  result[moved_inside] = as_number(own.moved_inside);
-  result[direct_bytes] = as_number(direct);
-  result[direct_excess] = as_number(direct) - as_number(options.budget_bytes);
-  result[names_message] = options.message_bytes > 0 ? 1 : 0;
-  result[budget] = -as_number(options.budget_bytes);
-  result[is_scattered] = own.is_dense ? 0 : 1;
-  result[does_not_share] = options.share_memory && state.blocks.reachable_by_mpi ? 0 : 1;
-  if (const auto model = given_model(state)) {
-    result[has_model] = 1;
-    result[latency] = bits(model->latency_seconds);
-    result[bandwidth] = bits(model->bandwidth);
-    result[copy_bandwidth] = bits(model->copy_bandwidth);
-    result[block_seconds] = bits(model->block_seconds);
-  }
-  return result;
+void JointShape::join(mpi::Agreement& agreement) {
+  agreement.largest(shape.slots);
+  agreement.largest(used_slots);
+  agreement.largest(shape.sent);
+  agreement.largest(shape.received);
+  agreement.largest(shape.handled);
+  agreement.largest(shape.crowded);
+  agreement.largest(shape.neighbours);
+  agreement.largest(shape.partners);
+  agreement.largest(shape.runs);
+  agreement.largest(shape.moved_inside);
+  agreement.largest(shape.direct_bytes);
+  agreement.least(shape.budget_bytes);
+  agreement.least(shape.direct_fits);
+  agreement.least(shape.is_dense);
+  agreement.least(shape.may_share);
+  agreement.largest(names_message);
+  agreement.largest(has_model);
+  agreement.largest(model.latency_seconds);
+  agreement.largest(model.bandwidth);
+  agreement.largest(model.copy_bandwidth);
+  agreement.largest(model.block_seconds);
 }
 
-ShapeNumbers shape_numbers(const plan::State& state, bool is_dense) {
+JointShape shape_of(const plan::State& state, const OwnShape& own) {
+  const Options& options = state.options;
+  JointShape joint;
+  joint.used_slots = own.used_slots;
+  joint.names_message = options.message_bytes > 0;
+  joint.shape = {.may_share = options.share_memory && state.blocks.reachable_by_mpi,
+                 .slots = own.slots,
+                 .sent = own.sent,
+                 .received = own.received,
+                 .handled = own.sent + own.received,
+                 .crowded = schedule::crowded_arrivals(
+                     {.received = own.received,
+                      .sent = own.sent,
+                      .runs = own.runs,
+                      .sources = own.sources,
+                      .free = own.slots - std::min(own.slots, own.used_slots)}),
+                 .neighbours = std::max(own.destinations, own.sources),
+                 .partners = own.partners,
+                 .runs = own.runs,
+                 .moved_inside = own.moved_inside,
+                 .budget_bytes = options.budget_bytes,
+                 .direct_bytes = (own.sent + own.received) * state.blocks.block_bytes,
+                 .is_dense = own.is_dense};
+  joint.shape.direct_fits = joint.shape.direct_bytes <= options.budget_bytes;
+  if (const auto model = given_model(state)) {
+    joint.has_model = true;
+    joint.model = *model;
+  }
+  return joint;
+}
+
+JointShape shape_of(const plan::State& state, bool is_dense) {
   if (state.options.method != Method::automatic) return {};
   return std::visit(
       [&](const auto& flows) {
-        return shape_numbers(state, OwnShape{.slots = flows.slots,
-                                             .used_slots = flows.blocks_before,
-                                             .sent = flows.exports.size(),
-                                             .received = flows.blocks_arriving,
-                                             .destinations = flows.outgoing.size(),
-                                             .sources = flows.incoming.size(),
-                                             .partners = partners_of(flows),
-                                             .runs = runs_of(flows.exports),
-                                             .moved_inside = moved_inside_of(flows),
-                                             .is_dense = is_dense});
+        return shape_of(state, OwnShape{.slots = flows.slots,
+                                        .used_slots = flows.blocks_before,
+                                        .sent = flows.exports.size(),
+                                        .received = flows.blocks_arriving,
+                                        .destinations = flows.outgoing.size(),
+                                        .sources = flows.incoming.size(),
+                                        .partners = partners_of(flows),
+                                        .runs = runs_of(flows.exports),
+                                        .moved_inside = moved_inside_of(flows),
+                                        .is_dense = is_dense});
       },
       state.flows);
 }
 
-bool moves_nothing(const ShapeNumbers& largest) { return largest[sent] == 0; }
-
-CostInputs cost_inputs(plan::State& state, const ShapeNumbers& largest) {
-  const bool is_given = largest[has_model] > 0;
+CostInputs cost_inputs(plan::State& state, const JointShape& joint) {
   const mpi::Machine machine =
-      mpi::machine_of(state.channel, state.ledger, !is_given, state.options.budget_bytes);
-  const schedule::CostModel model =
-      is_given ? schedule::CostModel{value(largest[latency]), value(largest[bandwidth]),
-                                     value(largest[copy_bandwidth]), value(largest[block_seconds])}
-               : *machine.model;
-  return {model, shape_of(state, largest, machine.ranks_on_node)};
+      mpi::machine_of(state.channel, state.ledger, !joint.has_model, state.options.budget_bytes);
+  CostInputs inputs{joint.has_model ? joint.model : *machine.model, joint.shape};
+  inputs.shape.ranks = state.channel.size();
+  inputs.shape.ranks_on_node = machine.ranks_on_node;
+  inputs.shape.block_bytes = state.blocks.block_bytes;
+  inputs.shape.free = joint.shape.slots - std::min(joint.shape.slots, joint.used_slots);
+  return inputs;
 }
 
-void resolve_method(plan::State& state, const ShapeNumbers& largest) {
+void resolve_method(plan::State& state, const JointShape& joint) {
   if (state.options.method != Method::automatic) return;
   schedule::Choice choice;
-  if (moves_nothing(largest)) {  // nothing to choose, and nothing to measure for
+  if (joint.moves_nothing()) {  // nothing to choose, and nothing to measure for
     choice.reason = "no block leaves its rank";
   } else {
-    const CostInputs known = cost_inputs(state, largest);
+    const CostInputs known = cost_inputs(state, joint);
     choice = schedule::choose_method(known.model, known.shape, methods_for(state.options));
   }
   state.options.method = choice.method;
-  tune_messages(state, choice, largest[names_message] > 0);
+  tune_messages(state, choice, joint.names_message);
   state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
 }
 

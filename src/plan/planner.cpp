@@ -37,16 +37,6 @@ std::optional<Diagnostic> check_phases(const Options& options) {
   return std::nullopt;
 }
 
-/// One number for the choices of Method::phased, in 62 bits.
-std::int64_t phase_choices(const Options& options) {
-  std::uint64_t mixed = options.phased.seed;
-  for (const int choice : {static_cast<int>(options.phased.heuristic),
-                           static_cast<int>(options.phased.scheduler), options.phased.parking,
-                           options.phased.available_bytes ? 1 : 0, options.trace.empty() ? 0 : 1})
-    mixed = (mixed ^ static_cast<std::uint64_t>(choice)) * 0x9e3779b97f4a7c15;
-  return static_cast<std::int64_t>(mixed >> 2U);
-}
-
 /// What this rank alone can find wrong before it looks at the map.
 std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied& occupied,
                                      std::size_t map_entries, const Options& options) {
@@ -84,40 +74,31 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
 }
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
-/// reduction that agrees on this rank's finding and finds the largest numbers of the shape.
+/// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
 void agree_on_plan(const State& state, const std::optional<Diagnostic>& mine, Form form,
-                   ShapeNumbers& shape) {
-  const auto& options = state.options;
-  const std::array<std::int64_t, 6> own{static_cast<std::int64_t>(state.blocks.block_bytes),
-                                        static_cast<std::int64_t>(options.method),
-                                        static_cast<std::int64_t>(options.order),
-                                        options.verify ? 1 : 0,
-                                        form == Form::slots ? 1 : 0,
-                                        phase_choices(options)};
-  std::array<std::int64_t, 2 * own.size() + std::tuple_size_v<ShapeNumbers>> maxima{};
-  std::copy(shape.begin(), shape.end(), maxima.begin() + 2 * own.size());
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    maxima[i] = own[i];
-    maxima[i + own.size()] = -own[i];
-  }
-  mpi::agree(state.channel, mine, maxima);
-  std::copy(maxima.begin() + 2 * own.size(), maxima.end(), shape.begin());
-  std::optional<Diagnostic> odd;
-  bool equal = true;
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    equal = equal && maxima[i] == -maxima[i + own.size()];
-    if (odd || own[i] == maxima[i]) continue;
-    odd = i == 0
-              ? Diagnostic{ErrorCode::block_size_mismatch,
-                           "its blocks have " + std::to_string(own[0]) +
-                               " bytes, those of another rank " + std::to_string(maxima[0]) +
-                               "; give the same fields on all ranks"}
-              : Diagnostic{
-                    ErrorCode::invalid_argument,
-                    "its method, order, verification, phases, trace or form of map is not that of "
-                    "another rank; give the same options on all ranks"};
-  }
-  if (!equal) mpi::agree(state.channel, odd);
+                   JointShape& shape) {
+  const Options& options = state.options;
+  mpi::Agreement agreement;
+  agreement.equal({.name = "the bytes of a block",
+                   .remedy = "give the same fields on all ranks",
+                   .code = ErrorCode::block_size_mismatch},
+                  state.blocks.block_bytes);
+  agreement.equal(
+      {"the form of the map",
+       [](std::int64_t to_slots) -> std::string { return to_slots != 0 ? "slots" : "ranks"; }},
+      form == Form::slots);
+  agreement.equal({"Options::method", mpi::name_of<Method>}, options.method);
+  agreement.equal({"Options::order", mpi::name_of<Order>}, options.order);
+  agreement.equal({"Options::verify", mpi::yes_or_no}, options.verify);
+  agreement.equal({"Options::phased.heuristic", mpi::name_of<Heuristic>}, options.phased.heuristic);
+  agreement.equal({"Options::phased.scheduler", mpi::name_of<Scheduler>}, options.phased.scheduler);
+  agreement.equal({"Options::phased.parking"}, options.phased.parking);
+  agreement.equal({"Options::phased.seed"}, options.phased.seed);
+  agreement.equal({"Options::phased.available_bytes", mpi::is_given},
+                  bool(options.phased.available_bytes));
+  agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
+  shape.join(agreement);
+  agreement.run(state.channel, mine);
 }
 
 /// The size of this rank's messages, which receivers must know. Where the method is not known yet
@@ -243,8 +224,8 @@ class Planner {
           Diagnostic{ErrorCode::out_of_memory, "no memory to plan for " + std::to_string(slots) +
                                                    " slots; use fewer or larger blocks"};
     }
-    ShapeNumbers shape{};
-    if (!diagnostic) shape = shape_numbers(state_, storage_.backend().contiguous_data() != nullptr);
+    JointShape shape;
+    if (!diagnostic) shape = shape_of(state_, storage_.backend().contiguous_data() != nullptr);
     agree_on_plan(state_, diagnostic, form_, shape);
     resolve_method(state_, shape);
     if (form_ == Form::slots) state_.visit([&](auto& flows) { agree_on_final_slots(flows); });

@@ -433,17 +433,28 @@ TEST(PhasedErrors, MemoryThatChangesWithAHeuristicThatDividesItOnce) {
 
 TEST(PhasedErrors, RanksThatDisagreeOnHowPhasesAreMade) {
   if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
-  const std::vector<std::string> words{"rank ", "phases", "same options on all ranks"};
+  const std::string last = " on rank " + std::to_string(size() - 1);
+  const std::string remedy = "give the same on all ranks";
   const bool odd = rank() == size() - 1;
   Options options = phased(odd ? Heuristic::random : Heuristic::first_fit, 1);
-  expect_refused(options, ErrorCode::invalid_argument, words);
+  expect_refused(options, ErrorCode::invalid_argument,
+                 {"Options::phased.heuristic differs: first_fit on ", ", random" + last, remedy});
   options = phased(Heuristic::random, odd ? 1 : 0);
-  expect_refused(options, ErrorCode::invalid_argument, words);
+  expect_refused(options, ErrorCode::invalid_argument,
+                 {"Options::phased.parking differs: 0 on ", ", 1" + last, remedy});
   options = phased(Heuristic::random, 0, odd ? 1 : 2);
-  expect_refused(options, ErrorCode::invalid_argument, words);
+  expect_refused(options, ErrorCode::invalid_argument,
+                 {"Options::phased.seed differs: 1" + last, ", 2 on ", remedy});
   options = phased(Heuristic::random, 0);
   if (odd) options.phased.scheduler = Scheduler::centralized;
-  expect_refused(options, ErrorCode::invalid_argument, words);
+  expect_refused(
+      options, ErrorCode::invalid_argument,
+      {"Options::phased.scheduler differs: distributed on ", ", centralized" + last, remedy});
+  options = phased(Heuristic::random, 0);
+  if (odd) options.phased.available_bytes = [] { return std::size_t{1} << 20; };
+  expect_refused(
+      options, ErrorCode::invalid_argument,
+      {"Options::phased.available_bytes differs: not given on ", ", given" + last, remedy});
 }
 
 }  // namespace

@@ -112,11 +112,89 @@ TEST(Channel, ReturnsErrorsWhateverTheHandlerOfTheCommunicator) {
   EXPECT_NE(outcome.text.find("MPI_Send with rank 42"), std::string::npos) << outcome.text;
 }
 
-TEST(Agreement, PassesWhenNobodyFoundAnything) {
+/// What a call of these tests agrees on.
+struct Record {
+  std::uint64_t most = 0;
+  std::uint64_t budget = 0;
+  bool any = false;
+  bool all = true;
+  double seconds = 0;
+  std::int64_t bytes = 8;
+  std::optional<int> order = {};
+
+  void agree(const Channel& channel, const std::optional<Diagnostic>& mine = std::nullopt) {
+    Agreement agreement;
+    agreement.largest(most);
+    agreement.least(budget);
+    agreement.largest(any);
+    agreement.least(all);
+    agreement.largest(seconds);
+    agreement.equal({.name = "bytes", .remedy = "fix it", .code = ErrorCode::block_size_mismatch},
+                    bytes);
+    agreement.equal({"the order", nullptr}, order);
+    agreement.run(channel, mine);
+  }
+};
+
+TEST(Agreement, GivesEveryRankTheLargestAndTheLeast) {
   const Channel channel = Channel::open(MPI_COMM_WORLD);
-  std::array<std::int64_t, 3> maxima{rank(), -rank(), 7};
-  agree(channel, std::nullopt, maxima);
-  EXPECT_EQ(maxima, (std::array<std::int64_t, 3>{size() - 1, 0, 7}));
+  Record record;
+  record.most = rank() == 0 ? std::numeric_limits<std::uint64_t>::max() : 5;
+  record.budget = static_cast<std::uint64_t>(100 - rank());
+  record.any = rank() == size() - 1;
+  record.all = rank() != 0;
+  record.seconds = 0.25 * rank();
+  if (rank() == size() - 1) record.order = -3;
+  record.agree(channel);
+  EXPECT_EQ(record.most, std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+  EXPECT_EQ(record.budget, static_cast<std::uint64_t>(100 - (size() - 1)));
+  EXPECT_TRUE(record.any);
+  EXPECT_FALSE(record.all);
+  EXPECT_EQ(record.seconds, 0.25 * (size() - 1));
+  EXPECT_EQ(record.order, -3) << "of the one rank that has it";
+}
+
+TEST(Agreement, LeavesWhatNoRankHas) {
+  Record record;
+  record.agree(Channel::open(MPI_COMM_WORLD));
+  EXPECT_FALSE(record.order.has_value());
+}
+
+TEST(Agreement, SaysWhichValueDiffersAndOnWhichRanks) {
+  const Channel channel = Channel::open(MPI_COMM_WORLD);
+  if (size() == 1) return;
+  const int last = size() - 1;
+  const auto text_of = [&](Record record, const std::optional<Diagnostic>& mine = std::nullopt) {
+    const Outcome outcome = outcome_of([&] { record.agree(channel, mine); });
+    const bool same = same_on_all_ranks(outcome);
+    EXPECT_TRUE(same);
+    return outcome.text;
+  };
+  const std::string others = last == 1 ? "rank 0" : "ranks 0-" + std::to_string(last - 1);
+  Record bytes;
+  if (rank() == last) bytes.bytes = -16;
+  EXPECT_EQ(text_of(bytes), "valet: bytes differs: -16 on rank " + std::to_string(last) +
+                                ", 8 on " + others + "; fix it [block_size_mismatch]");
+  Record first;
+  first.order = rank() == last ? 7 : 1;
+  EXPECT_EQ(text_of(first), "valet: the order differs: one on " + others + ", another on rank " +
+                                std::to_string(last) +
+                                "; give the same on all ranks [invalid_argument]");
+  Record scattered;
+  scattered.bytes = rank() % 2;
+  if (size() == 5) {
+    EXPECT_NE(text_of(scattered).find("0 on 3 of the ranks 0-4, 1 on 2 of the ranks 1-3;"),
+              std::string::npos);
+  }
+  Record many;
+  many.bytes = rank();
+  if (size() == 5) {
+    EXPECT_NE(text_of(many).find("3 on rank 3 and others elsewhere;"), std::string::npos);
+  }
+  // What a rank found counts for more.
+  std::optional<Diagnostic> mine;
+  if (rank() == last) mine = Diagnostic{ErrorCode::infeasible, "no room"};
+  EXPECT_EQ(text_of(bytes, mine), "valet: rank " + std::to_string(last) + ": no room [infeasible]");
 }
 
 TEST(Agreement, ThrowsTheTextOfTheLowestRankThatFailed) {

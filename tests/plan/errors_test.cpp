@@ -23,6 +23,12 @@ int odd_rank() { return size() - 1; }
 bool is_odd() { return rank() == odd_rank(); }
 std::string odd_name() { return "rank " + std::to_string(odd_rank()) + ":"; }
 
+/// As errors write who has a value.
+std::string odd_ranks() { return "rank " + std::to_string(odd_rank()); }
+std::string other_ranks() {
+  return odd_rank() == 1 ? "rank 0" : "ranks 0-" + std::to_string(odd_rank() - 1);
+}
+
 /// A good call, which a test spoils on the odd rank: block k of rank r goes to slot k of rank
 /// r + k + 1.
 struct Call {
@@ -249,30 +255,46 @@ TEST(MapErrors, RanksThatDisagreeOnTheBytesOfABlock) {
     Call call;
     AddressedBlocks other(Shape::dense, slots, bytes);
     if (is_odd()) call.storage = other.storage();
-    expect_plans_refused(call, ErrorCode::block_size_mismatch,
-                         {"rank ", std::to_string(bytes), "36", "same fields"});
+    expect_plans_refused(
+        call, ErrorCode::block_size_mismatch,
+        {"the bytes of a block differs", std::to_string(bytes) + " on " + odd_ranks(),
+         "36 on " + other_ranks(), "same fields"});
   }
 }
 
 TEST(MapErrors, RanksThatDisagreeOnOptions) {
   if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
-  const std::vector<std::string> words{"rank ", "same options on all ranks"};
+  const std::string remedy = "give the same on all ranks";
   Call order;
   if (is_odd()) order.options.order = Order::stable;
   expect_refused(
-      order, [&] { static_cast<void>(order.plan_ranks()); }, ErrorCode::invalid_argument, words);
+      order, [&] { static_cast<void>(order.plan_ranks()); }, ErrorCode::invalid_argument,
+      {"Options::order differs: fill on " + other_ranks() + ", stable on " + odd_ranks(), remedy});
   Call method;
   if (is_odd()) method.options.method = Method::direct;
-  expect_plans_refused(method, ErrorCode::invalid_argument, words);
+  expect_plans_refused(
+      method, ErrorCode::invalid_argument,
+      {"Options::method differs", "direct on " + odd_ranks(), "auto on " + other_ranks(), remedy});
   Call verify;
   if (is_odd()) verify.options.verify = true;
-  expect_plans_refused(verify, ErrorCode::invalid_argument, words);
+  expect_plans_refused(
+      verify, ErrorCode::invalid_argument,
+      {"Options::verify differs: no on " + other_ranks() + ", yes on " + odd_ranks(), remedy});
+  Call trace;
+  if (is_odd()) trace.options.trace = "/tmp/never_written.json";
+  expect_plans_refused(
+      trace, ErrorCode::invalid_argument,
+      {"Options::trace differs: not given on " + other_ranks() + ", given on " + odd_ranks(),
+       remedy});
 }
 
 TEST(MapErrors, RanksThatDisagreeOnTheFormOfTheMap) {
   if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
-  const std::vector<std::string> words{"rank ", "form of map", "on all ranks"};
   for (const bool odd_to_slots : {true, false}) {
+    const std::vector<std::string> words{
+        "the form of the map differs: ranks on " + (odd_to_slots ? other_ranks() : odd_ranks()) +
+            ", slots on " + (odd_to_slots ? odd_ranks() : other_ranks()),
+        "on all ranks"};
     Call call;
     expect_refused(
         call,

@@ -93,6 +93,7 @@ TEST(Options, CodesHaveTheNumbersOfTheCInterface) {
   EXPECT_STREQ(to_string(ErrorCode::slot_taken_twice), "slot_taken_twice");
   const Error error(ErrorCode::infeasible, "too much");
   EXPECT_STREQ(error.what(), "valet: too much [infeasible]");
+  EXPECT_EQ(error.message(), "too much");
 }
 
 TEST(WithoutMpi, PlanningIsRefused) {

@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace valet {
 
@@ -50,6 +51,8 @@ class VALET_EXPORT Error : public std::runtime_error {
   Error(ErrorCode code, const std::string& message);
   /// What went wrong, for programs.
   [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+  /// The text as it was given to the constructor. Valid as long as this.
+  [[nodiscard]] std::string_view message() const noexcept;
 
  private:
   ErrorCode code_;

@@ -19,6 +19,10 @@
 namespace valet {
 namespace {
 
+/// What a rank that found something wrong sends in place of its counts, so that nobody blames
+/// another rank for them.
+constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
+
 constexpr std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max();
 
 /// One of the two lists of counts of a rank.
@@ -98,62 +102,6 @@ std::optional<Diagnostic> check_received(std::span<const std::uint64_t> received
                                                "; enlarge it to that many"};
 }
 
-/// What the ranks agree on before anything moves.
-struct Agreed {
-  std::uint64_t page_bytes = 0;  ///< the least that a rank can do with
-  bool watched = false;          ///< a rank has a callback for the progress
-};
-
-/// Agrees on what must be equal everywhere, too.
-Agreed agree_on_call(const mpi::Channel& channel, const std::optional<Diagnostic>& mine,
-                     const AlltoallBuffer& buffer, const AlltoallOptions& options,
-                     const operations::PageLimits& limits) {
-  const auto element = static_cast<std::int64_t>(buffer.element_bytes);
-  const std::int64_t any = options.any_order ? 1 : 0;
-  const auto method = static_cast<std::int64_t>(options.method);
-  const auto page = mine ? std::int64_t{1} : static_cast<std::int64_t>(choose_page_bytes(limits));
-  const std::int64_t traced = options.trace.empty() ? 0 : 1;
-  std::array<std::int64_t, 10> maxima{element, -element, any,    -any,    method,
-                                      -method, -page,    traced, -traced, options.progress ? 1 : 0};
-  mpi::agree(channel, mine, maxima);
-  std::optional<Diagnostic> odd;
-  if (element != maxima[0])
-    odd = Diagnostic{ErrorCode::block_size_mismatch,
-                     "its elements have " + std::to_string(element) +
-                         " bytes, those of another rank " + std::to_string(maxima[0]) +
-                         "; give the same on all ranks"};
-  else if (any != maxima[2])
-    odd = Diagnostic{ErrorCode::invalid_argument,
-                     "it wants the order kept, another rank does not; give the same any_order"};
-  else if (method != maxima[4])
-    odd = Diagnostic{ErrorCode::invalid_argument,
-                     "it asks for method " + std::string(to_string(options.method)) +
-                         ", another rank for " + to_string(static_cast<AlltoallMethod>(maxima[4])) +
-                         "; give the same method"};
-  else if (traced != maxima[7])
-    odd = Diagnostic{ErrorCode::invalid_argument,
-                     "it wants no trace, another rank does; give a path on all ranks or on none"};
-  mpi::agree(channel, odd);
-  return {static_cast<std::uint64_t>(-maxima[6]), maxima[9] > 0};
-}
-
-/// Whether pages fit the budget on all ranks. @throws Error where they must and do not.
-bool pages_fit(const mpi::Channel& channel, const AlltoallOptions& options,
-               const operations::PageLimits& limits, std::uint64_t page) {
-  const std::uint64_t needed = page_overhead_bytes(limits, page) + page;
-  std::optional<Diagnostic> diagnostic;
-  if (needed > options.budget_bytes)
-    diagnostic = Diagnostic{ErrorCode::budget_too_small,
-                            "the budget of " + std::to_string(options.budget_bytes) +
-                                " bytes is below the " + std::to_string(needed) +
-                                " that pages of " + std::to_string(page) +
-                                " bytes take for these counts; set budget_bytes to at least that"};
-  if (options.method == AlltoallMethod::stream) mpi::agree(channel, diagnostic);
-  std::uint64_t misfits = diagnostic ? 1 : 0;
-  mpi::maximum(channel, std::span(&misfits, 1));
-  return misfits == 0;
-}
-
 void to_bytes(std::span<std::uint64_t> counts, std::size_t element_bytes) {
   for (std::uint64_t& count : counts) count *= element_bytes;
 }
@@ -196,17 +144,106 @@ plan::OwnShape own_shape(std::span<const std::uint64_t> sent,
           .moved_inside = pages(received[self])};
 }
 
+/// An all-to-all on one rank, and what the ranks agree on before anything moves.
+struct Call {
+  const AlltoallBuffer& buffer;
+  const AlltoallOptions& options;
+  std::span<const std::uint64_t> sent, received;
+  operations::PageLimits limits = {};
+  std::uint64_t page = 0;  ///< bytes of one: the least that suits a rank
+  std::uint64_t least_page =
+      0;                        ///< from here to the page that suits it all fit a rank: the largest
+  bool watched = false;         ///< a rank has a callback for the progress
+  plan::JointShape joint = {};  ///< of pages, what the choice between them and swaps is made from
+  operations::SwapSizes swaps{0, 1, 0};
+
+  [[nodiscard]] std::uint64_t needed(std::uint64_t page_bytes) const {
+    return page_overhead_bytes(limits, page_bytes) + page_bytes;
+  }
+  [[nodiscard]] bool fits(std::uint64_t page_bytes) const {
+    return needed(page_bytes) <= options.budget_bytes;
+  }
+  [[nodiscard]] std::uint64_t elements_of_page() const {
+    return std::max<std::uint64_t>(1, page / buffer.element_bytes);
+  }
+};
+
+/// Numbers of pages into numbers of elements and back: ranks meet before they know their pages.
+void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) {
+  schedule::ExchangeShape& shape = joint.shape;
+  for (std::uint64_t* const count : {&joint.used_slots, &shape.slots, &shape.sent, &shape.received,
+                                     &shape.handled, &shape.crowded, &shape.moved_inside})
+    *count = (*count * times + parts - 1) / parts;
+}
+
+/// The page that suits this rank, and what it would have to do with pages of that size.
+void suit_page(plan::State& state, Call& call) {
+  const auto used = [](std::uint64_t count) { return count > 0; };
+  const std::size_t element_bytes = call.buffer.element_bytes;
+  call.limits = {
+      .budget_bytes = call.options.budget_bytes,
+      .element_bytes = element_bytes,
+      .buffer_bytes = std::max(sum(call.sent), sum(call.received)) * element_bytes,
+      .segments = static_cast<std::uint64_t>(std::ranges::count_if(call.sent, used) +
+                                             std::ranges::count_if(call.received, used))};
+  call.page = choose_page_bytes(call.limits);
+  call.least_page = call.fits(call.page) ? call.page : unknown;
+  while (call.least_page / 2 >= element_bytes && call.fits(call.least_page / 2) &&
+         call.least_page != unknown)
+    call.least_page /= 2;
+  state.blocks.block_bytes = static_cast<std::size_t>(call.page);
+  const std::uint64_t elements = call.elements_of_page();
+  call.joint = shape_of(state, own_shape(call.sent, call.received, state.channel.rank(), elements));
+  rescale(call.joint, elements, 1);
+  call.swaps = {call.limits.buffer_bytes / element_bytes, element_bytes, call.options.budget_bytes};
+}
+
+/// Agrees on what is wrong, on what must be equal everywhere, and on the pages. Collective: one
+/// reduction.
+void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Call& call) {
+  mpi::Agreement agreement;
+  agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch},
+                  call.buffer.element_bytes);
+  agreement.equal({"AlltoallOptions::any_order", mpi::yes_or_no}, call.options.any_order);
+  agreement.equal({"AlltoallOptions::method", mpi::name_of<AlltoallMethod>}, call.options.method);
+  agreement.equal({"AlltoallOptions::trace", mpi::is_given}, !call.options.trace.empty());
+  agreement.least(call.page);
+  agreement.largest(call.least_page);
+  agreement.largest(call.watched);
+  call.joint.join(agreement);
+  call.swaps.join(agreement);
+  agreement.run(state.channel, mine);
+  state.blocks.block_bytes = static_cast<std::size_t>(call.page);
+  rescale(call.joint, 1, call.elements_of_page());
+}
+
+/// Whether pages fit the budget on all ranks. Collective only where they do not seem to.
+/// @throws Error where they must and do not.
+bool pages_fit(const mpi::Channel& channel, const Call& call) {
+  if (call.least_page <= call.page) return true;
+  std::optional<Diagnostic> diagnostic;
+  if (!call.fits(call.page) && call.options.method == AlltoallMethod::stream)
+    diagnostic = Diagnostic{ErrorCode::budget_too_small,
+                            "the budget of " + std::to_string(call.options.budget_bytes) +
+                                " bytes is below the " + std::to_string(call.needed(call.page)) +
+                                " that pages of " + std::to_string(call.page) +
+                                " bytes take for these counts; set budget_bytes to at least that"};
+  bool fits = call.fits(call.page);
+  mpi::Agreement agreement;
+  agreement.least(fits);
+  agreement.run(channel, diagnostic);
+  return fits;
+}
+
 /// Method::automatic of an all-to-all: whether pages are faster than swaps, and for pages whether
 /// ranks of a node share memory. Collective.
-bool pages_pay(plan::State& state, const plan::OwnShape& own) {
-  plan::ShapeNumbers largest = shape_numbers(state, own);
-  mpi::agree(state.channel, std::nullopt, largest);
+bool pages_pay(plan::State& state, const plan::JointShape& joint) {
   schedule::Choice choice;
   bool pays = true;
-  if (plan::moves_nothing(largest)) {
+  if (joint.moves_nothing()) {
     choice.reason = "nothing leaves its rank";
   } else {
-    const plan::CostInputs known = cost_inputs(state, largest);
+    const plan::CostInputs known = cost_inputs(state, joint);
     const schedule::Prediction pages = schedule::predict(known.model, known.shape, Method::stream);
     const double swaps = schedule::swaps_seconds(known.model, known.shape);
     pays = pages.seconds <= swaps;
@@ -234,15 +271,6 @@ Options page_options(const AlltoallOptions& options) {
   return result;
 }
 
-/// An all-to-all whose counts are known and agreed upon.
-struct Call {
-  const AlltoallBuffer& buffer;
-  const AlltoallOptions& options;
-  const operations::PageLimits& limits;
-  std::uint64_t page;  ///< bytes of one
-  std::span<const std::uint64_t> sent, received;
-};
-
 /// The method by swaps, `swaps` being made for it; nothing where pages are used. Collective.
 /// @param elements_after  On this rank.
 std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
@@ -250,15 +278,11 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
                                            std::optional<operations::SortedExchange>& swaps) {
   const AlltoallMethod wish = call.options.method;
   const auto make = [&]() -> operations::SortedExchange& {
-    return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes);
+    return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes,
+                         call.swaps);
   };
-  if (!is_page_method(wish) || !pages_fit(state.channel, call.options, call.limits, call.page))
-    return make().choose(wish);
-  if (wish != AlltoallMethod::automatic) return std::nullopt;
-  state.blocks.block_bytes = static_cast<std::size_t>(call.page);
-  const std::uint64_t elements = std::max<std::uint64_t>(1, call.page / call.buffer.element_bytes);
-  if (pages_pay(state, own_shape(call.sent, call.received, state.channel.rank(), elements)))
-    return std::nullopt;
+  if (!is_page_method(wish) || !pages_fit(state.channel, call)) return make().choose(wish);
+  if (wish != AlltoallMethod::automatic || pages_pay(state, call.joint)) return std::nullopt;
   return make().find_suited();
 }
 
@@ -305,23 +329,23 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   const auto ranks = static_cast<std::size_t>(channel.size());
   Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
-  mpi::agree(channel, check_call(buffer, send_counts, options.method, ranks));
-  std::ranges::copy(send_counts, sent.begin());
+  Call call{.buffer = buffer, .options = options, .sent = sent_span, .received = received_span};
+  call.watched = static_cast<bool>(options.progress);
+  std::optional<Diagnostic> diagnostic = check_call(buffer, send_counts, options.method, ranks);
+  if (diagnostic)
+    std::ranges::fill(sent, unknown);
+  else
+    std::ranges::copy(send_counts, sent.begin());
   mpi::exchange_all(channel, sent_span, received_span);
-  const std::optional<Diagnostic> diagnostic =
-      check_received(received_span, recv_counts, buffer, channel.rank());
-  const auto used = [](std::uint64_t count) { return count > 0; };
-  const std::uint64_t before = sum(sent_span), after = sum(received_span);
-  const operations::PageLimits limits{
-      .budget_bytes = options.budget_bytes,
-      .element_bytes = buffer.element_bytes,
-      .buffer_bytes = std::max(before, after) * buffer.element_bytes,
-      .segments = static_cast<std::uint64_t>(std::ranges::count_if(sent_span, used) +
-                                             std::ranges::count_if(received_span, used))};
-  const Agreed agreed = agree_on_call(channel, diagnostic, buffer, options, limits);
-  watched = agreed.watched;
+  // Where a rank found something, all that the others do is to meet it.
+  if (!diagnostic && std::ranges::find(received_span, unknown) == received_span.end()) {
+    diagnostic = check_received(received_span, recv_counts, buffer, channel.rank());
+    if (!diagnostic) suit_page(*state, call);
+  }
+  agree_on_call(*state, diagnostic, call);
+  watched = call.watched;
   if (trace != nullptr) state->trace->align(channel);
-  const Call call{buffer, options, limits, agreed.page_bytes, sent_span, received_span};
+  const std::uint64_t before = sum(sent_span), after = sum(received_span);
   std::optional<operations::SortedExchange> swaps;
   const std::optional<AlltoallMethod> method = choose_swaps(*state, call, after, swaps);
   const std::shared_ptr<const schedule::Choice> choice = state->choice;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/alltoall/sorted_exchange.hpp"
 
-#include "mpi/agreement.hpp"
 #include "operations/alltoall/swap_methods.hpp"
 #include "storage/in_place_merge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <numeric>
 #include <string>
@@ -61,30 +59,27 @@ class FreeSlots {
 
 }  // namespace
 
+SwapSizes::SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes)
+    : most_anywhere(most),
+      message_elements(std::max<std::uint64_t>(
+          1, std::min<std::uint64_t>(budget_bytes / 4, most_message_bytes) / element_bytes)) {}
+
 SortedExchange::SortedExchange(plan::State& state, const AlltoallBuffer& buffer,
                                std::span<const std::uint64_t> sent, std::uint64_t elements_after,
-                               std::size_t budget_bytes)
+                               std::size_t budget_bytes, const SwapSizes& sizes)
     : state_(state),
       channel_(state.channel),
       buffer_(buffer),
       sent_(sent),
       before_(sum(sent)),
       after_(elements_after),
+      sizes_(sizes),
       budget_bytes_(budget_bytes),
-      scratch_bytes_(budget_bytes / 2) {
-  const std::uint64_t message =
-      std::min<std::uint64_t>(scratch_bytes_ / 2, most_message_bytes) / buffer.element_bytes;
-  std::array<std::uint64_t, 2> maxima{
-      std::max(before_, after_),
-      std::numeric_limits<std::uint64_t>::max() - std::max<std::uint64_t>(message, 1)};
-  mpi::maximum(channel_, std::span(maxima));
-  most_anywhere_ = maxima[0];
-  message_elements_ = std::numeric_limits<std::uint64_t>::max() - maxima[1];
-}
+      scratch_bytes_(budget_bytes / 2) {}
 
 /// A network that sorts needs equally many slots on all ranks; swaps in pairs do not.
 std::uint64_t SortedExchange::slots(AlltoallMethod method) const {
-  return method == AlltoallMethod::bitonic ? most_anywhere_ : std::max(before_, after_);
+  return method == AlltoallMethod::bitonic ? sizes_.most_anywhere : std::max(before_, after_);
 }
 
 /// Half of the budget, and parts of what is promised beyond it: 32 of the 64*P are counts.
@@ -155,20 +150,26 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   (method == AlltoallMethod::pairwise ? moves_by_pairwise_ : moves_by_bitonic_) =
       trial.tally.sent + trial.tally.received;
   trial.diagnostic = diagnostic_of(trial, method);
-  std::array<std::uint64_t, 2> maxima{trial.tally.volume, trial.diagnostic ? 1U : 0U};
-  mpi::maximum(channel_, std::span(maxima));
-  trial.volume = maxima[0];
-  trial.suits = maxima[1] == 0;
+  trial.volume = trial.tally.volume;
+  trial.suits = !trial.diagnostic;
   return trial;
 }
 
 SortedExchange::Choice SortedExchange::try_all(AlltoallMethod wish) {
   std::optional<Trial> pairwise;
+  mpi::Agreement agreement;
   if (wish != AlltoallMethod::bitonic) {
     pairwise = try_on_counts(AlltoallMethod::pairwise);
-    if (pairwise->suits && wish == AlltoallMethod::pairwise) return {wish, true, std::nullopt};
+    pairwise->join(agreement);
   }
-  const Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
+  if (wish == AlltoallMethod::pairwise) {
+    agreement.run(channel_, std::nullopt);
+    if (pairwise->suits) return {wish, true, std::nullopt};
+    agreement = {};
+  }
+  Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
+  bitonic.join(agreement);
+  agreement.run(channel_, std::nullopt);
   if (pairwise && pairwise->suits && (!bitonic.suits || pairwise->volume <= bitonic.volume))
     return {AlltoallMethod::pairwise, true, std::nullopt};
   return {AlltoallMethod::bitonic, bitonic.suits, bitonic.diagnostic};
@@ -198,7 +199,7 @@ Report SortedExchange::run(AlltoallMethod method, const ProgressWish& progress) 
     sequence->attach({{static_cast<std::byte*>(buffer_.data), buffer_.bytes},
                       buffer_.element_bytes,
                       {scratch.begin(), scratch.size()},
-                      message_elements_});
+                      sizes_.message_elements});
     exchange(*sequence, method);
     if (sequence->gave_up() || elements_of(sequence->chunks()) != after_)
       throw Error(ErrorCode::internal, std::string(to_string(method)) + " ended elsewhere");

@@ -3,6 +3,7 @@
 
 /// The all-to-all by sorting: elements change sides in swaps, without any memory per element.
 
+#include "mpi/agreement.hpp"
 #include "operations/alltoall/swap_sequence.hpp"
 #include "plan/plan_state.hpp"
 #include <valet/alltoall.hpp>
@@ -15,15 +16,30 @@
 
 namespace valet::operations {
 
+/// What swaps must be the same on all ranks for.
+struct SwapSizes {
+  std::uint64_t most_anywhere = 0;     ///< elements on a rank before or after
+  std::uint64_t message_elements = 1;  ///< of a message
+
+  /// Of a rank with so many elements before or after.
+  SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes);
+  /// Takes part in the reduction that the ranks agree with anyway.
+  void join(mpi::Agreement& agreement) {
+    agreement.largest(most_anywhere);
+    agreement.least(message_elements);
+  }
+};
+
 /// One all-to-all on one rank, counts known and agreed upon.
 class SortedExchange {
  public:
   /// @param state      Of a plan to be: channel and ledger are used; must outlive this.
   /// @param sent       Elements for each rank, P entries.
   /// @param elements_after  On this rank.
+  /// @param sizes           Agreed upon.
   SortedExchange(plan::State& state, const AlltoallBuffer& buffer,
                  std::span<const std::uint64_t> sent, std::uint64_t elements_after,
-                 std::size_t budget_bytes);
+                 std::size_t budget_bytes, const SwapSizes& sizes);
 
   /// Of BITONIC and PAIRWISE the one to use where `wish` is asked for, found by trying both on the
   /// counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
@@ -46,6 +62,11 @@ class SortedExchange {
     bool suits = false;                    ///< all ranks
     std::uint64_t volume = 0;              ///< of the rank with the most
     std::optional<Diagnostic> diagnostic;  ///< of this rank
+
+    void join(mpi::Agreement& agreement) {
+      agreement.largest(volume);
+      agreement.least(suits);
+    }
   };
   /// The better of both, or why neither can do it.
   struct Choice {
@@ -58,6 +79,7 @@ class SortedExchange {
   [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const;
   [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method);
   void exchange(SwapSequence& sequence, AlltoallMethod method) const;
+  /// Before the ranks agree on it.
   [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
   [[nodiscard]] Choice try_all(AlltoallMethod wish);
   [[nodiscard]] std::optional<Diagnostic> diagnostic_of(const Trial& trial,
@@ -68,8 +90,7 @@ class SortedExchange {
   AlltoallBuffer buffer_;
   std::span<const std::uint64_t> sent_;
   std::uint64_t before_, after_;
-  std::uint64_t most_anywhere_;     ///< elements on a rank before or after
-  std::uint64_t message_elements_;  ///< the same on all ranks
+  SwapSizes sizes_;
   std::size_t budget_bytes_;
   std::size_t scratch_bytes_;
   std::uint64_t moves_by_pairwise_ = 0, moves_by_bitonic_ = 0;  ///< elements, where it was tried

@@ -176,49 +176,23 @@ template std::optional<Diagnostic> check_array(const GridSide&, std::size_t, con
 
 void agree_on_call(const mpi::Channel& channel, const std::optional<Diagnostic>& mine,
                    const GridLayout& from, const GridLayout& to, CallNumbers& numbers) {
+  const auto order = [](std::int64_t value) -> std::string {
+    return static_cast<IndexOrder>(value) == IndexOrder::row_major ? "row-major" : "column-major";
+  };
+  const char* const same_order = "give the same order on all ranks";
   Digest digest;
   digest.add(from);
   digest.add(to);
-  const auto vote = [](std::optional<IndexOrder> order) {
-    return order ? std::optional(static_cast<std::int64_t>(*order)) : std::nullopt;
-  };
-  const std::array<std::optional<std::int64_t>, 5> same{
-      digest.value(), numbers.element_bytes, vote(numbers.source_order), vote(numbers.target_order),
-      numbers.traced ? 1 : 0};
-  std::array<std::int64_t, 2 * same.size() + 2> maxima{};
-  for (std::size_t k = 0; k < same.size(); ++k) {
-    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::min();
-    maxima[2 * k] = same[k].value_or(none);
-    maxima[2 * k + 1] = same[k] ? -*same[k] : none;
-  }
-  std::int64_t& least = maxima[2 * same.size()] = -numbers.least;
-  std::int64_t& watched = maxima[2 * same.size() + 1] = numbers.watched ? 1 : 0;
-  mpi::agree(channel, mine, maxima);
-  const auto is_odd = [&](std::size_t k) { return same[k] && *same[k] != maxima[2 * k]; };
-  std::optional<Diagnostic> odd;
-  if (is_odd(0))
-    odd =
-        Diagnostic{ErrorCode::invalid_argument,
-                   "its layouts or grids differ from those of another rank; give the same on all"};
-  else if (is_odd(1))
-    odd = Diagnostic{ErrorCode::block_size_mismatch,
-                     "its elements have " + std::to_string(*same[1]) +
-                         " bytes, those of another rank " + std::to_string(maxima[2]) +
-                         "; give the same on all ranks"};
-  else if (is_odd(2) || is_odd(3))
-    odd = Diagnostic{ErrorCode::invalid_argument,
-                     "its array is row-major where another rank's is column-major; give the same "
-                     "order on all ranks"};
-  else if (is_odd(4))
-    odd = Diagnostic{ErrorCode::invalid_argument,
-                     "it wants no trace, another rank does; give a path on all ranks or on none"};
-  bool any = false;
-  for (std::size_t k = 0; k < same.size(); ++k) any = any || maxima[2 * k] != -maxima[2 * k + 1];
-  if (any) mpi::agree(channel, odd);
-  numbers.least = -least;
-  numbers.watched = watched > 0;
-  numbers.source_order = static_cast<IndexOrder>(maxima[4]);
-  numbers.target_order = static_cast<IndexOrder>(maxima[6]);
+  mpi::Agreement agreement;
+  agreement.equal({"the pair of layouts and grids", nullptr}, digest.value());
+  agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch},
+                  numbers.element_bytes);
+  agreement.equal({"the order of the source array", order, same_order}, numbers.source_order);
+  agreement.equal({"the order of the target array", order, same_order}, numbers.target_order);
+  agreement.equal({"LayoutOptions::trace", mpi::is_given}, numbers.traced);
+  agreement.least(numbers.least);
+  agreement.largest(numbers.watched);
+  agreement.run(channel, mine);
 }
 
 std::uint64_t intersection_bytes(const GridSide& mine, const BlockCyclic& theirs) {

@@ -50,14 +50,14 @@ template <class Pointer>
                                                     const LocalArray<Pointer>& array,
                                                     BlockCyclic::Extents& strides);
 
-/// Numbers that are the same on all ranks, and those of which the least counts.
+/// What the ranks tell each other of a call.
 struct CallNumbers {
-  std::int64_t element_bytes = 0;
+  std::size_t element_bytes = 0;                ///< the same on all ranks
+  bool traced = false;                          ///< the same on all ranks
   std::optional<IndexOrder> source_order = {};  ///< of ranks outside of the grid: found out
   std::optional<IndexOrder> target_order = {};
   std::int64_t least = 0;  ///< In: of this rank. Out: of all ranks.
-  bool traced = false;
-  bool watched = false;  ///< In: this rank has a callback. Out: some rank has.
+  bool watched = false;    ///< In: this rank has a callback. Out: some rank has.
 };
 
 /// Either all ranks come back, having given the same layouts and numbers, or all throw. Collective.

@@ -190,9 +190,11 @@ std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
 
 void InPlace::prepare() {
   std::optional<Diagnostic> diagnostic = check();
-  layout::CallNumbers numbers{.element_bytes = static_cast<std::int64_t>(element_bytes_),
-                              .least = any_page,
+  layout::CallNumbers numbers{.element_bytes = element_bytes_,
                               .traced = !options_.trace.empty(),
+                              .source_order = {},
+                              .target_order = {},
+                              .least = any_page,
                               .watched = progress_.any()};
   if (from_.grid_rank != layout::outside) numbers.source_order = array_.order;
   if (to_.grid_rank != layout::outside) numbers.target_order = array_.order;

@@ -43,9 +43,11 @@ class Redistribution {
   void prepare(const SourceArray& source, const TargetArray& target) {
     const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "plan");
     std::optional<Diagnostic> diagnostic = check(source, target);
-    layout::CallNumbers numbers{.element_bytes = static_cast<std::int64_t>(element_bytes_),
-                                .least = any_chunk,
+    layout::CallNumbers numbers{.element_bytes = element_bytes_,
                                 .traced = trace_.has_value(),
+                                .source_order = {},
+                                .target_order = {},
+                                .least = any_chunk,
                                 .watched = progress_.any()};
     if (from_.grid_rank != layout::outside) numbers.source_order = source.order;
     if (to_.grid_rank != layout::outside) numbers.target_order = target.order;

@@ -120,7 +120,9 @@ TEST_P(AlltoallErrors, ElementsOfDifferentSizes) {
   if (size() == 1) return;
   Call call(GetParam());
   if (is_odd()) call.element_bytes = 4;
-  expect_refused(call, ErrorCode::block_size_mismatch, {odd_name(), "4 bytes", "the same"});
+  expect_refused(
+      call, ErrorCode::block_size_mismatch,
+      {"element_bytes differs: 4 on rank " + std::to_string(size() - 1), ", 8 on ", "the same"});
 }
 
 TEST_P(AlltoallErrors, ElementsOfNoSize) {
@@ -133,7 +135,9 @@ TEST_P(AlltoallErrors, OrderThatDiffers) {
   if (size() == 1) return;
   Call call(GetParam());
   if (is_odd()) call.options.any_order = true;
-  expect_refused(call, ErrorCode::invalid_argument, {"any_order"});
+  expect_refused(call, ErrorCode::invalid_argument,
+                 {"AlltoallOptions::any_order differs: no on ",
+                  ", yes on rank " + std::to_string(size() - 1), "the same"});
 }
 
 TEST_P(AlltoallErrors, BudgetTooSmall) {
@@ -149,7 +153,8 @@ TEST_P(AlltoallErrors, MethodThatDiffers) {
     call.options.method =
         GetParam() == AlltoallMethod::stream ? AlltoallMethod::bitonic : AlltoallMethod::stream;
   expect_refused(call, ErrorCode::invalid_argument,
-                 {"asks for method", "another rank for", to_string(GetParam())});
+                 {"AlltoallOptions::method differs: ", std::string(to_string(GetParam())) + " on ",
+                  to_string(call.options.method), " on rank " + std::to_string(size() - 1)});
 }
 
 TEST_P(AlltoallErrors, UnknownMethod) {

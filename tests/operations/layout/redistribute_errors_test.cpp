@@ -116,7 +116,8 @@ TEST(RedistributeErrors, LayoutsThatDifferBetweenRanks) {
   Call call;
   if (is_odd()) call.to = {BlockCyclic({12, 10}, {4, 2}, {1, size()})};  // a part of equal size
   expect_both_refused(call, ErrorCode::invalid_argument,
-                      {"its layouts or grids differ", "give the same on all"});
+                      {"the pair of layouts and grids differs: one on ", ", another on ",
+                       "rank " + std::to_string(size() - 1), "give the same on all"});
 }
 
 TEST(RedistributeErrors, BadListsOfRanks) {
@@ -171,8 +172,9 @@ TEST(RedistributeErrors, ElementSizes) {
   expect_both_refused(call, ErrorCode::invalid_argument, {odd_name(), "zero bytes"});
   if (size() == 1) return;
   if (is_odd()) call.element_bytes = 4;
-  expect_both_refused(call, ErrorCode::block_size_mismatch,
-                      {odd_name(), "have 4 bytes", "another rank 8", "the same"});
+  expect_both_refused(
+      call, ErrorCode::block_size_mismatch,
+      {"element_bytes differs: 4 on rank " + std::to_string(size() - 1), ", 8 on ", "the same"});
 }
 
 TEST(RedistributeErrors, NoMemory) {
@@ -234,9 +236,11 @@ TEST(RedistributeErrors, OrdersThatDiffer) {
     Call call;
     if (rank() == 0) call.from_array.order = IndexOrder::row_major, call.from_array.strides = {};
     expect_refused(call, ErrorCode::invalid_argument,
-                   {"row-major where another rank's is column-major", "the same order"});
+                   {"the order of the source array differs: ", "row-major on rank 0",
+                    "column-major on ", "the same order"});
     if (rank() == 0) call.array.order = IndexOrder::row_major;
-    expect_refused_in_place(call, ErrorCode::invalid_argument, {"row-major"});
+    expect_refused_in_place(call, ErrorCode::invalid_argument,
+                            {"array differs: ", "row-major on rank 0", "column-major on "});
   }
   if (size() < 2) return;
   Call call;  // one rank hands to another, in another order
