@@ -15,7 +15,7 @@ constexpr int tag_action = 8;        ///< Method::cyclic: what a rank does next,
 constexpr int tag_trace = 9;         ///< text of a trace, to the root
 constexpr int tag_chunks = 10;       ///< all-to-all by swaps: the table of what stands where
 constexpr int tag_cuts = 11;         ///< all-to-all by pages: how a segment lies on its pages
-constexpr int tag_fragments = 12;    ///< all-to-all by pages: bytes that fill no page
+constexpr int tag_fragments = 12;    ///< bytes that fill no page
 
 // Method::phased. Ranks may be some phases apart, so the credits of each phase have a tag.
 constexpr int tag_phase_words = 16;   ///< what ranks announce and agree on in a phase

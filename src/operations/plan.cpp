@@ -2,6 +2,7 @@
 #include "engine/phased/phased.hpp"
 #include "mpi/check.hpp"
 #include "observe/stage.hpp"
+#include "operations/prepare_method.hpp"
 #include "plan/node_sharing.hpp"
 #include "plan/planner.hpp"
 #include <valet/plan.hpp>
@@ -20,14 +21,18 @@ std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage
   const double start = mpi::now();
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");
   fill_in(*state);
-  share_memory(*state);
-  engine::reserve_schedule(*state);
-  if (state->trace) state->trace->align(state->channel);
+  operations::prepare_method(*state);
   state->plan_seconds = mpi::now() - start;
   return state;
 }
 
 }  // namespace
+
+void operations::prepare_method(plan::State& state) {
+  share_memory(state);
+  engine::reserve_schedule(state);
+  if (state.trace) state.trace->align(state.channel);
+}
 
 Plan::Plan(std::unique_ptr<plan::State> state) : state_(std::move(state)) {}
 Plan::Plan(Plan&&) noexcept = default;

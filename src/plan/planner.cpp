@@ -39,10 +39,10 @@ std::optional<Diagnostic> check_phases(const Options& options) {
 
 /// What this rank alone can find wrong before it looks at the map.
 std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied& occupied,
-                                     std::size_t map_entries, const Options& options) {
+                                     std::size_t map_entries, const State& state) {
+  const Options& options = state.options;
   if (auto diagnostic = storage.backend().diagnostic()) return diagnostic;
   const std::uint64_t slots = storage.slots();
-  const std::size_t block_bytes = storage.block_bytes();
   if (occupied.map_size() > slots)
     return Diagnostic{ErrorCode::invalid_argument,
                       std::to_string(occupied.map_size()) + " blocks do not fit the " +
@@ -63,14 +63,7 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
                                                        std::to_string(options.stream.window) +
                                                        " messages; choose one from 1 to 64"};
   if (auto diagnostic = check_phases(options)) return diagnostic;
-  const std::size_t least = storage.backend().reachable_by_mpi() ? block_bytes : 2 * block_bytes;
-  if (options.budget_bytes < least)
-    return Diagnostic{ErrorCode::budget_too_small,
-                      "the budget of " + std::to_string(options.budget_bytes) +
-                          " bytes is below the " + std::to_string(least) + " bytes that " +
-                          (least == block_bytes ? "one block takes" : "two staged blocks take") +
-                          "; set budget_bytes to at least " + std::to_string(least)};
-  return std::nullopt;
+  return check_budget(state);
 }
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
@@ -101,20 +94,20 @@ void agree_on_plan(const State& state, const std::optional<Diagnostic>& mine, Fo
   agreement.run(state.channel, mine);
 }
 
-/// The size of this rank's messages, which receivers must know. Where the method is not known yet
-/// it is the largest that may be chosen, see resolve_method().
-std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
-  const Options& options = state.options;
-  schedule::StreamLimits limits = schedule::limits_of(options, state.blocks, blocks_leaving, 0);
-  if (options.method == Method::automatic && limits.message_bytes == 0)
-    limits.message_bytes = schedule::most_message_bytes;
-  const schedule::MessageSizes sizes{
-      schedule::stream_sizes(limits).send_blocks,
-      schedule::phased_sizes(schedule::phased_limits(options, state.blocks, 0)).send_blocks};
-  if (options.method == Method::automatic) return sizes.word();
-  const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
-  const bool phased = traits != nullptr && traits->messages == schedule::MessageRule::phased;
-  return phased ? sizes.phased : sizes.stream;
+/// Methods that hold everything that leaves and everything that arrives at once.
+std::optional<Diagnostic> check_budget_for_all(const State& state) {
+  const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
+  if (traits == nullptr || traits->budget != schedule::BudgetRule::everything) return std::nullopt;
+  const std::uint64_t blocks = std::visit(
+      [](const auto& flows) { return flows.exports.size() + flows.blocks_arriving; }, state.flows);
+  const std::uint64_t bytes = blocks * state.blocks.block_bytes;
+  if (bytes <= state.options.budget_bytes) return std::nullopt;
+  return Diagnostic{ErrorCode::budget_too_small,
+                    std::string("method ") + traits->name + " needs " + std::to_string(bytes) +
+                        " bytes for the " + std::to_string(blocks) +
+                        " blocks that leave and arrive, the budget is " +
+                        std::to_string(state.options.budget_bytes) +
+                        "; raise budget_bytes or take method stream"};
 }
 
 /// The second pass: the exports, sorted by destination.
@@ -201,7 +194,7 @@ class Planner {
   void run() {
     state_.blocks = storage_.backend().traits();
     const std::size_t entries = form_ == Form::slots ? addresses_.size() : ranks_.size();
-    std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, entries, state_.options);
+    std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, entries, state_);
     // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
     MapCounts map_counts = diagnostic ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
     Vector<mpi::SparseCount> arriving{LedgerAllocator<mpi::SparseCount>(state_.ledger)};
@@ -216,7 +209,6 @@ class Planner {
         form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
     if (slots > std::numeric_limits<std::uint32_t>::max())
       state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
-    if (!diagnostic) diagnostic = check_budget_for_all(map_counts.blocks_leaving + arrivals);
     try {
       state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving, arrivals); });
     } catch (const std::bad_alloc&) {
@@ -224,10 +216,7 @@ class Planner {
           Diagnostic{ErrorCode::out_of_memory, "no memory to plan for " + std::to_string(slots) +
                                                    " slots; use fewer or larger blocks"};
     }
-    JointShape shape;
-    if (!diagnostic) shape = shape_of(state_, storage_.backend().contiguous_data() != nullptr);
-    agree_on_plan(state_, diagnostic, form_, shape);
-    resolve_method(state_, shape);
+    agree_on_flows(state_, diagnostic, form_, storage_.backend().contiguous_data() != nullptr);
     if (form_ == Form::slots) state_.visit([&](auto& flows) { agree_on_final_slots(flows); });
   }
 
@@ -238,21 +227,6 @@ class Planner {
     if (!map_counts.diagnostic) return map_counts;
     diagnostic = map_counts.diagnostic;
     return {state_.ledger, 0};
-  }
-
-  /// Methods that hold everything that leaves and everything that arrives at once.
-  std::optional<Diagnostic> check_budget_for_all(std::uint64_t blocks) const {
-    const schedule::MethodTraits* const traits = schedule::find_traits(state_.options.method);
-    const std::uint64_t bytes = blocks * state_.blocks.block_bytes;
-    if (traits == nullptr || traits->budget != schedule::BudgetRule::everything ||
-        bytes <= state_.options.budget_bytes)
-      return std::nullopt;
-    return Diagnostic{ErrorCode::budget_too_small,
-                      std::string("method ") + traits->name + " needs " + std::to_string(bytes) +
-                          " bytes for the " + std::to_string(blocks) +
-                          " blocks that leave and arrive, the budget is " +
-                          std::to_string(state_.options.budget_bytes) +
-                          "; raise budget_bytes or take method stream"};
   }
 
   static std::uint64_t total(const Vector<mpi::SparseCount>& counts) {
@@ -337,6 +311,39 @@ class Planner {
 };
 
 }  // namespace
+
+std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
+  const Options& options = state.options;
+  schedule::StreamLimits limits = schedule::limits_of(options, state.blocks, blocks_leaving, 0);
+  if (options.method == Method::automatic && limits.message_bytes == 0)
+    limits.message_bytes = schedule::most_message_bytes;
+  const schedule::MessageSizes sizes{
+      schedule::stream_sizes(limits).send_blocks,
+      schedule::phased_sizes(schedule::phased_limits(options, state.blocks, 0)).send_blocks};
+  if (options.method == Method::automatic) return sizes.word();
+  const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
+  const bool phased = traits != nullptr && traits->messages == schedule::MessageRule::phased;
+  return phased ? sizes.phased : sizes.stream;
+}
+
+std::optional<Diagnostic> check_budget(const State& state) {
+  const std::size_t least = state.blocks.least_scratch_blocks() * state.blocks.block_bytes;
+  if (state.options.budget_bytes >= least) return std::nullopt;
+  return Diagnostic{ErrorCode::budget_too_small,
+                    "the budget of " + std::to_string(state.options.budget_bytes) +
+                        " bytes is below the " + std::to_string(least) + " bytes that " +
+                        (state.blocks.least_scratch_blocks() == 1 ? "one block takes"
+                                                                  : "two staged blocks take") +
+                        "; set budget_bytes to at least " + std::to_string(least)};
+}
+
+void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, bool is_dense) {
+  if (!mine) mine = check_budget_for_all(state);
+  JointShape shape;
+  if (!mine) shape = shape_of(state, is_dense);
+  agree_on_plan(state, mine, form, shape);
+  resolve_method(state, shape);
+}
 
 void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occupied,
                 std::span<const int> ranks) {

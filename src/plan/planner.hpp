@@ -8,6 +8,8 @@
 #include <valet/block_storage.hpp>
 #include <valet/plan.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <span>
 
 namespace valet::plan {
@@ -19,5 +21,18 @@ void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occup
 /// The same for an address for each block.
 void plan_slots(State& state, const BlockStorage& storage, const Occupied& occupied,
                 std::span<const Address> addresses);
+
+/// The size of this rank's messages, which receivers must know. Where the method is not known yet
+/// it is the largest that may be chosen, see resolve_method(). Local.
+[[nodiscard]] std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving);
+
+/// Whether the budget holds what any method needs of it, for the blocks of `state`. Local.
+[[nodiscard]] std::optional<Diagnostic> check_budget(const State& state);
+
+/// Ends every planning, when the blocks and the flows of `state` are filled in: all ranks agree
+/// that nothing is wrong and on what must be the same, and the method is settled. Collective.
+/// @param mine      What this rank found wrong.
+/// @param is_dense  Blocks are one array here.
+void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, bool is_dense);
 
 }  // namespace valet::plan

@@ -272,9 +272,9 @@ TEST(MapErrors, RanksThatDisagreeOnOptions) {
       {"Options::order differs: fill on " + other_ranks() + ", stable on " + odd_ranks(), remedy});
   Call method;
   if (is_odd()) method.options.method = Method::direct;
-  expect_plans_refused(
-      method, ErrorCode::invalid_argument,
-      {"Options::method differs", "direct on " + odd_ranks(), "auto on " + other_ranks(), remedy});
+  expect_plans_refused(method, ErrorCode::invalid_argument,
+                       {"Options::method differs", "direct on " + odd_ranks(),
+                        "automatic on " + other_ranks(), remedy});
   Call verify;
   if (is_odd()) verify.options.verify = true;
   expect_plans_refused(

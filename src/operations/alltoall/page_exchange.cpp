@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/alltoall/page_exchange.hpp"
 
-#include "mpi/neighbour_words.hpp"
-#include "mpi/tags.hpp"
+#include "mpi/peer_words.hpp"
+#include "plan/known_flows.hpp"
 #include "plan/node_sharing.hpp"
 #include "schedule/stream_sizes.hpp"
 #include "storage/copy.hpp"
@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <limits>
-#include <numeric>
 #include <utility>
 
 namespace valet::operations {
@@ -26,39 +24,6 @@ std::uint64_t words_for(std::uint64_t bytes) { return (bytes + word - 1) / word;
 void copy_some(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }
-
-/// Lists between this rank and others: those of `segments` that belong to another rank and have
-/// `count(segment)` > 0 words.
-template <class Segments, class Count, class Access>
-class Lists {
- public:
-  Lists(Ledger& ledger, Segments& segments, int own_rank, Count count, Access access)
-      : segments_(&segments),
-        chosen_(LedgerAllocator<std::uint32_t>(ledger)),
-        count_(count),
-        access_(access) {
-    for (std::uint32_t s = 0; s < segments.size(); ++s)
-      if (segments[s].rank != own_rank && count(segments[s]) > 0) chosen_.push_back(s);
-  }
-
-  [[nodiscard]] std::size_t size() const { return chosen_.size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return at(i).rank; }
-  [[nodiscard]] std::uint64_t count(std::size_t i) const { return count_(at(i)); }
-  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
-    access_(at(i), first, words);
-  }
-  void consume(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
-    access_(at(i), first, words);
-  }
-
- private:
-  [[nodiscard]] auto& at(std::size_t i) const { return (*segments_)[chosen_[i]]; }
-
-  Segments* segments_;
-  Vector<std::uint32_t> chosen_;
-  Count count_;
-  Access access_;
-};
 
 }  // namespace
 
@@ -90,12 +55,6 @@ void PageExchange::list_segments(Vector<Segment>& segments, std::span<const std:
   }
 }
 
-/// The segment that stays on this rank; nullptr where it is empty.
-PageExchange::Segment* PageExchange::own(Vector<Segment>& segments) const {
-  const auto found = std::ranges::find(segments, rank_, &Segment::rank);
-  return found == segments.end() ? nullptr : &*found;
-}
-
 /// Only the sender knows how a segment lay on its pages.
 void PageExchange::tell_cuts() {
   constexpr std::uint64_t words = 4;
@@ -116,12 +75,11 @@ void PageExchange::tell_cuts() {
     segment.message_blocks = said[3];
   };
   mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_cuts, words,
-                      Lists(ledger_, outgoing_, rank_, count, say),
-                      Lists(ledger_, incoming_, rank_, count, hear))
+                      mpi::PeerWords(ledger_, std::span(outgoing_), rank_, count, say),
+                      mpi::PeerWords(ledger_, std::span(incoming_), rank_, count, hear))
       .run();
-  const auto own = [&](const Segment& segment) { return segment.rank == rank_; };
-  if (const auto from = std::ranges::find_if(outgoing_, own); from != outgoing_.end())
-    std::ranges::find_if(incoming_, own)->cut = from->cut;
+  if (const Segment* const from = mpi::find_peer(std::span(outgoing_), rank_))
+    mpi::find_peer(std::span(incoming_), rank_)->cut = from->cut;
 }
 
 /// Memory for the fragments of all segments, each starting at a whole word.
@@ -146,26 +104,16 @@ void PageExchange::stage_fragments() {
 }
 
 void PageExchange::exchange_fragments() {
-  constexpr std::size_t entries = 256;  // 16 KiB of buffers in all
   stage_fragments();
   staging_in_ = make_staging(incoming_);
-  const auto count = [](const Segment& s) { return words_for(s.cut.fragment_bytes()); };
-  const auto provide = [&](const Segment& s, std::uint64_t first, std::span<std::uint64_t> words) {
-    copy_some(words.data(), staging_out_.data() + s.staging_offset + first * word,
-              words.size_bytes());
+  const auto staged = [](Array<std::byte>& staging) {
+    return [&staging](const Segment& segment) {
+      return std::span(staging.data() + segment.staging_offset,
+                       words_for(segment.cut.fragment_bytes()) * word);
+    };
   };
-  const auto consume = [&](const Segment& s, std::uint64_t first, std::span<std::uint64_t> words) {
-    copy_some(staging_in_.data() + s.staging_offset + first * word, words.data(),
-              words.size_bytes());
-  };
-  mpi::NeighbourWords(state_.channel, ledger_, mpi::tag_fragments, entries,
-                      Lists(ledger_, outgoing_, rank_, count, provide),
-                      Lists(ledger_, incoming_, rank_, count, consume))
-      .run();
-  const auto own = [&](const Segment& segment) { return segment.rank == rank_; };
-  if (const auto from = std::ranges::find_if(outgoing_, own); from != outgoing_.end())
-    copy_some(staging_in_.data() + std::ranges::find_if(incoming_, own)->staging_offset,
-              staging_out_.data() + from->staging_offset, from->cut.fragment_bytes());
+  mpi::exchange_bytes(state_.channel, ledger_, std::span(outgoing_), std::span(incoming_),
+                      staged(staging_out_), staged(staging_in_));
   staging_out_ = {};
 }
 
@@ -187,82 +135,30 @@ std::uint64_t PageExchange::page_slots() const {
   return std::max(before, after);
 }
 
-/// What planning a map finds out is known here: segments are runs of pages.
-template <class Index>
-void PageExchange::make_flows(plan::Flows<Index>& flows, bool any_order) {
-  flows.form = any_order ? plan::Form::fill : plan::Form::slots;
-  flows.slots = page_slots();
-  flows.initially_free = storage::SlotSet(ledger_, flows.slots);
-  flows.initially_free.insert(storage::SlotRun{0, flows.slots});
-  flows.outgoing.reserve(outgoing_.size());
-  flows.incoming.reserve(incoming_.size());
-  Index leaving = 0;
-  for (const Segment& segment : outgoing_) {
-    const auto pages = static_cast<Index>(segment.cut.pages);
-    if (pages == 0) continue;
-    flows.initially_free.erase(storage::SlotRun{segment.cut.first_page, pages});
-    flows.blocks_before += pages;
-    if (segment.rank == rank_) {
-      flows.blocks_resident = pages;
-      continue;
-    }
-    flows.outgoing.push_back({segment.rank, pages, leaving});
-    leaving = static_cast<Index>(leaving + pages);
+/// Pages of segments, for plan::KnownFlows: where they stand, and packed at the front by source.
+struct PageExchange::PagesOut {
+  std::span<Segment> segments;
+  [[nodiscard]] std::span<Segment> peers() const { return segments; }
+  [[nodiscard]] static std::uint64_t blocks(const Segment& segment) { return segment.cut.pages; }
+  [[nodiscard]] static std::uint64_t slot(const Segment& segment, std::uint64_t k) {
+    return segment.cut.first_page + k;
   }
-  flows.exports = Array<Index>(ledger_, leaving);
-  for (const Segment& segment : outgoing_) {
-    if (segment.rank == rank_ || segment.cut.pages == 0) continue;
-    const auto flow = std::ranges::lower_bound(flows.outgoing, segment.rank, {},
-                                               [](const auto& each) { return each.rank; });
-    std::iota(flows.exports.begin() + flow->first,
-              flows.exports.begin() + flow->first + flow->count,
-              static_cast<Index>(segment.cut.first_page));
+};
+struct PageExchange::PagesIn : PagesOut {
+  [[nodiscard]] static std::uint64_t slot(const Segment& segment, std::uint64_t k) {
+    return segment.first_slot + k;
   }
-  for (const Segment& segment : incoming_)
-    if (segment.rank != rank_) flows.blocks_arriving += segment.cut.pages;
-  flows.blocks_after = flows.blocks_resident + flows.blocks_arriving;
-  if (any_order) {
-    flows.holes = flows.initially_free.grown(ledger_, flows.slots);
-    flows.holes.insert_ascending(std::span<const Index>(flows.exports.begin(), leaving));
+  [[nodiscard]] static std::uint64_t message_blocks(const Segment& segment) {
+    return segment.message_blocks;
   }
-  place_in_order(flows);
-}
-
-/// Where arrivals go: by source, packed at the front; in the holes where any order will do.
-template <class Index>
-void PageExchange::place_in_order(plan::Flows<Index>& flows) {
-  const bool any_order = flows.form == plan::Form::fill;
-  if (!any_order) flows.arrivals = Array<Index>(ledger_, flows.blocks_arriving);
-  auto cursor = static_cast<Index>(any_order ? flows.holes.next(0) : 0);
-  std::uint64_t slot = 0;
-  for (const Segment& segment : incoming_) {
-    const auto pages = static_cast<Index>(segment.cut.pages);
-    if (segment.rank == rank_) {
-      if (any_order || pages == 0) continue;
-      const std::uint64_t first_page = own(outgoing_)->cut.first_page;
-      const std::size_t moves = first_page == slot ? 0 : pages;
-      flows.resident_from = Array<Index>(ledger_, moves);
-      flows.resident_to = Array<Index>(ledger_, moves);
-      std::iota(flows.resident_from.begin(), flows.resident_from.end(),
-                static_cast<Index>(first_page));
-      std::iota(flows.resident_to.begin(), flows.resident_to.end(), static_cast<Index>(slot));
-    } else if (pages > 0) {
-      if (!any_order)
-        std::iota(flows.arrivals.begin() + cursor, flows.arrivals.begin() + cursor + pages,
-                  static_cast<Index>(slot));
-      flows.incoming.push_back(
-          {segment.rank, pages, cursor, static_cast<Index>(segment.message_blocks)});
-      cursor = flows.advance(cursor, pages);
-    }
-    slot += pages;
-  }
-}
+};
 
 Report PageExchange::move_pages(bool any_order) {
+  std::uint64_t packed = 0;
+  for (Segment& segment : incoming_) packed = (segment.first_slot = packed) + segment.cut.pages;
   const std::uint64_t slots = page_slots();
-  if (slots > std::numeric_limits<std::uint32_t>::max())
-    state_.flows.emplace<plan::Flows<std::uint64_t>>(ledger_);
-  state_.visit([&](auto& flows) { make_flows(flows, any_order); });
+  plan::KnownFlows(state_, PagesOut{outgoing_}, PagesIn{{incoming_}})
+      .build(any_order ? plan::Form::fill : plan::Form::slots, slots);
   share_memory(state_);
   const BlockStorage pages{field(data_.data(), slots, static_cast<std::size_t>(page_bytes_))};
   return execute(plan_, pages);

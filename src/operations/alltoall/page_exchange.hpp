@@ -41,20 +41,18 @@ class PageExchange {
     PageCut cut;
     std::uint64_t staging_offset = 0;  ///< of its fragments, whole words
     std::uint64_t message_blocks = 1;
+    std::uint64_t first_slot = 0;  ///< of its pages, as they arrive in order
   };
+  struct PagesOut;
+  struct PagesIn;
 
   void list_segments(Vector<Segment>& segments, std::span<const std::uint64_t> bytes);
-  [[nodiscard]] Segment* own(Vector<Segment>& segments) const;
   void tell_cuts();
   [[nodiscard]] Array<std::byte> make_staging(Vector<Segment>& segments);
   void stage_fragments();
   void exchange_fragments();
   [[nodiscard]] std::uint64_t fragment_bytes() const;
   [[nodiscard]] std::uint64_t page_slots() const;
-  template <class Index>
-  void make_flows(plan::Flows<Index>& flows, bool any_order);
-  template <class Index>
-  void place_in_order(plan::Flows<Index>& flows);
   Report move_pages(bool any_order);
   void finalize_in_order();
   void append_fragments(std::uint64_t begin);

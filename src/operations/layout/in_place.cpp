@@ -2,17 +2,17 @@
 #include "base/callback_guard.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/check.hpp"
-#include "mpi/neighbour_words.hpp"
-#include "mpi/tags.hpp"
+#include "mpi/peer_words.hpp"
 #include "operations/layout/page_sort.hpp"
-#include "plan/plan_state.hpp"
+#include "operations/prepare_method.hpp"
+#include "plan/known_flows.hpp"
 #include <valet/block_storage.hpp>
 #include <valet/plan.hpp>
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 #include <string>
 
@@ -26,38 +26,19 @@ using layout::PageSort;
 constexpr std::size_t word = sizeof(std::uint64_t);
 constexpr std::size_t most_page_bytes = std::size_t{64} << 10;
 constexpr std::int64_t any_page = std::numeric_limits<std::int64_t>::max();
-/// Words of one message when pages are named or fragments sent: 16 KiB of buffers in all.
-constexpr std::size_t words_per_message = 256;
+/// Pages of one side, for plan::KnownFlows: where PageSort puts them, or looks for them.
+struct Pages {
+  const PageSort& sort;
+  std::span<const std::uint64_t> words = {};  ///< that the peers say of their messages
 
-/// Lists of words for the peers of one side that have any, this rank left out.
-template <class Count, class Access>
-class PeerWords {
- public:
-  PeerWords(Ledger& ledger, std::span<const PagePeer> peers, int own_rank, Count count,
-            Access access)
-      : peers_(peers),
-        chosen_(LedgerAllocator<std::uint32_t>(ledger)),
-        count_(count),
-        access_(access) {
-    for (std::uint32_t p = 0; p < peers.size(); ++p)
-      if (peers[p].rank != own_rank && count(peers[p]) > 0) chosen_.push_back(p);
+  [[nodiscard]] std::span<const PagePeer> peers() const { return sort.peers(); }
+  [[nodiscard]] static std::uint64_t blocks(const PagePeer& peer) { return peer.pages; }
+  [[nodiscard]] std::uint64_t slot(const PagePeer& peer, std::uint64_t k) const {
+    return sort.slots(peer)[k];
   }
-
-  [[nodiscard]] std::size_t size() const { return chosen_.size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return peers_[chosen_[i]].rank; }
-  [[nodiscard]] std::uint64_t count(std::size_t i) const { return count_(peers_[chosen_[i]]); }
-  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
-    access_(peers_[chosen_[i]], first, words);
+  [[nodiscard]] std::uint64_t message_blocks(const PagePeer& peer) const {
+    return words[sort.index(peer)];
   }
-  void consume(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
-    access_(peers_[chosen_[i]], first, words);
-  }
-
- private:
-  std::span<const PagePeer> peers_;
-  Vector<std::uint32_t> chosen_;
-  Count count_;
-  Access access_;
 };
 
 /// Memory of one rank: pages that leave, pages that arrive, what they are counted with.
@@ -71,11 +52,11 @@ struct PageNeeds {
   [[nodiscard]] std::uint64_t buffer_bytes(std::uint64_t page) const {
     return (out_peers + in_peers) * (page + word);
   }
-  /// Bytes of lists: pages named on both sides, their addresses, and what a plan keeps of each.
+  /// Bytes of lists: pages named on both sides, and what a plan keeps of each.
   [[nodiscard]] std::uint64_t list_bytes(std::uint64_t page) const {
     constexpr std::uint64_t plan_bytes = 16;
     const std::uint64_t out = out_bytes / page, in = in_bytes / page;
-    return PageSort::list_bytes(out_peers + in_peers, out + in, ranks) + out * sizeof(Address) +
+    return PageSort::list_bytes(out_peers + in_peers, out + in, ranks) +
            plan_bytes * std::max(out, in);
   }
   [[nodiscard]] std::uint64_t needed(std::uint64_t page) const {
@@ -90,16 +71,28 @@ struct PageNeeds {
   }
 };
 
+/// Of the exchange of pages.
+Options page_options(const LayoutOptions& options) {
+  Options result;
+  result.method = options.method;
+  result.share_memory = options.share_memory;
+  result.trace = options.trace;
+  result.progress_bar = false;
+  return result;
+}
+
 /// One call on one rank.
 class InPlace {
  public:
-  InPlace(MPI_Comm communicator, const mpi::Channel& channel, const GridLayout& from,
-          const GridLayout& to, std::size_t element_bytes, const TargetArray& array,
-          const LayoutOptions& options)
-      : communicator_(communicator),
-        channel_(channel),
-        from_("source", from, channel.rank()),
-        to_("target", to, channel.rank()),
+  InPlace(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
+          std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
+      : plan_(plan::Access::make(std::make_unique<plan::State>(mpi::Channel::open(communicator),
+                                                               page_options(options)))),
+        state_(plan::Access::state_of(plan_)),
+        channel_(state_.channel),
+        ledger_(state_.ledger),
+        from_("source", from, channel_.rank()),
+        to_("target", to, channel_.rank()),
         element_bytes_(element_bytes),
         array_(array),
         options_(options),
@@ -112,26 +105,26 @@ class InPlace {
   Report move();
   std::optional<Diagnostic> check();
   std::optional<Diagnostic> measure(std::int64_t& page);
+  [[nodiscard]] BlockStorage pages() const;
   void make_plan();
   void exchange_fragments();
   [[nodiscard]] std::optional<ProgressMeter> meter() const;
   [[nodiscard]] std::byte* part() const { return static_cast<std::byte*>(array_.data); }
 
-  MPI_Comm communicator_;
+  Plan plan_;  ///< first: its ledger counts all below
+  plan::State& state_;
   const mpi::Channel& channel_;
+  Ledger& ledger_;
   GridSide from_, to_;
   std::size_t element_bytes_;
   const TargetArray& array_;
   const LayoutOptions& options_;
   detail::ProgressGuard progress_;
   bool is_watched_ = false;  ///< by a rank
-  Ledger ledger_;
   PageNeeds needs_;
   std::size_t page_bytes_ = 1;
   IndexOrder order_ = IndexOrder::row_major;
   std::optional<PageSort> leaving_, arriving_;
-  std::optional<Plan> plan_;
-  std::uint64_t planning_peak_bytes_ = 0;
   Array<std::byte> workspace_;
 };
 
@@ -223,7 +216,7 @@ void InPlace::prepare() {
   try {
     leaving_->allocate_buffers();
     arriving_->allocate_buffers();
-    workspace_ = Array<std::byte>(ledger_, plan_->workspace_bytes());
+    workspace_ = Array<std::byte>(ledger_, plan_.workspace_bytes());
   } catch (const std::bad_alloc&) {
     odd = Diagnostic{ErrorCode::out_of_memory,
                      "the system has no memory for buffers within the budget; set a smaller one"};
@@ -231,72 +224,55 @@ void InPlace::prepare() {
   mpi::agree(channel_, odd);
 }
 
-/// Pages leave from where to_pages() puts them and land where from_pages() looks for them, which
-/// their receiver tells their sender.
+BlockStorage InPlace::pages() const {
+  return BlockStorage{field(part(), std::max(leaving_->pages(), arriving_->pages()), page_bytes_)};
+}
+
+/// Pages leave from where to_pages() puts them and land where from_pages() looks for them. Both
+/// sides know how many; what a sender tells is how it cuts them into messages.
 void InPlace::make_plan() {
+  const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "plan");
   leaving_.emplace(ledger_, from_, to_, order_, element_bytes_, page_bytes_);
   arriving_.emplace(ledger_, to_, from_, order_, element_bytes_, page_bytes_);
-  Array<Address> addresses(ledger_, leaving_->pages());
-  const auto address = [&](const PagePeer& peer, std::uint64_t first,
-                           std::span<const std::uint64_t> slots) {
-    const std::span<const std::uint64_t> own = leaving_->slots(peer);
-    for (std::size_t k = 0; k < slots.size(); ++k)
-      addresses[own[first + k]] = Address{peer.rank, slots[k]};
-  };
-  const auto name = [&](const PagePeer& peer, std::uint64_t first, std::span<std::uint64_t> slots) {
-    std::ranges::copy(arriving_->slots(peer).subspan(first, slots.size()), slots.begin());
-  };
-  const auto pages = [](const PagePeer& peer) { return peer.pages; };
-  const int rank = channel_.rank();
-  mpi::NeighbourWords(channel_, ledger_, mpi::tag_slots, words_per_message,
-                      PeerWords(ledger_, arriving_->peers(), rank, pages, name),
-                      PeerWords(ledger_, leaving_->peers(), rank, pages, address))
-      .run();
-  const auto own = std::ranges::find(arriving_->peers(), rank, &PagePeer::rank);
-  if (own != arriving_->peers().end())
-    address(*std::ranges::find(leaving_->peers(), rank, &PagePeer::rank), 0,
-            arriving_->slots(*own));
-
-  Options options;
-  const std::uint64_t taken = needs_.buffer_bytes(page_bytes_) + needs_.list_bytes(page_bytes_);
-  options.budget_bytes = needs_.ranks == 0 ? options_.budget_bytes : options_.budget_bytes - taken;
-  options.method = options_.method;
-  options.share_memory = options_.share_memory;
-  options.trace = options_.trace;
-  options.progress_bar = false;
-  const std::uint64_t slots = std::max(leaving_->pages(), arriving_->pages());
-  const BlockStorage storage{field(part(), slots, page_bytes_)};
-  plan_.emplace(plan_to_slots(communicator_, storage, Occupied(leaving_->pages()),
-                              std::span<const Address>(addresses.data(), addresses.size()),
-                              options));
-  // The plan has a ledger of its own. What it took only while it was made is given back by now,
-  // before there are buffers.
-  Ledger& of_plan = plan::Access::state_of(*plan_).ledger;
-  planning_peak_bytes_ = ledger_.current_bytes() + of_plan.peak_bytes();
-  of_plan.reset_peak();
+  if (needs_.ranks > 0)
+    state_.options.budget_bytes =
+        options_.budget_bytes - needs_.buffer_bytes(page_bytes_) - needs_.list_bytes(page_bytes_);
+  else
+    state_.options.budget_bytes = options_.budget_bytes;
+  const BlockStorage storage = pages();
+  state_.blocks = storage.backend().traits();
+  {
+    std::uint64_t leaving = 0;
+    for (const PagePeer& peer : leaving_->peers())
+      if (peer.rank != channel_.rank()) leaving += peer.pages;
+    const std::uint64_t own_word = leaving > 0 ? message_blocks(state_, leaving) : 1;
+    Array<std::uint64_t> words(ledger_, arriving_->peers().size());
+    const auto one = [](const PagePeer& peer) { return peer.pages > 0 ? 1 : 0; };
+    const auto say = [&](const PagePeer&, std::uint64_t, std::span<std::uint64_t> to) {
+      to[0] = own_word;
+    };
+    const auto hear = [&](const PagePeer& peer, std::uint64_t, std::span<std::uint64_t> said) {
+      words[arriving_->index(peer)] = said[0];
+    };
+    mpi::NeighbourWords(channel_, ledger_, mpi::tag_sparse_count, 1,
+                        mpi::PeerWords(ledger_, leaving_->peers(), channel_.rank(), one, say),
+                        mpi::PeerWords(ledger_, arriving_->peers(), channel_.rank(), one, hear))
+        .run();
+    plan::KnownFlows(state_, Pages{*leaving_}, Pages{*arriving_, {words.data(), words.size()}})
+        .build(plan::Form::slots, storage.slots());
+  }
+  std::optional<Diagnostic> diagnostic = storage.backend().diagnostic();
+  if (!diagnostic) diagnostic = check_budget(state_);
+  agree_on_flows(state_, diagnostic, plan::Form::slots, true);
+  operations::prepare_method(state_);
 }
 
 void InPlace::exchange_fragments() {
-  const auto words = [](PageSort& sort) {
-    return [&sort](const PagePeer& peer) { return (sort.fragment_bytes(peer) + word - 1) / word; };
+  const auto buffer = [](PageSort& sort) {
+    return [&sort](const PagePeer& peer) { return sort.fragment(peer); };
   };
-  const auto provide = [this](const PagePeer& peer, std::uint64_t first,
-                              std::span<std::uint64_t> to) {
-    std::memcpy(to.data(), leaving_->fragment(peer) + first * word, to.size_bytes());
-  };
-  const auto consume = [this](const PagePeer& peer, std::uint64_t first,
-                              std::span<std::uint64_t> from) {
-    std::memcpy(arriving_->fragment(peer) + first * word, from.data(), from.size_bytes());
-  };
-  const int rank = channel_.rank();
-  mpi::NeighbourWords(channel_, ledger_, mpi::tag_data, words_per_message,
-                      PeerWords(ledger_, leaving_->peers(), rank, words(*leaving_), provide),
-                      PeerWords(ledger_, arriving_->peers(), rank, words(*arriving_), consume))
-      .run();
-  const auto own = std::ranges::find(leaving_->peers(), rank, &PagePeer::rank);
-  if (own == leaving_->peers().end() || leaving_->fragment_bytes(*own) == 0) return;
-  std::memcpy(arriving_->fragment(*std::ranges::find(arriving_->peers(), rank, &PagePeer::rank)),
-              leaving_->fragment(*own), leaving_->fragment_bytes(*own));
+  mpi::exchange_bytes(channel_, ledger_, leaving_->peers(), arriving_->peers(), buffer(*leaving_),
+                      buffer(*arriving_));
 }
 
 constexpr int no_rank = -1;
@@ -323,7 +299,7 @@ std::optional<ProgressMeter> InPlace::meter() const {
 /// The three passes and what they come to; pages are the blocks of the report.
 Report InPlace::move() {
   const double start = mpi::now();
-  observe::Observer& observer = plan::Access::state_of(*plan_).observer;
+  observe::Observer& observer = state_.observer;
   observe::WatchedProgress watched(observer, meter());
   const auto fragments_moved = [&](std::uint64_t bytes) {
     watched.count_in(1);
@@ -341,12 +317,7 @@ Report InPlace::move() {
   fragments_moved(fragment_bytes(*leaving_, channel_.rank()) +
                   fragment_bytes(*arriving_, channel_.rank()));
   leaving_->free_buffers();
-  const std::uint64_t slots = std::max(leaving_->pages(), arriving_->pages());
-  const BlockStorage storage{field(part(), slots, page_bytes_)};
-  Report report = execute(*plan_, storage, {workspace_.data(), workspace_.size()});
-  report.peak_extra_bytes =
-      std::max<std::uint64_t>({planning_peak_bytes_, ledger_.peak_bytes() + plan_->extra_bytes(),
-                               ledger_.current_bytes() + report.peak_extra_bytes});
+  Report report = execute(plan_, pages(), {workspace_.data(), workspace_.size()});
   workspace_ = {};
   const double exchanged = mpi::now();
   {
@@ -361,15 +332,13 @@ Report InPlace::move() {
 }
 
 Report InPlace::run() {
-  observe::TraceFile* const trace = plan::Access::state_of(*plan_).trace.get();
+  observe::TraceFile* const trace = state_.trace.get();
   if (trace != nullptr) trace->hold();  // it goes on after the pages have moved
   Report report = move();
   if (trace != nullptr) {
     trace->release();
-    trace->write(plan::Access::state_of(*plan_).channel,
-                 {"layout in place", element_bytes_, options_.budget_bytes});
+    trace->write(channel_, {"layout in place", element_bytes_, options_.budget_bytes});
   }
-  plan_.reset();
   if (is_watched_) mpi::agree(channel_, progress_.diagnostic());
   report.method = "layout in place";
   report.block_bytes = element_bytes_;
@@ -393,9 +362,8 @@ Report InPlace::run() {
 Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                              std::size_t element_bytes, const TargetArray& array,
                              const LayoutOptions& options) {
-  const mpi::Channel channel = mpi::Channel::open(communicator);
+  InPlace move(communicator, from, to, element_bytes, array, options);
   const double start = mpi::now();
-  InPlace move(communicator, channel, from, to, element_bytes, array, options);
   move.prepare();
   const double planned = mpi::now() - start;
   Report report = move.run();

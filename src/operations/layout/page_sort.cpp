@@ -9,16 +9,6 @@
 #include <algorithm>
 
 namespace valet::layout {
-namespace {
-
-/// Buffers begin at whole words, so that fragments travel in words.
-std::size_t whole_words(std::size_t bytes) {
-  constexpr std::size_t word = sizeof(std::uint64_t);
-  return (bytes + word - 1) / word * word;
-}
-
-}  // namespace
-
 PageSort::PageSort(Ledger& ledger, const GridSide& mine, const GridSide& theirs, IndexOrder order,
                    std::size_t element_bytes, std::size_t page_bytes)
     : ledger_(ledger),

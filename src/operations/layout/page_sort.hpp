@@ -28,6 +28,12 @@ struct PagePeer {
   std::uint64_t first_page = 0;  ///< in the list of all peers' pages
 };
 
+/// Buffers begin at whole words, so that fragments travel in words.
+[[nodiscard]] constexpr std::size_t whole_words(std::size_t bytes) {
+  constexpr std::size_t word = sizeof(std::uint64_t);
+  return (bytes + word - 1) / word * word;
+}
+
 class PageSort {
  public:
   /// @param part  Of a rank with a part in the grid of `mine`.
@@ -49,8 +55,13 @@ class PageSort {
   [[nodiscard]] std::size_t fragment_bytes(const PagePeer& peer) const {
     return static_cast<std::size_t>(peer.elements * element_bytes_ - peer.pages * page_bytes_);
   }
-  [[nodiscard]] std::byte* fragment(const PagePeer& peer) {
-    return buffers_.data() + static_cast<std::size_t>(&peer - peers_.data()) * buffer_stride_;
+  /// The buffer of a peer as far as it is filled, and what makes its last word whole.
+  [[nodiscard]] std::span<std::byte> fragment(const PagePeer& peer) {
+    return {buffers_.data() + index(peer) * buffer_stride_, whole_words(fragment_bytes(peer))};
+  }
+  /// The position in peers().
+  [[nodiscard]] std::size_t index(const PagePeer& peer) const {
+    return static_cast<std::size_t>(&peer - peers_.data());
   }
 
   void allocate_buffers();

@@ -59,7 +59,7 @@ TEST(AlltoallReductions, AreThreeAtMostWherePagesMove) {
 
 TEST(AlltoallReductions, AreThreeAtMostWhereElementsAreSwapped) {
   for (const AlltoallMethod method :
-       {AlltoallMethod::alltoall, AlltoallMethod::bitonic, AlltoallMethod::pairwise})
+       {AlltoallMethod::swaps, AlltoallMethod::bitonic, AlltoallMethod::pairwise})
     EXPECT_LE(reductions_of(method, 1'000), 3) << to_string(method);
 }
 
