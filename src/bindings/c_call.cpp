@@ -1,25 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
 
+#include "observe/report_fields.hpp"
 #include "schedule/methods.hpp"
+#include <valet/alltoall.hpp>
 #include <valet/progress.hpp>
 
 #include <cstddef>
+#include <cstring>
 #include <functional>
+#include <memory>
 #include <new>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace valet::c {
 namespace {
 
-#define VALET_SAME_VALUE(C, name) static_assert(VALET_##C == static_cast<int>(Method::name));
+#define VALET_SAME_VALUE(C, name) static_assert(VALET_METHOD_##C == static_cast<int>(Method::name));
 VALET_METHODS(VALET_SAME_VALUE)
 #undef VALET_SAME_VALUE
-static_assert(VALET_AUTO == static_cast<int>(Method::automatic));
-static_assert(VALET_CONTINUOUS == static_cast<int>(Heuristic::continuous));
-static_assert(VALET_CENTRALIZED == static_cast<int>(Scheduler::centralized));
-static_assert(VALET_ROTATED == static_cast<int>(EdgeOrder::rotated));
+static_assert(VALET_METHOD_AUTOMATIC == static_cast<int>(Method::automatic));
+static_assert(VALET_HEURISTIC_CONTINUOUS == static_cast<int>(Heuristic::continuous));
+static_assert(VALET_SCHEDULER_CENTRALIZED == static_cast<int>(Scheduler::centralized));
+static_assert(VALET_EDGE_ORDER_ROTATED == static_cast<int>(EdgeOrder::rotated));
+static_assert(VALET_ORDER_STABLE == static_cast<int>(Order::stable));
+static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(AlltoallMethod::pairwise));
 static_assert(VALET_CALLBACK_FAILED == static_cast<int>(ErrorCode::callback_failed));
 
 thread_local std::string last_message;
@@ -33,15 +40,45 @@ std::function<void(const Progress&)> to_progress(const Valet_Options& options) {
   };
 }
 
-[[noreturn]] void refuse_choice(const char* member, int value) {
+std::function<std::size_t()> to_available_bytes(const Valet_Phased_options& options) {
+  if (options.available_bytes == nullptr) return {};
+  return [function = options.available_bytes, data = options.available_bytes_data] {
+    return function(data);
+  };
+}
+
+std::optional<CostModel> to_model(const Valet_Cost_model* model) {
+  if (model == nullptr) return std::nullopt;
+  return CostModel{model->latency_seconds, model->bandwidth, model->copy_bandwidth,
+                   model->block_seconds};
+}
+
+/// @throws Error unless the value is known.
+void require_choice(const char* member, int value, bool is_known) {
+  if (is_known) return;
   throw Error(ErrorCode::invalid_argument,
               std::string("unknown ") + member + " " + std::to_string(value) +
                   " in Valet_Options; start from Valet_Options_default()");
 }
 
-/// @throws Error for a value that is not from `least` to `most`.
-void require_choice(const char* member, int value, int least, int most) {
-  if (value < least || value > most) refuse_choice(member, value);
+/// The same for values from 0 to `last`.
+void require_choice(const char* member, int value, int last) {
+  require_choice(member, value, value >= 0 && value <= last);
+}
+
+/// A struct of the caller, who may have been compiled with an older valet.h: what his does not have
+/// is as in `defaults`. @throws Error invalid_argument for a size that no valet.h gives it.
+template <class Struct>
+Struct complete(const char* name, const Struct& given, const Struct& defaults) {
+  const std::size_t bytes = given.struct_size;
+  if (bytes <= sizeof bytes || bytes > sizeof(Struct) || bytes % alignof(Struct) != 0)
+    throw Error(ErrorCode::invalid_argument, std::string("struct_size of ") + name + " is " +
+                                                 std::to_string(bytes) + ", this library knows " +
+                                                 std::to_string(sizeof(Struct)) +
+                                                 " bytes; start from " + name + "_default()");
+  Struct whole = defaults;
+  std::memcpy(&whole, &given, bytes);
+  return whole;
 }
 
 /// As much of a text as there is room for, and a 0.
@@ -79,70 +116,94 @@ void require_pointer(const void* pointer, const char* what, const char* remedy) 
   throw Error(ErrorCode::invalid_argument, std::string(what) + " is a null pointer; " + remedy);
 }
 
-Options to_options(const Valet_Options* options) {
-  if (options == nullptr) return {};
-  if (options->method != VALET_AUTO &&
-      schedule::find_traits(static_cast<Method>(options->method)) == nullptr)
-    refuse_choice("method", options->method);
-  require_choice("order", options->order, VALET_FILL, VALET_STABLE);
-  require_choice("heuristic", options->heuristic, VALET_FIRST_FIT, VALET_CONTINUOUS);
-  require_choice("scheduler", options->scheduler, VALET_DISTRIBUTED, VALET_CENTRALIZED);
-  require_choice("edge_order", options->edge_order, VALET_ASCENDING, VALET_ROTATED);
-  return {.budget_bytes = options->budget_bytes,
-          .method = static_cast<Method>(options->method),
-          .order = static_cast<Order>(options->order),
-          .verify = options->verify != 0,
-          .message_bytes = options->message_bytes,
-          .share_memory = options->share_memory != 0,
-          .automatic = {},
-          .stream = {.window = options->window},
-          .phased = {.heuristic = static_cast<Heuristic>(options->heuristic),
-                     .scheduler = static_cast<Scheduler>(options->scheduler),
-                     .parking = options->parking,
-                     .seed = options->seed,
-                     .available_bytes = {}},
-          .cyclic = {.edge_order = static_cast<EdgeOrder>(options->edge_order)},
-          .trace = options->trace == nullptr ? "" : options->trace,
-          .progress = to_progress(*options),
-          .progress_bar = options->progress_bar != 0};
+Valet_Options default_options() {
+  const Options options;
+  return {.struct_size = sizeof(Valet_Options),
+          .budget_bytes = options.budget_bytes,
+          .method = static_cast<int>(options.method),
+          .order = static_cast<int>(options.order),
+          .verify = options.verify ? 1 : 0,
+          .share_memory = options.share_memory ? 1 : 0,
+          .message_bytes = options.message_bytes,
+          .alltoall_method = static_cast<int>(AlltoallOptions().method),
+          .progress_bar = options.progress_bar ? 1 : 0,
+          .automatic = {.model = nullptr},
+          .stream = {.window = options.stream.window},
+          .phased = {.heuristic = static_cast<int>(options.phased.heuristic),
+                     .scheduler = static_cast<int>(options.phased.scheduler),
+                     .parking = options.phased.parking,
+                     .seed = options.phased.seed,
+                     .available_bytes = nullptr,
+                     .available_bytes_data = nullptr},
+          .cyclic = {.edge_order = static_cast<int>(options.cyclic.edge_order)},
+          .trace = nullptr,
+          .progress = nullptr,
+          .progress_data = nullptr};
 }
 
-void tell(const Report& done, Valet_Report* report) noexcept {
+Valet_Options complete_options(const Valet_Options* options) {
+  if (options == nullptr) return default_options();
+  return complete("Valet_Options", *options, default_options());
+}
+
+Options to_options(const Valet_Options& options) {
+  const auto method = static_cast<Method>(options.method);
+  require_choice("method", options.method,
+                 method == Method::automatic || schedule::find_traits(method) != nullptr);
+  require_choice("order", options.order, VALET_ORDER_STABLE);
+  require_choice("heuristic", options.phased.heuristic, VALET_HEURISTIC_CONTINUOUS);
+  require_choice("scheduler", options.phased.scheduler, VALET_SCHEDULER_CENTRALIZED);
+  require_choice("edge_order", options.cyclic.edge_order, VALET_EDGE_ORDER_ROTATED);
+  return {.budget_bytes = options.budget_bytes,
+          .method = method,
+          .order = static_cast<Order>(options.order),
+          .verify = options.verify != 0,
+          .message_bytes = options.message_bytes,
+          .share_memory = options.share_memory != 0,
+          .automatic = {.model = to_model(options.automatic.model)},
+          .stream = {.window = options.stream.window},
+          .phased = {.heuristic = static_cast<Heuristic>(options.phased.heuristic),
+                     .scheduler = static_cast<Scheduler>(options.phased.scheduler),
+                     .parking = options.phased.parking,
+                     .seed = options.phased.seed,
+                     .available_bytes = to_available_bytes(options.phased)},
+          .cyclic = {.edge_order = static_cast<EdgeOrder>(options.cyclic.edge_order)},
+          .trace = options.trace == nullptr ? "" : options.trace,
+          .progress = to_progress(options),
+          .progress_bar = options.progress_bar != 0};
+}
+
+Report to_report(const Valet_Report& report) {
+  const Valet_Report whole = complete("Valet_Report", report, Valet_Report{});
+  Report result;
+  observe::for_each_stored_field(
+      [&](const auto& field) { result.*field.value = whole.*field.in_c; });
+  result.method = whole.method;
+  result.ranks = whole.ranks;
+  if (whole.reason[0] != '\0') {
+    schedule::Choice choice;
+    choice.seconds = whole.predicted_seconds;
+    choice.lower_bound_seconds = whole.lower_bound_seconds;
+    choice.reason = whole.reason;
+    result.choice = std::make_shared<const schedule::Choice>(std::move(choice));
+  }
+  return result;
+}
+
+void require_report(const Valet_Report* report) {
+  if (report != nullptr) static_cast<void>(complete("Valet_Report", *report, Valet_Report{}));
+}
+
+void write_report(const Report& done, Valet_Report* report) {
   if (report == nullptr) return;
-  *report = {.block_bytes = done.block_bytes,
-             .blocks_before = done.blocks_before,
-             .blocks_after = done.blocks_after,
-             .blocks_sent = done.blocks_sent,
-             .blocks_received = done.blocks_received,
-             .bytes_sent = done.bytes_sent,
-             .messages = done.messages,
-             .credits = done.credits,
-             .local_copies = done.local_copies,
-             .swaps = done.swaps,
-             .phases = done.phases,
-             .detours = done.detours,
-             .steps = done.steps,
-             .neighbours = done.neighbours,
-             .budget_bytes = done.budget_bytes,
-             .peak_extra_bytes = done.peak_extra_bytes,
-             .extra_bytes_bound = done.extra_bytes_bound,
-             .shared_bytes = done.shared_bytes,
-             .plan_seconds = done.plan_seconds,
-             .exchange_seconds = done.exchange_seconds,
-             .local_seconds = done.local_seconds,
-             .verify_seconds = done.verify_seconds,
-             .waiting_seconds = done.waiting_seconds,
-             .gather_seconds = done.gather_seconds,
-             .solve_seconds = done.solve_seconds,
-             .scatter_seconds = done.scatter_seconds,
-             .predicted_seconds = done.choice ? done.choice->seconds : 0,
-             .lower_bound_seconds = done.choice ? done.choice->lower_bound_seconds : 0,
-             .verified = done.verified ? 1 : 0,
-             .plan_from_layout = done.plan_from_layout ? 1 : 0,
-             .method = {},
-             .reason = {}};
-  copy_text(done.method, report->method);
-  copy_text(done.reason(), report->reason);
+  Valet_Report whole{};
+  observe::for_each_field(
+      [&](const auto& field) { whole.*field.in_c = std::invoke(field.value, done); });
+  whole.struct_size = report->struct_size;
+  whole.ranks = done.ranks;
+  copy_text(done.method, whole.method);
+  copy_text(done.reason(), whole.reason);
+  std::memcpy(report, &whole, whole.struct_size);
 }
 
 }  // namespace valet::c

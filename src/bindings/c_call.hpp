@@ -52,9 +52,18 @@ auto agreed(MPI_Comm communicator, Convert&& convert) {
 /// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
 void require_pointer(const void* pointer, const char* what, const char* remedy);
 
-/// @param options  NULL for the defaults. @throws Error invalid_argument. Local.
-Options to_options(const Valet_Options* options);
-/// @param report  NULL, or gets what `done` says.
-void tell(const Report& done, Valet_Report* report) noexcept;
+/// The defaults of C++.
+Valet_Options default_options();
+/// All members of the caller's options, of which an older valet.h may have had fewer.
+/// @param options  NULL for the defaults. @throws Error invalid_argument (struct_size). Local.
+Valet_Options complete_options(const Valet_Options* options);
+/// The same in C++. @throws Error invalid_argument (a choice that there is not). Local.
+Options to_options(const Valet_Options& options);
+/// @throws Error invalid_argument (struct_size) unless `report` can be written. Local.
+void require_report(const Valet_Report* report);
+/// @throws Error invalid_argument (struct_size). Local.
+Report to_report(const Valet_Report& report);
+/// @param report  NULL, or gets what `done` says; require_report() has accepted it.
+void write_report(const Report& done, Valet_Report* report);
 
 }  // namespace valet::c

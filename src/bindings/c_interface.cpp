@@ -3,11 +3,16 @@
 #include <valet/valet.h>
 #include <valet/valet.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
+#include <memory>
 #include <new>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 struct Valet_Storage {
@@ -23,19 +28,12 @@ namespace {
 using valet::c::agreed;
 using valet::c::guarded;
 using valet::c::require_pointer;
-using valet::c::tell;
-using valet::c::to_options;
+using valet::c::require_report;
+using valet::c::write_report;
 
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
-static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(valet::AlltoallMethod::pairwise));
 static_assert(VALET_LOG_WARNING == static_cast<int>(valet::LogLevel::warning));
-
-/// Checked by the all-to-all, on all ranks alike: an unknown one is no method of another rank.
-valet::AlltoallMethod to_alltoall_method(const Valet_Options* options) {
-  return static_cast<valet::AlltoallMethod>(options == nullptr ? VALET_ALLTOALL_AUTOMATIC
-                                                               : options->alltoall_method);
-}
 
 valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
   if (mask == nullptr) return {count};
@@ -67,7 +65,7 @@ PlanCall<Destination> to_plan_call(const Valet_Storage* storage, std::uint64_t c
   return {to_storage(storage),
           to_occupied(count, mask),
           {map, static_cast<std::size_t>(count)},
-          to_options(options)};
+          valet::c::to_options(valet::c::complete_options(options))};
 }
 
 /// @throws Error where there is no plan. Local.
@@ -94,44 +92,95 @@ struct AlltoallCall {
 
 AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
                               const std::int64_t* recv_counts, int any_order,
-                              const Valet_Options* options) {
+                              const Valet_Options* options, const Valet_Report* report) {
+  require_report(report);
   require_pointer(send_counts, "send_counts", "give an entry for each rank");
   const auto list = [ranks](const std::int64_t* counts) {
     return std::span(counts, counts == nullptr ? 0 : static_cast<std::size_t>(ranks));
   };
-  const valet::Options chosen = to_options(options);
+  const Valet_Options given = valet::c::complete_options(options);
+  const valet::Options chosen = valet::c::to_options(given);
   return {list(send_counts),
           list(recv_counts),
           {.budget_bytes = chosen.budget_bytes,
            .any_order = any_order != 0,
            .share_memory = chosen.share_memory,
-           .method = to_alltoall_method(options),
+           // A wrong one is refused by the all-to-all, on all ranks alike.
+           .method = static_cast<valet::AlltoallMethod>(given.alltoall_method),
            .trace = chosen.trace,
            .progress = chosen.progress,
            .progress_bar = chosen.progress_bar}};
 }
 
+/// Writes as much of the defaults as a caller with `bytes` of them knows, zeros behind, and
+/// `bytes`.
+template <class Struct>
+void initialise(Struct* target, std::size_t bytes, Struct defaults) {
+  if (target == nullptr || bytes < sizeof bytes) return;
+  defaults.struct_size = bytes;
+  std::memset(target, 0, bytes);
+  std::memcpy(target, &defaults, std::min(bytes, sizeof(Struct)));
+}
+
+/// What the caller gets of a text: as much as there is room for, and a 0; and the bytes of all.
+template <class MakeText>
+std::size_t write_text(const Valet_Report* report, char* target, std::size_t bytes,
+                       MakeText&& make_text) {
+  std::string text;
+  if (bytes > 0 && target != nullptr) target[0] = '\0';
+  static_cast<void>(guarded([&] {
+    require_pointer(report, "the report", "give one that a call has filled");
+    text = make_text(valet::c::to_report(*report));
+    if (bytes > 0) require_pointer(target, "the text", "give room for it, or no bytes");
+    if (bytes > 0) target[text.copy(target, bytes - 1)] = '\0';
+  }));
+  return text.size();
+}
+
+/// A storage that all ranks refuse together, because this rank has an argument wrong.
+class RefusedStorage final : public valet::StorageBackend {
+ public:
+  explicit RefusedStorage(valet::Diagnostic diagnostic) : diagnostic_(std::move(diagnostic)) {}
+  [[nodiscard]] std::uint64_t slots() const override { return 0; }
+  [[nodiscard]] std::size_t block_bytes() const override { return 0; }
+  [[nodiscard]] std::optional<valet::Diagnostic> diagnostic() const override { return diagnostic_; }
+  void gather(valet::SlotList, std::byte*) override {}
+  void scatter(const std::byte*, valet::SlotList) override {}
+  void copy(valet::SlotList, valet::SlotList, std::span<std::byte>) override {}
+  [[nodiscard]] bool reachable_by_mpi() const override { return true; }
+  void pieces(std::uint64_t, valet::Vector<valet::MemoryPiece>&) const override {}
+
+ private:
+  valet::Diagnostic diagnostic_;
+};
+
+valet::BlockStorage to_storage(const Valet_Storage* storage, const Valet_Report* report) {
+  try {
+    require_report(report);
+    return to_storage(storage);
+  } catch (...) {
+    return valet::BlockStorage(std::make_shared<RefusedStorage>(valet::c::diagnostic_in_flight()));
+  }
+}
+
 }  // namespace
 
-Valet_Options Valet_Options_default(void) {
-  const valet::Options options;
-  return {options.budget_bytes,
-          static_cast<int>(options.method),
-          VALET_FILL,
-          0,
-          options.message_bytes,
-          1,
-          options.stream.window,
-          VALET_ALLTOALL_AUTOMATIC,
-          static_cast<int>(options.phased.heuristic),
-          static_cast<int>(options.phased.scheduler),
-          options.phased.parking,
-          options.phased.seed,
-          VALET_ASCENDING,
-          nullptr,
-          nullptr,
-          nullptr,
-          1};
+void Valet_Options_init(Valet_Options* options, size_t struct_size) {
+  initialise(options, struct_size, valet::c::default_options());
+}
+
+void Valet_Report_init(Valet_Report* report, size_t struct_size) {
+  initialise(report, struct_size, Valet_Report{});
+}
+
+int Valet_Parse_cost_model(const char* text, Valet_Cost_model* model) {
+  return guarded([&] {
+    require_pointer(text, "the text", "give one such as \"latency=2e-6\"");
+    require_pointer(model, "the place for the model", "give the address of a Valet_Cost_model");
+    const valet::CostModel parsed = valet::parse_cost_model(text);
+    *model = {parsed.latency_seconds, parsed.bandwidth, parsed.copy_bandwidth,
+              parsed.block_seconds};
+  });
 }
 
 Valet_Storage* Valet_Storage_create(void) { return new (std::nothrow) Valet_Storage(); }
@@ -184,21 +233,42 @@ uint64_t Valet_Plan_required_slots(const Valet_Plan* plan) {
 int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage, Valet_Report* report) {
   return guarded([&] {
     require_plan(plan);
-    tell(valet::execute(plan->plan, to_storage(storage)), report);
+    write_report(valet::execute(plan->plan, to_storage(storage, report)), report);
   });
 }
 
-int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes, const int64_t* send_counts,
-                             const int64_t* recv_counts, size_t element_bytes, int any_order,
-                             MPI_Comm communicator, const Valet_Options* options,
+int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_bytes,
+                             const int64_t* send_counts, const int64_t* recv_counts,
+                             size_t element_bytes, int any_order, const Valet_Options* options,
                              Valet_Report* report) {
   return guarded([&] {
     const AlltoallCall call = agreed(communicator, [&](int ranks) {
-      return to_alltoall_call(ranks, send_counts, recv_counts, any_order, options);
+      return to_alltoall_call(ranks, send_counts, recv_counts, any_order, options, report);
     });
-    tell(valet::alltoallv_in_place(communicator, {buffer, buffer_bytes, element_bytes},
-                                   call.send_counts, call.recv_counts, call.options),
-         report);
+    write_report(valet::alltoallv_in_place(communicator, {buffer, buffer_bytes, element_bytes},
+                                           call.send_counts, call.recv_counts, call.options),
+                 report);
+  });
+}
+
+size_t Valet_Report_to_string(const Valet_Report* report, char* text, size_t bytes) {
+  return write_text(report, text, bytes, [](const valet::Report& all) { return all.to_string(); });
+}
+
+size_t Valet_Report_to_json(const Valet_Report* report, char* text, size_t bytes) {
+  return write_text(report, text, bytes, [](const valet::Report& all) { return all.to_json(); });
+}
+
+int Valet_Summed_over_ranks(MPI_Comm communicator, const Valet_Report* report,
+                            Valet_Report* total) {
+  return guarded([&] {
+    const valet::Report mine = agreed(communicator, [&](int) {
+      require_pointer(report, "the report", "give one that a call has filled");
+      require_pointer(total, "the place for the sum", "give the address of a Valet_Report");
+      require_report(total);
+      return valet::c::to_report(*report);
+    });
+    write_report(valet::summed_over_ranks(mine, communicator), total);
   });
 }
 
@@ -216,12 +286,17 @@ int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storage* storage, u
                              plan);
 }
 
-int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes, const int64_t* send_counts,
-                               const int64_t* recv_counts, size_t element_bytes, int any_order,
-                               MPI_Fint communicator, const Valet_Options* options,
+int Valet_Alltoallv_in_place_f(MPI_Fint communicator, void* buffer, size_t buffer_bytes,
+                               const int64_t* send_counts, const int64_t* recv_counts,
+                               size_t element_bytes, int any_order, const Valet_Options* options,
                                Valet_Report* report) {
-  return Valet_Alltoallv_in_place(buffer, buffer_bytes, send_counts, recv_counts, element_bytes,
-                                  any_order, MPI_Comm_f2c(communicator), options, report);
+  return Valet_Alltoallv_in_place(MPI_Comm_f2c(communicator), buffer, buffer_bytes, send_counts,
+                                  recv_counts, element_bytes, any_order, options, report);
+}
+
+int Valet_Summed_over_ranks_f(MPI_Fint communicator, const Valet_Report* report,
+                              Valet_Report* total) {
+  return Valet_Summed_over_ranks(MPI_Comm_f2c(communicator), report, total);
 }
 
 void Valet_Set_log_callback(Valet_Log_fn* callback, void* data) {

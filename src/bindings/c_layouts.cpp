@@ -11,7 +11,7 @@ namespace {
 
 using valet::c::agreed;
 using valet::c::guarded;
-using valet::c::tell;
+using valet::c::write_report;
 
 valet::IndexOrder to_order(int order) {
   if (order != VALET_ROW_MAJOR && order != VALET_COLUMN_MAJOR)
@@ -58,10 +58,11 @@ struct LayoutCall {
 
 LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
                           const Valet_Array* source, const Valet_Array* target,
-                          const Valet_Options* options) {
+                          const Valet_Options* options, const Valet_Report* report) {
+  valet::c::require_report(report);
   for (const Valet_Layout* const layout : {from, to})
     valet::c::require_pointer(layout, "a layout", "give both layouts");
-  const valet::Options chosen = valet::c::to_options(options);
+  const valet::Options chosen = valet::c::to_options(valet::c::complete_options(options));
   return {to_grid(*from),
           to_grid(*to),
           to_array<const void*>(source, from->dimensions),
@@ -76,43 +77,44 @@ LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
 
 }  // namespace
 
-int Valet_Redistribute(const Valet_Layout* from, const Valet_Layout* to, size_t element_bytes,
-                       const Valet_Array* source, const Valet_Array* target, MPI_Comm communicator,
+int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* from, const Valet_Layout* to,
+                       size_t element_bytes, const Valet_Array* source, const Valet_Array* target,
                        const Valet_Options* options, Valet_Report* report) {
   return guarded([&] {
-    const LayoutCall call = agreed(
-        communicator, [&](int) { return to_layout_call(from, to, source, target, options); });
-    tell(valet::redistribute(communicator, call.from, call.to, element_bytes, call.source,
-                             call.target, call.options),
-         report);
+    const LayoutCall call = agreed(communicator, [&](int) {
+      return to_layout_call(from, to, source, target, options, report);
+    });
+    write_report(valet::redistribute(communicator, call.from, call.to, element_bytes, call.source,
+                                     call.target, call.options),
+                 report);
   });
 }
 
-int Valet_Redistribute_in_place(const Valet_Layout* from, const Valet_Layout* to,
-                                size_t element_bytes, const Valet_Array* array,
-                                MPI_Comm communicator, const Valet_Options* options,
+int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_Layout* from,
+                                const Valet_Layout* to, size_t element_bytes,
+                                const Valet_Array* array, const Valet_Options* options,
                                 Valet_Report* report) {
   return guarded([&] {
-    const LayoutCall call = agreed(
-        communicator, [&](int) { return to_layout_call(from, to, nullptr, array, options); });
-    tell(valet::redistribute_in_place(communicator, call.from, call.to, element_bytes, call.target,
-                                      call.options),
-         report);
+    const LayoutCall call = agreed(communicator, [&](int) {
+      return to_layout_call(from, to, nullptr, array, options, report);
+    });
+    write_report(valet::redistribute_in_place(communicator, call.from, call.to, element_bytes,
+                                              call.target, call.options),
+                 report);
   });
 }
 
-int Valet_Redistribute_f(const Valet_Layout* from, const Valet_Layout* to, size_t element_bytes,
-                         const Valet_Array* source, const Valet_Array* target,
-                         MPI_Fint communicator, const Valet_Options* options,
-                         Valet_Report* report) {
-  return Valet_Redistribute(from, to, element_bytes, source, target, MPI_Comm_f2c(communicator),
+int Valet_Redistribute_f(MPI_Fint communicator, const Valet_Layout* from, const Valet_Layout* to,
+                         size_t element_bytes, const Valet_Array* source, const Valet_Array* target,
+                         const Valet_Options* options, Valet_Report* report) {
+  return Valet_Redistribute(MPI_Comm_f2c(communicator), from, to, element_bytes, source, target,
                             options, report);
 }
 
-int Valet_Redistribute_in_place_f(const Valet_Layout* from, const Valet_Layout* to,
-                                  size_t element_bytes, const Valet_Array* array,
-                                  MPI_Fint communicator, const Valet_Options* options,
+int Valet_Redistribute_in_place_f(MPI_Fint communicator, const Valet_Layout* from,
+                                  const Valet_Layout* to, size_t element_bytes,
+                                  const Valet_Array* array, const Valet_Options* options,
                                   Valet_Report* report) {
-  return Valet_Redistribute_in_place(from, to, element_bytes, array, MPI_Comm_f2c(communicator),
+  return Valet_Redistribute_in_place(MPI_Comm_f2c(communicator), from, to, element_bytes, array,
                                      options, report);
 }

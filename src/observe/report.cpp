@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/agreement.hpp"
+#include "observe/report_fields.hpp"
 #include <valet/report.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <cstdio>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <vector>
 
 namespace valet {
 namespace {
@@ -57,6 +63,18 @@ std::string what_left(const Report& report) {
          readable_bytes(report.bytes_sent) + ", ";
 }
 
+/// Replaces the fields that are treated by `how` by what `reduce` makes of those of all ranks.
+template <class Fields, class Reduce>
+void combine(Report& report, const Fields& fields, observe::OverRanks how, Reduce&& reduce) {
+  std::vector<std::remove_cvref_t<decltype(report.*fields[0].value)>> values;
+  for (const auto& field : fields)
+    if (field.over_ranks == how) values.push_back(report.*field.value);
+  reduce(std::span(values));
+  auto value = values.begin();
+  for (const auto& field : fields)
+    if (field.over_ranks == how) report.*field.value = *value++;
+}
+
 }  // namespace
 
 std::string Report::to_line() const {
@@ -82,8 +100,8 @@ std::string Report::to_string() const {
          "\n  extra memory on a rank: " + readable_bytes(peak_extra_bytes) + " at the peak, " +
          readable_bytes(extra_bytes_bound) + " promised at most" +
          (reason().empty() ? "" : "\n  chosen: " + std::string(reason())) +
-         (lower_bound_seconds > 0
-              ? "\n  lower bound " + readable_milliseconds(lower_bound_seconds) + ", achieved " +
+         (lower_bound_seconds() > 0
+              ? "\n  lower bound " + readable_milliseconds(lower_bound_seconds()) + ", achieved " +
                     readable_percent(achieved_fraction())
               : "") +
          (plan_from_layout ? "\n  planned from the layout found in the map, no counts exchanged"
@@ -92,42 +110,22 @@ std::string Report::to_string() const {
 }
 
 std::string Report::to_json() const {
-  const nlohmann::ordered_json object = {{"method", method},
-                                         {"ranks", ranks},
-                                         {"block_bytes", block_bytes},
-                                         {"blocks_before", blocks_before},
-                                         {"blocks_after", blocks_after},
-                                         {"blocks_sent", blocks_sent},
-                                         {"blocks_received", blocks_received},
-                                         {"bytes_sent", bytes_sent},
-                                         {"messages", messages},
-                                         {"credits", credits},
-                                         {"local_copies", local_copies},
-                                         {"swaps", swaps},
-                                         {"phases", phases},
-                                         {"detours", detours},
-                                         {"steps", steps},
-                                         {"neighbours", neighbours},
-                                         {"budget_bytes", budget_bytes},
-                                         {"peak_extra_bytes", peak_extra_bytes},
-                                         {"extra_bytes_bound", extra_bytes_bound},
-                                         {"shared_bytes", shared_bytes},
-                                         {"seconds", seconds()},
-                                         {"plan_seconds", plan_seconds},
-                                         {"exchange_seconds", exchange_seconds},
-                                         {"local_seconds", local_seconds},
-                                         {"verify_seconds", verify_seconds},
-                                         {"gather_seconds", gather_seconds},
-                                         {"solve_seconds", solve_seconds},
-                                         {"scatter_seconds", scatter_seconds},
-                                         {"predicted_seconds", predicted_seconds},
-                                         {"lower_bound_seconds", lower_bound_seconds},
-                                         {"achieved_fraction", achieved_fraction()},
-                                         {"reason", reason()},
-                                         {"waiting_seconds", waiting_seconds},
-                                         {"verified", verified},
-                                         {"plan_from_layout", plan_from_layout}};
+  nlohmann::ordered_json object = {{"method", method}, {"reason", reason()}, {"ranks", ranks}};
+  observe::for_each_field(
+      [&](const auto& field) { object[field.name] = std::invoke(field.value, *this); });
   return object.dump();
+}
+
+Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
+  const mpi::Channel channel = mpi::Channel::open(communicator);
+  Report total = report;
+  total.ranks = channel.size();
+  const auto sum = [&](auto values) { mpi::sum(channel, values); };
+  const auto maximum = [&](auto values) { mpi::maximum(channel, values); };
+  combine(total, observe::report_counts, observe::OverRanks::sum, sum);
+  combine(total, observe::report_counts, observe::OverRanks::largest, maximum);
+  combine(total, observe::report_seconds, observe::OverRanks::largest, maximum);
+  return total;
 }
 
 }  // namespace valet

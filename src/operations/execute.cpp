@@ -289,11 +289,7 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours);
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
-  if (state.choice) {
-    report.choice = state.choice;
-    report.predicted_seconds = state.choice->seconds;
-    report.lower_bound_seconds = state.choice->lower_bound_seconds;
-  }
+  report.choice = state.choice;
   run(state, flows, backend, may_throw.storage, report);
   tell(state, report);
   if (may_throw.callbacks) mpi::agree(state.channel, state.callbacks.diagnostic());
@@ -324,54 +320,6 @@ Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupie
                std::span<const Address> addresses, const Options& options) {
   Plan plan = plan_to_slots(communicator, storage, occupied, addresses, options);
   return execute(plan, storage);
-}
-
-Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
-  const mpi::Channel channel = mpi::Channel::open(communicator);
-  Report total = report;
-  total.ranks = channel.size();
-  std::array<std::uint64_t, 9> sums{report.blocks_before,   report.blocks_after, report.blocks_sent,
-                                    report.blocks_received, report.bytes_sent,   report.messages,
-                                    report.credits,         report.local_copies, report.detours};
-  mpi::sum(channel, sums);
-  total.blocks_before = sums[0];
-  total.blocks_after = sums[1];
-  total.blocks_sent = sums[2];
-  total.blocks_received = sums[3];
-  total.bytes_sent = sums[4];
-  total.messages = sums[5];
-  total.credits = sums[6];
-  total.local_copies = sums[7];
-  total.detours = sums[8];
-  std::array<std::uint64_t, 8> most{
-      report.neighbours,   report.budget_bytes, report.peak_extra_bytes, report.extra_bytes_bound,
-      report.shared_bytes, report.swaps,        report.phases,           report.steps};
-  mpi::maximum(channel, std::span<std::uint64_t>(most));
-  total.neighbours = most[0];
-  total.budget_bytes = most[1];
-  total.peak_extra_bytes = most[2];
-  total.extra_bytes_bound = most[3];
-  total.shared_bytes = most[4];
-  total.swaps = most[5];
-  total.phases = most[6];
-  total.steps = most[7];
-  std::array<double, 10> seconds{report.plan_seconds,        report.exchange_seconds,
-                                 report.local_seconds,       report.verify_seconds,
-                                 report.gather_seconds,      report.solve_seconds,
-                                 report.scatter_seconds,     report.predicted_seconds,
-                                 report.lower_bound_seconds, report.waiting_seconds};
-  mpi::maximum(channel, std::span<double>(seconds));
-  total.plan_seconds = seconds[0];
-  total.exchange_seconds = seconds[1];
-  total.local_seconds = seconds[2];
-  total.verify_seconds = seconds[3];
-  total.gather_seconds = seconds[4];
-  total.solve_seconds = seconds[5];
-  total.scatter_seconds = seconds[6];
-  total.predicted_seconds = seconds[7];
-  total.lower_bound_seconds = seconds[8];
-  total.waiting_seconds = seconds[9];
-  return total;
 }
 
 }  // namespace valet

@@ -6,6 +6,7 @@
 
 #include <valet/valet.h>
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,9 +63,34 @@ static void migrate(int rank, const Valet_Storage* storage, const int* ranks,
   Valet_Plan_free(plan);
 }
 
+/* One report for all ranks, its text and its JSON; a buffer that is too short gets what fits. */
+static void check_texts(int size, const Valet_Report* report) {
+  char text[2048], start[8];
+  Valet_Report total = Valet_Report_default();
+  require(Valet_Summed_over_ranks(MPI_COMM_WORLD, report, &total) == VALET_SUCCESS, "a sum");
+  require(total.ranks == size && total.blocks_before == (uint64_t)size * slots &&
+              total.budget_bytes == report->budget_bytes &&
+              total.lower_bound_seconds == report->lower_bound_seconds,
+          "the numbers of the sum");
+  require(Valet_Report_to_json(&total, text, sizeof text) == strlen(text), "the length of JSON");
+  snprintf(start, sizeof start, "%d", size * slots);
+  require(strstr(text, "\"blocks_before\":") != NULL && strstr(text, start) != NULL, "JSON");
+  require(Valet_Report_to_string(&total, text, sizeof text) == strlen(text) &&
+              Valet_Report_to_string(&total, NULL, 0) == strlen(text) &&
+              strncmp(text, total.method, strlen(total.method)) == 0,
+          "the text of a report");
+  require(Valet_Report_to_string(&total, start, sizeof start) == strlen(text) &&
+              strlen(start) == sizeof start - 1 && strncmp(text, start, strlen(start)) == 0,
+          "the start of the text");
+  total.struct_size = 3;
+  require(Valet_Report_to_json(&total, text, sizeof text) == 0 && text[0] == 0 &&
+              strstr(Valet_Error_message(), "struct_size of Valet_Report is 3") != NULL,
+          "a report of a wrong size has no text");
+}
+
 /* What AUTO chose, and why; nothing of that where a method is named. */
 static void check_report(int rank, int size, const Valet_Storage* storage, const int* ranks) {
-  Valet_Report report;
+  Valet_Report report = Valet_Report_default();
   Valet_Options options = Valet_Options_default();
   options.verify = 1;
   migrate(rank, storage, ranks, &options, &report, "a migration by the method that AUTO chooses");
@@ -79,13 +105,60 @@ static void check_report(int rank, int size, const Valet_Storage* storage, const
   require(report.block_bytes == 32 && report.budget_bytes == options.budget_bytes &&
               report.neighbours == (uint64_t)(size > 2 ? 2 : size - 1),
           "the numbers of the call");
-  options.method = VALET_STREAM;
+  check_texts(size, &report);
+  options.method = VALET_METHOD_STREAM;
   options.verify = 0;
   migrate(rank, storage, ranks, &options, &report, "a migration by STREAM");
   require(strcmp(report.method, "stream") == 0 && strcmp(report.reason, "") == 0 &&
               report.predicted_seconds == 0 && report.lower_bound_seconds == 0 &&
               report.verified == 0,
           "a named method has no reason");
+}
+
+static size_t count_bytes(void* data) {
+  ++*(int*)data;
+  return 64;
+}
+
+/* The memory of a phase and the cost model come from the application. */
+static void check_callers_numbers(int rank, int size, const Valet_Storage* storage,
+                                  const int* ranks) {
+  int asked = 0;
+  Valet_Cost_model model;
+  Valet_Report report = Valet_Report_default();
+  Valet_Options options = Valet_Options_default();
+  options.method = VALET_METHOD_PHASED;
+  options.phased.available_bytes = count_bytes;
+  options.phased.available_bytes_data = &asked;
+  migrate(rank, storage, ranks, &options, &report, "a migration that asks for memory");
+  check((rank + size - 1) % size);
+  require(size == 1 || (asked > 1 && report.phases >= slots / 2), "two blocks in a phase");
+  require(Valet_Parse_cost_model("latency=1e-3,bandwidth=1e6,block=1e-5", &model) == 0 &&
+              model.latency_seconds == 1e-3 && model.block_seconds == 1e-5,
+          "a cost model");
+  options = Valet_Options_default();
+  options.automatic.model = &model;
+  migrate(rank, storage, ranks, &options, &report, "a migration with a model");
+  require(size == 1 || report.lower_bound_seconds >= slots * 32 / 1e6, "the bandwidth given");
+  require(Valet_Parse_cost_model("latency=0", &model) == VALET_INVALID_ARGUMENT &&
+              model.latency_seconds == 1e-3,
+          "a wrong cost model");
+}
+
+/* What was compiled with an older valet.h gives shorter options and gets a shorter report. */
+static void check_sizes(int rank, const Valet_Storage* storage, const int* ranks) {
+  Valet_Report report = Valet_Report_default();
+  Valet_Options options = Valet_Options_default();
+  report.struct_size = offsetof(Valet_Report, method);
+  memset(report.method, 'x', sizeof report.method);
+  options.struct_size = offsetof(Valet_Options, trace);
+  options.trace = "/nowhere/at/all/trace.json";
+  options.progress_data = NULL;
+  migrate(rank, storage, ranks, &options, &report, "a migration with shorter structs");
+  require(report.method[0] == 'x' && report.blocks_before == slots, "a shorter report");
+  Valet_Options_init(&options, offsetof(Valet_Options, trace));
+  require(options.struct_size == offsetof(Valet_Options, trace) && options.trace != NULL,
+          "the defaults of shorter options");
 }
 
 /* Rank i sends j + 1 numbers to rank j; they name both. */
@@ -102,16 +175,16 @@ static void check_alltoall(int rank, int size) {
     recv_counts[j] = rank + 1;
     for (int k = 0; k <= j; ++k) numbers[at++] = rank * 1000 + j;
   }
-  Valet_Report report;
-  require(Valet_Alltoallv_in_place(numbers, room * sizeof *numbers, send_counts, recv_counts,
-                                   sizeof *numbers, 0, MPI_COMM_WORLD, NULL, &report) == 0,
+  Valet_Report report = Valet_Report_default();
+  require(Valet_Alltoallv_in_place(MPI_COMM_WORLD, numbers, room * sizeof *numbers, send_counts,
+                                   recv_counts, sizeof *numbers, 0, NULL, &report) == 0,
           "all-to-all");
   require(report.blocks_after == after, "elements of the all-to-all");
   for (size_t k = 0; k < after; ++k)
     require(numbers[k] == (int)(k / ((size_t)rank + 1)) * 1000 + rank, "an element is misplaced");
   recv_counts[0] -= 1;
-  require(Valet_Alltoallv_in_place(numbers, room * sizeof *numbers, send_counts, recv_counts,
-                                   sizeof *numbers, 0, MPI_COMM_WORLD, NULL, NULL) != 0 &&
+  require(Valet_Alltoallv_in_place(MPI_COMM_WORLD, numbers, room * sizeof *numbers, send_counts,
+                                   recv_counts, sizeof *numbers, 0, NULL, NULL) != 0 &&
               strstr(Valet_Error_message(), "recv_counts[0]") != NULL,
           "wrong counts are refused");
   free(numbers);
@@ -138,25 +211,25 @@ static void check_layouts(int rank, int size) {
   }
   const Valet_Array from = {source, (size_t)count * sizeof *source, VALET_ROW_MAJOR, NULL};
   const Valet_Array to = {target, sizeof target, VALET_ROW_MAJOR, NULL};
-  Valet_Report report;
-  require(Valet_Redistribute(&blocks, &on_last, sizeof(int), &from, rank == size - 1 ? &to : NULL,
-                             MPI_COMM_WORLD, NULL, &report) == VALET_SUCCESS,
+  Valet_Report report = Valet_Report_default();
+  require(Valet_Redistribute(MPI_COMM_WORLD, &blocks, &on_last, sizeof(int), &from,
+                             rank == size - 1 ? &to : NULL, NULL, &report) == VALET_SUCCESS,
           "redistribute");
   require(report.blocks_before == (uint64_t)count, "elements of the redistribution");
   for (int i = 0; i < extent; ++i)
     require(target[i] == (rank == size - 1 ? i : -1), "an element is not where it belongs");
-  require(Valet_Redistribute_in_place(&on_last, &cyclic, sizeof(int), &to, MPI_COMM_WORLD, NULL,
+  require(Valet_Redistribute_in_place(MPI_COMM_WORLD, &on_last, &cyclic, sizeof(int), &to, NULL,
                                       &report) == VALET_SUCCESS,
           "redistribute in place");
   for (uint64_t k = 0; k < report.blocks_after; ++k)
     require(target[k] == rank + (int)k * size, "an element is not where it belongs");
   /* Made on one rank only, and known to all. */
   if (rank == size - 1) ones[0] = 0;
-  require(Valet_Redistribute(&blocks, &cyclic, sizeof(int), &from, &to, MPI_COMM_WORLD, NULL,
+  require(Valet_Redistribute(MPI_COMM_WORLD, &blocks, &cyclic, sizeof(int), &from, &to, NULL,
                              NULL) == VALET_INVALID_ARGUMENT &&
               strstr(Valet_Error_message(), "block size 0 in dimension 0") != NULL,
           "a block size of zero is refused on all ranks");
-  require(Valet_Redistribute_in_place(&blocks, NULL, sizeof(int), &to, MPI_COMM_WORLD, NULL,
+  require(Valet_Redistribute_in_place(MPI_COMM_WORLD, &blocks, NULL, sizeof(int), &to, NULL,
                                       NULL) == VALET_INVALID_ARGUMENT &&
               strstr(Valet_Error_message(), "null pointer") != NULL,
           "no layout is refused");
@@ -165,10 +238,10 @@ static void check_layouts(int rank, int size) {
 /* A trace to a place that cannot be written is a warning, and the blocks move all the same. */
 static void check_what_is_seen(int rank, int size, const Valet_Storage* storage, const int* ranks) {
   int progress_calls = 0, messages = 0;
-  Valet_Report report;
+  Valet_Report report = Valet_Report_default();
   Valet_Options options = Valet_Options_default();
-  require(options.method == VALET_AUTO && options.trace == NULL && options.progress == NULL &&
-              options.progress_bar == 1,
+  require(options.method == VALET_METHOD_AUTOMATIC && options.trace == NULL &&
+              options.progress == NULL && options.progress_bar == 1,
           "defaults");
   options.trace = "/nowhere/at/all/trace.json";
   options.progress = hear_progress;
@@ -210,7 +283,7 @@ int main(int argc, char** argv) {
     addresses[s].slot = (uint64_t)s;
   }
   Valet_Plan* plan = NULL;
-  Valet_Report report;
+  Valet_Report report = Valet_Report_default();
   fill(rank);
   require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) == 0,
           "plan to ranks");
@@ -223,12 +296,14 @@ int main(int argc, char** argv) {
 
   check_what_is_seen(rank, size, storage, ranks);
   check_report(rank, size, storage, ranks);
+  check_callers_numbers(rank, size, storage, ranks);
+  check_sizes(rank, storage, ranks);
 
-  options.heuristic = VALET_MIN_MAX;
-  options.parking = 1;
-  options.edge_order = VALET_ROTATED;
-  for (int method = VALET_STREAM; method <= VALET_CYCLIC; ++method) {
-    if (method == VALET_DIRECT) continue; /* needs more than one block of scratch */
+  options.phased.heuristic = VALET_HEURISTIC_MIN_MAX;
+  options.phased.parking = 1;
+  options.cyclic.edge_order = VALET_EDGE_ORDER_ROTATED;
+  for (int method = VALET_METHOD_STREAM; method <= VALET_METHOD_CYCLIC; ++method) {
+    if (method == VALET_METHOD_DIRECT) continue; /* needs more than one block of scratch */
     options.method = method;
     fill(rank);
     plan = NULL;
@@ -236,26 +311,26 @@ int main(int argc, char** argv) {
         Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL, addresses, &options, &plan) == 0,
         "plan to slots");
     require(Valet_Execute(plan, storage, &report) == VALET_SUCCESS, "execute");
-    require(size == 1 || (report.phases > 0) == (method == VALET_PHASED), "phases");
+    require(size == 1 || (report.phases > 0) == (method == VALET_METHOD_PHASED), "phases");
     check((rank + size - 1) % size);
     Valet_Plan_free(plan);
   }
 
   plan = NULL;
-  options.heuristic = VALET_CONTINUOUS + 1;
+  options.phased.heuristic = VALET_HEURISTIC_CONTINUOUS + 1;
   require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) ==
                   VALET_INVALID_ARGUMENT &&
               strstr(Valet_Error_message(), "unknown heuristic") != NULL,
           "an unknown heuristic is refused");
-  options.heuristic = VALET_FIRST_FIT;
+  options.phased.heuristic = VALET_HEURISTIC_FIRST_FIT;
 
-  options.edge_order = 7;
+  options.cyclic.edge_order = 7;
   plan = NULL;
   require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, &options, &plan) ==
                   VALET_INVALID_ARGUMENT &&
               plan == NULL && strstr(Valet_Error_message(), "Valet_Options_default") != NULL,
           "an unknown edge order is refused");
-  options.edge_order = VALET_ASCENDING;
+  options.cyclic.edge_order = VALET_EDGE_ORDER_ASCENDING;
 
   ranks[7] = rank == size - 1 ? size + 3 : 0;
   plan = NULL;

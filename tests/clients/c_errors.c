@@ -76,8 +76,8 @@ static int plan_to_slots(void) {
 }
 
 static int alltoall(void) {
-  return Valet_Alltoallv_in_place(values, sizeof values, counts, NULL, sizeof values[0], 0,
-                                  MPI_COMM_WORLD, &options, NULL);
+  return Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, counts, NULL,
+                                  sizeof values[0], 0, &options, NULL);
 }
 
 /* A vector from blocks to single elements, `slots` of them on each rank. */
@@ -89,9 +89,9 @@ static int redistributed(int in_place) {
   const Valet_Array before = {values, sizeof values, VALET_ROW_MAJOR, NULL};
   const Valet_Array after = {target, sizeof target, VALET_ROW_MAJOR, NULL};
   if (in_place)
-    return Valet_Redistribute_in_place(&from, &to, sizeof values[0], &before, MPI_COMM_WORLD,
+    return Valet_Redistribute_in_place(MPI_COMM_WORLD, &from, &to, sizeof values[0], &before,
                                        &options, NULL);
-  return Valet_Redistribute(&from, &to, sizeof values[0], &before, &after, MPI_COMM_WORLD, &options,
+  return Valet_Redistribute(MPI_COMM_WORLD, &from, &to, sizeof values[0], &before, &after, &options,
                             NULL);
 }
 
@@ -117,14 +117,21 @@ static void check_options(int odd) {
   } wrong[] = {{&options.method, 99, "unknown method 99"},
                {&options.method, -1, "unknown method -1"},
                {&options.order, 2, "unknown order 2"},
-               {&options.heuristic, 6, "unknown heuristic 6"},
-               {&options.scheduler, -7, "unknown scheduler -7"},
-               {&options.edge_order, 2, "unknown edge_order 2"}};
+               {&options.phased.heuristic, 6, "unknown heuristic 6"},
+               {&options.phased.scheduler, -7, "unknown scheduler -7"},
+               {&options.cyclic.edge_order, 2, "unknown edge_order 2"}};
   for (int c = 0; c < all_calls; ++c)
     for (size_t w = 0; w < sizeof wrong / sizeof wrong[0]; ++w) {
       fill();
       if (rank == odd) *wrong[w].member = wrong[w].value;
       expect_refusal(calls[c].name, calls[c].call(), odd, wrong[w].text);
+    }
+  const size_t sizes[] = {0, sizeof(size_t), sizeof(Valet_Options) - 1, sizeof(Valet_Options) + 8};
+  for (int c = 0; c < all_calls; ++c)
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; ++s) {
+      fill();
+      if (rank == odd) options.struct_size = sizes[s];
+      expect_refusal(calls[c].name, calls[c].call(), odd, "struct_size of Valet_Options is ");
     }
   /* Numbers, which only some of the functions use. */
   fill();
@@ -132,10 +139,10 @@ static void check_options(int odd) {
   expect_refusal("Valet_Alltoallv_in_place", alltoall(), odd, "unknown all-to-all method 17");
   for (int c = 0; c < 2; ++c) {
     fill();
-    if (rank == odd) options.window = -3;
+    if (rank == odd) options.stream.window = -3;
     expect_refusal(calls[c].name, calls[c].call(), odd, "a window of -3 messages");
     fill();
-    if (rank == odd) options.parking = -5;
+    if (rank == odd) options.phased.parking = -5;
     expect_refusal(calls[c].name, calls[c].call(), odd, "a parking interval of -5");
   }
 }
@@ -165,10 +172,11 @@ static void check_null_pointers(int odd) {
                  Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL,
                                      rank == odd ? NULL : addresses, NULL, &plan),
                  odd, "the map is a null pointer");
-  expect_refusal("Valet_Alltoallv_in_place",
-                 Valet_Alltoallv_in_place(values, sizeof values, rank == odd ? NULL : counts, NULL,
-                                          sizeof values[0], 0, MPI_COMM_WORLD, NULL, NULL),
-                 odd, "send_counts is a null pointer");
+  expect_refusal(
+      "Valet_Alltoallv_in_place",
+      Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, rank == odd ? NULL : counts,
+                               NULL, sizeof values[0], 0, NULL, NULL),
+      odd, "send_counts is a null pointer");
 
   /* The plan is there on all ranks, the storage is not. */
   if (Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, NULL, &plan) !=
@@ -176,6 +184,21 @@ static void check_null_pointers(int odd) {
     ++failures;
   expect_refusal("Valet_Execute", Valet_Execute(plan, rank == odd ? NULL : storage, NULL), odd,
                  "a block storage without fields");
+  Valet_Report report = Valet_Report_default();
+  Valet_Report total = Valet_Report_default();
+  expect_refusal("Valet_Summed_over_ranks",
+                 Valet_Summed_over_ranks(MPI_COMM_WORLD, rank == odd ? NULL : &report, &total), odd,
+                 "the report is a null pointer");
+  if (rank == odd) report.struct_size = 1;
+  expect_refusal("Valet_Execute", Valet_Execute(plan, storage, rank == odd ? &report : NULL), odd,
+                 "struct_size of Valet_Report is 1");
+  expect_refusal("Valet_Summed_over_ranks",
+                 Valet_Summed_over_ranks(MPI_COMM_WORLD, &total, &report), odd,
+                 "struct_size of Valet_Report is 1");
+  expect_refusal("Valet_Alltoallv_in_place",
+                 Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, counts, NULL,
+                                          sizeof values[0], 0, NULL, &report),
+                 odd, "struct_size of Valet_Report is 1");
   Valet_Plan_free(plan);
 }
 

@@ -54,7 +54,7 @@ contains
     type(Valet_Address) :: addresses(slots)
     type(c_ptr) :: storage, plan
     type(Valet_Options) :: options
-    type(Valet_Report) :: report
+    type(Valet_Report) :: report, total
     integer :: s, from
     from = modulo(rank - 1, ranks)
     storage = Valet_Storage_create()
@@ -66,8 +66,10 @@ contains
     end do
 
     options = Valet_Options_default()
+    report = Valet_Report_default()
+    call require(options%struct_size == c_sizeof(options), 'the size of the options')
     call require(options%budget_bytes == 4*1024*1024, 'the default budget')
-    options%order = VALET_STABLE
+    options%order = VALET_ORDER_STABLE
     call fill(values)
     call require(Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, int(slots, c_int64_t), c_null_ptr, &
       destinations, options, plan) == VALET_SUCCESS, 'a plan to ranks')
@@ -88,6 +90,11 @@ contains
       call require(Valet_String(report%reason) == 'no block leaves its rank', 'nothing to choose')
     end if
     call require(all(nint(values(1, :)) == [(1000*from + s, s=1, slots)]), 'blocks moved to ranks')
+    total = Valet_Report_default()
+    call require(Valet_Summed_over_ranks(MPI_COMM_WORLD, report, total) == VALET_SUCCESS, 'a sum')
+    call require(total%ranks == ranks .and. total%blocks_after == ranks*slots, 'the summed report')
+    call require(index(Valet_Report_to_json(total), '"block_bytes":24,') > 0, 'the JSON')
+    call require(index(Valet_Report_to_string(total), Valet_String(total%method)) == 1, 'the text')
     call Valet_Plan_free(plan)
 
     call fill(values)
@@ -122,6 +129,7 @@ contains
     type(c_ptr) :: storage, plan
     type(Valet_Options) :: options
     type(Valet_Report) :: report
+    type(Valet_Cost_model), target :: model
     integer :: ignored
     storage = Valet_Storage_create()
     ignored = Valet_Storage_add_field(storage, c_loc(values), int(slots, c_int64_t), &
@@ -132,6 +140,10 @@ contains
     call require(.not. c_associated(options%trace), 'no trace')
     call require(options%progress_bar == 1, 'a bar')
     options%trace = c_loc(path)
+    call require(Valet_Parse_cost_model('latency=1e-3' // c_null_char, model) == VALET_SUCCESS &
+      .and. model%latency_seconds == 1e-3_c_double, 'a cost model')
+    options%automatic%model = c_loc(model)
+    report = Valet_Report_default()
     options%progress = c_funloc(hear_progress)
     options%progress_data = storage
     call Valet_Set_log_callback(c_funloc(hear_log), c_null_ptr)
@@ -159,9 +171,10 @@ contains
     recv_counts = rank + 1
     options = Valet_Options_default()
     options%alltoall_method = method
+    report = Valet_Report_default()
     numbers(:sum(send_counts)) = [((1000*rank + j, k=0, j), j=0, ranks - 1)]
-    call require(Valet_Alltoallv_in_place(c_loc(numbers), size(numbers, kind=c_size_t)*4, &
-      send_counts, recv_counts, 4_c_size_t, 0_c_int, MPI_COMM_WORLD, options, report) &
+    call require(Valet_Alltoallv_in_place(MPI_COMM_WORLD, c_loc(numbers), &
+      size(numbers, kind=c_size_t)*4, send_counts, recv_counts, 4_c_size_t, 0_c_int, options, report) &
       == VALET_SUCCESS, 'an all-to-all')
     call require(report%blocks_after == sum(recv_counts), 'the elements of an all-to-all')
     call require(all(numbers(:sum(recv_counts)) == &
@@ -180,6 +193,7 @@ contains
     type(Valet_Array) :: from, to
     type(Valet_Report) :: report
     integer :: i, j, mine
+    report = Valet_Report_default()
     over_columns = [1, ranks]
     over_rows = [ranks, 1]
     last = ranks - 1
@@ -196,16 +210,16 @@ contains
     from = Valet_Array(c_loc(source), int(4*rows*mine, c_size_t))
     to = Valet_Array(c_loc(matrix), int(4*rows*columns, c_size_t))
     if (rank == ranks - 1) then
-      call require(Valet_Redistribute(by_columns, on_last, 4_c_size_t, from, to, MPI_COMM_WORLD, &
+      call require(Valet_Redistribute(MPI_COMM_WORLD, by_columns, on_last, 4_c_size_t, from, to, &
         report=report) == VALET_SUCCESS, 'a redistribution')
       call require(all(matrix == [((100*i + j, i=0, rows - 1), j=0, columns - 1)]), 'the matrix')
     else
-      call require(Valet_Redistribute(by_columns, on_last, 4_c_size_t, from, &
-        communicator=MPI_COMM_WORLD, report=report) == VALET_SUCCESS, 'a redistribution')
+      call require(Valet_Redistribute(MPI_COMM_WORLD, by_columns, on_last, 4_c_size_t, from, &
+        report=report) == VALET_SUCCESS, 'a redistribution')
       call require(all(matrix == -1), 'nothing for this rank')
     end if
     call require(report%blocks_before == rows*mine, 'the elements of a redistribution')
-    call require(Valet_Redistribute_in_place(on_last, by_rows, 4_c_size_t, to, MPI_COMM_WORLD, &
+    call require(Valet_Redistribute_in_place(MPI_COMM_WORLD, on_last, by_rows, 4_c_size_t, to, &
       report=report) == VALET_SUCCESS, 'a redistribution in place')
     mine = size([(i, i=rank, rows - 1, ranks)])
     call require(report%blocks_after == mine*columns, 'the elements in place')
@@ -214,7 +228,7 @@ contains
 
     ! Wrong on one rank alone.
     if (rank == 0) single_rows(1) = 0
-    call require(Valet_Redistribute_in_place(by_columns, by_rows, 4_c_size_t, to, MPI_COMM_WORLD) &
+    call require(Valet_Redistribute_in_place(MPI_COMM_WORLD, by_columns, by_rows, 4_c_size_t, to) &
       == VALET_INVALID_ARGUMENT, 'a block size of zero is refused on all ranks')
     call require(index(Valet_Error_message(), 'rank 0: BlockCyclic: block size 0 in dimension 0') &
       > 0, 'the text about a block size')
@@ -226,8 +240,8 @@ contains
     send_counts = 1
     if (rank == ranks - 1) send_counts(0) = -3
     numbers = rank
-    call require(Valet_Alltoallv_in_place(c_loc(numbers), size(numbers, kind=c_size_t)*4, &
-      send_counts, element_bytes=4_c_size_t, any_order=0_c_int, communicator=MPI_COMM_WORLD) &
+    call require(Valet_Alltoallv_in_place(MPI_COMM_WORLD, c_loc(numbers), &
+      size(numbers, kind=c_size_t)*4, send_counts, element_bytes=4_c_size_t, any_order=0_c_int) &
       == VALET_INVALID_ARGUMENT, 'a negative count is refused')
     call require(index(Valet_Error_message(), 'send_counts[0] is -3') > 0, 'the text of the error')
     call require(all(numbers == rank), 'the data after an error')

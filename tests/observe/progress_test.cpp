@@ -122,8 +122,8 @@ TEST(ProgressOfAnAlltoall, IsReportedInCToo) {
   options.alltoall_method = VALET_ALLTOALL_STREAM;
   const AlltoallBuffer buffer = exchanged.buffer();
   const int code =
-      Valet_Alltoallv_in_place(buffer.data, buffer.bytes, exchanged.counts().data(), nullptr,
-                               buffer.element_bytes, 0, MPI_COMM_WORLD, &options, nullptr);
+      Valet_Alltoallv_in_place(MPI_COMM_WORLD, buffer.data, buffer.bytes, exchanged.counts().data(),
+                               nullptr, buffer.element_bytes, 0, &options, nullptr);
   EXPECT_EQ(code, VALET_SUCCESS) << Valet_Error_message();
   EXPECT_EQ(last.blocks_done, exchanged.crossing());
   EXPECT_EQ(last.blocks_total, exchanged.crossing());

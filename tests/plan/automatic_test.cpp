@@ -74,8 +74,8 @@ TEST(Automatic, IsTheDefaultAndSaysWhatItChose) {
   EXPECT_EQ(report.choice->predictions.size(), 4U);
   EXPECT_NE(report.reason().find(report.method + ", predicted to take"), std::string::npos);
   EXPECT_TRUE(said_by_all(std::string(report.reason())));
-  EXPECT_GT(report.predicted_seconds, 0);
-  EXPECT_GT(report.lower_bound_seconds, 0);
+  EXPECT_GT(report.predicted_seconds(), 0);
+  EXPECT_GT(report.lower_bound_seconds(), 0);
   EXPECT_NE(report.to_string().find(report.reason()), std::string::npos);
   EXPECT_NE(report.to_json().find("predicted_seconds"), std::string::npos);
 }
@@ -150,7 +150,7 @@ TEST(Automatic, ObeysTheEnvironmentsModel) {
   unsetenv("VALET_MODEL");
   EXPECT_TRUE(all_ranks(ring_messages == before));
   if (size() > 1) {
-    EXPECT_NEAR(report.lower_bound_seconds, static_cast<double>(report.blocks_sent) * 4000 / 1e9,
+    EXPECT_NEAR(report.lower_bound_seconds(), static_cast<double>(report.blocks_sent) * 4000 / 1e9,
                 1e-9);
   }
 }

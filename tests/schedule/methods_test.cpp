@@ -40,7 +40,7 @@ TEST(Methods, TheListNamesTheRowsInTheirOrderWithTheirValuesInC) {
   EXPECT_EQ(methods()[k]->method, Method::value);        \
   EXPECT_STREQ(methods()[k]->name, #value);              \
   EXPECT_STREQ(methods()[k]->upper_name, #C);            \
-  EXPECT_EQ(static_cast<int>(Method::value), VALET_##C); \
+  EXPECT_EQ(static_cast<int>(Method::value), VALET_METHOD_##C); \
   ++k;
   VALET_METHODS(VALET_CHECK_ROW)
 #undef VALET_CHECK_ROW

@@ -8,7 +8,7 @@
 !! slots start at 0, as in MPI and C.
 module valet
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int, &
-    c_int64_t, c_null_char, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t
+    c_int64_t, c_null_char, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t, c_sizeof
   implicit none
   private
 
@@ -19,13 +19,16 @@ module valet
     VALET_INVALID_COMMUNICATOR = 11, VALET_OUT_OF_MEMORY = 12, VALET_CORRUPTED = 13, &
     VALET_MPI_FAILURE = 14, VALET_INTERNAL = 15, VALET_CALLBACK_FAILED = 16
 
-  integer(c_int), parameter, public :: VALET_STREAM = 0, VALET_DIRECT = 1, &
-    VALET_PHASED = 2, VALET_CYCLIC = 3, VALET_AUTO = 4
-  integer(c_int), parameter, public :: VALET_FIRST_FIT = 0, VALET_MAX_FIRST = 1, &
-    VALET_RANDOM = 2, VALET_FORTUNE_WHEEL = 3, VALET_MIN_MAX = 4, VALET_CONTINUOUS = 5
-  integer(c_int), parameter, public :: VALET_DISTRIBUTED = 0, VALET_CENTRALIZED = 1
-  integer(c_int), parameter, public :: VALET_FILL = 0, VALET_STABLE = 1
-  integer(c_int), parameter, public :: VALET_ASCENDING = 0, VALET_ROTATED = 1
+  integer(c_int), parameter, public :: VALET_METHOD_STREAM = 0, VALET_METHOD_DIRECT = 1, &
+    VALET_METHOD_PHASED = 2, VALET_METHOD_CYCLIC = 3, VALET_METHOD_AUTOMATIC = 4
+  integer(c_int), parameter, public :: VALET_HEURISTIC_FIRST_FIT = 0, &
+    VALET_HEURISTIC_MAX_FIRST = 1, VALET_HEURISTIC_RANDOM = 2, &
+    VALET_HEURISTIC_FORTUNE_WHEEL = 3, VALET_HEURISTIC_MIN_MAX = 4, &
+    VALET_HEURISTIC_CONTINUOUS = 5
+  integer(c_int), parameter, public :: VALET_SCHEDULER_DISTRIBUTED = 0, &
+    VALET_SCHEDULER_CENTRALIZED = 1
+  integer(c_int), parameter, public :: VALET_ORDER_FILL = 0, VALET_ORDER_STABLE = 1
+  integer(c_int), parameter, public :: VALET_EDGE_ORDER_ASCENDING = 0, VALET_EDGE_ORDER_ROTATED = 1
   integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
     VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4
 
@@ -47,33 +50,69 @@ module valet
     real(c_double) :: elapsed_seconds
   end type
 
-  !> Start from Valet_Options_default(). `trace` is c_loc of a path that ends with c_null_char.
-  !! `progress` is c_funloc of a subroutine with bind(C) and two arguments: type(Valet_Progress),
-  !! intent(in), and `progress_data` as type(c_ptr), value.
-  type, bind(C), public :: Valet_Options
-    integer(c_size_t) :: budget_bytes
-    integer(c_int) :: method
-    integer(c_int) :: order
-    integer(c_int) :: verify
-    integer(c_size_t) :: message_bytes
-    integer(c_int) :: share_memory
+  !> What moving data costs: seconds and bytes per second. Valet_Parse_cost_model() reads one.
+  type, bind(C), public :: Valet_Cost_model
+    real(c_double) :: latency_seconds
+    real(c_double) :: bandwidth
+    real(c_double) :: copy_bandwidth
+    real(c_double) :: block_seconds
+  end type
+
+  !> `model` is c_loc of a Valet_Cost_model.
+  type, bind(C), public :: Valet_Automatic_options
+    type(c_ptr) :: model
+  end type
+
+  type, bind(C), public :: Valet_Stream_options
     integer(c_int) :: window
-    integer(c_int) :: alltoall_method
+  end type
+
+  !> `available_bytes` is c_funloc of a function with bind(C), one argument `available_bytes_data`
+  !! as type(c_ptr), value, and a result integer(c_size_t).
+  type, bind(C), public :: Valet_Phased_options
     integer(c_int) :: heuristic
     integer(c_int) :: scheduler
     integer(c_int) :: parking
     integer(c_int64_t) :: seed
+    type(c_funptr) :: available_bytes
+    type(c_ptr) :: available_bytes_data
+  end type
+
+  type, bind(C), public :: Valet_Cyclic_options
     integer(c_int) :: edge_order
+  end type
+
+  !> Start from Valet_Options_default(). `trace` is c_loc of a path that ends with c_null_char.
+  !! `progress` is c_funloc of a subroutine with bind(C) and two arguments: type(Valet_Progress),
+  !! intent(in), and `progress_data` as type(c_ptr), value.
+  type, bind(C), public :: Valet_Options
+    integer(c_size_t) :: struct_size
+    integer(c_size_t) :: budget_bytes
+    integer(c_int) :: method
+    integer(c_int) :: order
+    integer(c_int) :: verify
+    integer(c_int) :: share_memory
+    integer(c_size_t) :: message_bytes
+    integer(c_int) :: alltoall_method
+    integer(c_int) :: progress_bar
+    type(Valet_Automatic_options) :: automatic
+    type(Valet_Stream_options) :: stream
+    type(Valet_Phased_options) :: phased
+    type(Valet_Cyclic_options) :: cyclic
     type(c_ptr) :: trace
     type(c_funptr) :: progress
     type(c_ptr) :: progress_data
-    integer(c_int) :: progress_bar
   end type
 
-  integer, parameter, public :: VALET_METHOD_BYTES = 16, VALET_REASON_BYTES = 256
+  integer, parameter, public :: VALET_REPORT_METHOD_BYTES = 16, VALET_REPORT_REASON_BYTES = 256
 
-  !> What an execution did on this rank. Valet_String() makes texts of `method` and `reason`.
+  !> What a call did on this rank; start from Valet_Report_default(). Valet_String() makes texts of
+  !! `method` and `reason`.
   type, bind(C), public :: Valet_Report
+    integer(c_size_t) :: struct_size
+    integer(c_int) :: ranks
+    integer(c_int) :: verified
+    integer(c_int) :: plan_from_layout
     integer(c_int64_t) :: block_bytes
     integer(c_int64_t) :: blocks_before
     integer(c_int64_t) :: blocks_after
@@ -100,17 +139,17 @@ module valet
     real(c_double) :: gather_seconds
     real(c_double) :: solve_seconds
     real(c_double) :: scatter_seconds
+    real(c_double) :: seconds
     real(c_double) :: predicted_seconds
     real(c_double) :: lower_bound_seconds
-    integer(c_int) :: verified
-    integer(c_int) :: plan_from_layout
-    character(kind=c_char) :: method(VALET_METHOD_BYTES)
-    character(kind=c_char) :: reason(VALET_REASON_BYTES)
+    real(c_double) :: achieved_fraction
+    character(kind=c_char) :: method(VALET_REPORT_METHOD_BYTES)
+    character(kind=c_char) :: reason(VALET_REPORT_REASON_BYTES)
   end type
 
   integer(c_int), parameter, public :: VALET_ROW_MAJOR = 0, VALET_COLUMN_MAJOR = 1
 
-  ! Arguments of the types with pointers have no intent(in): gfortran then takes for credited that a
+  ! Arguments of the types with pointers have no intent(in): gfortran then takes for granted that a
   ! call neither reads nor writes what a type(c_ptr) inside of them points to.
 
   !> A block-cyclic layout of an array, the same on all ranks. Lists are c_loc of arrays with one
@@ -127,7 +166,8 @@ module valet
   end type
 
   !> This rank's part of such an array: `data` is c_loc of it, of `bytes` bytes. `strides`, in
-  !! elements, c_loc of one integer(c_int64_t) per dimension, or c_null_ptr where elements are contiguous.
+  !! elements, c_loc of one integer(c_int64_t) per dimension, or c_null_ptr where they are
+  !! contiguous.
   type, bind(C), public :: Valet_Array
     type(c_ptr) :: data
     integer(c_size_t) :: bytes
@@ -135,16 +175,46 @@ module valet
     type(c_ptr) :: strides = c_null_ptr
   end type
 
-  public :: Valet_Options_default, Valet_Storage_create, Valet_Storage_add_field, &
+  public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
+    Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
+    Valet_Parse_cost_model, Valet_Storage_create, Valet_Storage_add_field, &
     Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
     Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
     Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
     Valet_Set_log_callback, Valet_Error_message, Valet_String
 
   interface
-    function Valet_Options_default() bind(C, name="Valet_Options_default") result(options)
-      import :: Valet_Options
+    !> Valet_Options_default() calls it.
+    subroutine Valet_Options_init(options, struct_size) bind(C, name="Valet_Options_init")
+      import :: c_size_t, Valet_Options
       type(Valet_Options) :: options
+      integer(c_size_t), value :: struct_size
+    end subroutine
+
+    !> Valet_Report_default() calls it.
+    subroutine Valet_Report_init(report, struct_size) bind(C, name="Valet_Report_init")
+      import :: c_size_t, Valet_Report
+      type(Valet_Report) :: report
+      integer(c_size_t), value :: struct_size
+    end subroutine
+
+    !> `text` ends with c_null_char.
+    function Valet_Parse_cost_model(text, model) bind(C, name="Valet_Parse_cost_model") &
+        result(code)
+      import :: c_char, c_int, Valet_Cost_model
+      character(kind=c_char), intent(in) :: text(*)
+      type(Valet_Cost_model) :: model
+      integer(c_int) :: code
+    end function
+
+    !> One report for all ranks; `total` has its default before.
+    function Valet_Summed_over_ranks(communicator, report, total) &
+        bind(C, name="Valet_Summed_over_ranks_f") result(code)
+      import :: c_int, Valet_Report
+      integer(c_int), value :: communicator
+      type(Valet_Report), intent(in) :: report
+      type(Valet_Report), intent(inout) :: total
+      integer(c_int) :: code
     end function
 
     function Valet_Storage_create() bind(C, name="Valet_Storage_create") result(storage)
@@ -215,51 +285,51 @@ module valet
     function Valet_Execute(plan, storage, report) bind(C, name="Valet_Execute") result(code)
       import :: c_int, c_ptr, Valet_Report
       type(c_ptr), value :: plan, storage
-      type(Valet_Report), intent(out), optional :: report
+      type(Valet_Report), intent(inout), optional :: report
       integer(c_int) :: code
     end function
 
     !> MPI_Alltoallv inside one buffer. Left out, recv_counts are found out.
-    function Valet_Alltoallv_in_place(buffer, buffer_bytes, send_counts, recv_counts, &
-        element_bytes, any_order, communicator, options, report) &
+    function Valet_Alltoallv_in_place(communicator, buffer, buffer_bytes, send_counts, &
+        recv_counts, element_bytes, any_order, options, report) &
         bind(C, name="Valet_Alltoallv_in_place_f") result(code)
       import :: c_int, c_int64_t, c_ptr, c_size_t, Valet_Options, Valet_Report
+      integer(c_int), value :: communicator
       type(c_ptr), value :: buffer
       integer(c_size_t), value :: buffer_bytes
       integer(c_int64_t), intent(in) :: send_counts(*)
       integer(c_int64_t), intent(in), optional :: recv_counts(*)
       integer(c_size_t), value :: element_bytes
       integer(c_int), value :: any_order
-      integer(c_int), value :: communicator
       type(Valet_Options), optional :: options
-      type(Valet_Report), intent(out), optional :: report
+      type(Valet_Report), intent(inout), optional :: report
       integer(c_int) :: code
     end function
 
     !> An array from one layout into an array of another. A rank that is not in the grid of `from`,
     !! or of `to`, leaves out `source`, or `target`.
-    function Valet_Redistribute(from, to, element_bytes, source, target, communicator, options, &
+    function Valet_Redistribute(communicator, from, to, element_bytes, source, target, options, &
         report) bind(C, name="Valet_Redistribute_f") result(code)
       import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      integer(c_int), value :: communicator
       type(Valet_Layout) :: from, to
       integer(c_size_t), value :: element_bytes
       type(Valet_Array), optional :: source, target
-      integer(c_int), value :: communicator
       type(Valet_Options), optional :: options
-      type(Valet_Report), intent(out), optional :: report
+      type(Valet_Report), intent(inout), optional :: report
       integer(c_int) :: code
     end function
 
     !> The same inside one array; a rank that is in neither grid leaves it out.
-    function Valet_Redistribute_in_place(from, to, element_bytes, array, communicator, options, &
+    function Valet_Redistribute_in_place(communicator, from, to, element_bytes, array, options, &
         report) bind(C, name="Valet_Redistribute_in_place_f") result(code)
       import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
+      integer(c_int), value :: communicator
       type(Valet_Layout) :: from, to
       integer(c_size_t), value :: element_bytes
       type(Valet_Array), optional :: array
-      integer(c_int), value :: communicator
       type(Valet_Options), optional :: options
-      type(Valet_Report), intent(out), optional :: report
+      type(Valet_Report), intent(inout), optional :: report
       integer(c_int) :: code
     end function
 
@@ -274,6 +344,60 @@ module valet
   end interface
 
 contains
+
+  !> The defaults of all options.
+  function Valet_Options_default() result(options)
+    type(Valet_Options) :: options
+    call Valet_Options_init(options, c_sizeof(options))
+  end function
+
+  !> An empty report, to be filled by a call.
+  function Valet_Report_default() result(report)
+    type(Valet_Report) :: report
+    call Valet_Report_init(report, c_sizeof(report))
+  end function
+
+  !> A few lines for people; empty, with a text in Valet_Error_message(), for a wrong struct_size.
+  function Valet_Report_to_string(report) result(text)
+    type(Valet_Report), intent(in) :: report
+    character(:), allocatable :: text
+    interface
+      function to_string(report, text, bytes) bind(C, name="Valet_Report_to_string") result(length)
+        import :: c_char, c_size_t, Valet_Report
+        type(Valet_Report), intent(in) :: report
+        character(kind=c_char), intent(inout) :: text(*)
+        integer(c_size_t), value :: bytes
+        integer(c_size_t) :: length
+      end function
+    end interface
+    character(kind=c_char), allocatable :: characters(:)
+    character(kind=c_char) :: nothing(1)
+    integer(c_size_t) :: length
+    allocate (characters(to_string(report, nothing, 0_c_size_t) + 1))
+    length = to_string(report, characters, size(characters, kind=c_size_t))
+    text = Valet_String(characters(:length + 1))
+  end function
+
+  !> One JSON object; empty likewise.
+  function Valet_Report_to_json(report) result(text)
+    type(Valet_Report), intent(in) :: report
+    character(:), allocatable :: text
+    interface
+      function to_json(report, text, bytes) bind(C, name="Valet_Report_to_json") result(length)
+        import :: c_char, c_size_t, Valet_Report
+        type(Valet_Report), intent(in) :: report
+        character(kind=c_char), intent(inout) :: text(*)
+        integer(c_size_t), value :: bytes
+        integer(c_size_t) :: length
+      end function
+    end interface
+    character(kind=c_char), allocatable :: characters(:)
+    character(kind=c_char) :: nothing(1)
+    integer(c_size_t) :: length
+    allocate (characters(to_json(report, nothing, 0_c_size_t) + 1))
+    length = to_json(report, characters, size(characters, kind=c_size_t))
+    text = Valet_String(characters(:length + 1))
+  end function
 
   !> The text of the last error on this thread; empty when there was none.
   function Valet_Error_message() result(text)

@@ -189,11 +189,4 @@ VALET_EXPORT Report migrate(MPI_Comm communicator, const BlockStorage& storage,
                             const Occupied& occupied, std::span<const Address> addresses,
                             const Options& options = {});
 
-/// One report for all ranks: counts summed; times, memory and swaps of the rank with the most.
-/// Collective.
-/// @param report        Of this rank. [local]
-/// @param communicator  The ranks to sum over.
-/// @return The same on all ranks; Report::ranks says how many they are.
-[[nodiscard]] VALET_EXPORT Report summed_over_ranks(const Report& report, MPI_Comm communicator);
-
 }  // namespace valet

@@ -6,6 +6,7 @@
 
 #include <valet/export.hpp>
 #include <valet/method_choice.hpp>
+#include <valet/mpi.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -44,8 +45,6 @@ struct Report {
   double gather_seconds = 0;            ///< of exchange: matrix to the root, centralized scheduler
   double solve_seconds = 0;             ///< of exchange: the root makes phases
   double scatter_seconds = 0;           ///< of exchange: phases to the ranks, waiting included
-  double predicted_seconds = 0;         ///< Method::automatic: for the method that it chose
-  double lower_bound_seconds = 0;  ///< Method::automatic: the least in which the bytes can cross
   double waiting_seconds = 0;      ///< of exchange: blocked in MPI
   bool verified = false;           ///< checksums were compared and agreed
   /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
@@ -57,12 +56,18 @@ struct Report {
   [[nodiscard]] std::string_view reason() const {
     return choice ? std::string_view(choice->reason) : std::string_view();
   }
+  /// Method::automatic: what it expected of the method that it chose; 0 where a method was named.
+  [[nodiscard]] double predicted_seconds() const { return choice ? choice->seconds : 0; }
+  /// Method::automatic: the least in which the bytes can cross; 0 where a method was named.
+  [[nodiscard]] double lower_bound_seconds() const {
+    return choice ? choice->lower_bound_seconds : 0;
+  }
   /// plan + exchange + local, without verification.
   [[nodiscard]] double seconds() const { return plan_seconds + exchange_seconds + local_seconds; }
   /// The part of the exchange and local time that the lower bound takes; 0 where it is not known.
   [[nodiscard]] double achieved_fraction() const {
     const double taken = exchange_seconds + local_seconds;
-    return taken > 0 ? lower_bound_seconds / taken : 0;
+    return taken > 0 ? lower_bound_seconds() / taken : 0;
   }
   /// A few lines for people.
   [[nodiscard]] VALET_EXPORT std::string to_string() const;
@@ -71,5 +76,12 @@ struct Report {
   /// One JSON object; bytes and counts are integers.
   [[nodiscard]] VALET_EXPORT std::string to_json() const;
 };
+
+/// One report for all ranks: counts summed; times, memory and swaps of the rank with the most.
+/// Collective.
+/// @param report        Of this rank. [local]
+/// @param communicator  The ranks to sum over.
+/// @return The same on all ranks; Report::ranks says how many they are.
+[[nodiscard]] VALET_EXPORT Report summed_over_ranks(const Report& report, MPI_Comm communicator);
 
 }  // namespace valet

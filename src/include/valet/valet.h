@@ -15,6 +15,9 @@
  * unspecified; after VALET_CALLBACK_FAILED every block is where the map said. No function ends the
  * program.
  *
+ * Options and reports begin with their size, so that later members do not break what was compiled
+ * before; one that this library cannot have is VALET_INVALID_ARGUMENT.
+ *
  * What a function takes in memory is what its counterpart in C++ takes; each names it. Collective
  * functions are called by all ranks of the communicator, ranks without blocks included, and block.
  *
@@ -73,35 +76,35 @@ enum {
 
 /** Valet_Options::method; see valet::Method. */
 enum {
-  VALET_STREAM = 0, /**< receivers credit, senders stream */
-  VALET_DIRECT = 1, /**< everything at once, where it fits the budget */
-  VALET_PHASED = 2, /**< in phases that fit free memory */
-  VALET_CYCLIC = 3, /**< cycles and shifts that rank 0 finds */
-  VALET_AUTO = 4    /**< the one that is predicted to be the fastest */
+  VALET_METHOD_STREAM = 0,   /**< receivers credit, senders stream */
+  VALET_METHOD_DIRECT = 1,   /**< everything at once, where it fits the budget */
+  VALET_METHOD_PHASED = 2,   /**< in phases that fit free memory */
+  VALET_METHOD_CYCLIC = 3,   /**< cycles and shifts that rank 0 finds */
+  VALET_METHOD_AUTOMATIC = 4 /**< the one that is predicted to be the fastest */
 };
-/** Valet_Options::heuristic, of VALET_PHASED; see valet::Heuristic. */
+/** Valet_Phased_options::heuristic; see valet::Heuristic. */
 enum {
-  VALET_FIRST_FIT = 0,     /**< in the order of the list */
-  VALET_MAX_FIRST = 1,     /**< the source with the most left */
-  VALET_RANDOM = 2,        /**< each with the same probability */
-  VALET_FORTUNE_WHEEL = 3, /**< with a probability proportional to what it has left */
-  VALET_MIN_MAX = 4,       /**< the most that is left becomes as small as possible */
-  VALET_CONTINUOUS = 5     /**< equal pieces of every transfer */
+  VALET_HEURISTIC_FIRST_FIT = 0,     /**< in the order of the list */
+  VALET_HEURISTIC_MAX_FIRST = 1,     /**< the source with the most left */
+  VALET_HEURISTIC_RANDOM = 2,        /**< each with the same probability */
+  VALET_HEURISTIC_FORTUNE_WHEEL = 3, /**< with a probability proportional to what it has left */
+  VALET_HEURISTIC_MIN_MAX = 4,       /**< the most that is left becomes as small as possible */
+  VALET_HEURISTIC_CONTINUOUS = 5     /**< equal pieces of every transfer */
 };
-/** Valet_Options::scheduler, of VALET_PHASED; see valet::Scheduler. */
+/** Valet_Phased_options::scheduler; see valet::Scheduler. */
 enum {
-  VALET_DISTRIBUTED = 0, /**< every receiver decides */
-  VALET_CENTRALIZED = 1  /**< rank 0 decides */
+  VALET_SCHEDULER_DISTRIBUTED = 0, /**< every receiver decides */
+  VALET_SCHEDULER_CENTRALIZED = 1  /**< rank 0 decides */
 };
 /** Valet_Options::order; see valet::Order. */
 enum {
-  VALET_FILL = 0,  /**< blocks that stay keep their slots */
-  VALET_STABLE = 1 /**< packed from slot 0, in order */
+  VALET_ORDER_FILL = 0,  /**< blocks that stay keep their slots */
+  VALET_ORDER_STABLE = 1 /**< packed from slot 0, in order */
 };
-/** Valet_Options::edge_order, of VALET_CYCLIC; see valet::EdgeOrder. */
+/** Valet_Cyclic_options::edge_order; see valet::EdgeOrder. */
 enum {
-  VALET_ASCENDING = 0, /**< as published */
-  VALET_ROTATED = 1    /**< beginning behind one's own rank */
+  VALET_EDGE_ORDER_ASCENDING = 0, /**< as published */
+  VALET_EDGE_ORDER_ROTATED = 1    /**< beginning behind one's own rank */
 };
 /** Valet_Options::alltoall_method, of Valet_Alltoallv_in_place(); see valet::AlltoallMethod. */
 enum {
@@ -136,33 +139,92 @@ typedef struct Valet_Progress {
  * returns VALET_CALLBACK_FAILED in the end. */
 typedef void Valet_Progress_fn(const Valet_Progress* progress, void* data);
 
+/** Bytes that blocks may fill on this rank in the phase that begins; gets
+ * Valet_Phased_options::available_bytes_data. Must not communicate, call Valet, touch the storage
+ * or leave by longjmp. What happens where it throws a C++ exception: valet::PhasedOptions. */
+typedef size_t Valet_Available_bytes_fn(void* data);
+
+/** What moving data costs; see valet::CostModel. All above 0. */
+typedef struct Valet_Cost_model {
+  double latency_seconds; /**< of a message of no bytes */
+  double bandwidth;       /**< bytes per second, sent while as many are received */
+  double copy_bandwidth;  /**< bytes per second, from memory to memory */
+  double block_seconds;   /**< of gathering or scattering a block of 64 bytes */
+} Valet_Cost_model;
+/** Reads "latency=2e-6,bandwidth=4e9,copy=5e9,block=8e-9": valet::parse_cost_model(). Local.
+ * @param text   What is left out has its default.
+ * @param model  Gets the model; untouched on an error.
+ * @return VALET_SUCCESS or VALET_INVALID_ARGUMENT. */
+VALET_EXPORT int Valet_Parse_cost_model(const char* text, Valet_Cost_model* model);
+
+/* The parts of Valet_Options keep their size: what is added to a method's options later stands
+ * behind the last member of Valet_Options. */
+
+/** Options of VALET_METHOD_AUTOMATIC; see valet::AutomaticOptions. */
+typedef struct Valet_Automatic_options {
+  const Valet_Cost_model* model; /**< NULL: VALET_MODEL, or it is measured; read during the call */
+} Valet_Automatic_options;
+/** Options of VALET_METHOD_STREAM; see valet::StreamOptions. */
+typedef struct Valet_Stream_options {
+  int window; /**< data messages outstanding at once, 1 to 64; 32 */
+} Valet_Stream_options;
+/** Options of VALET_METHOD_PHASED; see valet::PhasedOptions. */
+typedef struct Valet_Phased_options {
+  int heuristic;                             /**< VALET_HEURISTIC_FORTUNE_WHEEL */
+  int scheduler;                             /**< VALET_SCHEDULER_DISTRIBUTED */
+  int parking;                               /**< at every k-th phase; 0 for never */
+  uint64_t seed;                             /**< of the heuristics that draw; 1 */
+  Valet_Available_bytes_fn* available_bytes; /**< NULL for none; used until the plan is freed */
+  void* available_bytes_data;                /**< for available_bytes */
+} Valet_Phased_options;
+/** Options of VALET_METHOD_CYCLIC; see valet::CyclicOptions. */
+typedef struct Valet_Cyclic_options {
+  int edge_order; /**< VALET_EDGE_ORDER_ASCENDING */
+} Valet_Cyclic_options;
+
 /** As valet::Options; start from Valet_Options_default(). Ranks may give different budgets,
- * messages, windows and edge orders, the rest must be the same on all ranks. */
+ * messages, windows, available_bytes, edge orders and models, the rest must be the same on all
+ * ranks. */
 typedef struct Valet_Options {
-  size_t budget_bytes;         /**< scratch of this rank; 4 MiB */
-  int method;                  /**< VALET_AUTO */
-  int order;                   /**< VALET_FILL */
-  int verify;                  /**< not 0: compare checksums of every block; 0 */
-  size_t message_bytes;        /**< of one data message at most; 0 lets Valet choose */
-  int share_memory;            /**< not 0: ranks of one node share memory; 1 */
-  int window;                  /**< data messages outstanding at once, 1 to 64; 32 */
-  int alltoall_method;         /**< VALET_ALLTOALL_AUTOMATIC */
-  int heuristic;               /**< VALET_FORTUNE_WHEEL */
-  int scheduler;               /**< VALET_DISTRIBUTED */
-  int parking;                 /**< at every k-th phase; 0 for never */
-  uint64_t seed;               /**< of the heuristics that draw; 1 */
-  int edge_order;              /**< VALET_ASCENDING */
-  const char* trace;           /**< path of a trace, read during the call; NULL for none */
-  Valet_Progress_fn* progress; /**< NULL for none; used until the plan is freed */
-  void* progress_data;         /**< for progress */
-  int progress_bar;            /**< not 0: a bar on the terminal of rank 0; 1 */
+  size_t struct_size;   /**< sizeof(Valet_Options); what is behind a smaller one has its default */
+  size_t budget_bytes;  /**< scratch of this rank; 4 MiB */
+  int method;           /**< VALET_METHOD_AUTOMATIC */
+  int order;            /**< VALET_ORDER_FILL */
+  int verify;           /**< not 0: compare checksums of every block; 0 */
+  int share_memory;     /**< not 0: ranks of one node share memory; 1 */
+  size_t message_bytes; /**< of one data message at most; 0 lets Valet choose */
+  int alltoall_method;  /**< VALET_ALLTOALL_AUTOMATIC */
+  int progress_bar;     /**< not 0: a bar on the terminal of rank 0; 1 */
+  Valet_Automatic_options automatic; /**< where Valet chooses the method */
+  Valet_Stream_options stream;       /**< chosen by name or by Valet */
+  Valet_Phased_options phased;       /**< likewise */
+  Valet_Cyclic_options cyclic;       /**< likewise */
+  const char* trace;                 /**< path of a trace, read during the call; NULL for none */
+  Valet_Progress_fn* progress;       /**< NULL for none; used until the plan is freed */
+  void* progress_data;               /**< for progress */
 } Valet_Options;
 
-/** Bytes of the texts in Valet_Report, with the 0 that ends them. */
-enum { VALET_METHOD_BYTES = 16, VALET_REASON_BYTES = 256 };
+/** Gives all options their defaults, and `struct_size` itself. Local.
+ * @param options      NULL is ignored.
+ * @param struct_size  sizeof(Valet_Options) where the caller was compiled: no more is written. */
+VALET_EXPORT void Valet_Options_init(Valet_Options* options, size_t struct_size);
+/** The defaults of all options. Local. @return The options, to be changed and given on. */
+static inline Valet_Options Valet_Options_default(void) {
+  Valet_Options options;
+  Valet_Options_init(&options, sizeof options);
+  return options;
+}
 
-/** What one call did on this rank; see valet::Report. */
+/** Bytes of the texts in Valet_Report, with the 0 that ends them. */
+enum { VALET_REPORT_METHOD_BYTES = 16, VALET_REPORT_REASON_BYTES = 256 };
+
+/** What one call did on this rank, or on all after Valet_Summed_over_ranks(); see valet::Report.
+ * Start from Valet_Report_default(). */
 typedef struct Valet_Report {
+  size_t struct_size;         /**< sizeof(Valet_Report); no more is written */
+  int ranks;                  /**< in these numbers */
+  int verified;               /**< not 0: checksums were compared and agreed */
+  int plan_from_layout;       /**< not 0: counts were computed from the map's layout */
   uint64_t block_bytes;       /**< of one block, all fields together */
   uint64_t blocks_before;     /**< on this rank */
   uint64_t blocks_after;      /**< on this rank */
@@ -173,9 +235,9 @@ typedef struct Valet_Report {
   uint64_t credits;           /**< control messages sent */
   uint64_t local_copies;      /**< blocks copied from slot to slot inside the rank */
   uint64_t swaps;             /**< of two ranks, by methods that swap */
-  uint64_t phases;            /**< of VALET_PHASED */
+  uint64_t phases;            /**< of VALET_METHOD_PHASED */
   uint64_t detours;           /**< blocks received to wait here for another rank */
-  uint64_t steps;             /**< of VALET_CYCLIC, one after the other */
+  uint64_t steps;             /**< of VALET_METHOD_CYCLIC, one after the other */
   uint64_t neighbours;        /**< ranks that data is exchanged with */
   uint64_t budget_bytes;      /**< Valet_Options::budget_bytes */
   uint64_t peak_extra_bytes;  /**< most that Valet had allocated at a time */
@@ -186,19 +248,47 @@ typedef struct Valet_Report {
   double local_seconds;       /**< blocks inside the rank */
   double verify_seconds;      /**< checksums, when asked for */
   double waiting_seconds;     /**< of the exchange: blocked in MPI */
-  double gather_seconds;      /**< of the exchange: matrix to the root, VALET_CENTRALIZED */
+  double gather_seconds;      /**< of the exchange: matrix to the root, centralized scheduler */
   double solve_seconds;       /**< of the exchange: the root makes phases */
   double scatter_seconds;     /**< of the exchange: phases to the ranks, waiting included */
-  double predicted_seconds;   /**< VALET_AUTO: for the method that it chose; else 0 */
-  double lower_bound_seconds; /**< VALET_AUTO: the least in which the bytes can cross; else 0 */
-  int verified;               /**< not 0: checksums were compared and agreed */
-  int plan_from_layout;       /**< not 0: counts were computed from the map's layout */
-  char method[VALET_METHOD_BYTES]; /**< the name of the one that was used, such as "stream" */
-  char reason[VALET_REASON_BYTES]; /**< VALET_AUTO: why it chose this method; else "" */
+  double seconds;             /**< plan + exchange + local, without verification */
+  double predicted_seconds;   /**< VALET_METHOD_AUTOMATIC: for the one that it chose; else 0 */
+  double lower_bound_seconds; /**< VALET_METHOD_AUTOMATIC: for the bytes to cross; else 0 */
+  double achieved_fraction;   /**< of exchange and local time: the lower bound; else 0 */
+  char method[VALET_REPORT_METHOD_BYTES]; /**< the name of the one used, such as "stream" */
+  char reason[VALET_REPORT_REASON_BYTES]; /**< VALET_METHOD_AUTOMATIC: why it chose; else "" */
 } Valet_Report;
 
-/** The defaults of all options. Local. @return The options, to be changed and given on. */
-VALET_EXPORT Valet_Options Valet_Options_default(void);
+/** An empty report, with `struct_size` set. Local.
+ * @param report       NULL is ignored.
+ * @param struct_size  sizeof(Valet_Report) where the caller was compiled: no more is written. */
+VALET_EXPORT void Valet_Report_init(Valet_Report* report, size_t struct_size);
+/** An empty report, to be filled by a call. Local. @return The report. */
+static inline Valet_Report Valet_Report_default(void) {
+  Valet_Report report;
+  Valet_Report_init(&report, sizeof report);
+  return report;
+}
+/** A few lines for people: valet::Report::to_string(). Local.
+ * @param report  What a call filled.
+ * @param text    Gets as much as there is room for, and a 0; may be NULL where `bytes` is 0.
+ * @param bytes   Room in `text`.
+ * @return Bytes of the whole text without the 0, as snprintf() does; 0 for a null `report` or a
+ * wrong struct_size, and Valet_Error_message() says so. */
+VALET_EXPORT size_t Valet_Report_to_string(const Valet_Report* report, char* text, size_t bytes);
+/** One JSON object: valet::Report::to_json(). Local.
+ * @param report  What a call filled.
+ * @param text    Gets as much as there is room for, and a 0; may be NULL where `bytes` is 0.
+ * @param bytes   Room in `text`.
+ * @return As Valet_Report_to_string(). */
+VALET_EXPORT size_t Valet_Report_to_json(const Valet_Report* report, char* text, size_t bytes);
+/** One report for all ranks: valet::summed_over_ranks(). Collective.
+ * @param communicator  The ranks to sum over.
+ * @param report        Of this rank. [local]
+ * @param total         Gets the same on all ranks; may be `report` itself.
+ * @return VALET_SUCCESS or the code of an error. */
+VALET_EXPORT int Valet_Summed_over_ranks(MPI_Comm communicator, const Valet_Report* report,
+                                         Valet_Report* total);
 
 /** Makes a storage without fields. Local.
  * @return The handle, to be freed with Valet_Storage_free(); NULL when there is no memory. */
@@ -270,6 +360,7 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
                                Valet_Report* report);
 
 /** MPI_Alltoallv inside one buffer: valet::alltoallv_in_place(). Collective.
+ * @param communicator   An intracommunicator of P ranks.
  * @param buffer         The elements for rank 0, 1, ... on entry, those from rank 0, 1, ... on
  *                       return. [local]
  * @param buffer_bytes   Room, for the elements before and for those after. [local]
@@ -278,16 +369,14 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
  * @param element_bytes  The same on all ranks.
  * @param any_order      Not 0: elements may end in any order, which is faster. The same on all
  *                       ranks.
- * @param communicator   An intracommunicator of P ranks.
  * @param options        budget_bytes, share_memory, alltoall_method and trace are used; NULL for
  * the defaults.
  * @param report         NULL, or gets what was done; blocks are elements.
  * @return VALET_SUCCESS or the code of an error of valet::alltoallv_in_place(). */
-VALET_EXPORT int Valet_Alltoallv_in_place(void* buffer, size_t buffer_bytes,
+VALET_EXPORT int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_bytes,
                                           const int64_t* send_counts, const int64_t* recv_counts,
                                           size_t element_bytes, int any_order,
-                                          MPI_Comm communicator, const Valet_Options* options,
-                                          Valet_Report* report);
+                                          const Valet_Options* options, Valet_Report* report);
 
 /** Which of several indices varies fastest; see valet::IndexOrder. */
 enum {
@@ -318,32 +407,32 @@ typedef struct Valet_Array {
 } Valet_Array;
 
 /** Copies an array from one layout into an array of another: valet::redistribute(). Collective.
+ * @param communicator   An intracommunicator.
  * @param from           The layout of the source.
  * @param to             The layout of the target; of equal extents.
  * @param element_bytes  The same on all ranks.
  * @param source         This rank's part; ignored, and may be NULL, outside of the grid. [local]
  * @param target         Room for this rank's part; ignored likewise. [local]
- * @param communicator   An intracommunicator.
  * @param options        budget_bytes, share_memory and trace are used; NULL for the defaults.
  * @param report         NULL, or gets what was done; blocks are elements.
  * @return VALET_SUCCESS or the code of an error of valet::redistribute(). */
-VALET_EXPORT int Valet_Redistribute(const Valet_Layout* from, const Valet_Layout* to,
-                                    size_t element_bytes, const Valet_Array* source,
-                                    const Valet_Array* target, MPI_Comm communicator,
+VALET_EXPORT int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* from,
+                                    const Valet_Layout* to, size_t element_bytes,
+                                    const Valet_Array* source, const Valet_Array* target,
                                     const Valet_Options* options, Valet_Report* report);
 /** The same inside one array: valet::redistribute_in_place(). Collective.
+ * @param communicator   An intracommunicator.
  * @param from           The layout before.
  * @param to             The layout after; of equal extents.
  * @param element_bytes  The same on all ranks.
  * @param array          This rank's part, with room for the larger of both and without strides;
  *                       ignored, and may be NULL, outside of both grids. [local]
- * @param communicator   An intracommunicator.
  * @param options        budget_bytes, share_memory and method are used; NULL for the defaults.
  * @param report         NULL, or gets what was done; blocks are elements.
  * @return VALET_SUCCESS or the code of an error of valet::redistribute_in_place(). */
-VALET_EXPORT int Valet_Redistribute_in_place(const Valet_Layout* from, const Valet_Layout* to,
-                                             size_t element_bytes, const Valet_Array* array,
-                                             MPI_Comm communicator, const Valet_Options* options,
+VALET_EXPORT int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_Layout* from,
+                                             const Valet_Layout* to, size_t element_bytes,
+                                             const Valet_Array* array, const Valet_Options* options,
                                              Valet_Report* report);
 
 /** @cond */
@@ -356,19 +445,21 @@ VALET_EXPORT int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storag
                                        uint64_t count, const uint8_t* mask,
                                        const Valet_Address* addresses, const Valet_Options* options,
                                        Valet_Plan** plan);
-VALET_EXPORT int Valet_Alltoallv_in_place_f(void* buffer, size_t buffer_bytes,
-                                            const int64_t* send_counts, const int64_t* recv_counts,
-                                            size_t element_bytes, int any_order,
-                                            MPI_Fint communicator, const Valet_Options* options,
+VALET_EXPORT int Valet_Alltoallv_in_place_f(MPI_Fint communicator, void* buffer,
+                                            size_t buffer_bytes, const int64_t* send_counts,
+                                            const int64_t* recv_counts, size_t element_bytes,
+                                            int any_order, const Valet_Options* options,
                                             Valet_Report* report);
-VALET_EXPORT int Valet_Redistribute_f(const Valet_Layout* from, const Valet_Layout* to,
-                                      size_t element_bytes, const Valet_Array* source,
-                                      const Valet_Array* target, MPI_Fint communicator,
+VALET_EXPORT int Valet_Redistribute_f(MPI_Fint communicator, const Valet_Layout* from,
+                                      const Valet_Layout* to, size_t element_bytes,
+                                      const Valet_Array* source, const Valet_Array* target,
                                       const Valet_Options* options, Valet_Report* report);
-VALET_EXPORT int Valet_Redistribute_in_place_f(const Valet_Layout* from, const Valet_Layout* to,
-                                               size_t element_bytes, const Valet_Array* array,
-                                               MPI_Fint communicator, const Valet_Options* options,
-                                               Valet_Report* report);
+VALET_EXPORT int Valet_Redistribute_in_place_f(MPI_Fint communicator, const Valet_Layout* from,
+                                               const Valet_Layout* to, size_t element_bytes,
+                                               const Valet_Array* array,
+                                               const Valet_Options* options, Valet_Report* report);
+VALET_EXPORT int Valet_Summed_over_ranks_f(MPI_Fint communicator, const Valet_Report* report,
+                                           Valet_Report* total);
 
 /** @endcond */
 

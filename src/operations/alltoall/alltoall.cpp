@@ -361,8 +361,6 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   }
   report.local_seconds += mpi::now() - start - report.seconds();
   report.choice = choice;
-  report.predicted_seconds = choice ? choice->seconds : 0;
-  report.lower_bound_seconds = choice ? choice->lower_bound_seconds : 0;
   report.blocks_before = before;
   report.blocks_after = after;
   report.budget_bytes = options.budget_bytes;

@@ -87,7 +87,7 @@ Case measure(const Settings& settings, const Cell& cell, Progress& progress, boo
               {"blocks", blocks},
               {"method", automatic.report.method},
               {"seconds_median", seconds},
-              {"predicted_seconds", automatic.report.predicted_seconds}};
+              {"predicted_seconds", automatic.report.predicted_seconds()}};
   double best = seconds;
   std::string best_method = "auto";
   bool verified = true;
@@ -100,7 +100,7 @@ Case measure(const Settings& settings, const Cell& cell, Progress& progress, boo
   }
   row["best"] = best_method;
   row["auto_over_best"] = seconds / best;
-  row["predicted_over_measured"] = automatic.report.predicted_seconds / seconds;
+  row["predicted_over_measured"] = automatic.report.predicted_seconds() / seconds;
   row["ratio_warm"] = seconds / median(all.peer.seconds);
   row["achieved_fraction"] = automatic.report.achieved_fraction();
   row["peak_extra_bytes"] = automatic.report.peak_extra_bytes;
