@@ -13,8 +13,8 @@
 #include <string>
 #include <string_view>
 
-/// All methods but the choice among them, as row(C, name): VALET_METHOD_<C> in C and Fortran, <C> as the
-/// value of Zoltan's parameter, Method::<name> in C++.
+/// All methods but the choice among them, as row(C, name): VALET_METHOD_<C> in C and Fortran, <C>
+/// as the value of Zoltan's parameter, Method::<name> in C++.
 #define VALET_METHODS(row) \
   row(STREAM, stream) row(DIRECT, direct) row(PHASED, phased) row(CYCLIC, cyclic)
 

@@ -56,7 +56,8 @@ bool is_run(std::span<const Index> slots) {
 
 }  // namespace
 
-HostFields::HostFields(std::span<const Field> fields) : diagnostic_(storage::field_diagnostic(fields)) {
+HostFields::HostFields(std::span<const Field> fields)
+    : diagnostic_(storage::field_diagnostic(fields)) {
   if (diagnostic_) return;
   slots_ = fields.front().slots;
   for (const Field& field : fields) append_row(field);

@@ -35,11 +35,11 @@ TEST(Methods, EveryRowIsFoundByItsMethodAndByItsName) {
 
 TEST(Methods, TheListNamesTheRowsInTheirOrderWithTheirValuesInC) {
   std::size_t k = 0;
-#define VALET_CHECK_ROW(C, value)                        \
-  ASSERT_LT(k, methods().size());                        \
-  EXPECT_EQ(methods()[k]->method, Method::value);        \
-  EXPECT_STREQ(methods()[k]->name, #value);              \
-  EXPECT_STREQ(methods()[k]->upper_name, #C);            \
+#define VALET_CHECK_ROW(C, value)                               \
+  ASSERT_LT(k, methods().size());                               \
+  EXPECT_EQ(methods()[k]->method, Method::value);               \
+  EXPECT_STREQ(methods()[k]->name, #value);                     \
+  EXPECT_STREQ(methods()[k]->upper_name, #C);                   \
   EXPECT_EQ(static_cast<int>(Method::value), VALET_METHOD_##C); \
   ++k;
   VALET_METHODS(VALET_CHECK_ROW)

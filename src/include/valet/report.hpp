@@ -45,8 +45,8 @@ struct Report {
   double gather_seconds = 0;            ///< of exchange: matrix to the root, centralized scheduler
   double solve_seconds = 0;             ///< of exchange: the root makes phases
   double scatter_seconds = 0;           ///< of exchange: phases to the ranks, waiting included
-  double waiting_seconds = 0;      ///< of exchange: blocked in MPI
-  bool verified = false;           ///< checksums were compared and agreed
+  double waiting_seconds = 0;           ///< of exchange: blocked in MPI
+  bool verified = false;                ///< checksums were compared and agreed
   /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
   bool plan_from_layout = false;
   /// What Method::automatic chose from; nothing where a method was named.

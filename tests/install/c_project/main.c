@@ -2,9 +2,10 @@
 
 /* Stock Zoltan does not know the parameter; the front of Valet does. */
 
+#include <valet/valet.h>
+
 #include <mpi.h>
 #include <stdio.h>
-#include <valet/valet.h>
 #include <zoltan.h>
 
 int main(int argc, char** argv) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // An application that uses what is installed: blocks go once around the ranks, in plain arrays, in
-// Views, and as Zoltan decides; a storage is made in Fortran. Prints a line and returns 0 only if none was lost.
+// Views, and as Zoltan decides; a storage is made in Fortran. Prints a line and returns 0 only if
+// none was lost.
 
 #include <valet/valet.hpp>
 
