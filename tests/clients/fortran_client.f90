@@ -174,8 +174,8 @@ contains
     report = Valet_Report_default()
     numbers(:sum(send_counts)) = [((1000*rank + j, k=0, j), j=0, ranks - 1)]
     call require(Valet_Alltoallv_in_place(MPI_COMM_WORLD, c_loc(numbers), &
-      size(numbers, kind=c_size_t)*4, send_counts, recv_counts, 4_c_size_t, 0_c_int, options, report) &
-      == VALET_SUCCESS, 'an all-to-all')
+      size(numbers, kind=c_size_t)*4, send_counts, recv_counts, 4_c_size_t, 0_c_int, options, &
+      report) == VALET_SUCCESS, 'an all-to-all')
     call require(report%blocks_after == sum(recv_counts), 'the elements of an all-to-all')
     call require(all(numbers(:sum(recv_counts)) == &
       [((1000*j + rank, k=0, rank), j=0, ranks - 1)]), 'the order of an all-to-all')
