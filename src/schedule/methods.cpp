@@ -56,7 +56,7 @@ constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .predict = predict_cyclic,
                               .is_in_doubt = [](const ExchangeShape&) { return true; }};
 
-#define VALET_ROW(C, name) &name,
+#define VALET_ROW(C, name) &(name),
 constexpr std::array table{VALET_METHODS(VALET_ROW)};
 #undef VALET_ROW
 

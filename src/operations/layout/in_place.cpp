@@ -247,7 +247,7 @@ void InPlace::make_plan() {
       if (peer.rank != channel_.rank()) leaving += peer.pages;
     const std::uint64_t own_word = leaving > 0 ? message_blocks(state_, leaving) : 1;
     Array<std::uint64_t> words(ledger_, arriving_->peers().size());
-    const auto one = [](const PagePeer& peer) { return peer.pages > 0 ? 1 : 0; };
+    const auto one = [](const PagePeer& peer) { return std::uint64_t{peer.pages > 0 ? 1U : 0U}; };
     const auto say = [&](const PagePeer&, std::uint64_t, std::span<std::uint64_t> to) {
       to[0] = own_word;
     };
