@@ -260,7 +260,7 @@ bool pages_pay(plan::State& state, const plan::JointShape& joint) {
   return pays;
 }
 
-/// Of the exchange of pages.
+/// The options of the exchange of pages.
 Options page_options(const AlltoallOptions& options) {
   Options result;
   result.method = Method::stream;
@@ -286,7 +286,7 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
   return make().find_suited();
 }
 
-/// Of one that uses this method.
+/// The progress of an all-to-all by this method.
 ProgressWish progress_wish(const AlltoallOptions& options, int rank, AlltoallMethod method) {
   return {options.progress, options.progress_bar, rank,
           std::string("valet: all-to-all by ") + to_string(method)};

@@ -46,7 +46,7 @@ void append(Chunks& chunks, const Chunk& chunk);
 /// Keeps the range, or everything else; two chunks more at the most.
 void keep(Chunks& chunks, SlotRange range);
 void remove(Chunks& chunks, SlotRange range);
-/// Of two tables with `slots` slots each: how many of the lowest `slots` of both are in `high`.
+/// How many of the lowest `slots` slots of two tables, with `slots` each, are in `high`.
 [[nodiscard]] std::uint64_t lowest_in_second(std::span<const Chunk> low,
                                              std::span<const Chunk> high, std::uint64_t slots);
 

@@ -20,7 +20,7 @@ constexpr std::size_t word = sizeof(std::uint64_t);
 
 std::uint64_t words_for(std::uint64_t bytes) { return (bytes + word - 1) / word; }
 
-/// Of no bytes too, which may be nowhere: that is not for memcpy.
+/// Copies; no bytes may be nowhere, which memcpy does not allow.
 void copy_some(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
 }

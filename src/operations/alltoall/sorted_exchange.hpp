@@ -21,7 +21,7 @@ struct SwapSizes {
   std::uint64_t most_anywhere = 0;     ///< elements on a rank before or after
   std::uint64_t message_elements = 1;  ///< of a message
 
-  /// Of a rank with so many elements before or after.
+  /// @param most  Elements of this rank before or after.
   SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes);
   /// Takes part in the reduction that the ranks agree with anyway.
   void join(mpi::Agreement& agreement) {
@@ -41,7 +41,7 @@ class SortedExchange {
                  std::span<const std::uint64_t> sent, std::uint64_t elements_after,
                  std::size_t budget_bytes, const SwapSizes& sizes);
 
-  /// Of BITONIC and PAIRWISE the one to use where `wish` is asked for, found by trying both on the
+  /// Which of BITONIC and PAIRWISE to use where `wish` is asked for, found by trying both on the
   /// counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
   /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
   /// Collective.

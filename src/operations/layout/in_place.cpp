@@ -71,7 +71,7 @@ struct PageNeeds {
   }
 };
 
-/// Of the exchange of pages.
+/// The options of the exchange of pages.
 Options page_options(const LayoutOptions& options) {
   Options result;
   result.method = options.method;
@@ -285,7 +285,7 @@ std::uint64_t fragment_bytes(const PageSort& sort, int skipped_rank) {
   return bytes;
 }
 
-/// Of three passes: into pages, to their ranks, out of pages.
+/// Counts three passes: into pages, to their ranks, out of pages.
 std::optional<ProgressMeter> InPlace::meter() const {
   auto elements = static_cast<std::uint64_t>(from_.elements() + to_.elements());
   for (const PageSort* const sort : {&*leaving_, &*arriving_})

@@ -7,8 +7,9 @@ namespace valet::zoltan {
 namespace {
 
 constexpr std::uint64_t kibibyte = 1024;
-/// Of one message. A batch whose objects go to several ranks has as much for each of them, because
-/// every wait for a message of a batch costs a change of the running process on a shared core.
+/// Bytes of one message. A batch whose objects go to several ranks has as much for each of them,
+/// because every wait for a message of a batch costs a change of the running process on a shared
+/// core.
 constexpr std::uint64_t cache_batch = 256 * kibibyte;
 constexpr std::uint64_t least_data = 8 * kibibyte;
 

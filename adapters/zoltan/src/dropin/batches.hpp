@@ -42,8 +42,8 @@ struct ScratchWish {
 /// What does not fit into `memory` at the very least is taken nevertheless; the report counts it.
 [[nodiscard]] Scratch divide_scratch(const ScratchWish& wish);
 
-/// Of a message of metadata or of STEPS: 256 KiB stay in the second-level cache while they are
-/// packed, sent and unpacked, or less where some rank has less scratch.
+/// Bytes of a message of metadata or of STEPS: 256 KiB stay in the second-level cache while they
+/// are packed, sent and unpacked, or less where some rank has less scratch.
 [[nodiscard]] std::uint64_t chunk_for(std::uint64_t smallest_memory);
 
 }  // namespace valet::zoltan

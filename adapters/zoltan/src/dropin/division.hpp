@@ -74,7 +74,7 @@ class HeuristicDivision final : public Division {
 struct MatrixRoom {
   std::uint64_t pairs = 0;
   std::uint64_t widest = 0;  ///< sources of one rank, at most
-  /// Of CentralDivision, and of CyclicDivision.
+  /// What CentralDivision takes, and what CyclicDivision does.
   [[nodiscard]] std::uint64_t central_bytes() const { return 8 * (pairs + widest); }
   [[nodiscard]] std::uint64_t cyclic_bytes(std::uint64_t ranks) const {
     return pairs == 0 ? 0 : 32 * (pairs + ranks);

@@ -21,7 +21,7 @@ struct MigrationParameters {
   std::optional<Method> method;  ///< none: stock Zoltan moves the objects
   CallbackMode callbacks = CallbackMode::hold;
   std::size_t memory_bytes = std::size_t{4} << 20;
-  // Of PHASED.
+  // For PHASED.
   Heuristic heuristic = Options().phased.heuristic;
   Scheduler scheduler = Options().phased.scheduler;
   int parking = Options().phased.parking;  ///< at every so many phases; 0: never

@@ -11,7 +11,7 @@ namespace {
 
 using schedule::Flow;
 
-/// Of the objects of the sizes, how many cost at most `limit` where they wait; and what they cost.
+/// How many of the objects of the sizes cost at most `limit` where they wait, and what they cost.
 struct Parcel {
   std::uint64_t objects = 0;
   std::uint64_t cost = 0;

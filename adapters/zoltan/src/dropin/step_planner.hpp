@@ -61,7 +61,7 @@ class StepPlanner {
   [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
   /// The ranks that objects come from; `count` is ignored. By ascending rank.
   [[nodiscard]] std::span<const Peer> connections() const { return connections_; }
-  /// Of a connection: objects that the step takes, and that it has besides.
+  /// Objects of a connection that the step takes, and those that it has besides.
   [[nodiscard]] std::uint64_t credited(std::size_t connection) const {
     return flows_[connection].credited;
   }
