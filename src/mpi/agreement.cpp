@@ -107,13 +107,6 @@ void agree(const Channel& channel, const std::optional<Diagnostic>& mine) {
   Agreement().run(channel, mine);
 }
 
-void agree(const Channel& channel, const std::optional<Diagnostic>& mine,
-           std::span<std::int64_t> maxima) {
-  Agreement agreement;
-  for (std::int64_t& value : maxima) agreement.largest(value);
-  agreement.run(channel, mine);
-}
-
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from) {
   const void* const sent = values.data();

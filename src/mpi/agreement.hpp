@@ -129,9 +129,6 @@ class VALET_EXPORT Agreement {
 /// Either every rank returns or every rank throws, as Agreement::run() has it. Collective; one
 /// reduction when nobody failed.
 VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine);
-/// The same; every value of `maxima` becomes the largest of all ranks.
-VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine,
-                        std::span<std::int64_t> maxima);
 
 /// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,

@@ -307,7 +307,7 @@ TEST(BadInput, ParametersThatDifferBetweenRanks) {
   if (size() == 1) return;
   Faulty faulty("HOLD");
   if (rank() == 1) Zoltan_Set_Param(faulty.zoltan, "MIGRATE_VERIFY", "1");
-  expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL, "differ between ranks");
+  expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL, "MIGRATE_VERIFY differs: no on ");
 }
 
 TEST(BadInput, DirectThatDoesNotFit) {

@@ -16,7 +16,6 @@
 #include <valet/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -24,6 +23,12 @@
 
 namespace valet::zoltan {
 namespace {
+
+/// A value of a parameter as users set it.
+template <class Value>
+std::string parameter_value(std::int64_t value) {
+  return upper(mpi::name_of<Value>(value));
+}
 
 constexpr const char* function_name = "Zoltan_Migrate";
 
@@ -153,56 +158,47 @@ class Migration {
 
     const UserLists& user = context_.user;
     const MigrationParameters& parameters = context_.parameters;
-    std::int64_t choices = parameters.parking;
-    for (const int choice :
-         {static_cast<int>(parameters.heuristic), static_cast<int>(parameters.scheduler),
-          static_cast<int>(*parameters.method), static_cast<int>(parameters.callbacks),
-          parameters.verify ? 1 : 0})
-      choices = 16 * choices + choice;
-    const auto has_parts = [](const MigrationList& list) {
-      return list.count >= 0 && list.parts != nullptr;
-    };
-    std::array<std::int64_t, 13> maxima{
-        user.exports_given(),
-        !user.exports_given(),
-        user.imports.count > 0,
-        has_parts(user.leading()),
-        callbacks_.has_pre(),
-        callbacks_.has_mid(),
-        callbacks_.has_post(),
-        state_.memory != nullptr &&
-            (parameters.callbacks == CallbackMode::steps || parameters.has_phases()),
-        !parameters.report.empty(),
-        choices,
-        -choices,
-        -static_cast<std::int64_t>(std::min<std::uint64_t>(
-            parameters.memory_bytes, std::numeric_limits<std::int64_t>::max())),
-        !parameters.trace.empty()};
-    mpi::agree(channel_, diagnostic, maxima);
+    Agreed& agreed = context_.agreed;
+    agreed.exports_given = user.exports_given();
+    bool imports_lead = !user.exports_given();
+    bool imports = user.imports.count > 0;
+    agreed.with_parts = user.leading().count >= 0 && user.leading().parts != nullptr;
+    agreed.pre = callbacks_.has_pre();
+    agreed.mid = callbacks_.has_mid();
+    agreed.post = callbacks_.has_post();
+    agreed.memory_fn = state_.memory != nullptr &&
+                       (parameters.callbacks == CallbackMode::steps || parameters.has_phases());
+    agreed.report = !parameters.report.empty();
+    agreed.trace = !parameters.trace.empty();
+    agreed.smallest_memory = parameters.memory_bytes;
+    mpi::Agreement agreement;
+    for (bool* const on_some_rank :
+         {&agreed.exports_given, &imports_lead, &imports, &agreed.with_parts, &agreed.pre,
+          &agreed.mid, &agreed.post, &agreed.memory_fn, &agreed.report, &agreed.trace})
+      agreement.largest(*on_some_rank);
+    agreement.least(agreed.smallest_memory);
+    constexpr const char* remedy = "set the same on all ranks";
+    agreement.equal({.name = "MIGRATE_METHOD", .text = parameter_value<Method>, .remedy = remedy},
+                    *parameters.method);
+    agreement.equal(
+        {.name = "MIGRATE_CALLBACKS", .text = parameter_value<CallbackMode>, .remedy = remedy},
+        parameters.callbacks);
+    agreement.equal(
+        {.name = "MIGRATE_HEURISTIC", .text = parameter_value<Heuristic>, .remedy = remedy},
+        parameters.heuristic);
+    agreement.equal(
+        {.name = "MIGRATE_SCHEDULER", .text = parameter_value<Scheduler>, .remedy = remedy},
+        parameters.scheduler);
+    agreement.equal({.name = "MIGRATE_PARKING", .remedy = remedy}, parameters.parking);
+    agreement.equal({.name = "MIGRATE_VERIFY", .text = mpi::yes_or_no, .remedy = remedy},
+                    parameters.verify);
+    agreement.run(channel_, diagnostic);
     // The same on all ranks from here, so every rank throws or none.
-    if (maxima[0] != 0 && maxima[1] != 0)
+    if (agreed.exports_given && imports_lead)
       throw Error(ErrorCode::invalid_argument,
                   "some ranks give export lists and others only import lists; give the same kind "
                   "on all ranks (0 objects where there are none, -1 for a list that is not given)");
-    if (maxima[9] != -maxima[10])
-      throw Error(ErrorCode::invalid_argument,
-                  "MIGRATE_METHOD, MIGRATE_CALLBACKS, MIGRATE_HEURISTIC, MIGRATE_PARKING, "
-                  "MIGRATE_SCHEDULER or MIGRATE_VERIFY differ between ranks; set the same on all");
-    keep(maxima);
-  }
-
-  void keep(const std::array<std::int64_t, 13>& maxima) {
-    Agreed& agreed = context_.agreed;
-    agreed.exports_given = maxima[0] != 0;
-    agreed.imports_compared = agreed.exports_given && maxima[2] != 0;
-    agreed.with_parts = maxima[3] != 0;
-    agreed.pre = maxima[4] != 0;
-    agreed.mid = maxima[5] != 0;
-    agreed.post = maxima[6] != 0;
-    agreed.memory_fn = maxima[7] != 0;
-    agreed.report = maxima[8] != 0;
-    agreed.smallest_memory = static_cast<std::uint64_t>(-maxima[11]);
-    agreed.trace = maxima[12] != 0;
+    agreed.imports_compared = agreed.exports_given && imports;
   }
 
   /// All ranks record, or none.
@@ -219,10 +215,10 @@ class Migration {
   void choose_method() {
     if (parameters_.method != Method::automatic) return;
     const bool hold = parameters_.callbacks == CallbackMode::hold;
-    std::array<std::int64_t, 1> excess{
-        context_.report.bytes_exported > parameters_.memory_bytes ? 1 : 0};
-    mpi::agree(channel_, std::nullopt, excess);
-    const bool fits = excess[0] == 0;
+    bool fits = context_.report.bytes_exported <= parameters_.memory_bytes;
+    mpi::Agreement agreement;
+    agreement.least(fits);
+    agreement.run(channel_, std::nullopt);
     parameters_.method = hold && fits ? Method::direct : Method::stream;
     const char* const reason = !hold  ? "STEPS moves what fits the budget in each step"
                                : fits ? "everything that leaves a rank fits its budget at once"

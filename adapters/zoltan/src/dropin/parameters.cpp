@@ -53,13 +53,6 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(white) - first + 1);
 }
 
-std::string upper(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  return result;
-}
-
 constexpr const char* stock_name = "ZOLTAN";
 constexpr const char* automatic_name = "AUTO";
 
@@ -127,6 +120,13 @@ bool is_valid(std::size_t name, const std::string& value) {
 }
 
 }  // namespace
+
+std::string upper(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  return result;
+}
 
 const char* name_of(std::optional<Method> method) {
   if (!method) return stock_name;

@@ -44,6 +44,8 @@ struct MigrationParameters {
   }
 };
 
+/// A name in the capitals of Zoltan's parameters.
+[[nodiscard]] std::string upper(std::string_view text);
 /// The value of MIGRATE_METHOD.
 [[nodiscard]] const char* name_of(std::optional<Method> method);
 [[nodiscard]] const char* to_string(CallbackMode callbacks) noexcept;

@@ -7,7 +7,6 @@
 #include "schedule/phase_scheduler.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string>
 
@@ -123,13 +122,16 @@ StepLoop::Moved StepLoop::move(bool takes) {
 
 /// Errors of this step before anybody uses what arrived in it. True when there is a further one.
 bool StepLoop::agree_on_step(const Moved& moved, std::uint64_t all) {
-  std::array<std::int64_t, 2> maxima{static_cast<std::int64_t>(parts_.planner.objects_left()),
-                                     moved.objects > 0};
-  mpi::agree(context_.channel, parts_.sender.diagnostic, maxima);
+  std::uint64_t left = parts_.planner.objects_left();
+  bool has_moved = moved.objects > 0;
+  mpi::Agreement agreement;
+  agreement.largest(left);
+  agreement.largest(has_moved);
+  agreement.run(context_.channel, parts_.sender.diagnostic);
   const bool could_park = !context_.parameters.parks() || parks();
   const std::uint64_t step = ++context_.report.steps;
   if (all > 0) return step < all;
-  if (maxima[0] > 0 && maxima[1] == 0 && could_park && !parts_.division.stalled()) {
+  if (left > 0 && !has_moved && could_park && !parts_.division.stalled()) {
     std::optional<Diagnostic> stuck;
     if (parts_.planner.objects_left() > 0)
       stuck = Diagnostic{
@@ -140,7 +142,7 @@ bool StepLoop::agree_on_step(const Moved& moved, std::uint64_t all) {
               " bytes, and its VALET_MEMORY_FN answers " + std::to_string(moved.memory_answer)};
     mpi::agree(context_.channel, stuck);
   }
-  return maxima[0] > 0;
+  return left > 0;
 }
 
 void StepLoop::run(std::uint64_t own, std::uint64_t all, const std::function<void()>& finish) {

@@ -7,7 +7,6 @@
 #include "step_loop.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <string>
 
@@ -61,13 +60,14 @@ class Steps {
 
   void run() {
     const std::uint64_t own = is_phased() ? 0 : planner_->count_steps(*division_, step_limit());
-    std::array<std::int64_t, 1> most{static_cast<std::int64_t>(own)};
-    mpi::agree(context_.channel, std::nullopt, most);
+    std::uint64_t most = own;
+    mpi::Agreement agreement;
+    agreement.largest(most);
+    agreement.run(context_.channel, std::nullopt);
     // At least one, so that mid runs where nothing moves, as it does in HOLD. PHASED finds out as
     // it goes, and so do all where the memory callbacks decide.
     const bool open = is_phased() || context_.agreed.memory_fn;
-    const std::uint64_t all =
-        open ? 0 : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(most[0]));
+    const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most);
     {
       StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, state_, memory_.data(),
                                step_limit(), arrival_bytes(), false});
