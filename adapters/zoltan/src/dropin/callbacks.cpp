@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "callbacks.hpp"
 
-#include <cstring>
+#include <algorithm>
 
 namespace valet::zoltan {
 
@@ -134,7 +134,7 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::uint64_t 
   auto* const memory = reinterpret_cast<char*>(batch.memory);
   // What an application does not write arrives as zeros, as in stock Zoltan.
   const auto clear = [&](std::size_t k) {
-    std::memset(memory + batch.offsets[k], 0, static_cast<std::size_t>(batch.sizes[k]));
+    std::fill_n(memory + batch.offsets[k], batch.sizes[k], char{0});
   };
   if (pack_multi_.given()) {
     for (std::size_t k = 0; k < count; ++k) clear(k);
