@@ -41,6 +41,9 @@ function(valet_add_test)
     target_link_libraries(${target} PRIVATE Valet::valet)
   endif()
   target_link_libraries(${target} PRIVATE ${arg_LIBRARIES})
+  if(NOT arg_LIBRARIES)
+    valet_precompile_test_headers(${target})
+  endif()
 
   set(short_stacks SHORT_STACKS)
   if(arg_WHOLE_STACKS)
@@ -68,6 +71,21 @@ function(valet_add_test)
     valet_set_test_properties(${test} PROCESSORS ${processors} LABELS mpi ${arg_LABELS}
                               ${short_stacks})
   endforeach()
+endfunction()
+
+# What nearly every test includes is parsed once, by the first test, for all whose compiler flags are
+# the same. Not where a compiler cache is used: that could then keep nothing.
+function(valet_precompile_test_headers target)
+  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    return()
+  endif()
+  get_property(owner GLOBAL PROPERTY VALET_TEST_HEADERS)
+  if(owner)
+    target_precompile_headers(${target} REUSE_FROM ${owner})
+  else()
+    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <valet/valet.hpp> <random>)
+    set_property(GLOBAL PROPERTY VALET_TEST_HEADERS ${target})
+  endif()
 endfunction()
 
 # Reads arg_TIMEOUT and arg_ENVIRONMENT of its caller. SHORT_STACKS: stacks of allocations by frame

@@ -25,7 +25,7 @@ class OutOfMemory : public std::runtime_error {
 void limit_data(std::uint64_t bytes);
 
 /// What the limit counts: bytes of data this process has now. Thread stacks count in full. 0 where
-/// the system does not tell.
+/// the system does not report it.
 [[nodiscard]] std::uint64_t data_bytes();
 
 /// Throws OutOfMemory on all ranks if `refused` on any. Collective.
@@ -45,7 +45,7 @@ class ResidentPeak {
   void stop();
 
   /// Resident size where the largest growth began, and its peak over that size; 0 where the system
-  /// does not tell.
+  /// does not report it.
   [[nodiscard]] std::uint64_t before_bytes() const { return before_bytes_; }
   [[nodiscard]] double ratio() const { return ratio_; }
 

@@ -354,7 +354,7 @@ void Simulation::report(const Totals& start, const Totals& end) {
     std::printf("Largest resident peak in a migration: %.3f times the size before.\n",
                 largest_ratio_);
   else
-    std::printf("This system does not tell resident peaks (/proc/self/clear_refs).\n");
+    std::printf("This system does not report resident peaks (/proc/self/clear_refs).\n");
   if (comparisons_.empty()) return;
   const auto median_ratio = [this](double Comparison::*peer) {
     std::vector<double> ratios;

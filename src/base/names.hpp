@@ -31,9 +31,14 @@ const char* name_of(const std::array<Named<Value>, values>& table, Value value) 
 }
 
 inline bool same_name(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-    return std::tolower(x) == std::tolower(y);
-  });
+  return std::ranges::equal(
+      a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+inline std::string upper_case(std::string text) {
+  std::ranges::transform(text, text.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
 }
 
 /// The value of a name, in upper or lower case; `what` names the enumeration in the error.

@@ -18,7 +18,8 @@
 namespace valet::c {
 namespace {
 
-#define VALET_SAME_VALUE(C, name) static_assert(VALET_METHOD_##C == static_cast<int>(Method::name));
+#define VALET_SAME_VALUE(C, name, Type) \
+  static_assert(VALET_METHOD_##C == static_cast<int>(Method::name));
 VALET_METHODS(VALET_SAME_VALUE)
 #undef VALET_SAME_VALUE
 static_assert(VALET_METHOD_AUTOMATIC == static_cast<int>(Method::automatic));
@@ -51,6 +52,29 @@ std::optional<CostModel> to_model(const Valet_Cost_model* model) {
   if (model == nullptr) return std::nullopt;
   return CostModel{model->latency_seconds, model->bandwidth, model->copy_bandwidth,
                    model->block_seconds};
+}
+
+/// Calls `action` with every number, choice and switch of the options in C++, and the same in C.
+template <class InCpp, class InC, class Action>
+void for_each_number(InCpp& options, InC& in_c, Action&& action) {
+  action(options.budget_bytes, in_c.budget_bytes);
+  action(options.method, in_c.method);
+  action(options.order, in_c.order);
+  action(options.verify, in_c.verify);
+  action(options.share_memory, in_c.share_memory);
+  action(options.message_bytes, in_c.message_bytes);
+  action(options.progress_bar, in_c.progress_bar);
+  action(options.stream.window, in_c.stream.window);
+  action(options.phased.heuristic, in_c.phased.heuristic);
+  action(options.phased.scheduler, in_c.phased.scheduler);
+  action(options.phased.parking, in_c.phased.parking);
+  action(options.phased.seed, in_c.phased.seed);
+  action(options.cyclic.edge_order, in_c.cyclic.edge_order);
+}
+
+template <class From, class To>
+void convert(const From& from, To& to) {
+  to = static_cast<To>(from);
 }
 
 /// @throws Error unless the value is known.
@@ -118,27 +142,11 @@ void require_pointer(const void* pointer, const char* what, const char* remedy) 
 
 Valet_Options default_options() {
   const Options options;
-  return {.struct_size = sizeof(Valet_Options),
-          .budget_bytes = options.budget_bytes,
-          .method = static_cast<int>(options.method),
-          .order = static_cast<int>(options.order),
-          .verify = options.verify ? 1 : 0,
-          .share_memory = options.share_memory ? 1 : 0,
-          .message_bytes = options.message_bytes,
-          .alltoall_method = static_cast<int>(AlltoallOptions().method),
-          .progress_bar = options.progress_bar ? 1 : 0,
-          .automatic = {.model = nullptr},
-          .stream = {.window = options.stream.window},
-          .phased = {.heuristic = static_cast<int>(options.phased.heuristic),
-                     .scheduler = static_cast<int>(options.phased.scheduler),
-                     .parking = options.phased.parking,
-                     .seed = options.phased.seed,
-                     .available_bytes = nullptr,
-                     .available_bytes_data = nullptr},
-          .cyclic = {.edge_order = static_cast<int>(options.cyclic.edge_order)},
-          .trace = nullptr,
-          .progress = nullptr,
-          .progress_data = nullptr};
+  Valet_Options defaults{};
+  defaults.struct_size = sizeof defaults;
+  defaults.alltoall_method = static_cast<int>(AlltoallOptions().method);
+  for_each_number(options, defaults, [](const auto& value, auto& in_c) { convert(value, in_c); });
+  return defaults;
 }
 
 Valet_Options complete_options(const Valet_Options* options) {
@@ -154,23 +162,13 @@ Options to_options(const Valet_Options& options) {
   require_choice("heuristic", options.phased.heuristic, VALET_HEURISTIC_CONTINUOUS);
   require_choice("scheduler", options.phased.scheduler, VALET_SCHEDULER_CENTRALIZED);
   require_choice("edge_order", options.cyclic.edge_order, VALET_EDGE_ORDER_ROTATED);
-  return {.budget_bytes = options.budget_bytes,
-          .method = method,
-          .order = static_cast<Order>(options.order),
-          .verify = options.verify != 0,
-          .message_bytes = options.message_bytes,
-          .share_memory = options.share_memory != 0,
-          .automatic = {.model = to_model(options.automatic.model)},
-          .stream = {.window = options.stream.window},
-          .phased = {.heuristic = static_cast<Heuristic>(options.phased.heuristic),
-                     .scheduler = static_cast<Scheduler>(options.phased.scheduler),
-                     .parking = options.phased.parking,
-                     .seed = options.phased.seed,
-                     .available_bytes = to_available_bytes(options.phased)},
-          .cyclic = {.edge_order = static_cast<EdgeOrder>(options.cyclic.edge_order)},
-          .trace = options.trace == nullptr ? "" : options.trace,
-          .progress = to_progress(options),
-          .progress_bar = options.progress_bar != 0};
+  Options result;
+  for_each_number(result, options, [](auto& value, const auto& in_c) { convert(in_c, value); });
+  result.automatic.model = to_model(options.automatic.model);
+  result.phased.available_bytes = to_available_bytes(options.phased);
+  if (options.trace != nullptr) result.trace = options.trace;
+  result.progress = to_progress(options);
+  return result;
 }
 
 Report to_report(const Valet_Report& report) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bindings/c_call.hpp"
+#include <valet/detail/host_fields.hpp>
 #include <valet/valet.h>
 #include <valet/valet.hpp>
 
@@ -8,7 +9,6 @@
 #include <cstring>
 #include <memory>
 #include <new>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,26 +46,22 @@ valet::BlockStorage to_storage(const Valet_Storage* storage) {
   return valet::BlockStorage(std::span<const valet::Field>(storage->fields));
 }
 
-/// The arguments of a planning, as C++ has them.
-template <class Destination>
-struct PlanCall {
-  valet::BlockStorage storage;
-  valet::Occupied occupied;
-  std::span<const Destination> map;
-  valet::Options options;
-};
-
-template <class Destination>
-PlanCall<Destination> to_plan_call(const Valet_Storage* storage, std::uint64_t count,
-                                   const std::uint8_t* mask, const Destination* map,
-                                   const Valet_Options* options, Valet_Plan** plan) {
-  require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
-  require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
-  if (count > 0) require_pointer(map, "the map", "give a destination for each block");
-  return {to_storage(storage),
-          to_occupied(count, mask),
-          {map, static_cast<std::size_t>(count)},
-          valet::c::to_options(valet::c::complete_options(options))};
+/// Plans a map by `make`, valet::plan_to_ranks() or valet::plan_to_slots().
+template <class Destination, class MakePlan>
+int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t count,
+             const std::uint8_t* mask, const Destination* map, const Valet_Options* options,
+             Valet_Plan** plan, MakePlan&& make) {
+  return guarded([&] {
+    const auto [blocks, chosen] = agreed(communicator, [&](int) {
+      require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+      require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
+      if (count > 0) require_pointer(map, "the map", "give a destination for each block");
+      return std::pair(to_storage(storage),
+                       valet::c::to_options(valet::c::complete_options(options)));
+    });
+    *plan = new Valet_Plan{make(communicator, blocks, to_occupied(count, mask),
+                                std::span(map, static_cast<std::size_t>(count)), chosen)};
+  });
 }
 
 /// @throws Error where there is no plan. Local.
@@ -137,29 +133,14 @@ std::size_t write_text(const Valet_Report* report, char* target, std::size_t byt
   return text.size();
 }
 
-/// A storage that all ranks refuse together, because this rank has an argument wrong.
-class RefusedStorage final : public valet::StorageBackend {
- public:
-  explicit RefusedStorage(valet::Diagnostic diagnostic) : diagnostic_(std::move(diagnostic)) {}
-  [[nodiscard]] std::uint64_t slots() const override { return 0; }
-  [[nodiscard]] std::size_t block_bytes() const override { return 0; }
-  [[nodiscard]] std::optional<valet::Diagnostic> diagnostic() const override { return diagnostic_; }
-  void gather(valet::SlotList, std::byte*) override {}
-  void scatter(const std::byte*, valet::SlotList) override {}
-  void copy(valet::SlotList, valet::SlotList, std::span<std::byte>) override {}
-  [[nodiscard]] bool reachable_by_mpi() const override { return true; }
-  void pieces(std::uint64_t, valet::Vector<valet::MemoryPiece>&) const override {}
-
- private:
-  valet::Diagnostic diagnostic_;
-};
-
+/// Where this rank has an argument wrong, a storage that all ranks refuse together.
 valet::BlockStorage to_storage(const Valet_Storage* storage, const Valet_Report* report) {
   try {
     require_report(report);
     return to_storage(storage);
   } catch (...) {
-    return valet::BlockStorage(std::make_shared<RefusedStorage>(valet::c::diagnostic_in_flight()));
+    return valet::BlockStorage(
+        std::make_shared<valet::HostFields>(valet::c::diagnostic_in_flight()));
   }
 }
 
@@ -199,25 +180,15 @@ void Valet_Storage_free(Valet_Storage* storage) { delete storage; }
 int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage, uint64_t count,
                         const uint8_t* mask, const int* ranks, const Valet_Options* options,
                         Valet_Plan** plan) {
-  return guarded([&] {
-    const PlanCall<int> call = agreed(communicator, [&](int) {
-      return to_plan_call(storage, count, mask, ranks, options, plan);
-    });
-    *plan = new Valet_Plan{
-        valet::plan_to_ranks(communicator, call.storage, call.occupied, call.map, call.options)};
-  });
+  return plan_map(communicator, storage, count, mask, ranks, options, plan, valet::plan_to_ranks);
 }
 
 int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uint64_t count,
                         const uint8_t* mask, const Valet_Address* addresses,
                         const Valet_Options* options, Valet_Plan** plan) {
-  return guarded([&] {
-    const auto* const map = reinterpret_cast<const valet::Address*>(addresses);
-    const PlanCall<valet::Address> call = agreed(
-        communicator, [&](int) { return to_plan_call(storage, count, mask, map, options, plan); });
-    *plan = new Valet_Plan{
-        valet::plan_to_slots(communicator, call.storage, call.occupied, call.map, call.options)};
-  });
+  return plan_map(communicator, storage, count, mask,
+                  reinterpret_cast<const valet::Address*>(addresses), options, plan,
+                  valet::plan_to_slots);
 }
 
 void Valet_Plan_free(Valet_Plan* plan) { delete plan; }
@@ -270,33 +241,6 @@ int Valet_Summed_over_ranks(MPI_Comm communicator, const Valet_Report* report,
     });
     write_report(valet::summed_over_ranks(mine, communicator), total);
   });
-}
-
-int Valet_Plan_to_ranks_f(MPI_Fint communicator, const Valet_Storage* storage, uint64_t count,
-                          const uint8_t* mask, const int* ranks, const Valet_Options* options,
-                          Valet_Plan** plan) {
-  return Valet_Plan_to_ranks(MPI_Comm_f2c(communicator), storage, count, mask, ranks, options,
-                             plan);
-}
-
-int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storage* storage, uint64_t count,
-                          const uint8_t* mask, const Valet_Address* addresses,
-                          const Valet_Options* options, Valet_Plan** plan) {
-  return Valet_Plan_to_slots(MPI_Comm_f2c(communicator), storage, count, mask, addresses, options,
-                             plan);
-}
-
-int Valet_Alltoallv_in_place_f(MPI_Fint communicator, void* buffer, size_t buffer_bytes,
-                               const int64_t* send_counts, const int64_t* recv_counts,
-                               size_t element_bytes, int any_order, const Valet_Options* options,
-                               Valet_Report* report) {
-  return Valet_Alltoallv_in_place(MPI_Comm_f2c(communicator), buffer, buffer_bytes, send_counts,
-                                  recv_counts, element_bytes, any_order, options, report);
-}
-
-int Valet_Summed_over_ranks_f(MPI_Fint communicator, const Valet_Report* report,
-                              Valet_Report* total) {
-  return Valet_Summed_over_ranks(MPI_Comm_f2c(communicator), report, total);
 }
 
 void Valet_Set_log_callback(Valet_Log_fn* callback, void* data) {

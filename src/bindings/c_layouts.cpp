@@ -103,18 +103,3 @@ int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_Layout* from,
                  report);
   });
 }
-
-int Valet_Redistribute_f(MPI_Fint communicator, const Valet_Layout* from, const Valet_Layout* to,
-                         size_t element_bytes, const Valet_Array* source, const Valet_Array* target,
-                         const Valet_Options* options, Valet_Report* report) {
-  return Valet_Redistribute(MPI_Comm_f2c(communicator), from, to, element_bytes, source, target,
-                            options, report);
-}
-
-int Valet_Redistribute_in_place_f(MPI_Fint communicator, const Valet_Layout* from,
-                                  const Valet_Layout* to, size_t element_bytes,
-                                  const Valet_Array* array, const Valet_Options* options,
-                                  Valet_Report* report) {
-  return Valet_Redistribute_in_place(MPI_Comm_f2c(communicator), from, to, element_bytes, array,
-                                     options, report);
-}

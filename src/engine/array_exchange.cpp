@@ -47,9 +47,9 @@ ArrayExchange::ArrayExchange(const mpi::Channel& channel, Ledger& ledger,
       outgoing_(outgoing),
       incoming_(incoming),
       node_(ledger),
-      destinations_(LedgerAllocator<Peer>(ledger)),
-      sources_(LedgerAllocator<Peer>(ledger)),
-      slots_(LedgerAllocator<Slot>(ledger)) {
+      destinations_(ledger),
+      sources_(ledger),
+      slots_(ledger) {
   list_peers(destinations_, outgoing_, own_elements_);
   list_peers(sources_, incoming_, own_elements_);
   for (const Peer& peer : destinations_)
@@ -130,8 +130,7 @@ void ArrayExchange::run(Report& report) {
   advance();
   copy_own(report);
   transport_->run(*this);
-  report.credits += transport_->credits();
-  report.messages += transport_->messages();
+  transport_->report_to(report);
   report.blocks_received += elements_received_;
   for (const Peer& peer : destinations_) {
     report.blocks_sent += static_cast<std::uint64_t>(peer.elements);

@@ -31,9 +31,10 @@ void CreditTransport::give(std::size_t index, int source, std::byte* memory, std
   ++credits_;
 }
 
-void CreditTransport::listen(int source) {
+void CreditTransport::listen() {
   if (!requests_.idle(0)) return;
-  mpi::post_receive(channel_, &incoming_, sizeof incoming_, source, credit_tag_, requests_[0]);
+  mpi::post_receive(channel_, &incoming_, sizeof incoming_, MPI_ANY_SOURCE, credit_tag_,
+                    requests_[0]);
 }
 
 bool CreditTransport::can_send(std::size_t index) const {
@@ -59,23 +60,15 @@ void CreditTransport::send(std::size_t index, int destination, mpi::PieceList& p
   note_sent(request, destination, bytes);
 }
 
-void CreditTransport::signal(std::size_t index, int destination, std::uint64_t bytes) {
-  const std::size_t request = first_send() + index;
+std::size_t CreditTransport::idle_signal() const {
+  std::size_t request = first_signal();
+  while (request < first_other() && !requests_.idle(request)) ++request;
+  return request;
+}
+
+void CreditTransport::post_signal(std::size_t request, int destination, std::uint64_t bytes) {
   mpi::post_send(channel_, nullptr, 0, destination, mpi::tag_data, requests_[request]);
   note_sent(request, destination, bytes);
-}
-
-std::optional<std::size_t> CreditTransport::idle_signal() const {
-  for (std::size_t s = 0; s < slots_.signals; ++s)
-    if (requests_.idle(first_signal() + s)) return first_signal() + s;
-  return std::nullopt;
-}
-
-void CreditTransport::signal(int destination, std::uint64_t bytes) {
-  const std::optional<std::size_t> request = idle_signal();
-  if (!request) throw Error(ErrorCode::internal, "no request is left to signal with");
-  mpi::post_send(channel_, nullptr, 0, destination, mpi::tag_data, requests_[*request]);
-  note_sent(*request, destination, bytes);
 }
 
 Event CreditTransport::event_of(const mpi::Completion& completion) const {

@@ -19,11 +19,13 @@
 #include "observe/observer.hpp"
 #include "storage/node_memory.hpp"
 #include <valet/export.hpp>
+#include <valet/report.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace valet::engine {
 
@@ -102,7 +104,7 @@ class VALET_EXPORT CreditTransport {
 
   // Sending.
   /// Waits for the next credit, if not yet.
-  void listen(int source = MPI_ANY_SOURCE);
+  void listen();
   [[nodiscard]] bool can_send(std::size_t index) const;
   void send(std::size_t index, int destination, const std::byte* memory, std::uint64_t bytes);
   void send(std::size_t index, int destination, mpi::PieceList& pieces, std::uint64_t bytes);
@@ -127,11 +129,15 @@ class VALET_EXPORT CreditTransport {
   [[nodiscard]] std::byte* memory_of(int destination, const Credit& credit) const {
     return node_.of(destination) + credit.offset_bytes;
   }
-  [[nodiscard]] bool can_signal() const { return idle_signal().has_value(); }
   /// Sends a destination the word that `bytes` have been written into its memory.
-  void signal(int destination, std::uint64_t bytes);
-  /// The same with a send slot, which says when it has left.
-  void signal(std::size_t index, int destination, std::uint64_t bytes);
+  void signal(std::size_t index, int destination, std::uint64_t bytes) {
+    post_signal(first_send() + index, destination, bytes);
+  }
+  /// The same with an idle signal slot, if there is one.
+  [[nodiscard]] bool can_signal() const { return idle_signal() < first_other(); }
+  void signal(int destination, std::uint64_t bytes) {
+    post_signal(idle_signal(), destination, bytes);
+  }
 
   /// A request slot of somebody else's protocol, waited for together with all others.
   [[nodiscard]] MPI_Request& other(std::size_t index) { return requests_[first_other() + index]; }
@@ -149,8 +155,13 @@ class VALET_EXPORT CreditTransport {
 
   /// The tag of the credits that it gives and receives: those of a phase have one of their own.
   void set_credit_tag(int tag) { credit_tag_ = tag; }
-  [[nodiscard]] std::uint64_t credits() const { return credits_; }
+  /// Messages sent since the last report_to().
   [[nodiscard]] std::uint64_t messages() const { return messages_; }
+  /// Adds the credits given and the messages sent since the last call.
+  void report_to(Report& report) {
+    report.credits += std::exchange(credits_, 0);
+    report.messages += std::exchange(messages_, 0);
+  }
 
  private:
   [[nodiscard]] std::size_t first_receive() const { return 1; }
@@ -159,7 +170,8 @@ class VALET_EXPORT CreditTransport {
   [[nodiscard]] std::size_t first_signal() const { return first_send() + slots_.sends; }
   [[nodiscard]] std::size_t first_other() const { return first_signal() + slots_.signals; }
 
-  [[nodiscard]] std::optional<std::size_t> idle_signal() const;
+  [[nodiscard]] std::size_t idle_signal() const;
+  void post_signal(std::size_t request, int destination, std::uint64_t bytes);
   [[nodiscard]] Event event_of(const mpi::Completion& completion) const;
   [[nodiscard]] std::optional<Event> poll();
   void note_sent(std::size_t request, int destination, std::uint64_t bytes);

@@ -1,25 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/direct.hpp"
 
-#include <algorithm>
-
 namespace valet::engine {
 
 template <class Index>
 Direct<Index>::Direct(const ExchangeContext& context, const plan::Flows<Index>& flows)
     : context_(context),
       flows_(flows),
-      transport_(std::make_unique<CreditTransport>(
-          context.channel, context.ledger, context.node,
-          CreditTransport::Slots{.receives = flows.incoming.size(),
-                                 .sends = flows.outgoing.size()})) {}
-
-template <class Index>
-std::size_t Direct<Index>::scratch_bytes() const {
-  const std::uint64_t blocks = std::max<std::uint64_t>(
-      flows_.exports.size() + flows_.blocks_arriving, context_.blocks.least_scratch_blocks());
-  return static_cast<std::size_t>(blocks) * context_.blocks.block_bytes;
-}
+      transport_(context.channel, context.ledger, context.node,
+                 {.receives = flows.incoming.size(), .sends = flows.outgoing.size()}) {}
 
 template <class Index>
 void Direct<Index>::give_all() {
@@ -27,7 +16,7 @@ void Direct<Index>::give_all() {
   for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
     const plan::Incoming<Index>& flow = flows_.incoming[s];
     const std::uint64_t bytes = flow.count * context_.blocks.block_bytes;
-    transport_->give(s, flow.rank, memory, bytes, {});
+    transport_.give(s, flow.rank, memory, bytes, {});
     memory += bytes;
   }
 }
@@ -41,7 +30,7 @@ void Direct<Index>::gather_all(Transfer<Index>& transfer) {
 
 template <class Index>
 void Direct<Index>::advance() {
-  if (credits_to_come_ > 0) transport_->listen();
+  if (credits_to_come_ > 0) transport_.listen();
 }
 
 template <class Index>
@@ -53,8 +42,8 @@ void Direct<Index>::handle(const Event& event) {
     --credits_to_come_;
     const std::size_t d = flow_from(flows_.outgoing, event.rank);
     const plan::Outgoing<Index>& flow = flows_.outgoing[d];
-    transport_->send(d, event.rank, leaving_ + flow.first * context_.blocks.block_bytes,
-                     flow.count * context_.blocks.block_bytes);
+    transport_.send(d, event.rank, leaving_ + flow.first * context_.blocks.block_bytes,
+                    flow.count * context_.blocks.block_bytes);
     context_.observer().moved(flow.count);
   }
 }
@@ -67,21 +56,19 @@ void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   credits_to_come_ = flows_.outgoing.size();
   to_arrive_ = flows_.incoming.size();
   in_use_ = (flows_.exports.size() + flows_.blocks_arriving) * block_bytes;
-  const std::uint64_t credits = transport_->credits(), messages = transport_->messages();
   give_all();
   gather_all(transfer);
-  transport_->run(*this);
-  report.credits += transport_->credits() - credits;
-  report.messages += transport_->messages() - messages;
+  transport_.run(*this);
+  transport_.report_to(report);
   in_use_ = flows_.blocks_arriving * block_bytes;
-  transport_->note_in_use(*this);
+  transport_.note_in_use(*this);
   const std::byte* packed = arriving_;
   for (const plan::Incoming<Index>& flow : flows_.incoming) {
     transfer.place(packed, flow.cursor, flow.count, Transfer<Index>::Misplace::if_needed);
     packed += flow.count * block_bytes;
   }
   in_use_ = 0;
-  transport_->note_in_use(*this);
+  transport_.note_in_use(*this);
 }
 
 template class Direct<std::uint32_t>;

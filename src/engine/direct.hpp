@@ -19,9 +19,10 @@ class Direct final : public Exchange<Index>, public Participant {
  public:
   Direct(const ExchangeContext& context, const plan::Flows<Index>& flows);
 
-  [[nodiscard]] std::size_t scratch_bytes() const override;
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return context_.scratch_bytes(flows_.exports.size() + flows_.blocks_arriving);
+  }
   void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
-  void leak() noexcept override { static_cast<void>(transport_.release()); }
 
   void advance() override;
   void handle(const Event& event) override;
@@ -34,7 +35,7 @@ class Direct final : public Exchange<Index>, public Participant {
 
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
-  std::unique_ptr<CreditTransport> transport_;
+  CreditTransport transport_;
   std::byte* leaving_ = nullptr;
   std::byte* arriving_ = nullptr;
   std::size_t credits_to_come_ = 0;

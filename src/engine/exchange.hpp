@@ -13,6 +13,7 @@
 #include <valet/options.hpp>
 #include <valet/report.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -32,10 +33,9 @@ class Exchange {
   /// Scratch that run() needs, at least what the local redistribution needs. [local]
   [[nodiscard]] virtual std::size_t scratch_bytes() const = 0;
   /// Moves all blocks between ranks. Collective, blocking; nothing is pending on return. Counts
-  /// messages in `report`. On an exception requests may be pending: scratch must then be leaked.
+  /// messages in `report`. On an exception requests may be pending: then neither this nor scratch
+  /// may be freed, ever.
   virtual void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) = 0;
-  /// Gives up, without freeing it, memory that pending requests may touch.
-  virtual void leak() noexcept = 0;
 };
 
 /// What a method may use.
@@ -47,6 +47,11 @@ struct ExchangeContext {
   const storage::NodeMemory& node;
   std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
 
+  /// Bytes of so many blocks, or what the local redistribution needs where that is more.
+  [[nodiscard]] std::size_t scratch_bytes(std::uint64_t scratch_blocks) const {
+    return blocks.block_bytes * static_cast<std::size_t>(std::max<std::uint64_t>(
+                                    scratch_blocks, blocks.least_scratch_blocks()));
+  }
   /// Who watches what is sent and received.
   [[nodiscard]] observe::Observer& observer() const { return *observe::observer_of(channel); }
 };

@@ -4,6 +4,7 @@
 #include "engine/exchange.hpp"
 #include "engine/phased/phased.hpp"
 #include "engine/stream/stream.hpp"
+#include "schedule/methods.hpp"
 
 namespace valet::engine {
 
@@ -11,10 +12,10 @@ template <class Index>
 std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
                                                const plan::Flows<Index>& flows) {
   switch (context.options.method) {
-    case Method::stream: return std::make_unique<Stream<Index>>(context, flows);
-    case Method::direct: return std::make_unique<Direct<Index>>(context, flows);
-    case Method::phased: return std::make_unique<Phased<Index>>(context, flows);
-    case Method::cyclic: return std::make_unique<Cyclic<Index>>(context, flows);
+#define VALET_MAKE(C, name, Type) \
+  case Method::name: return std::make_unique<Type<Index>>(context, flows);  // NOLINT: a type
+    VALET_METHODS(VALET_MAKE)
+#undef VALET_MAKE
     case Method::automatic: break;  // planning has replaced it
   }
   throw Error(ErrorCode::invalid_argument, "unknown method");

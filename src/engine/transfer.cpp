@@ -192,17 +192,6 @@ void Transfer<Index>::take_any_slots(std::span<Index> slots) {
 }
 
 template <class Index>
-void Transfer<Index>::place(const std::byte* packed, std::span<Index> finals) {
-  const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter",
-                                {.bytes = finals.size() * backend_.block_bytes()});
-  for (std::size_t done = 0; done < finals.size(); done += batch) {
-    const auto part = finals.subspan(done, std::min(batch, finals.size() - done));
-    take_any_slots(part);
-    backend_.scatter(packed + done * backend_.block_bytes(), std::span<const Index>(part));
-  }
-}
-
-template <class Index>
 void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter to wait",
                                 {.bytes = slots.size() * backend_.block_bytes()});

@@ -85,9 +85,6 @@ class Transfer {
   /// first on, are in a slot now.
   std::uint64_t place(const std::byte* packed, Index cursor, std::uint64_t size, Misplace misplace);
 
-  /// Unpacks arrivals into their final slots, or the highest free ones where those are not free. As
-  /// many slots must be free. `finals` is overwritten.
-  void place(const std::byte* packed, std::span<Index> finals);
   /// Unpacks blocks that belong to other ranks into the highest free slots, which `slots` gets. As
   /// many slots must be free.
   void keep(const std::byte* packed, std::span<Index> slots);

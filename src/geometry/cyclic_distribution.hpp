@@ -4,10 +4,8 @@
 /// Layouts that are found in a map from blocks to ranks, so that what follows from them need not be
 /// communicated. Local, no MPI.
 
-#include "geometry/intersection.hpp"
 #include <valet/dimension.hpp>
 #include <valet/export.hpp>
-#include <valet/ledger.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -35,6 +33,16 @@ struct CyclicDistribution {
   [[nodiscard]] std::int64_t count_of(int rank, int ranks) const {
     return dimension(ranks).local_extent(rank) - (rank == first_rank ? offset : 0);
   }
+  /// Calls action(first, count) for every run of blocks that goes to a rank, ascending.
+  template <class Action>
+  void for_each_run(int rank, int ranks, Action&& action) const {
+    const std::int64_t stride = block_size * ranks;
+    std::int64_t begin = dimension(ranks).turn(rank) * block_size - offset;
+    for (; begin < count; begin += stride) {
+      const std::int64_t first = std::max<std::int64_t>(begin, 0);
+      action(first, std::min(begin + block_size, count) - first);
+    }
+  }
   [[nodiscard]] bool operator==(const CyclicDistribution&) const = default;
 };
 
@@ -51,30 +59,5 @@ struct MapPattern {
 /// entries. An empty map has both patterns. Time: at most one pass.
 /// @param map  Ranks in 0 to ranks-1.
 [[nodiscard]] VALET_EXPORT MapPattern recognise(std::span<const int> map, int ranks);
-
-/// Which blocks of a distribution go to which rank, by ASPEN: the whole sequence is one own block,
-/// which is split among adjacent ranks. Memory, counted: 48 bytes per rank and 88.
-class VALET_EXPORT CyclicRuns {
- public:
-  /// @throws std::bad_alloc.
-  CyclicRuns(Ledger& ledger, const CyclicDistribution& distribution, int ranks);
-
-  /// Calls action(first, count) for every run of blocks that goes to a rank, ascending.
-  template <class Action>
-  void for_each(int rank, Action&& action) const {
-    const std::int64_t stride = intersection_.local_stride();
-    for (const DimensionIntersection::Family& family : intersection_.families(rank)) {
-      std::int64_t first = family.local - offset_;
-      // Only the first run of all can begin in front of the first block.
-      const std::int64_t missing = std::max<std::int64_t>(-first, 0);
-      action(first + missing, family.length - missing);
-      for (std::int64_t k = 1; k < family.count; ++k) action(first += stride, family.length);
-    }
-  }
-
- private:
-  std::int64_t offset_;
-  DimensionIntersection intersection_;
-};
 
 }  // namespace valet::layout

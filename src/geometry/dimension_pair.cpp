@@ -1,46 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/dimension_pair.hpp"
 
-#include "geometry/quotient.hpp"
+#include "base/names.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <numeric>
 #include <string>
 
 namespace valet::layout {
 namespace {
 
-constexpr std::array all_algorithms{Algorithm::classical, Algorithm::falls, Algorithm::aspen};
+using detail::Named;
+constexpr std::array algorithms{Named{Algorithm::classical, "classical"},
+                                Named{Algorithm::falls, "falls"}, Named{Algorithm::aspen, "aspen"}};
 
 std::int64_t common_period(std::int64_t extent, std::int64_t stride, std::int64_t other) {
   if (stride >= extent || other >= extent) return extent;
-  const std::int64_t factor = detail::quotient(stride, std::gcd(stride, other));
+  const std::int64_t factor = quotient(stride, std::gcd(stride, other));
   // Written so that the least common multiple is not computed where it would overflow.
-  return factor > detail::quotient(extent - 1, other) ? extent : factor * other;
+  return factor > quotient(extent - 1, other) ? extent : factor * other;
 }
 
 }  // namespace
 
 const char* to_string(Algorithm algorithm) noexcept {
-  switch (algorithm) {
-    case Algorithm::classical: return "classical";
-    case Algorithm::falls: return "falls";
-    case Algorithm::aspen: return "aspen";
-  }
-  return "unknown";
+  return detail::name_of(algorithms, algorithm);
 }
 
 Algorithm parse_algorithm(std::string_view name) {
-  std::string lower(name);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const Algorithm algorithm : all_algorithms)
-    if (lower == to_string(algorithm)) return algorithm;
-  throw Error(ErrorCode::invalid_argument, "unknown intersection algorithm '" + std::string(name) +
-                                               "'; known are classical, falls and aspen");
+  return detail::value_of(algorithms, "intersection algorithm", name);
 }
 
 DimensionPair::Side::Side(const Dimension& dimension)
@@ -59,9 +49,9 @@ DimensionPair::DimensionPair(const Dimension& my_dimension, const Dimension& the
       theirs(their_dimension),
       period(common_period(extent, mine.stride, theirs.stride)),
       repeats(period < extent) {
-  const std::int64_t blocks = detail::quotient(mine.stride, theirs.block);
+  const std::int64_t blocks = quotient(mine.stride, theirs.block);
   offset_step = mine.stride - blocks * theirs.block;
-  peer_step = blocks - detail::quotient(blocks, theirs.ranks) * theirs.ranks;
+  peer_step = blocks - quotient(blocks, theirs.ranks) * theirs.ranks;
   if (their_dimension.extent() == extent) return;
   throw Error(ErrorCode::invalid_argument,
               "the two layouts are not of the same array: extent " + std::to_string(extent) +

@@ -5,9 +5,18 @@
 #include <valet/export.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 
 namespace valet::layout {
+/// numerator / denominator of numbers that are not negative. On many processors a 64-bit division
+/// costs several times a 32-bit one, and few divisions are most of what ASPEN takes.
+inline std::int64_t quotient(std::int64_t numerator, std::int64_t denominator) {
+  constexpr std::int64_t small = std::numeric_limits<std::uint32_t>::max();
+  if ((numerator | denominator) <= small)
+    return static_cast<std::uint32_t>(numerator) / static_cast<std::uint32_t>(denominator);
+  return numerator / denominator;
+}
 
 /// How the intersections of one dimension are found. All give the same segments.
 enum class Algorithm {

@@ -22,11 +22,6 @@ void check(const BlockCyclic& mine, int rank, const BlockCyclic& theirs) {
                     " and " + std::to_string(theirs.dimensions()) + " dimensions");
 }
 
-/// Dimension number `step` of `count`, visited from the fastest to the slowest.
-std::size_t fastest_first(IndexOrder order, std::size_t step, std::size_t count) {
-  return order == IndexOrder::column_major ? step : count - 1 - step;
-}
-
 }  // namespace
 
 DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair& pair,
@@ -72,10 +67,10 @@ std::int64_t DimensionIntersection::size_of_period(int peer) const noexcept {
   return all.empty() ? 0 : all.back().before + all.back().length * all.back().count;
 }
 
-std::int64_t DimensionIntersection::index_of(int peer, std::int64_t position) const noexcept {
+std::int64_t DimensionIntersection::size(int peer) const noexcept {
   const std::span<const Family> all = families(peer);
-  const std::int64_t periods = repeats_ ? position / period_ : 0;
-  const std::int64_t rest = position - periods * period_;
+  const std::int64_t periods = repeats_ ? extent_ / period_ : 0;
+  const std::int64_t rest = extent_ - periods * period_;
   const std::int64_t in_front = periods * size_of_period(peer);
   const auto behind = std::partition_point(
       all.begin(), all.end(), [rest](const Family& family) { return family.position < rest; });
@@ -87,26 +82,14 @@ std::int64_t DimensionIntersection::index_of(int peer, std::int64_t position) co
          std::min(distance - segments * segment_stride_, family.length);
 }
 
-std::int64_t DimensionIntersection::local_at(int peer, std::int64_t index) const noexcept {
-  const std::span<const Family> all = families(peer);
-  const std::int64_t periods = repeats_ ? index / size_of_period(peer) : 0;
-  const std::int64_t rest = index - periods * (repeats_ ? size_of_period(peer) : 0);
-  const auto behind = std::partition_point(
-      all.begin(), all.end(), [rest](const Family& family) { return family.before <= rest; });
-  const Family& family = *(behind - 1);
-  const std::int64_t inside = rest - family.before;
-  return periods * local_period_ + family.local + inside / family.length * local_stride_ +
-         inside % family.length;
-}
-
 Intersection::Intersection(Ledger& ledger, const BlockCyclic& mine, int rank,
                            const BlockCyclic& theirs, Algorithm algorithm)
-    : mine_(mine), theirs_(theirs) {
+    : theirs_(theirs) {
   check(mine, rank, theirs);
-  coordinates_ = mine.coordinates(rank);
+  const BlockCyclic::Coordinates coordinates = mine.coordinates(rank);
   for (std::size_t d = 0; d < mine.dimensions(); ++d) {
     const DimensionPair pair(mine.dimension(d), theirs.dimension(d), static_cast<int>(d));
-    dimensions_[d] = DimensionIntersection(ledger, pair, coordinates_[d], algorithm);
+    dimensions_[d] = DimensionIntersection(ledger, pair, coordinates[d], algorithm);
   }
 }
 
@@ -121,35 +104,6 @@ std::int64_t Intersection::elements(int peer) const {
 int Intersection::next_peer(int from) const {
   while (from < theirs_.ranks() && elements(from) == 0) ++from;
   return from;
-}
-
-Intersection::Place Intersection::place_of(const Extents& local, IndexOrder order) const {
-  const std::size_t count = mine_.dimensions();
-  auto owner = BlockCyclic::Coordinates::filled(count, 0);
-  std::int64_t index = 0;
-  std::int64_t weight = 1;
-  for (std::size_t step = 0; step < count; ++step) {
-    const std::size_t d = fastest_first(order, step, count);
-    const std::int64_t position = mine_.dimension(d).global_index(coordinates_[d], local[d]);
-    owner[d] = theirs_.dimension(d).owner(position);
-    index += weight * dimensions_[d].index_of(owner[d], position);
-    weight *= dimensions_[d].size(owner[d]);
-  }
-  return {theirs_.rank(owner), index};
-}
-
-Intersection::Extents Intersection::local_indices(const Place& place, IndexOrder order) const {
-  const std::size_t count = mine_.dimensions();
-  const BlockCyclic::Coordinates owner = theirs_.coordinates(place.peer);
-  auto local = Extents::filled(count, 0);
-  std::int64_t rest = place.index;
-  for (std::size_t step = 0; step < count; ++step) {
-    const std::size_t d = fastest_first(order, step, count);
-    const std::int64_t size = dimensions_[d].size(owner[d]);
-    local[d] = dimensions_[d].local_at(owner[d], rest % size);
-    rest /= size;
-  }
-  return local;
 }
 
 }  // namespace valet::layout

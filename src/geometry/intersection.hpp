@@ -40,16 +40,11 @@ class VALET_EXPORT DimensionIntersection {
   [[nodiscard]] std::int64_t local_stride() const noexcept { return local_stride_; }
 
   /// Indices shared with a peer. O(log families).
-  [[nodiscard]] std::int64_t size(int peer) const noexcept { return index_of(peer, extent_); }
-  /// How many of a peer's shared indices are below global index `position`; so for a shared one,
-  /// its position in the sequence. O(log families).
-  [[nodiscard]] std::int64_t index_of(int peer, std::int64_t position) const noexcept;
-  /// Local index of the shared index at place `index` (below size(peer)). O(log families).
-  [[nodiscard]] std::int64_t local_at(int peer, std::int64_t index) const noexcept;
-
- private:
+  [[nodiscard]] std::int64_t size(int peer) const noexcept;
+  /// Those in one period. O(1).
   [[nodiscard]] std::int64_t size_of_period(int peer) const noexcept;
 
+ private:
   Array<Family> families_;
   Array<std::int64_t> first_;  ///< of each peer, and the end
   std::int64_t extent_ = 0, period_ = 0, local_period_ = 0;
@@ -58,7 +53,7 @@ class VALET_EXPORT DimensionIntersection {
 };
 
 /// What one rank of my layout shares with every rank of theirs: the cross product of its
-/// dimensions, iterated by RunCursor and never stored.
+/// dimensions, copied by SequenceCopy and never stored.
 ///
 /// The elements shared with a peer are a sequence: ascending by global indices in row- or
 /// column-major order as the caller chooses. The peer, who builds an Intersection with the
@@ -71,15 +66,12 @@ class VALET_EXPORT DimensionIntersection {
 /// turn of mine. So BLOCK to CYCLIC and back are O(R), not O(extent).
 class VALET_EXPORT Intersection {
  public:
-  using Extents = BlockCyclic::Extents;
-
   /// @param rank  In my layout's grid, 0 to mine.ranks()-1.
   /// @throws Error invalid_argument: the extents differ, or the rank is not in the grid; the text
   ///         has the numbers. std::bad_alloc.
   Intersection(Ledger& ledger, const BlockCyclic& mine, int rank, const BlockCyclic& theirs,
                Algorithm algorithm = Algorithm::aspen);
 
-  [[nodiscard]] const BlockCyclic& mine() const noexcept { return mine_; }
   [[nodiscard]] const BlockCyclic& theirs() const noexcept { return theirs_; }
   [[nodiscard]] const DimensionIntersection& dimension(std::size_t d) const noexcept {
     return dimensions_[d];
@@ -91,22 +83,8 @@ class VALET_EXPORT Intersection {
   /// theirs().ranks() when there is none. `for (int p = next_peer(0); ...; p = next_peer(p + 1))`.
   [[nodiscard]] int next_peer(int from) const;
 
-  /// A place in the sequence shared with a peer.
-  struct Place {
-    int peer;
-    std::int64_t index;
-    [[nodiscard]] bool operator==(const Place&) const = default;
-  };
-  /// Which peer's an element of this rank is, and its place in the sequence of that peer.
-  /// O(dimensions * log families). @param local  Indices below mine().local_extents(rank).
-  [[nodiscard]] Place place_of(const Extents& local, IndexOrder order) const;
-  /// The inverse: local indices of the element at a place, index below elements(peer).
-  [[nodiscard]] Extents local_indices(const Place& place, IndexOrder order) const;
-
  private:
-  BlockCyclic mine_;
   BlockCyclic theirs_;
-  BlockCyclic::Coordinates coordinates_;
   std::array<DimensionIntersection, most_dimensions> dimensions_;
 };
 

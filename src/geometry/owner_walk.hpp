@@ -14,64 +14,28 @@ namespace valet::layout {
 
 enum class Direction { forward, backward };
 
-/// The stretches of one dimension. Divides only where a block of mine begins.
-template <Direction direction>
-class OwnerSegments {
- public:
-  OwnerSegments(const Dimension& mine, int coordinate, const Dimension& theirs)
-      : mine_(&mine),
-        theirs_(&theirs),
-        coordinate_(coordinate),
-        extent_(mine.local_extent(coordinate)) {}
-
-  [[nodiscard]] std::int64_t extent() const { return extent_; }
-
-  /// Calls sink(coordinate of theirs, length) for all of them.
-  template <class Sink>
-  void walk(Sink&& sink) const {
-    for (std::int64_t left = extent_; left > 0;) {
-      if constexpr (direction == Direction::forward)
-        left -= forward_block(extent_ - left, sink);
-      else
-        left -= backward_block(left, sink);
+/// Calls sink(coordinate of theirs, length) for the stretches of one dimension, of which `extent`
+/// indices are mine. Divides only where a block of mine begins.
+template <Direction direction, class Sink>
+void walk_row(const Dimension& mine, int coordinate, std::int64_t extent, const Dimension& theirs,
+              Sink&& sink) {
+  constexpr bool ascends = direction == Direction::forward;
+  const std::int64_t block = theirs.block_size();
+  const int step = ascends ? 1 : theirs.ranks() - 1;
+  std::int64_t length = 0;  // of a block of mine
+  for (std::int64_t left = extent; left > 0; left -= length) {
+    const std::int64_t local = ascends ? extent - left : left - 1;
+    length = ascends ? std::min(mine.block_size(), left) : local % mine.block_size() + 1;
+    const std::int64_t position = mine.global_index(coordinate, local);
+    int peer = theirs.owner(position);
+    std::int64_t room = ascends ? block - position % block : position % block + 1;
+    for (std::int64_t rest = length; rest > 0; rest -= room, room = block) {
+      sink(peer, std::min(room, rest));
+      peer += step;
+      if (peer >= theirs.ranks()) peer -= theirs.ranks();
     }
   }
-
- private:
-  template <class Sink>
-  std::int64_t forward_block(std::int64_t local, Sink&& sink) const {
-    const std::int64_t length = std::min(mine_->block_size(), extent_ - local);
-    const std::int64_t position = mine_->global_index(coordinate_, local);
-    const std::int64_t block = theirs_->block_size();
-    int peer = theirs_->owner(position);
-    std::int64_t room = block - position % block;
-    for (std::int64_t left = length; left > 0; left -= room, room = block) {
-      sink(peer, std::min(room, left));
-      peer = peer + 1 == theirs_->ranks() ? 0 : peer + 1;
-    }
-    return length;
-  }
-
-  /// The block that ends in front of local index `end`.
-  template <class Sink>
-  std::int64_t backward_block(std::int64_t end, Sink&& sink) const {
-    const std::int64_t length = (end - 1) % mine_->block_size() + 1;
-    const std::int64_t last = mine_->global_index(coordinate_, end - 1);
-    const std::int64_t block = theirs_->block_size();
-    int peer = theirs_->owner(last);
-    std::int64_t room = last % block + 1;
-    for (std::int64_t left = length; left > 0; left -= room, room = block) {
-      sink(peer, std::min(room, left));
-      peer = peer == 0 ? theirs_->ranks() - 1 : peer - 1;
-    }
-    return length;
-  }
-
-  const Dimension* mine_;
-  const Dimension* theirs_;
-  int coordinate_;
-  std::int64_t extent_;
-};
+}
 
 /// What a step of one coordinate adds to a rank: a rank is a sum over the dimensions.
 inline std::array<int, most_dimensions> rank_weights(const BlockCyclic& layout) {
@@ -98,7 +62,6 @@ void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, I
   };
   const std::array<int, most_dimensions> weight = rank_weights(theirs);
   const std::size_t fast = dimension_at(0);
-  const OwnerSegments<direction> row(mine.dimension(fast), place[fast], theirs.dimension(fast));
   // An odometer of the slower dimensions, from the first or from the last row.
   std::array<std::int64_t, most_dimensions> index{};
   std::array<int, most_dimensions> base{};
@@ -115,9 +78,10 @@ void walk_owners(const BlockCyclic& mine, int rank, const BlockCyclic& theirs, I
   for (;;) {
     int peer = 0;
     for (std::size_t step = 1; step < count; ++step) peer += base[dimension_at(step)];
-    row.walk([&](int coordinate, std::int64_t length) {
-      sink(peer + weight[fast] * coordinate, length);
-    });
+    walk_row<direction>(mine.dimension(fast), place[fast], extents[fast], theirs.dimension(fast),
+                        [&](int coordinate, std::int64_t length) {
+                          sink(peer + weight[fast] * coordinate, length);
+                        });
     std::size_t step = 1;
     for (; step < count; ++step) {
       const std::size_t d = dimension_at(step);

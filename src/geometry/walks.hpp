@@ -8,7 +8,6 @@
 /// those of the first period. Pure and without memory of their own.
 
 #include "geometry/dimension_pair.hpp"
-#include "geometry/quotient.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -63,8 +62,6 @@ std::int64_t walk_falls(const DimensionPair& pair, std::int32_t coordinate, Sink
   return operations;
 }
 
-namespace detail {
-
 /// An own block that reaches over the end of one of their blocks: the rest of that block, then
 /// whole blocks of adjacent coordinates, then the beginning of one. Where whole blocks go round all
 /// coordinates, those of one coordinate are one family. @return Families made.
@@ -101,8 +98,6 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
   return families;
 }
 
-}  // namespace detail
-
 /// ASPEN paper, Algorithm 4: the position of an own block inside their block says which coordinate
 /// has it, and adjacent pieces belong to adjacent coordinates, so every family is found at once. It
 /// goes beyond the paper in two ways: it steps from block to block without dividing, and own blocks
@@ -115,21 +110,20 @@ std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink
   std::int64_t start = mine.start(coordinate);
   if (start >= pair.period) return operations;
   std::int64_t local = 0;
-  const std::int64_t their_number = detail::quotient(start, theirs.block);
+  const std::int64_t their_number = quotient(start, theirs.block);
   std::int64_t offset = start - their_number * theirs.block;
   std::int64_t peer = their_number + theirs.first_rank;
-  if (peer >= theirs.ranks) peer -= detail::quotient(peer, theirs.ranks) * theirs.ranks;
+  if (peer >= theirs.ranks) peer -= quotient(peer, theirs.ranks) * theirs.ranks;
   for (;;) {
     ++operations;
     const std::int64_t room = theirs.block - offset;
     std::int64_t blocks = 1;
     if (mine.block <= room) {
-      if (room - mine.block >= mine.stride)
-        blocks += detail::quotient(room - mine.block, mine.stride);
+      if (room - mine.block >= mine.stride) blocks += quotient(room - mine.block, mine.stride);
       sink(SegmentFamily{start, local, mine.block, blocks, static_cast<std::int32_t>(peer)});
       ++operations;
     } else {
-      operations += detail::split_block(pair, start, local, offset, peer, sink);
+      operations += split_block(pair, start, local, offset, peer, sink);
     }
     start += blocks * mine.stride;
     if (start >= pair.period) return operations;

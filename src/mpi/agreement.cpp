@@ -8,6 +8,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace valet::mpi {
 namespace {
@@ -74,7 +75,7 @@ std::string ranks_text(std::int64_t first, std::int64_t last, std::uint64_t coun
 void Agreement::add(Entry entry, std::int64_t word) {
   entry.first = word_count_;
   add_word(word);
-  entries_[entry_count_++] = entry;
+  entries_[entry_count_++] = std::move(entry);
 }
 
 void Agreement::add_word(std::int64_t word) {
@@ -99,7 +100,7 @@ void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& min
                          has_none ? std::nullopt : std::optional(own[entry.first]));
       if (word < least) continue;  // no rank has one
     }
-    if (entry.target != nullptr) entry.store(entry.target, entry.is_least ? ~word : word);
+    if (entry.store) entry.store(word);
   }
 }
 
@@ -154,10 +155,9 @@ void maximum(const Channel& channel, std::span<double> values) {
 
 namespace valet::detail {
 
-int rank_in(MPI_Comm communicator) { return mpi::Channel::open(communicator).rank(); }
-
-void agree(MPI_Comm communicator, const std::optional<Diagnostic>& mine) {
-  mpi::agree(mpi::Channel::open(communicator), mine);
+void agree(MPI_Comm communicator, const std::function<std::optional<Diagnostic>(int)>& find) {
+  const mpi::Channel channel = mpi::Channel::open(communicator);
+  mpi::agree(channel, find(channel.rank()));
 }
 
 }  // namespace valet::detail

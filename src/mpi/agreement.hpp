@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <span>
@@ -53,12 +54,13 @@ class VALET_EXPORT Agreement {
   /// Gets the largest value of all ranks.
   template <class Value>
   void largest(Value& value) {
-    add({.target = &value, .store = store<Value>}, clamped(value));
+    add({.store = [&value](std::int64_t word) { value = value_of<Value>(word); }}, word_of(value));
   }
   /// Gets the least value of all ranks.
   template <class Value>
   void least(Value& value) {
-    add({.target = &value, .store = store<Value>, .is_least = true}, ~clamped(value));
+    add({.store = [&value](std::int64_t word) { value = value_of<Value>(~word); }},
+        ~word_of(value));
   }
   /// Must be the same on all ranks.
   template <class Value>
@@ -69,7 +71,8 @@ class VALET_EXPORT Agreement {
   /// The same for a value that some ranks do not have, which get that of the others.
   template <class Value>
   void equal(const Named& named, std::optional<Value>& value) {
-    add({.named = named, .target = &value, .store = store_optional<Value>},
+    add({.named = named,
+         .store = [&value](std::int64_t word) { value = static_cast<Value>(word); }},
         value ? static_cast<std::int64_t>(*value) : lowest);
     add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
   }
@@ -86,16 +89,14 @@ class VALET_EXPORT Agreement {
   static constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 
   struct Entry {
-    std::optional<Named> named = {};  ///< of a value that must be the same
-    void* target = nullptr;
-    void (*store)(void* target, std::int64_t word) = nullptr;
-    bool is_least = false;
-    std::size_t first = 0;  ///< of its words
+    std::optional<Named> named = {};               ///< of a value that must be the same
+    std::function<void(std::int64_t)> store = {};  ///< gives the caller what was agreed on
+    std::size_t first = 0;                         ///< of its words
   };
   using Words = std::array<std::int64_t, most_words>;
 
   template <class Value>
-  static std::int64_t clamped(Value value) {
+  static std::int64_t word_of(Value value) {
     if constexpr (std::is_same_v<Value, double>)
       return std::bit_cast<std::int64_t>(value);  // those of one sign are ordered as their bits are
     else if constexpr (std::is_same_v<Value, std::uint64_t>)
@@ -105,15 +106,11 @@ class VALET_EXPORT Agreement {
       return static_cast<std::int64_t>(value);
   }
   template <class Value>
-  static void store(void* target, std::int64_t word) {
+  static Value value_of(std::int64_t word) {
     if constexpr (std::is_same_v<Value, double>)
-      *static_cast<Value*>(target) = std::bit_cast<double>(word);
+      return std::bit_cast<double>(word);
     else
-      *static_cast<Value*>(target) = static_cast<Value>(word);
-  }
-  template <class Value>
-  static void store_optional(void* target, std::int64_t word) {
-    *static_cast<std::optional<Value>*>(target) = static_cast<Value>(word);
+      return static_cast<Value>(word);
   }
   void add(Entry entry, std::int64_t word);
   void add_word(std::int64_t word);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 #include <new>
+#include <span>
 
 namespace valet::mpi {
 namespace {
@@ -23,29 +24,28 @@ constexpr int empty_messages = 16;
 constexpr int attempts = 6;
 constexpr int passes = 2;  // over memory, beside which the ranks' meeting counts little
 
-/// Two buffers of equal size; less than `wanted` where the system has less.
+/// Two buffers of equal size; on the stack where little is wanted, or the system has less.
 class Buffers {
  public:
   Buffers(Ledger& ledger, std::size_t wanted) {
-    for (std::size_t bytes = wanted; bytes > least_bytes && from_.size() == 0; bytes /= 2) {
-      try {
-        to_ = Array<std::byte>(ledger, bytes);
-        from_ = Array<std::byte>(ledger, bytes);
-      } catch (const std::bad_alloc&) {
-        to_ = {};
-      }
+    try {
+      if (wanted > least_bytes) memory_ = Array<std::byte>(ledger, 2 * wanted);
+    } catch (const std::bad_alloc&) {
+      memory_ = {};
     }
-    std::memset(from(), 1, size());
-    std::memset(to(), 1, size());
+    both_ =
+        memory_.size() == 0 ? std::span<std::byte>(few_) : std::span(memory_.data(), 2 * wanted);
+    std::ranges::fill(both_, std::byte{1});
   }
 
-  [[nodiscard]] std::size_t size() const { return from_.size() == 0 ? least_bytes : from_.size(); }
-  [[nodiscard]] std::byte* from() { return from_.size() == 0 ? few_[0].data() : from_.data(); }
-  [[nodiscard]] std::byte* to() { return from_.size() == 0 ? few_[1].data() : to_.data(); }
+  [[nodiscard]] std::size_t size() const { return both_.size() / 2; }
+  [[nodiscard]] std::byte* from() { return both_.data(); }
+  [[nodiscard]] std::byte* to() { return both_.data() + size(); }
 
  private:
-  Array<std::byte> from_, to_;
-  std::array<std::array<std::byte, least_bytes>, 2> few_{};
+  Array<std::byte> memory_;
+  std::array<std::byte, 2 * least_bytes> few_;
+  std::span<std::byte> both_;
 };
 
 /// The time of the slowest rank, in the best of some attempts: what else the machine does at the
@@ -135,11 +135,9 @@ schedule::CostModel measure(const Channel& channel, Ledger& ledger, std::size_t 
 
 Machine machine_of(const Channel& channel, Ledger& ledger, bool needs_model,
                    std::size_t memory_bytes) {
-  std::optional<Machine> known = channel.machine();
-  if (known && (known->model || !needs_model)) return *known;
+  std::optional<Machine>& known = channel.machine();
   if (!known) known = Machine{std::nullopt, most_ranks_on_node(channel)};
-  if (needs_model) known->model = measure(channel, ledger, memory_bytes);
-  channel.set_machine(*known);
+  if (needs_model && !known->model) known->model = measure(channel, ledger, memory_bytes);
   return *known;
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "mpi/channel.hpp"
-#include "mpi/machine.hpp"
 #include <valet/ledger.hpp>
 
 #include <cstddef>

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstdint>
 #include <mutex>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -69,21 +70,27 @@ class CommunicatorCache {
       MPI_Comm_free(&channel);
   }
 
-  std::optional<Machine> machine() {
-    const std::lock_guard lock(mutex_);
-    return machine_;
-  }
-  void set_machine(const Machine& machine) {
-    const std::lock_guard lock(mutex_);
-    machine_ = machine;
-  }
+  std::optional<Machine> machine;
 
  private:
   std::mutex mutex_;
   MPI_Comm base_;
   std::vector<MPI_Comm> pool_;
   std::uint64_t free_ = 0;  // bit i: pool_[i] is not borrowed on this rank
-  std::optional<Machine> machine_;
+};
+
+/// A communicator until it is given back.
+struct Channel::Lease {
+  std::shared_ptr<CommunicatorCache> cache;
+  MPI_Comm communicator = MPI_COMM_NULL;
+  int index = 0;
+
+  explicit Lease(std::shared_ptr<CommunicatorCache> lender) : cache(std::move(lender)) {
+    std::tie(communicator, index) = cache->borrow();
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  ~Lease() { cache->give_back(communicator, index); }
 };
 
 namespace {
@@ -132,41 +139,15 @@ Channel Channel::open(MPI_Comm user) {
     throw Error(ErrorCode::invalid_communicator,
                 "an intercommunicator has two groups, and a map names ranks of one; merge it with "
                 "MPI_Intercomm_merge first");
-  CacheHandle cache = cache_of(user);
-  const auto [communicator, index] = cache->borrow();
-  return Channel(std::move(cache), communicator, index);
+  return Channel(std::make_shared<const Lease>(cache_of(user)));
 }
 
-Channel::Channel(std::shared_ptr<CommunicatorCache> cache, MPI_Comm communicator, int index)
-    : cache_(std::move(cache)), communicator_(communicator), index_(index) {
+Channel::Channel(std::shared_ptr<const Lease> lease)
+    : lease_(std::move(lease)), communicator_(lease_->communicator) {
   check(MPI_Comm_rank(communicator_, &rank_), "MPI_Comm_rank");
   check(MPI_Comm_size(communicator_, &size_), "MPI_Comm_size");
 }
 
-Channel::Channel(Channel&& other) noexcept
-    : cache_(std::move(other.cache_)),
-      communicator_(std::exchange(other.communicator_, MPI_COMM_NULL)),
-      index_(other.index_),
-      rank_(other.rank_),
-      size_(other.size_),
-      hooks_(std::exchange(other.hooks_, nullptr)) {}
-
-Channel& Channel::operator=(Channel&& other) noexcept {
-  Channel moved(std::move(other));
-  std::swap(cache_, moved.cache_);
-  std::swap(communicator_, moved.communicator_);
-  std::swap(index_, moved.index_);
-  std::swap(rank_, moved.rank_);
-  std::swap(size_, moved.size_);
-  std::swap(hooks_, moved.hooks_);
-  return *this;
-}
-
-std::optional<Machine> Channel::machine() const { return cache_->machine(); }
-void Channel::set_machine(const Machine& machine) const { cache_->set_machine(machine); }
-
-Channel::~Channel() {
-  if (cache_) cache_->give_back(communicator_, index_);
-}
+std::optional<Machine>& Channel::machine() const { return lease_->cache->machine; }
 
 }  // namespace valet::mpi

@@ -7,7 +7,7 @@
 /// duplicate a communicator in every time step.
 
 #include "mpi/hooks.hpp"
-#include "mpi/machine.hpp"
+#include <valet/cost_model.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 
@@ -16,7 +16,11 @@
 
 namespace valet::mpi {
 
-class CommunicatorCache;
+/// What the ranks of a communicator run on; the same on all of them.
+struct Machine {
+  std::optional<schedule::CostModel> model;  ///< none: not measured yet
+  int ranks_on_node = 1;                     ///< most ranks that a node has
+};
 
 /// A communicator that belongs to one plan at a time: its tags are ours, errors are returned and
 /// not fatal. Move-only; given back to the pool by the destructor, also after MPI_Finalize.
@@ -26,31 +30,32 @@ class VALET_EXPORT Channel {
   /// rank finds without communication.
   static Channel open(MPI_Comm user);
 
-  Channel(Channel&& other) noexcept;
-  Channel& operator=(Channel&& other) noexcept;
+  Channel(Channel&&) noexcept = default;
+  Channel& operator=(Channel&&) noexcept = default;
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
-  ~Channel();
+  ~Channel() = default;
 
-  [[nodiscard]] MPI_Comm get() const noexcept { return communicator_; }
+  /// MPI_COMM_NULL for one that was moved from.
+  [[nodiscard]] MPI_Comm get() const noexcept { return lease_ ? communicator_ : MPI_COMM_NULL; }
   [[nodiscard]] int rank() const noexcept { return rank_; }
   [[nodiscard]] int size() const noexcept { return size_; }
 
   /// What was found out about the ranks of the user's communicator, kept with it: the same on all
-  /// ranks, because all set it together. Local.
-  [[nodiscard]] std::optional<Machine> machine() const;
-  void set_machine(const Machine& machine) const;
+  /// ranks, because all set it together, in a call that no other thread makes at the same time for
+  /// this communicator. Local.
+  [[nodiscard]] std::optional<Machine>& machine() const;
   /// Calls `hooks` from now on when something blocks on this channel; nullptr for none. The hooks
   /// must outlive the channel, and the requests that were made meanwhile.
   void watch(Hooks* hooks) noexcept { hooks_ = hooks; }
   [[nodiscard]] Hooks* hooks() const noexcept { return hooks_; }
 
  private:
-  Channel(std::shared_ptr<CommunicatorCache> cache, MPI_Comm communicator, int index);
+  struct Lease;
+  explicit Channel(std::shared_ptr<const Lease> lease);
 
-  std::shared_ptr<CommunicatorCache> cache_;
+  std::shared_ptr<const Lease> lease_;
   MPI_Comm communicator_ = MPI_COMM_NULL;
-  int index_ = 0;
   int rank_ = 0;
   int size_ = 1;
   Hooks* hooks_ = nullptr;

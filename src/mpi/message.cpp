@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <span>
 
 namespace valet::mpi {
 namespace {
@@ -27,30 +26,18 @@ class Datatype {
   MPI_Datatype type_;
 };
 
-MPI_Datatype contiguous(std::uint64_t count, MPI_Datatype element) {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  check(MPI_Type_contiguous(checked_count(count), element, &type), "MPI_Type_contiguous");
-  return type;
-}
-
-MPI_Datatype structure(std::span<const int> lengths, std::span<const MPI_Aint> displacements,
-                       std::span<const MPI_Datatype> types) {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  check(MPI_Type_create_struct(checked_count(lengths.size()), lengths.data(), displacements.data(),
-                               types.data(), &type),
-        "MPI_Type_create_struct");
-  return type;
-}
-
 /// `bytes` bytes as one element: whole gibibytes, then the rest.
 MPI_Datatype large_bytes(std::uint64_t bytes) {
-  constexpr std::uint64_t gibibyte = std::uint64_t{1} << 30;
-  const Datatype unit(contiguous(gibibyte, MPI_BYTE));
-  const Datatype whole(contiguous(bytes / gibibyte, unit.get()));
-  const std::array lengths{1, checked_count(bytes % gibibyte)};
-  const std::array displacements{MPI_Aint{0}, static_cast<MPI_Aint>(bytes / gibibyte * gibibyte)};
-  const std::array types{whole.get(), MPI_BYTE};
-  return structure(lengths, displacements, types);
+  constexpr int gibibyte = 1 << 30;
+  MPI_Datatype made = MPI_DATATYPE_NULL;
+  check(MPI_Type_contiguous(gibibyte, MPI_BYTE, &made), "MPI_Type_contiguous");
+  const Datatype unit(made);
+  const std::array lengths{checked_count(bytes / gibibyte), checked_count(bytes % gibibyte)};
+  const std::array displacements{MPI_Aint{0}, static_cast<MPI_Aint>(bytes - bytes % gibibyte)};
+  const std::array types{unit.get(), MPI_BYTE};
+  check(MPI_Type_create_struct(2, lengths.data(), displacements.data(), types.data(), &made),
+        "MPI_Type_create_struct");
+  return made;
 }
 
 template <class Post>

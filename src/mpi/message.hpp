@@ -19,10 +19,7 @@ VALET_EXPORT void post_receive(const Channel& channel, void* memory, std::uint64
 
 /// Pieces for one message, with the arrays that MPI wants; made once and used again and again.
 struct PieceList {
-  explicit PieceList(Ledger& ledger)
-      : pieces(LedgerAllocator<MemoryPiece>(ledger)),
-        lengths(LedgerAllocator<int>(ledger)),
-        displacements(LedgerAllocator<MPI_Aint>(ledger)) {}
+  explicit PieceList(Ledger& ledger) : pieces(ledger), lengths(ledger), displacements(ledger) {}
 
   /// Room for `count` pieces below half a gibibyte each, so that no message allocates.
   void reserve(std::size_t count) {

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+/// Words and bytes between this rank and its neighbours, where both know how many.
+
 #include "mpi/channel.hpp"
 #include "mpi/message.hpp"
 #include "mpi/requests.hpp"
+#include "mpi/tags.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 
 namespace valet::mpi {
@@ -18,9 +24,9 @@ namespace valet::mpi {
 /// of all lists that are not done, the one over the smallest distance is first in line on both of
 /// its ranks, and with a few messages outstanding in either direction nothing can get stuck.
 ///
-/// Outgoing and Incoming have: size(), rank(i) ascending in i, count(i) > 0. Outgoing also
+/// Outgoing and Incoming have: size(), rank(i) ascending in i, count(i). Outgoing also
 /// provide(i, first, words): fill `words` with the list from `first` on; Incoming also
-/// consume(i, first, words).
+/// consume(i, first, words). There are no messages for empty lists.
 template <class Outgoing, class Incoming>
 class NeighbourWords {
  public:
@@ -39,9 +45,8 @@ class NeighbourWords {
 
   /// Blocking; nothing is pending on return. May be called again, and does not allocate.
   void run() {
-    sending_ = {first_above(outgoing_), outgoing_.size(), 0};
-    receiving_ = {first_above(incoming_) + incoming_.size(), incoming_.size(), 0};
-    if (incoming_.size() > 0) receiving_.list = (receiving_.list - 1) % incoming_.size();
+    sending_ = {first_above(outgoing_), 1, outgoing_.size(), 0};
+    receiving_ = {first_above(incoming_) - 1, incoming_.size() - 1, incoming_.size(), 0};
     for (std::size_t slot = 0; slot < window; ++slot) {
       receive_next(slot);
       send_next(window + slot);
@@ -49,8 +54,8 @@ class NeighbourWords {
     while (const auto completion = requests_.wait_any()) {
       const std::size_t slot = completion->index;
       if (slot < window) {
-        const Pending& pending = pending_[slot];
-        incoming_.consume(pending.list, pending.first, buffer(slot).first(pending.size));
+        const Piece& piece = pending_[slot];
+        incoming_.consume(piece.list, piece.first, buffer(slot).first(piece.size));
         receive_next(slot);
       } else {
         send_next(slot);
@@ -59,22 +64,38 @@ class NeighbourWords {
   }
 
  private:
-  struct Walk {
-    std::size_t list = 0;
-    std::size_t lists_left = 0;
-    std::uint64_t done = 0;  ///< words of the list
-  };
-  struct Pending {
+  struct Piece {
     std::size_t list = 0;
     std::uint64_t first = 0;
     std::size_t size = 0;
   };
+  struct Walk {
+    std::size_t list = 0;
+    std::size_t step = 1;  ///< to the next list
+    std::size_t lists_left = 0;
+    std::uint64_t done = 0;  ///< words of the list
+  };
 
+  /// Where the walk through the lists of higher ranks begins.
   template <class Lists>
   std::size_t first_above(const Lists& lists) const {
     std::size_t i = 0;
     while (i < lists.size() && lists.rank(i) < channel_.rank()) ++i;
-    return i;
+    return i + lists.size();
+  }
+
+  /// What the next message carries; nothing when all lists are done.
+  template <class Lists>
+  std::optional<Piece> next_piece(const Lists& lists, Walk& walk) const {
+    for (; walk.lists_left > 0; walk = {walk.list + walk.step, walk.step, walk.lists_left - 1, 0}) {
+      const std::size_t list = walk.list % lists.size();
+      const std::uint64_t left = lists.count(list) - walk.done;
+      if (left == 0) continue;
+      const Piece piece{list, walk.done, std::min<std::size_t>(entries_, left)};
+      walk.done += piece.size;
+      return piece;
+    }
+    return std::nullopt;
   }
 
   std::span<std::uint64_t> buffer(std::size_t slot) {
@@ -82,28 +103,19 @@ class NeighbourWords {
   }
 
   void receive_next(std::size_t slot) {
-    if (receiving_.lists_left == 0) return;
-    const std::size_t list = receiving_.list;
-    const std::uint64_t count = incoming_.count(list);
-    const std::size_t size = std::min<std::uint64_t>(entries_, count - receiving_.done);
-    pending_[slot] = {list, receiving_.done, size};
-    post_receive(channel_, buffer(slot).data(), size * sizeof(std::uint64_t), incoming_.rank(list),
-                 tag_, requests_[slot]);
-    receiving_.done += size;
-    if (receiving_.done == count)
-      receiving_ = {(list + incoming_.size() - 1) % incoming_.size(), receiving_.lists_left - 1, 0};
+    const std::optional<Piece> piece = next_piece(incoming_, receiving_);
+    if (!piece) return;
+    pending_[slot] = *piece;
+    post_receive(channel_, buffer(slot).data(), piece->size * sizeof(std::uint64_t),
+                 incoming_.rank(piece->list), tag_, requests_[slot]);
   }
 
   void send_next(std::size_t slot) {
-    if (sending_.lists_left == 0) return;
-    const std::size_t list = sending_.list % outgoing_.size();
-    const std::uint64_t count = outgoing_.count(list);
-    const std::size_t size = std::min<std::uint64_t>(entries_, count - sending_.done);
-    outgoing_.provide(list, sending_.done, buffer(slot).first(size));
-    post_send(channel_, buffer(slot).data(), size * sizeof(std::uint64_t), outgoing_.rank(list),
-              tag_, requests_[slot]);
-    sending_.done += size;
-    if (sending_.done == count) sending_ = {list + 1, sending_.lists_left - 1, 0};
+    const std::optional<Piece> piece = next_piece(outgoing_, sending_);
+    if (!piece) return;
+    outgoing_.provide(piece->list, piece->first, buffer(slot).first(piece->size));
+    post_send(channel_, buffer(slot).data(), piece->size * sizeof(std::uint64_t),
+              outgoing_.rank(piece->list), tag_, requests_[slot]);
   }
 
   const Channel& channel_;
@@ -113,8 +125,63 @@ class NeighbourWords {
   Incoming incoming_;
   Array<std::uint64_t> buffers_;
   Requests requests_;
-  std::array<Pending, window> pending_{};
+  std::array<Piece, window> pending_{};
   Walk sending_, receiving_;
 };
+
+/// One list of count_of(peer) words for each of `peers`, which ascend by their member rank, but for
+/// this rank. access(peer, first, words) fills or takes words from `first` on.
+template <class Peer, class Count, class Access>
+struct PeerWords {
+  std::span<Peer> peers;
+  int own_rank;
+  Count count_of;
+  Access access;
+
+  [[nodiscard]] std::size_t size() const { return peers.size(); }
+  [[nodiscard]] int rank(std::size_t i) const { return peers[i].rank; }
+  [[nodiscard]] std::uint64_t count(std::size_t i) const {
+    return rank(i) == own_rank ? 0 : count_of(peers[i]);
+  }
+  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
+    access(peers[i], first, words);
+  }
+  void consume(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
+    access(peers[i], first, words);
+  }
+};
+
+template <class Peer, class Count, class Access>
+PeerWords(std::span<Peer>, int, Count, Access) -> PeerWords<Peer, Count, Access>;
+
+/// The one of `peers` that is this rank; nullptr where it is none of them.
+template <class Peer>
+[[nodiscard]] Peer* find_peer(std::span<Peer> peers, int rank) {
+  const auto found = std::ranges::lower_bound(peers, rank, {}, &Peer::rank);
+  return found == peers.end() || found->rank != rank ? nullptr : &*found;
+}
+
+/// Brings the bytes from(peer) to to(peer) of that rank, also inside this one. Both sides know how
+/// many, in whole words. Collective among the ranks that are named. 16 KiB of buffers.
+template <class Out, class In, class From, class To>
+void exchange_bytes(const Channel& channel, Ledger& ledger, std::span<Out> outgoing,
+                    std::span<In> incoming, From from, To to) {
+  constexpr std::size_t entries = 256, word = sizeof(std::uint64_t);
+  const int rank = channel.rank();
+  const auto sent = [&](Out& peer) -> std::uint64_t { return from(peer).size() / word; };
+  const auto received = [&](In& peer) -> std::uint64_t { return to(peer).size() / word; };
+  const auto provide = [&](Out& peer, std::uint64_t first, std::span<std::uint64_t> words) {
+    std::memcpy(words.data(), from(peer).data() + first * word, words.size_bytes());
+  };
+  const auto consume = [&](In& peer, std::uint64_t first, std::span<std::uint64_t> words) {
+    std::memcpy(to(peer).data() + first * word, words.data(), words.size_bytes());
+  };
+  NeighbourWords(channel, ledger, tag_fragments, entries, PeerWords{outgoing, rank, sent, provide},
+                 PeerWords{incoming, rank, received, consume})
+      .run();
+  Out* const own = find_peer(outgoing, rank);
+  if (own != nullptr && !from(*own).empty())
+    std::memcpy(to(*find_peer(incoming, rank)).data(), from(*own).data(), from(*own).size());
+}
 
 }  // namespace valet::mpi

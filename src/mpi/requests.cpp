@@ -12,11 +12,6 @@ Requests::Requests(Ledger& ledger, std::size_t slots, Hooks* hooks)
   std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
 }
 
-bool Requests::all_idle() const {
-  return std::all_of(requests_.begin(), requests_.end(),
-                     [](MPI_Request request) { return request == MPI_REQUEST_NULL; });
-}
-
 std::optional<Completion> Requests::wait_any() {
   Completion completion;
   int index = MPI_UNDEFINED;

@@ -26,7 +26,6 @@ class VALET_EXPORT Requests {
   /// The request slot to post into; must be idle.
   [[nodiscard]] MPI_Request& operator[](std::size_t slot) { return requests_[slot]; }
   [[nodiscard]] bool idle(std::size_t slot) const { return requests_[slot] == MPI_REQUEST_NULL; }
-  [[nodiscard]] bool all_idle() const;
 
   /// Blocks until one request completes; nothing when none is outstanding. Never a polling loop of
   /// our own: that would take the core from an oversubscribed neighbour.

@@ -79,25 +79,24 @@ void broadcast_words(const Channel& channel, std::span<std::uint64_t> words) {
 }
 
 void stream_to_root(const Channel& channel, std::span<char> buffer,
-                    const std::function<std::size_t(std::span<char>)>& next,
+                    const std::function<void(const TakeText&)>& produce,
                     const std::function<void(int, std::span<const char>)>& take) {
-  const int room = checked_count(buffer.size());
-  std::size_t size = 0;
-  do {
-    size = next(buffer);
-    if (channel.rank() == root) {
-      if (size > 0) take(root, buffer.first(size));
-    } else {
-      check(MPI_Ssend(buffer.data(), checked_count(size), MPI_CHAR, root, tag_trace, channel.get()),
+  if (channel.rank() != root) {
+    const auto send = [&](std::span<const char> piece) {
+      check(MPI_Ssend(piece.data(), checked_count(piece.size()), MPI_CHAR, root, tag_trace,
+                      channel.get()),
             "MPI_Ssend", root);
-    }
-  } while (size > 0);
-  if (channel.rank() != root) return;
+    };
+    produce(send);
+    return send({});
+  }
+  produce([&](std::span<const char> piece) { take(root, piece); });
   for (int rank = 1; rank < channel.size(); ++rank) {
     int count = 0;
     do {
       MPI_Status status{};
-      check(MPI_Recv(buffer.data(), room, MPI_CHAR, rank, tag_trace, channel.get(), &status),
+      check(MPI_Recv(buffer.data(), checked_count(buffer.size()), MPI_CHAR, rank, tag_trace,
+                     channel.get(), &status),
             "MPI_Recv", rank);
       check(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count", rank);
       if (count > 0) take(rank, buffer.first(static_cast<std::size_t>(count)));
@@ -116,7 +115,7 @@ double clock_ahead_of_root(const Channel& channel) {
   check(MPI_Bcast(theirs.data(), static_cast<int>(theirs.size()), MPI_DOUBLE, root, channel.get()),
         "MPI_Bcast", root);
   for (std::size_t k = 0; k < mine.size(); ++k) mine[k] -= theirs[k];
-  std::sort(mine.begin(), mine.end());
+  std::ranges::sort(mine);
   return mine[mine.size() / 2];
 }
 

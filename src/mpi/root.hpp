@@ -51,13 +51,14 @@ VALET_EXPORT void scatter_lists(const Channel& channel, std::span<const std::uin
 /// Words of the root to all. Collective.
 VALET_EXPORT void broadcast_words(const Channel& channel, std::span<std::uint64_t> words);
 
+using TakeText = std::function<void(std::span<const char>)>;
 /// Brings text of every rank to the root in pieces, one rank after the other. Collective; nothing
 /// is buffered by MPI: a piece leaves when the root has room for it.
-/// @param buffer  For one piece; of the same size on all ranks.
-/// @param next    next(buffer) fills in a piece and returns its length, 0 after the last.
-/// @param take    take(rank, piece) gets the pieces on the root, its own first.
+/// @param buffer   On the root: room for any piece of the others.
+/// @param produce  produce(send) calls send(piece) for each piece of this rank.
+/// @param take     take(rank, piece) gets the pieces on the root, its own first.
 void stream_to_root(const Channel& channel, std::span<char> buffer,
-                    const std::function<std::size_t(std::span<char>)>& next,
+                    const std::function<void(const TakeText&)>& produce,
                     const std::function<void(int, std::span<const char>)>& take);
 
 /// Seconds that now() of this rank is ahead of that of the root: the median of a few barriers, at

@@ -87,8 +87,7 @@ class NbxExchange {
 void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
                             std::span<const SparseCount> outgoing, Vector<SparseCount>& received) {
   NbxExchange(channel, ledger, outgoing, received).run();
-  std::sort(received.begin(), received.end(),
-            [](const SparseCount& a, const SparseCount& b) { return a.rank < b.rank; });
+  std::ranges::sort(received, {}, &SparseCount::rank);
 }
 
 }  // namespace valet::mpi

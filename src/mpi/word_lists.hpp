@@ -10,13 +10,12 @@
 #include <cstdint>
 #include <span>
 
-namespace valet {
+namespace valet::mpi {
 
 /// One list per rank, ranks ascending.
 class WordLists {
  public:
-  explicit WordLists(Ledger& ledger)
-      : lists_(LedgerAllocator<List>(ledger)), words_(LedgerAllocator<std::uint64_t>(ledger)) {}
+  explicit WordLists(Ledger& ledger) : lists_(ledger), words_(ledger) {}
 
   void clear() {
     lists_.clear();
@@ -45,6 +44,14 @@ class WordLists {
     return std::span(words_).subspan(lists_[i].first, count(i));
   }
 
+  /// For NeighbourWords.
+  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) {
+    std::ranges::copy((*this)[i].subspan(first, words.size()), words.begin());
+  }
+  void consume(std::size_t i, std::uint64_t first, std::span<const std::uint64_t> words) {
+    std::ranges::copy(words, (*this)[i].subspan(first).begin());
+  }
+
  private:
   struct List {
     int rank = 0;
@@ -54,66 +61,46 @@ class WordLists {
   Vector<std::uint64_t> words_;
 };
 
-/// Sends `sent` and receives `received`, whose lists must have their lengths already; none is
-/// empty. Collective among the ranks that are named. 4 KiB of buffers.
-inline void exchange_lists(const mpi::Channel& channel, Ledger& ledger, WordLists& sent,
+/// Sends `sent` and receives `received`, whose lists must have their lengths already. Collective
+/// among the ranks that are named. 4 KiB of buffers.
+inline void exchange_lists(const Channel& channel, Ledger& ledger, WordLists& sent,
                            WordLists& received) {
-  struct Side {
-    WordLists* lists;
-    [[nodiscard]] std::size_t size() const { return lists->size(); }
-    [[nodiscard]] int rank(std::size_t i) const { return lists->rank(i); }
-    [[nodiscard]] std::uint64_t count(std::size_t i) const { return lists->count(i); }
-    void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
-      std::copy_n((*lists)[i].begin() + static_cast<std::ptrdiff_t>(first), words.size(),
-                  words.begin());
-    }
-    void consume(std::size_t i, std::uint64_t first, std::span<const std::uint64_t> words) const {
-      std::copy(words.begin(), words.end(),
-                (*lists)[i].begin() + static_cast<std::ptrdiff_t>(first));
-    }
-  };
   if (sent.size() == 0 && received.size() == 0) return;
   constexpr std::size_t entries = 64;
-  mpi::NeighbourWords<Side, Side> words(channel, ledger, mpi::tag_phase_words, entries, Side{&sent},
-                                        Side{&received});
-  words.run();
+  NeighbourWords<WordLists&, WordLists&>(channel, ledger, tag_phase_words, entries, sent, received)
+      .run();
 }
 
 /// Lists of pairs of words for ranks that know that they receive from this one, but not how much:
 /// a round of lengths goes before the lists.
 class PairLists {
  public:
-  PairLists(const mpi::Channel& channel, Ledger& ledger)
+  PairLists(const Channel& channel, Ledger& ledger)
       : channel_(channel),
         ledger_(ledger),
-        lengths_(ledger),
         pairs_(ledger),
         lengths_in_(ledger),
         pairs_in_(ledger) {}
 
   /// Begins the list for a rank above all so far.
-  void begin(int rank) {
-    lengths_.begin(rank);
-    lengths_.add(0);
-  }
+  void begin(int rank) { pairs_.begin(rank); }
   /// Appends to the list begun last.
   void add(std::uint64_t first, std::uint64_t second) {
-    std::uint64_t& length = lengths_[lengths_.size() - 1][0];
-    if (length++ == 0) pairs_.begin(lengths_.rank(lengths_.size() - 1));
     pairs_.add(first);
     pairs_.add(second);
   }
   /// Says that a rank above all so far has a list for this one.
-  void expect(int rank) {
-    lengths_in_.begin(rank);
-    lengths_in_.add(0);
-  }
+  void expect(int rank) { lengths_in_.add(rank, 0); }
   /// Collective among the ranks that are named.
   void run() {
-    exchange_lists(channel_, ledger_, lengths_, lengths_in_);
+    {
+      WordLists lengths(ledger_);
+      for (std::size_t i = 0; i < pairs_.size(); ++i) lengths.add(pairs_.rank(i), pairs_.count(i));
+      exchange_lists(channel_, ledger_, lengths, lengths_in_);
+    }
     for (std::size_t i = 0; i < lengths_in_.size(); ++i) {
-      if (lengths_in_[i][0] > 0) pairs_in_.begin(lengths_in_.rank(i));
-      for (std::uint64_t k = 0; k < 2 * lengths_in_[i][0]; ++k) pairs_in_.add(0);
+      pairs_in_.begin(lengths_in_.rank(i));
+      for (std::uint64_t k = 0; k < lengths_in_[i][0]; ++k) pairs_in_.add(0);
     }
     exchange_lists(channel_, ledger_, pairs_, pairs_in_);
   }
@@ -126,9 +113,9 @@ class PairLists {
   }
 
  private:
-  const mpi::Channel& channel_;
+  const Channel& channel_;
   Ledger& ledger_;
-  WordLists lengths_, pairs_, lengths_in_, pairs_in_;
+  WordLists pairs_, lengths_in_, pairs_in_;
 };
 
-}  // namespace valet
+}  // namespace valet::mpi

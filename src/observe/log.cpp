@@ -1,35 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <valet/log.hpp>
 
+#include <atomic>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 namespace valet {
 namespace {
 
-/// The callback of this process. Messages hold it while they are delivered, so another thread may
+/// The callback of this process. A message holds it while it is delivered, so another thread may
 /// replace it at the same time.
-class Sink {
- public:
-  void set(LogCallback callback) {
-    auto made = callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr;
-    const std::lock_guard lock(mutex_);
-    callback_.swap(made);
-  }
-  [[nodiscard]] std::shared_ptr<const LogCallback> get() {
-    const std::lock_guard lock(mutex_);
-    return callback_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::shared_ptr<const LogCallback> callback_;
-};
-
-Sink& sink() {
-  static Sink only;
+std::atomic<std::shared_ptr<const LogCallback>>& current() {
+  static std::atomic<std::shared_ptr<const LogCallback>> only;
   return only;
 }
 
@@ -48,14 +31,16 @@ const char* to_string(LogLevel level) noexcept {
   return "unknown";
 }
 
-void set_log_callback(LogCallback callback) { sink().set(std::move(callback)); }
+void set_log_callback(LogCallback callback) {
+  current() = callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr;
+}
 
 bool is_logged(LogLevel level, int rank) noexcept {
-  return goes_to_standard_error(level, rank) || sink().get() != nullptr;
+  return goes_to_standard_error(level, rank) || current().load() != nullptr;
 }
 
 void log(LogLevel level, int rank, const std::string& message) noexcept {
-  const std::shared_ptr<const LogCallback> callback = sink().get();
+  const std::shared_ptr<const LogCallback> callback = current();
   if (callback == nullptr) {
     if (goes_to_standard_error(level, rank))
       std::fprintf(stderr, "valet: %s: %s\n", to_string(level), message.c_str());

@@ -2,12 +2,11 @@
 #pragma once
 
 #include "mpi/channel.hpp"
+#include "observe/progress.hpp"
 #include "observe/trace.hpp"
-#include <valet/progress.hpp>
+#include <valet/storage_backend.hpp>
 
 #include <cstdint>
-#include <optional>
-#include <utility>
 
 namespace valet::observe {
 
@@ -49,31 +48,21 @@ struct Observer final : mpi::Hooks {
   }
 };
 
-/// While it lives, a meter watches the progress of a call; without a meter nothing changes.
-class WatchedProgress {
+/// A stage of a migration until the end of a scope, left by an exception or not: for the trace, and
+/// for the profiler that the storage may know of (StorageBackend::begin_stage()).
+class Stage {
  public:
-  WatchedProgress(Observer& observer, std::optional<ProgressMeter> meter)
-      : observer_(observer), meter_(std::move(meter)) {
-    if (meter_) observer_.progress = &*meter_;
+  Stage(StorageBackend& backend, Trace* trace, const char* name)
+      : backend_(backend), span_(trace, TraceKind::stage, name) {
+    backend_.begin_stage(name);
   }
-  WatchedProgress(const WatchedProgress&) = delete;
-  WatchedProgress& operator=(const WatchedProgress&) = delete;
-  ~WatchedProgress() {
-    if (meter_) observer_.progress = nullptr;
-  }
-
-  /// From now on Observer::moved() counts pieces of so many bytes.
-  void count_in(std::uint64_t bytes) {
-    if (meter_) meter_->count_in(bytes);
-  }
-  /// Everything has moved.
-  void finish() {
-    if (meter_) meter_->finish();
-  }
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  ~Stage() { backend_.end_stage(); }
 
  private:
-  Observer& observer_;
-  std::optional<ProgressMeter> meter_;
+  StorageBackend& backend_;
+  TraceSpan span_;
 };
 
 /// The observer of a channel, or nullptr.

@@ -1,124 +1,100 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <valet/progress.hpp>
+#include "observe/progress.hpp"
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <unistd.h>
 #include <utility>
 
-namespace valet {
-namespace {
+namespace valet::observe {
 
-constexpr double seconds_between = 0.1;
+struct ProgressBar::State {
+  Settings settings;
+  bool in_lines = false;
+  ProgressPace pace = ProgressPace(settings.delay_seconds);
+  std::uint64_t done = 0;
+  std::uint64_t tenths = 0;
+  bool drawn = false;
 
-/// The user's time, also where MPI's clock is simulated.
-double seconds_now() {
-  using std::chrono::steady_clock;
-  return std::chrono::duration<double>(steady_clock::now().time_since_epoch()).count();
+  void draw();
+  void print_tenth();
+  [[nodiscard]] std::string amounts() const;
+};
+
+ProgressBar::ProgressBar(Settings settings) {
+  const bool in_lines = !has_terminal();
+  if (in_lines && !settings.lines_elsewhere) return;
+  state_.reset(new State{.settings = std::move(settings), .in_lines = in_lines});
+  if (!in_lines && state_->pace.due()) state_->draw();
 }
 
-}  // namespace
-
-ProgressPace::ProgressPace(double delay_seconds)
-    : start_(seconds_now()), next_(start_ + delay_seconds) {}
-
-bool ProgressPace::due() {
-  const double now = seconds_now();
-  if (now < next_) return false;
-  next_ = now + seconds_between;
-  return true;
-}
-
-double ProgressPace::elapsed_seconds() const { return seconds_now() - start_; }
-
-ProgressBar::ProgressBar(Settings settings)
-    : settings_(std::move(settings)), pace_(settings_.delay_seconds) {
-  if (has_terminal())
-    form_ = Form::bar;
-  else if (settings_.lines_elsewhere)
-    form_ = Form::lines;
-  if (form_ == Form::bar && pace_.due()) draw();
-}
-
-ProgressBar::ProgressBar(ProgressBar&& other) noexcept
-    : settings_(std::move(other.settings_)),
-      form_(std::exchange(other.form_, Form::silent)),
-      done_(other.done_),
-      tenths_(other.tenths_),
-      drawn_(std::exchange(other.drawn_, false)),
-      pace_(other.pace_) {}
-
-ProgressBar& ProgressBar::operator=(ProgressBar&& other) noexcept {
-  ProgressBar moved(std::move(other));
-  std::swap(settings_, moved.settings_);
-  std::swap(form_, moved.form_);
-  std::swap(done_, moved.done_);
-  std::swap(tenths_, moved.tenths_);
-  std::swap(drawn_, moved.drawn_);
-  std::swap(pace_, moved.pace_);
-  return *this;
-}
-
-ProgressBar::~ProgressBar() {
-  if (drawn_) std::fprintf(stderr, "\r\033[K");
+void ProgressBar::Wiper::operator()(State* state) const noexcept {
+  if (state->drawn) std::fprintf(stderr, "\r\033[K");
+  delete state;
 }
 
 bool ProgressBar::has_terminal() { return isatty(STDERR_FILENO) != 0; }
 
 void ProgressBar::advance(std::uint64_t amount) {
-  if (form_ == Form::silent) return;
-  done_ += amount;
-  if (form_ == Form::lines)
-    print_tenth();
-  else if (pace_.due())
-    draw();
+  if (state_ == nullptr) return;
+  state_->done += amount;
+  if (state_->in_lines)
+    state_->print_tenth();
+  else if (state_->pace.due())
+    state_->draw();
 }
 
-std::string ProgressBar::amounts() const {
+std::string ProgressBar::State::amounts() const {
   std::array<char, 64> text{};
-  if (settings_.bytes)
-    std::snprintf(text.data(), text.size(), "%.1f/%.1f MiB", static_cast<double>(done_) / (1 << 20),
-                  static_cast<double>(settings_.total) / (1 << 20));
+  if (settings.bytes)
+    std::snprintf(text.data(), text.size(), "%.1f/%.1f MiB", static_cast<double>(done) / (1 << 20),
+                  static_cast<double>(settings.total) / (1 << 20));
   else
-    std::snprintf(text.data(), text.size(), "%llu/%llu", static_cast<unsigned long long>(done_),
-                  static_cast<unsigned long long>(settings_.total));
+    std::snprintf(text.data(), text.size(), "%llu/%llu", static_cast<unsigned long long>(done),
+                  static_cast<unsigned long long>(settings.total));
   return text.data();
 }
 
-void ProgressBar::draw() {
+void ProgressBar::State::draw() {
   constexpr std::uint64_t width = 40;
   const double part =
-      settings_.total == 0
+      settings.total == 0
           ? 1
-          : std::min(1.0, static_cast<double>(done_) / static_cast<double>(settings_.total));
+          : std::min(1.0, static_cast<double>(done) / static_cast<double>(settings.total));
   const auto filled = static_cast<std::size_t>(part * width);
-  std::fprintf(stderr, "\r%s [%s%s] %s\033[K", settings_.title.c_str(),
+  std::fprintf(stderr, "\r%s [%s%s] %s\033[K", settings.title.c_str(),
                std::string(filled, '#').c_str(), std::string(width - filled, ' ').c_str(),
                amounts().c_str());
   std::fflush(stderr);
-  drawn_ = true;
+  drawn = true;
 }
 
-void ProgressBar::print_tenth() {
-  if (settings_.total == 0) return;
-  const auto tenths = static_cast<std::uint64_t>(10.0 * static_cast<double>(done_) /
-                                                 static_cast<double>(settings_.total));
-  if (tenths == tenths_) return;
-  tenths_ = tenths;
-  std::fprintf(stderr, "[0] %s: %3d %%, %s\n", settings_.title.c_str(),
-               static_cast<int>(10 * tenths), amounts().c_str());
+void ProgressBar::State::print_tenth() {
+  if (settings.total == 0) return;
+  const auto now = static_cast<std::uint64_t>(10.0 * static_cast<double>(done) /
+                                              static_cast<double>(settings.total));
+  if (now == tenths) return;
+  tenths = now;
+  std::fprintf(stderr, "[0] %s: %3d %%, %s\n", settings.title.c_str(), static_cast<int>(10 * now),
+               amounts().c_str());
 }
 
-ProgressMeter::ProgressMeter(std::function<void(const Progress&)> callback, ProgressBar bar,
+ProgressMeter::ProgressMeter(ProgressMeter*& current, const ProgressWish& wish,
                              std::uint64_t blocks, std::uint64_t block_bytes)
-    : callback_(std::move(callback)),
-      bar_(std::move(bar)),
-      block_bytes_(block_bytes),
-      piece_bytes_(block_bytes) {
+    : current_(current), block_bytes_(block_bytes), piece_bytes_(block_bytes) {
+  constexpr double delay_seconds = 2;
+  const bool draws = wish.bar && wish.rank == 0 && ProgressBar::has_terminal();
+  if (current != nullptr || (!wish.callback && !draws)) return;
+  current = this;
+  callback_ = wish.callback;
   state_.blocks_total = blocks;
   state_.bytes_total = blocks * block_bytes;
+  if (draws)
+    bar_ = ProgressBar({.title = wish.title,
+                        .total = state_.bytes_total,
+                        .bytes = true,
+                        .delay_seconds = delay_seconds});
 }
 
 void ProgressMeter::advance(std::uint64_t pieces) {
@@ -137,18 +113,4 @@ void ProgressMeter::report() {
   callback_(state_);
 }
 
-std::optional<ProgressMeter> ProgressWish::meter(std::uint64_t blocks,
-                                                 std::uint64_t block_bytes) const {
-  constexpr double delay_seconds = 2;
-  const bool draws = bar && rank == 0 && ProgressBar::has_terminal();
-  if (!callback && !draws) return std::nullopt;
-  ProgressBar drawn;
-  if (draws)
-    drawn = ProgressBar({.title = title,
-                         .total = blocks * block_bytes,
-                         .bytes = true,
-                         .delay_seconds = delay_seconds});
-  return ProgressMeter(callback, std::move(drawn), blocks, block_bytes);
-}
-
-}  // namespace valet
+}  // namespace valet::observe

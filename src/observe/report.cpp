@@ -15,27 +15,23 @@
 namespace valet {
 namespace {
 
+/// A number as printf() writes it.
+template <class... Rest>
+std::string formatted(const char* format, double value, Rest... rest) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), format, value, rest...);
+  return text.data();
+}
+
 std::string readable_bytes(std::uint64_t bytes) {
   constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   double value = static_cast<double>(bytes);
   std::size_t unit = 0;
   for (; value >= 1024 && unit + 1 < units.size(); ++unit) value /= 1024;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
-  return text.data();
+  return formatted(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
 }
 
-std::string readable_milliseconds(double seconds) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3f ms", seconds * 1e3);
-  return text.data();
-}
-
-std::string readable_percent(double fraction) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.0f %%", fraction * 100);
-  return text.data();
-}
+std::string readable_milliseconds(double seconds) { return formatted("%.3f ms", seconds * 1e3); }
 
 /// The name and the time of a stage; nothing for one that was not there.
 void append_stage(std::string& text, const char* separator, const char* name, double seconds) {
@@ -102,7 +98,7 @@ std::string Report::to_string() const {
          (reason().empty() ? "" : "\n  chosen: " + std::string(reason())) +
          (lower_bound_seconds() > 0
               ? "\n  lower bound " + readable_milliseconds(lower_bound_seconds()) + ", achieved " +
-                    readable_percent(achieved_fraction())
+                    formatted("%.0f %%", achieved_fraction() * 100)
               : "") +
          (plan_from_layout ? "\n  planned from the layout found in the map, no counts exchanged"
                            : "") +

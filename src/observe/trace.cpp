@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 namespace valet::observe {
 namespace {
@@ -45,33 +44,24 @@ TraceEntry Trace::entry_of(TraceKind kind, const char* name, std::int64_t start,
 }
 
 void Trace::add(const TraceEntry& entry) {
-  if (size_ + TracePacking::most_bytes > most_packed && !spool()) {
+  if (entries_ - spooled_ == most_entries && !spool()) {
     ++lost_;
     return;
   }
-  if (entries_++ == 0 || entry.start < first_) first_ = entry.start;
+  if (entries_ == 0 || entry.start < first_) first_ = entry.start;
   last_ = std::max(last_, entry.start);
   event_bytes_ += TraceText::most_bytes(entry, static_cast<std::uint64_t>(rank_) + 1);
-  size_ += parts_->packing.pack(entry, parts_->packed.data() + size_);
+  parts_->entries[entries_++ - spooled_] = entry;
 }
 
+/// The entries in memory to the file.
 bool Trace::spool() {
-  if (!file_.append(std::span(parts_->packed).first(size_))) return false;
+  file_.create_temporary();
+  file_.write({reinterpret_cast<const char*>(parts_->entries.data()),
+               (entries_ - spooled_) * sizeof(TraceEntry)});
+  if (file_.error() != 0) return false;
   spooled_ = entries_;
-  size_ = 0;
   return true;
-}
-
-void Trace::begin(TraceKind kind, const char* name, const TraceDetails& details) {
-  if (depth_ < most_nested) parts_->nested[depth_] = entry_of(kind, name, look(), details);
-  ++depth_;
-}
-
-void Trace::end() {
-  if (depth_ == 0 || --depth_ >= most_nested) return;
-  TraceEntry& entry = parts_->nested[depth_];
-  entry.duration = look() - entry.start;
-  add(entry);
 }
 
 void Trace::span(TraceKind kind, const char* name, double start, double end,
@@ -111,12 +101,10 @@ void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& 
   TraceEntry entry = entry_of(kind, name_of(kind), look(), details);
   const auto slot = static_cast<std::size_t>(std::countr_one(under_way_));
   if (slot == most_messages) return add(entry);
-  const bool sends = kind == TraceKind::send;
-  std::uint64_t& taken = sends ? send_lanes_taken_ : receive_lanes_taken_;
-  std::uint16_t& lanes = sends ? send_lanes_ : receive_lanes_;
-  entry.lane = static_cast<std::uint16_t>(std::countr_one(taken));
-  lanes = std::max(lanes, static_cast<std::uint16_t>(entry.lane + 1));
-  taken |= std::uint64_t{1} << entry.lane;
+  Lanes& lanes = lanes_of(kind);
+  entry.lane = static_cast<std::uint16_t>(std::countr_one(lanes.taken));
+  lanes.used = std::max(lanes.used, static_cast<std::uint16_t>(entry.lane + 1));
+  lanes.taken |= std::uint64_t{1} << entry.lane;
   under_way_ |= std::uint64_t{1} << slot;
   parts_->keys[slot] = key;
   parts_->messages[slot] = entry;
@@ -129,65 +117,33 @@ void Trace::message_ends(const void* key) {
     TraceEntry& entry = parts_->messages[slot];
     entry.duration = latest_ - entry.start;
     add(entry);
-    (entry.kind == TraceKind::send ? send_lanes_taken_ : receive_lanes_taken_) ^= std::uint64_t{1}
-                                                                                  << entry.lane;
+    lanes_of(entry.kind).taken ^= std::uint64_t{1} << entry.lane;
     under_way_ ^= std::uint64_t{1} << slot;
     return;
   }
 }
 
 void Trace::clear() {
-  file_.clear();
-  parts_->packing = {};
-  size_ = depth_ = 0;
-  under_way_ = send_lanes_taken_ = receive_lanes_taken_ = 0;
+  file_.restart();
   entries_ = spooled_ = lost_ = event_bytes_ = 0;
+  under_way_ = 0;
+  sends_ = receives_ = {};
   counted_ = {};
-  send_lanes_ = receive_lanes_ = 0;
 }
 
 void Trace::rewind(double zero_seconds, std::uint64_t budget_bytes) {
   add_counter();
   // Where some entries are in the file all are, or the last ones are lost with it.
-  if (in_file() && !spool()) {
+  if (spooled_ > 0 && !spool()) {
     lost_ += entries_ - spooled_;
     entries_ = spooled_;
   }
   parts_->text.start(rank_, nanoseconds(zero_seconds));
-  parts_->packing = {};
   budget_bytes_ = budget_bytes;
-  read_ = loaded_ = 0;
-  at_ = label_ = 0;
-  if (in_file()) size_ = 0;
-}
-
-/// The next bytes of the file into memory, behind those that are left.
-bool Trace::load() {
-  const auto memory = std::span(parts_->packed).first(bytes_loaded);
-  const std::size_t left = size_ - at_;
-  std::memmove(memory.data(), memory.data() + at_, left);
-  const auto wanted = memory.subspan(left, static_cast<std::size_t>(std::min<std::uint64_t>(
-                                               bytes_loaded - left, file_.size() - loaded_)));
-  at_ = 0;
-  size_ = left + wanted.size();
-  loaded_ += wanted.size();
-  return file_.read(loaded_ - wanted.size(), wanted);
-}
-
-bool Trace::next(TraceEntry& entry, bool& repeats) {
-  if (read_ == entries_) return false;
-  if (in_file() && size_ - at_ < TracePacking::most_bytes && loaded_ < file_.size() && !load()) {
-    lost_ += entries_ - read_;
-    entries_ = read_;
-    return false;
-  }
-  at_ += parts_->packing.unpack(parts_->packed.data() + at_, entry, repeats);
-  ++read_;
-  return true;
 }
 
 std::uint64_t Trace::most_text_bytes() const {
-  const std::uint64_t lines = 2U + send_lanes_ + receive_lanes_;
+  const std::uint64_t lines = 2U + sends_.used + receives_.used;
   return lines * TraceText::most_label_bytes + event_bytes_ +
          entries_ * parts_->text.most_digits_until(last_);
 }
@@ -195,36 +151,45 @@ std::uint64_t Trace::most_text_bytes() const {
 /// What is under way is forgotten when the trace is read: its memory is free for text, too.
 std::span<char> Trace::text_buffer() {
   char* const begin = reinterpret_cast<char*>(memory_.data());
-  char* const text =
-      reinterpret_cast<char*>(parts_->packed.data()) + (in_file() ? bytes_loaded : most_packed);
-  return {text, begin + memory_.size()};
+  TraceEntry* const entries = parts_->entries.data();
+  return {reinterpret_cast<char*>(entries + (spooled_ > 0 ? entries_loaded : most_entries)),
+          begin + memory_.size()};
 }
 
-std::size_t Trace::read(std::span<char> memory) {
-  Text text(memory.data());
-  const auto has_room = [&] { return memory.size() - text.size() >= least_text; };
-  while (has_room() && put_label(text)) {
+void Trace::read(std::span<char> buffer, const std::function<void(std::span<const char>)>& put) {
+  Text text(buffer.data());
+  const auto make_room = [&] {
+    if (buffer.size() - text.size() >= least_text) return;
+    put(buffer.first(text.size()));
+    text = Text(buffer.data());
+  };
+  // Metadata: the rank, then the threads that its messages take.
+  parts_->text.put_rank(text, budget_bytes_);
+  const auto put_threads = [&](std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t thread = first; thread < first + count; ++thread) {
+      make_room();
+      parts_->text.put_thread(text, thread);
+    }
+  };
+  put_threads(TraceText::work_thread, 1);
+  put_threads(TraceText::first_send_thread, sends_.used);
+  put_threads(TraceText::first_receive_thread, receives_.used);
+  const std::size_t most = spooled_ > 0 ? entries_loaded : most_entries;
+  for (std::uint64_t first = 0; first < entries_; first += most) {
+    const auto entries =
+        std::span(parts_->entries).first(std::min<std::uint64_t>(most, entries_ - first));
+    if (spooled_ > 0 &&
+        !file_.read(first * sizeof(TraceEntry),
+                    {reinterpret_cast<char*>(entries.data()), entries.size_bytes()})) {
+      lost_ += entries_ - first;
+      break;
+    }
+    for (const TraceEntry& entry : entries) {
+      make_room();
+      parts_->text.put_event(text, entry);
+    }
   }
-  TraceEntry entry;
-  for (bool repeats = false; has_room() && next(entry, repeats);)
-    parts_->text.put_event(text, entry, repeats);
-  return text.size();
-}
-
-/// Metadata: the rank, then the threads that its messages take. False after the last.
-bool Trace::put_label(Text& text) {
-  const std::uint32_t line = label_;
-  if (line > 1U + send_lanes_ + receive_lanes_) return false;
-  ++label_;
-  if (line == 0)
-    parts_->text.put_rank(text, budget_bytes_);
-  else if (line == 1)
-    parts_->text.put_thread(text, TraceText::work_thread);
-  else if (line - 2 < send_lanes_)
-    parts_->text.put_thread(text, TraceText::first_send_thread + line - 2);
-  else
-    parts_->text.put_thread(text, TraceText::first_receive_thread + line - 2U - send_lanes_);
-  return true;
+  put(buffer.first(text.size()));
 }
 
 }  // namespace valet::observe

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What a rank did and when, for a picture of a migration: recorded as packed binary entries, read
+/// What a rank did and when, for a picture of a migration: recorded as binary entries, read
 /// back as Chrome trace events (JSON), which ui.perfetto.dev and chrome://tracing show. Recording
-/// is local; report/trace_file.hpp brings the entries of all ranks together.
+/// is local; trace_file.hpp brings the entries of all ranks together.
 ///
 /// A rank is a process of the picture. Its first thread has what it does one after the other and
 /// nested: stages, phases, waits, copies. Messages on their way overlap, so they are on threads of
 /// their own: each takes the lowest one that is free, sends apart from receives.
 
 #include "mpi/check.hpp"
-#include "observe/spool_file.hpp"
-#include "observe/trace_entry.hpp"
+#include "observe/file.hpp"
 #include "observe/trace_text.hpp"
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
@@ -19,6 +18,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 namespace valet::observe {
@@ -33,16 +33,12 @@ class VALET_EXPORT Trace {
   static constexpr std::size_t memory_bytes = std::size_t{24} << 10;
   /// On their way at once; of others only the posting is recorded.
   static constexpr std::size_t most_messages = 64;
-  static constexpr std::size_t most_nested = 16;
   using Clock = double (*)();
 
   /// @param clock  Seconds, from any moment on.
   Trace(Ledger& ledger, int rank, Clock clock = mpi::now);
 
-  /// What this rank does until the end() that belongs to it. Nests.
-  void begin(TraceKind kind, const char* name, const TraceDetails& details = {});
-  void end();
-  /// The same, of what is over now.
+  /// What this rank did, from a moment on the trace's clock to now.
   void span(TraceKind kind, const char* name, double start, double end,
             const TraceDetails& details = {});
   void instant(TraceKind kind, const char* name, const TraceDetails& details = {});
@@ -60,10 +56,15 @@ class VALET_EXPORT Trace {
   /// Forgets all entries.
   void clear();
 
-  [[nodiscard]] double now() const { return clock_(); }
+  /// Looks at the clock.
+  [[nodiscard]] double now() {
+    const double seconds = clock_();
+    latest_ = nanoseconds(seconds);
+    return seconds;
+  }
   /// Seconds of the first entry, or of now.
   [[nodiscard]] double first_seconds() const {
-    return entries() > 0 ? zero_seconds_ + static_cast<double>(first_) / 1e9 : now();
+    return entries() > 0 ? zero_seconds_ + static_cast<double>(first_) / 1e9 : clock_();
   }
   [[nodiscard]] std::uint64_t entries() const { return entries_; }
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
@@ -72,31 +73,34 @@ class VALET_EXPORT Trace {
   /// @param zero_seconds  On this clock: the moment that is 0 in the picture.
   /// @param budget_bytes  Scratch that this rank may use, for its label.
   void rewind(double zero_seconds, std::uint64_t budget_bytes);
-  /// How many bytes read() will write in all, at most: a few more than it does.
+  /// How many bytes read() will give in all, at most: a few more than it does.
   [[nodiscard]] std::uint64_t most_text_bytes() const;
-  /// Writes whole events, separated by commas, into `text`; 0 when there are no more. At least
-  /// least_text bytes.
-  std::size_t read(std::span<char> text);
+  /// Calls put(text) with whole events, separated by commas, in pieces as large as the buffer. At
+  /// least least_text bytes. Once after rewind().
+  void read(std::span<char> buffer, const std::function<void(std::span<const char>)>& put);
   static constexpr std::size_t least_text = 512;
   /// Memory of the trace to read into: what reading does not need. Between rewind() and clear().
   [[nodiscard]] std::span<char> text_buffer();
   static constexpr std::size_t least_buffer = 4096;
 
  private:
-  /// Read from the file at a time: the less, the more text is written at once.
-  static constexpr std::size_t bytes_loaded = 2048;
-  static constexpr std::size_t most_packed =
-      memory_bytes - least_buffer - sizeof(TracePacking) - sizeof(TraceText);
+  /// Read from the file at a time: the fewer, the more text is written at once.
+  static constexpr std::size_t entries_loaded = 128;
+  static constexpr std::size_t most_entries =
+      (memory_bytes - least_buffer - sizeof(TraceText)) / sizeof(TraceEntry);
   /// How the memory is used; the behind part of it holds text while the trace is read.
   struct Parts {
-    TracePacking packing;
     TraceText text;
-    std::array<std::byte, most_packed> packed;
+    std::array<TraceEntry, most_entries> entries;
     std::array<const void*, most_messages> keys;
     std::array<TraceEntry, most_messages> messages;
-    std::array<TraceEntry, most_nested> nested;
   };
   static_assert(sizeof(Parts) <= memory_bytes);
+  /// Threads of messages under way.
+  struct Lanes {
+    std::uint64_t taken = 0;  ///< a bit for each
+    std::uint16_t used = 0;   ///< ever
+  };
   struct Counter {
     const char* name = nullptr;
     std::uint64_t value = 0;
@@ -112,52 +116,46 @@ class VALET_EXPORT Trace {
   void add(const TraceEntry& entry);
   void add_counter();
   bool spool();
-  bool put_label(Text& text);
-  bool next(TraceEntry& entry, bool& repeats);
-  bool load();
-  [[nodiscard]] bool in_file() const { return file_.size() > 0; }
+  [[nodiscard]] Lanes& lanes_of(TraceKind kind) {
+    return kind == TraceKind::send ? sends_ : receives_;
+  }
 
   int rank_;
   Clock clock_;
   double zero_seconds_;  ///< all other times are nanoseconds since then
   Array<std::byte> memory_;
   Parts* parts_;
-  SpoolFile file_;
-  std::size_t size_ = 0;  ///< bytes in memory
-  std::size_t depth_ = 0;
-  std::uint64_t under_way_ = 0;  ///< a bit for each of the messages
-  std::uint64_t send_lanes_taken_ = 0, receive_lanes_taken_ = 0;
+  File file_;
   std::uint64_t entries_ = 0, spooled_ = 0;  ///< in all, and of them in the file
   std::uint64_t lost_ = 0;
   std::uint64_t event_bytes_ = 0;  ///< of text, at most, but for the digits of starts
+  std::uint64_t under_way_ = 0;    ///< a bit for each of the messages
+  Lanes sends_, receives_;
   std::int64_t first_ = 0, last_ = 0;
-  std::int64_t latest_ = 0;                           ///< what the clock showed last
-  Counter counted_;                                   ///< the latest value, not recorded yet
-  std::uint16_t send_lanes_ = 0, receive_lanes_ = 0;  ///< ever used
-
-  // While reading.
-  std::uint64_t budget_bytes_ = 0;
-  std::uint64_t read_ = 0;    ///< entries read
-  std::size_t at_ = 0;        ///< bytes of those in memory
-  std::uint64_t loaded_ = 0;  ///< bytes of the file
-  std::uint32_t label_ = 0;   ///< lines of metadata written
+  std::int64_t latest_ = 0;         ///< what the clock showed last
+  Counter counted_;                 ///< the latest value, not recorded yet
+  std::uint64_t budget_bytes_ = 0;  ///< while reading
 };
 
 /// Something that is done until the end of a scope. Nothing where there is no trace.
 class TraceSpan {
  public:
   TraceSpan(Trace* trace, TraceKind kind, const char* name, const TraceDetails& details = {})
-      : trace_(trace) {
-    if (trace_ != nullptr) trace_->begin(kind, name, details);
+      : trace_(trace), kind_(kind), name_(name), details_(details) {
+    if (trace_ != nullptr) start_ = trace_->now();
   }
   TraceSpan(const TraceSpan&) = delete;
   TraceSpan& operator=(const TraceSpan&) = delete;
   ~TraceSpan() {
-    if (trace_ != nullptr) trace_->end();
+    if (trace_ != nullptr) trace_->span(kind_, name_, start_, trace_->now(), details_);
   }
 
  private:
   Trace* trace_;
+  TraceKind kind_;
+  const char* name_;
+  TraceDetails details_;
+  double start_ = 0;
 };
 
 }  // namespace valet::observe

@@ -3,8 +3,8 @@
 
 #include "mpi/agreement.hpp"
 #include "mpi/root.hpp"
+#include "observe/file.hpp"
 #include "observe/observer.hpp"
-#include "observe/trace_output.hpp"
 #include <valet/log.hpp>
 #include <valet/version.hpp>
 
@@ -30,23 +30,6 @@ std::string opening(const TraceCaption& caption, int ranks) {
          ",\"budget_bytes\":" + std::to_string(caption.budget_bytes) + "},\n\"traceEvents\":[\n";
 }
 
-/// Nothing is recorded while the trace is read.
-class Unwatched {
- public:
-  explicit Unwatched(Observer* observer)
-      : observer_(observer),
-        trace_(observer == nullptr ? nullptr : std::exchange(observer->trace, nullptr)) {}
-  Unwatched(const Unwatched&) = delete;
-  Unwatched& operator=(const Unwatched&) = delete;
-  ~Unwatched() {
-    if (observer_ != nullptr) observer_->trace = trace_;
-  }
-
- private:
-  Observer* observer_;
-  Trace* trace_;
-};
-
 std::string warning(const std::string& path, int error, std::uint64_t lost) {
   if (error != 0)
     return "cannot write the trace to '" + path + "' (" + std::strerror(error) +
@@ -63,36 +46,36 @@ void TraceFile::align(const mpi::Channel& channel) {
 }
 
 /// The file on every rank; where it could be made at all. Collective.
-bool TraceFile::open(const mpi::Channel& channel, TraceOutput& output, bool& writes_itself) const {
+bool TraceFile::open(const mpi::Channel& channel, File& output, bool& writes_itself) const {
   const bool is_root = channel.rank() == mpi::root;
-  std::array<std::uint64_t, 1 + std::tuple_size_v<TraceOutput::Identity>> words{};
+  std::array<std::uint64_t, 1 + std::tuple_size_v<File::Identity>> words{};
   if (is_root) {
     output.create(path_);
     words[0] = output.error() == 0 ? 1 : 0;
-    const TraceOutput::Identity identity = output.identity();
+    const File::Identity identity = output.identity();
     std::copy(identity.begin(), identity.end(), words.begin() + 1);
   }
   mpi::broadcast_words(channel, words);
-  TraceOutput::Identity identity{};
+  File::Identity identity{};
   std::copy(words.begin() + 1, words.end(), identity.begin());
   writes_itself = is_root || (words[0] != 0 && output.join(path_, identity));
   return words[0] != 0;
 }
 
 /// All events of this rank, and spaces behind them: so many bytes.
-void TraceFile::write_own(TraceOutput& output, std::uint64_t bytes) {
+void TraceFile::write_own(File& output, std::uint64_t bytes) {
   const std::span<char> buffer = trace_.text_buffer();
-  while (const std::size_t size = trace_.read(buffer)) {
-    output.write(buffer.first(size));
-    bytes -= std::min<std::uint64_t>(bytes, size);
-  }
+  trace_.read(buffer, [&](std::span<const char> text) {
+    output.write(text);
+    bytes -= std::min<std::uint64_t>(bytes, text.size());
+  });
   std::fill(buffer.begin(), buffer.end(), ' ');
   for (; bytes > 0; bytes -= std::min<std::uint64_t>(bytes, buffer.size()))
     output.write(buffer.first(std::min<std::uint64_t>(bytes, buffer.size())));
 }
 
-void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& caption,
-                             TraceOutput& output, bool writes_itself) {
+void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& caption, File& output,
+                             bool writes_itself) {
   const bool is_root = channel.rank() == mpi::root;
   // The first moment of any rank is 0, so that no time is negative.
   std::array<double, 1> first{ahead_seconds_ - trace_.first_seconds()};
@@ -116,11 +99,14 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
     output.write(text);
     end += text.size();
   };
+  const std::span<char> buffer = trace_.text_buffer().first(Trace::least_buffer);
   int writing = mpi::root;
   if (streaming > 0)
     mpi::stream_to_root(
-        channel, trace_.text_buffer().first(Trace::least_buffer),
-        [&](std::span<char> text) { return writes_itself ? 0 : trace_.read(text); },
+        channel, buffer,
+        [&](const mpi::TakeText& send) {
+          if (!writes_itself) trace_.read(buffer, send);
+        },
         [&](int rank, std::span<const char> text) {
           // The text of a rank has no comma before its first event.
           if (rank != writing) append(separator);
@@ -135,8 +121,10 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
 
 void TraceFile::write(const mpi::Channel& channel, const TraceCaption& caption) {
   if (holders_ > 0) return;
-  const Unwatched unwatched(observe::observer_of(channel));
-  TraceOutput output;
+  // Nothing is recorded while the trace is read.
+  Observer* const observer = observer_of(channel);
+  Trace* const recording = observer == nullptr ? nullptr : std::exchange(observer->trace, nullptr);
+  File output;
   bool writes_itself = false;
   std::array<std::uint64_t, 1> lost{0}, error{0};
   if (open(channel, output, writes_itself)) {
@@ -152,6 +140,7 @@ void TraceFile::write(const mpi::Channel& channel, const TraceCaption& caption) 
   if (channel.rank() == mpi::root && (error[0] != 0 || lost[0] > 0))
     log(LogLevel::warning, channel.rank(), warning(path_, static_cast<int>(error[0]), lost[0]));
   trace_.clear();
+  if (observer != nullptr) observer->trace = recording;
 }
 
 }  // namespace valet::observe

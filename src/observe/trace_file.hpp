@@ -10,8 +10,6 @@
 
 namespace valet::observe {
 
-class TraceOutput;
-
 /// What the file says of the migration as a whole.
 struct TraceCaption {
   std::string method;              ///< needs no escapes in JSON
@@ -46,10 +44,10 @@ class VALET_EXPORT TraceFile {
   void release() { --holders_; }
 
  private:
-  bool open(const mpi::Channel& channel, TraceOutput& output, bool& writes_itself) const;
-  void write_events(const mpi::Channel& channel, const TraceCaption& caption, TraceOutput& output,
+  bool open(const mpi::Channel& channel, File& output, bool& writes_itself) const;
+  void write_events(const mpi::Channel& channel, const TraceCaption& caption, File& output,
                     bool writes_itself);
-  void write_own(TraceOutput& output, std::uint64_t bytes);
+  void write_own(File& output, std::uint64_t bytes);
 
   Trace trace_;
   std::string path_;

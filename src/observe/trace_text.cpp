@@ -36,6 +36,10 @@ void put_microseconds(Text& text, std::int64_t nanoseconds) {
   text << whole / 1000 << std::string_view(digits.data(), digits.size());
 }
 
+bool has_same_tail(const TraceEntry& a, const TraceEntry& b) {
+  return a.name == b.name && a.value == b.value && a.peer == b.peer && a.counts == b.counts;
+}
+
 std::string_view name_of(const TraceEntry& entry) {
   return {entry.name, strnlen(entry.name, longest_name)};
 }
@@ -64,9 +68,10 @@ Text& Text::operator<<(std::uint64_t value) {
 void TraceText::start(int rank, std::int64_t zero) {
   process_ = static_cast<std::uint64_t>(rank) + 1;
   zero_ = zero;
+  for (Tail& tail : tails_) tail.size = 0;
 }
 
-void TraceText::put_event(Text& text, const TraceEntry& entry, bool repeats) {
+void TraceText::put_event(Text& text, const TraceEntry& entry) {
   text << (is_interval(entry.kind)            ? ",\n{\"ph\":\"X\",\"pid\":"
            : entry.kind == TraceKind::counter ? ",\n{\"ph\":\"C\",\"pid\":"
                                               : ",\n{\"ph\":\"i\",\"pid\":")
@@ -77,9 +82,10 @@ void TraceText::put_event(Text& text, const TraceEntry& entry, bool repeats) {
     put_microseconds(text, entry.duration);
   }
   Tail& tail = tails_[static_cast<std::size_t>(entry.kind)];
-  if (!repeats) {
+  if (tail.size == 0 || !has_same_tail(tail.entry, entry)) {
     Text made(tail.text.data());
     put_tail(made, entry);
+    tail.entry = entry;
     tail.size = static_cast<std::uint8_t>(made.size());
   }
   text << std::string_view(tail.text.data(), tail.size);

@@ -2,7 +2,7 @@
 #include "engine/exchange.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
-#include "observe/stage.hpp"
+#include "observe/observer.hpp"
 #include "operations/verification.hpp"
 #include "plan/plan_state.hpp"
 #include "schedule/methods.hpp"
@@ -26,17 +26,11 @@ constexpr std::size_t alignment = 64;
 
 constexpr const char* nothing_has_moved = "nothing has moved; fix it and execute again";
 
-/// What can throw on some rank in an execution; the same on all ranks.
-struct MayThrow {
-  bool storage = false;    ///< the storage of some rank
-  bool callbacks = false;  ///< the options of some rank have callbacks
-};
-
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// What executions of one plan reuse.
 template <class Index>
-class Workspace final : public plan::PlanWorkspace {
+class Workspace {
  public:
   Workspace(plan::State& state, const plan::Flows<Index>& flows)
       : context_{state.channel, state.ledger, state.options,
@@ -117,12 +111,12 @@ class Workspace final : public plan::PlanWorkspace {
       exchange_->run(transfer, scratch_->bytes(), report);
     } catch (...) {
       // Requests may be pending: what they touch is given up, not freed.
-      exchange_->leak();
+      static_cast<void>(exchange_.release());
       scratch_->leak();
       throw;
     }
     report.waiting_seconds = context_.observer().waiting_seconds - waited;
-    if (ProgressMeter* const progress = context_.observer().progress) progress->finish();
+    if (observe::ProgressMeter* const progress = context_.observer().progress) progress->finish();
   }
 
   const engine::ExchangeContext context_;
@@ -138,8 +132,8 @@ class Workspace final : public plan::PlanWorkspace {
 
 template <class Index>
 Workspace<Index>& workspace_of(plan::State& state, const plan::Flows<Index>& flows) {
-  if (!state.workspace) state.workspace = std::make_unique<Workspace<Index>>(state, flows);
-  return static_cast<Workspace<Index>&>(*state.workspace);
+  if (!state.workspace) state.workspace = std::make_shared<Workspace<Index>>(state, flows);
+  return *static_cast<Workspace<Index>*>(state.workspace.get());
 }
 
 template <class Index>
@@ -219,39 +213,10 @@ std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Inde
          words * sizeof(Index) * flows.slots;
 }
 
-/// Tells the application how far the exchange is; nothing where nobody wants to know, or where the
-/// call that this is a part of does.
-template <class Index>
-std::optional<ProgressMeter> progress_of(const plan::State& state,
-                                         const plan::Flows<Index>& flows) {
-  if (state.observer.progress != nullptr) return std::nullopt;
-  const ProgressWish wish{state.options.progress, state.options.progress_bar, state.channel.rank(),
-                          std::string("valet: ") + to_string(state.options.method)};
-  return wish.meter(flows.exports.size() + flows.blocks_arriving, state.blocks.block_bytes);
-}
-
 /// The trace to its file. Collective.
 void write_trace(plan::State& state, const Report& report) {
   if (state.trace)
     state.trace->write(state.channel, {report.method, report.block_bytes, report.budget_bytes});
-}
-
-/// The report to the log.
-void tell(const plan::State& state, const Report& report) {
-  const int rank = state.channel.rank();
-  if (is_logged(LogLevel::info, rank)) log(LogLevel::info, rank, report.to_line());
-}
-
-/// Finds out what can go wrong, in the reduction that agrees on what is wrong already. Collective.
-template <class Index>
-MayThrow agree_to_begin(plan::State& state, const plan::Flows<Index>& flows,
-                        StorageBackend& backend, std::span<std::byte> lent) {
-  MayThrow may_throw{backend.may_throw(), state.callbacks.any()};
-  mpi::Agreement agreement;
-  agreement.largest(may_throw.storage);
-  agreement.largest(may_throw.callbacks);
-  agreement.run(state.channel, prepare(state, flows, backend, lent));
-  return may_throw;
 }
 
 /// Runs the exchange and, also where it ends with an error of all ranks, writes the trace.
@@ -259,7 +224,12 @@ template <class Index>
 void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& backend,
          bool storage_may_throw, Report& report) {
   try {
-    const observe::WatchedProgress watched(state.observer, progress_of(state, flows));
+    const observe::ProgressWish wish{state.options.progress, state.options.progress_bar,
+                                     state.channel.rank(),
+                                     std::string("valet: ") + to_string(state.options.method)};
+    const observe::ProgressMeter progress(state.observer.progress, wish,
+                                          flows.exports.size() + flows.blocks_arriving,
+                                          state.blocks.block_bytes);
     workspace_of(state, flows).run(backend, storage_may_throw, report);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
@@ -274,7 +244,12 @@ void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& ba
 template <class Index>
 Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::uint64_t neighbours,
                      StorageBackend& backend, std::span<std::byte> lent) {
-  const MayThrow may_throw = agree_to_begin(state, flows, backend, lent);
+  // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
+  bool storage_may_throw = backend.may_throw(), callbacks_may_throw = state.callbacks.any();
+  mpi::Agreement agreement;
+  agreement.largest(storage_may_throw);
+  agreement.largest(callbacks_may_throw);
+  agreement.run(state.channel, prepare(state, flows, backend, lent));
   state.callbacks.restart();
   Report report;
   report.method = to_string(state.options.method);
@@ -290,9 +265,10 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
   report.choice = state.choice;
-  run(state, flows, backend, may_throw.storage, report);
-  tell(state, report);
-  if (may_throw.callbacks) mpi::agree(state.channel, state.callbacks.diagnostic());
+  run(state, flows, backend, storage_may_throw, report);
+  if (const int rank = state.channel.rank(); is_logged(LogLevel::info, rank))
+    log(LogLevel::info, rank, report.to_line());
+  if (callbacks_may_throw) mpi::agree(state.channel, state.callbacks.diagnostic());
   return report;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/phased/phased.hpp"
 #include "mpi/check.hpp"
-#include "observe/stage.hpp"
-#include "operations/prepare_method.hpp"
-#include "plan/node_sharing.hpp"
+#include "observe/observer.hpp"
+#include "operations/page_flows.hpp"
 #include "plan/planner.hpp"
+#include "schedule/methods.hpp"
+#include "schedule/stream_sizes.hpp"
 #include <valet/plan.hpp>
 
 #include <memory>
@@ -12,6 +13,30 @@
 
 namespace valet {
 namespace {
+
+template <class Flow>
+Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
+  Vector<int> ranks(ledger);
+  ranks.reserve(flows.size());
+  for (const Flow& flow : flows) ranks.push_back(flow.rank);
+  return ranks;
+}
+
+/// Lets the ranks of a plan whose flows are known share memory inside their nodes, where the
+/// method, the options and the storage allow it. Collective over all ranks of the plan.
+void share_memory(plan::State& state) {
+  const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
+  if (traits.shares_memory == nullptr || !traits.shares_memory(state.options)) return;
+  state.visit([&](const auto& flows) {
+    const Vector<int> destinations = ranks_of(state.ledger, flows.outgoing);
+    const bool takes_part = state.options.share_memory && state.blocks.reachable_by_mpi;
+    const schedule::StreamLimits limits = schedule::limits_of(
+        state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
+    state.node.connect(state.channel, destinations, ranks_of(state.ledger, flows.incoming),
+                       takes_part ? schedule::node_segment_bytes(limits, destinations.size()) : 0,
+                       schedule::useful_segment_bytes(limits));
+  });
+}
 
 /// Plans with `fill_in`, then prepares what the method needs.
 template <class FillIn>
@@ -55,14 +80,7 @@ std::uint64_t Plan::required_slots() const {
 
 std::uint64_t Plan::neighbours() const {
   return state_->visit([](const auto& flows) {
-    // Both lists ascend by rank; a rank that is in both counts once.
-    std::uint64_t count = flows.outgoing.size();
-    auto outgoing = flows.outgoing.begin();
-    for (const auto& incoming : flows.incoming) {
-      while (outgoing != flows.outgoing.end() && outgoing->rank < incoming.rank) ++outgoing;
-      if (outgoing == flows.outgoing.end() || outgoing->rank != incoming.rank) ++count;
-    }
-    return count;
+    return flows.outgoing.size() + flows.incoming.size() - flows.partners();
   });
 }
 

@@ -53,7 +53,4 @@ class Verification {
   mpi::NeighbourWords<Sums<plan::Outgoing<Index>>, Sums<plan::Incoming<Index>>> words_;
 };
 
-extern template class Verification<std::uint32_t>;
-extern template class Verification<std::uint64_t>;
-
 }  // namespace valet::operations

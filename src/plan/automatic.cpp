@@ -38,18 +38,6 @@ std::uint64_t runs_of(const Array<Index>& slots) {
   return runs;
 }
 
-/// Ranks in both lists, which ascend.
-template <class Index>
-std::uint64_t partners_of(const Flows<Index>& flows) {
-  std::uint64_t partners = 0;
-  auto incoming = flows.incoming.begin();
-  for (const Outgoing<Index>& outgoing : flows.outgoing) {
-    while (incoming != flows.incoming.end() && incoming->rank < outgoing.rank) ++incoming;
-    partners += incoming != flows.incoming.end() && incoming->rank == outgoing.rank ? 1 : 0;
-  }
-  return partners;
-}
-
 template <class Index>
 std::uint64_t moved_inside_of(const Flows<Index>& flows) {
   if (flows.form == Form::slots) return flows.resident_from.size();
@@ -69,7 +57,7 @@ std::vector<Method> methods_for(const Options& options) {
   return methods;
 }
 
-/// Each sender told the messages of both kinds of methods, those of STREAM as long as they may
+/// Each sender has sent the messages of both kinds of methods, those of STREAM as long as they may
 /// become.
 /// @param longest  Blocks of a message of STREAM at most. [global]
 void finalize_messages(plan::State& state, std::uint64_t longest) {
@@ -86,7 +74,7 @@ void finalize_messages(plan::State& state, std::uint64_t longest) {
 
 /// Takes over what a choice says about messages, where the application does not.
 /// @param is_named  Whether a rank gives Options::message_bytes: then nobody knows of another rank
-///                  whether it does, and all send what they told. [global]
+///                  whether it does, and all send what they have announced. [global]
 void tune_messages(plan::State& state, const schedule::Choice& choice, bool is_named) {
   Options& options = state.options;
   options.share_memory = options.share_memory && choice.shares_memory;
@@ -125,30 +113,22 @@ void JointShape::join(mpi::Agreement& agreement) {
   agreement.largest(model.block_seconds);
 }
 
-JointShape shape_of(const plan::State& state, const OwnShape& own) {
+JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own,
+                    std::uint64_t used_slots, std::uint64_t sources) {
   const Options& options = state.options;
-  JointShape joint;
-  joint.used_slots = own.used_slots;
-  joint.names_message = options.message_bytes > 0;
-  joint.shape = {.may_share = options.share_memory && state.blocks.reachable_by_mpi,
-                 .slots = own.slots,
-                 .sent = own.sent,
-                 .received = own.received,
-                 .handled = own.sent + own.received,
-                 .crowded = schedule::crowded_arrivals(
-                     {.received = own.received,
-                      .sent = own.sent,
-                      .runs = own.runs,
-                      .sources = own.sources,
-                      .free = own.slots - std::min(own.slots, own.used_slots)}),
-                 .neighbours = std::max(own.destinations, own.sources),
-                 .partners = own.partners,
-                 .runs = own.runs,
-                 .moved_inside = own.moved_inside,
-                 .budget_bytes = options.budget_bytes,
-                 .direct_bytes = (own.sent + own.received) * state.blocks.block_bytes,
-                 .is_dense = own.is_dense};
-  joint.shape.direct_fits = joint.shape.direct_bytes <= options.budget_bytes;
+  JointShape joint{
+      .shape = own, .used_slots = used_slots, .names_message = options.message_bytes > 0};
+  schedule::ExchangeShape& shape = joint.shape;
+  shape.may_share = options.share_memory && state.blocks.reachable_by_mpi;
+  shape.handled = own.sent + own.received;
+  shape.crowded = schedule::crowded_arrivals({.received = own.received,
+                                              .sent = own.sent,
+                                              .runs = own.runs,
+                                              .sources = sources,
+                                              .free = own.slots - std::min(own.slots, used_slots)});
+  shape.budget_bytes = options.budget_bytes;
+  shape.direct_bytes = shape.handled * state.blocks.block_bytes;
+  shape.direct_fits = shape.direct_bytes <= options.budget_bytes;
   if (const auto model = given_model(state)) {
     joint.has_model = true;
     joint.model = *model;
@@ -160,39 +140,38 @@ JointShape shape_of(const plan::State& state, bool is_dense) {
   if (state.options.method != Method::automatic) return {};
   return std::visit(
       [&](const auto& flows) {
-        return shape_of(state, OwnShape{.slots = flows.slots,
-                                        .used_slots = flows.blocks_before,
-                                        .sent = flows.exports.size(),
-                                        .received = flows.blocks_arriving,
-                                        .destinations = flows.outgoing.size(),
-                                        .sources = flows.incoming.size(),
-                                        .partners = partners_of(flows),
-                                        .runs = runs_of(flows.exports),
-                                        .moved_inside = moved_inside_of(flows),
-                                        .is_dense = is_dense});
+        return shape_of(state,
+                        {.slots = flows.slots,
+                         .sent = flows.exports.size(),
+                         .received = flows.blocks_arriving,
+                         .neighbours = std::max(flows.outgoing.size(), flows.incoming.size()),
+                         .partners = flows.partners(),
+                         .runs = runs_of(flows.exports),
+                         .moved_inside = moved_inside_of(flows),
+                         .is_dense = is_dense},
+                        flows.blocks_before, flows.incoming.size());
       },
       state.flows);
 }
 
-CostInputs cost_inputs(plan::State& state, const JointShape& joint) {
+void add_costs(plan::State& state, JointShape& joint) {
   const mpi::Machine machine =
       mpi::machine_of(state.channel, state.ledger, !joint.has_model, state.options.budget_bytes);
-  CostInputs inputs{joint.has_model ? joint.model : *machine.model, joint.shape};
-  inputs.shape.ranks = state.channel.size();
-  inputs.shape.ranks_on_node = machine.ranks_on_node;
-  inputs.shape.block_bytes = state.blocks.block_bytes;
-  inputs.shape.free = joint.shape.slots - std::min(joint.shape.slots, joint.used_slots);
-  return inputs;
+  if (!joint.has_model) joint.model = *machine.model;
+  joint.shape.ranks = state.channel.size();
+  joint.shape.ranks_on_node = machine.ranks_on_node;
+  joint.shape.block_bytes = state.blocks.block_bytes;
+  joint.shape.free = joint.shape.slots - std::min(joint.shape.slots, joint.used_slots);
 }
 
-void resolve_method(plan::State& state, const JointShape& joint) {
+void resolve_method(plan::State& state, JointShape& joint) {
   if (state.options.method != Method::automatic) return;
   schedule::Choice choice;
   if (joint.moves_nothing()) {  // nothing to choose, and nothing to measure for
     choice.reason = "no block leaves its rank";
   } else {
-    const CostInputs known = cost_inputs(state, joint);
-    choice = schedule::choose_method(known.model, known.shape, methods_for(state.options));
+    add_costs(state, joint);
+    choice = schedule::choose_method(joint.model, joint.shape, methods_for(state.options));
   }
   state.options.method = choice.method;
   tune_messages(state, choice, joint.names_message);

@@ -26,40 +26,28 @@ struct JointShape {
   [[nodiscard]] bool moves_nothing() const { return shape.sent == 0; }
 };
 
-/// What a rank knows of its part of a redistribution.
-struct OwnShape {
-  std::uint64_t slots = 0;
-  std::uint64_t used_slots = 0;    ///< before
-  std::uint64_t sent = 0;          ///< blocks to other ranks
-  std::uint64_t received = 0;      ///< blocks from other ranks
-  std::uint64_t destinations = 0;  ///< ranks
-  std::uint64_t sources = 0;
-  std::uint64_t partners = 0;      ///< both
-  std::uint64_t runs = 0;          ///< that leaving blocks stand in
-  std::uint64_t moved_inside = 0;  ///< blocks
-  bool is_dense = true;            ///< blocks are one array
-};
-
 /// The numbers of this rank for a plan that is to be. Local.
-[[nodiscard]] JointShape shape_of(const plan::State& state, const OwnShape& own);
+/// @param own         Slots, sent, received, neighbours, partners, runs, moved_inside, is_dense;
+/// the
+///                    others follow from these.
+/// @param used_slots  Before.
+/// @param sources     Ranks.
+[[nodiscard]] JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own,
+                                  std::uint64_t used_slots, std::uint64_t sources);
 /// As above, from the flows of the plan: reads the list of leaving blocks once. Empty where the
 /// method is not Method::automatic. Local.
 [[nodiscard]] JointShape shape_of(const plan::State& state, bool is_dense);
 
-/// Costs, and the shape of what they are for.
-struct CostInputs {
-  schedule::CostModel model;
-  schedule::ExchangeShape shape;
-};
-/// The same on all ranks. Collective: at the first time for a communicator what moving data costs
-/// is measured; the options of a rank, or VALET_MODEL, count for more.
+/// Adds what is the same for all ranks: their numbers, and what moving data costs where no rank has
+/// a model in its options or in VALET_MODEL. Collective: the first time for a communicator it is
+/// measured.
 /// @param joint  Agreed upon. [global]
-[[nodiscard]] CostInputs cost_inputs(plan::State& state, const JointShape& joint);
+void add_costs(plan::State& state, JointShape& joint);
 
 /// Replaces Method::automatic in the options of a plan by the method that is predicted to be the
 /// fastest, and keeps the choice for the report. Nothing where another method is asked for.
 /// Collective.
 /// @param joint  Agreed upon. [global]
-void resolve_method(plan::State& state, const JointShape& joint);
+void resolve_method(plan::State& state, JointShape& joint);
 
 }  // namespace valet::plan

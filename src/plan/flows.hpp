@@ -42,17 +42,14 @@ struct Incoming {
 /// n).
 template <class FlowList>
 [[nodiscard]] std::size_t flow_from(const FlowList& flows, int rank) {
-  const auto found =
-      std::lower_bound(flows.begin(), flows.end(), rank,
-                       [](const auto& flow, int value) { return flow.rank < value; });
-  return static_cast<std::size_t>(found - flows.begin());
+  using Flow = std::ranges::range_value_t<FlowList>;
+  return static_cast<std::size_t>(std::ranges::lower_bound(flows, rank, {}, &Flow::rank) -
+                                  flows.begin());
 }
 
 template <class Index>
 struct Flows {
-  explicit Flows(Ledger& ledger)
-      : outgoing(LedgerAllocator<Outgoing<Index>>(ledger)),
-        incoming(LedgerAllocator<Incoming<Index>>(ledger)) {}
+  explicit Flows(Ledger& ledger) : outgoing(ledger), incoming(ledger) {}
 
   Form form = Form::fill;
   std::uint64_t slots = 0;  ///< the slots that this plan speaks of: all of them, or required_slots
@@ -68,6 +65,47 @@ struct Flows {
   Array<Index> arrivals;   ///< slots: final slot by (source, old slot)
   Array<Index> resident_from,
       resident_to;  ///< slots: blocks that change their slot inside this rank
+
+  /// Ranks that are both sent to and received from.
+  [[nodiscard]] std::uint64_t partners() const {
+    std::uint64_t both = 0;
+    auto from = incoming.begin();
+    for (const Outgoing<Index>& to : outgoing) {
+      while (from != incoming.end() && from->rank < to.rank) ++from;
+      both += from != incoming.end() && from->rank == to.rank ? 1 : 0;
+    }
+    return both;
+  }
+
+  /// Appends a flow from a rank above those that are listed; its blocks end behind theirs.
+  void add_incoming(int rank, std::uint64_t count, std::uint64_t message_blocks) {
+    Index cursor = 0;
+    if (!incoming.empty())
+      cursor = advance(incoming.back().cursor, incoming.back().count);
+    else if (form == Form::stable)
+      cursor = static_cast<Index>(blocks_resident);
+    else if (form == Form::fill)
+      cursor = static_cast<Index>(holes.next(0));
+    incoming.push_back(
+        {rank, static_cast<Index>(count), cursor, static_cast<Index>(message_blocks)});
+    blocks_arriving += count;
+    blocks_after = blocks_resident + blocks_arriving;
+  }
+
+  /// Lists the moves inside this rank of a map to slots: for_each(move) calls move(from, to) for
+  /// each of them, twice alike.
+  template <class ForEach>
+  void list_local_moves(Ledger& ledger, ForEach&& for_each) {
+    std::size_t moves = 0;
+    for_each([&](std::uint64_t, std::uint64_t) { ++moves; });
+    resident_from = Array<Index>(ledger, moves);
+    resident_to = Array<Index>(ledger, moves);
+    moves = 0;
+    for_each([&](std::uint64_t from, std::uint64_t to) {
+      resident_from[moves] = static_cast<Index>(from);
+      resident_to[moves++] = static_cast<Index>(to);
+    });
+  }
 
   /// Writes the final slots of the `size` arrivals from `cursor` on; returns the cursor behind.
   Index final_slots(Index cursor, std::size_t size, Index* slots_out) const {
@@ -102,34 +140,30 @@ struct Flows {
 
   /// Calls move(from, to) for every block that stays on this rank and changes its slot.
   template <class Move>
-  void for_each_local_move(Move&& move) const;
+  void for_each_local_move(Move&& move) const {
+    if (form == Form::slots) {
+      for (std::size_t k = 0; k < resident_from.size(); ++k) move(resident_from[k], resident_to[k]);
+      return;
+    }
+    if (form == Form::stable) {
+      std::uint64_t to = 0;
+      for (std::uint64_t from = holes.next_absent(0); to < blocks_resident;
+           from = holes.next_absent(from + 1), ++to)
+        if (from != to) move(static_cast<Index>(from), static_cast<Index>(to));
+      return;
+    }
+    // Arrivals fill the lowest holes; the holes above them and below the final count are filled by
+    // the resident blocks at and above it, ascending.
+    if (blocks_resident == 0) return;
+    std::uint64_t from = holes.next_absent(blocks_after);
+    if (from >= slots) return;
+    std::uint64_t to = holes.next(advance(0, blocks_arriving));
+    while (from < slots) {
+      move(static_cast<Index>(from), static_cast<Index>(to));
+      from = holes.next_absent(from + 1);
+      to = holes.next(to + 1);
+    }
+  }
 };
-
-template <class Index>
-template <class Move>
-void Flows<Index>::for_each_local_move(Move&& move) const {
-  if (form == Form::slots) {
-    for (std::size_t k = 0; k < resident_from.size(); ++k) move(resident_from[k], resident_to[k]);
-    return;
-  }
-  if (form == Form::stable) {
-    std::uint64_t to = 0;
-    for (std::uint64_t from = holes.next_absent(0); to < blocks_resident;
-         from = holes.next_absent(from + 1), ++to)
-      if (from != to) move(static_cast<Index>(from), static_cast<Index>(to));
-    return;
-  }
-  // Arrivals fill the lowest holes; the holes above them and below the final count are filled by
-  // the resident blocks at and above it, ascending.
-  if (blocks_resident == 0) return;
-  std::uint64_t from = holes.next_absent(blocks_after);
-  if (from >= slots) return;
-  std::uint64_t to = holes.next(advance(0, blocks_arriving));
-  while (from < slots) {
-    move(static_cast<Index>(from), static_cast<Index>(to));
-    from = holes.next_absent(from + 1);
-    to = holes.next(to + 1);
-  }
-}
 
 }  // namespace valet::plan

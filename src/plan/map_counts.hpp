@@ -25,8 +25,7 @@ class DestinationCounts {
     std::uint64_t count = 0;
   };
 
-  explicit DestinationCounts(Ledger& ledger)
-      : entries_(initial_capacity, Entry{}, LedgerAllocator<Entry>(ledger)) {}
+  explicit DestinationCounts(Ledger& ledger) : entries_(initial_capacity, Entry{}, ledger) {}
 
   /// The entry of a rank, made when it is new. Valid until the next call.
   Entry& operator[](int rank) {

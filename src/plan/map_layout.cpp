@@ -9,32 +9,12 @@
 namespace valet::plan {
 namespace {
 
-/// What one rank tells all others.
+/// What one rank sends all others.
 struct Description {
   layout::CyclicDistribution distribution;
   std::int64_t detail = 0;
 };
 static_assert(sizeof(Description) == 5 * sizeof(std::int64_t));
-
-/// Writes the non-empty counts of the other ranks; count_from(rank) is asked twice for each, so
-/// that the list is not larger than it must be.
-template <class CountFrom>
-void list_counts(std::span<const Description> all, int own_rank, CountFrom&& count_from,
-                 Vector<mpi::SparseCount>& received) {
-  const auto for_each = [&](auto&& action) {
-    for (std::size_t r = 0; r < all.size(); ++r) {
-      const int rank = static_cast<int>(r);
-      const std::int64_t count = rank == own_rank ? 0 : count_from(rank);
-      if (count > 0)
-        action(mpi::SparseCount{rank, static_cast<std::uint64_t>(count),
-                                static_cast<std::uint64_t>(all[r].detail)});
-    }
-  };
-  std::size_t sources = 0;
-  for_each([&](const mpi::SparseCount&) { ++sources; });
-  received.reserve(sources);
-  for_each([&](const mpi::SparseCount& count) { received.push_back(count); });
-}
 
 /// Blocks on every rank at the end.
 Array<std::uint64_t> lengths_after(const mpi::Channel& channel, Ledger& ledger,
@@ -48,26 +28,6 @@ Array<std::uint64_t> lengths_after(const mpi::Channel& channel, Ledger& ledger,
   mpi::sum(channel, after);
   return after;
 }
-
-/// Where the ranks' blocks begin among all blocks, asked for ascending ranks.
-class Starts {
- public:
-  explicit Starts(std::span<const Description> all) : all_(all) {}
-  std::int64_t operator()(int rank) {
-    if (rank < next_) {
-      next_ = 0;
-      start_ = 0;
-    }
-    for (; next_ < rank; ++next_)
-      start_ += all_[static_cast<std::size_t>(next_)].distribution.count;
-    return start_;
-  }
-
- private:
-  std::span<const Description> all_;
-  int next_ = 0;
-  std::int64_t start_ = 0;
-};
 
 }  // namespace
 
@@ -108,62 +68,34 @@ void compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layou
   const Description own{mine, static_cast<std::int64_t>(detail)};
   mpi::gather_everywhere(channel, std::as_bytes(std::span(&own, 1)),
                          std::as_writable_bytes(std::span(all)));
-  if (layout == MapLayout::cyclic) {
-    list_counts(
-        all, self,
-        [&](int rank) {
-          return all[static_cast<std::size_t>(rank)].distribution.count_of(self, ranks);
-        },
-        received);
-    return;
-  }
   // All blocks in a row are cut by the ranks before and by the ranks after: adjacent pieces belong
   // to adjacent ranks, as in ASPEN, with blocks of any lengths.
-  const Array<std::uint64_t> after = lengths_after(channel, ledger, map_counts);
-  std::int64_t first = 0;
-  for (int rank = 0; rank < self; ++rank)
-    first += static_cast<std::int64_t>(after[static_cast<std::size_t>(rank)]);
-  const std::int64_t behind =
-      first + static_cast<std::int64_t>(after[static_cast<std::size_t>(self)]);
-  Starts starts(all);
-  list_counts(
-      all, self,
-      [&](int rank) {
-        const std::int64_t start = starts(rank);
-        const std::int64_t end = start + all[static_cast<std::size_t>(rank)].distribution.count;
-        return std::min(end, behind) - std::max(start, first);
-      },
-      received);
-}
-
-template <class Index>
-void list_cyclic_exports(Ledger& ledger, Flows<Index>& flows,
-                         const layout::CyclicDistribution& distribution, int own_rank, int ranks) {
-  const layout::CyclicRuns runs(ledger, distribution, ranks);
-  const auto count_of = [&](int rank) {
-    return rank == own_rank ? 0 : distribution.count_of(rank, ranks);
-  };
-  std::size_t destinations = 0;
-  for (int rank = 0; rank < ranks; ++rank) destinations += count_of(rank) > 0 ? 1 : 0;
-  flows.outgoing.reserve(destinations);
-  flows.exports = Array<Index>(
-      ledger,
-      static_cast<std::size_t>(distribution.count - distribution.count_of(own_rank, ranks)));
-  Index* next = flows.exports.begin();
-  for (int rank = 0; rank < ranks; ++rank) {
-    if (count_of(rank) == 0) continue;
-    flows.outgoing.push_back({rank, static_cast<Index>(count_of(rank)),
-                              static_cast<Index>(next - flows.exports.begin())});
-    runs.for_each(rank, [&](std::int64_t first, std::int64_t count) {
-      for (std::int64_t slot = first; slot < first + count; ++slot)
-        *next++ = static_cast<Index>(slot);
-    });
+  std::int64_t first = 0, behind = 0;
+  if (layout == MapLayout::blocks) {
+    const Array<std::uint64_t> after = lengths_after(channel, ledger, map_counts);
+    for (int rank = 0; rank <= self; ++rank) {
+      first = behind;
+      behind += static_cast<std::int64_t>(after[static_cast<std::size_t>(rank)]);
+    }
   }
+  const auto for_each = [&](auto&& action) {
+    std::int64_t start = 0;
+    for (int rank = 0; rank < ranks; ++rank) {
+      const Description& sender = all[static_cast<std::size_t>(rank)];
+      const std::int64_t end = start + sender.distribution.count;
+      const std::int64_t count = layout == MapLayout::cyclic
+                                     ? sender.distribution.count_of(self, ranks)
+                                     : std::min(end, behind) - std::max(start, first);
+      if (rank != self && count > 0)
+        action(mpi::SparseCount{rank, static_cast<std::uint64_t>(count),
+                                static_cast<std::uint64_t>(sender.detail)});
+      start = end;
+    }
+  };
+  std::size_t sources = 0;  // so that the list is not larger than it must be
+  for_each([&](const mpi::SparseCount&) { ++sources; });
+  received.reserve(sources);
+  for_each([&](const mpi::SparseCount& count) { received.push_back(count); });
 }
-
-template void list_cyclic_exports(Ledger&, Flows<std::uint32_t>&, const layout::CyclicDistribution&,
-                                  int, int);
-template void list_cyclic_exports(Ledger&, Flows<std::uint64_t>&, const layout::CyclicDistribution&,
-                                  int, int);
 
 }  // namespace valet::plan

@@ -2,12 +2,11 @@
 #pragma once
 
 /// Plans of maps that are layouts: what every rank needs to know follows from a few words of each
-/// rank, so no rank tells another what it will send.
+/// rank, so no rank sends another its counts.
 
 #include "geometry/cyclic_distribution.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/sparse_exchange.hpp"
-#include "plan/flows.hpp"
 #include "plan/map_counts.hpp"
 #include <valet/ledger.hpp>
 
@@ -40,15 +39,10 @@ enum class MapLayout {
 /// MapLayout::blocks also the lengths of the blocks. Memory while it runs: 48 bytes per rank.
 ///
 /// @param layout    cyclic or blocks.
-/// @param detail    What this rank tells its destinations [local].
+/// @param detail    What this rank sends its destinations [local].
 /// @param received  Gets counts and details of all sources, ascending by rank.
 void compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layout,
                     const layout::CyclicDistribution& mine, const MapCounts& map_counts,
                     std::uint64_t detail, Vector<mpi::SparseCount>& received);
-
-/// Fills outgoing flows and exports of a cyclic map, by ASPEN and without another look at the map.
-template <class Index>
-void list_cyclic_exports(Ledger& ledger, Flows<Index>& flows,
-                         const layout::CyclicDistribution& distribution, int own_rank, int ranks);
 
 }  // namespace valet::plan

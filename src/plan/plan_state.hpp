@@ -16,15 +16,6 @@
 
 namespace valet::plan {
 
-/// What a method keeps between executions of a plan.
-class PlanWorkspace {
- public:
-  PlanWorkspace() = default;
-  PlanWorkspace(const PlanWorkspace&) = delete;
-  PlanWorkspace& operator=(const PlanWorkspace&) = delete;
-  virtual ~PlanWorkspace() = default;
-};
-
 using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
 
 struct State {
@@ -34,7 +25,8 @@ struct State {
         flows(Flows<std::uint32_t>(ledger)),
         node(ledger) {
     channel.watch(&observer);
-    callbacks.protect(options);
+    callbacks.protect(options.progress, "Options::progress");
+    callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
     if (options.trace.empty()) return;
     trace = std::make_shared<observe::TraceFile>(ledger, channel.rank(), options.trace);
     observer.trace = &trace->trace();
@@ -52,8 +44,8 @@ struct State {
   bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
   AnyFlows flows;
   storage::NodeMemory node;
-  std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
-  std::unique_ptr<PlanWorkspace> workspace;
+  std::size_t schedule_bytes = 0;   ///< of the budget, for the schedule that this rank makes
+  std::shared_ptr<void> workspace;  ///< what a method keeps between executions
 
   /// Calls action(flows) with the index type at hand.
   template <class Action>

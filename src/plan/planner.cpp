@@ -2,9 +2,9 @@
 #include "plan/planner.hpp"
 
 #include "mpi/agreement.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/automatic.hpp"
-#include "plan/final_slots.hpp"
 #include "plan/map_counts.hpp"
 #include "plan/map_layout.hpp"
 #include "plan/plan_state.hpp"
@@ -118,8 +118,7 @@ void sort_exports(Ledger& ledger, Flows<Index>& flows, const MapCounts& map_coun
   map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
     flows.outgoing.push_back({rank, static_cast<Index>(count), 0});
   });
-  std::sort(flows.outgoing.begin(), flows.outgoing.end(),
-            [](const auto& a, const auto& b) { return a.rank < b.rank; });
+  std::ranges::sort(flows.outgoing, {}, &Outgoing<Index>::rank);
   DestinationCounts next(ledger);
   Index first = 0;
   for (Outgoing<Index>& flow : flows.outgoing) {
@@ -141,38 +140,90 @@ void sort_exports(Ledger& ledger, Flows<Index>& flows, const MapCounts& map_coun
   }
 }
 
-/// Turns counts into flows: who sends how much, and where the first block of each source ends.
+/// The same for a cyclic map, without another look at it.
 template <class Index>
-void receive_flows(Flows<Index>& flows, const Vector<mpi::SparseCount>& counts) {
-  Index cursor = 0;
-  if (flows.form == Form::stable) cursor = static_cast<Index>(flows.blocks_resident);
-  if (flows.form == Form::fill) cursor = static_cast<Index>(flows.holes.next(0));
-  flows.incoming.reserve(counts.size());
-  for (const mpi::SparseCount& count : counts) {
-    flows.incoming.push_back(
-        {count.rank, static_cast<Index>(count.count), cursor, static_cast<Index>(count.detail)});
-    cursor = flows.advance(cursor, count.count);
+void list_cyclic_exports(Ledger& ledger, Flows<Index>& flows,
+                         const layout::CyclicDistribution& distribution, int own_rank, int ranks) {
+  const auto count_of = [&](int rank) {
+    return rank == own_rank ? 0 : distribution.count_of(rank, ranks);
+  };
+  std::size_t destinations = 0;
+  for (int rank = 0; rank < ranks; ++rank) destinations += count_of(rank) > 0 ? 1 : 0;
+  flows.outgoing.reserve(destinations);
+  flows.exports = Array<Index>(
+      ledger,
+      static_cast<std::size_t>(distribution.count - distribution.count_of(own_rank, ranks)));
+  Index* next = flows.exports.begin();
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (count_of(rank) == 0) continue;
+    flows.outgoing.push_back({rank, static_cast<Index>(count_of(rank)),
+                              static_cast<Index>(next - flows.exports.begin())});
+    distribution.for_each_run(rank, ranks, [&](std::int64_t first, std::int64_t count) {
+      for (std::int64_t slot = first; slot < first + count; ++slot)
+        *next++ = static_cast<Index>(slot);
+    });
   }
 }
 
+/// Checks range and injectivity of everything that ends on this rank.
 template <class Index>
-void list_local_moves(Ledger& ledger, Flows<Index>& flows, int own_rank,
-                      std::span<const Address> addresses) {
-  const auto for_each = [&](auto&& action) {
-    for (std::uint64_t slot = 0; slot < addresses.size(); ++slot)
-      if (addresses[slot].rank == own_rank && addresses[slot].slot != slot &&
-          addresses[slot].slot < flows.slots && !flows.initially_free.contains(slot))
-        action(slot, addresses[slot].slot);
+std::optional<Diagnostic> check_final_slots(const mpi::Channel& channel, Ledger& ledger,
+                                            const Flows<Index>& flows,
+                                            std::span<const Address> addresses) {
+  storage::SlotSet taken(ledger, flows.slots);
+  const auto take = [&](std::uint64_t slot, int source) -> std::optional<Diagnostic> {
+    const std::string block = "the block that rank " + std::to_string(source) + " sends to slot " +
+                              std::to_string(slot) + " of rank " + std::to_string(channel.rank());
+    if (slot >= flows.slots)
+      return Diagnostic{ErrorCode::slot_out_of_range,
+                        block + " or beyond is out of range: there are " +
+                            std::to_string(flows.slots) +
+                            " slots; grow the storage before planning, or fix the map"};
+    if (taken.contains(slot))
+      return Diagnostic{ErrorCode::slot_taken_twice,
+                        block +
+                            " is not alone: another block has the same address; fix the map, "
+                            "every block needs a slot of its own"};
+    taken.insert(slot);
+    return std::nullopt;
   };
-  std::size_t moves = 0;
-  for_each([&](std::uint64_t, std::uint64_t) { ++moves; });
-  flows.resident_from = Array<Index>(ledger, moves);
-  flows.resident_to = Array<Index>(ledger, moves);
-  moves = 0;
-  for_each([&](std::uint64_t from, std::uint64_t to) {
-    flows.resident_from[moves] = static_cast<Index>(from);
-    flows.resident_to[moves++] = static_cast<Index>(to);
-  });
+  for (std::uint64_t slot = 0; slot < addresses.size(); ++slot) {
+    if (flows.initially_free.contains(slot) || addresses[slot].rank != channel.rank()) continue;
+    if (auto diagnostic = take(addresses[slot].slot, channel.rank())) return diagnostic;
+  }
+  for (const Incoming<Index>& flow : flows.incoming)
+    for (std::uint64_t k = 0; k < flow.count; ++k)
+      if (auto diagnostic = take(flows.arrivals[flow.cursor + k], flow.rank)) return diagnostic;
+  return std::nullopt;
+}
+
+/// Sends every rank the slot in which each block that it will get must end: fills flows.arrivals.
+/// Collective among neighbours. Returns what is wrong with the arrivals, if anything: a slot out of
+/// range or taken twice, by another arrival or by a block that stays.
+template <class Index>
+std::optional<Diagnostic> exchange_final_slots(const mpi::Channel& channel, Ledger& ledger,
+                                               Flows<Index>& flows,
+                                               std::span<const Address> addresses) {
+  constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
+  const auto count = [](const auto& flow) -> std::uint64_t { return flow.count; };
+  const auto provide = [&](const Outgoing<Index>& flow, std::uint64_t first,
+                           std::span<std::uint64_t> words) {
+    const Index* const exports = flows.exports.begin() + flow.first + first;
+    for (std::size_t k = 0; k < words.size(); ++k) words[k] = addresses[exports[k]].slot;
+  };
+  // What does not fit the index type is out of range, and stays so when cut to slots.
+  const auto consume = [&](const Incoming<Index>& flow, std::uint64_t first,
+                           std::span<const std::uint64_t> words) {
+    Index* const arrivals = flows.arrivals.begin() + flow.cursor + first;
+    for (std::size_t k = 0; k < words.size(); ++k)
+      arrivals[k] = static_cast<Index>(std::min(words[k], flows.slots));
+  };
+  const int rank = channel.rank();
+  mpi::NeighbourWords(channel, ledger, mpi::tag_slots, entries,
+                      mpi::PeerWords{std::span(flows.outgoing), rank, count, provide},
+                      mpi::PeerWords{std::span(flows.incoming), rank, count, consume})
+      .run();
+  return check_final_slots(channel, ledger, flows, addresses);
 }
 
 /// One planning: map_counts, counts exchanged or computed, exports sorted, final slots exchanged,
@@ -197,27 +248,29 @@ class Planner {
     std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, entries, state_);
     // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
     MapCounts map_counts = diagnostic ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
-    Vector<mpi::SparseCount> arriving{LedgerAllocator<mpi::SparseCount>(state_.ledger)};
+    Vector<mpi::SparseCount> arriving(state_.ledger);
     look_for_layout(map_counts, diagnostic.has_value());
-    if (state_.from_layout)
-      compute_counts(map_counts, arriving);
-    else
-      exchange_counts(map_counts, arriving);
-    const std::uint64_t arrivals = total(arriving);
+    find_arriving(map_counts, arriving);
+    std::uint64_t arrivals = 0;
+    for (const mpi::SparseCount& count : arriving) arrivals += count.count;
     const std::uint64_t slots = std::max(
         map_counts.holes.slots(),
         form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
     if (slots > std::numeric_limits<std::uint32_t>::max())
       state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
     try {
-      state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving, arrivals); });
+      state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving); });
     } catch (const std::bad_alloc&) {
       diagnostic =
           Diagnostic{ErrorCode::out_of_memory, "no memory to plan for " + std::to_string(slots) +
                                                    " slots; use fewer or larger blocks"};
     }
     agree_on_flows(state_, diagnostic, form_, storage_.backend().contiguous_data() != nullptr);
-    if (form_ == Form::slots) state_.visit([&](auto& flows) { agree_on_final_slots(flows); });
+    if (form_ != Form::slots) return;
+    state_.visit([&](auto& flows) {
+      mpi::agree(state_.channel,
+                 exchange_final_slots(state_.channel, state_.ledger, flows, addresses_));
+    });
   }
 
  private:
@@ -227,12 +280,6 @@ class Planner {
     if (!map_counts.diagnostic) return map_counts;
     diagnostic = map_counts.diagnostic;
     return {state_.ledger, 0};
-  }
-
-  static std::uint64_t total(const Vector<mpi::SparseCount>& counts) {
-    std::uint64_t sum = 0;
-    for (const mpi::SparseCount& count : counts) sum += count.count;
-    return sum;
   }
 
   /// A map to slots takes part with no pattern, so that ranks with different forms of map meet.
@@ -245,35 +292,29 @@ class Planner {
     state_.from_layout = layout_ != MapLayout::none;
   }
 
-  void compute_counts(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
+  void find_arriving(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
     const std::uint64_t staged =
         map_counts.blocks_leaving > 0 ? message_blocks(state_, map_counts.blocks_leaving) : 0;
-    plan::compute_counts(state_.channel, state_.ledger, layout_, distribution_, map_counts, staged,
-                         arriving);
-  }
-
-  void exchange_counts(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
-    Vector<mpi::SparseCount> leaving{LedgerAllocator<mpi::SparseCount>(state_.ledger)};
-    if (map_counts.blocks_leaving > 0) {
-      leaving.reserve(map_counts.leaving.size());
-      const std::uint64_t staged = message_blocks(state_, map_counts.blocks_leaving);
-      map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
-        leaving.push_back({rank, count, staged});
-      });
-    }
+    if (state_.from_layout)
+      return compute_counts(state_.channel, state_.ledger, layout_, distribution_, map_counts,
+                            staged, arriving);
+    Vector<mpi::SparseCount> leaving(state_.ledger);
+    leaving.reserve(map_counts.leaving.size());
+    map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
+      leaving.push_back({rank, count, staged});
+    });
     mpi::exchange_sparse_counts(state_.channel, state_.ledger, leaving, arriving);
   }
 
   template <class Index>
   void fill_flows(Flows<Index>& flows, MapCounts& map_counts, std::uint64_t slots,
-                  const Vector<mpi::SparseCount>& arriving, std::uint64_t arrivals) {
+                  const Vector<mpi::SparseCount>& arriving) {
     Ledger& ledger = state_.ledger;
     flows.form = form_;
     flows.slots = slots;
     flows.blocks_before = map_counts.blocks_before;
     flows.blocks_resident = map_counts.blocks_before - map_counts.blocks_leaving;
-    flows.blocks_arriving = arrivals;
-    flows.blocks_after = flows.blocks_resident + arrivals;
+    flows.blocks_after = flows.blocks_resident;
     if (layout_ == MapLayout::cyclic)
       list_cyclic_exports(ledger, flows, distribution_, state_.channel.rank(),
                           state_.channel.size());
@@ -284,19 +325,20 @@ class Planner {
                                  : std::move(map_counts.initially_free);
     if (form_ != Form::slots)
       flows.holes = grows ? map_counts.holes.grown(ledger, slots) : std::move(map_counts.holes);
-    receive_flows(flows, arriving);
+    flows.incoming.reserve(arriving.size());
+    for (const mpi::SparseCount& count : arriving)
+      flows.add_incoming(count.rank, count.count, count.detail);
     if (form_ != Form::slots) return;
-    flows.arrivals = Array<Index>(ledger, arrivals);
-    // A map_counts with a finding has no slots, so nothing of a bad map is looked at here.
-    list_local_moves(ledger, flows, state_.channel.rank(),
-                     slots == 0 ? std::span<const Address>() : addresses_);
-  }
-
-  template <class Index>
-  void agree_on_final_slots(Flows<Index>& flows) {
-    constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
-    mpi::agree(state_.channel,
-               exchange_final_slots(state_.channel, state_.ledger, flows, addresses_, entries));
+    flows.arrivals = Array<Index>(ledger, flows.blocks_arriving);
+    const int rank = state_.channel.rank();
+    flows.list_local_moves(ledger, [&](auto&& move) {
+      // A map_counts with a finding has no slots, so nothing of a bad map is looked at here.
+      for (std::uint64_t slot = 0; slots > 0 && slot < addresses_.size(); ++slot)
+        if (const Address& to = addresses_[slot]; to.rank == rank && to.slot != slot &&
+                                                  to.slot < slots &&
+                                                  !flows.initially_free.contains(slot))
+          move(slot, to.slot);
+    });
   }
 
   const BlockStorage& storage_;

@@ -12,8 +12,8 @@ using Counts = std::span<const std::uint64_t>;
 using Credits = std::span<std::uint64_t>;
 
 std::uint64_t sources_with_blocks(Counts remaining) {
-  return static_cast<std::uint64_t>(std::count_if(remaining.begin(), remaining.end(),
-                                                  [](std::uint64_t count) { return count > 0; }));
+  return static_cast<std::uint64_t>(
+      std::ranges::count_if(remaining, [](std::uint64_t count) { return count > 0; }));
 }
 
 std::uint64_t one_if_any(std::uint64_t count) { return count > 0 ? 1 : 0; }

@@ -26,13 +26,6 @@ struct CyclicScheduler::Common {
   }
 };
 
-void CyclicScheduler::set(std::uint32_t rank, const CyclicRank& known) {
-  nodes_[rank] = Node{};
-  nodes_[rank].edges = known.edges;
-  nodes_[rank].free = known.free;
-  nodes_[rank].most_increment = known.most_increment;
-}
-
 void CyclicScheduler::run(CyclicLink& link) {
   for (std::uint32_t start = 0; start < nodes_.size(); ++start) {
     while (nodes_[start].edges > 0) {

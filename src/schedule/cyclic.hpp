@@ -79,20 +79,17 @@ class VALET_EXPORT CyclicScheduler {
       : nodes_(ledger, ranks), stack_(ledger, ranks) {}
 
   /// Gives what the root must know of a rank; for every rank before each run().
-  void set(std::uint32_t rank, const CyclicRank& known);
+  void set(std::uint32_t rank, const CyclicRank& known) { nodes_[rank] = Node{known}; }
   /// Schedules everything. The map must be feasible. Each cycle or shift uses up an edge at least,
   /// so there are no more of them than edges. O(edges * P) time at worst.
   void run(CyclicLink& link);
 
  private:
-  struct Node {
-    std::uint32_t edges = 0;  ///< the current one and those that were not asked for
+  struct Node : CyclicRank {  ///< edges: the current one and those that were not asked for
     std::uint32_t destination = 0;
-    std::uint64_t blocks = 0;  ///< left on the current edge; 0 when it must be asked for
-    std::uint64_t free = 0;
     std::uint32_t position = no_rank;  ///< in the stack; no_rank outside of it
-    std::uint32_t most_increment = 0;
-    std::uint32_t step = 0;  ///< of its next action
+    std::uint64_t blocks = 0;          ///< left on the current edge; 0 when it must be asked for
+    std::uint32_t step = 0;            ///< of its next action
   };
   struct Common;
 

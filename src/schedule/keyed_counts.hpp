@@ -4,19 +4,25 @@
 #include <valet/ledger.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 
 namespace valet::schedule {
 
-/// Numbers of blocks by key, ascending by key; in an array of their own, as apportion() reads them.
-template <class KeyType>
+/// Numbers of blocks by peer and target, ascending; in an array of their own, as apportion() reads
+/// them.
+template <class Rank>
 struct KeyedCounts {
-  using Key = KeyType;
+  /// Blocks of a rank that go to `peer`, or come from it, and belong to `target`.
+  struct Key {
+    Rank peer = 0;
+    Rank target = 0;
+    auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr)
+  };
 
-  explicit KeyedCounts(Ledger& ledger)
-      : keys(LedgerAllocator<Key>(ledger)), counts(LedgerAllocator<std::uint64_t>(ledger)) {}
+  explicit KeyedCounts(Ledger& ledger) : keys(ledger), counts(ledger) {}
 
   /// Adds to the count of a key, which is entered where it is new. Sums are modulo 2^64. The memory
   /// is that of the most keys there ever were, and grows by one: who has a limit can reckon with

@@ -14,18 +14,16 @@ namespace {
 
 // What a cost model cannot know, fitted to measurements of all patterns of valet-bench auto with 2
 // and 4 ranks on a node. The model is measured with memory that stays in a cache.
-constexpr double memory_copy = 3.2;          ///< copying from memory to memory, over copying
-constexpr double staging = 3;                ///< copying to or from a buffer that stays in a cache
-constexpr double memory_message = 2.2;       ///< sending from memory to memory, over sending
-constexpr double scattered_block = 1.4;      ///< a block that stands alone costs so much more
-constexpr double run_block = 0.3;            ///< block of a run that is sent from where it is
-constexpr double missed_bytes = 4000;        ///< copies that the misses for a block cost
-constexpr double map_entry = 0.75;           ///< planning an entry of a map, in block_seconds
-constexpr double misplaced = 0.45;           ///< moving a crowded arrival, over another move inside
-constexpr double misplaced_in_phases = 0.2;  ///< of arrivals in runs
-constexpr double turn = 0.05;                ///< a neighbour more, where ranks take turns
-constexpr double phase_work = 1.1;           ///< of a phase, over an exchange without phases
-constexpr double step_latencies = 50;        ///< of a phase, or of the root of CYCLIC for a rank
+constexpr double memory_copy = 3.2;      ///< copying from memory to memory, over copying
+constexpr double staging = 3;            ///< copying to or from a buffer that stays in a cache
+constexpr double memory_message = 2.2;   ///< sending from memory to memory, over sending
+constexpr double scattered_block = 1.4;  ///< a block that stands alone costs so much more
+constexpr double run_block = 0.3;        ///< block of a run that is sent from where it is
+constexpr double missed_bytes = 4000;    ///< copies that the misses for a block cost
+constexpr double map_entry = 0.75;       ///< planning an entry of a map, in block_seconds
+constexpr double misplaced = 0.45;       ///< moving a crowded arrival, over another move inside
+constexpr double turn = 0.05;            ///< a neighbour more, where ranks take turns
+constexpr double step_latencies = 50;    ///< of a phase, or of the root of CYCLIC for a rank
 constexpr double agreement_latencies = 20;
 constexpr double packed_below_bytes = 16384;  ///< shorter runs are packed
 constexpr double both_ways = 1.2;  ///< sending runs to one peer inside a node that sends as well
@@ -35,11 +33,7 @@ constexpr double touch = 20;            ///< of shared memory for the first time
 constexpr double half_relieved = 0.25;  ///< part of the arrivals whose buffers halve the crowd
 constexpr double segment_relief = 1.7;  ///< of buffers in a segment, which are given up earlier
 
-/// Predictions err. Methods with a root or with phases have to be clearly better than the others,
-/// which are at their worst less far from the best.
-constexpr double clearly = 0.6;
-constexpr double buffered = 0.75;  ///< of the budget: arrivals that need no free slot
-constexpr double few_phases = 2;   ///< budgets of arrivals
+constexpr double buffered = 0.75;  ///< of the budget: arrivals that need no free slot of PHASED
 /// The same for messages inside a node beside shared memory: their speed depends more on which
 /// cores the ranks have.
 constexpr double unshared = 0.85;
@@ -93,18 +87,18 @@ class Parts {
            (moved * (memory_message / model_.bandwidth + memory_copy / model_.copy_bandwidth) +
             agreement_latencies * model_.latency_seconds);
   }
-  [[nodiscard]] double cyclic() const {
-    return turns() * messages() + misplaced_arrivals(1 - std::min(1.0, part_in_buffers())) +
-           shape_.ranks * step_latencies * model_.latency_seconds;
+  /// Where ranks take turns with their peers, over an exchange with all of them at once.
+  [[nodiscard]] double turns() const { return 1 + turn * (neighbours() - 1); }
+  /// The actions that the root of CYCLIC sends.
+  [[nodiscard]] double actions() const {
+    return shape_.ranks * step_latencies * model_.latency_seconds;
   }
-  [[nodiscard]] double phased() const {
+  /// What the ranks of PHASED agree on.
+  [[nodiscard]] double phases() const {
     const double room = static_cast<double>(shape_.free) * bytes_ +
                         buffered * static_cast<double>(shape_.budget_bytes);
-    const double phases = std::max(1.0, std::ceil(received_ * bytes_ / room));
-    return phase_work * turns() * messages() +
-           misplaced_arrivals(1 - std::min(1.0, part_in_buffers())) +
-           (1 - scattered_) * misplaced_in_phases * moves(received_) +
-           phases * rounds() * step_latencies * model_.latency_seconds;
+    return std::max(1.0, std::ceil(received_ * bytes_ / room)) * rounds() * step_latencies *
+           model_.latency_seconds;
   }
 
  private:
@@ -116,7 +110,6 @@ class Parts {
   [[nodiscard]] double on_node() const {
     return std::min(1.0, (shape_.ranks_on_node - 1.0) / std::max(1.0, shape_.ranks - 1.0));
   }
-  [[nodiscard]] double turns() const { return 1 + turn * (neighbours() - 1); }
   /// Handling blocks one by one, beyond their bytes.
   [[nodiscard]] double blocks() const {
     return handled_ * model_.block_seconds * (1 + scattered_block * scattered_);
@@ -237,16 +230,15 @@ void predict_direct(const CostModel& model, const ExchangeShape& shape, Predicti
 }
 
 void predict_phased(const CostModel& model, const ExchangeShape& shape, Prediction& prediction) {
-  prediction.seconds = Parts(model, shape).phased();
-}
-
-bool has_many_phases(const ExchangeShape& shape) {
-  return static_cast<double>(shape.received) * static_cast<double>(shape.block_bytes) >
-         few_phases * static_cast<double>(shape.budget_bytes);
+  const Parts parts(model, shape);
+  predict_stream(model, shape, prediction);
+  prediction.seconds = parts.turns() * prediction.seconds + parts.phases();
 }
 
 void predict_cyclic(const CostModel& model, const ExchangeShape& shape, Prediction& prediction) {
-  prediction.seconds = Parts(model, shape).cyclic();
+  const Parts parts(model, shape);
+  predict_stream(model, shape, prediction);
+  prediction.seconds = parts.turns() * prediction.seconds + parts.actions();
 }
 
 Prediction predict(const CostModel& model, const ExchangeShape& shape, Method method) {
@@ -264,14 +256,9 @@ Choice choose_method(const CostModel& model, const ExchangeShape& shape,
                      std::span<const Method> methods) {
   Choice choice;
   for (const Method method : methods) choice.predictions.push_back(predict(model, shape, method));
-  const auto counted = [&](const Prediction& prediction) {
-    const MethodTraits* const traits = find_traits(prediction.method);
-    const bool in_doubt = traits != nullptr && traits->is_in_doubt && traits->is_in_doubt(shape);
-    return in_doubt ? prediction.seconds / clearly : prediction.seconds;
-  };
   std::stable_sort(choice.predictions.begin(), choice.predictions.end(),
-                   [&](const Prediction& a, const Prediction& b) {
-                     return a.fits != b.fits ? a.fits : counted(a) < counted(b);
+                   [](const Prediction& a, const Prediction& b) {
+                     return a.fits != b.fits ? a.fits : a.seconds < b.seconds;
                    });
   const Prediction& best = choice.predictions.front();
   choice.method = best.method;

@@ -32,7 +32,8 @@ constexpr MethodTraits direct{.method = Method::direct,
                               .budget = BudgetRule::everything,
                               .predict = predict_direct};
 
-/// A centralized schedule might find no room, so it is not chosen.
+/// A centralized schedule might find no room, and where a root has a say no memory is shared: then
+/// it is not chosen.
 constexpr MethodTraits phased{
     .method = Method::phased,
     .name = "phased",
@@ -43,9 +44,7 @@ constexpr MethodTraits phased{
     .has_phases = true,
     .has_root = asks_root,
     .predict = predict_phased,
-    .may_be_chosen =
-        [](const Options& options) { return options.phased.scheduler == Scheduler::distributed; },
-    .is_in_doubt = has_many_phases};
+    .may_be_chosen = [](const Options& options) { return !asks_root(options); }};
 
 constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .name = "cyclic",
@@ -53,10 +52,9 @@ constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .shares_memory = always,
                               .has_phases = true,
                               .has_root = always,
-                              .predict = predict_cyclic,
-                              .is_in_doubt = [](const ExchangeShape&) { return true; }};
+                              .predict = predict_cyclic};
 
-#define VALET_ROW(C, name) &(name),
+#define VALET_ROW(C, name, Type) &(name),
 constexpr std::array table{VALET_METHODS(VALET_ROW)};
 #undef VALET_ROW
 
@@ -86,7 +84,7 @@ std::string method_names() {
 
 namespace {
 
-#define VALET_NAMED(C, name) \
+#define VALET_NAMED(C, name, Type) \
   , detail::Named { Method::name, #name }
 constexpr std::array names{
     detail::Named{Method::automatic, "automatic", "auto"} VALET_METHODS(VALET_NAMED)};

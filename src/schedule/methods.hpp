@@ -13,10 +13,11 @@
 #include <string>
 #include <string_view>
 
-/// All methods but the choice among them, as row(C, name): VALET_METHOD_<C> in C and Fortran, <C>
-/// as the value of Zoltan's parameter, Method::<name> in C++.
-#define VALET_METHODS(row) \
-  row(STREAM, stream) row(DIRECT, direct) row(PHASED, phased) row(CYCLIC, cyclic)
+/// All methods but the choice among them, as row(C, name, Type): VALET_METHOD_<C> in C and Fortran,
+/// <C> as the value of Zoltan's parameter, Method::<name> in C++, carried out by engine::<Type>.
+#define VALET_METHODS(row)                                                            \
+  row(STREAM, stream, Stream) row(DIRECT, direct, Direct) row(PHASED, phased, Phased) \
+      row(CYCLIC, cyclic, Cyclic)
 
 namespace valet::schedule {
 
@@ -53,8 +54,6 @@ struct MethodTraits {
   void (*predict)(const CostModel&, const ExchangeShape&, Prediction&) = nullptr;
   /// Whether it may be chosen with these options. Null: always.
   bool (*may_be_chosen)(const Options&) = nullptr;
-  /// Whether it must be predicted to be clearly faster than the others. Null: never.
-  bool (*is_in_doubt)(const ExchangeShape&) = nullptr;
 };
 
 /// The rows, in the order of VALET_METHODS.

@@ -25,10 +25,8 @@ struct Flow {
 
 /// What a rank has when a phase begins.
 struct PhaseStart {
-  std::uint64_t free = 0;            ///< blocks that it may receive
-  std::uint64_t waiting_room = 0;    ///< blocks of others that can be kept account of besides
-  std::uint64_t waiting_groups = 0;  ///< groups of them, each of one origin and one target
-  std::uint64_t groups_here = 0;     ///< that wait here
+  std::uint64_t free = 0;          ///< blocks that it may receive
+  std::uint64_t waiting_room = 0;  ///< blocks of others that can be kept account of besides
 };
 
 /// What a rank reports to the root in a phase with parking, when the credits of that phase are
@@ -47,11 +45,9 @@ struct PhaseStart {
 /// Matches what is too much with what is missing, each in rank order, until one of the two is used
 /// up: what the root does. Entries of one `from` are passed to `sink(Flow)` one after another.
 /// @param balance  Per rank: positive is given away, negative is taken; sums within 2^62.
-/// @param limit    limit(from, to, blocks) says how many of the blocks a match may have. With fewer
-///                 than all, `to` is passed over from then on.
 /// Local, no memory, O(ranks) time and at most ranks-1 flows.
-template <class Limit, class Sink>
-void match_in_order(std::span<const std::int64_t> balance, Limit&& limit, Sink&& sink) {
+template <class Sink>
+void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
   std::size_t taker = 0;
   std::int64_t room = 0;
   for (std::size_t giver = 0; giver < balance.size(); ++giver) {
@@ -59,47 +55,14 @@ void match_in_order(std::span<const std::int64_t> balance, Limit&& limit, Sink&&
       while (room == 0 && taker < balance.size())
         room = std::max<std::int64_t>(0, -balance[taker++]);
       if (room == 0) return;
-      const std::int64_t wished = std::min(left, room);
-      const auto blocks =
-          static_cast<std::int64_t>(limit(giver, taker - 1, static_cast<std::uint64_t>(wished)));
-      if (blocks > 0)
-        sink(Flow{static_cast<std::uint32_t>(giver), static_cast<std::uint32_t>(taker - 1),
-                  static_cast<std::uint64_t>(blocks)});
+      const std::int64_t blocks = std::min(left, room);
+      sink(Flow{static_cast<std::uint32_t>(giver), static_cast<std::uint32_t>(taker - 1),
+                static_cast<std::uint64_t>(blocks)});
       left -= blocks;
-      room = blocks < wished ? 0 : room - blocks;
+      room -= blocks;
     }
   }
 }
-
-template <class Sink>
-void match_in_order(std::span<const std::int64_t> balance, Sink&& sink) {
-  match_in_order(
-      balance, [](std::size_t, std::size_t, std::uint64_t blocks) { return blocks; }, sink);
-}
-
-/// Limits matches to what the takers can keep account of. Blocks that wait are kept in groups, each
-/// of one origin and one target. A giver with blocks for `kinds` targets makes at most one group
-/// more of a match than that, and no more than there are blocks.
-class GroupLimit {
- public:
-  /// @param groups_of  groups_of(rank): of a taker, groups it has room for; of a giver, its kinds.
-  template <class GroupsOf>
-  std::uint64_t operator()(std::size_t giver, std::size_t taker, std::uint64_t blocks,
-                           GroupsOf&& groups_of) {
-    if (taker != taker_) {
-      taker_ = taker;
-      left_ = groups_of(taker);
-    }
-    const std::uint64_t groups = std::min<std::uint64_t>(blocks, groups_of(giver) + 1);
-    if (groups > left_) blocks = left_;
-    left_ -= std::min(groups, left_);
-    return blocks;
-  }
-
- private:
-  std::size_t taker_ = static_cast<std::size_t>(-1);
-  std::uint64_t left_ = 0;
-};
 
 /// Divides the blocks of one rank among its flows: those for or from a flow's other side first, of
 /// all flows, then in order, each flow until it is full.

@@ -54,16 +54,6 @@ PhaseCounts count_phases(const TransferMatrix& matrix, std::span<const std::uint
   return counts;
 }
 
-PhaseSchedule record_phases(const TransferMatrix& matrix, std::span<const std::uint64_t> free,
-                            const PhaseOptions& options) {
-  Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), free, options);
-  PhaseSchedule schedule;
-  while (scheduler.next())
-    schedule.emplace_back(scheduler.moves().begin(), scheduler.moves().end());
-  return schedule;
-}
-
 std::optional<std::string> find_violation(const TransferMatrix& matrix,
                                           std::span<const std::uint64_t> free,
                                           const PhaseSchedule& schedule) {

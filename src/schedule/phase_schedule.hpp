@@ -32,11 +32,6 @@ struct PhaseCounts {
 /// The moves of each phase.
 using PhaseSchedule = std::vector<std::vector<Move>>;
 
-/// Runs a PhaseScheduler to its end and keeps everything.
-[[nodiscard]] VALET_EXPORT PhaseSchedule record_phases(const TransferMatrix& matrix,
-                                                       std::span<const std::uint64_t> free,
-                                                       const PhaseOptions& options);
-
 /// Carries a schedule out on counts and says what is wrong with it: a rank that sends what it does
 /// not have at the beginning of the phase, or receives more than its free slots then, or blocks
 /// that are not where they belong at the end. Nothing when it is right. Independent of how the

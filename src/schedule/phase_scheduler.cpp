@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/phase_scheduler.hpp"
 
-#include "schedule/phased_sizes.hpp"
-
 #include <algorithm>
 #include <tuple>
 #include <vector>
@@ -11,21 +9,21 @@ namespace valet::schedule {
 
 PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
                                std::span<const std::uint64_t> free, const PhaseOptions& options,
-                               std::span<WaitingLimit> limits)
+                               std::span<const std::uint64_t> waiting_room)
     : options_(options),
-      levelling_(LedgerAllocator<Flow>(ledger)),
-      in_place_of_(LedgerAllocator<Flow>(ledger)),
-      columns_(LedgerAllocator<Column>(ledger)),
-      free_(free.begin(), free.end(), LedgerAllocator<std::uint64_t>(ledger)),
-      random_(LedgerAllocator<ReceiverRandom>(ledger)),
-      credited_(LedgerAllocator<std::uint64_t>(ledger)),
-      sending_(free.size(), 0, LedgerAllocator<std::uint64_t>(ledger)),
-      balance_(free.size(), 0, LedgerAllocator<std::int64_t>(ledger)),
-      left_of_(options.parking > 0 ? free.size() : 0, Left{}, LedgerAllocator<Left>(ledger)),
-      parking_(LedgerAllocator<Flow>(ledger)),
-      flow_of_(free.size(), 0, LedgerAllocator<std::uint32_t>(ledger)),
+      levelling_(ledger),
+      in_place_of_(ledger),
+      columns_(ledger),
+      free_(free.begin(), free.end(), ledger),
+      random_(ledger),
+      credited_(ledger),
+      sending_(free.size(), 0, ledger),
+      balance_(free.size(), 0, ledger),
+      left_of_(options.parking > 0 ? free.size() : 0, Left{}, ledger),
+      parking_(ledger),
+      flow_of_(free.size(), 0, ledger),
       waiting_(ledger),
-      moves_(LedgerAllocator<Move>(ledger)) {
+      moves_(ledger) {
   columns_.reserve(free.size());
   random_.reserve(free.size());
   for (std::uint32_t rank = 0; rank < free.size(); ++rank) {
@@ -38,14 +36,15 @@ PhaseScheduler::PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> tr
   moves_.reserve((limited ? options.most_pairs : transfers.size()) + free.size());
   fill_columns(transfers);
   if (options.heuristic == Heuristic::continuous) {
-    std::vector<RankTotals, LedgerAllocator<RankTotals>> totals(
-        free.size(), RankTotals{}, LedgerAllocator<RankTotals>(ledger));
+    Vector<RankTotals> totals(free.size(), RankTotals{}, ledger);
     for (std::size_t rank = 0; rank < free.size(); ++rank) totals[rank].free = free[rank];
+    for (std::size_t rank = 0; rank < waiting_room.size(); ++rank)
+      totals[rank].waiting_room = waiting_room[rank];
     for (const TransferEntry& transfer : transfers) {
       totals[transfer.source].sent += transfer.blocks;
       totals[transfer.destination].received += transfer.blocks;
     }
-    ContinuousFlows flows = continuous_flows(ledger, totals, limits);
+    ContinuousFlows flows = continuous_flows(ledger, totals);
     pieces_left_ = flows.pieces;
     levelling_ = std::move(flows.before);
     in_place_of_ = std::move(flows.after);
@@ -76,13 +75,17 @@ std::size_t PhaseScheduler::pairs() const {
   return sum;
 }
 
+std::size_t PhaseScheduler::pairs_left() const {
+  return options_.most_pairs - std::min(options_.most_pairs, pairs());
+}
+
 std::size_t PhaseScheduler::bytes(std::size_t ranks, std::size_t pairs) {
   constexpr std::size_t per_rank = sizeof(Column) + sizeof(ReceiverRandom) + sizeof(Flow) +
                                    3 * sizeof(std::uint64_t) + sizeof(std::int64_t) + sizeof(Left) +
                                    sizeof(std::uint32_t) + sizeof(Move);
   // The totals and flows of the relaxation, and what waits.
   constexpr std::size_t continuous = sizeof(RankTotals) + sizeof(std::int64_t) + 2 * sizeof(Flow) +
-                                     sizeof(Waiting) + sizeof(std::uint64_t);
+                                     sizeof(Column::Key) + sizeof(std::uint64_t);
   // A column may have them all. When it grows, its keys or its counts are there twice.
   constexpr std::size_t per_column = 2 * sizeof(std::uint64_t);
   constexpr std::size_t per_pair =
@@ -98,13 +101,13 @@ std::uint64_t PhaseScheduler::take(std::uint32_t column, std::size_t entry, std:
   const std::uint64_t blocks = std::min(wanted, columns_[column].counts[entry]);
   if (blocks == 0) return 0;
   columns_[column].counts[entry] -= blocks;
-  moves_.push_back({key.source, place, key.target, blocks});
+  moves_.push_back({key.peer, place, key.target, blocks});
   free_[place] -= blocks;
-  sending_[key.source] += blocks;
+  sending_[key.peer] += blocks;
   return blocks;
 }
 
-void PhaseScheduler::receive(std::span<const PhaseStart> starts) {
+void PhaseScheduler::receive() {
   const std::uint64_t pieces_left = stage_ == Stage::pieces ? pieces_left_ : 0;
   for (std::uint32_t rank = 0; rank < columns_.size(); ++rank) {
     const Column& column = columns_[rank];
@@ -115,13 +118,8 @@ void PhaseScheduler::receive(std::span<const PhaseStart> starts) {
     credited_.resize(column.counts.size());
     apportion(options_.heuristic, {column.counts, free_[rank], pieces_left}, random_[rank],
               credited_);
-    ParcelLimit limit(starts.empty() ? 0 : starts[rank].waiting_groups + starts[rank].groups_here);
-    for (std::size_t entry = 0; entry < credited_.size(); ++entry) {
-      const Incoming key = column.keys[entry];
-      if (!starts.empty() && key.target == rank)
-        credited_[entry] = limit(credited_[entry], starts[key.source].groups_here);
+    for (std::size_t entry = 0; entry < credited_.size(); ++entry)
       take(rank, entry, credited_[entry], rank);
-    }
   }
 }
 
@@ -131,9 +129,7 @@ void PhaseScheduler::count_left() {
     for (std::size_t entry = 0; entry < columns_[rank].keys.size(); ++entry) {
       const std::uint64_t blocks = columns_[rank].counts[entry];
       if (blocks == 0) continue;
-      Left& source = left_of_[columns_[rank].keys[entry].source];
-      source.blocks += blocks;
-      ++source.kinds;
+      left_of_[columns_[rank].keys[entry].peer].blocks += blocks;
       if (columns_[rank].keys[entry].target != rank) left_of_[rank].for_others += blocks;
     }
   for (const Move& move : moves_)
@@ -141,62 +137,47 @@ void PhaseScheduler::count_left() {
 }
 
 /// No rank is asked to part with more than it has, or to take more than can be accounted for, there
-/// and here: each block that a rank is to receive in place of others may be a group of its own.
+/// and here: blocks that it is to receive in place of others wait there too.
 void PhaseScheduler::park(std::span<const PhaseStart> starts) {
   count_left();
-  const auto not_for_others = [&](std::size_t rank, std::uint64_t room) {
-    return room - std::min(room, left_of_[rank].for_others);
-  };
   for (std::size_t rank = 0; rank < columns_.size(); ++rank) {
     // Credits are taken off both sides already, which leaves the balance as it is.
     const std::int64_t balance = parking_balance(columns_[rank].sum(), free_[rank], sending_[rank]);
     balance_[rank] = std::min(balance, static_cast<std::int64_t>(left_of_[rank].blocks));
     if (starts.empty()) continue;
-    const std::uint64_t room = not_for_others(rank, starts[rank].waiting_room);
+    std::uint64_t room = starts[rank].waiting_room;
+    room -= std::min(room, left_of_[rank].for_others);
     balance_[rank] = std::max(balance_[rank], -static_cast<std::int64_t>(room));
   }
-  const std::size_t here = pairs();
-  std::uint64_t pairs_left = options_.most_pairs - std::min(options_.most_pairs, here);
-  if (options_.most_pairs != PhaseOptions().most_pairs)
-    pairs_left = std::min<std::uint64_t>(pairs_left, moves_.capacity() - moves_.size());
-  GroupLimit groups;
-  const auto groups_of = [&](std::size_t rank) {
-    return balance_[rank] > 0 ? left_of_[rank].kinds + starts[rank].groups_here
-                              : not_for_others(rank, starts[rank].waiting_groups);
-  };
   parking_.clear();
-  match_in_order(
-      balance_,
-      [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
-        if (!starts.empty()) blocks = groups(giver, taker, blocks, groups_of);
-        const std::uint64_t most = std::min(blocks, left_of_[giver].kinds + 1);
-        if (most > pairs_left) blocks = pairs_left;
-        pairs_left -= std::min(most, pairs_left);
-        return blocks;
-      },
-      [&](const Flow& flow) { parking_.push_back(flow); });
+  match_in_order(balance_, [&](const Flow& flow) { parking_.push_back(flow); });
   reroute(parking_);
 }
 
 /// Sends what the flows say: what choose_blocks() is for one rank and its row, from the columns and
-/// for all ranks at once.
+/// for all ranks at once. Stops where memory for pairs or moves would have to grow.
 void PhaseScheduler::reroute(std::span<Flow> flows) {
+  std::size_t moves_left = options_.most_pairs == PhaseOptions().most_pairs
+                               ? options_.most_pairs
+                               : std::min(pairs_left(), moves_.capacity() - moves_.size());
   for (std::size_t i = flows.size(); i-- > 0;) {
     Flow& flow = flows[i];
     flow_of_[flow.from] = static_cast<std::uint32_t>(i);
     const auto& keys = columns_[flow.to].keys;
     const Column::Key key{flow.from, flow.to};
     const auto found = std::lower_bound(keys.begin(), keys.end(), key);
-    if (found != keys.end() && *found == key)
-      flow.blocks -=
-          take(flow.to, static_cast<std::size_t>(found - keys.begin()), flow.blocks, flow.to);
+    if (found == keys.end() || *found != key || moves_left == 0) continue;
+    --moves_left;
+    flow.blocks -=
+        take(flow.to, static_cast<std::size_t>(found - keys.begin()), flow.blocks, flow.to);
   }
   for (std::uint32_t target = 0; target < columns_.size(); ++target) {
     for (std::size_t entry = 0; entry < columns_[target].keys.size(); ++entry) {
-      const std::uint32_t source = columns_[target].keys[entry].source;
+      const std::uint32_t source = columns_[target].keys[entry].peer;
       std::uint32_t& current = flow_of_[source];
       while (current < flows.size() && flows[current].from == source &&
              columns_[target].counts[entry] > 0) {
+        if (moves_left-- == 0) return;
         Flow& flow = flows[current];
         flow.blocks -= take(target, entry, flow.blocks, flow.to);
         if (flow.blocks == 0) ++current;
@@ -207,30 +188,34 @@ void PhaseScheduler::reroute(std::span<Flow> flows) {
 
 /// Hands over the duty to receive: blocks that the substitute has itself stay where they are.
 void PhaseScheduler::receive_for_others() {
+  std::size_t left = pairs_left();
   for (auto first = in_place_of_.begin(); first != in_place_of_.end();) {
     const std::uint32_t rank = first->to;
     const auto last =
         std::find_if(first, in_place_of_.end(), [&](const Flow& flow) { return flow.to != rank; });
     Column& column = columns_[rank];
+    const std::span<Flow> flows(first, last);
+    first = last;
+    const std::size_t most = flows.size() + column.keys.size();
+    if (most > left) continue;
+    left -= most;
     choose_blocks(
-        std::span<Flow>(first, last), [](const Flow& flow) { return flow.from; },
-        [&](std::size_t entry) { return column.keys[entry].source; }, column.counts,
+        flows, [](const Flow& flow) { return flow.from; },
+        [&](std::size_t entry) { return column.keys[entry].peer; }, column.counts,
         [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
-          const std::uint32_t source = column.keys[entry].source;
+          const std::uint32_t source = column.keys[entry].peer;
           if (source == flow.from)
             waiting_.add({source, rank}, blocks);
           else
             columns_[flow.from].add({source, rank}, blocks);
         });
-    first = last;
   }
   for (Column& column : columns_) column.drop_zeros();
 }
 
 void PhaseScheduler::send_on() {
   for (std::size_t i = 0; i < waiting_.keys.size(); ++i) {
-    const Waiting pair = waiting_.keys[i];
-    columns_[pair.target].add({pair.place, pair.target}, waiting_.counts[i]);
+    columns_[waiting_.keys[i].target].add(waiting_.keys[i], waiting_.counts[i]);
   }
   waiting_.keys.clear();
   waiting_.counts.clear();
@@ -248,9 +233,8 @@ void PhaseScheduler::end_phase() {
       columns_[move.target].add({move.place, move.target}, move.blocks);
   }
   for (Column& column : columns_) column.drop_zeros();
-  std::sort(moves_.begin(), moves_.end(), [](const Move& a, const Move& b) {
-    return std::tie(a.source, a.place, a.target) < std::tie(b.source, b.place, b.target);
-  });
+  std::ranges::sort(
+      moves_, {}, [](const Move& each) { return std::tie(each.source, each.place, each.target); });
 }
 
 bool PhaseScheduler::next(std::span<const PhaseStart> starts) {
@@ -271,7 +255,7 @@ bool PhaseScheduler::next(std::span<const PhaseStart> starts) {
   }
   if (stage_ == Stage::pieces) {
     if (pieces_left_ > 0) {
-      receive(starts);
+      receive();
       --pieces_left_;
       end_phase();
       return true;
@@ -279,7 +263,7 @@ bool PhaseScheduler::next(std::span<const PhaseStart> starts) {
     send_on();
     stage_ = Stage::finish;
   }
-  receive(starts);
+  receive();
   const bool parks = parks_in(phase_, options_.parking);
   if (parks) park(starts);
   end_phase();

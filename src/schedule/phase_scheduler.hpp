@@ -27,7 +27,8 @@ struct PhaseOptions {
   std::uint64_t parking = 1;
   std::uint64_t seed = 1;  ///< of Heuristic::random and fortune_wheel
   /// Pairs of a rank that has blocks and one that they are for, that a PhaseScheduler may have room
-  /// for: parking that needs more is left out.
+  /// for, at least the transfers: of parking and of what Heuristic::continuous adds, all that would
+  /// need more is left out.
   std::size_t most_pairs = static_cast<std::size_t>(-1);
 };
 
@@ -54,10 +55,10 @@ class VALET_EXPORT PhaseScheduler {
   /// @param transfers  Sorted by (destination, source), no zeros, no diagonal; read only here.
   /// @param free       Free slots of every rank, scratch included: the number of ranks. Feasible
   ///                   (check_feasible).
-  /// @param limits     For Heuristic::continuous: of every rank, counted down; empty for none.
+  /// @param waiting_room  For Heuristic::continuous: of every rank; empty for no limit.
   PhaseScheduler(Ledger& ledger, std::span<const TransferEntry> transfers,
                  std::span<const std::uint64_t> free, const PhaseOptions& options,
-                 std::span<WaitingLimit> limits = {});
+                 std::span<const std::uint64_t> waiting_room = {});
 
   /// Plans the next phase. False when there is none: done() says whether all blocks are where they
   /// belong, or no block can move any more, which happens without parking only, and only where a
@@ -78,15 +79,9 @@ class VALET_EXPORT PhaseScheduler {
   [[nodiscard]] static std::size_t bytes(std::size_t ranks, std::size_t pairs);
 
  private:
-  struct Incoming {
-    std::uint32_t source;
-    std::uint32_t target;  ///< not this rank: it receives in place of that one
-    [[nodiscard]] bool operator==(const Incoming&) const = default;
-    [[nodiscard]] bool operator<(const Incoming& other) const {
-      return source != other.source ? source < other.source : target < other.target;
-    }
-  };
-  using Column = KeyedCounts<Incoming>;  ///< what a rank is to receive
+  /// What a rank is to receive, by the sources; the target is another rank where it receives in
+  /// place of that one.
+  using Column = KeyedCounts<std::uint32_t>;
 
   enum class Stage {
     level,   ///< Heuristic::continuous: the phase before the pieces
@@ -98,24 +93,15 @@ class VALET_EXPORT PhaseScheduler {
   /// What a rank has still to send, and what it is to receive in place of others.
   struct Left {
     std::uint64_t blocks = 0;
-    std::uint64_t kinds = 0;  ///< destinations of these blocks
     std::uint64_t for_others = 0;
   };
-  /// A substitute, and a rank it receives for.
-  struct Waiting {
-    std::uint32_t place;
-    std::uint32_t target;
-    [[nodiscard]] bool operator==(const Waiting&) const = default;
-    [[nodiscard]] bool operator<(const Waiting& other) const {
-      return place != other.place ? place < other.place : target < other.target;
-    }
-  };
 
-  void receive(std::span<const PhaseStart> starts);
+  void receive();
   void park(std::span<const PhaseStart> starts);
   void count_left();
   void reroute(std::span<Flow> flows);
   void receive_for_others();
+  [[nodiscard]] std::size_t pairs_left() const;
   void send_on();
   std::uint64_t take(std::uint32_t column, std::size_t entry, std::uint64_t wanted,
                      std::uint32_t place);
@@ -137,7 +123,7 @@ class VALET_EXPORT PhaseScheduler {
   Vector<Left> left_of_;  ///< per rank, for parking
   Vector<Flow> parking_;
   Vector<std::uint32_t> flow_of_;  ///< per rank: its first flow that is not done
-  KeyedCounts<Waiting> waiting_;   ///< blocks that substitutes have received and not sent on
+  Column waiting_;                 ///< by substitute: blocks that it has received and not sent on
   Vector<Move> moves_;
 };
 

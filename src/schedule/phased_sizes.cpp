@@ -1,44 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/phased_sizes.hpp"
 
+#include "schedule/stream_sizes.hpp"
+
 #include <algorithm>
 #include <limits>
 
 namespace valet::schedule {
 namespace {
 
-constexpr std::uint64_t default_message_bytes = std::uint64_t{256} << 10;
-constexpr std::uint64_t most_message_blocks = 65535;
-constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
 constexpr std::uint64_t promised_of_neighbour = 64;
-// Shares of the 64 KiB that no budget pays for: slots, lists, waiting blocks, groups, parcels. With
-// the 14 KiB of pieces, which small budgets need in place of the first, this is 52 KiB at most.
+// Shares of the 64 KiB that no budget pays for: slots, lists, waiting blocks. With the
+// 14 KiB of pieces, which small budgets need in place of the first, this is 52 KiB at most.
 constexpr std::uint64_t free_for_places = std::uint64_t{8} << 10;
 constexpr std::uint64_t free_for_lists = std::uint64_t{24} << 10;
-constexpr std::uint64_t free_for_waiting = std::uint64_t{6} << 10;
-constexpr std::uint64_t free_for_groups = std::uint64_t{8} << 10;
+constexpr std::uint64_t free_for_waiting = std::uint64_t{14} << 10;
 
 std::uint64_t above(std::uint64_t value, std::uint64_t level) {
   return value > level ? value - level : 0;
 }
 
-/// How many blocks may wait, and in how many groups, if their bookkeeping may take `bytes` off the
-/// budget. Every block may be a group of its own.
-void divide_waiting(PhasedSizes& sizes, const PhasedLimits& limits, std::uint64_t bytes) {
-  const std::uint64_t group = waiting_list_bytes(limits.index_bytes);
-  const std::uint64_t for_groups = bytes / (group + limits.index_bytes) * group;
-  const std::uint64_t all = limits.slots + sizes.scratch_places + sizes.node_places;
-  sizes.most_groups = std::min(all, (free_for_groups + for_groups) / group);
-  sizes.most_waiting = std::min(
-      all, (limits.slot_bytes + free_for_waiting + bytes - for_groups) / limits.index_bytes);
-}
-
-/// Bytes that divide_waiting() may have, if `places` blocks of scratch can wait.
-std::uint64_t waiting_charge(const PhasedLimits& limits, std::uint64_t places) {
-  const std::uint64_t all = limits.slots + places;
-  const std::uint64_t wished = all * (waiting_list_bytes(limits.index_bytes) + limits.index_bytes);
-  return std::min<std::uint64_t>(limits.budget_bytes / 8,
-                                 above(wished, free_for_groups + free_for_waiting));
+/// Bytes off the budget for the bookkeeping of blocks that wait, of `all` at most.
+std::uint64_t waiting_charge(const PhasedLimits& limits, std::uint64_t all) {
+  return std::min<std::uint64_t>(
+      limits.budget_bytes / 8,
+      above(all * waiting_block_bytes(limits.index_bytes), limits.slot_bytes + free_for_waiting));
 }
 
 }  // namespace
@@ -53,10 +39,10 @@ PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
 }
 
 std::uint64_t phased_list_bytes(const PhasedLimits& limits) {
-  // Flows, rows and columns, credits and their messages, moves and parcels; where senders announce
-  // these besides, and room for lists that grow by doubling.
+  // Flows, rows and columns, credits and their messages, and moves; where blocks wait lists grow by
+  // doubling.
   const std::uint64_t peer_bytes =
-      (limits.announces || limits.blocks_wait ? 512U : 224U) + 20 * (limits.index_bytes - 4);
+      (limits.blocks_wait ? 512U : 224U) + 20 * (limits.index_bytes - 4);
   const std::uint64_t peers =
       limits.blocks_wait ? std::max<std::uint64_t>(limits.ranks, 1) - 1 : limits.neighbours;
   constexpr std::uint64_t buffers = std::uint64_t{5} << 10;  // of messages, and their requests
@@ -77,17 +63,13 @@ std::uint64_t phased_least_budget(const PhasedLimits& limits) {
 }
 
 PhasedSizes phased_sizes(const PhasedLimits& limits) {
-  const std::uint64_t wish =
-      limits.message_bytes == 0 ? default_message_bytes : limits.message_bytes;
   const std::uint64_t wished =
-      std::clamp<std::uint64_t>(wish / limits.block_bytes, 1, most_message_blocks);
+      schedule::message_blocks(limits.message_bytes, default_message_bytes, limits.block_bytes);
   const std::uint64_t budget_blocks =
       std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
   PhasedSizes sizes;
   if (budget_blocks == 1 && limits.reachable_by_mpi) {
-    const std::uint64_t listed =
-        std::max<std::uint64_t>(1, most_listed_pieces / limits.pieces_per_block);
-    sizes.send_blocks = std::min(wished, listed);
+    sizes.send_blocks = std::min(wished, listed_blocks(limits.pieces_per_block));
   } else {
     sizes.send_blocks = std::clamp<std::uint64_t>(budget_blocks / 8, 1, wished);
     sizes.send_buffers = budget_blocks < 4 ? 1 : 2;
@@ -102,7 +84,8 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
   const std::uint64_t most_for_waiting =
       above(rest * limits.block_bytes, lists + limits.block_bytes);
   const std::uint64_t waiting =
-      limits.blocks_wait ? std::min(waiting_charge(limits, rest), most_for_waiting) : 0;
+      limits.blocks_wait ? std::min(waiting_charge(limits, limits.slots + rest), most_for_waiting)
+                         : 0;
   const std::uint64_t bytes = above(rest * limits.block_bytes + free_for_places, lists + waiting);
   sizes.scratch_places =
       std::clamp<std::uint64_t>(bytes / (limits.block_bytes + limits.index_bytes + 1), 1, rest);
@@ -113,7 +96,10 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
                                          limits.slots + limits.node_bytes / limits.block_bytes)));
   sizes.node_places = limits.node_bytes / limits.block_bytes;
   sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.places() / 4, 1, wished);
-  if (limits.blocks_wait) divide_waiting(sizes, limits, waiting);
+  if (limits.blocks_wait)
+    sizes.most_waiting =
+        std::min(limits.slots + sizes.places(), (limits.slot_bytes + free_for_waiting + waiting) /
+                                                    waiting_block_bytes(limits.index_bytes));
   return sizes;
 }
 

@@ -23,7 +23,6 @@ struct PhasedLimits {
   std::uint64_t ranks = 1;       ///< of the communicator
   std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
-  bool announces = false;        ///< senders announce what they send; always where blocks wait
   std::size_t node_bytes = 0;    ///< of the segment that this rank offers
   std::size_t shared_bytes = 0;  ///< of the budget, for this segment and those of other ranks
 };
@@ -41,48 +40,16 @@ struct PhasedSizes {
   std::uint64_t node_places = 0;     ///< such places in the segment offered inside the node
   std::uint64_t receive_blocks = 1;  ///< of a message that is asked for
   std::uint64_t most_waiting = 0;    ///< blocks of other ranks that may wait here
-  std::uint64_t most_groups = 0;     ///< of such blocks, each of one origin and one target
   [[nodiscard]] std::uint64_t places() const { return node_places + scratch_places; }
   [[nodiscard]] std::uint64_t scratch_blocks() const {
     return send_blocks * send_buffers + scratch_places;
   }
 };
 
-/// Bytes of one of those groups.
-[[nodiscard]] constexpr std::uint64_t waiting_group_bytes(std::size_t index_bytes) {
-  return 8 + 3 * index_bytes;
+/// Bytes of what is kept of a block that waits.
+[[nodiscard]] constexpr std::uint64_t waiting_block_bytes(std::size_t index_bytes) {
+  return 8 + 2 * index_bytes;
 }
-
-/// Bytes of a parcel: blocks of one origin and target in a message.
-[[nodiscard]] constexpr std::uint64_t parcel_bytes(std::size_t index_bytes) {
-  return 16 + 4 * index_bytes;
-}
-
-/// Bytes of a group and of the parcels that there can be for each group that a rank may have,
-/// beside one for each peer: those that leave are of what waits; as many may arrive to wait, and
-/// no more are let in that have waited elsewhere (ParcelLimit).
-[[nodiscard]] constexpr std::uint64_t waiting_list_bytes(std::size_t index_bytes) {
-  return waiting_group_bytes(index_bytes) + 3 * parcel_bytes(index_bytes) + 2 * index_bytes;
-}
-
-/// Limits what a rank lets in of a peer in a phase, so that the parcels are no more than it may
-/// have groups. A block can always come, so nothing gets stuck.
-class ParcelLimit {
- public:
-  explicit ParcelLimit(std::uint64_t most_groups) : left_(most_groups) {}
-  /// @param credited  To the peer. @param groups  That may wait there for this rank.
-  /// @return What may be credited.
-  [[nodiscard]] std::uint64_t operator()(std::uint64_t credited, std::uint64_t groups) {
-    if (credited == 0) return 0;
-    const std::uint64_t parcels = credited - 1 < groups ? credited - 1 : groups;
-    if (parcels > left_) credited = left_ + 1;
-    left_ -= parcels < left_ ? parcels : left_;
-    return credited;
-  }
-
- private:
-  std::uint64_t left_;
-};
 
 /// Bytes at most of the lists that a rank keeps of those it negotiates and exchanges blocks with.
 /// These are its neighbours, but where blocks wait any rank may become one. Pure.

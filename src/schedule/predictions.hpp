@@ -7,13 +7,10 @@
 
 namespace valet::schedule {
 
+// The exchange of STREAM, PHASED and CYCLIC is the same; the last two pay for turns and agreement.
 void predict_stream(const CostModel& model, const ExchangeShape& shape, Prediction& prediction);
 void predict_direct(const CostModel& model, const ExchangeShape& shape, Prediction& prediction);
 void predict_phased(const CostModel& model, const ExchangeShape& shape, Prediction& prediction);
 void predict_cyclic(const CostModel& model, const ExchangeShape& shape, Prediction& prediction);
-
-/// Where the budget holds a good part of the arrivals PHASED has few phases, of messages that are
-/// known beforehand.
-[[nodiscard]] bool has_many_phases(const ExchangeShape& shape);
 
 }  // namespace valet::schedule

@@ -15,9 +15,7 @@ namespace valet::schedule {
 /// A heap of peers 0 to n-1. Ties go to the lower number. O(log n) an operation, 8 bytes a peer.
 class ProportionalQueue {
  public:
-  ProportionalQueue(Ledger& ledger, std::size_t peers) : heap_(LedgerAllocator<Entry>(ledger)) {
-    heap_.reserve(peers);
-  }
+  ProportionalQueue(Ledger& ledger, std::size_t peers) : heap_(ledger) { heap_.reserve(peers); }
 
   void clear() { heap_.clear(); }
   [[nodiscard]] bool empty() const { return heap_.empty(); }

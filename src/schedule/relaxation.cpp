@@ -27,48 +27,13 @@ std::int64_t lacking(const RankTotals& rank, std::uint64_t pieces) {
 }
 
 /// Matches what is too much with what is missing; counted first, so that nothing grows by doubling.
-template <class Limit, class Turn>
-void match_into(Vector<Flow>& flows, std::span<const std::int64_t> balance, const Limit& limit,
-                Turn&& turn) {
+template <class Turn>
+void match_into(Vector<Flow>& flows, std::span<const std::int64_t> balance, Turn&& turn) {
   std::size_t count = 0;
-  match_in_order(balance, Limit(limit), [&](const Flow&) { ++count; });
+  match_in_order(balance, [&](const Flow&) { ++count; });
   flows.reserve(count);
-  match_in_order(balance, Limit(limit), [&](const Flow& flow) { flows.push_back(turn(flow)); });
+  match_in_order(balance, [&](const Flow& flow) { flows.push_back(turn(flow)); });
 }
-
-/// Limits matches to the blocks, and the groups of them, that the takers can keep account of.
-class WaitingMatches {
- public:
-  /// @param block_is_group  Nothing is known of the groups.
-  WaitingMatches(std::span<const WaitingLimit> limits, bool block_is_group)
-      : limits_(limits), block_is_group_(block_is_group) {}
-  std::uint64_t operator()(std::size_t giver, std::size_t taker, std::uint64_t blocks) {
-    if (limits_.empty()) return blocks;
-    if (taker != taker_) {
-      taker_ = taker;
-      left_ = limits_[taker].blocks;
-      if (block_is_group_) {
-        // The rest is for those that wait from the start, many to a group.
-        left_ = std::min(left_, limits_[taker].groups);
-        left_ -= left_ / 8;
-      }
-    }
-    blocks = std::min(blocks, left_);
-    if (!block_is_group_)
-      blocks = groups_(giver, taker, blocks, [&](std::size_t rank) {
-        return rank == taker ? limits_[rank].groups : limits_[rank].kinds;
-      });
-    left_ -= blocks;
-    return blocks;
-  }
-
- private:
-  std::span<const WaitingLimit> limits_;
-  bool block_is_group_;
-  GroupLimit groups_;
-  std::size_t taker_ = static_cast<std::size_t>(-1);
-  std::uint64_t left_ = 0;
-};
 
 /// Rounds up what is lacking, and down what is more than needed.
 std::int64_t whole_blocks(std::int64_t parts, std::int64_t parts_per_block) {
@@ -101,31 +66,29 @@ Relaxation relax(std::span<const RankTotals> totals) {
   return solution;
 }
 
-ContinuousFlows continuous_flows(Ledger& ledger, std::span<const RankTotals> totals,
-                                 std::span<WaitingLimit> limits) {
-  ContinuousFlows flows{pieces_of(totals), Vector<Flow>(LedgerAllocator<Flow>(ledger)),
-                        Vector<Flow>(LedgerAllocator<Flow>(ledger))};
+ContinuousFlows continuous_flows(Ledger& ledger, std::span<const RankTotals> totals) {
+  ContinuousFlows flows{pieces_of(totals), Vector<Flow>(ledger), Vector<Flow>(ledger)};
   if (flows.pieces == 0) return flows;
   Array<std::int64_t> balance(ledger, totals.size());
-  for (std::size_t i = 0; i < totals.size(); ++i)
-    balance[i] =
-        whole_blocks(lacking(totals[i], flows.pieces), static_cast<std::int64_t>(flows.pieces + 1));
   const std::span<const std::int64_t> balances(balance.data(), balance.size());
-  match_into(flows.after, balances, WaitingMatches(limits, true), [](const Flow& flow) {
+  const auto set = [&](std::size_t rank, std::int64_t blocks) {
+    balance[rank] = std::max(blocks, -static_cast<std::int64_t>(totals[rank].waiting_room / 2));
+  };
+  for (std::size_t i = 0; i < totals.size(); ++i)
+    set(i, whole_blocks(lacking(totals[i], flows.pieces),
+                        static_cast<std::int64_t>(flows.pieces + 1)));
+  match_into(flows.after, balances, [](const Flow& flow) {
     return Flow{.from = flow.to, .to = flow.from, .blocks = flow.blocks};
   });
-  for (std::size_t i = 0; i < totals.size(); ++i)
-    balance[i] =
-        static_cast<std::int64_t>(totals[i].sent) - static_cast<std::int64_t>(totals[i].received);
+  std::fill(balance.begin(), balance.end(), std::int64_t{0});
   for (const Flow& flow : flows.after) {
     balance[flow.to] += static_cast<std::int64_t>(flow.blocks);
     balance[flow.from] -= static_cast<std::int64_t>(flow.blocks);
-    if (limits.empty()) continue;
-    limits[flow.from].blocks -= flow.blocks;
-    limits[flow.from].groups -= flow.blocks;
   }
-  match_into(flows.before, balances, WaitingMatches(limits, false),
-             [](const Flow& flow) { return flow; });
+  for (std::size_t i = 0; i < totals.size(); ++i)
+    set(i, balance[i] + static_cast<std::int64_t>(totals[i].sent) -
+               static_cast<std::int64_t>(totals[i].received));
+  match_into(flows.before, balances, [](const Flow& flow) { return flow; });
   return flows;
 }
 

@@ -43,22 +43,13 @@ struct ContinuousFlows {
   Vector<Flow> after;
 };
 
-/// What a rank can keep account of, of blocks that wait there for others.
-struct WaitingLimit {
-  std::uint64_t blocks = 0;
-  std::uint64_t groups = 0;  ///< of such blocks, each of one origin and one target
-  std::uint64_t kinds = 0;   ///< destinations of its own blocks: GroupLimit
-};
-
 /// What the root of Heuristic::continuous computes from a few numbers per rank. The phase of
 /// `before` fits into everybody's free memory; rounding may leave a rank with less memory than a
 /// piece, which is why apportion() obeys the free memory of every phase.
-/// @param limits  Of every rank, or empty: nothing limits what may wait. Each block that a rank
-///                receives in another's place may be a group of its own; seven eighths of the
-///                groups are for them. Flows that would need more are cut. Counted down.
-/// Local; O(ranks) time; 8 bytes a rank while it runs and at most ranks-1 flows in each list.
+/// Half of the room for blocks that wait is for those that a rank receives in another's place;
+/// flows that would need more are cut. Local; O(ranks) time; 8 bytes a rank while it runs and at
+/// most ranks-1 flows in each list.
 [[nodiscard]] VALET_EXPORT ContinuousFlows continuous_flows(Ledger& ledger,
-                                                            std::span<const RankTotals> totals,
-                                                            std::span<WaitingLimit> limits = {});
+                                                            std::span<const RankTotals> totals);
 
 }  // namespace valet::schedule

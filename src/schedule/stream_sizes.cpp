@@ -6,20 +6,17 @@
 namespace valet::schedule {
 namespace {
 
-constexpr std::uint64_t most_message_blocks = 65535;  // credits are kept in 16 bits
 constexpr std::size_t wished_node_buffers = 4, most_node_buffers = 8;
 constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
 constexpr std::size_t line = 64;
-constexpr std::uint64_t most_listed_pieces = 512;  // 14 KiB of lists for a message of pieces
 
 /// Buffers of `size` blocks that are of use for `blocks`, at most `most`.
 std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t most) {
   return static_cast<std::size_t>(std::min(most, (blocks + size - 1) / size));
 }
 
-std::uint64_t message_blocks(const StreamLimits& limits, std::uint64_t default_bytes) {
-  const std::uint64_t wish = limits.message_bytes == 0 ? default_bytes : limits.message_bytes;
-  return std::clamp<std::uint64_t>(wish / limits.block_bytes, 1, most_message_blocks);
+std::uint64_t message_blocks(const StreamLimits& limits, std::size_t default_bytes) {
+  return schedule::message_blocks(limits.message_bytes, default_bytes, limits.block_bytes);
 }
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
@@ -64,9 +61,7 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
       std::max<std::uint64_t>(1, limits.blocks_received - limits.blocks_received_on_node);
   StreamSizes sizes;
   if (budget_blocks == 1) {
-    const std::uint64_t listed =
-        std::max<std::uint64_t>(1, most_listed_pieces / limits.pieces_per_block);
-    sizes.send_blocks = std::min(wished_blocks, listed);
+    sizes.send_blocks = std::min(wished_blocks, listed_blocks(limits.pieces_per_block));
     return sizes;
   }
   // Four buffers let both directions overlap staging with the wire.

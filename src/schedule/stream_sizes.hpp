@@ -4,6 +4,7 @@
 #include <valet/options.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -16,6 +17,18 @@ constexpr std::size_t most_credits_of_a_pair = 2;
 /// The size of a message, and of a buffer inside a node, unless the user wishes otherwise.
 constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
 constexpr std::size_t node_message_bytes = std::size_t{128} << 10;
+
+/// Blocks of a message: what the user wishes, or else Valet; credits are kept in 16 bits.
+[[nodiscard]] constexpr std::uint64_t message_blocks(std::size_t wished_bytes,
+                                                     std::size_t default_bytes,
+                                                     std::size_t block_bytes) {
+  return std::clamp<std::uint64_t>((wished_bytes == 0 ? default_bytes : wished_bytes) / block_bytes,
+                                   1, 65535);
+}
+/// Blocks of a message that is sent from where they are: 14 KiB of lists for its pieces at most.
+[[nodiscard]] constexpr std::uint64_t listed_blocks(std::size_t pieces_per_block) {
+  return std::max<std::uint64_t>(1, 512 / pieces_per_block);
+}
 
 /// What decides how STREAM divides its scratch on one rank.
 struct StreamLimits {

@@ -37,10 +37,9 @@ TransferMatrix::TransferMatrix(std::uint32_t ranks, std::vector<TransferEntry> t
   std::erase_if(transfers_, [](const TransferEntry& transfer) {
     return transfer.source == transfer.destination || transfer.blocks == 0;
   });
-  std::sort(transfers_.begin(), transfers_.end(),
-            [](const TransferEntry& a, const TransferEntry& b) {
-              return std::tie(a.destination, a.source) < std::tie(b.destination, b.source);
-            });
+  std::ranges::sort(transfers_, {}, [](const TransferEntry& each) {
+    return std::tie(each.destination, each.source);
+  });
   std::size_t kept = 0;
   for (const TransferEntry& transfer : transfers_) {
     volume_ = checked_sum(volume_, transfer.blocks, "blocks to move");
@@ -85,6 +84,14 @@ void check_feasible(const TransferMatrix& matrix, std::span<const std::uint64_t>
     throw Error(ErrorCode::infeasible,
                 "no rank has a free slot, so no block can move: give at least one free slot to "
                 "one rank (scratch counts)");
+}
+
+std::vector<std::uint64_t> least_free(const TransferMatrix& matrix, std::uint64_t extra) {
+  std::vector<std::uint64_t> free(matrix.ranks(), 0);
+  const std::vector<RankTotals> totals = matrix.totals(free);
+  for (std::size_t rank = 0; rank < free.size(); ++rank)
+    free[rank] = std::max(totals[rank].received, totals[rank].sent) - totals[rank].sent + extra;
+  return free;
 }
 
 PhaseBounds phase_bounds(std::uint64_t volume, std::uint64_t free) {

@@ -21,11 +21,13 @@ struct TransferEntry {
   [[nodiscard]] bool operator==(const TransferEntry&) const = default;
 };
 
-/// Blocks that a rank sends and receives, and its free slots before the first phase.
+/// Blocks that a rank sends and receives, its free slots before the first phase, and the blocks of
+/// others that it can keep account of.
 struct RankTotals {
   std::uint64_t sent = 0;
   std::uint64_t received = 0;
   std::uint64_t free = 0;
+  std::uint64_t waiting_room = ~std::uint64_t{0};
 };
 
 /// Numbers above this are refused, so that sums and products of a schedule stay within 64 bits.
@@ -60,6 +62,10 @@ class VALET_EXPORT TransferMatrix {
 /// @throws Error infeasible, naming the rank and the slots it lacks; invalid_argument when the
 ///         number of ranks differs or there are more than most_blocks slots. Local.
 VALET_EXPORT void check_feasible(const TransferMatrix& matrix, std::span<const std::uint64_t> free);
+
+/// Free slots of every rank: what the matrix needs to be feasible, and `extra` more. Local.
+[[nodiscard]] VALET_EXPORT std::vector<std::uint64_t> least_free(const TransferMatrix& matrix,
+                                                                 std::uint64_t extra);
 
 /// What the number of phases is between.
 struct PhaseBounds {

@@ -27,6 +27,17 @@ void copy_bytes(std::byte* to, const std::byte* from, std::integral_constant<std
   std::memcpy(to, from, size);
 }
 
+/// Calls `action` with a size, as a compile-time constant where it is one of `known`: a copy of
+/// known size is a few instructions, a call to memcpy is not.
+template <std::size_t... known, class Action>
+void with_known_size(std::size_t bytes, Action&& action) {
+  const auto is = [&](auto size) {
+    if (bytes == size()) action(size);
+    return bytes == size();
+  };
+  if (!(is(std::integral_constant<std::size_t, known>()) || ...)) action(bytes);
+}
+
 /// Moves bytes to where they are or further up; the two ranges may overlap.
 inline void move_up(std::byte* to, const std::byte* from, std::size_t bytes) {
   constexpr std::size_t step = 2048;

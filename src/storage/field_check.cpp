@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
+#include <functional>
 #include <numeric>
+#include <vector>
 
 namespace valet::storage {
 namespace {
@@ -15,31 +16,25 @@ struct Progression {
   std::int64_t last = 0;
 };
 
-/// Progressions, at most those of two fields. A field is the bytes that start at its lowest address
-/// plus one member of each, so a question about two rows is one about a sum.
-class Progressions {
- public:
-  void add(Progression step) {
-    if (step.last > 0) steps_[size_++] = step;
-  }
-  /// Falling strides; those with equal strides become one.
-  void arrange() {
-    const auto end = steps_.begin() + static_cast<std::ptrdiff_t>(size_);
-    std::sort(steps_.begin(), end, [](auto a, auto b) { return a.stride > b.stride; });
-    std::size_t kept = 0;
-    for (std::size_t k = 0; k < size_; ++k)
-      if (kept > 0 && steps_[kept - 1].stride == steps_[k].stride)
-        steps_[kept - 1].last += steps_[k].last;
-      else
-        steps_[kept++] = steps_[k];
-    size_ = kept;
-  }
-  [[nodiscard]] std::span<const Progression> list() const { return {steps_.data(), size_}; }
+/// A field is the bytes that start at its lowest address plus one member of each of these, so a
+/// question about two rows is one about a sum.
+using Progressions = std::vector<Progression>;
 
- private:
-  std::array<Progression, 2 * (Field::max_dimensions + 1)> steps_{};
-  std::size_t size_ = 0;
-};
+void add(Progressions& steps, Progression step) {
+  if (step.last > 0) steps.push_back(step);
+}
+
+/// Falling strides; those with equal strides become one.
+void arrange(Progressions& steps) {
+  std::ranges::sort(steps, std::greater<>(), &Progression::stride);
+  std::size_t kept = 0;
+  for (const Progression step : steps)
+    if (kept > 0 && steps[kept - 1].stride == step.stride)
+      steps[kept - 1].last += step.last;
+    else
+      steps[kept++] = step;
+  steps.resize(kept);
+}
 
 std::int64_t divided_down(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 std::int64_t divided_up(std::int64_t a, std::int64_t b) { return -divided_down(-a, b); }
@@ -80,9 +75,9 @@ struct Footprint {
   explicit Footprint(const Field& field)
       : lowest(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(field.data))),
         piece_bytes(static_cast<std::int64_t>(field.element_bytes)) {
-    add(field.slot_stride_bytes, field.slots);
+    add_rows(field.slot_stride_bytes, field.slots);
     for (std::size_t d = 0; d < field.dimension_count; ++d)
-      add(field.dimensions[d].stride_bytes, field.dimensions[d].extent);
+      add_rows(field.dimensions[d].stride_bytes, field.dimensions[d].extent);
   }
 
   std::int64_t lowest;
@@ -90,10 +85,10 @@ struct Footprint {
   Progressions steps;
 
  private:
-  void add(std::int64_t stride, std::uint64_t count) {
+  void add_rows(std::int64_t stride, std::uint64_t count) {
     const auto last = static_cast<std::int64_t>(count) - 1;
     if (stride < 0) lowest += last * stride;
-    steps.add({std::abs(stride), last});
+    add(steps, {std::abs(stride), last});
   }
 };
 
@@ -166,7 +161,7 @@ std::optional<Diagnostic> diagnostic_of(std::span<const Field> fields, std::size
 
 bool rows_overlap(const Field& field) {
   const Footprint footprint(field);
-  const auto all = footprint.steps.list();
+  const std::span<const Progression> all(footprint.steps);
   for (const Progression& step : all)
     if (step.stride == 0) return true;
   // Two pieces differ by some number of strides in each progression, up to `last` both ways. Named
@@ -174,12 +169,12 @@ bool rows_overlap(const Field& field) {
   for (std::size_t k = 0; k < all.size(); ++k) {
     const auto others = all.subspan(k + 1);
     Progressions differences;
-    differences.add({all[k].stride, all[k].last - 1});
-    for (const Progression& step : others) differences.add({step.stride, 2 * step.last});
-    differences.arrange();
+    add(differences, {all[k].stride, all[k].last - 1});
+    for (const Progression& step : others) add(differences, {step.stride, 2 * step.last});
+    arrange(differences);
     const std::int64_t shift = all[k].stride - reach(others);
     int trials = most_trials;
-    if (sum_within(differences.list(), 1 - footprint.piece_bytes - shift,
+    if (sum_within(differences, 1 - footprint.piece_bytes - shift,
                    footprint.piece_bytes - 1 - shift, trials))
       return true;
   }
@@ -191,13 +186,12 @@ bool fields_overlap(const Field& a, const Field& b) {
   // Pieces overlap where a row of `a` starts less than its bytes before one of `b`, or less than
   // those of `b` behind it. Counted down from the highest row of `b`, its part of the distance is a
   // sum as well.
-  Progressions distances;
-  for (const Progression& step : first.steps.list()) distances.add(step);
-  for (const Progression& step : second.steps.list()) distances.add(step);
-  distances.arrange();
-  const std::int64_t shift = first.lowest - second.lowest - reach(second.steps.list());
+  Progressions distances = first.steps;
+  distances.insert(distances.end(), second.steps.begin(), second.steps.end());
+  arrange(distances);
+  const std::int64_t shift = first.lowest - second.lowest - reach(second.steps);
   int trials = most_trials;
-  return sum_within(distances.list(), 1 - first.piece_bytes - shift, second.piece_bytes - 1 - shift,
+  return sum_within(distances, 1 - first.piece_bytes - shift, second.piece_bytes - 1 - shift,
                     trials);
 }
 

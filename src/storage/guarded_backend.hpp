@@ -34,9 +34,18 @@ class GuardedBackend final : public StorageBackend {
   void begin_stage(const char* name) override { backend_.begin_stage(name); }
   void end_stage() override { backend_.end_stage(); }
 
-  void gather(SlotList from, std::byte* packed) override;
-  void scatter(const std::byte* packed, SlotList to) override;
-  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
+  void gather(SlotList from, std::byte* packed) override {
+    failure_.attempt("packing blocks (StorageBackend::gather)",
+                     [&] { backend_.gather(from, packed); });
+  }
+  void scatter(const std::byte* packed, SlotList to) override {
+    failure_.attempt("unpacking blocks (StorageBackend::scatter)",
+                     [&] { backend_.scatter(packed, to); });
+  }
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
+    failure_.attempt("copying blocks (StorageBackend::copy)",
+                     [&] { backend_.copy(from, to, scratch); });
+  }
 
   [[nodiscard]] std::byte* contiguous_data() const override { return backend_.contiguous_data(); }
   [[nodiscard]] bool reachable_by_mpi() const override { return backend_.reachable_by_mpi(); }
@@ -44,7 +53,12 @@ class GuardedBackend final : public StorageBackend {
     return backend_.pieces_per_block();
   }
   /// Appends nothing where the storage fails: the message is then shorter than its receiver allows.
-  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {
+    const std::size_t before = list.size();
+    if (!failure_.attempt("finding a block in memory (StorageBackend::pieces)",
+                          [&] { backend_.pieces(slot, list); }))
+      list.resize(before);
+  }
 
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
     return backend_.allocate_scratch(bytes);

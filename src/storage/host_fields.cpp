@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/copy.hpp"
 #include "storage/field_check.hpp"
+#include <valet/block_storage.hpp>
 #include <valet/detail/host_fields.hpp>
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace valet {
 namespace {
@@ -14,23 +16,10 @@ using detail::copy_bytes;
 /// Less than this is not worth going past the cache.
 constexpr std::size_t worth_streaming_bytes = std::size_t{16} << 10;
 
-/// Calls `action` with the piece size as a compile-time constant for the sizes that particles and
-/// small structs have: a copy of known size is a few instructions, a call to memcpy is not.
+/// Knows the sizes of pieces that particles and small structs have.
 template <class Action>
 void with_size(std::size_t bytes, Action&& action) {
-  switch (bytes) {
-    case 4: return action(std::integral_constant<std::size_t, 4>());
-    case 8: return action(std::integral_constant<std::size_t, 8>());
-    case 12: return action(std::integral_constant<std::size_t, 12>());
-    case 16: return action(std::integral_constant<std::size_t, 16>());
-    case 24: return action(std::integral_constant<std::size_t, 24>());
-    case 32: return action(std::integral_constant<std::size_t, 32>());
-    case 40: return action(std::integral_constant<std::size_t, 40>());
-    case 48: return action(std::integral_constant<std::size_t, 48>());
-    case 56: return action(std::integral_constant<std::size_t, 56>());
-    case 64: return action(std::integral_constant<std::size_t, 64>());
-    default: return action(bytes);
-  }
+  detail::with_known_size<4, 8, 12, 16, 24, 32, 40, 48, 56, 64>(bytes, action);
 }
 
 /// Copies to slots, which are not read again soon: past the cache no line is fetched only to be
@@ -205,5 +194,14 @@ void HostFields::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
     list.push_back({base + offset_of(slot, row.slot_stride_bytes), row.piece_bytes});
   });
 }
+
+BlockStorage::BlockStorage(std::initializer_list<Field> fields)
+    : BlockStorage(std::span<const Field>(fields.begin(), fields.size())) {}
+
+BlockStorage::BlockStorage(std::span<const Field> fields)
+    : backend_(std::make_shared<HostFields>(fields)) {}
+
+BlockStorage::BlockStorage(std::shared_ptr<StorageBackend> backend)
+    : backend_(std::move(backend)) {}
 
 }  // namespace valet

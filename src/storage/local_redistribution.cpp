@@ -113,31 +113,4 @@ template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint32
 template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint64_t>&, SlotSet&,
                                             std::span<std::byte>);
 
-std::uint64_t redistribute_locally(StorageBackend& backend, const Transmutation& map,
-                                   Ledger& ledger) {
-  if (map.size() != backend.slots())
-    throw Error(ErrorCode::invalid_argument, "a map of " + std::to_string(map.size()) +
-                                                 " slots for a storage of " +
-                                                 std::to_string(backend.slots()));
-  Array<std::uint64_t> memory(ledger, map.size());
-  Origins<std::uint64_t> origins{std::span(memory.data(), memory.size()), 0};
-  std::fill(memory.begin(), memory.end(), Origins<std::uint64_t>::none);
-  SlotSet free(ledger, map.size());
-  for (std::uint64_t slot = 0; slot < map.size(); ++slot) {
-    if (!map.defined(slot)) {
-      free.insert(slot);
-    } else if (map(slot) != static_cast<std::int64_t>(slot)) {
-      memory[static_cast<std::uint64_t>(map(slot))] = slot;
-      ++origins.entries;
-    }
-  }
-  const std::size_t bytes = backend.block_bytes() * (backend.reachable_by_mpi() ? 1 : 2);
-  const std::shared_ptr<std::byte> scratch = backend.allocate_scratch(bytes);
-  ledger.add(bytes);
-  const std::uint64_t copies =
-      redistribute_locally(backend, origins, free, std::span(scratch.get(), bytes));
-  ledger.subtract(bytes);
-  return copies;
-}
-
 }  // namespace valet::storage

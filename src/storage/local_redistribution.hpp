@@ -2,9 +2,7 @@
 #pragma once
 
 #include "storage/slot_set.hpp"
-#include <valet/export.hpp>
 #include <valet/storage_backend.hpp>
-#include <valet/transmutation.hpp>
 
 #include <cstdint>
 #include <span>
@@ -31,21 +29,9 @@ struct Origins {
 /// @param free     In: the free slots. Out: the free slots afterwards.
 /// @param scratch  At least one block, two where the backend is not reachable by MPI; holds the
 ///                 temporary block of a cycle.
-/// @return The block copies made, equal to Transmutation::minimal_copies().
+/// @return The block copies made, the least there can be (theorem 2.9).
 template <class Index>
 std::uint64_t redistribute_locally(StorageBackend& backend, Origins<Index>& origins, SlotSet& free,
                                    std::span<std::byte> scratch);
-
-extern template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint32_t>&,
-                                                   SlotSet&, std::span<std::byte>);
-extern template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint64_t>&,
-                                                   SlotSet&, std::span<std::byte>);
-
-/// The same for a map given as a transmutation of the backend's slots; free slots are the points
-/// where it is undefined. Allocates 8 bytes a slot, one bit a slot, and one or two blocks in
-/// `ledger`.
-/// @throws Error invalid_argument when the sizes differ.
-VALET_EXPORT std::uint64_t redistribute_locally(StorageBackend& backend, const Transmutation& map,
-                                                Ledger& ledger);
 
 }  // namespace valet::storage

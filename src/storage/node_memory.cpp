@@ -3,7 +3,6 @@
 
 #include "base/machine_identity.hpp"
 #include "mpi/neighbour_words.hpp"
-#include "mpi/tags.hpp"
 #include <valet/log.hpp>
 
 #include <algorithm>
@@ -15,46 +14,27 @@
 namespace valet::storage {
 namespace {
 
-template <std::size_t words>
-using Words = std::array<std::uint64_t, words>;
+using Words = std::span<std::uint64_t>;
 
-/// Ranks that are sent `words` words each: those that provide(i) returns.
-template <std::size_t words, class Provide>
-struct Receivers {
+/// A message of `words` words with each of some ranks, made or taken by access(i, message).
+template <std::size_t words, class Access>
+struct Messages {
   std::span<const int> ranks;
-  Provide words_for;
+  Access access;
 
   [[nodiscard]] std::size_t size() const { return ranks.size(); }
   [[nodiscard]] int rank(std::size_t i) const { return ranks[i]; }
   [[nodiscard]] std::uint64_t count(std::size_t) const { return words; }
-  void provide(std::size_t i, std::uint64_t, std::span<std::uint64_t> message) const {
-    const Words<words> made = words_for(i);
-    std::copy(made.begin(), made.end(), message.begin());
-  }
-};
-
-/// Ranks that send `words` words each, which are given to take(i, words).
-template <std::size_t words, class Take>
-struct Senders {
-  std::span<const int> ranks;
-  Take take;
-
-  [[nodiscard]] std::size_t size() const { return ranks.size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return ranks[i]; }
-  [[nodiscard]] std::uint64_t count(std::size_t) const { return words; }
-  void consume(std::size_t i, std::uint64_t, std::span<const std::uint64_t> message) const {
-    Words<words> read;
-    std::copy(message.begin(), message.end(), read.begin());
-    take(i, read);
-  }
+  void provide(std::size_t i, std::uint64_t, Words message) const { access(i, message); }
+  void consume(std::size_t i, std::uint64_t, Words message) const { access(i, message); }
 };
 
 /// One round of fixed-size messages between neighbours.
 template <std::size_t words, class Provide, class Take>
 void exchange_words(const mpi::Channel& channel, Ledger& ledger, std::span<const int> to,
                     Provide&& provide, std::span<const int> from, Take&& take) {
-  mpi::NeighbourWords(channel, ledger, mpi::tag_node, words,
-                      Receivers<words, Provide&>{to, provide}, Senders<words, Take&>{from, take})
+  mpi::NeighbourWords(channel, ledger, mpi::tag_node, words, Messages<words, Provide&>{to, provide},
+                      Messages<words, Take&>{from, take})
       .run();
 }
 
@@ -71,10 +51,7 @@ void warn_once(int rank) {
 
 }  // namespace
 
-NodeMemory::NodeMemory(Ledger& ledger)
-    : ledger_(ledger),
-      writers_(LedgerAllocator<int>(ledger)),
-      peers_(LedgerAllocator<Peer>(ledger)) {}
+NodeMemory::NodeMemory(Ledger& ledger) : ledger_(ledger), writers_(ledger), peers_(ledger) {}
 
 NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 
@@ -84,16 +61,17 @@ void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> desti
   std::uint64_t bytes = std::min(allowance, wish);
   exchange_words<2>(
       channel, ledger_, destinations,
-      [&](std::size_t) {
-        return Words<2>{machine, allowance};
+      [&](std::size_t, Words words) {
+        words[0] = machine;
+        words[1] = allowance;
       },
       sources,
-      [&](std::size_t i, const Words<2>& received) {
-        if (machine == 0 || received[0] != machine) return;
+      [&](std::size_t i, Words words) {
+        if (machine == 0 || words[0] != machine) return;
         writers_.push_back(sources[i]);
-        bytes = std::min(bytes, received[1]);
+        bytes = std::min(bytes, words[1]);
       });
-  std::sort(writers_.begin(), writers_.end());
+  std::ranges::sort(writers_);
   bool refused = false;
   if (!writers_.empty()) {
     own_ = SharedSegment::create(bytes);
@@ -103,27 +81,27 @@ void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> desti
   const SegmentHandle own = own_.handle();
   exchange_words<4>(
       channel, ledger_, sources,
-      [&](std::size_t i) {
-        return is_written_by(sources[i]) ? Words<4>{own.bytes, own.process, own.descriptor, own.key}
-                                         : Words<4>{};
+      [&](std::size_t i, Words words) {
+        const SegmentHandle given = is_written_by(sources[i]) ? own : SegmentHandle{};
+        std::ranges::copy(std::array{given.bytes, given.process, given.descriptor, given.key},
+                          words.begin());
       },
       destinations,
-      [&](std::size_t i, const Words<4>& received) {
-        if (received[0] == 0) return;
-        Peer peer{destinations[i],
-                  SharedSegment::open({received[0], received[1], received[2], received[3]})};
+      [&](std::size_t i, Words words) {
+        if (words[0] == 0) return;
+        Peer peer{destinations[i], SharedSegment::open({words[0], words[1], words[2], words[3]})};
         if (peer.segment.data() != nullptr)
           peers_.push_back(std::move(peer));
         else
           refused = true;
       });
-  std::sort(peers_.begin(), peers_.end(),
-            [](const Peer& a, const Peer& b) { return a.rank < b.rank; });
+  std::ranges::sort(peers_, {}, &Peer::rank);
   exchange_words<1>(
       channel, ledger_, destinations,
-      [&](std::size_t i) { return Words<1>{of(destinations[i]) != nullptr ? 1U : 0U}; }, sources,
-      [&](std::size_t i, const Words<1>& received) {
-        if (received[0] == 0) std::erase(writers_, sources[i]);
+      [&](std::size_t i, Words words) { words[0] = of(destinations[i]) != nullptr ? 1 : 0; },
+      sources,
+      [&](std::size_t i, Words words) {
+        if (words[0] == 0) std::erase(writers_, sources[i]);
       });
   own_.close();
   if (refused) warn_once(channel.rank());
@@ -134,9 +112,8 @@ bool NodeMemory::is_written_by(int source) const {
 }
 
 std::byte* NodeMemory::of(int destination) const {
-  const auto found = std::lower_bound(peers_.begin(), peers_.end(), destination,
-                                      [](const Peer& peer, int rank) { return peer.rank < rank; });
-  return found == peers_.end() || found->rank != destination ? nullptr : found->segment.data();
+  const Peer* const peer = mpi::find_peer(std::span(peers_), destination);
+  return peer == nullptr ? nullptr : peer->segment.data();
 }
 
 std::size_t NodeMemory::mapped_bytes() const {

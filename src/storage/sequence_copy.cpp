@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <type_traits>
 
@@ -14,20 +13,6 @@ namespace valet::layout {
 namespace {
 
 using Family = DimensionIntersection::Family;
-
-/// Element sizes that the compiler knows make strided copies a few instructions an element.
-template <class Action>
-void with_element_size(std::size_t bytes, Action&& action) {
-  switch (bytes) {
-    case 1: return action(std::integral_constant<std::size_t, 1>());
-    case 2: return action(std::integral_constant<std::size_t, 2>());
-    case 4: return action(std::integral_constant<std::size_t, 4>());
-    case 8: return action(std::integral_constant<std::size_t, 8>());
-    case 16: return action(std::integral_constant<std::size_t, 16>());
-    case 32: return action(std::integral_constant<std::size_t, 32>());
-    default: return action(bytes);
-  }
-}
 
 /// Moves packed elements to or from elements of the array, both ways with one text.
 template <bool packing, class Size>
@@ -69,12 +54,8 @@ class Copier {
   void strided(std::int64_t begin, std::int64_t count, std::int64_t stride) {
     Array element = at(begin);
     const std::int64_t step = stride * static_cast<std::int64_t>(size_);
-    for (std::int64_t k = 0; k < count; ++k, packed_ += size_, element += step) {
-      if constexpr (packing)
-        std::memcpy(packed_, element, size_);
-      else
-        std::memcpy(element, packed_, size_);
-    }
+    for (std::int64_t k = 0; k < count; ++k, packed_ += size_, element += step)
+      copy(packed_, element, size_);
   }
 
   /// The same segment of the next row. Segments of one peer lie apart, in a pattern that processors
@@ -89,7 +70,8 @@ class Copier {
 #endif
   }
 
-  static void copy(Packed packed, Array array, std::size_t bytes) {
+  template <class Bytes>
+  static void copy(Packed packed, Array array, Bytes bytes) {
     if constexpr (packing)
       detail::copy_bytes(packed, array, bytes);
     else
@@ -112,12 +94,11 @@ class FamilyWalk {
  public:
   FamilyWalk() = default;
   FamilyWalk(const DimensionIntersection& dimension, int peer)
-      : dimension_(&dimension), families_(dimension.families(peer)) {}
+      : dimension_(&dimension), peer_(peer), families_(dimension.families(peer)) {}
 
   /// Goes to a position in the sequence of indices. @return Indices before it in its family.
   std::int64_t seek(std::int64_t index) {
-    const Family& last = families_.back();
-    const std::int64_t size = last.before + last.length * last.count;
+    const std::int64_t size = dimension_->size_of_period(peer_);
     const std::int64_t periods = dimension_->repeats() ? index / size : 0;
     const std::int64_t rest = index - periods * size;
     const auto behind =
@@ -140,6 +121,7 @@ class FamilyWalk {
 
  private:
   const DimensionIntersection* dimension_ = nullptr;
+  int peer_ = 0;
   std::span<const Family> families_;
   std::size_t family_ = 0;
   std::int64_t base_ = 0;
@@ -259,7 +241,7 @@ void copy_stretch(const Intersection& intersection, const ArrayShape& shape, Ind
   RowWalk rows(intersection, peer, shape.strides, order, stretch.first / row_size);
   const std::size_t next = peer.size() == 1 ? fast : fast == 0 ? 1 : fast - 1;
   const std::int64_t next_row = shape.strides[next];
-  with_element_size(shape.element_bytes, [&](auto size) {
+  detail::with_known_size<1, 2, 4, 8, 16, 32>(shape.element_bytes, [&](auto size) {
     Copier<packing, decltype(size)> copier(array, packed, size, shape.strides[fast], next_row);
     std::int64_t begin = stretch.first % row_size;
     for (std::int64_t left = stretch.count; left > 0; rows.advance()) {

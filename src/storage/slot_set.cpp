@@ -42,31 +42,32 @@ void SlotSet::note_word(std::uint64_t word) noexcept {
     summary_[word / 64] &= ~bit;
 }
 
-void SlotSet::insert(SlotRun run) {
+/// Calls action(word, bits) for the parts of a run.
+template <class Action>
+void SlotSet::for_each_part(SlotRun run, Action&& action) {
   VALET_ASSERT(run.first <= slots_ && run.count <= slots_ - run.first);
   for (std::uint64_t slot = run.first, end = run.first + run.count; slot < end;) {
     const std::uint64_t word = slot / 64;
     const std::uint64_t stop = std::min(end, (word + 1) * 64);
-    const std::uint64_t bits = mask_of(slot % 64, stop - word * 64);
-    VALET_ASSERT((words_[word] & bits) == 0);
-    words_[word] |= bits;
+    action(words_[word], mask_of(slot % 64, stop - word * 64));
     note_word(word);
     slot = stop;
   }
+}
+
+void SlotSet::insert(SlotRun run) {
+  for_each_part(run, [](std::uint64_t& word, std::uint64_t bits) {
+    VALET_ASSERT((word & bits) == 0);
+    word |= bits;
+  });
   count_ += run.count;
 }
 
 void SlotSet::erase(SlotRun run) {
-  VALET_ASSERT(run.first <= slots_ && run.count <= slots_ - run.first);
-  for (std::uint64_t slot = run.first, end = run.first + run.count; slot < end;) {
-    const std::uint64_t word = slot / 64;
-    const std::uint64_t stop = std::min(end, (word + 1) * 64);
-    const std::uint64_t bits = mask_of(slot % 64, stop - word * 64);
-    VALET_ASSERT((words_[word] & bits) == bits);
-    words_[word] &= ~bits;
-    note_word(word);
-    slot = stop;
-  }
+  for_each_part(run, [](std::uint64_t& word, std::uint64_t bits) {
+    VALET_ASSERT((word & bits) == bits);
+    word &= ~bits;
+  });
   count_ -= run.count;
 }
 
@@ -107,15 +108,15 @@ std::uint64_t SlotSet::next(std::uint64_t from) const noexcept {
   return word * 64 + lowest(words_[word]);
 }
 
-std::uint64_t SlotSet::next_absent(std::uint64_t from) const noexcept {
-  if (from >= slots_) return slots_;
+std::uint64_t SlotSet::next_absent(std::uint64_t from, std::uint64_t limit) const noexcept {
+  if (from >= limit) return limit;
   std::uint64_t word = from / 64;
   std::uint64_t rest = ~words_[word] & (all_ones << (from % 64));
   while (rest == 0) {
-    if (++word >= words_.size()) return slots_;
+    if (++word * 64 >= limit) return limit;
     rest = ~words_[word];
   }
-  return std::min(slots_, word * 64 + lowest(rest));
+  return std::min(limit, word * 64 + lowest(rest));
 }
 
 std::uint64_t SlotSet::previous(std::uint64_t end) const noexcept {
@@ -138,18 +139,8 @@ std::uint64_t SlotSet::previous(std::uint64_t end) const noexcept {
 SlotRun SlotSet::next_run(std::uint64_t from, std::uint64_t most) const noexcept {
   const std::uint64_t first = next(from);
   if (first == slots_ || most == 0) return {first, 0};
-  std::uint64_t end = first;
-  const std::uint64_t limit = std::min(slots_, first + std::min(most, slots_ - first));
-  while (end < limit) {
-    const std::uint64_t word = end / 64;
-    const std::uint64_t gap = ~words_[word] & (all_ones << (end % 64));
-    if (gap != 0) {
-      end = std::min(limit, word * 64 + lowest(gap));
-      break;
-    }
-    end = std::min(limit, (word + 1) * 64);
-  }
-  return {first, end - first};
+  const std::uint64_t limit = first + std::min(most, slots_ - first);
+  return {first, next_absent(first, limit) - first};
 }
 
 std::uint64_t SlotSet::skip(std::uint64_t from, std::uint64_t size) const {

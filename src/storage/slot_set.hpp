@@ -73,7 +73,11 @@ class VALET_EXPORT SlotSet {
   /// The lowest member at or above `from`; slots() when there is none.
   [[nodiscard]] std::uint64_t next(std::uint64_t from) const noexcept;
   /// The lowest slot at or above `from` that is not a member; slots() when there is none.
-  [[nodiscard]] std::uint64_t next_absent(std::uint64_t from) const noexcept;
+  [[nodiscard]] std::uint64_t next_absent(std::uint64_t from) const noexcept {
+    return next_absent(from, slots_);
+  }
+  /// The same below `limit`, at most slots(); `limit` when there is none.
+  [[nodiscard]] std::uint64_t next_absent(std::uint64_t from, std::uint64_t limit) const noexcept;
   /// The highest member below `end`; slots() when there is none.
   [[nodiscard]] std::uint64_t previous(std::uint64_t end) const noexcept;
   /// The first run of members at or above `from`, cut at `most` slots; empty when there is none.
@@ -91,6 +95,8 @@ class VALET_EXPORT SlotSet {
   void take_highest(std::span<Index> members);
 
  private:
+  template <class Action>
+  void for_each_part(SlotRun run, Action&& action);
   void note_word(std::uint64_t word) noexcept;
 
   std::uint64_t slots_ = 0;
@@ -98,10 +104,5 @@ class VALET_EXPORT SlotSet {
   Array<std::uint64_t> words_;
   Array<std::uint64_t> summary_;  // bit w: words_[w] is not zero
 };
-
-extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint32_t*) const;
-extern template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint64_t*) const;
-extern template void SlotSet::take_highest(std::span<std::uint32_t>);
-extern template void SlotSet::take_highest(std::span<std::uint64_t>);
 
 }  // namespace valet::storage

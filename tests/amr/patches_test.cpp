@@ -243,7 +243,7 @@ TEST(Memory, PeakThatIsOverAgainIsSeen) {
     EXPECT_EQ(std::accumulate(touched.begin(), touched.end(), 0L), 64L << 20);
   }
   peak.stop();
-  if (peak.ratio() == 0) GTEST_SKIP() << "this system does not tell resident peaks";
+  if (peak.ratio() == 0) GTEST_SKIP() << "this system does not report resident peaks";
   const double expected =
       1 + static_cast<double>(64U << 20) / static_cast<double>(peak.before_bytes());
   EXPECT_NEAR(peak.ratio(), expected, 0.05 * expected);
@@ -254,7 +254,7 @@ TEST(Memory, PeakThatIsOverAgainIsSeen) {
 }
 
 TEST(Memory, LimitIsEnforcedByTheSystem) {
-  if (data_bytes() == 0) GTEST_SKIP() << "this system does not tell the data of a process";
+  if (data_bytes() == 0) GTEST_SKIP() << "this system does not report the data of a process";
   const auto can_have = [](std::size_t bytes) {
     const std::unique_ptr<char[]> memory(new (std::nothrow) char[bytes]);
     return memory != nullptr;

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
-! The snippet of README.md in Fortran, word for word: compiled, not run.
+! The snippet of the guide in Fortran, word for word: compiled, not run.
 subroutine move_particles(comm, x, slots, count, ranks)
   use, intrinsic :: iso_c_binding
   use valet

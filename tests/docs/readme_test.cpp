@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The snippets of README.md, word for word, with what they need around them: docs_snippets sees
-// that all of them are here. On 7 ranks, because the grids of one of them need so many.
+// The snippets of the README and of the guide, word for word, with what they need around them:
+// docs_snippets sees that all of them are here. On 7 ranks, because the grids of one of them need
+// so many.
 
 #include "test_comm.hpp"
 #include <valet/valet.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The snippet of README.md that needs Kokkos and Zoltan, word for word: see readme_test.cpp.
+// The snippet of the README that needs Kokkos and Zoltan, word for word: see readme_test.cpp.
 
 #include "kokkos_environment.hpp"
 #include "test_comm.hpp"

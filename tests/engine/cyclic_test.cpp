@@ -4,11 +4,11 @@
 // root's too, and the critical path of what was really sent.
 
 #include "counted_new.hpp"
+#include "cyclic_run.hpp"
 #include "engine/cyclic/cyclic_root.hpp"
 #include "filled_map.hpp"
 #include "mpi/tags.hpp"
 #include "outcome.hpp"
-#include "schedule/cyclic_run.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -225,7 +225,7 @@ TEST(CyclicExchange, CriticalPathOfTheEvenTransposeAsItWasSent) {
       executed[k / (ranks - 1)].push_back({static_cast<std::uint32_t>(sources[k]),
                                            static_cast<std::uint32_t>(destinations[k]), 4, 4, 0});
     const std::vector<std::uint64_t> free(ranks, 4);  // scratch
-    const schedule::CyclicRun replayed = schedule::run_cyclic(matrix, free, executed);
+    const test::CyclicRun replayed = test::run_cyclic(matrix, free, executed);
     ASSERT_EQ(replayed.violation, "");
     const std::uint64_t expected = edge_order == EdgeOrder::ascending ? 2 * ranks - 3 : ranks - 1;
     EXPECT_EQ(replayed.critical_path, expected) << to_string(edge_order);

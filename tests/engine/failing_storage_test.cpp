@@ -287,7 +287,7 @@ TEST_P(ThrowingCallbacks, ForProgressIsReportedWhenAllBlocksHaveMoved) {
       const Outcome outcome = tried.run();
       expect_failure(tried, outcome, size() - 1,
                      "Options::progress failed: ", "the terminal is gone");
-      EXPECT_TRUE(contains(outcome.text, "every block is where the map says")) << outcome.text;
+      EXPECT_TRUE(contains(outcome.text, "every block is where it belongs")) << outcome.text;
       EXPECT_TRUE(all_ranks(rank() != size() - 1 || calls == execution)) << calls;
     }
   }
@@ -327,7 +327,7 @@ TEST(ThrowingCallback, ForAvailableBytesLeavesAllFreeMemory) {
     return;
   }
   expect_failure(tried, outcome, 0, "PhasedOptions::available_bytes failed: ", "no idea");
-  EXPECT_TRUE(contains(outcome.text, "every block is where the map says")) << outcome.text;
+  EXPECT_TRUE(contains(outcome.text, "every block is where it belongs")) << outcome.text;
 }
 
 }  // namespace

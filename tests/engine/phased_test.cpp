@@ -114,8 +114,7 @@ TEST(Phased, NeverMorePhasesThanTwiceTheVolumeOverTheMemoryAndOne) {
 TEST(Phased, ManyBlocksParkAtOnce) {
   if (size() < 3) GTEST_SKIP() << "needs a bystander";
   // Figure 5 with many blocks: two ranks without a free slot swap all they have, and the
-  // last one has room for the blocks of one of them. How many may wait does not depend on the
-  // memory for their bookkeeping.
+  // last one has room for the blocks of one of them, more than it can keep account of at once.
   constexpr std::uint64_t blocks = 4000;
   GlobalMap map;
   map.slots.assign(static_cast<std::size_t>(size()), blocks);
@@ -159,10 +158,9 @@ GlobalMap swaps_in_pieces(int ranks, std::uint64_t pieces) {
   return map;
 }
 
-TEST(Phased, BlocksWaitInMoreGroupsThanCanBeKeptAccountOf) {
+TEST(Phased, BlocksWaitOneByOneInManyPieces) {
   if (size() != 5) GTEST_SKIP() << "made for five ranks";
-  // 120 blocks for four ranks would wait on the last one, in 30 pieces: more groups than it can
-  // keep account of.
+  // 120 blocks for four ranks wait on the last one, in 30 pieces.
   const GlobalMap map = swaps_in_pieces(size(), 30);
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     for (const int parking : {0, 1}) {
@@ -358,9 +356,8 @@ TEST(PhasedMemory, ListsOfAPeerAreWhatIsTakenOffTheBudgetForThem) {
         if (scheduler == Scheduler::centralized && rank() == 0) options.budget_bytes = 30'000;
         const long long few = bytes_with_peers(pair, in_pair);
         const long long many = bytes_with_peers(MPI_COMM_WORLD, options);
-        const bool announces = parking > 0 || heuristic == Heuristic::continuous ||
-                               scheduler == Scheduler::centralized;
-        const long long of_a_peer = announces ? 512 : 224;
+        const bool blocks_wait = parking > 0 || heuristic == Heuristic::continuous;
+        const long long of_a_peer = blocks_wait ? 512 : 224;
         const long long grown = few == 0 || many == 0 ? 0 : many - few;
         const long long peers = size() - 1 - peers_in_pair;
         EXPECT_TRUE(all_ranks(grown <= peers * of_a_peer))
@@ -408,8 +405,7 @@ TEST(PhasedErrors, ListsOfManyRanksThatDoNotFitTheBudget) {
   const schedule::PhasedLimits limits{.block_bytes = 40,
                                       .neighbours = 15,
                                       .ranks = static_cast<std::uint64_t>(size()),
-                                      .blocks_wait = true,
-                                      .announces = true};
+                                      .blocks_wait = true};
   const std::uint64_t needed = schedule::phased_least_budget(limits);
   Options options = phased(Heuristic::first_fit, 1);
   options.budget_bytes = static_cast<std::size_t>(needed) - 1;

@@ -32,7 +32,7 @@ long long peak_while_moving(std::vector<std::byte>& memory, int shift) {
 
 TEST(ResidentMemory, GrowsByLessThan16MiBWhen256MiBMove) {
   const bool supported = all_ranks(restart_resident_peak() && status_bytes("VmHWM") > 0);
-  if (!supported) GTEST_SKIP() << "this system does not tell resident peaks";
+  if (!supported) GTEST_SKIP() << "this system does not report resident peaks";
   std::vector<std::byte> memory(slots * block_bytes);
   for (std::uint64_t slot = 0; slot < slots; ++slot)
     std::memset(&memory[slot * block_bytes],

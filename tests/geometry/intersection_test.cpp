@@ -2,9 +2,9 @@
 
 #include "geometry/intersection.hpp"
 
-#include "geometry/run_cursor.hpp"
 #include "geometry/walks.hpp"
 #include "outcome.hpp"
+#include "storage/sequence_copy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -129,7 +129,7 @@ TEST(Intersection, OfSmallBlocksAndLargeOnesTakesMemoryForTheLargeOnes) {
   EXPECT_EQ(shared, small.local_elements(5));
 }
 
-TEST(Intersection, GivesItsMemoryBackAndCursorsTakeNone) {
+TEST(Intersection, GivesItsMemoryBackAndCopiesTakeNone) {
   Ledger ledger;
   {
     const BlockCyclic mine({100, 100}, {7, 3}, {2, 3});
@@ -137,10 +137,10 @@ TEST(Intersection, GivesItsMemoryBackAndCursorsTakeNone) {
     const Intersection intersection(ledger, mine, 4, theirs);
     ledger.reset_peak();
     const std::size_t before = ledger.current_bytes();
-    layout::RunCursor cursor(intersection, 2, {1, 100}, IndexOrder::column_major);
-    std::int64_t elements = 0;
-    for (layout::Run run; cursor.next(run);) elements += run.length;
-    EXPECT_EQ(elements, intersection.elements(2));
+    const std::int64_t elements = intersection.elements(2);
+    std::vector<std::byte> array(100 * 100), packed(static_cast<std::size_t>(elements));
+    layout::SequenceCopy(intersection, {{1, 100}, 1}, IndexOrder::column_major)
+        .pack(array.data(), {2, 0, elements}, packed.data());
     EXPECT_EQ(ledger.peak_bytes(), before);
   }
   EXPECT_EQ(ledger.current_bytes(), 0U);
@@ -161,23 +161,6 @@ TEST(Intersection, OfHugeLayoutsDoesNotOverflow) {
     }
 }
 
-TEST(RunCursor, CopiesMarkAPlace) {
-  const BlockCyclic mine({12, 12}, {3, 2}, {2, 2});
-  const BlockCyclic theirs({12, 12}, {2, 5}, {2, 1});
-  Ledger ledger;
-  const Intersection intersection(ledger, mine, 1, theirs);
-  layout::RunCursor cursor(intersection, 1, {6, 1}, IndexOrder::row_major);
-  layout::Run run{};
-  ASSERT_TRUE(cursor.next(run));
-  layout::RunCursor marked = cursor;
-  std::vector<std::int64_t> first, second;
-  while (cursor.next(run)) first.push_back(run.offset);
-  while (marked.next(run)) second.push_back(run.offset);
-  EXPECT_FALSE(first.empty());
-  EXPECT_EQ(first, second);
-  EXPECT_FALSE(cursor.next(run)) << "and the end stays the end";
-}
-
 void refused(const Outcome& outcome, const std::string& text) {
   EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << text;
   EXPECT_NE(outcome.text.find(text), std::string::npos) << outcome.text;
@@ -196,12 +179,6 @@ TEST(Intersection, RefusesWhatDoesNotFitTogether) {
   refused(with(0, BlockCyclic({72}, {2}, {2})), "not of the same array: 2 and 1 dimensions");
   refused(with(4, mine), "rank 4 is not in the layout's grid, which has ranks 0 to 3");
   refused(with(-1, mine), "rank -1 is not in the layout's grid");
-  refused(outcome_of([&] {
-            Ledger ledger;
-            const Intersection intersection(ledger, mine, 0, mine);
-            const layout::RunCursor cursor(intersection, 0, {1}, IndexOrder::row_major);
-          }),
-          "an array of 2 dimensions needs as many strides, 1 were given");
 }
 
 TEST(Algorithm, NamesAreReadInEitherCaseAndUnknownOnesRefused) {
@@ -209,7 +186,7 @@ TEST(Algorithm, NamesAreReadInEitherCaseAndUnknownOnesRefused) {
   EXPECT_EQ(layout::parse_algorithm("falls"), Algorithm::falls);
   EXPECT_EQ(layout::parse_algorithm("Classical"), Algorithm::classical);
   refused(outcome_of([] { (void)layout::parse_algorithm("oak"); }),
-          "unknown intersection algorithm 'oak'; known are classical, falls and aspen");
+          "unknown intersection algorithm 'oak'; known: classical, falls, aspen");
 }
 
 }  // namespace

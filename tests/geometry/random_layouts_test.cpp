@@ -5,8 +5,8 @@
 
 #include "cyclic_layouts.hpp"
 #include "geometry/intersection.hpp"
-#include "geometry/run_cursor.hpp"
 #include "geometry/walks.hpp"
+#include "storage/sequence_copy.hpp"
 #include "test_comm.hpp"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,6 @@ namespace {
 
 using layout::Algorithm;
 using layout::Intersection;
-using layout::Run;
-using layout::RunCursor;
 
 constexpr long long many_cases = 10'000;
 constexpr long long some_cases = 2'000;
@@ -112,20 +110,54 @@ class Oracle {
   std::vector<BlockCyclic::Extents> strides_;
 };
 
-Sequence walked(const Intersection& intersection, int peer, const BlockCyclic::Extents& strides,
-                IndexOrder order) {
-  const BlockCyclic::Extents extents = intersection.mine().extents();
-  const BlockCyclic::Extents global_strides = padded_strides(extents, order);
-  const std::size_t fast = order == IndexOrder::row_major ? extents.size() - 1 : 0;
-  Sequence sequence;
-  RunCursor cursor(intersection, peer, strides, order);
-  for (Run run; cursor.next(run);) {
-    const std::int64_t global = dot(cursor.position(), global_strides);
-    for (std::int64_t k = 0; k < run.length; ++k)
-      sequence.push_back({global + k * global_strides[fast], run.offset + k * cursor.stride()});
+/// The local array of a rank, whose elements say where they are.
+class LocalArray {
+ public:
+  LocalArray(const BlockCyclic& layout, int rank, const BlockCyclic::Extents& strides,
+             IndexOrder order)
+      : strides_(strides), order_(order) {
+    const BlockCyclic::Extents global_strides = padded_strides(layout.extents(), order);
+    for_every_element(layout.local_extents(rank), order, [&](const BlockCyclic::Extents& local) {
+      const auto offset = static_cast<std::size_t>(dot(local, strides_));
+      if (offset >= elements_.size()) elements_.resize(offset + 1, {-1, -1});
+      elements_[offset] = {dot(layout.global_indices(rank, local), global_strides),
+                           static_cast<std::int64_t>(offset)};
+    });
   }
-  return sequence;
-}
+
+  /// Entries `first` to `end - 1` of the sequence shared with a peer.
+  [[nodiscard]] Sequence packed(const Intersection& intersection, int peer, std::int64_t first,
+                                std::int64_t end) const {
+    Sequence sequence(static_cast<std::size_t>(end - first));
+    if (sequence.empty()) return sequence;
+    layout::SequenceCopy(intersection, {strides_, sizeof(Element)}, order_)
+        .pack(reinterpret_cast<const std::byte*>(elements_.data()), {peer, first, end - first},
+              reinterpret_cast<std::byte*>(sequence.data()));
+    return sequence;
+  }
+  [[nodiscard]] Sequence packed(const Intersection& intersection, int peer) const {
+    return packed(intersection, peer, 0, intersection.elements(peer));
+  }
+
+  /// Whether unpacking the sequence from a place on fills just these elements.
+  [[nodiscard]] bool unpacks(const Intersection& intersection, int peer, std::int64_t first,
+                             const Sequence& sequence) const {
+    Sequence expected(elements_.size(), {-1, -1});
+    Sequence filled = expected;
+    for (const Element& element : sequence)
+      expected[static_cast<std::size_t>(element.offset)] = element;
+    layout::SequenceCopy(intersection, {strides_, sizeof(Element)}, order_)
+        .unpack(reinterpret_cast<const std::byte*>(sequence.data()),
+                {peer, first, static_cast<std::int64_t>(sequence.size())},
+                reinterpret_cast<std::byte*>(filled.data()));
+    return filled == expected;
+  }
+
+ private:
+  BlockCyclic::Extents strides_;
+  IndexOrder order_;
+  Sequence elements_;
+};
 
 template <class Check>
 void for_random_layouts(long long cases, Check&& check) {
@@ -150,11 +182,12 @@ TEST(RandomLayouts, AllAlgorithmsAgreeWithTheOracleOnEveryElementOfEveryPair) {
           for (int rank = 0; rank < mine.ranks(); ++rank) {
             Ledger ledger;
             const Intersection intersection(ledger, mine, rank, theirs, algorithm);
+            const LocalArray array(mine, rank, oracle.strides(rank), order);
             for (int peer = 0; peer < theirs.ranks(); ++peer) {
               const Sequence& expected = oracle.shared(rank, peer);
               ASSERT_EQ(intersection.elements(peer), static_cast<std::int64_t>(expected.size()))
                   << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
-              ASSERT_EQ(walked(intersection, peer, oracle.strides(rank), order), expected)
+              ASSERT_EQ(array.packed(intersection, peer), expected)
                   << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
             }
           }
@@ -182,42 +215,43 @@ TEST(RandomLayouts, OperationsOfAspenAreAtMostTwoPerFamily) {
 }
 
 TEST(RandomLayouts, BothSidesMeetTheSameSequence) {
-  for_random_layouts(some_cases,
-                     [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
-                       const IndexOrder order = draw.order();
-                       const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
-                       const auto peer = static_cast<int>(draw.pick(0, theirs.ranks() - 1));
-                       const auto any_strides = BlockCyclic::Extents::filled(mine.dimensions(), 1);
-                       Ledger ledger;
-                       const Intersection here(ledger, mine, rank, theirs);
-                       const Intersection there(ledger, theirs, peer, mine);
-                       const Sequence sent = walked(here, peer, any_strides, order);
-                       const Sequence received = walked(there, rank, any_strides, order);
-                       ASSERT_EQ(sent.size(), received.size());
-                       for (std::size_t k = 0; k < sent.size(); ++k)
-                         ASSERT_EQ(sent[k].global, received[k].global);
-                     });
+  for_random_layouts(some_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs,
+                                    RandomLayouts& draw) {
+    const IndexOrder order = draw.order();
+    const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
+    const auto peer = static_cast<int>(draw.pick(0, theirs.ranks() - 1));
+    const LocalArray source(mine, rank, padded_strides(mine.local_extents(rank), order), order);
+    const LocalArray target(theirs, peer, padded_strides(theirs.local_extents(peer), order), order);
+    Ledger ledger;
+    const Intersection here(ledger, mine, rank, theirs);
+    const Intersection there(ledger, theirs, peer, mine);
+    const Sequence sent = source.packed(here, peer);
+    const Sequence received = target.packed(there, rank);
+    ASSERT_EQ(sent.size(), received.size());
+    for (std::size_t k = 0; k < sent.size(); ++k) ASSERT_EQ(sent[k].global, received[k].global);
+  });
 }
 
-TEST(RandomLayouts, PlacesNumberTheSequencesAndCanBeInverted) {
+TEST(RandomLayouts, AnyStretchOfASequenceIsCopiedBothWays) {
   for_random_layouts(
       some_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
         const IndexOrder order = draw.order();
         const auto rank = static_cast<int>(draw.pick(0, mine.ranks() - 1));
-        const BlockCyclic::Extents strides = padded_strides(mine.local_extents(rank), order);
+        const LocalArray array(mine, rank, padded_strides(mine.local_extents(rank), draw.order()),
+                               order);
         Ledger ledger;
         const Intersection intersection(ledger, mine, rank, theirs);
         std::int64_t met = 0;
         for (int peer = intersection.next_peer(0); peer < theirs.ranks();
              peer = intersection.next_peer(peer + 1)) {
-          const Sequence sequence = walked(intersection, peer, strides, order);
-          ASSERT_FALSE(sequence.empty()) << "next_peer has elements";
-          for (std::size_t k = 0; k < sequence.size(); ++k, ++met) {
-            const Intersection::Place place{peer, static_cast<std::int64_t>(k)};
-            const BlockCyclic::Extents local = intersection.local_indices(place, order);
-            ASSERT_EQ(dot(local, strides), sequence[k].offset);
-            ASSERT_EQ(intersection.place_of(local, order), place);
-          }
+          const Sequence whole = array.packed(intersection, peer);
+          ASSERT_FALSE(whole.empty()) << "next_peer has elements";
+          met += static_cast<std::int64_t>(whole.size());
+          const std::int64_t first = draw.pick(0, intersection.elements(peer) - 1);
+          const std::int64_t end = draw.pick(first + 1, intersection.elements(peer));
+          const Sequence stretch(whole.begin() + first, whole.begin() + end);
+          ASSERT_EQ(array.packed(intersection, peer, first, end), stretch);
+          ASSERT_TRUE(array.unpacks(intersection, peer, first, stretch));
         }
         ASSERT_EQ(met, mine.local_elements(rank)) << "next_peer misses nobody";
       });

@@ -33,7 +33,9 @@ macro(set_configure_command source build prefix)
       "${CMAKE_COMMAND}" -S "${source}" -B "${build}" -G "${GENERATOR}"
       "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" "-DCMAKE_C_COMPILER=${C_COMPILER}"
       "-DMPI_C_COMPILER=${MPI_C_WRAPPER}" "-DMPI_CXX_COMPILER=${MPI_CXX_WRAPPER}"
-      "-DMPIEXEC_EXECUTABLE=${MPIEXEC_PROGRAM}" "-DCMAKE_BUILD_TYPE=${CONFIGURATION}")
+      "-DMPIEXEC_EXECUTABLE=${MPIEXEC_PROGRAM}" "-DCMAKE_BUILD_TYPE=${CONFIGURATION}"
+      # Without information for debuggers, which nobody reads.
+      "-DCMAKE_C_FLAGS_DEBUG=-O0" "-DCMAKE_CXX_FLAGS_DEBUG=-O0")
 endmacro()
 
 # Configures and builds a project; further arguments go to its configuration.

@@ -214,7 +214,7 @@ TEST(StagedBlocks, LabelTheirKernelsAndAllocateNoMoreThanTheySay) {
   for (std::uint64_t s = 0; s < 64; ++s)
     addresses.push_back({(rank() + static_cast<int>(s)) % size(), (s + 1) % 64});
   // Every rank sends the block in slot s to slot s+1: one arrival for each slot.
-  Listener heard;
+  Listener listener;
   {
     const auto storage = valet::kokkos::staged_blocks(view);
     valet::Options options;
@@ -224,12 +224,13 @@ TEST(StagedBlocks, LabelTheirKernelsAndAllocateNoMoreThanTheySay) {
     EXPECT_TRUE(all_ranks(report.blocks_after == 64));
   }
   const bool labelled =
-      heard.kernels_.count("valet::gather") > 0 && heard.kernels_.count("valet::scatter") > 0 &&
-      heard.kernels_.count("valet::gather") + heard.kernels_.count("valet::scatter") ==
-          heard.kernels_.size();
+      listener.kernels_.count("valet::gather") > 0 &&
+      listener.kernels_.count("valet::scatter") > 0 &&
+      listener.kernels_.count("valet::gather") + listener.kernels_.count("valet::scatter") ==
+          listener.kernels_.size();
   EXPECT_TRUE(all_ranks(labelled));
   std::size_t bytes = 0;
-  for (const std::string& allocation : heard.allocations_) {
+  for (const std::string& allocation : listener.allocations_) {
     EXPECT_EQ(allocation.rfind("valet::scratch ", 0), 0U) << allocation;
     bytes += std::stoull(allocation.substr(allocation.find(' ')));
   }
@@ -239,9 +240,9 @@ TEST(StagedBlocks, LabelTheirKernelsAndAllocateNoMoreThanTheySay) {
 TEST(Blocks, OnTheHostAllocateNothingWithKokkos) {
   const Doubles view("view", 8);
   const std::vector<int> ranks(4, (rank() + 1) % size());
-  Listener heard;
+  Listener listener;
   valet::migrate(MPI_COMM_WORLD, valet::kokkos::blocks(view), 4, std::span<const int>(ranks));
-  EXPECT_TRUE(all_ranks(heard.allocations_.empty() && heard.kernels_.empty()));
+  EXPECT_TRUE(all_ranks(listener.allocations_.empty() && listener.kernels_.empty()));
 }
 
 TEST(StagedBlocks, WorkInALentWorkspaceOfAnyBlockSize) {

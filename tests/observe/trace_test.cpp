@@ -10,10 +10,11 @@
 #include <nlohmann/json.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <random>
+#include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace valet::test {
@@ -30,7 +31,7 @@ std::vector<Json> events_of(observe::Trace& trace, double zero_seconds) {
   const std::uint64_t bytes = trace.most_text_bytes();
   std::string all;
   std::array<char, observe::Trace::least_text> buffer{};
-  while (const std::size_t size = trace.read(buffer)) all.append(buffer.data(), size);
+  trace.read(buffer, [&](std::span<const char> text) { all.append(text.data(), text.size()); });
   EXPECT_LE(all.size(), bytes) << "the part of the file that a rank writes";
   EXPECT_LE(bytes, all.size() * 3 / 2 + 1000) << "the rest are spaces";
   return Json::parse("[" + all + "]").get<std::vector<Json>>();
@@ -49,15 +50,16 @@ class TraceOfOneRank : public testing::Test {
 };
 
 TEST_F(TraceOfOneRank, WritesNestedWorkAsCompleteEventsInMicroseconds) {
-  trace_.begin(observe::TraceKind::stage, "exchange");
-  clock_seconds += 0.001;
   {
-    const observe::TraceSpan span(&trace_, observe::TraceKind::gather, "gather", {.bytes = 320});
-    clock_seconds += 0.0000025;
+    const observe::TraceSpan stage(&trace_, observe::TraceKind::stage, "exchange");
+    clock_seconds += 0.001;
+    {
+      const observe::TraceSpan span(&trace_, observe::TraceKind::gather, "gather", {.bytes = 320});
+      clock_seconds += 0.0000025;
+    }
+    trace_.instant(observe::TraceKind::mark, "action", {.peer = 2, .bytes = 64});
+    clock_seconds += 0.001;
   }
-  trace_.instant(observe::TraceKind::mark, "action", {.peer = 2, .bytes = 64});
-  clock_seconds += 0.001;
-  trace_.end();
   const std::vector<Json> events = without_labels(events_of(trace_, 99.5));
   ASSERT_EQ(events.size(), 3U);
   EXPECT_EQ(events[0], Json::parse(R"({"ph":"X","pid":8,"tid":1,"ts":501000.0,"dur":2.5,
@@ -133,36 +135,37 @@ TEST_F(TraceOfOneRank, GivesBackAnyEntryAsItWas) {
   std::mt19937_64 random(seed());
   SCOPED_TRACE(seed_note());
   const auto bits = [&](int most) { return random() >> (64 - most) >> random() % most; };
-  const std::array<const char*, 3> names{"one", "two", "three"};
-  std::vector<observe::TraceEntry> entries(5000);
-  observe::TracePacking packing;
-  std::vector<std::byte> packed(entries.size() * observe::TracePacking::most_bytes);
-  std::size_t size = 0;
-  for (observe::TraceEntry& entry : entries) {
-    entry.start = static_cast<std::int64_t>(bits(60)) - static_cast<std::int64_t>(bits(60));
-    entry.duration = static_cast<std::int64_t>(bits(60));
-    entry.value = random() % 4 == 0 ? observe::TraceDetails::no_number : bits(64);
-    entry.name = names[random() % names.size()];
-    entry.peer = static_cast<std::int32_t>(bits(31)) - static_cast<std::int32_t>(random() % 2);
-    entry.lane = static_cast<std::uint16_t>(random());
-    entry.kind = static_cast<observe::TraceKind>(random() % observe::trace_kinds);
-    entry.counts = random() % 2 == 0;
-    const std::size_t added = packing.pack(entry, packed.data() + size);
-    ASSERT_LE(added, observe::TracePacking::most_bytes);
-    size += added;
+  constexpr std::array names{"one", "two", "three"};
+  constexpr std::array kinds{observe::TraceKind::stage, observe::TraceKind::gather,
+                             observe::TraceKind::copy};
+  constexpr std::array categories{"stage", "gather", "copy"};
+  std::vector<Json> expected;
+  for (int k = 0; k < 5000; ++k) {
+    const auto name = random() % names.size(), kind = random() % kinds.size();
+    const double start = clock_seconds - static_cast<double>(random() % 1000);
+    observe::TraceDetails details;
+    Json args = Json::object();
+    if (random() % 2 == 0) args["peer"] = details.peer = static_cast<int>(bits(31));
+    if (random() % 2 == 0)
+      args["bytes"] = details.bytes = bits(63);
+    else if (random() % 2 == 0)
+      args["number"] = details.number = bits(63);
+    clock_seconds += 1e-3;
+    trace_.span(kinds[kind], names[name], start, clock_seconds, details);
+    expected.push_back({{"cat", categories[kind]},
+                        {"name", names[name]},
+                        {"args", args},
+                        {"ts", std::round((start + 1000) * 1e6)},
+                        {"dur", std::round((clock_seconds - start) * 1e6)}});
   }
-  observe::TracePacking unpacking;
-  std::size_t at = 0;
-  for (const observe::TraceEntry& entry : entries) {
-    observe::TraceEntry got;
-    bool repeats = false;
-    at += unpacking.unpack(packed.data() + at, got, repeats);
-    ASSERT_EQ(std::tie(got.start, got.duration, got.value, got.name, got.peer, got.lane, got.kind,
-                       got.counts),
-              std::tie(entry.start, entry.duration, entry.value, entry.name, entry.peer, entry.lane,
-                       entry.kind, entry.counts));
+  const std::vector<Json> events = without_labels(events_of(trace_, -1000));
+  ASSERT_EQ(events.size(), expected.size());
+  for (std::size_t k = 0; k < events.size(); ++k) {
+    for (const char* const member : {"cat", "name", "args"})
+      ASSERT_EQ(events[k][member], expected[k][member]);
+    for (const char* const member : {"ts", "dur"})
+      ASSERT_NEAR(events[k][member].get<double>(), expected[k][member].get<double>(), 1);
   }
-  EXPECT_EQ(at, size);
 }
 
 TEST_F(TraceOfOneRank, KeepsAnyNumberOfEventsInFixedMemory) {

@@ -3,6 +3,7 @@
 // What an application learns while it migrates: progress, messages, and what a terminal shows.
 
 #include "filled_map.hpp"
+#include "observe/progress.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -25,7 +26,7 @@
 namespace valet::test {
 namespace {
 
-struct Heard {
+struct Logged {
   LogLevel level;
   std::string message;
 };
@@ -35,16 +36,16 @@ class Listener {
  public:
   Listener() {
     set_log_callback([this](LogLevel level, std::string_view message) {
-      heard_.push_back({level, std::string(message)});
+      messages_.push_back({level, std::string(message)});
     });
   }
   Listener(const Listener&) = delete;
   Listener& operator=(const Listener&) = delete;
   ~Listener() { set_log_callback({}); }
-  [[nodiscard]] const std::vector<Heard>& heard() const { return heard_; }
+  [[nodiscard]] const std::vector<Logged>& messages() const { return messages_; }
 
  private:
-  std::vector<Heard> heard_;
+  std::vector<Logged> messages_;
 };
 
 Report move_a_ring(const Options& options, std::uint64_t slots = 500) {
@@ -59,25 +60,25 @@ Report move_a_ring(const Options& options, std::uint64_t slots = 500) {
 TEST(Progress, ReachesTheTotalByAnyMethodAndIsNotReportedTooOften) {
   for (const Method method : {Method::stream, Method::direct, Method::phased, Method::cyclic}) {
     SCOPED_TRACE(to_string(method));
-    std::vector<Progress> told;
+    std::vector<Progress> reports;
     Options options;
     options.method = method;
     options.budget_bytes = method == Method::direct ? 1 << 20 : 2000;
     options.phased.parking = 1;
-    options.progress = [&](const Progress& progress) { told.push_back(progress); };
+    options.progress = [&](const Progress& progress) { reports.push_back(progress); };
     const Report report = move_a_ring(options);
-    ASSERT_TRUE(all_ranks(!told.empty()));
-    const Progress& last = told.back();
+    ASSERT_TRUE(all_ranks(!reports.empty()));
+    const Progress& last = reports.back();
     EXPECT_EQ(last.blocks_done, report.blocks_sent + report.blocks_received);
     EXPECT_EQ(last.blocks_total, last.blocks_done);
     EXPECT_EQ(last.bytes_done, last.blocks_done * report.block_bytes);
     EXPECT_EQ(last.bytes_total, last.bytes_done);
     EXPECT_LE(last.elapsed_seconds, report.exchange_seconds + 0.01);
-    EXPECT_LE(static_cast<double>(told.size()), 10 * report.exchange_seconds + 3);
-    for (std::size_t k = 1; k < told.size(); ++k) {
-      EXPECT_GE(told[k].blocks_done, told[k - 1].blocks_done);
-      const bool is_last = k + 1 == told.size();  // told when it is over, not when it is due
-      EXPECT_TRUE(is_last || told[k].elapsed_seconds - told[k - 1].elapsed_seconds >= 0.099);
+    EXPECT_LE(static_cast<double>(reports.size()), 10 * report.exchange_seconds + 3);
+    for (std::size_t k = 1; k < reports.size(); ++k) {
+      EXPECT_GE(reports[k].blocks_done, reports[k - 1].blocks_done);
+      const bool is_last = k + 1 == reports.size();  // made at the end, not when due
+      EXPECT_TRUE(is_last || reports[k].elapsed_seconds - reports[k - 1].elapsed_seconds >= 0.099);
     }
   }
 }
@@ -85,9 +86,9 @@ TEST(Progress, ReachesTheTotalByAnyMethodAndIsNotReportedTooOften) {
 TEST(Log, HasALineForEveryMigrationThatHasFinished) {
   const Listener listener;
   const Report report = move_a_ring({});
-  ASSERT_TRUE(all_ranks(listener.heard().size() == 1));
-  EXPECT_EQ(listener.heard()[0].level, LogLevel::info);
-  EXPECT_EQ(listener.heard()[0].message, report.to_line());
+  ASSERT_TRUE(all_ranks(listener.messages().size() == 1));
+  EXPECT_EQ(listener.messages()[0].level, LogLevel::info);
+  EXPECT_EQ(listener.messages()[0].message, report.to_line());
   EXPECT_NE(report.to_line().find("500 blocks left their rank"), std::string::npos)
       << report.to_line();
   EXPECT_EQ(report.to_line().find('\n'), std::string::npos);
@@ -100,12 +101,12 @@ TEST(Log, WarnsOnRankZeroInPlaceOfStandardError) {
   testing::internal::CaptureStderr();
   move_a_ring(options);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
-  ASSERT_EQ(listener.heard().size(), rank() == 0 ? 2U : 1U);
+  ASSERT_EQ(listener.messages().size(), rank() == 0 ? 2U : 1U);
   if (rank() != 0) return;
-  EXPECT_EQ(listener.heard()[0].level, LogLevel::warning);
-  EXPECT_NE(listener.heard()[0].message.find("'/nowhere/at/all' (No such file or directory)"),
+  EXPECT_EQ(listener.messages()[0].level, LogLevel::warning);
+  EXPECT_NE(listener.messages()[0].message.find("'/nowhere/at/all' (No such file or directory)"),
             std::string::npos)
-      << listener.heard()[0].message;
+      << listener.messages()[0].message;
 }
 
 TEST(Log, IsSilentByDefaultWhenAllIsWell) {
@@ -124,19 +125,19 @@ TEST(Log, DropsWhatACallbackThrows) {
 }
 
 TEST(Log, MayBeSetByManyThreadsWhileOthersSpeak) {
-  std::atomic<int> heard = 0;
+  std::atomic<int> count = 0;
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
-    threads.emplace_back([&heard, t] {
+    threads.emplace_back([&count, t] {
       for (int k = 0; k < 500; ++k) {
         if (t % 2 == 0)
-          set_log_callback([&heard](LogLevel, std::string_view) { ++heard; });
+          set_log_callback([&count](LogLevel, std::string_view) { ++count; });
         else
           log(LogLevel::debug, 0, "a message");
       }
     });
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LE(heard, 1000);
+  EXPECT_LE(count, 1000);
   set_log_callback({});
 }
 
@@ -188,10 +189,10 @@ TEST(ProgressBar, IsDrawnOnATerminalAndWipedOff) {
   Terminal terminal;
   if (!terminal.works()) GTEST_SKIP() << "this system gives no terminals";
   {
-    ProgressBar bar({.title = "measuring", .total = 4});
+    observe::ProgressBar bar({.title = "measuring", .total = 4});
     std::this_thread::sleep_for(std::chrono::milliseconds(120));
     bar.advance(2);
-    ProgressBar moved = std::move(bar);  // the old one wipes nothing
+    observe::ProgressBar moved = std::move(bar);  // the old one wipes nothing
   }
   const std::string shown = terminal.shown();
   EXPECT_NE(shown.find("measuring [####################                    ] 2/4"),
@@ -204,7 +205,7 @@ TEST(ProgressBar, DrawsNothingOfWhatIsSoonOver) {
   Terminal terminal;
   if (!terminal.works()) GTEST_SKIP() << "this system gives no terminals";
   {
-    ProgressBar bar({.title = "soon over", .total = 10, .delay_seconds = 60});
+    observe::ProgressBar bar({.title = "soon over", .total = 10, .delay_seconds = 60});
     for (int k = 0; k < 10; ++k) bar.advance(1);
   }
   move_a_ring({});
@@ -214,7 +215,7 @@ TEST(ProgressBar, DrawsNothingOfWhatIsSoonOver) {
 TEST(ProgressBar, PrintsLinesOnlyWhereTheyAreAskedFor) {
   for (const bool lines : {false, true}) {
     testing::internal::CaptureStderr();
-    ProgressBar bar(
+    observe::ProgressBar bar(
         {.title = "arrivals", .total = 3 << 20, .bytes = true, .lines_elsewhere = lines});
     for (int k = 0; k < 3; ++k) bar.advance(1 << 20);
     const std::string text = testing::internal::GetCapturedStderr();

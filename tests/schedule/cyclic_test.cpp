@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+#include "cyclic_run.hpp"
 #include "instances.hpp"
-#include "schedule/cyclic_run.hpp"
 #include <valet/error.hpp>
 
 #include <gtest/gtest.h>
@@ -10,19 +10,13 @@ namespace valet::schedule {
 namespace {
 
 using test::Instance;
+using valet::test::CyclicRun;
+using valet::test::run_cyclic;
 
 constexpr std::array both_orders{EdgeOrder::ascending, EdgeOrder::rotated};
 
 CyclicSchedule record(const Instance& instance, EdgeOrder order) {
   return record_cyclic(instance.matrix, instance.free, order);
-}
-
-/// The critical path as the root counts it while it schedules.
-std::uint64_t steps(const CyclicSchedule& schedule) {
-  std::uint64_t most = 0;
-  for (const auto& actions : schedule)
-    for (const Action& action : actions) most = std::max<std::uint64_t>(most, action.step + 1);
-  return most;
 }
 
 TEST(Cyclic, EveryBlockArrivesInOneStep) {
@@ -40,7 +34,11 @@ TEST(Cyclic, EveryBlockArrivesInOneStep) {
       ASSERT_EQ(run.volume, instance.matrix.volume()) << "seed " << seed;
       for (const auto& actions : schedule)
         for (const Action& action : actions) ASSERT_LE(action.increment, most_increment);
-      ASSERT_EQ(steps(schedule), run.critical_path) << "seed " << seed;
+      const CyclicCounts counts = count_actions(schedule);
+      ASSERT_EQ(counts.actions, run.actions) << "seed " << seed;
+      ASSERT_EQ(counts.messages, run.messages) << "seed " << seed;
+      ASSERT_EQ(counts.volume, run.volume) << "seed " << seed;
+      ASSERT_EQ(counts.critical_path, run.critical_path) << "seed " << seed;
     }
   }
 }

@@ -207,7 +207,7 @@ TEST(DistributedPhases, AreThoseOfTheRoot) {
     const test::Instance instance = test::random_instance(random, 9, 25);
     for (const Heuristic heuristic : all_heuristics()) {
       const PhaseOptions options{heuristic, 1 + seed % 3, seed};
-      const PhaseSchedule expected = record_phases(instance.matrix, instance.free, options);
+      const PhaseSchedule expected = test::record_phases(instance, options);
       Ranks ranks(instance, options);
       for (std::size_t phase = 0; phase < expected.size(); ++phase)
         ASSERT_TRUE(ranks.phase() == expected[phase])

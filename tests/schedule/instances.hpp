@@ -3,6 +3,7 @@
 
 /// Redistributions in numbers, for tests of schedules.
 
+#include "schedule/phase_schedule.hpp"
 #include "schedule/transfer_matrix.hpp"
 
 #include <algorithm>
@@ -100,6 +101,16 @@ inline Instance even_transpose(std::uint32_t ranks, std::uint64_t each, std::uin
     for (std::uint32_t destination = 0; destination < ranks; ++destination)
       transfers.push_back({source, destination, each});
   return {TransferMatrix(ranks, std::move(transfers)), std::vector<std::uint64_t>(ranks, free)};
+}
+
+/// The moves of all phases.
+inline PhaseSchedule record_phases(const Instance& instance, const PhaseOptions& options) {
+  Ledger ledger;
+  PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, options);
+  PhaseSchedule schedule;
+  while (scheduler.next())
+    schedule.emplace_back(scheduler.moves().begin(), scheduler.moves().end());
+  return schedule;
 }
 
 /// For the message of a failed assertion.

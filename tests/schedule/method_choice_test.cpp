@@ -137,24 +137,26 @@ TEST(MethodChoice, MoreBytesAndSlowerMachinesTakeLonger) {
   }
 }
 
-TEST(MethodChoice, LeavesStreamOnlyForWhatIsClearlyFaster) {
-  // The faster messages are over copies, the better is CYCLIC, which does not write to shared
-  // memory, beside STREAM, whose messages delay each other where two ranks send both ways.
-  ExchangeShape shape = ring();
-  shape.partners = 1;
-  bool stream = false, doubted = false, cyclic = false;
-  CostModel model;
-  for (model.bandwidth = 1e8; model.bandwidth < 1e12; model.bandwidth *= 1.05) {
-    const Choice choice = choose_method(model, shape, std::array{Method::stream, Method::cyclic});
-    const double of_stream = predict(model, shape, Method::stream).seconds;
-    const double of_cyclic = predict(model, shape, Method::cyclic).seconds;
-    stream = stream || (choice.method == Method::stream && of_stream < of_cyclic);
-    doubted = doubted || (choice.method == Method::stream && of_stream > of_cyclic);
-    cyclic = cyclic || choice.method == Method::cyclic;
-    EXPECT_DOUBLE_EQ(choice.seconds, choice.method == Method::stream ? of_stream : of_cyclic);
-    EXPECT_LE(choice.seconds, 1.67 * of_cyclic);
-  }
-  EXPECT_TRUE(stream && doubted && cyclic) << stream << doubted << cyclic;
+TEST(MethodChoice, CyclicAndPhasedShareMemoryAsStreamDoesAndPayForTheirSteps) {
+  for (const bool may_share : {true, false})
+    for (const std::uint64_t neighbours : {1, 3})
+      for (const std::uint64_t runs : {1, 8192}) {
+        ExchangeShape shape = ring();
+        shape.may_share = may_share;
+        shape.neighbours = shape.partners = neighbours;
+        shape.runs = runs;
+        const Prediction stream = predict({}, shape, Method::stream);
+        if (runs > 1) {
+          EXPECT_EQ(stream.shares_memory, may_share);
+        }
+        for (const Method method : {Method::cyclic, Method::phased}) {
+          const Prediction other = predict({}, shape, method);
+          EXPECT_EQ(other.shares_memory, stream.shares_memory) << to_string(method);
+          EXPECT_GT(other.seconds, stream.seconds) << to_string(method);
+          EXPECT_LT(other.seconds, 1.5 * stream.seconds) << to_string(method);
+        }
+        EXPECT_EQ(choose_method({}, shape, all_methods).method, Method::stream);
+      }
 }
 
 TEST(MethodChoice, ArrivalsThatCanWaitAreNotMovedOnceMore) {

@@ -10,7 +10,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -39,8 +38,7 @@ std::uint64_t all_bytes(const PhasedLimits& limits, const PhasedSizes& sizes) {
   bytes += phased_list_bytes(limits);
   if (sizes.send_buffers == 0)
     bytes += sizes.send_blocks * limits.pieces_per_block * bytes_of_piece;
-  bytes += sizes.most_waiting * limits.index_bytes;
-  bytes += sizes.most_groups * waiting_list_bytes(limits.index_bytes);
+  bytes += sizes.most_waiting * waiting_block_bytes(limits.index_bytes);
   return bytes;
 }
 
@@ -63,8 +61,7 @@ void for_limits(Check&& check) {
                                    .neighbours = std::min(neighbours, ranks - 1),
                                    .ranks = ranks,
                                    .slot_bytes = slots * index / 2,
-                                   .blocks_wait = waits,
-                                   .announces = waits});
+                                   .blocks_wait = waits});
 }
 
 TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
@@ -105,7 +102,7 @@ TEST(PhasedSizes, ParkingNeedsABudgetThatGrowsWithTheRanksAndNeighboursOneThatDo
     PhasedLimits limits{.block_bytes = 64, .neighbours = 6, .ranks = ranks};
     EXPECT_EQ(phased_list_charge(limits), 0U) << ranks << " ranks, 6 neighbours";
     EXPECT_EQ(phased_least_budget(limits), 64U) << "one block";
-    limits.blocks_wait = limits.announces = true;
+    limits.blocks_wait = true;
     std::printf("%llu ranks with parking: %llu bytes of lists, least budget %llu\n",
                 static_cast<unsigned long long>(ranks),
                 static_cast<unsigned long long>(phased_list_bytes(limits)),
@@ -132,39 +129,14 @@ TEST(PhasedSizes, AsManyBlocksMayWaitAsThereIsRoomForThemWithTheDefaultBudget) {
                             .neighbours = 3,
                             .ranks = 4,
                             .slot_bytes = 5000 * 3,
-                            .blocks_wait = true,
-                            .announces = true};
+                            .blocks_wait = true};
   const PhasedSizes sizes = phased_sizes(limits);
-  EXPECT_GE(sizes.most_groups, 4000U) << "nearly each in a group of its own";
   EXPECT_GE(sizes.most_waiting, 5000U);
   PhasedLimits tight = limits;
   tight.budget_bytes = 16'000;
-  EXPECT_GE(phased_sizes(tight).most_groups, 60U);
-  tight.blocks_wait = tight.announces = false;
-  EXPECT_EQ(phased_sizes(tight).most_groups, 0U);
-}
-
-TEST(PhasedSizes, NoMoreParcelsAreLetInThanThereMayBeGroups) {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    std::mt19937_64 random(seed);
-    const std::uint64_t most = test::pick(random, 0, 30);
-    ParcelLimit limit(most);
-    std::uint64_t parcels = 0;
-    std::uint64_t peers = 0;
-    for (int peer = 0; peer < 10; ++peer) {
-      const std::uint64_t wished = test::pick(random, 0, 20);
-      const std::uint64_t groups = test::pick(random, 0, 10);
-      const std::uint64_t credited = limit(wished, groups);
-      ASSERT_LE(credited, wished);
-      ASSERT_EQ(credited > 0, wished > 0) << "a block can always come";
-      if (groups == 0) {
-        ASSERT_EQ(credited, wished) << "one parcel";
-      }
-      parcels += std::min(credited, groups + 1);
-      peers += credited > 0 ? 1 : 0;
-    }
-    ASSERT_LE(parcels, peers + most) << "seed " << seed;
-  }
+  EXPECT_GE(phased_sizes(tight).most_waiting, 1000U);
+  tight.blocks_wait = false;
+  EXPECT_EQ(phased_sizes(tight).most_waiting, 0U);
 }
 
 TEST(Parking, MatchesOfManyRanksFitTheRootsShare) {
@@ -183,51 +155,6 @@ TEST(Parking, MatchesOfManyRanksFitTheRootsShare) {
       EXPECT_LE(ranks * (16 + 8) + flows * sizeof(Flow), 64 * ranks);
       EXPECT_LE(flows * (sizeof(Flow) + 16) + ranks * 8, 64 * ranks);
     }
-}
-
-TEST(Parking, MatchesStopWhereATakerHasNoRoomForGroups) {
-  // Givers with 2, 9 and 1 kinds of blocks; takers with room for 4 and 100 groups.
-  const std::vector<std::int64_t> balance{50, 50, 50, -60, -1000};
-  const std::array<std::uint64_t, 5> groups{2, 9, 1, 4, 100};
-  GroupLimit limit;
-  std::vector<Flow> flows;
-  match_in_order(
-      balance,
-      [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
-        return limit(giver, taker, blocks, [&](std::size_t rank) { return groups[rank]; });
-      },
-      [&](const Flow& flow) { flows.push_back(flow); });
-  // Three of four groups go to the first, a block each may be a group of the second.
-  EXPECT_EQ(flows, (std::vector<Flow>{{0, 3, 50}, {1, 3, 1}, {1, 4, 49}, {2, 4, 50}}));
-}
-
-TEST(Parking, TakersNeverGetMoreGroupsThanTheyHaveRoomFor) {
-  for (std::uint64_t seed = 0; seed < 2000; ++seed) {
-    std::mt19937_64 random(seed);
-    std::vector<std::int64_t> balance(test::pick(random, 2, 12));
-    std::vector<std::uint64_t> groups(balance.size());
-    for (std::size_t rank = 0; rank < balance.size(); ++rank) {
-      balance[rank] = static_cast<std::int64_t>(test::pick(random, 0, 80)) - 40;
-      groups[rank] = test::pick(random, 0, 10);
-    }
-    std::vector<std::uint64_t> used(balance.size(), 0);
-    std::vector<std::int64_t> left = balance;
-    GroupLimit limit;
-    match_in_order(
-        balance,
-        [&](std::size_t giver, std::size_t taker, std::uint64_t blocks) {
-          return limit(giver, taker, blocks, [&](std::size_t rank) { return groups[rank]; });
-        },
-        [&](const Flow& flow) {
-          used[flow.to] += std::min(flow.blocks, groups[flow.from] + 1);
-          left[flow.from] -= static_cast<std::int64_t>(flow.blocks);
-          left[flow.to] += static_cast<std::int64_t>(flow.blocks);
-        });
-    for (std::size_t rank = 0; rank < balance.size(); ++rank) {
-      ASSERT_LE(used[rank], groups[rank]) << "seed " << seed;
-      ASSERT_GE(left[rank] * balance[rank], 0) << "seed " << seed << ": more than was offered";
-    }
-  }
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include "storage/local_redistribution.hpp"
 
 #include "addressed_blocks.hpp"
-#include "outcome.hpp"
 #include "random_transmutation.hpp"
+#include "test_comm.hpp"
 
 #include <gtest/gtest.h>
 
@@ -73,6 +73,35 @@ Transmutation random_map_of_slots(std::mt19937_64& random) {
   return random_transmutation(random, std::uniform_int_distribution<std::uint64_t>(1, 200)(random));
 }
 
+/// The pseudo-inverse of a map and its free slots, as plans keep them.
+template <class Index>
+struct Inverse {
+  explicit Inverse(const Transmutation& map)
+      : free(ledger, map.size()), of(map.size(), storage::Origins<Index>::none) {
+    for (std::uint64_t slot = 0; slot < map.size(); ++slot) {
+      if (!map.defined(slot)) {
+        free.insert(slot);
+      } else if (map(slot) != static_cast<std::int64_t>(slot)) {
+        of[static_cast<std::uint64_t>(map(slot))] = static_cast<Index>(slot);
+        ++origins.entries;
+      }
+    }
+    origins.of = of;
+  }
+
+  Ledger ledger;
+  storage::SlotSet free;
+  std::vector<Index> of;
+  storage::Origins<Index> origins;
+};
+
+/// With the scratch that a backend needs at least.
+std::uint64_t redistribute(StorageBackend& backend, const Transmutation& map) {
+  Inverse<std::uint32_t> inverse(map);
+  std::vector<std::byte> scratch(backend.block_bytes() * (backend.reachable_by_mpi() ? 1 : 2));
+  return storage::redistribute_locally(backend, inverse.origins, inverse.free, std::span(scratch));
+}
+
 TEST(LocalRedistribution, MovesEveryBlockWithTheLeastNumberOfCopies) {
   std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps; ++k) {
@@ -80,51 +109,36 @@ TEST(LocalRedistribution, MovesEveryBlockWithTheLeastNumberOfCopies) {
     const Transmutation map = random_map_of_slots(random);
     Memory memory(all_shapes[k % 4], map);
     CountingBackend backend(memory.storage.backend());
-    Ledger ledger;
-    const std::uint64_t copies = storage::redistribute_locally(backend, map, ledger);
+    const std::uint64_t copies = redistribute(backend, map);
     ASSERT_EQ(memory.wrong(map), 0U) << seed_note(seed() + k, 0);
     ASSERT_EQ(copies, map.minimal_copies()) << seed_note(seed() + k, 0);
     ASSERT_EQ(backend.copied + backend.gathered + backend.scattered, copies)
         << seed_note(seed() + k, 0);
     ASSERT_EQ(backend.gathered, backend.scattered);
     ASSERT_LE(2 * copies, 3 * map.size());  // at the worst all cycles have two points
-    ASSERT_EQ(ledger.current_bytes(), 0U);
   }
 }
 
-/// The form that plans use: the pseudo-inverse and the free slots, with either index type.
 template <class Index>
 void expect_free_slots_follow(std::uint64_t k) {
   std::mt19937_64 random(seed() + k);
   const Transmutation map = random_map_of_slots(random);
   Memory memory(Shape::structure, map);
-  Ledger ledger;
-  storage::SlotSet free(ledger, map.size());
-  storage::SlotSet free_after(ledger, map.size());
-  std::vector<Index> of(map.size(), storage::Origins<Index>::none);
-  storage::Origins<Index> origins{of, 0};
-  for (std::uint64_t slot = 0; slot < map.size(); ++slot) {
-    free_after.insert(slot);
-    if (!map.defined(slot)) free.insert(slot);
-  }
-  for (std::uint64_t slot = 0; slot < map.size(); ++slot) {
-    if (!map.defined(slot)) continue;
-    const auto to = static_cast<std::uint64_t>(map(slot));
-    free_after.erase(to);
-    if (to == slot) continue;
-    of[to] = static_cast<Index>(slot);
-    ++origins.entries;
-  }
+  Inverse<Index> inverse(map);
+  storage::SlotSet free_after(inverse.ledger, map.size());
+  free_after.insert(storage::SlotRun{0, map.size()});
+  for (std::uint64_t slot = 0; slot < map.size(); ++slot)
+    if (map.defined(slot)) free_after.erase(static_cast<std::uint64_t>(map(slot)));
   std::vector<std::byte> scratch(memory.storage.block_bytes());
-  const std::uint64_t copies =
-      storage::redistribute_locally(memory.storage.backend(), origins, free, std::span(scratch));
+  const std::uint64_t copies = storage::redistribute_locally(
+      memory.storage.backend(), inverse.origins, inverse.free, std::span(scratch));
   ASSERT_EQ(memory.wrong(map), 0U) << seed_note(seed() + k, 0);
   ASSERT_EQ(copies, map.minimal_copies()) << seed_note(seed() + k, 0);
-  ASSERT_EQ(free.count(), free_after.count()) << seed_note(seed() + k, 0);
+  ASSERT_EQ(inverse.free.count(), free_after.count()) << seed_note(seed() + k, 0);
   for (std::uint64_t slot = 0; slot < map.size(); ++slot)
-    ASSERT_EQ(free.contains(slot), free_after.contains(slot)) << seed_note(seed() + k, 0);
-  ASSERT_EQ(origins.entries, 0U);
-  ASSERT_TRUE(std::all_of(of.begin(), of.end(),
+    ASSERT_EQ(inverse.free.contains(slot), free_after.contains(slot)) << seed_note(seed() + k, 0);
+  ASSERT_EQ(inverse.origins.entries, 0U);
+  ASSERT_TRUE(std::all_of(inverse.of.begin(), inverse.of.end(),
                           [](Index origin) { return origin == storage::Origins<Index>::none; }));
 }
 
@@ -140,8 +154,7 @@ std::uint64_t copies_of(const Transmutation::Factor& factor, std::uint64_t size)
   const Transmutation map = Transmutation::of_factor(factor, size);
   Memory memory(Shape::dimensions, map);
   CountingBackend backend(memory.storage.backend());
-  Ledger ledger;
-  const std::uint64_t copies = storage::redistribute_locally(backend, map, ledger);
+  const std::uint64_t copies = redistribute(backend, map);
   EXPECT_EQ(memory.wrong(map), 0U);
   EXPECT_EQ(backend.gathered, factor.kind == Transmutation::Factor::Kind::cycle ? 1U : 0U);
   return copies;
@@ -161,32 +174,9 @@ TEST(LocalRedistribution, MemoryThatMpiCannotReachGetsTwoBlocksOfScratch) {
   const Transmutation map({1, 2, 0, 4, 3});
   Memory memory(Shape::strided, map);
   CountingBackend backend(memory.storage.backend(), false);
-  Ledger ledger;
-  EXPECT_EQ(storage::redistribute_locally(backend, map, ledger), map.minimal_copies());
+  EXPECT_EQ(redistribute(backend, map), map.minimal_copies());
   EXPECT_EQ(memory.wrong(map), 0U);
   EXPECT_GE(backend.least_copy_scratch, backend.block_bytes()) << "beside the block that waits";
-}
-
-TEST(LocalRedistribution, MemoryIsCounted) {
-  constexpr std::uint64_t slots = 10'000;
-  const Transmutation map(slots);
-  AddressedBlocks blocks(Shape::dense, slots);
-  Ledger ledger;
-  EXPECT_EQ(storage::redistribute_locally(blocks.storage().backend(), map, ledger), 0U);
-  EXPECT_GE(ledger.peak_bytes(), 8 * slots + slots / 8);
-  EXPECT_LE(ledger.peak_bytes(), 8 * slots + slots / 8 + 512);
-  EXPECT_EQ(ledger.current_bytes(), 0U);
-}
-
-TEST(LocalRedistribution, MapOfAnotherSizeIsRefused) {
-  AddressedBlocks blocks(Shape::dense, 4);
-  Ledger ledger;
-  const Outcome outcome = outcome_of([&] {
-    static_cast<void>(
-        storage::redistribute_locally(blocks.storage().backend(), Transmutation(5), ledger));
-  });
-  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-  EXPECT_NE(outcome.text.find("5 slots"), std::string::npos) << outcome.text;
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 // The algebra of S. F. Siegel, A. R. Siegel, "MADRE: The Memory-Aware Data Redistribution Engine",
 // section 2.1, on random transmutations.
 
+#include "transmutation.hpp"
+
 #include "outcome.hpp"
 #include "random_transmutation.hpp"
-#include <valet/transmutation.hpp>
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/transmutation.hpp>
+#include "transmutation.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometric_partition.hpp"
 
+#include "base/names.hpp"
 #include "mpi/agreement.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -73,22 +73,22 @@ void list_of_coordinates(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_
 class Queries {
  public:
   Queries(Zoltan_Struct* zoltan, const Objects& objects) : zoltan_(zoltan) {
-    auto* const data = const_cast<void*>(static_cast<const void*>(&objects));
-    Zoltan_Set_Num_Obj_Fn(zoltan, number_of_objects, data);
-    Zoltan_Set_Obj_List_Fn(zoltan, list_of_objects, data);
-    Zoltan_Set_Num_Geom_Fn(zoltan, number_of_coordinates, data);
-    Zoltan_Set_Geom_Multi_Fn(zoltan, list_of_coordinates, data);
+    set(number_of_objects, list_of_objects, number_of_coordinates, list_of_coordinates,
+        const_cast<void*>(static_cast<const void*>(&objects)));
   }
   Queries(const Queries&) = delete;
   Queries& operator=(const Queries&) = delete;
-  ~Queries() {
-    Zoltan_Set_Num_Obj_Fn(zoltan_, nullptr, nullptr);
-    Zoltan_Set_Obj_List_Fn(zoltan_, nullptr, nullptr);
-    Zoltan_Set_Num_Geom_Fn(zoltan_, nullptr, nullptr);
-    Zoltan_Set_Geom_Multi_Fn(zoltan_, nullptr, nullptr);
-  }
+  ~Queries() { set(nullptr, nullptr, nullptr, nullptr, nullptr); }
 
  private:
+  void set(ZOLTAN_NUM_OBJ_FN* objects, ZOLTAN_OBJ_LIST_FN* object_list,
+           ZOLTAN_NUM_GEOM_FN* dimensions, ZOLTAN_GEOM_MULTI_FN* coordinates, void* data) {
+    Zoltan_Set_Num_Obj_Fn(zoltan_, objects, data);
+    Zoltan_Set_Obj_List_Fn(zoltan_, object_list, data);
+    Zoltan_Set_Num_Geom_Fn(zoltan_, dimensions, data);
+    Zoltan_Set_Geom_Multi_Fn(zoltan_, coordinates, data);
+  }
+
   Zoltan_Struct* zoltan_;
 };
 
@@ -150,7 +150,7 @@ std::optional<Diagnostic> failure_of(int code) {
 
 /// Only methods that need no more than coordinates, which is all that is asked from the user.
 std::optional<Diagnostic> check_method(const std::string& method) {
-  const std::string name = upper_case(method);
+  const std::string name = valet::detail::upper_case(method);
   if (name == "RCB" || name == "RIB" || name == "HSFC" || !needs_coordinates(method))
     return std::nullopt;
   return Diagnostic{
@@ -162,14 +162,8 @@ std::optional<Diagnostic> check_method(const std::string& method) {
 
 }  // namespace
 
-std::string upper_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  return text;
-}
-
 bool needs_coordinates(const std::string& method) {
-  const std::string name = upper_case(method);
+  const std::string name = valet::detail::upper_case(method);
   return name != "BLOCK" && name != "CYCLIC";
 }
 
@@ -240,7 +234,7 @@ std::optional<Diagnostic> GeometricPartition::set_all(const RebalancerOptions& o
     if (auto diagnostic = set(name, value)) return diagnostic;
   for (const auto& [name, value] : options.parameters) {
     for (const Reserved& reserved : reserved_parameters)
-      if (upper_case(name) == reserved.name)
+      if (valet::detail::upper_case(name) == reserved.name)
         return Diagnostic{
             ErrorCode::invalid_argument,
             "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};

@@ -61,7 +61,6 @@ class GeometricPartition {
   std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
 };
 
-[[nodiscard]] std::string upper_case(std::string text);
 /// False for BLOCK and CYCLIC, which go by the order of the objects.
 [[nodiscard]] bool needs_coordinates(const std::string& method);
 

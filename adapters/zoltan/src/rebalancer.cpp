@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/names.hpp"
 #include "geometric_partition.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
@@ -91,7 +92,7 @@ struct Rebalancer::State {
   ColumnSource weights;
 
   [[nodiscard]] std::optional<Diagnostic> look_at(Objects& objects) const;
-  void agree_on_dimensions(const Objects& objects) const;
+  void agree_on(const Objects& objects, const std::optional<Diagnostic>& mine) const;
   void choose_ranks(const Objects& objects, std::span<int> ranks, RebalanceResult& result);
 };
 
@@ -101,10 +102,10 @@ std::optional<Diagnostic> Rebalancer::State::look_at(Objects& objects) const {
   if (by_coordinates && !coordinates)
     return Diagnostic{ErrorCode::invalid_argument,
                       "there are no coordinates; call coordinates() first"};
-  if (options.balance_count && upper_case(options.method) != "RCB")
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "balance_count needs the method RCB: " + upper_case(options.method) +
-                          " balances one weight only"};
+  if (options.balance_count && valet::detail::upper_case(options.method) != "RCB")
+    return Diagnostic{ErrorCode::invalid_argument, "balance_count needs the method RCB: " +
+                                                       valet::detail::upper_case(options.method) +
+                                                       " balances one weight only"};
   if (objects.count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     return Diagnostic{ErrorCode::invalid_argument,
                       std::to_string(objects.count) +
@@ -128,23 +129,14 @@ std::optional<Diagnostic> Rebalancer::State::look_at(Objects& objects) const {
   return check_objects(objects);
 }
 
-/// Zoltan would deadlock or read beyond its arrays when ranks differ in these.
-void Rebalancer::State::agree_on_dimensions(const Objects& objects) const {
-  std::array<int, 4> extremes{static_cast<int>(objects.coordinates.size),
-                              -static_cast<int>(objects.coordinates.size),
-                              static_cast<int>(objects.weight_dimensions()),
-                              -static_cast<int>(objects.weight_dimensions())};
-  mpi::check(MPI_Allreduce(MPI_IN_PLACE, extremes.data(), static_cast<int>(extremes.size()),
-                           MPI_INT, MPI_MAX, communicator.get()),
-             "MPI_Allreduce");
-  std::optional<Diagnostic> diagnostic;
-  if (extremes[0] != -extremes[1] || extremes[2] != -extremes[3])
-    diagnostic = Diagnostic{
-        ErrorCode::invalid_argument,
-        "ranks have from " + std::to_string(-extremes[1]) + " to " + std::to_string(extremes[0]) +
-            " coordinates and from " + std::to_string(-extremes[3]) + " to " +
-            std::to_string(extremes[2]) + " weights per object; give the same on all ranks"};
-  mpi::agree(communicator, diagnostic);
+/// Agrees on what ranks found wrong. Zoltan would deadlock or read beyond its arrays where they
+/// differ in the dimensions.
+void Rebalancer::State::agree_on(const Objects& objects,
+                                 const std::optional<Diagnostic>& mine) const {
+  mpi::Agreement agreement;
+  agreement.equal({"the coordinates of an object"}, objects.coordinates.size);
+  agreement.equal({"the weights of an object"}, objects.weight_dimensions());
+  agreement.run(communicator, mine);
 }
 
 void Rebalancer::State::choose_ranks(const Objects& objects, std::span<int> ranks,
@@ -187,8 +179,7 @@ RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& s
       diagnostic = Diagnostic{ErrorCode::out_of_memory,
                               "no memory for the map of " + std::to_string(count) + " objects"};
     }
-    mpi::agree(communicator, diagnostic);
-    state_->agree_on_dimensions(objects);
+    state_->agree_on(objects, diagnostic);
     state_->choose_ranks(objects, ranks, result);
     weight = weight_after(communicator, objects, ranks);
     // What was copied to the host for Zoltan ends here, before blocks move.

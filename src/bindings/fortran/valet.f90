@@ -343,6 +343,16 @@ module valet
     end subroutine
   end interface
 
+  abstract interface
+    function report_writer(report, text, bytes) bind(C) result(length)
+      import :: c_char, c_size_t, Valet_Report
+      type(Valet_Report), intent(in) :: report
+      character(kind=c_char), intent(inout) :: text(*)
+      integer(c_size_t), value :: bytes
+      integer(c_size_t) :: length
+    end function
+  end interface
+
 contains
 
   !> The defaults of all options.
@@ -361,41 +371,28 @@ contains
   function Valet_Report_to_string(report) result(text)
     type(Valet_Report), intent(in) :: report
     character(:), allocatable :: text
-    interface
-      function to_string(report, text, bytes) bind(C, name="Valet_Report_to_string") result(length)
-        import :: c_char, c_size_t, Valet_Report
-        type(Valet_Report), intent(in) :: report
-        character(kind=c_char), intent(inout) :: text(*)
-        integer(c_size_t), value :: bytes
-        integer(c_size_t) :: length
-      end function
-    end interface
-    character(kind=c_char), allocatable :: characters(:)
-    character(kind=c_char) :: nothing(1)
-    integer(c_size_t) :: length
-    allocate (characters(to_string(report, nothing, 0_c_size_t) + 1))
-    length = to_string(report, characters, size(characters, kind=c_size_t))
-    text = Valet_String(characters(:length + 1))
+    procedure(report_writer), bind(C, name="Valet_Report_to_string") :: to_string
+    text = text_of(report, to_string)
   end function
 
   !> One JSON object; empty likewise.
   function Valet_Report_to_json(report) result(text)
     type(Valet_Report), intent(in) :: report
     character(:), allocatable :: text
-    interface
-      function to_json(report, text, bytes) bind(C, name="Valet_Report_to_json") result(length)
-        import :: c_char, c_size_t, Valet_Report
-        type(Valet_Report), intent(in) :: report
-        character(kind=c_char), intent(inout) :: text(*)
-        integer(c_size_t), value :: bytes
-        integer(c_size_t) :: length
-      end function
-    end interface
+    procedure(report_writer), bind(C, name="Valet_Report_to_json") :: to_json
+    text = text_of(report, to_json)
+  end function
+
+  !> What `write` writes of the report, for which it has the number of bytes.
+  function text_of(report, write) result(text)
+    type(Valet_Report), intent(in) :: report
+    procedure(report_writer) :: write
+    character(:), allocatable :: text
     character(kind=c_char), allocatable :: characters(:)
     character(kind=c_char) :: nothing(1)
     integer(c_size_t) :: length
-    allocate (characters(to_json(report, nothing, 0_c_size_t) + 1))
-    length = to_json(report, characters, size(characters, kind=c_size_t))
+    allocate (characters(write(report, nothing, 0_c_size_t) + 1))
+    length = write(report, characters, size(characters, kind=c_size_t))
     text = Valet_String(characters(:length + 1))
   end function
 
@@ -425,12 +422,8 @@ contains
     character(kind=c_char), intent(in) :: characters(:)
     character(:), allocatable :: text
     integer :: k, length
-    length = size(characters)
-    do k = 1, size(characters)
-      if (characters(k) /= c_null_char) cycle
-      length = k - 1
-      exit
-    end do
+    length = findloc(characters, c_null_char, dim=1) - 1
+    if (length < 0) length = size(characters)
     allocate (character(length) :: text)
     do k = 1, length
       text(k:k) = characters(k)

@@ -28,7 +28,6 @@ Cyclic<Index>::Cyclic(const ExchangeContext& context, const plan::Flows<Index>& 
           context, flows,
           {.is_limited = true,
            .others = own_others + (is_root(context) ? CyclicRoot::others : std::size_t{0})}),
-      context_(context),
       flows_(flows),
       first_edge_(first_edge(context, flows)),
       actions_(context.ledger, action_window) {
@@ -61,11 +60,11 @@ void Cyclic<Index>::start(const Transfer<Index>& transfer) {
   edge_ = 0;
   const schedule::StreamSizes& sizes = this->sizes();
   CyclicNote note{.kind = CyclicNote::Kind::joins};
-  note.edges = static_cast<std::uint32_t>(flows_.outgoing.size());
-  note.most_increment = most_increment();
-  note.free = transfer.free().count() + sizes.receive_blocks * sizes.receive_buffers +
-              sizes.node_blocks * sizes.node_buffers;
-  if (note.edges > 0) {
+  note.known = {.edges = static_cast<std::uint32_t>(flows_.outgoing.size()),
+                .most_increment = most_increment(),
+                .free = transfer.free().count() + sizes.receive_blocks * sizes.receive_buffers +
+                        sizes.node_blocks * sizes.node_buffers};
+  if (note.known.edges > 0) {
     edge_left_ = edge(0).count;
     note.destination = static_cast<std::uint32_t>(edge(0).rank);
     note.blocks = edge_left_;
@@ -88,7 +87,7 @@ void Cyclic<Index>::move(Report& report) {
 
 template <class Index>
 void Cyclic<Index>::post_note(std::size_t other, const CyclicNote& note) {
-  CyclicNote& message = messages_->notes[other - other_edge];
+  CyclicNote& message = notes_[other - other_edge];
   message = note;
   mpi::post_send(context_.channel, &message, sizeof message, cyclic_root, mpi::tag_note,
                  this->transport().other(other));
@@ -100,21 +99,21 @@ template <class Index>
 void Cyclic<Index>::listen() {
   if (unscheduled_ == 0 || waiting_ == action_window || !this->transport().idle_other(other_action))
     return;
-  mpi::post_receive(context_.channel, &messages_->action, sizeof messages_->action, cyclic_root,
-                    mpi::tag_action, this->transport().other(other_action));
+  mpi::post_receive(context_.channel, &action_, sizeof action_, cyclic_root, mpi::tag_action,
+                    this->transport().other(other_action));
 }
 
 template <class Index>
 void Cyclic<Index>::take_action() {
-  actions_[(next_ + waiting_) % action_window] = messages_->action;
+  actions_[(next_ + waiting_) % action_window] = action_;
   ++waiting_;
   if (observe::Trace* const trace = context_.observer().trace)
-    trace->instant(observe::TraceKind::mark, "action", {.number = messages_->action.step});
-  steps_ = std::max<std::uint64_t>(steps_, messages_->action.step + std::uint64_t{1});
-  if (messages_->action.source != schedule::no_rank) unscheduled_ -= messages_->action.blocks;
-  if (messages_->action.destination == schedule::no_rank) return;
-  unscheduled_ -= messages_->action.blocks;
-  edge_left_ -= messages_->action.blocks;
+    trace->instant(observe::TraceKind::mark, "action", {.number = action_.step});
+  steps_ = std::max<std::uint64_t>(steps_, action_.step + std::uint64_t{1});
+  if (action_.source != schedule::no_rank) unscheduled_ -= action_.blocks;
+  if (action_.destination == schedule::no_rank) return;
+  unscheduled_ -= action_.blocks;
+  edge_left_ -= action_.blocks;
   if (edge_left_ > 0 || edge_ + 1 == flows_.outgoing.size()) return;
   edge_left_ = edge(++edge_).count;
   owes_edge_ = true;
@@ -185,13 +184,6 @@ template <class Index>
 bool Cyclic<Index>::done() const {
   return SlotExchange<Index>::done() && !busy_ && waiting_ == 0 && unscheduled_ == 0 &&
          carried_out_ < actions_per_note && (!root_ || root_->done());
-}
-
-template <class Index>
-void Cyclic<Index>::leak() noexcept {
-  SlotExchange<Index>::leak();
-  static_cast<void>(root_.release());
-  static_cast<void>(messages_.release());
 }
 
 template class Cyclic<std::uint32_t>;

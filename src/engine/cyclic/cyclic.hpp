@@ -31,7 +31,6 @@ class Cyclic final : public SlotExchange<Index> {
  public:
   Cyclic(const ExchangeContext& context, const plan::Flows<Index>& flows);
 
-  void leak() noexcept override;
   void advance() override;
   void handle(const Event& event) override;
   /// Every action has been carried out, and the root been sent what it waits for.
@@ -50,23 +49,18 @@ class Cyclic final : public SlotExchange<Index> {
   void inform_root();
   void post_note(std::size_t other, const CyclicNote& note);
 
-  const ExchangeContext context_;
+  using SlotExchange<Index>::context_;
   const plan::Flows<Index>& flows_;
-  std::size_t first_edge_;            ///< flow that is offered first
-  std::unique_ptr<CyclicRoot> root_;  ///< on one rank
-
-  /// What requests touch.
-  struct Messages {
-    schedule::Action action;
-    std::array<CyclicNote, 2> notes{};
-  };
-  std::unique_ptr<Messages> messages_ = std::make_unique<Messages>();
-  Array<schedule::Action> actions_;  ///< a ring
-  std::size_t next_ = 0;             ///< of the ring
-  std::size_t waiting_ = 0;          ///< in the ring
-  bool busy_ = false;                ///< with an action
-  std::uint64_t unscheduled_ = 0;    ///< blocks that leave or arrive and are in no action yet
-  std::uint64_t carried_out_ = 0;    ///< actions that the root does not know of
+  std::size_t first_edge_;             ///< flow that is offered first
+  std::unique_ptr<CyclicRoot> root_;   ///< on one rank
+  schedule::Action action_;            ///< received last
+  std::array<CyclicNote, 2> notes_{};  ///< being sent
+  Array<schedule::Action> actions_;    ///< a ring
+  std::size_t next_ = 0;               ///< of the ring
+  std::size_t waiting_ = 0;            ///< in the ring
+  bool busy_ = false;                  ///< with an action
+  std::uint64_t unscheduled_ = 0;      ///< blocks that leave or arrive and are in no action yet
+  std::uint64_t carried_out_ = 0;      ///< actions that the root does not know of
   std::uint64_t notes_sent_ = 0;
   std::uint64_t steps_ = 0;
 

@@ -47,10 +47,9 @@ void CyclicRoot::completed(std::size_t other, int rank) {
     peer.destination = note_.destination;
   }
   if (note_.kind == CyclicNote::Kind::joins) {
-    scheduler_.set(
-        source, {.edges = note_.edges, .most_increment = note_.most_increment, .free = note_.free});
+    scheduler_.set(source, note_.known);
     --to_join_;
-    if (note_.edges > 0) to_come_ += note_.edges - 1;
+    if (note_.known.edges > 0) to_come_ += note_.known.edges - 1;
   }
   listen();
 }

@@ -20,9 +20,7 @@ struct CyclicNote {
   Kind kind = Kind::joins;
   std::uint32_t destination = 0;
   std::uint64_t blocks = 0;
-  std::uint32_t edges = 0;
-  std::uint32_t most_increment = 0;
-  std::uint64_t free = 0;
+  schedule::CyclicRank known = {};  ///< when it joins
 };
 
 constexpr int cyclic_root = 0;  ///< the rank

@@ -10,21 +10,9 @@
 #include <valet/error.hpp>
 #include <valet/storage_backend.hpp>
 
-#include <functional>
 #include <optional>
 
 namespace valet::engine {
-
-/// The matrix of all transfers and the free memory of all ranks, on the root; empty elsewhere.
-struct GatheredMatrix {
-  explicit GatheredMatrix(Ledger& ledger)
-      : transfers(LedgerAllocator<schedule::TransferEntry>(ledger)),
-        free(LedgerAllocator<std::uint64_t>(ledger)),
-        limits(LedgerAllocator<schedule::WaitingLimit>(ledger)) {}
-  Vector<schedule::TransferEntry> transfers;  ///< by (destination, source)
-  Vector<std::uint64_t> free;
-  Vector<schedule::WaitingLimit> limits;
-};
 
 class CentralizedPhases final : public Phases {
  public:
@@ -45,15 +33,13 @@ class CentralizedPhases final : public Phases {
   std::unique_ptr<schedule::PhaseScheduler> scheduler_;  ///< on the root
 };
 
-/// Whether rank 0 can make all phases within its budget, tried out on the numbers alone, and with
-/// how much less scratch. Collective.
-/// @param start_with  On the root: what it has in the first phase, if its budget is smaller by so
-///                    many bytes.
-/// @param reserved    On the root: gets the bytes to take off the budget.
+/// Whether rank 0 has room for its schedule in its budget. Collective.
+/// @param transfers    Ranks that this rank sends to.
+/// @param least_bytes  Of the budget, for everything else.
+/// @param reserved     On the root: gets the bytes to take off the budget.
 /// @return What this rank finds wrong, if anything.
 [[nodiscard]] std::optional<Diagnostic> find_room_for_schedule(
-    const mpi::Channel& channel, Ledger& ledger, const Options& options,
-    const PhaseProblem& problem, std::size_t least_bytes,
-    const std::function<PhaseStart(std::size_t)>& start_with, std::size_t& reserved);
+    const mpi::Channel& channel, Ledger& ledger, const Options& options, std::uint64_t transfers,
+    std::size_t least_bytes, std::size_t& reserved);
 
 }  // namespace valet::engine

@@ -4,7 +4,6 @@
 #include "engine/phased/parking_match.hpp"
 #include "mpi/root.hpp"
 #include "schedule/phase_scheduler.hpp"
-#include "schedule/phased_sizes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,8 +15,8 @@ namespace {
 using schedule::Flow;
 
 void add_to(Vector<PeerBlocks>& list, int rank, std::uint64_t blocks) {
-  const auto found = std::find_if(list.begin(), list.end(),
-                                  [&](const PeerBlocks& entry) { return entry.rank == rank; });
+  const auto found =
+      std::ranges::find_if(list, [&](const PeerBlocks& entry) { return entry.rank == rank; });
   if (found == list.end())
     list.push_back({rank, blocks});
   else
@@ -36,21 +35,20 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
       options_(options),
       row_(ledger),
       column_(ledger),
-      credited_(LedgerAllocator<std::uint64_t>(ledger)),
+      credited_(ledger),
       sent_words_(ledger),
       received_words_(ledger),
       random_(options.phased.seed, static_cast<std::uint32_t>(channel.rank())),
-      giving_(LedgerAllocator<Flow>(ledger)),
-      taking_(LedgerAllocator<Flow>(ledger)),
-      replaced_(LedgerAllocator<Flow>(ledger)),
-      replacing_(LedgerAllocator<Flow>(ledger)),
-      parked_(LedgerAllocator<Parked>(ledger)),
-      moved_(LedgerAllocator<Moved>(ledger)),
-      groups_of_(LedgerAllocator<PeerBlocks>(ledger)),
-      to_report_(LedgerAllocator<PeerBlocks>(ledger)),
-      to_learn_(LedgerAllocator<PeerBlocks>(ledger)),
-      waiting_(LedgerAllocator<PeerBlocks>(ledger)),
-      handed_now_(LedgerAllocator<PeerBlocks>(ledger)) {
+      giving_(ledger),
+      taking_(ledger),
+      replaced_(ledger),
+      replacing_(ledger),
+      parked_(ledger),
+      moved_(ledger),
+      to_report_(ledger),
+      to_learn_(ledger),
+      waiting_(ledger),
+      handed_now_(ledger) {
   const auto fill = [](Side& side, const Vector<PeerBlocks>& list, auto&& target_of) {
     side.keys.reserve(list.size());
     side.counts.reserve(list.size());
@@ -66,38 +64,25 @@ DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger
 }
 
 /// The root solves the relaxation; every rank receives the number of pieces and its own flows. The
-/// root has 96 bytes a rank for it: what is more than the 64 that are promised is there of the
-/// lists that phased_list_bytes() reckons with and that are empty yet.
+/// root has up to 72 bytes a rank for it: what is more than the 64 that are promised is there of
+/// the lists that phased_list_bytes() reckons with and that are empty yet.
 void DistributedPhases::begin_continuous(const PhaseStart& start) {
-  constexpr std::size_t words_of_rank = 6;
-  const std::array<std::uint64_t, words_of_rank> mine{row_.sum(),           column_.sum(),
-                                                      start.free,           start.waiting_room,
-                                                      start.waiting_groups, row_.keys.size()};
-  Vector<schedule::RankTotals> totals{LedgerAllocator<schedule::RankTotals>(ledger_)};
-  Vector<schedule::WaitingLimit> limits{LedgerAllocator<schedule::WaitingLimit>(ledger_)};
-  {
-    const std::size_t ranks = mpi::ranks_on_root(channel_);
-    Array<std::uint64_t> all(ledger_, words_of_rank * ranks);
-    mpi::gather_words(channel_, mine, {all.data(), all.size()});
-    totals.reserve(ranks);
-    limits.reserve(ranks);
-    for (const std::uint64_t* of = all.begin(); of != all.end(); of += words_of_rank) {
-      totals.push_back({of[0], of[1], of[2]});
-      limits.push_back({of[3], of[4], of[5]});
-    }
-  }
-  schedule::ContinuousFlows flows = schedule::continuous_flows(ledger_, totals, limits);
-  Vector<schedule::RankTotals>(totals.get_allocator()).swap(totals);
-  Vector<schedule::WaitingLimit>(limits.get_allocator()).swap(limits);
+  static_assert(sizeof(schedule::RankTotals) == 4 * sizeof(std::uint64_t));
+  const std::array<std::uint64_t, 4> mine{row_.sum(), column_.sum(), start.free,
+                                          start.waiting_room};
+  Array<schedule::RankTotals> totals(ledger_, mpi::ranks_on_root(channel_));
+  mpi::gather_words(channel_, mine,
+                    {reinterpret_cast<std::uint64_t*>(totals.data()), mine.size() * totals.size()});
+  schedule::ContinuousFlows flows =
+      schedule::continuous_flows(ledger_, {totals.data(), totals.size()});
+  totals = {};
   std::array<std::uint64_t, 2> words{flows.pieces, flows.before.empty() ? 0U : 1U};
   mpi::broadcast_words(channel_, words);
   pieces_ = words[0];
   levels_ = words[1] != 0;
   hands_over_ = true;
-  scatter_flows(channel_, ledger_, flows.before, FlowEnd::from, giving_);
-  scatter_flows(channel_, ledger_, flows.before, FlowEnd::to, taking_);
-  scatter_flows(channel_, ledger_, flows.after, FlowEnd::to, replaced_);
-  scatter_flows(channel_, ledger_, flows.after, FlowEnd::from, replacing_);
+  scatter_flows(channel_, ledger_, flows.before, giving_, taking_);
+  scatter_flows(channel_, ledger_, flows.after, replacing_, replaced_);
 }
 
 bool DistributedPhases::idle() const {
@@ -112,10 +97,6 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
   handed_now_.clear();
   row_.drop_zeros();
   column_.drop_zeros();
-  std::erase_if(groups_of_, [&](const PeerBlocks& entry) {
-    return !std::binary_search(column_.keys.begin(), column_.keys.end(),
-                               Key{entry.rank, channel_.rank()});
-  });
   if (all_done_) return false;
   if (!levels_ && hands_over_) {
     hand_over();
@@ -135,9 +116,7 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
     const std::uint64_t incoming = column_.sum();
     const std::uint64_t sending = row_.sum();
     PhaseStart parking = start;
-    // Each block that is to come in place of other ranks may be a group of its own.
-    for (std::uint64_t* room : {&parking.waiting_room, &parking.waiting_groups})
-      *room -= std::min(*room, incoming_for_others());
+    parking.waiting_room -= std::min(parking.waiting_room, incoming_for_others());
     receive(start, moves);
     if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.phased.parking)))
       park(parking, incoming, sending - row_.sum(), moves);
@@ -158,10 +137,6 @@ void DistributedPhases::receive(const PhaseStart& start, PhaseMoves& moves) {
   credited_.resize(column_.counts.size());
   schedule::apportion(options_.phased.heuristic, {column_.counts, start.free, pieces_}, random_,
                       credited_);
-  schedule::ParcelLimit limit(start.waiting_groups + start.groups_here);
-  for (std::size_t i = 0; i < column_.keys.size(); ++i)
-    if (column_.keys[i].target == channel_.rank())
-      credited_[i] = limit(credited_[i], groups_of(column_.keys[i].peer));
   sent_words_.clear();
   received_words_.clear();
   sent_words_.reserve(column_.keys.size(), column_.keys.size());
@@ -200,22 +175,16 @@ void DistributedPhases::park(const PhaseStart& start, std::uint64_t incoming, st
   std::int64_t balance = schedule::parking_balance(incoming, start.free, sending);
   std::uint64_t left = 0;
   std::uint64_t own = 0;
-  std::uint64_t kinds = 0;
   for (std::size_t i = 0; i < row_.keys.size(); ++i) {
     left += row_.counts[i];
-    if (row_.counts[i] == 0 || row_.keys[i].peer != row_.keys[i].target) continue;
-    own += row_.counts[i];
-    ++kinds;
+    if (row_.keys[i].peer == row_.keys[i].target) own += row_.counts[i];
   }
   for (const PeerBlocks& debt : to_report_) left += debt.blocks;
   for (const PeerBlocks& entry : waiting_) left += entry.blocks;
   for (const PeerBlocks& entry : handed_now_) left += entry.blocks;
   balance = std::clamp(balance, -static_cast<std::int64_t>(start.waiting_room),
                        static_cast<std::int64_t>(own));
-  // Blocks that wait here are of several origins for one target.
-  if (balance > 0) kinds += start.groups_here;
-  const ParkingWish wish{balance, balance > 0 ? kinds : start.waiting_groups, left > 0};
-  all_done_ = match_parking(channel_, ledger_, wish, giving_, taking_);
+  all_done_ = match_parking(channel_, ledger_, {balance, left > 0}, giving_, taking_);
   reroute(moves);
 }
 
@@ -243,10 +212,9 @@ void DistributedPhases::reroute(PhaseMoves& moves) {
 
 /// Every rank informs its targets where it sent their blocks.
 void DistributedPhases::inform_targets() {
-  std::sort(parked_.begin(), parked_.end(), [](const Parked& a, const Parked& b) {
-    return std::tie(a.target, a.place) < std::tie(b.target, b.place);
-  });
-  PairLists words(channel_, ledger_);
+  std::ranges::sort(parked_, {},
+                    [](const Parked& each) { return std::tie(each.target, each.place); });
+  mpi::PairLists words(channel_, ledger_);
   auto next = parked_.begin();
   for (std::size_t i = 0; i < row_.keys.size(); ++i) {
     const Key key = row_.keys[i];
@@ -264,27 +232,18 @@ void DistributedPhases::inform_targets() {
   words.for_each([&](int source, std::uint64_t place, std::uint64_t blocks) {
     column_.add({source, channel_.rank()}, std::uint64_t{0} - blocks);
     if (static_cast<int>(place) != channel_.rank())
-      moved_.push_back({static_cast<int>(place), blocks, std::min(blocks, groups_of(source) + 1)});
+      moved_.push_back({static_cast<int>(place), blocks});
   });
 }
 
 void DistributedPhases::take_over_moved_sources() {
-  for (const Moved& moved : moved_) {
-    column_.add({moved.place, channel_.rank()}, moved.blocks);
-    add_to(groups_of_, moved.place, moved.groups);
-  }
+  for (const PeerBlocks& moved : moved_) column_.add({moved.rank, channel_.rank()}, moved.blocks);
   moved_.clear();
-}
-
-std::uint64_t DistributedPhases::groups_of(int place) const {
-  for (const PeerBlocks& entry : groups_of_)
-    if (entry.rank == place) return entry.blocks;
-  return 0;
 }
 
 /// Those who are replaced choose of their column who sends to the substitute, and inform both.
 void DistributedPhases::hand_over() {
-  Vector<Handed> handed{LedgerAllocator<Handed>(ledger_)};
+  Vector<Handed> handed(ledger_);
   Vector<std::uint64_t> remaining(column_.counts, column_.counts.get_allocator());
   for (const Flow& flow : replaced_) to_learn_.push_back({static_cast<int>(flow.from), 0});
   for (const Flow& flow : replacing_) to_report_.push_back({static_cast<int>(flow.to), 0});
@@ -307,10 +266,9 @@ void DistributedPhases::hand_over() {
 
 /// What a source is to send to a substitute; what the substitute has itself stays where it is.
 void DistributedPhases::inform_sources(Vector<Handed>& handed) {
-  std::sort(handed.begin(), handed.end(), [](const Handed& a, const Handed& b) {
-    return std::tie(a.source, a.substitute) < std::tie(b.source, b.substitute);
-  });
-  PairLists words(channel_, ledger_);
+  std::ranges::sort(handed, {},
+                    [](const Handed& each) { return std::tie(each.source, each.substitute); });
+  mpi::PairLists words(channel_, ledger_);
   auto next = handed.begin();
   for (std::size_t i = 0; i < column_.keys.size(); ++i) {
     words.begin(column_.keys[i].peer);
@@ -331,10 +289,9 @@ void DistributedPhases::inform_sources(Vector<Handed>& handed) {
 }
 
 void DistributedPhases::inform_substitutes(Vector<Handed>& handed) {
-  std::sort(handed.begin(), handed.end(), [](const Handed& a, const Handed& b) {
-    return std::tie(a.substitute, a.source) < std::tie(b.substitute, b.source);
-  });
-  PairLists words(channel_, ledger_);
+  std::ranges::sort(handed, {},
+                    [](const Handed& each) { return std::tie(each.substitute, each.source); });
+  mpi::PairLists words(channel_, ledger_);
   auto next = handed.begin();
   for (const Flow& flow : replaced_) {
     words.begin(static_cast<int>(flow.from));
@@ -353,11 +310,10 @@ void DistributedPhases::inform_substitutes(Vector<Handed>& handed) {
 /// Substitutes inform those whose blocks wait here; from then on they are theirs.
 void DistributedPhases::send_on() {
   if (to_report_.empty() && to_learn_.empty()) return;
-  WordLists sent(ledger_), received(ledger_);
+  mpi::WordLists sent(ledger_), received(ledger_);
   for (const PeerBlocks& debt : to_report_) {
-    const auto found = std::find_if(waiting_.begin(), waiting_.end(), [&](const PeerBlocks& entry) {
-      return entry.rank == debt.rank;
-    });
+    const auto found = std::ranges::find_if(
+        waiting_, [&](const PeerBlocks& entry) { return entry.rank == debt.rank; });
     sent.begin(debt.rank);
     sent.add(found == waiting_.end() ? 0 : found->blocks);
   }
@@ -373,10 +329,7 @@ void DistributedPhases::send_on() {
   }
   for (std::size_t i = 0; i < to_learn_.size(); ++i) {
     const std::uint64_t blocks = received[i][0];
-    if (blocks > 0) {
-      column_.add({to_learn_[i].rank, channel_.rank()}, blocks);
-      add_to(groups_of_, to_learn_[i].rank, blocks);  // nothing is known of the groups
-    }
+    if (blocks > 0) column_.add({to_learn_[i].rank, channel_.rank()}, blocks);
     to_learn_[i].blocks -= blocks;
   }
   waiting_.clear();
@@ -387,8 +340,8 @@ void DistributedPhases::send_on() {
 /// Blocks received in place of another rank are reported later, parked ones are known to belong
 /// here. Which of them came does not matter: they are all alike for the numbers.
 void DistributedPhases::waits_here(int target, std::uint64_t blocks) {
-  const auto handed = std::find_if(handed_now_.begin(), handed_now_.end(),
-                                   [&](const PeerBlocks& entry) { return entry.rank == target; });
+  const auto handed = std::ranges::find_if(
+      handed_now_, [&](const PeerBlocks& entry) { return entry.rank == target; });
   if (handed != handed_now_.end() && handed->blocks > 0) {
     const std::uint64_t of_them = std::min(blocks, handed->blocks);
     add_to(waiting_, target, of_them);

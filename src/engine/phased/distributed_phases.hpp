@@ -29,15 +29,8 @@ class DistributedPhases final : public Phases {
   /// Blocks that one side of a pair has for a target: the same entry on both sides. Of a row, the
   /// peer is the rank that receives them; of a column, the one that sends them. The target is the
   /// receiver, but where that receives in place of another rank.
-  struct Key {
-    int peer = 0;
-    int target = 0;
-    [[nodiscard]] bool operator==(const Key&) const = default;
-    [[nodiscard]] bool operator<(const Key& other) const {
-      return peer != other.peer ? peer < other.peer : target < other.target;
-    }
-  };
-  using Side = schedule::KeyedCounts<Key>;
+  using Side = schedule::KeyedCounts<int>;
+  using Key = Side::Key;
   /// What a rank that receives in place of another still owes it word of.
   using Debts = Vector<PeerBlocks>;
 
@@ -54,7 +47,6 @@ class DistributedPhases final : public Phases {
   void inform_substitutes(Vector<Handed>& handed);
   void send_on();
   [[nodiscard]] std::uint64_t incoming_for_others() const;
-  [[nodiscard]] std::uint64_t groups_of(int place) const;
   void receive(const PhaseStart& start, PhaseMoves& moves);
   void park(const PhaseStart& start, std::uint64_t incoming, std::uint64_t sending,
             PhaseMoves& moves);
@@ -68,7 +60,7 @@ class DistributedPhases final : public Phases {
   const Options& options_;
   Side row_, column_;
   Vector<std::uint64_t> credited_;
-  WordLists sent_words_, received_words_;
+  mpi::WordLists sent_words_, received_words_;
   schedule::ReceiverRandom random_;
   std::uint64_t phase_ = 0;
   std::uint64_t pieces_ = 0;  ///< of Heuristic::continuous, that are still to be sent
@@ -84,15 +76,8 @@ class DistributedPhases final : public Phases {
     int target = 0;
     std::uint64_t blocks = 0;
   };
-  Vector<Parked> parked_;  ///< by this rank in this phase
-  /// Blocks for this rank that have a new source after the phase.
-  struct Moved {
-    int place = 0;
-    std::uint64_t blocks = 0;
-    std::uint64_t groups = 0;  ///< at most
-  };
-  Vector<Moved> moved_;
-  Vector<PeerBlocks> groups_of_;  ///< groups that wait for this rank on others, at most
+  Vector<Parked> parked_;     ///< by this rank in this phase
+  Vector<PeerBlocks> moved_;  ///< blocks for this rank that have a new source after the phase
   Debts to_report_, to_learn_;
   Vector<PeerBlocks> waiting_;     ///< blocks that wait here and are not reported
   Vector<PeerBlocks> handed_now_;  ///< of this phase, credited in place of others

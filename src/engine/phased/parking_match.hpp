@@ -14,18 +14,16 @@
 
 namespace valet::engine {
 
-/// An end of a flow.
-enum class FlowEnd { from, to };
-
-/// Gives every rank the flows of which it is that end. Collective.
-/// @param flows  On the root, by that end. Elsewhere not used.
+/// Gives every rank the flows that it is an end of. Collective.
+/// @param flows    On the root, ascending by `from` and by `to`. Elsewhere empty.
+/// @param by_from  Gets those from this rank. @param by_to  Those to it.
 void scatter_flows(const mpi::Channel& channel, Ledger& ledger,
-                   std::span<const schedule::Flow> flows, FlowEnd end, Vector<schedule::Flow>& own);
+                   std::span<const schedule::Flow> flows, Vector<schedule::Flow>& by_from,
+                   Vector<schedule::Flow>& by_to);
 
 /// What a rank sends to the root.
 struct ParkingWish {
   std::int64_t balance = 0;  ///< positive: to be parted with; negative: room for others
-  std::uint64_t groups = 0;  ///< of schedule::GroupLimit
   bool has_blocks = false;   ///< it knows of blocks that are not where they belong
 };
 

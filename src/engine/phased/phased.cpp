@@ -2,10 +2,12 @@
 #include "engine/phased/phased.hpp"
 
 #include "engine/phased/centralized_phases.hpp"
+#include "engine/phased/distributed_phases.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/root.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -58,8 +60,9 @@ PhaseProblem problem_of(Ledger& ledger, const plan::Flows<Index>& flows, const P
   return problem;
 }
 
-}  // namespace
-
+/// What decides how the scratch of this rank is divided.
+/// @param node            Memory shared inside the node; it comes off the budget.
+/// @param reserved_bytes  Of the budget, for the schedule that the root makes.
 template <class Index>
 schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
                                      const plan::Flows<Index>& flows,
@@ -76,32 +79,24 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
   limits.ranks = static_cast<std::uint64_t>(ranks);
   limits.slot_bytes = unused_slot_bytes(flows);
   limits.blocks_wait = blocks_wait(options);
-  limits.announces = needs_announcements(options);
   return limits;
 }
+
+}  // namespace
 
 void reserve_schedule(plan::State& state) {
   if (state.options.method != Method::phased) return;
   state.visit([&](const auto& flows) {
-    const auto limits_with = [&](std::size_t reserved) {
-      return phased_limits(state.options, state.blocks, flows, state.node, state.channel.size(),
-                           reserved);
-    };
-    mpi::agree(state.channel, check_lists(limits_with(0)));
+    const schedule::PhasedLimits limits =
+        phased_limits(state.options, state.blocks, flows, state.node, state.channel.size(), 0);
+    mpi::agree(state.channel, check_lists(limits));
     if (state.options.phased.scheduler != Scheduler::centralized) return;
-    const auto start_with = [&](std::size_t reserved) {
-      const schedule::PhasedSizes sizes = schedule::phased_sizes(limits_with(reserved));
-      return PhaseStart{.free = flows.initially_free.count() + sizes.places(),
-                        .waiting_room = sizes.most_waiting,
-                        .waiting_groups = sizes.most_groups};
-    };
-    const PhaseProblem problem = problem_of(state.ledger, flows, start_with(0));
-    const auto least_bytes = std::max<std::size_t>(
-        state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
-        static_cast<std::size_t>(schedule::phased_least_budget(limits_with(0))));
+    const auto least_bytes =
+        std::max<std::size_t>(state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
+                              static_cast<std::size_t>(schedule::phased_least_budget(limits)));
     mpi::agree(state.channel,
-               find_room_for_schedule(state.channel, state.ledger, state.options, problem,
-                                      least_bytes, start_with, state.schedule_bytes));
+               find_room_for_schedule(state.channel, state.ledger, state.options,
+                                      flows.outgoing.size(), least_bytes, state.schedule_bytes));
   });
 }
 
@@ -112,27 +107,17 @@ Phased<Index>::Phased(const ExchangeContext& context, const plan::Flows<Index>& 
       sizes_(
           schedule::phased_sizes(phased_limits(context.options, context.blocks, flows, context.node,
                                                context.channel.size(), context.schedule_bytes))),
-      transport_(std::make_unique<PhasedTransport<Index>>(context, flows, sizes_,
-                                                          needs_announcements(context.options))) {}
-
-template <class Index>
-std::size_t Phased<Index>::scratch_bytes() const {
-  const std::uint64_t blocks =
-      std::max<std::uint64_t>(sizes_.scratch_blocks(), context_.blocks.least_scratch_blocks());
-  return static_cast<std::size_t>(blocks) * context_.blocks.block_bytes;
-}
+      transport_(context, flows, sizes_, needs_announcements(context.options)) {}
 
 template <class Index>
 PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
-  PhaseStart start{.free = transport_->memory().free(transfer)};
+  PhaseStart start{.free = transport_.memory().free(transfer)};
   if (context_.options.phased.available_bytes && start.free > 0) {
     const std::uint64_t available =
         context_.options.phased.available_bytes() / context_.blocks.block_bytes;
     start.free = std::clamp<std::uint64_t>(available, 1, start.free);
   }
-  start.waiting_room = transport_->memory().waiting_room();
-  start.waiting_groups = transport_->memory().waiting_groups();
-  start.groups_here = transport_->memory().groups_here();
+  start.waiting_room = transport_.memory().waiting_room();
   return start;
 }
 
@@ -140,43 +125,29 @@ template <class Index>
 void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
   const std::size_t places =
       static_cast<std::size_t>(sizes_.scratch_places) * context_.blocks.block_bytes;
-  transport_->start(scratch.data(), scratch.data() + places);
+  transport_.start(scratch.data(), scratch.data() + places);
   PhaseMoves moves(context_.ledger);
   std::unique_ptr<Phases> phases;
   {
     const PhaseProblem problem = problem_of(context_.ledger, flows_, start_of_phase(transfer));
-    phases = make_phases(context_.channel, context_.ledger, context_.options, problem,
-                         context_.schedule_bytes, report);
+    if (context_.options.phased.scheduler == Scheduler::centralized)
+      phases =
+          std::make_unique<CentralizedPhases>(context_.channel, context_.ledger, context_.options,
+                                              problem, context_.schedule_bytes, report);
+    else
+      phases = std::make_unique<DistributedPhases>(context_.channel, context_.ledger,
+                                                   context_.options, problem);
   }
-  std::uint64_t sent = 0;
-  const CreditTransport& transport = transport_->transport();
-  const std::uint64_t credits = transport.credits(), messages = transport.messages();
   observe::Trace* const trace = transfer.trace();
   const auto decide = [&](std::uint64_t phase) {
     const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
     return phases->next(start_of_phase(transfer), moves);
   };
   for (std::uint64_t phase = 1; decide(phase); ++phase) {
-    {
-      const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
-      transport_->run(transfer, phase, moves.sends, moves.receives);
-    }
+    const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
     if (!moves.sends.empty() || !moves.receives.empty()) report.phases = phase;
-    for (const PhaseSend& send : moves.sends) sent += send.blocks;
-    for (const Parcel<Index>& parcel : transport_->received()) {
-      if (parcel.target == context_.channel.rank()) continue;
-      phases->waits_here(parcel.target, parcel.count);
-      report.detours += parcel.count;
-    }
+    transport_.run(transfer, phase, moves, *phases, report);
   }
-  report.bytes_sent = sent * context_.blocks.block_bytes;
-  report.credits += transport.credits() - credits;
-  report.messages += transport.messages() - messages;
-}
-
-template <class Index>
-void Phased<Index>::leak() noexcept {
-  static_cast<void>(transport_.release());
 }
 
 template class Phased<std::uint32_t>;

@@ -19,29 +19,17 @@
 /// rank may become a neighbour, so lists of all ranks are reckoned with, 512 bytes each (schedule::
 /// phased_list_bytes). What goes beyond 64 bytes a neighbour and 24 KiB comes off the budget: from
 /// about 190 neighbours on, or 48 ranks with parking. The root gathers two words a rank for parking
-/// and matches within 40 bytes a rank; for Heuristic::continuous it has 96, of which 32 are
-/// reckoned with for lists that are empty then.
+/// and matches within 40 bytes a rank; for Heuristic::continuous it has 72, of which 8 are reckoned
+/// with for lists that are empty then.
 
 #include "engine/phased/phased_transport.hpp"
 #include "plan/plan_state.hpp"
 
-#include <memory>
-
 namespace valet::engine {
 
-/// What decides how the scratch of this rank is divided.
-/// @param node            Memory shared inside the node; it comes off the budget.
-/// @param reserved_bytes  Of the budget, for the schedule that the root makes.
-template <class Index>
-[[nodiscard]] schedule::PhasedLimits phased_limits(const Options& options,
-                                                   const BlockTraits& blocks,
-                                                   const plan::Flows<Index>& flows,
-                                                   const storage::NodeMemory& node, int ranks,
-                                                   std::size_t reserved_bytes);
-
 /// Ends the planning of Method::phased: checks that the budget holds the lists of all ranks that
-/// this one may have to do with; for the centralized scheduler tries the schedule out, and reserves
-/// memory for it on the root. Collective. @throws Error budget_too_small on all ranks alike.
+/// this one may have to do with, and reserves memory for the schedule of the centralized scheduler
+/// on the root. Collective. @throws Error budget_too_small on all ranks alike.
 void reserve_schedule(plan::State& state);
 
 template <class Index>
@@ -49,9 +37,10 @@ class Phased final : public Exchange<Index> {
  public:
   Phased(const ExchangeContext& context, const plan::Flows<Index>& flows);
 
-  [[nodiscard]] std::size_t scratch_bytes() const override;
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return context_.scratch_bytes(sizes_.scratch_blocks());
+  }
   void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
-  void leak() noexcept override;
 
  private:
   [[nodiscard]] PhaseStart start_of_phase(Transfer<Index>& transfer) const;
@@ -59,7 +48,7 @@ class Phased final : public Exchange<Index> {
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   const schedule::PhasedSizes sizes_;
-  std::unique_ptr<PhasedTransport<Index>> transport_;
+  PhasedTransport<Index> transport_;
 };
 
 }  // namespace valet::engine

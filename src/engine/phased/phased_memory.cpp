@@ -4,8 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <tuple>
 
 namespace valet::engine {
+namespace {
+
+constexpr std::size_t batch = 512;  // slots handled at a time, on the stack
+
+}  // namespace
 
 template <class Index>
 PhasedMemory<Index>::PhasedMemory(const ExchangeContext& context, const plan::Flows<Index>& flows,
@@ -16,20 +22,17 @@ PhasedMemory<Index>::PhasedMemory(const ExchangeContext& context, const plan::Fl
       node_places_(sizes.node_places),
       node_memory_(context.node.own().data()),
       scratch_free_(context.ledger, sizes.places()),
-      finals_(context.ledger, static_cast<std::size_t>(sizes.places())),
-      groups_(LedgerAllocator<Group>(context.ledger)),
-      waiting_(LedgerAllocator<Index>(context.ledger)) {
-  if (most_waiting_ == 0) return;
+      cursors_(context.ledger, static_cast<std::size_t>(sizes.places())),
+      waiting_(context.ledger) {
   waiting_.reserve(static_cast<std::size_t>(most_waiting_));
-  groups_.reserve(static_cast<std::size_t>(sizes.most_groups));
 }
 
 template <class Index>
 void PhasedMemory<Index>::start(std::byte* places) {
   places_ = places;
-  groups_.clear();
   waiting_.clear();
-  std::fill(finals_.begin(), finals_.end(), nothing);
+  waited_ = 0;
+  std::fill(cursors_.begin(), cursors_.end(), nothing);
   for (std::uint64_t place = 0; place < scratch_free_.slots(); ++place)
     if (!scratch_free_.contains(place)) scratch_free_.insert(place);
 }
@@ -52,97 +55,93 @@ storage::SlotRun PhasedMemory<Index>::take_scratch(std::uint64_t most, bool on_n
 
 template <class Index>
 void PhasedMemory<Index>::arrived(Transfer<Index>& transfer, storage::SlotRun run, Index cursor) {
-  std::array<Index, 512> finals;
+  const std::uint64_t placed =
+      transfer.place(memory(run.first), cursor, run.count, Transfer<Index>::Misplace::if_needed);
+  if (placed > 0) scratch_free_.insert(storage::SlotRun{run.first, placed});
+  cursor = flows_.advance(cursor, placed);
+  for (std::uint64_t k = placed; k < run.count; ++k, cursor = flows_.advance(cursor, 1))
+    cursors_[static_cast<std::size_t>(run.first + k)] = cursor;
+}
+
+template <class Index>
+void PhasedMemory<Index>::arrived_to_wait(Transfer<Index>& transfer, storage::SlotRun run,
+                                          const Parcel& parcel) {
+  // The memory for both is part of what is promised, and does not grow.
+  if (waiting_room() < run.count)
+    throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
+  std::array<Index, batch> slots;
   for (std::uint64_t done = 0; done < run.count;) {
-    const std::uint64_t size = std::min<std::uint64_t>(finals.size(), run.count - done);
-    cursor = flows_.final_slots(cursor, static_cast<std::size_t>(size), finals.data());
-    const std::uint64_t placed = std::min(size, transfer.free().count());
+    const std::uint64_t size = std::min<std::uint64_t>(batch, run.count - done);
+    const std::uint64_t kept = std::min(size, transfer.free().count());
     const std::uint64_t here = run.first + done;
-    transfer.place(memory(here), std::span(finals).first(static_cast<std::size_t>(placed)));
-    if (placed > 0) scratch_free_.insert(storage::SlotRun{here, placed});
-    for (std::uint64_t k = placed; k < size; ++k)
-      finals_[static_cast<std::size_t>(here + k)] = finals[static_cast<std::size_t>(k)];
+    transfer.keep(memory(here), std::span(slots).first(static_cast<std::size_t>(kept)));
+    if (kept > 0) scratch_free_.insert(storage::SlotRun{here, kept});
+    for (std::uint64_t k = kept; k < size; ++k)
+      slots[static_cast<std::size_t>(k)] = static_cast<Index>(flows_.slots + here + k);
+    for (std::uint64_t k = 0; k < size; ++k)
+      waiting_.push_back({parcel.target, parcel.origin, static_cast<Index>(parcel.first + done + k),
+                          slots[static_cast<std::size_t>(k)]});
     done += size;
   }
 }
 
 template <class Index>
-Index PhasedMemory<Index>::expect(const Parcel<Index>& parcel) {
-  // The memory for both is part of what is promised, and does not grow.
-  if (waiting_groups() == 0 || waiting_room() < parcel.count)
-    throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
-  const auto entry = static_cast<Index>(waiting_.size());
-  groups_.push_back({parcel.target, parcel.origin, parcel.first, parcel.count, entry});
-  waiting_.resize(waiting_.size() + parcel.count);
-  return entry;
-}
-
-template <class Index>
-void PhasedMemory<Index>::arrived_to_wait(Transfer<Index>& transfer, storage::SlotRun run,
-                                          Index entry) {
-  const std::uint64_t kept = std::min(run.count, transfer.free().count());
-  const auto places = std::span(waiting_).subspan(entry, static_cast<std::size_t>(run.count));
-  transfer.keep(memory(run.first), places.first(static_cast<std::size_t>(kept)));
-  if (kept > 0) scratch_free_.insert(storage::SlotRun{run.first, kept});
-  for (std::uint64_t k = kept; k < run.count; ++k)
-    places[static_cast<std::size_t>(k)] = static_cast<Index>(flows_.slots + run.first + k);
-}
-
-template <class Index>
-Parcel<Index> PhasedMemory<Index>::take_waiting(int target, std::uint64_t most) {
-  Parcel<Index> parcel;
-  parcel.target = target;
-  for (Group& group : groups_) {
-    if (group.target != target || group.count == 0) continue;
-    parcel.origin = group.origin;
-    parcel.first = group.first;
-    parcel.waiting = group.entry;
-    parcel.count = static_cast<Index>(std::min<std::uint64_t>(most, group.count));
-    group.first = static_cast<Index>(group.first + parcel.count);
-    group.entry = static_cast<Index>(group.entry + parcel.count);
-    group.count = static_cast<Index>(group.count - parcel.count);
-    break;
-  }
+Parcel PhasedMemory<Index>::take_waiting(int target, std::uint64_t most, std::size_t& entry) {
+  // Of each target those in front have been taken.
+  const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waited_);
+  const auto first = std::partition_point(waiting_.begin(), end, [&](const Waiting& block) {
+    return block.target < target || (block.target == target && block.origin == nobody);
+  });
+  entry = static_cast<std::size_t>(first - waiting_.begin());
+  if (first == end || first->target != target) return {};
+  Parcel parcel{target, first->origin, first->number, 0};
+  for (auto block = first;
+       block != end && parcel.count < most && block->target == target &&
+       block->origin == parcel.origin && block->number == parcel.first + parcel.count;
+       ++block, ++parcel.count)
+    block->origin = nobody;
   return parcel;
 }
 
 template <class Index>
-void PhasedMemory<Index>::release(Transfer<Index>& transfer, Index place) {
-  if (in_scratch(place))
-    scratch_free_.insert(scratch_of(place));
-  else
-    transfer.release(std::span<const Index>(&place, 1));
+void PhasedMemory<Index>::release_waiting(Transfer<Index>& transfer, std::size_t entry,
+                                          std::uint64_t count) {
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const Index place = waiting_[entry + k].place;
+    if (in_scratch(place))
+      scratch_free_.insert(scratch_of(place));
+    else
+      transfer.release(std::span<const Index>(&place, 1));
+  }
 }
 
 template <class Index>
-void PhasedMemory<Index>::release_waiting(Transfer<Index>& transfer, Index entry, Index count) {
-  for (std::size_t k = 0; k < count; ++k) release(transfer, waiting_[entry + k]);
-}
-
-template <class Index>
-void PhasedMemory<Index>::gather_waiting(Transfer<Index>& transfer, Index entry, Index count,
-                                         std::byte* packed) {
-  const auto places = std::span<const Index>(waiting_).subspan(entry, count);
-  for (std::size_t first = 0; first < places.size();) {
-    std::size_t last = first;
-    while (last < places.size() && !in_scratch(places[last])) ++last;
-    {
-      const observe::TraceSpan span(transfer.trace(), observe::TraceKind::gather,
-                                    "gather those that wait",
-                                    {.bytes = (last - first) * block_bytes_});
-      transfer.backend().gather(places.subspan(first, last - first), packed + first * block_bytes_);
+void PhasedMemory<Index>::gather_waiting(Transfer<Index>& transfer, std::size_t entry,
+                                         std::uint64_t count, std::byte* packed) {
+  std::array<Index, batch> slots;
+  const observe::TraceSpan span(transfer.trace(), observe::TraceKind::gather,
+                                "gather those that wait", {.bytes = count * block_bytes_});
+  for (std::uint64_t done = 0; done < count;) {
+    std::size_t size = 0;
+    for (; size < batch && done + size < count; ++size) {
+      slots[size] = waiting_[entry + done + size].place;
+      if (in_scratch(slots[size])) break;
     }
-    for (; last < places.size() && in_scratch(places[last]); ++last)
-      std::memcpy(packed + last * block_bytes_, memory(scratch_of(places[last])), block_bytes_);
-    first = last;
+    transfer.backend().gather(std::span<const Index>(slots).first(size),
+                              packed + done * block_bytes_);
+    done += size;
+    if (size > 0) continue;
+    std::memcpy(packed + done * block_bytes_, memory(scratch_of(slots[0])), block_bytes_);
+    ++done;
   }
   release_waiting(transfer, entry, count);
 }
 
 template <class Index>
-void PhasedMemory<Index>::list_waiting(Transfer<Index>& transfer, Index entry, Index count,
-                                       Vector<MemoryPiece>& pieces) {
-  for (const Index place : std::span<const Index>(waiting_).subspan(entry, count)) {
+void PhasedMemory<Index>::list_waiting(Transfer<Index>& transfer, std::size_t entry,
+                                       std::uint64_t count, Vector<MemoryPiece>& pieces) {
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const Index place = waiting_[entry + k].place;
     if (in_scratch(place))
       pieces.push_back({memory(scratch_of(place)), block_bytes_});
     else
@@ -152,32 +151,26 @@ void PhasedMemory<Index>::list_waiting(Transfer<Index>& transfer, Index entry, I
 
 template <class Index>
 void PhasedMemory<Index>::finalize(Transfer<Index>& transfer) {
-  std::size_t kept_groups = 0;
-  std::size_t kept = 0;
-  for (const Group& group : groups_) {
-    if (group.count == 0) continue;
-    std::copy_n(waiting_.begin() + static_cast<std::ptrdiff_t>(group.entry), group.count,
-                waiting_.begin() + static_cast<std::ptrdiff_t>(kept));
-    groups_[kept_groups] = group;
-    groups_[kept_groups++].entry = static_cast<Index>(kept);
-    kept += group.count;
-  }
-  groups_.resize(kept_groups);
-  waiting_.resize(kept);
+  std::erase_if(waiting_, [](const Waiting& block) { return block.origin == nobody; });
+  std::ranges::sort(waiting_, {}, [](const Waiting& each) {
+    return std::tie(each.target, each.origin, each.number);
+  });
+  waited_ = waiting_.size();
   if (scratch_free_.count() == scratch_free_.slots()) return;
   for (std::uint64_t place = scratch_free_.next_absent(0);
        place < scratch_free_.slots() && transfer.free().count() > 0;
        place = scratch_free_.next_absent(place + 1)) {
-    Index& final_slot = finals_[static_cast<std::size_t>(place)];
-    if (final_slot == nothing) continue;  // it waits for another rank
-    transfer.place(memory(place), std::span(&final_slot, 1));
-    final_slot = nothing;
+    Index& cursor = cursors_[static_cast<std::size_t>(place)];
+    if (cursor == nothing) continue;  // it waits for another rank
+    transfer.place(memory(place), cursor, 1, Transfer<Index>::Misplace::if_needed);
+    cursor = nothing;
     scratch_free_.insert(place);
   }
   for (std::size_t k = 0; k < waiting_.size() && transfer.free().count() > 0; ++k) {
-    if (!in_scratch(waiting_[k])) continue;
-    const std::uint64_t place = scratch_of(waiting_[k]);
-    transfer.keep(memory(place), std::span(&waiting_[k], 1));
+    Index& kept = waiting_[k].place;
+    if (!in_scratch(kept)) continue;
+    const std::uint64_t place = scratch_of(kept);
+    transfer.keep(memory(place), std::span(&kept, 1));
     scratch_free_.insert(place);
   }
 }

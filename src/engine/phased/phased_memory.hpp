@@ -14,21 +14,14 @@
 
 namespace valet::engine {
 
-/// Blocks `first` to `first + count` of those that the map sends from `origin` to `target`.
-template <class Index>
+/// Blocks `first` to `first + count` of those that the map sends from `origin` to `target`: what a
+/// message has.
 struct Parcel {
-  int peer = 0;  ///< the rank at the other end of the message
   int target = 0;
   int origin = 0;
-  bool own = false;  ///< sent from the slots of this rank's map, not from where they waited
-  Index first = 0;
-  Index count = 0;
-  Index waiting = 0;  ///< where the blocks wait for another rank: their first entry there
-  Index done = 0;     ///< blocks asked for, or sent
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
 };
-
-static_assert(sizeof(Parcel<std::uint32_t>) == schedule::parcel_bytes(sizeof(std::uint32_t)));
-static_assert(sizeof(Parcel<std::uint64_t>) == schedule::parcel_bytes(sizeof(std::uint64_t)));
 
 template <class Index>
 class PhasedMemory {
@@ -42,13 +35,8 @@ class PhasedMemory {
   [[nodiscard]] std::uint64_t free(const Transfer<Index>& transfer) const {
     return transfer.free().count() + scratch_free_.count();
   }
-  /// Blocks of other ranks for which there is bookkeeping, and groups of them.
-  [[nodiscard]] std::uint64_t waiting_room() const {
-    return most_waiting_ - std::min<std::uint64_t>(most_waiting_, waiting_.size());
-  }
-  [[nodiscard]] std::uint64_t waiting_groups() const { return groups_.capacity() - groups_.size(); }
-  /// Groups of blocks that wait here.
-  [[nodiscard]] std::uint64_t groups_here() const { return groups_.size(); }
+  /// Blocks of other ranks for which there is bookkeeping.
+  [[nodiscard]] std::uint64_t waiting_room() const { return most_waiting_ - waiting_.size(); }
   /// Scratch places that hold blocks, or wait for them.
   [[nodiscard]] std::uint64_t scratch_in_use() const {
     return scratch_free_.slots() - scratch_free_.count();
@@ -57,45 +45,45 @@ class PhasedMemory {
   /// A run of free scratch places to receive into, at most `most`; empty when there is none.
   /// @param on_node  The sender writes into the segment, if it can.
   storage::SlotRun take_scratch(std::uint64_t most, bool on_node);
+  /// Gives back places of such a run that nothing came for.
+  void give_back(storage::SlotRun run) { scratch_free_.insert(run); }
   [[nodiscard]] std::byte* memory(std::uint64_t place) const {
     return place < node_places_ ? node_memory_ + place * block_bytes_
                                 : places_ + (place - node_places_) * block_bytes_;
   }
   /// What was received into a run belongs here, at the final slots from `cursor` on.
   void arrived(Transfer<Index>& transfer, storage::SlotRun run, Index cursor);
-  /// Announces blocks that will wait here, within waiting_room() and waiting_groups(); returns
-  /// their first entry.
-  Index expect(const Parcel<Index>& parcel);
-  /// What was received into a run waits here; `entry` is that of its first block.
-  void arrived_to_wait(Transfer<Index>& transfer, storage::SlotRun run, Index entry);
+  /// The same for blocks of another rank, which wait here, within waiting_room().
+  void arrived_to_wait(Transfer<Index>& transfer, storage::SlotRun run, const Parcel& parcel);
 
-  /// Takes up to `most` blocks for `target` that wait here, all of one origin; count 0: none.
-  Parcel<Index> take_waiting(int target, std::uint64_t most);
+  /// Takes up to `most` blocks for `target` that waited here when the phase began.
+  /// @param entry  Gets where their places are listed.
+  Parcel take_waiting(int target, std::uint64_t most, std::size_t& entry);
   /// Packs `count` waiting blocks from entry `entry` on, and frees their places.
-  void gather_waiting(Transfer<Index>& transfer, Index entry, Index count, std::byte* packed);
+  void gather_waiting(Transfer<Index>& transfer, std::size_t entry, std::uint64_t count,
+                      std::byte* packed);
   /// The same without packing: lists their memory, to be released when it has been sent.
-  void list_waiting(Transfer<Index>& transfer, Index entry, Index count,
+  void list_waiting(Transfer<Index>& transfer, std::size_t entry, std::uint64_t count,
                     Vector<MemoryPiece>& pieces);
-  void release_waiting(Transfer<Index>& transfer, Index entry, Index count);
+  void release_waiting(Transfer<Index>& transfer, std::size_t entry, std::uint64_t count);
 
   /// Ends a phase: blocks in scratch go to slots that became free.
   void finalize(Transfer<Index>& transfer);
 
  private:
-  /// Blocks of one origin and target that wait here; their places are waiting_[entry ...].
-  struct Group {
+  /// A block of another rank.
+  struct Waiting {
     int target = 0;
-    int origin = 0;
-    Index first = 0;
-    Index count = 0;
-    Index entry = 0;
+    int origin = 0;    ///< nobody once it has been taken
+    Index number = 0;  ///< of those from its origin to its target
+    Index place = 0;   ///< a slot, or behind all slots a place in scratch
   };
-  static_assert(sizeof(Group) == schedule::waiting_group_bytes(sizeof(Index)));
+  static_assert(sizeof(Waiting) == schedule::waiting_block_bytes(sizeof(Index)));
+  static constexpr int nobody = -1;
   static constexpr Index nothing = static_cast<Index>(-1);
 
   [[nodiscard]] bool in_scratch(Index place) const { return place >= flows_.slots; }
   [[nodiscard]] std::uint64_t scratch_of(Index place) const { return place - flows_.slots; }
-  void release(Transfer<Index>& transfer, Index place);
 
   const plan::Flows<Index>& flows_;
   std::size_t block_bytes_;
@@ -104,9 +92,9 @@ class PhasedMemory {
   std::byte* node_memory_;
   std::byte* places_ = nullptr;
   storage::SlotSet scratch_free_;
-  Array<Index> finals_;    ///< per scratch place: the final slot of its block, or nothing
-  Vector<Group> groups_;   ///< by entry
-  Vector<Index> waiting_;  ///< places of waiting blocks, those in scratch behind all slots
+  Array<Index> cursors_;     ///< per scratch place: of its block, or nothing
+  Vector<Waiting> waiting_;  ///< those of earlier phases by (target, origin, number) in front
+  std::size_t waited_ = 0;   ///< of earlier phases
 };
 
 extern template class PhasedMemory<std::uint32_t>;

@@ -4,12 +4,13 @@
 /// Who decides what a phase of PHASED moves, in numbers of blocks. In all of them no rank receives
 /// more in a phase than the free memory it has when the phase begins.
 
-#include "mpi/channel.hpp"
+#include "mpi/root.hpp"
 #include "schedule/parking.hpp"
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 #include <valet/report.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -38,9 +39,7 @@ struct PeerBlocks {
 
 /// What moves in a phase on this rank.
 struct PhaseMoves {
-  explicit PhaseMoves(Ledger& ledger)
-      : sends(LedgerAllocator<PhaseSend>(ledger)),
-        receives(LedgerAllocator<PhaseReceive>(ledger)) {}
+  explicit PhaseMoves(Ledger& ledger) : sends(ledger), receives(ledger) {}
   /// Sorts, and joins what comes from one source.
   void arrange();
 
@@ -66,24 +65,35 @@ class Phases {
 
 /// What the phases of a rank start from.
 struct PhaseProblem {
-  explicit PhaseProblem(Ledger& ledger)
-      : outgoing(LedgerAllocator<PeerBlocks>(ledger)),
-        incoming(LedgerAllocator<PeerBlocks>(ledger)) {}
+  explicit PhaseProblem(Ledger& ledger) : outgoing(ledger), incoming(ledger) {}
   Vector<PeerBlocks> outgoing;  ///< ascending by rank
   Vector<PeerBlocks> incoming;  ///< ascending by rank
   PhaseStart start;             ///< of the first phase
 };
 
+/// Gives every rank its pairs of words. Collective; returns those of this rank.
+/// @param list     On the root, ascending by rank. Elsewhere empty.
+/// @param rank_of  rank_of(item). @param words_of  words_of(item): two words.
+template <class List, class RankOf, class WordsOf>
+[[nodiscard]] Vector<std::uint64_t> scatter_pairs(const mpi::Channel& channel, Ledger& ledger,
+                                                  const List& list, RankOf&& rank_of,
+                                                  WordsOf&& words_of) {
+  Array<int> counts(ledger, mpi::ranks_on_root(channel));
+  std::fill(counts.begin(), counts.end(), 0);
+  Vector<std::uint64_t> words(ledger);
+  words.reserve(2 * list.size());
+  for (const auto& item : list) {
+    counts[rank_of(item)] += 2;
+    for (const std::uint64_t word : words_of(item)) words.push_back(word);
+  }
+  Vector<std::uint64_t> own(ledger);
+  mpi::scatter_lists(channel, words, {counts.data(), counts.size()}, own, ledger);
+  return own;
+}
+
 /// Whether some blocks wait on their way.
 [[nodiscard]] inline bool blocks_wait(const Options& options) {
   return options.phased.parking > 0 || options.phased.heuristic == Heuristic::continuous;
 }
-
-/// The phases of the options. Collective; may communicate.
-/// @param schedule_bytes  Of the budget, for the schedule that this rank makes.
-[[nodiscard]] std::unique_ptr<Phases> make_phases(const mpi::Channel& channel, Ledger& ledger,
-                                                  const Options& options,
-                                                  const PhaseProblem& problem,
-                                                  std::size_t schedule_bytes, Report& report);
 
 }  // namespace valet::engine

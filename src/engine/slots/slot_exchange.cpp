@@ -24,54 +24,45 @@ schedule::StreamLimits limits_of(const ExchangeContext& context, const plan::Flo
 template <class Index>
 SlotExchange<Index>::SlotExchange(const ExchangeContext& context, const plan::Flows<Index>& flows,
                                   const Policy& policy)
-    : block_bytes_(context.blocks.block_bytes),
-      least_blocks_(context.blocks.least_scratch_blocks()),
+    : context_(context),
       sizes_(schedule::stream_sizes(limits_of(context, flows))),
-      transport_(std::make_unique<CreditTransport>(
-          context.channel, context.ledger, context.node,
-          CreditTransport::Slots{.receives = SlotReceiver<Index>::receives(context.options),
-                                 .sends = SlotSender<Index>::sends(sizes_),
-                                 .signals = SlotSender<Index>::signals,
-                                 .others = policy.others})),
-      receiver_(std::make_unique<SlotReceiver<Index>>(context, flows, sizes_, *transport_,
-                                                      policy.is_limited)),
-      sender_(std::make_unique<SlotSender<Index>>(context, flows, sizes_, *transport_,
-                                                  policy.is_limited)) {}
-
-template <class Index>
-std::size_t SlotExchange<Index>::scratch_bytes() const {
-  return static_cast<std::size_t>(std::max(sizes_.scratch_blocks(), least_blocks_)) * block_bytes_;
-}
+      transport_(context.channel, context.ledger, context.node,
+                 {.receives = SlotReceiver<Index>::receives(context.options),
+                  .sends = SlotSender<Index>::sends(sizes_),
+                  .signals = SlotSender<Index>::signals,
+                  .others = policy.others}),
+      receiver_(context, flows, sizes_, transport_, policy.is_limited),
+      sender_(context, flows, sizes_, transport_, policy.is_limited) {}
 
 /// Staged messages free slots, so credits that could not be given before may be given after.
 template <class Index>
 void SlotExchange<Index>::advance() {
   bool progress = true;
   while (progress) {
-    progress = sender_->serve(*transfer_);
-    progress = sender_->stage_ahead(*transfer_) || progress;
-    progress = receiver_->place_held(*transfer_, !sender_->done()) || progress;
-    const bool waits = receiver_->better_waits(
-        [&](std::uint64_t slot) { return sender_->frees_soon(*transfer_, slot); });
-    progress = (!waits && receiver_->give_credit(*transfer_)) || progress;
+    progress = sender_.serve(*transfer_);
+    progress = sender_.stage_ahead(*transfer_) || progress;
+    progress = receiver_.place_held(*transfer_, !sender_.done()) || progress;
+    const bool waits = receiver_.better_waits(
+        [&](std::uint64_t slot) { return sender_.frees_soon(*transfer_, slot); });
+    progress = (!waits && receiver_.give_credit(*transfer_)) || progress;
   }
-  sender_->listen();
+  sender_.listen();
 }
 
 template <class Index>
 void SlotExchange<Index>::handle(const Event& event) {
   switch (event.kind) {
-    case Event::Kind::credit: sender_->credited(event.rank, event.credit); break;
-    case Event::Kind::received: receiver_->received(*transfer_, event.index); break;
-    case Event::Kind::sent: sender_->sent(*transfer_, event.index); break;
-    case Event::Kind::signalled: sender_->signalled(); break;
+    case Event::Kind::credit: sender_.credited(event.rank, event.credit); break;
+    case Event::Kind::received: receiver_.received(*transfer_, event.index); break;
+    case Event::Kind::sent: sender_.sent(*transfer_, event.index); break;
+    case Event::Kind::signalled: sender_.signalled(); break;
     default: break;
   }
 }
 
 template <class Index>
 bool SlotExchange<Index>::is_full() {
-  if (receiver_->is_full(*transfer_)) return true;
+  if (receiver_.is_full(*transfer_)) return true;
   patience_->succeeded();
   return false;
 }
@@ -79,7 +70,7 @@ bool SlotExchange<Index>::is_full() {
 template <class Index>
 void SlotExchange<Index>::force() {
   patience_->failed();
-  receiver_->misplace_held(*transfer_);
+  receiver_.misplace_held(*transfer_);
 }
 
 template <class Index>
@@ -87,22 +78,13 @@ void SlotExchange<Index>::run(Transfer<Index>& transfer, std::span<std::byte> sc
                               Report& report) {
   transfer_ = &transfer;
   patience_.emplace(std::max(sizes_.receive_blocks, sizes_.node_blocks));
-  const std::size_t receive_bytes =
-      static_cast<std::size_t>(sizes_.receive_blocks) * sizes_.receive_buffers * block_bytes_;
-  receiver_->start(scratch.data());
-  sender_->start(scratch.data() + receive_bytes);
-  const std::uint64_t credits = transport_->credits(), messages = transport_->messages();
+  const std::size_t receive_bytes = static_cast<std::size_t>(sizes_.receive_blocks) *
+                                    sizes_.receive_buffers * context_.blocks.block_bytes;
+  receiver_.start(scratch.data());
+  sender_.start(scratch.data() + receive_bytes);
   start(transfer);
   move(report);
-  report.credits += transport_->credits() - credits;
-  report.messages += transport_->messages() - messages;
-}
-
-template <class Index>
-void SlotExchange<Index>::leak() noexcept {
-  static_cast<void>(transport_.release());
-  static_cast<void>(sender_.release());
-  static_cast<void>(receiver_.release());
+  transport_.report_to(report);
 }
 
 template class SlotExchange<std::uint32_t>;

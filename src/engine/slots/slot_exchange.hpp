@@ -5,7 +5,6 @@
 #include "engine/slots/slot_sender.hpp"
 #include "schedule/patience.hpp"
 
-#include <memory>
 #include <optional>
 
 namespace valet::engine {
@@ -23,15 +22,16 @@ class SlotExchange : public Exchange<Index>, public Participant {
   SlotExchange(const ExchangeContext& context, const plan::Flows<Index>& flows,
                const Policy& policy);
 
-  [[nodiscard]] std::size_t scratch_bytes() const override;
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return context_.scratch_bytes(sizes_.scratch_blocks());
+  }
   void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
-  void leak() noexcept override;
 
   void advance() override;
   void handle(const Event& event) override;
-  [[nodiscard]] bool done() const override { return sender_->done() && receiver_->done(); }
+  [[nodiscard]] bool done() const override { return sender_.done() && receiver_.done(); }
   [[nodiscard]] std::uint64_t bytes_in_use() const override {
-    return sender_->bytes_in_use() + receiver_->bytes_in_use();
+    return sender_.bytes_in_use() + receiver_.bytes_in_use();
   }
   [[nodiscard]] bool is_full() override;
   [[nodiscard]] bool looks_again() override { return patience_->lasts(); }
@@ -41,21 +41,21 @@ class SlotExchange : public Exchange<Index>, public Participant {
   /// Before the first credit: what `buffers` has room for is ready.
   virtual void start(const Transfer<Index>& /*transfer*/) {}
   /// Lets everything move; a policy may do more.
-  virtual void move(Report& /*report*/) { transport_->run(*this); }
+  virtual void move(Report& /*report*/) { transport_.run(*this); }
 
-  [[nodiscard]] CreditTransport& transport() { return *transport_; }
-  [[nodiscard]] const CreditTransport& transport() const { return *transport_; }
-  [[nodiscard]] SlotSender<Index>& sender() { return *sender_; }
-  [[nodiscard]] SlotReceiver<Index>& receiver() { return *receiver_; }
+  const ExchangeContext context_;
+
+  [[nodiscard]] CreditTransport& transport() { return transport_; }
+  [[nodiscard]] const CreditTransport& transport() const { return transport_; }
+  [[nodiscard]] SlotSender<Index>& sender() { return sender_; }
+  [[nodiscard]] SlotReceiver<Index>& receiver() { return receiver_; }
   [[nodiscard]] const schedule::StreamSizes& sizes() const { return sizes_; }
 
  private:
-  std::size_t block_bytes_;
-  std::uint64_t least_blocks_;  ///< what the local redistribution needs
   schedule::StreamSizes sizes_;
-  std::unique_ptr<CreditTransport> transport_;
-  std::unique_ptr<SlotReceiver<Index>> receiver_;
-  std::unique_ptr<SlotSender<Index>> sender_;
+  CreditTransport transport_;
+  SlotReceiver<Index> receiver_;
+  SlotSender<Index> sender_;
   std::optional<schedule::Patience> patience_;
   Transfer<Index>* transfer_ = nullptr;  ///< while it runs
 };

@@ -20,28 +20,14 @@ SlotReceiver<Index>::SlotReceiver(const ExchangeContext& context, const plan::Fl
       sizes_(sizes),
       transport_(transport),
       block_bytes_(context.blocks.block_bytes),
-      first_flow_(flow_from(flows.incoming, context.channel.rank() + 1)),
-      sources_(flows.incoming.size(), Source{}, LedgerAllocator<Source>(context.ledger)),
-      allowed_(is_limited ? sources_.size() : 0, LedgerAllocator<Index>(context.ledger)),
-      posted_(receives(context.options), PostedReceive{},
-              LedgerAllocator<PostedReceive>(context.ledger)),
-      idle_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
-      idle_node_buffers_(LedgerAllocator<std::uint32_t>(context.ledger)),
+      incoming_(context.ledger, flows.incoming, context.channel.rank(), is_limited),
+      sources_(flows.incoming.size(), Source{}, context.ledger),
+      posted_(receives(context.options), PostedReceive{}, context.ledger),
+      idle_buffers_(context.ledger),
+      idle_node_buffers_(context.ledger),
       to_credit_(context.ledger, flows.incoming.size()) {
   idle_buffers_.reserve(sizes.receive_buffers);
   idle_node_buffers_.reserve(sizes.node_buffers);
-}
-
-template <class Index>
-const plan::Incoming<Index>& SlotReceiver<Index>::flow(std::uint32_t source) const {
-  return flows_.incoming[(first_flow_ + source) % flows_.incoming.size()];
-}
-
-template <class Index>
-std::uint32_t SlotReceiver<Index>::source_of(int rank) const {
-  const std::size_t count = flows_.incoming.size();
-  return static_cast<std::uint32_t>((flow_from(flows_.incoming, rank) + count - first_flow_) %
-                                    count);
 }
 
 template <class Index>
@@ -62,35 +48,35 @@ void SlotReceiver<Index>::start(std::byte* buffers) {
   idle_node_buffers_.clear();
   for (std::size_t b = sizes_.node_buffers; b-- > 0;)
     idle_node_buffers_.push_back(static_cast<std::uint32_t>(b));
-  for (std::uint32_t s = 0; s < sources_.size(); ++s) {
-    sources_[s] = Source{0, flow(s).cursor, 0, transport_.is_written_by(flow(s).rank)};
-    if (allowed_.empty())
-      to_credit_.push(s, 0, flow(s).count);
-    else
-      allowed_[s] = 0;
+  incoming_.allow_nothing();
+  for (std::uint32_t s = 0; s < incoming_.size(); ++s) {
+    const plan::Incoming<Index>& flow = incoming_[s];
+    sources_[s] = Source{0, flow.cursor, 0, transport_.is_written_by(flow.rank)};
+    queue_for_credit(s);
   }
 }
 
 template <class Index>
 void SlotReceiver<Index>::allow(int rank, std::uint64_t blocks, std::uint64_t increment) {
   most_blocks_ = increment;
-  const std::uint32_t s = source_of(rank);
-  const bool is_queued = sources_[s].credited < allowed_[s] &&
+  const std::uint32_t s = incoming_.place_of(rank);
+  const bool is_queued = sources_[s].credited < incoming_.limit(s) &&
                          sources_[s].in_flight < schedule::most_credits_of_a_pair;
-  allowed_[s] = static_cast<Index>(allowed_[s] + blocks);
+  incoming_.allow(s, blocks);
   if (!is_queued) queue_for_credit(s);
 }
 
 template <class Index>
 bool SlotReceiver<Index>::has_received(int rank) const {
-  const Source& source = sources_[source_of(rank)];
-  return source.in_flight == 0 && source.credited == limit(source_of(rank));
+  const std::uint32_t s = incoming_.place_of(rank);
+  return sources_[s].in_flight == 0 && sources_[s].credited == incoming_.limit(s);
 }
 
 template <class Index>
 void SlotReceiver<Index>::queue_for_credit(std::uint32_t s) {
-  if (sources_[s].credited < limit(s) && sources_[s].in_flight < schedule::most_credits_of_a_pair)
-    to_credit_.push(s, sources_[s].credited, flow(s).count);
+  if (sources_[s].credited < incoming_.limit(s) &&
+      sources_[s].in_flight < schedule::most_credits_of_a_pair)
+    to_credit_.push(s, sources_[s].credited, incoming_[s].count);
 }
 
 /// A receive slot that is not in use and whose last credit has left; posted_.size() if there is
@@ -112,7 +98,7 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_node_buf
   posted.cursor = sources_[s].cursor;
   posted.buffer = idle_node_buffers_.back();
   posted.size = static_cast<Index>(
-      std::min({limit(s) - sources_[s].credited, most_blocks_, sizes_.node_blocks}));
+      std::min({incoming_.limit(s) - sources_[s].credited, most_blocks_, sizes_.node_blocks}));
   return posted;
 }
 
@@ -121,10 +107,10 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
     const Transfer<Index>& transfer, std::uint32_t s) const {
   const Source& source = sources_[s];
   if (source.on_node) return choose_node_buffer(s);
-  const plan::Incoming<Index>& incoming = flow(s);
-  const std::uint64_t most = std::min(
-      {limit(s) - source.credited, most_blocks_,
-       std::uint64_t{incoming.message_blocks} - source.credited % incoming.message_blocks});
+  const plan::Incoming<Index>& flow = incoming_[s];
+  const std::uint64_t most =
+      std::min({incoming_.limit(s) - source.credited, most_blocks_,
+                std::uint64_t{flow.message_blocks} - source.credited % flow.message_blocks});
   PostedReceive posted;
   posted.source = s;
   posted.cursor = source.cursor;
@@ -182,14 +168,14 @@ template <class Index>
 void SlotReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
   const PostedReceive& posted = posted_[index];
   std::byte* memory = nullptr;
-  if (posted.place == Place::buffer || posted.place == Place::node_buffer) {
-    (posted.place == Place::buffer ? idle_buffers_ : idle_node_buffers_).pop_back();
+  if (posted.is_buffered()) {
+    idle_of(posted).pop_back();
     memory = memory_of(posted);
   } else {
     transfer.reserve(posted.run);
     memory = transfer.backend().contiguous_data() + posted.run.first * block_bytes_;
   }
-  transport_.give(index, flow(posted.source).rank, memory, posted.size * block_bytes_,
+  transport_.give(index, incoming_[posted.source].rank, memory, posted.size * block_bytes_,
                   {.count = static_cast<std::uint32_t>(posted.size)});
 }
 
@@ -201,7 +187,7 @@ void SlotReceiver<Index>::received(Transfer<Index>& transfer, std::size_t index)
   const bool was_queued = source.in_flight < schedule::most_credits_of_a_pair;
   --source.in_flight;
   if (!was_queued) queue_for_credit(posted.source);
-  if (posted.place == Place::buffer || posted.place == Place::node_buffer) {
+  if (posted.is_buffered()) {
     posted.arrived = true;
     if (!place_arrivals(transfer, posted, Transfer<Index>::Misplace::never)) ++held_;
     return;
@@ -215,7 +201,7 @@ template <class Index>
 std::uint64_t SlotReceiver<Index>::bytes_in_use() const {
   std::uint64_t blocks = 0;
   for (const PostedReceive& posted : posted_)
-    if (posted.place == Place::buffer || posted.place == Place::node_buffer) blocks += posted.size;
+    if (posted.is_buffered()) blocks += posted.size;
   return blocks * block_bytes_;
 }
 
@@ -230,7 +216,7 @@ bool SlotReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceiv
   posted.offset = static_cast<Index>(posted.offset + placed);
   posted.size = static_cast<Index>(posted.size - placed);
   if (posted.size > 0) return false;
-  (posted.place == Place::buffer ? idle_buffers_ : idle_node_buffers_).push_back(posted.buffer);
+  idle_of(posted).push_back(posted.buffer);
   posted = PostedReceive{};
   return true;
 }
@@ -245,8 +231,8 @@ bool SlotReceiver<Index>::must_misplace(const PostedReceive& posted) const {
 template <class Index>
 bool SlotReceiver<Index>::is_full(const Transfer<Index>& transfer) const {
   return held_ > 0 && transfer.free().count() > 0 &&
-         std::any_of(posted_.begin(), posted_.end(),
-                     [&](const PostedReceive& posted) { return must_misplace(posted); });
+         std::ranges::any_of(posted_,
+                             [&](const PostedReceive& posted) { return must_misplace(posted); });
 }
 
 template <class Index>

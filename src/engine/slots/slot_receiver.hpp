@@ -3,6 +3,7 @@
 
 #include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
+#include "engine/slots/ring_flows.hpp"
 #include "schedule/proportional_queue.hpp"
 #include "schedule/stream_sizes.hpp"
 
@@ -49,7 +50,7 @@ class SlotReceiver {
   template <class FreesSoon>
   [[nodiscard]] bool better_waits(FreesSoon&& frees_soon) const {
     if (held_ == 0) return false;
-    return std::any_of(posted_.begin(), posted_.end(), [&](const PostedReceive& posted) {
+    return std::ranges::any_of(posted_, [&](const PostedReceive& posted) {
       return posted.arrived && frees_soon(flows_.final_run(posted.cursor, 1).first);
     });
   }
@@ -84,15 +85,16 @@ class SlotReceiver {
     Index offset = 0;  ///< of them in the buffer
     storage::SlotRun run;
     bool arrived = false;
+    [[nodiscard]] bool is_buffered() const {
+      return place == Place::buffer || place == Place::node_buffer;
+    }
   };
 
-  [[nodiscard]] const plan::Incoming<Index>& flow(std::uint32_t source) const;
-  [[nodiscard]] std::uint32_t source_of(int rank) const;
-  [[nodiscard]] std::uint64_t limit(std::uint32_t source) const {
-    return allowed_.empty() ? std::uint64_t{flow(source).count} : std::uint64_t{allowed_[source]};
-  }
   void queue_for_credit(std::uint32_t source);
   [[nodiscard]] std::byte* memory_of(const PostedReceive& posted) const;
+  [[nodiscard]] Vector<std::uint32_t>& idle_of(const PostedReceive& posted) {
+    return posted.place == Place::buffer ? idle_buffers_ : idle_node_buffers_;
+  }
   [[nodiscard]] std::size_t idle_receive() const;
   PostedReceive choose_receive(const Transfer<Index>& transfer, std::uint32_t source) const;
   PostedReceive choose_node_buffer(std::uint32_t source) const;
@@ -106,9 +108,8 @@ class SlotReceiver {
   const schedule::StreamSizes sizes_;
   CreditTransport& transport_;
   std::size_t block_bytes_;
-  std::size_t first_flow_;              ///< of the lowest rank above the own one
-  Vector<Source> sources_;              ///< in ring order from the own rank
-  Vector<Index> allowed_;               ///< per source; empty: whole flows
+  RingFlows<plan::Incoming<Index>> incoming_;
+  Vector<Source> sources_;              ///< by place in incoming_
   Vector<PostedReceive> posted_;        ///< by receive slot
   Vector<std::uint32_t> idle_buffers_;  ///< the most recently used last
   Vector<std::uint32_t> idle_node_buffers_;

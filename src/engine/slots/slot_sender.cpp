@@ -14,33 +14,19 @@ SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<
       sizes_(sizes),
       transport_(transport),
       block_bytes_(context.blocks.block_bytes),
-      first_flow_(flow_from(flows.outgoing, context.channel.rank() + 1)),
-      destinations_(flows.outgoing.size(), Destination{},
-                    LedgerAllocator<Destination>(context.ledger)),
-      allowed_(is_limited ? destinations_.size() : 0, LedgerAllocator<Index>(context.ledger)),
-      messages_(sends(sizes), Message{}, LedgerAllocator<Message>(context.ledger)),
-      idle_(LedgerAllocator<std::uint8_t>(context.ledger)),
-      credited_(LedgerAllocator<std::uint32_t>(context.ledger)),
+      outgoing_(context.ledger, flows.outgoing, context.channel.rank(), is_limited),
+      destinations_(flows.outgoing.size(), Destination{}, context.ledger),
+      messages_(sends(sizes), Message{}, context.ledger),
+      idle_(context.ledger),
+      credited_(context.ledger),
       pieces_(context.ledger),
       to_stage_(context.ledger, flows.outgoing.size()),
-      node_credits_(LedgerAllocator<NodeCredit>(context.ledger)) {
+      node_credits_(context.ledger) {
   idle_.reserve(messages_.size());
   credited_.reserve(destinations_.size());
   if (context.node.shares()) node_credits_.reserve(most_node_credits);
   if (!stages() && !context.node.shares())
     pieces_.reserve(sizes.send_blocks * context.blocks.pieces_per_block);
-}
-
-template <class Index>
-const plan::Outgoing<Index>& SlotSender<Index>::flow(std::uint32_t destination) const {
-  return flows_.outgoing[(first_flow_ + destination) % flows_.outgoing.size()];
-}
-
-template <class Index>
-std::uint32_t SlotSender<Index>::destination_of(int rank) const {
-  const std::size_t position = flow_from(flows_.outgoing, rank);
-  const std::size_t count = flows_.outgoing.size();
-  return static_cast<std::uint32_t>((position + count - first_flow_) % count);
 }
 
 template <class Index>
@@ -57,30 +43,29 @@ void SlotSender<Index>::start(std::byte* buffers) {
   idle_.clear();
   to_stage_.clear();
   for (std::size_t m = messages_.size(); m-- > 0;) idle_.push_back(static_cast<std::uint8_t>(m));
-  std::fill(allowed_.begin(), allowed_.end(), Index{0});
-  if (allowed_.empty())
-    for (std::uint32_t d = 0; d < destinations_.size(); ++d) queue_for_staging(d);
+  outgoing_.allow_nothing();
+  for (std::uint32_t d = 0; d < outgoing_.size(); ++d) queue_for_staging(d);
 }
 
 template <class Index>
 void SlotSender<Index>::allow(int rank, std::uint64_t blocks) {
-  const std::uint32_t d = destination_of(rank);
-  allowed_[d] = static_cast<Index>(allowed_[d] + blocks);
+  const std::uint32_t d = outgoing_.place_of(rank);
+  outgoing_.allow(d, blocks);
   queue_for_staging(d);
 }
 
 template <class Index>
 bool SlotSender<Index>::has_sent(int rank) const {
-  const std::uint32_t d = destination_of(rank);
-  return destinations_[d].sent == limit(d) && !destinations_[d].sending;
+  const std::uint32_t d = outgoing_.place_of(rank);
+  return destinations_[d].sent == outgoing_.limit(d) && !destinations_[d].sending;
 }
 
 template <class Index>
 void SlotSender<Index>::queue_for_staging(std::uint32_t d) {
   Destination& destination = destinations_[d];
-  if (!stages() || destination.queued || destination.staged == limit(d)) return;
-  if (transport_.writes_to(flow(d).rank)) return;
-  to_stage_.push(d, destination.staged, flow(d).count);
+  if (!stages() || destination.queued || destination.staged == outgoing_.limit(d)) return;
+  if (transport_.writes_to(outgoing_[d].rank)) return;
+  to_stage_.push(d, destination.staged, outgoing_[d].count);
   destination.queued = true;
 }
 
@@ -91,7 +76,7 @@ bool SlotSender<Index>::goes_in_place(const Transfer<Index>& transfer, std::uint
                                       Index size) const {
   constexpr std::size_t least_bytes = std::size_t{16} << 10;
   return size * block_bytes_ >= least_bytes &&
-         transfer.run_of(transfer.exports(flow(d), destinations_[d].staged, size)) != nullptr;
+         transfer.run_of(transfer.exports(outgoing_[d], destinations_[d].staged, size)) != nullptr;
 }
 
 template <class Index>
@@ -101,7 +86,7 @@ void SlotSender<Index>::listen() {
 
 template <class Index>
 void SlotSender<Index>::credited(int rank, const Credit& credit) {
-  const std::uint32_t d = destination_of(rank);
+  const std::uint32_t d = outgoing_.place_of(rank);
   blocks_uncredited_ -= credit.count;
   if (CreditTransport::is_for_writing(credit)) {
     node_credits_.push_back({d, credit});
@@ -112,24 +97,18 @@ void SlotSender<Index>::credited(int rank, const Credit& credit) {
   *std::find(credits.begin(), credits.end(), 0) = static_cast<std::uint16_t>(credit.count);
 }
 
-/// What has been allowed covers what has been credited: the receiver was allowed as much.
-template <class Index>
-bool SlotSender<Index>::may_answer(std::uint32_t d) const {
-  return destinations_[d].sent < limit(d);
-}
-
 /// Writes what a rank of this node credited into its memory and signals that it is there.
 template <class Index>
 bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
-  const auto next = std::find_if(node_credits_.begin(), node_credits_.end(),
-                                 [&](const NodeCredit& c) { return may_answer(c.destination); });
+  const auto next = std::ranges::find_if(
+      node_credits_, [&](const NodeCredit& c) { return may_answer(c.destination); });
   if (next == node_credits_.end() || !transport_.can_signal()) return false;
   const auto [d, credit] = *next;
   node_credits_.erase(next);
   Index& sent = destinations_[d].sent;
-  transfer.gather(transfer.exports(flow(d), sent, credit.count),
-                  transport_.memory_of(flow(d).rank, credit));
-  transport_.signal(flow(d).rank, credit.count * block_bytes_);
+  transfer.gather(transfer.exports(outgoing_[d], sent, credit.count),
+                  transport_.memory_of(outgoing_[d].rank, credit));
+  transport_.signal(outgoing_[d].rank, credit.count * block_bytes_);
   context_.observer().moved(credit.count);
   sent = static_cast<Index>(sent + credit.count);
   blocks_left_ -= credit.count;
@@ -148,7 +127,7 @@ std::size_t SlotSender<Index>::next_to_serve() const {
     const Destination& destination = destinations_[credited_[k]];
     if (!may_answer(credited_[k])) continue;
     if (destination.first_message != none) return k;
-    const Index slot = flows_.exports[flow(credited_[k]).first + destination.sent];
+    const Index slot = flows_.exports[outgoing_[credited_[k]].first + destination.sent];
     if (best < credited_.size() && slot >= lowest) continue;
     lowest = slot;
     best = k;
@@ -194,7 +173,8 @@ bool SlotSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index
   if (in_place) {
     post_in_place(transfer, message);
   } else {
-    transfer.gather(transfer.exports(flow(d), messages_[message].first, size), buffer(message));
+    transfer.gather(transfer.exports(outgoing_[d], messages_[message].first, size),
+                    buffer(message));
     post(message, buffer(message), size);
   }
   return true;
@@ -229,13 +209,14 @@ bool SlotSender<Index>::stage_ahead(Transfer<Index>& transfer) {
     const std::uint32_t d = to_stage_.pop();
     Destination& destination = destinations_[d];
     destination.queued = false;
-    const auto left = static_cast<Index>(limit(d) - destination.staged);
+    const auto left = static_cast<Index>(outgoing_.limit(d) - destination.staged);
     if (left == 0) continue;
     const auto size = static_cast<Index>(std::min<std::uint64_t>(
         left, sizes_.send_blocks - destination.staged % sizes_.send_blocks));
     if (goes_in_place(transfer, d, size)) continue;  // queued again when it has been sent
     const std::uint8_t message = take_message(d, size);
-    transfer.gather(transfer.exports(flow(d), messages_[message].first, size), buffer(message));
+    transfer.gather(transfer.exports(outgoing_[d], messages_[message].first, size),
+                    buffer(message));
     if (destination.last_message == none)
       destination.first_message = message;
     else
@@ -251,7 +232,7 @@ bool SlotSender<Index>::stage_ahead(Transfer<Index>& transfer) {
 template <class Index>
 void SlotSender<Index>::post(std::uint8_t m, const std::byte* memory, Index size) {
   Message& message = messages_[m];
-  transport_.send(m, flow(message.destination).rank, memory, size * block_bytes_);
+  transport_.send(m, outgoing_[message.destination].rank, memory, size * block_bytes_);
   message.sent = static_cast<Index>(message.sent + size);
   ++in_flight_;
 }
@@ -260,8 +241,8 @@ template <class Index>
 void SlotSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m) {
   Message& message = messages_[m];
   message.in_place = true;
-  const auto slots = transfer.exports(flow(message.destination), message.first, message.size);
-  transport_.send_from_slots(m, flow(message.destination).rank, transfer, slots, pieces_);
+  const auto slots = transfer.exports(outgoing_[message.destination], message.first, message.size);
+  transport_.send_from_slots(m, outgoing_[message.destination].rank, transfer, slots, pieces_);
   message.sent = message.size;
   ++in_flight_;
 }
@@ -276,9 +257,10 @@ std::uint64_t SlotSender<Index>::bytes_in_use() const {
 
 template <class Index>
 bool SlotSender<Index>::frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const {
-  return std::any_of(messages_.begin(), messages_.end(), [&](const Message& message) {
+  return std::ranges::any_of(messages_, [&](const Message& message) {
     if (!message.in_place || message.size == 0) return false;
-    const auto slots = transfer.exports(flow(message.destination), message.first, message.size);
+    const auto slots =
+        transfer.exports(outgoing_[message.destination], message.first, message.size);
     return slots.front() <= slot && slot <= slots.back();
   });
 }
@@ -293,7 +275,7 @@ void SlotSender<Index>::sent(Transfer<Index>& transfer, std::size_t index) {
   if (destination.credits[0] != 0) credited_.push_back(message.destination);
   if (message.sent < message.size) return;  // the rest waits for its credit
   if (message.in_place)
-    transfer.release(transfer.exports(flow(message.destination), message.first, message.size));
+    transfer.release(transfer.exports(outgoing_[message.destination], message.first, message.size));
   message = Message{};
   idle_.push_back(m);
 }

@@ -3,6 +3,7 @@
 
 #include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
+#include "engine/slots/ring_flows.hpp"
 #include "mpi/message.hpp"
 #include "schedule/proportional_queue.hpp"
 #include "schedule/stream_sizes.hpp"
@@ -92,14 +93,11 @@ class SlotSender {
   [[nodiscard]] bool goes_in_place(const Transfer<Index>& transfer, std::uint32_t destination,
                                    Index size) const;
   void queue_for_staging(std::uint32_t destination);
-  [[nodiscard]] const plan::Outgoing<Index>& flow(std::uint32_t destination) const;
-  [[nodiscard]] std::uint32_t destination_of(int rank) const;
   [[nodiscard]] std::byte* buffer(std::uint8_t message) const;
-  [[nodiscard]] std::uint64_t limit(std::uint32_t destination) const {
-    return allowed_.empty() ? std::uint64_t{flow(destination).count}
-                            : std::uint64_t{allowed_[destination]};
+  /// What has been allowed covers what has been credited: the receiver was allowed as much.
+  [[nodiscard]] bool may_answer(std::uint32_t destination) const {
+    return destinations_[destination].sent < outgoing_.limit(destination);
   }
-  [[nodiscard]] bool may_answer(std::uint32_t destination) const;
   bool write_to_node(Transfer<Index>& transfer);
   [[nodiscard]] std::size_t next_to_serve() const;
   bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
@@ -119,9 +117,8 @@ class SlotSender {
   const schedule::StreamSizes sizes_;
   CreditTransport& transport_;
   std::size_t block_bytes_;
-  std::size_t first_flow_;            ///< of the lowest rank above the own one
-  Vector<Destination> destinations_;  ///< in ring order from the own rank
-  Vector<Index> allowed_;             ///< per destination; empty: whole flows
+  RingFlows<plan::Outgoing<Index>> outgoing_;
+  Vector<Destination> destinations_;  ///< by place in outgoing_
   Vector<Message> messages_;
   Vector<std::uint8_t> idle_;       ///< messages, the most recently used last
   Vector<std::uint32_t> credited_;  ///< destinations with credits and no message on the way

@@ -114,7 +114,7 @@ class LedgerAllocator {
   using propagate_on_container_move_assignment = std::true_type;
   using propagate_on_container_swap = std::true_type;
 
-  explicit LedgerAllocator(Ledger& ledger) noexcept : ledger_(&ledger) {}
+  LedgerAllocator(Ledger& ledger) noexcept : ledger_(&ledger) {}
   template <class Other>
   LedgerAllocator(const LedgerAllocator<Other>& other) noexcept : ledger_(&other.ledger()) {}
 

@@ -56,7 +56,7 @@ struct Arrivals {
 struct Prediction {
   Method method = Method::stream;  ///< of which it is the prediction
   bool fits = true;                ///< within the budget of every rank
-  bool shares_memory = false;      ///< Method::stream: it pays to share memory inside a node
+  bool shares_memory = false;      ///< it pays to share memory inside a node
   double seconds = 0;              ///< plan, exchange and local
   std::uint64_t extra_bytes = 0;   ///< scratch on a rank
 };
@@ -64,7 +64,7 @@ struct Prediction {
 /// What a choice was made from.
 struct Choice {
   Method method = Method::stream;       ///< chosen
-  bool shares_memory = true;            ///< Method::stream: whether ranks of a node do
+  bool shares_memory = true;            ///< whether ranks of a node do
   std::size_t message_bytes = 0;        ///< Method::stream
   int window = 64;                      ///< Method::stream
   double seconds = 0;                   ///< predicted for it
@@ -88,8 +88,7 @@ constexpr std::size_t most_message_bytes = std::size_t{1} << 20;
 /// The prediction for one method. Pure.
 [[nodiscard]] VALET_EXPORT Prediction predict(const CostModel& model, const ExchangeShape& shape,
                                               Method method);
-/// The fastest of `methods` that fits, CYCLIC and PHASED only where they are clearly faster;
-/// Method::stream if none fits. Pure.
+/// The fastest of `methods` that fits; Method::stream if none fits. Pure.
 [[nodiscard]] VALET_EXPORT Choice choose_method(const CostModel& model, const ExchangeShape& shape,
                                                 std::span<const Method> methods);
 /// The table of predictions, a line for each method.

@@ -435,34 +435,6 @@ VALET_EXPORT int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_
                                              const Valet_Array* array, const Valet_Options* options,
                                              Valet_Report* report);
 
-/** @cond */
-/* The collective functions for Fortran, which gives communicators as integers: for the module
- * `valet` (valet.f90). */
-VALET_EXPORT int Valet_Plan_to_ranks_f(MPI_Fint communicator, const Valet_Storage* storage,
-                                       uint64_t count, const uint8_t* mask, const int* ranks,
-                                       const Valet_Options* options, Valet_Plan** plan);
-VALET_EXPORT int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storage* storage,
-                                       uint64_t count, const uint8_t* mask,
-                                       const Valet_Address* addresses, const Valet_Options* options,
-                                       Valet_Plan** plan);
-VALET_EXPORT int Valet_Alltoallv_in_place_f(MPI_Fint communicator, void* buffer,
-                                            size_t buffer_bytes, const int64_t* send_counts,
-                                            const int64_t* recv_counts, size_t element_bytes,
-                                            int any_order, const Valet_Options* options,
-                                            Valet_Report* report);
-VALET_EXPORT int Valet_Redistribute_f(MPI_Fint communicator, const Valet_Layout* from,
-                                      const Valet_Layout* to, size_t element_bytes,
-                                      const Valet_Array* source, const Valet_Array* target,
-                                      const Valet_Options* options, Valet_Report* report);
-VALET_EXPORT int Valet_Redistribute_in_place_f(MPI_Fint communicator, const Valet_Layout* from,
-                                               const Valet_Layout* to, size_t element_bytes,
-                                               const Valet_Array* array,
-                                               const Valet_Options* options, Valet_Report* report);
-VALET_EXPORT int Valet_Summed_over_ranks_f(MPI_Fint communicator, const Valet_Report* report,
-                                           Valet_Report* total);
-
-/** @endcond */
-
 /** What a message is worth; see valet::LogLevel. */
 enum {
   VALET_LOG_DEBUG = 0,  /**< what was chosen, and why */

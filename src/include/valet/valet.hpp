@@ -15,7 +15,6 @@
 #include <valet/redistribute.hpp>
 #include <valet/report.hpp>
 #include <valet/scalapack.hpp>
-#include <valet/transmutation.hpp>
 #include <valet/version.hpp>
 
 /// The core of Valet: maps, plans, their execution inside the memory of a storage, and reports.

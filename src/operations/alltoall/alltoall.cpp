@@ -5,6 +5,7 @@
 #include "mpi/check.hpp"
 #include "operations/alltoall/page_exchange.hpp"
 #include "operations/alltoall/sorted_exchange.hpp"
+#include "operations/page_flows.hpp"
 #include "plan/automatic.hpp"
 #include <valet/alltoall.hpp>
 
@@ -19,31 +20,27 @@
 namespace valet {
 namespace {
 
+using operations::sum;
+
 /// What a rank that found something wrong sends in place of its counts, so that nobody blames
 /// another rank for them.
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
 constexpr std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max();
 
-/// One of the two lists of counts of a rank.
-struct Counts {
-  const char* name;
-  std::span<const std::int64_t> values;
-};
-
 /// What this rank alone can find wrong with its counts.
-std::optional<Diagnostic> check_counts(const Counts& counts, std::size_t ranks,
+std::optional<Diagnostic> check_counts(const std::string& name,
+                                       std::span<const std::int64_t> counts, std::size_t ranks,
                                        const AlltoallBuffer& buffer) {
-  const std::string name = counts.name;
-  if (counts.values.size() != ranks)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has " + std::to_string(counts.values.size()) +
-                          " entries for a communicator of " + std::to_string(ranks) +
-                          " ranks; it needs one for each"};
+  if (counts.size() != ranks)
+    return Diagnostic{ErrorCode::invalid_argument, name + " has " + std::to_string(counts.size()) +
+                                                       " entries for a communicator of " +
+                                                       std::to_string(ranks) +
+                                                       " ranks; it needs one for each"};
   const std::uint64_t most = most_bytes / buffer.element_bytes;
   std::uint64_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
-    const std::int64_t count = counts.values[r];
+    const std::int64_t count = counts[r];
     if (count < 0)
       return Diagnostic{ErrorCode::invalid_argument, name + "[" + std::to_string(r) + "] is " +
                                                          std::to_string(count) +
@@ -73,7 +70,7 @@ std::optional<Diagnostic> check_call(const AlltoallBuffer& buffer,
   if (buffer.data == nullptr && buffer.bytes > 0)
     return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
                                                           std::to_string(buffer.bytes) + " bytes"};
-  return check_counts({"send_counts", send_counts}, ranks, buffer);
+  return check_counts("send_counts", send_counts, ranks, buffer);
 }
 
 /// What this rank finds wrong once it knows what the others send.
@@ -81,7 +78,7 @@ std::optional<Diagnostic> check_received(std::span<const std::uint64_t> received
                                          std::span<const std::int64_t> recv_counts,
                                          const AlltoallBuffer& buffer, int rank) {
   if (!recv_counts.empty()) {
-    if (auto diagnostic = check_counts({"recv_counts", recv_counts}, received.size(), buffer))
+    if (auto diagnostic = check_counts("recv_counts", recv_counts, received.size(), buffer))
       return diagnostic;
     for (std::size_t r = 0; r < received.size(); ++r)
       if (static_cast<std::uint64_t>(recv_counts[r]) != received[r])
@@ -95,53 +92,38 @@ std::optional<Diagnostic> check_received(std::span<const std::uint64_t> received
   std::uint64_t total = 0;
   for (const std::uint64_t count : received) total += std::min(count, most_bytes - total);
   if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
-  // The total may be cut off; the number of elements that would do is told as far as it is known.
+  // The total may be cut off; the number of elements that would do is given as far as it is known.
   return Diagnostic{ErrorCode::infeasible, "it gets " + std::to_string(total) +
                                                " elements, but its buffer has room for " +
                                                std::to_string(buffer.bytes / buffer.element_bytes) +
                                                "; enlarge it to that many"};
 }
 
-void to_bytes(std::span<std::uint64_t> counts, std::size_t element_bytes) {
-  for (std::uint64_t& count : counts) count *= element_bytes;
-}
-
-std::uint64_t sum(std::span<const std::uint64_t> values) {
-  std::uint64_t total = 0;
-  for (const std::uint64_t value : values) total += value;
-  return total;
-}
-
-bool is_page_method(AlltoallMethod method) {
-  return method == AlltoallMethod::automatic || method == AlltoallMethod::stream;
-}
-
 /// What the choice between pages and swaps is made from: pages of this rank.
-plan::OwnShape own_shape(std::span<const std::uint64_t> sent,
-                         std::span<const std::uint64_t> received, int rank,
-                         std::uint64_t elements_of_page) {
-  const auto self = static_cast<std::size_t>(rank);
+plan::JointShape shape_of_pages(const plan::State& state, std::span<const std::uint64_t> sent,
+                                std::span<const std::uint64_t> received,
+                                std::uint64_t elements_of_page) {
+  const auto self = static_cast<std::size_t>(state.channel.rank());
   const auto pages = [&](std::uint64_t elements) {
     return (elements + elements_of_page - 1) / elements_of_page;
   };
-  const auto peers = [&](std::span<const std::uint64_t> counts) {
-    std::uint64_t used = 0;
-    for (std::size_t r = 0; r < counts.size(); ++r) used += r != self && counts[r] > 0 ? 1 : 0;
-    return used;
-  };
-  std::uint64_t partners = 0;
-  for (std::size_t r = 0; r < sent.size(); ++r)
-    partners += r != self && sent[r] > 0 && received[r] > 0 ? 1 : 0;
+  std::uint64_t destinations = 0, sources = 0, partners = 0;
+  for (std::size_t r = 0; r < sent.size(); ++r) {
+    if (r == self) continue;
+    destinations += sent[r] > 0 ? 1 : 0;
+    sources += received[r] > 0 ? 1 : 0;
+    partners += sent[r] > 0 && received[r] > 0 ? 1 : 0;
+  }
   const std::uint64_t before = sum(sent), after = sum(received);
-  return {.slots = pages(std::max(before, after)),
-          .used_slots = pages(before),
-          .sent = pages(before - sent[self]),
-          .received = pages(after - received[self]),
-          .destinations = peers(sent),
-          .sources = peers(received),
-          .partners = partners,
-          .runs = peers(sent),
-          .moved_inside = pages(received[self])};
+  return shape_of(state,
+                  {.slots = pages(std::max(before, after)),
+                   .sent = pages(before - sent[self]),
+                   .received = pages(after - received[self]),
+                   .neighbours = std::max(destinations, sources),
+                   .partners = partners,
+                   .runs = destinations,
+                   .moved_inside = pages(received[self])},
+                  pages(before), sources);
 }
 
 /// An all-to-all on one rank, and what the ranks agree on before anything moves.
@@ -193,7 +175,7 @@ void suit_page(plan::State& state, Call& call) {
     call.least_page /= 2;
   state.blocks.block_bytes = static_cast<std::size_t>(call.page);
   const std::uint64_t elements = call.elements_of_page();
-  call.joint = shape_of(state, own_shape(call.sent, call.received, state.channel.rank(), elements));
+  call.joint = shape_of_pages(state, call.sent, call.received, elements);
   rescale(call.joint, elements, 1);
   call.swaps = {call.limits.buffer_bytes / element_bytes, element_bytes, call.options.budget_bytes};
 }
@@ -237,19 +219,19 @@ bool pages_fit(const mpi::Channel& channel, const Call& call) {
 
 /// Method::automatic of an all-to-all: whether pages are faster than swaps, and for pages whether
 /// ranks of a node share memory. Collective.
-bool pages_pay(plan::State& state, const plan::JointShape& joint) {
+bool pages_pay(plan::State& state, plan::JointShape& joint) {
   schedule::Choice choice;
   bool pays = true;
   if (joint.moves_nothing()) {
     choice.reason = "nothing leaves its rank";
   } else {
-    const plan::CostInputs known = cost_inputs(state, joint);
-    const schedule::Prediction pages = schedule::predict(known.model, known.shape, Method::stream);
-    const double swaps = schedule::swaps_seconds(known.model, known.shape);
+    add_costs(state, joint);
+    const schedule::Prediction pages = schedule::predict(joint.model, joint.shape, Method::stream);
+    const double swaps = schedule::swaps_seconds(joint.model, joint.shape);
     pays = pages.seconds <= swaps;
     state.options.share_memory = state.options.share_memory && pages.shares_memory;
     choice.seconds = std::min(pages.seconds, swaps);
-    choice.lower_bound_seconds = schedule::lower_bound_seconds(known.model, known.shape);
+    choice.lower_bound_seconds = schedule::lower_bound_seconds(joint.model, joint.shape);
     std::array<char, 96> reason{};
     std::snprintf(reason.data(), reason.size(),
                   "pages are predicted to take %.3g ms, swaps %.3g ms", pages.seconds * 1e3,
@@ -260,20 +242,9 @@ bool pages_pay(plan::State& state, const plan::JointShape& joint) {
   return pays;
 }
 
-/// The options of the exchange of pages.
-Options page_options(const AlltoallOptions& options) {
-  Options result;
-  result.method = Method::stream;
-  result.share_memory = options.share_memory;
-  result.budget_bytes = options.budget_bytes;
-  result.trace = options.trace;
-  result.progress_bar = false;
-  return result;
-}
-
 /// The method by swaps, `swaps` being made for it; nothing where pages are used. Collective.
 /// @param elements_after  On this rank.
-std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
+std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
                                            std::uint64_t elements_after,
                                            std::optional<operations::SortedExchange>& swaps) {
   const AlltoallMethod wish = call.options.method;
@@ -281,13 +252,15 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
     return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes,
                          call.swaps);
   };
-  if (!is_page_method(wish) || !pages_fit(state.channel, call)) return make().choose(wish);
+  const bool may_use_pages = wish == AlltoallMethod::automatic || wish == AlltoallMethod::stream;
+  if (!may_use_pages || !pages_fit(state.channel, call)) return make().choose(wish);
   if (wish != AlltoallMethod::automatic || pages_pay(state, call.joint)) return std::nullopt;
   return make().find_suited();
 }
 
 /// The progress of an all-to-all by this method.
-ProgressWish progress_wish(const AlltoallOptions& options, int rank, AlltoallMethod method) {
+observe::ProgressWish progress_wish(const AlltoallOptions& options, int rank,
+                                    AlltoallMethod method) {
   return {options.progress, options.progress_bar, rank,
           std::string("valet: all-to-all by ") + to_string(method)};
 }
@@ -299,33 +272,33 @@ Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std:
   const int rank = state->channel.rank();
   const auto self = static_cast<std::size_t>(rank);
   const std::size_t element_bytes = call.buffer.element_bytes;
-  std::optional<ProgressMeter> progress =
-      progress_wish(call.options, rank, AlltoallMethod::stream)
-          .meter(sum(call.sent) - sent[self] + sum(call.received) - received[self], element_bytes);
+  const std::uint64_t elements = sum(call.sent) - sent[self] + sum(call.received) - received[self];
   state->options.budget_bytes =
       call.options.budget_bytes - page_overhead_bytes(call.limits, call.page);
-  to_bytes({sent.begin(), sent.size()}, element_bytes);
-  to_bytes({received.begin(), received.size()}, element_bytes);
   state->plan_seconds = mpi::now() - start;
-  if (observe::Trace* const trace = state->observer.trace) trace->end();
+  if (observe::Trace* const trace = state->observer.trace)
+    trace->span(observe::TraceKind::stage, "plan", start, mpi::now());
   operations::PageExchange exchange(std::move(state),
                                     {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
-                                    call.page, std::move(sent), std::move(received));
-  return exchange.run(call.options.any_order, std::move(progress));
+                                    element_bytes, call.page, std::move(sent), std::move(received));
+  return exchange.run(call.options.any_order,
+                      progress_wish(call.options, rank, AlltoallMethod::stream), elements,
+                      element_bytes);
 }
 
-/// An all-to-all whose progress may be told without exceptions. Collective.
-/// @param watched  Out: whether a rank wants to hear of it.
+/// An all-to-all whose progress is reported without exceptions. Collective.
+/// @param watched  Out: whether a rank has a callback for it.
 Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
                          std::span<const std::int64_t> send_counts,
                          std::span<const std::int64_t> recv_counts, const AlltoallOptions& options,
                          bool& watched) {
-  auto state =
-      std::make_unique<plan::State>(mpi::Channel::open(communicator), page_options(options));
+  auto state = std::make_unique<plan::State>(
+      mpi::Channel::open(communicator),
+      operations::page_options(Method::stream, options.share_memory, options.trace));
+  state->options.budget_bytes = options.budget_bytes;
   const double start = mpi::now();
   const mpi::Channel& channel = state->channel;
   observe::Trace* const trace = state->observer.trace;
-  if (trace != nullptr) trace->begin(observe::TraceKind::stage, "plan");
   const auto ranks = static_cast<std::size_t>(channel.size());
   Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
@@ -344,7 +317,6 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   }
   agree_on_call(*state, diagnostic, call);
   watched = call.watched;
-  if (trace != nullptr) state->trace->align(channel);
   const std::uint64_t before = sum(sent_span), after = sum(received_span);
   std::optional<operations::SortedExchange> swaps;
   const std::optional<AlltoallMethod> method = choose_swaps(*state, call, after, swaps);
@@ -354,10 +326,13 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
     swaps.reset();
     report = by_pages(std::move(state), call, std::move(sent), std::move(received), start);
   } else {
-    const double planned = mpi::now() - start;
-    if (trace != nullptr) trace->end();
-    report = swaps->run(*method, progress_wish(options, channel.rank(), *method));
-    report.plan_seconds = planned;
+    const double end = mpi::now();
+    if (trace != nullptr) {
+      state->trace->align(channel);
+      trace->span(observe::TraceKind::stage, "plan", start, end);
+    }
+    report = swaps->run(progress_wish(options, channel.rank(), *method));
+    report.plan_seconds = end - start;
   }
   report.local_seconds += mpi::now() - start - report.seconds();
   report.choice = choice;
@@ -386,13 +361,13 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> send_counts,
                           std::span<const std::int64_t> recv_counts,
                           const AlltoallOptions& options) {
-  const detail::ProgressGuard progress(options.progress, "AlltoallOptions::progress");
+  detail::CallbackGuard callbacks;
   AlltoallOptions guarded = options;
-  guarded.progress = progress.callback();
+  callbacks.protect(guarded.progress, "AlltoallOptions::progress");
   bool watched = false;
   Report report =
       exchange_segments(communicator, buffer, send_counts, recv_counts, guarded, watched);
-  if (watched) mpi::agree(mpi::Channel::open(communicator), progress.diagnostic());
+  if (watched) mpi::agree(mpi::Channel::open(communicator), callbacks.diagnostic());
   return report;
 }
 

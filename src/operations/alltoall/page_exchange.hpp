@@ -14,7 +14,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 namespace valet::operations {
@@ -22,37 +21,37 @@ namespace valet::operations {
 /// One all-to-all on one rank, counts known and agreed upon.
 class PageExchange {
  public:
-  /// @param state     Of a plan to be: channel, ledger and options are used.
-  /// @param data      The buffer.
-  /// @param sent, received  Bytes for and from each rank, P entries.
+  /// @param state           Of a plan to be: channel, ledger and options are used.
+  /// @param data            The buffer.
+  /// @param sent, received  Elements for and from each rank, P entries.
   /// @param page_bytes      Equal on all ranks.
   PageExchange(std::unique_ptr<plan::State> state, std::span<std::byte> data,
-               std::uint64_t page_bytes, Array<std::uint64_t> sent, Array<std::uint64_t> received);
+               std::size_t element_bytes, std::uint64_t page_bytes, Array<std::uint64_t> sent,
+               Array<std::uint64_t> received);
 
   /// Moves everything. Collective, blocking.
   /// @param any_order  The segments may end in any order, of pages too.
-  /// @param progress   Of all bytes that leave and arrive; nothing where nobody wants to know.
-  Report run(bool any_order, std::optional<ProgressMeter> progress);
+  /// @param wish       Who wants to know the progress: of `elements`, that leave and arrive, of
+  ///                   `element_bytes` each.
+  Report run(bool any_order, const observe::ProgressWish& wish, std::uint64_t elements,
+             std::uint64_t element_bytes);
 
  private:
-  struct Segment {
+  /// What goes to a rank or comes from it. `first_page` is where its pages stand, or belong.
+  struct Segment : PageCut {
     int rank = 0;
-    std::uint64_t begin = 0;  ///< bytes into the buffer
-    PageCut cut;
+    std::uint64_t begin = 0;           ///< bytes into the buffer
     std::uint64_t staging_offset = 0;  ///< of its fragments, whole words
     std::uint64_t message_blocks = 1;
-    std::uint64_t first_slot = 0;  ///< of its pages, as they arrive in order
   };
-  struct PagesOut;
-  struct PagesIn;
 
-  void list_segments(Vector<Segment>& segments, std::span<const std::uint64_t> bytes);
-  void tell_cuts();
+  [[nodiscard]] Vector<Segment> list_segments(const Array<std::uint64_t>& counts,
+                                              std::size_t element_bytes);
+  void exchange_cuts();
   [[nodiscard]] Array<std::byte> make_staging(Vector<Segment>& segments);
   void stage_fragments();
   void exchange_fragments();
   [[nodiscard]] std::uint64_t fragment_bytes() const;
-  [[nodiscard]] std::uint64_t page_slots() const;
   Report move_pages(bool any_order);
   void finalize_in_order();
   void append_fragments(std::uint64_t begin);

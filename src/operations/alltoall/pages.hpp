@@ -5,8 +5,15 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 
 namespace valet::operations {
+
+/// The sum of counts or sizes.
+[[nodiscard]] inline std::uint64_t sum(std::span<const std::uint64_t> values) {
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
 
 /// How a segment of bytes lies on the pages of a buffer: a fragment, whole pages, a fragment.
 struct PageCut {

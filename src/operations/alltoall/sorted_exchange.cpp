@@ -2,11 +2,10 @@
 #include "operations/alltoall/sorted_exchange.hpp"
 
 #include "operations/alltoall/swap_methods.hpp"
-#include "storage/in_place_merge.hpp"
+#include "storage/block_merge.hpp"
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <string>
 #include <utility>
 
@@ -17,45 +16,6 @@ namespace {
 constexpr std::uint64_t swap_cost_bytes = std::uint64_t{16} << 10;
 /// Half of it is a third slower, twice as much is no faster.
 constexpr std::uint64_t most_message_bytes = std::uint64_t{256} << 10;
-
-std::uint64_t sum(std::span<const std::uint64_t> values) {
-  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
-}
-
-/// The free slots of all ranks, told to all: one by one, so that it takes 16*P bytes only.
-class FreeSlots {
- public:
-  FreeSlots(const mpi::Channel& channel, Ledger& ledger, std::uint64_t before, std::uint64_t after)
-      : mine_(ledger, static_cast<std::size_t>(channel.size())), all_(ledger, mine_.size()) {
-    tell(channel, before);
-    const auto self = static_cast<std::size_t>(channel.rank());
-    begin_ = sum({all_.begin(), self});
-    count_ = before;
-    tell(channel, after);
-  }
-
-  /// Calls each(destination, count): the free slots of all ranks, in order, become those of rank
-  /// 0, 1, and so on. These are this rank's share.
-  template <class Each>
-  void for_each(Each&& each) const {
-    std::uint64_t at = 0;
-    for (std::size_t destination = 0; destination < all_.size(); ++destination) {
-      const std::uint64_t low = std::max(at, begin_);
-      at += all_[destination];
-      const std::uint64_t high = std::min(at, begin_ + count_);
-      each(destination, high > low ? high - low : 0);
-    }
-  }
-
- private:
-  void tell(const mpi::Channel& channel, std::uint64_t value) {
-    std::fill(mine_.begin(), mine_.end(), value);
-    mpi::exchange_all(channel, {mine_.begin(), mine_.size()}, {all_.begin(), all_.size()});
-  }
-
-  Array<std::uint64_t> mine_, all_;
-  std::uint64_t begin_ = 0, count_ = 0;
-};
 
 }  // namespace
 
@@ -74,8 +34,7 @@ SortedExchange::SortedExchange(plan::State& state, const AlltoallBuffer& buffer,
       before_(sum(sent)),
       after_(elements_after),
       sizes_(sizes),
-      budget_bytes_(budget_bytes),
-      scratch_bytes_(budget_bytes / 2) {}
+      budget_bytes_(budget_bytes) {}
 
 /// A network that sorts needs equally many slots on all ranks; swaps in pairs do not.
 std::uint64_t SortedExchange::slots(AlltoallMethod method) const {
@@ -95,13 +54,22 @@ ChunkLimits SortedExchange::limits(AlltoallMethod method) const {
 std::unique_ptr<SwapSequence> SortedExchange::make_sequence(AlltoallMethod method) {
   auto sequence = std::make_unique<SwapSequence>(channel_, state_.ledger, limits(method),
                                                  swap_cost_bytes / buffer_.element_bytes);
-  const FreeSlots free(channel_, state_.ledger, slots(method) - before_, slots(method) - after_);
+  // The free slots of all ranks, in order, become those of rank 0, 1, and so on.
+  const std::uint64_t free_before = slots(method) - before_, free_after = slots(method) - after_;
+  Array<std::uint64_t> all(state_.ledger, static_cast<std::size_t>(channel_.size()));
+  mpi::gather_everywhere(channel_, std::as_bytes(std::span(&free_after, 1)),
+                         std::as_writable_bytes(std::span(all)));
+  const std::uint64_t begin = mpi::sum_of_lower(channel_, free_before);
   const auto for_each = [&](auto&& each) {
-    free.for_each([&](std::size_t destination, std::uint64_t count) {
+    std::uint64_t at = 0;
+    for (std::size_t destination = 0; destination < all.size(); ++destination) {
+      const std::uint64_t low = std::max(at, begin);
+      at += all[destination];
+      const std::uint64_t high = std::min(at, begin + free_before);
       const auto to = static_cast<std::int32_t>(destination);
       each(Chunk{to, channel_.rank(), 0, sent_[destination]});
-      each(Chunk{to, free_slot, 0, count});
-    });
+      each(Chunk{to, free_slot, 0, high > low ? high - low : 0});
+    }
   };
   std::uint64_t size = 0;
   for_each([&](const Chunk& chunk) { size += chunk.count > 0 ? 1 : 0; });
@@ -116,22 +84,22 @@ void SortedExchange::exchange(SwapSequence& sequence, AlltoallMethod method) con
     exchange_pairwise(sequence);
 }
 
-std::optional<Diagnostic> SortedExchange::diagnostic_of(const Trial& trial,
+std::optional<Diagnostic> SortedExchange::diagnostic_of(const SwapSequence& sequence,
                                                         AlltoallMethod method) const {
   const std::string name = to_string(method);
-  if (trial.gave_up)
+  if (sequence.gave_up())
     return Diagnostic{ErrorCode::budget_too_small,
                       name + " needs more memory for its tables than half of the budget of " +
                           std::to_string(budget_bytes_) +
                           " bytes; raise budget_bytes, or take stream"};
-  const std::uint64_t most = trial.tally.most_elements;
+  const std::uint64_t most = sequence.most_elements();
   if (most > buffer_.bytes / buffer_.element_bytes)
     return Diagnostic{ErrorCode::infeasible,
                       name + " has " + std::to_string(most) +
                           " elements here for a time, but the buffer has room for " +
                           std::to_string(buffer_.bytes / buffer_.element_bytes) +
                           "; enlarge it to that many, or take stream or pairwise"};
-  if (storage::BlockMerge::block_elements(most, buffer_.element_bytes, scratch_bytes_) == 0)
+  if (storage::BlockMerge::block_elements(most, buffer_.element_bytes, scratch_bytes()) == 0)
     return Diagnostic{ErrorCode::budget_too_small,
                       "the budget of " + std::to_string(budget_bytes_) + " bytes is below the " +
                           std::to_string(2 * storage::BlockMerge::least_scratch_bytes(
@@ -144,18 +112,14 @@ std::optional<Diagnostic> SortedExchange::diagnostic_of(const Trial& trial,
 SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   const std::unique_ptr<SwapSequence> sequence = make_sequence(method);
   exchange(*sequence, method);
-  Trial trial;
-  trial.tally = sequence->tally();
-  trial.gave_up = sequence->gave_up();
-  (method == AlltoallMethod::pairwise ? moves_by_pairwise_ : moves_by_bitonic_) =
-      trial.tally.sent + trial.tally.received;
-  trial.diagnostic = diagnostic_of(trial, method);
-  trial.volume = trial.tally.volume;
-  trial.suits = !trial.diagnostic;
-  return trial;
+  const Report& report = sequence->report();
+  std::optional<Diagnostic> diagnostic = diagnostic_of(*sequence, method);
+  const bool suits = !diagnostic;
+  return {method, report.blocks_sent + report.blocks_received, sequence->volume(), suits,
+          std::move(diagnostic)};
 }
 
-SortedExchange::Choice SortedExchange::try_all(AlltoallMethod wish) {
+SortedExchange::Trial SortedExchange::try_all(AlltoallMethod wish) {
   std::optional<Trial> pairwise;
   mpi::Agreement agreement;
   if (wish != AlltoallMethod::bitonic) {
@@ -164,35 +128,34 @@ SortedExchange::Choice SortedExchange::try_all(AlltoallMethod wish) {
   }
   if (wish == AlltoallMethod::pairwise) {
     agreement.run(channel_, std::nullopt);
-    if (pairwise->suits) return {wish, true, std::nullopt};
+    if (pairwise->suits) return *pairwise;
     agreement = {};
   }
   Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
   bitonic.join(agreement);
   agreement.run(channel_, std::nullopt);
-  if (pairwise && pairwise->suits && (!bitonic.suits || pairwise->volume <= bitonic.volume))
-    return {AlltoallMethod::pairwise, true, std::nullopt};
-  return {AlltoallMethod::bitonic, bitonic.suits, bitonic.diagnostic};
+  const bool is_better =
+      pairwise && pairwise->suits && (!bitonic.suits || pairwise->volume <= bitonic.volume);
+  return is_better ? *pairwise : bitonic;
 }
 
 AlltoallMethod SortedExchange::choose(AlltoallMethod wish) {
-  const Choice choice = try_all(wish);
-  if (!choice.suits) mpi::agree(channel_, choice.diagnostic);
-  return choice.method;
+  chosen_ = try_all(wish);
+  if (!chosen_.suits) mpi::agree(channel_, chosen_.diagnostic);
+  return chosen_.method;
 }
 
 std::optional<AlltoallMethod> SortedExchange::find_suited() {
-  const Choice choice = try_all(AlltoallMethod::swaps);
-  return choice.suits ? std::optional(choice.method) : std::nullopt;
+  chosen_ = try_all(AlltoallMethod::swaps);
+  return chosen_.suits ? std::optional(chosen_.method) : std::nullopt;
 }
 
-Report SortedExchange::run(AlltoallMethod method, const ProgressWish& progress) {
+Report SortedExchange::run(const observe::ProgressWish& wish) {
+  const AlltoallMethod method = chosen_.method;
   std::unique_ptr<SwapSequence> sequence = make_sequence(method);
-  Array<std::byte> scratch(state_.ledger, scratch_bytes_);
-  observe::WatchedProgress watched(
-      state_.observer,
-      progress.meter(method == AlltoallMethod::pairwise ? moves_by_pairwise_ : moves_by_bitonic_,
-                     buffer_.element_bytes));
+  Array<std::byte> scratch(state_.ledger, scratch_bytes());
+  observe::ProgressMeter progress(state_.observer.progress, wish, chosen_.moves,
+                                  buffer_.element_bytes);
   const double waited = state_.observer.waiting_seconds;
   try {
     const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "exchange");
@@ -203,25 +166,17 @@ Report SortedExchange::run(AlltoallMethod method, const ProgressWish& progress) 
     exchange(*sequence, method);
     if (sequence->gave_up() || elements_of(sequence->chunks()) != after_)
       throw Error(ErrorCode::internal, std::string(to_string(method)) + " ended elsewhere");
-    watched.finish();
+    progress.finish();
   } catch (...) {
     scratch.leak();  // MPI may still read and write both
     static_cast<void>(sequence.release());
     throw;
   }
-  const SwapTally& tally = sequence->tally();
-  Report report;
+  Report report = sequence->report();
   report.method = to_string(method);
   report.block_bytes = buffer_.element_bytes;
-  report.blocks_sent = tally.sent;
-  report.blocks_received = tally.received;
-  report.bytes_sent = tally.sent * buffer_.element_bytes;
-  report.messages = tally.messages;
-  report.local_copies = tally.copied;
-  report.swaps = tally.swaps;
+  report.bytes_sent = report.blocks_sent * report.block_bytes;
   report.neighbours = static_cast<std::uint64_t>(channel_.size() - 1);
-  report.exchange_seconds = tally.exchange_seconds;
-  report.local_seconds = tally.local_seconds;
   report.peak_extra_bytes = state_.ledger.peak_bytes();
   report.waiting_seconds = state_.observer.waiting_seconds - waited;
   if (state_.trace)

@@ -4,6 +4,7 @@
 /// The all-to-all by sorting: elements change sides in swaps, without any memory per element.
 
 #include "mpi/agreement.hpp"
+#include "operations/alltoall/pages.hpp"
 #include "operations/alltoall/swap_sequence.hpp"
 #include "plan/plan_state.hpp"
 #include <valet/alltoall.hpp>
@@ -41,8 +42,8 @@ class SortedExchange {
                  std::span<const std::uint64_t> sent, std::uint64_t elements_after,
                  std::size_t budget_bytes, const SwapSizes& sizes);
 
-  /// Which of BITONIC and PAIRWISE to use where `wish` is asked for, found by trying both on the
-  /// counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
+  /// Which of BITONIC and PAIRWISE run() uses where `wish` is asked for, found by trying both on
+  /// the counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
   /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
   /// Collective.
   /// @throws Error infeasible, budget_too_small: on all ranks alike.
@@ -51,16 +52,16 @@ class SortedExchange {
   /// As choose(AlltoallMethod::swaps); nothing where neither can do it. Collective.
   [[nodiscard]] std::optional<AlltoallMethod> find_suited();
 
-  /// Moves everything. Collective.
-  /// @param method  As chosen.
-  Report run(AlltoallMethod method, const ProgressWish& progress);
+  /// Moves everything by the method chosen. Collective.
+  Report run(const observe::ProgressWish& wish);
 
  private:
+  /// What a method would come to, tried on the counts.
   struct Trial {
-    SwapTally tally;
-    bool gave_up = false;
-    bool suits = false;                    ///< all ranks
+    AlltoallMethod method = AlltoallMethod::bitonic;
+    std::uint64_t moves = 0;               ///< elements sent and received by this rank
     std::uint64_t volume = 0;              ///< of the rank with the most
+    bool suits = false;                    ///< all ranks
     std::optional<Diagnostic> diagnostic;  ///< of this rank
 
     void join(mpi::Agreement& agreement) {
@@ -68,21 +69,17 @@ class SortedExchange {
       agreement.least(suits);
     }
   };
-  /// The better of both, or why neither can do it.
-  struct Choice {
-    AlltoallMethod method = AlltoallMethod::bitonic;
-    bool suits = false;                    ///< all ranks
-    std::optional<Diagnostic> diagnostic;  ///< of this rank
-  };
 
+  [[nodiscard]] std::size_t scratch_bytes() const { return budget_bytes_ / 2; }
   [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const;
   [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const;
   [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method);
   void exchange(SwapSequence& sequence, AlltoallMethod method) const;
   /// Before the ranks agree on it.
   [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
-  [[nodiscard]] Choice try_all(AlltoallMethod wish);
-  [[nodiscard]] std::optional<Diagnostic> diagnostic_of(const Trial& trial,
+  /// The better of both, or why neither can do it.
+  [[nodiscard]] Trial try_all(AlltoallMethod wish);
+  [[nodiscard]] std::optional<Diagnostic> diagnostic_of(const SwapSequence& sequence,
                                                         AlltoallMethod method) const;
 
   plan::State& state_;
@@ -92,8 +89,7 @@ class SortedExchange {
   std::uint64_t before_, after_;
   SwapSizes sizes_;
   std::size_t budget_bytes_;
-  std::size_t scratch_bytes_;
-  std::uint64_t moves_by_pairwise_ = 0, moves_by_bitonic_ = 0;  ///< elements, where it was tried
+  Trial chosen_;
 };
 
 }  // namespace valet::operations

@@ -41,9 +41,8 @@ void split(SwapSequence& sequence, int partner, std::uint64_t slots) {
 }
 
 std::uint64_t slots_below(std::span<const Chunk> chunks, int destination) {
-  const auto stop = std::find_if(chunks.begin(), chunks.end(), [&](const Chunk& chunk) {
-    return chunk.destination >= destination;
-  });
+  const auto stop = std::ranges::find_if(
+      chunks, [&](const Chunk& chunk) { return chunk.destination >= destination; });
   return slots_of({chunks.begin(), stop});
 }
 

@@ -4,19 +4,20 @@
 /// The two methods of Zhuang, Nakashima, Nagamochi 3, as sequences of swaps.
 
 #include "operations/alltoall/swap_sequence.hpp"
+#include <valet/export.hpp>
 
 #include <cstdint>
 
 namespace valet::operations {
 
 /// Phases of the sort between `ranks` ranks: ceil(log2(ranks)). Phase k has k steps.
-[[nodiscard]] int bitonic_phases(int ranks);
+[[nodiscard]] VALET_EXPORT int bitonic_phases(int ranks);
 
 /// The rank that `rank` meets in a step, 0 to phase - 1, of a phase, 1 to bitonic_phases(ranks);
 /// it may not exist. The first step of a phase pairs ranks that are mirrored in a group of 2^phase,
 /// so that all sequences ascend. Then ranks that do not exist are ranks with the highest slots,
 /// which keep them. The paper's alternating directions need a power of two.
-[[nodiscard]] int bitonic_partner(int rank, int phase, int step);
+[[nodiscard]] VALET_EXPORT int bitonic_partner(int rank, int phase, int step);
 
 /// BITONIC (3.2). Collective.
 ///

@@ -5,8 +5,8 @@
 #include "mpi/message.hpp"
 #include "mpi/tags.hpp"
 #include "observe/observer.hpp"
+#include "storage/block_merge.hpp"
 #include "storage/copy.hpp"
-#include "storage/in_place_merge.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
@@ -24,9 +24,6 @@ constexpr std::size_t word_send_place = 4;
 constexpr std::size_t word_receive_place = 5;
 constexpr std::size_t places = 6;
 
-/// What ranks tell each other when they meet.
-enum Word : std::size_t { chunk_count, chunk_room, volume, gave_up_word, word_count };
-
 }  // namespace
 
 SwapSequence::SwapSequence(const mpi::Channel& channel, Ledger& ledger, ChunkLimits limits,
@@ -35,56 +32,54 @@ SwapSequence::SwapSequence(const mpi::Channel& channel, Ledger& ledger, ChunkLim
       ledger_(ledger),
       limits_(limits),
       swap_cost_(swap_cost),
-      chunks_(LedgerAllocator<Chunk>(ledger)),
-      theirs_(LedgerAllocator<Chunk>(ledger)),
+      chunks_(ledger),
+      theirs_(ledger),
       requests_(ledger, places, channel.hooks()) {}
 
 observe::Trace* SwapSequence::trace() const { return observe::observer_of(channel_)->trace; }
 
 void SwapSequence::give_up() {
   gave_up_ = true;
-  chunks_ = Chunks(LedgerAllocator<Chunk>(ledger_));
-  theirs_ = Chunks(LedgerAllocator<Chunk>(ledger_));
+  chunks_ = Chunks(ledger_);
+  theirs_ = Chunks(ledger_);
 }
 
 void SwapSequence::note_sizes() {
-  tally_.most_chunks = std::max<std::uint64_t>(tally_.most_chunks, chunks_.size());
-  tally_.most_elements = std::max(tally_.most_elements, elements_of(chunks_));
+  most_elements_ = std::max(most_elements_, elements_of(chunks_));
   if (chunks_.size() > limits_.most_chunks) give_up();
 }
 
-void SwapSequence::exchange_words(int partner, std::size_t count) {
-  mpi::post_receive(channel_, their_words_.data(), count * sizeof(std::uint64_t), partner,
-                    mpi::tag_sparse_count, requests_[word_receive_place]);
-  mpi::post_send(channel_, my_words_.data(), count * sizeof(std::uint64_t), partner,
-                 mpi::tag_sparse_count, requests_[word_send_place]);
+void SwapSequence::exchange(int partner, int tag, std::span<const std::byte> mine,
+                            std::span<std::byte> theirs) {
+  mpi::post_receive(channel_, theirs.data(), theirs.size(), partner, tag,
+                    requests_[word_receive_place]);
+  mpi::post_send(channel_, mine.data(), mine.size(), partner, tag, requests_[word_send_place]);
   requests_.wait(word_receive_place);
   requests_.wait(word_send_place);
+}
+
+void SwapSequence::exchange_meetings(int partner) {
+  exchange(partner, mpi::tag_sparse_count, std::as_bytes(std::span(&my_meeting_, 1)),
+           std::as_writable_bytes(std::span(&their_meeting_, 1)));
 }
 
 bool SwapSequence::meet(int partner) {
   // Both tables here, and the merged one, which may be as long as both and cut two chunks.
   const std::uint64_t most = limits_.bytes / sizeof(Chunk) / 2;
   const std::uint64_t taken = chunks_.size() + 4;
-  my_words_ = {chunks_.size(), most > taken ? most - taken : 0, tally_.volume, gave_up_ ? 1U : 0U};
-  exchange_words(partner, word_count);
-  const auto& mine = my_words_;
-  const auto& theirs = their_words_;
-  tally_.volume = std::max(mine[volume], theirs[volume]) + swap_cost_;
-  ++tally_.swaps;
-  if (theirs[gave_up_word] != 0 || mine[chunk_count] > theirs[chunk_room] ||
-      theirs[chunk_count] > mine[chunk_room])
-    give_up();
+  const Meeting& mine =
+      my_meeting_ = {chunks_.size(), most > taken ? most - taken : 0, volume_, gave_up_ ? 1U : 0U};
+  const Meeting& theirs = their_meeting_;
+  exchange_meetings(partner);
+  volume_ = std::max(mine.volume, theirs.volume) + swap_cost_;
+  ++report_.swaps;
+  if (theirs.gave_up != 0 || mine.chunks > theirs.room || theirs.chunks > mine.room) give_up();
   if (gave_up_) return false;
-  theirs_ = Chunks(LedgerAllocator<Chunk>(ledger_));
-  theirs_.reserve(theirs[chunk_count] + 1);
-  theirs_.resize(theirs[chunk_count]);
-  mpi::post_receive(channel_, theirs_.data(), theirs_.size() * sizeof(Chunk), partner,
-                    mpi::tag_chunks, requests_[word_receive_place]);
-  mpi::post_send(channel_, chunks_.data(), chunks_.size() * sizeof(Chunk), partner, mpi::tag_chunks,
-                 requests_[word_send_place]);
-  requests_.wait(word_receive_place);
-  requests_.wait(word_send_place);
+  theirs_ = Chunks(ledger_);
+  theirs_.reserve(theirs.chunks + 1);
+  theirs_.resize(theirs.chunks);
+  exchange(partner, mpi::tag_chunks, std::as_bytes(std::span(chunks_)),
+           std::as_writable_bytes(std::span(theirs_)));
   return true;
 }
 
@@ -96,9 +91,9 @@ void SwapSequence::swap(int partner, SlotRange mine, SlotRange theirs) {
   transfer.sent = elements_before(chunks_, mine.begin + mine.count) - transfer.begin;
   keep(theirs_, theirs);
   transfer.received = elements_of(theirs_);
-  tally_.sent += transfer.sent;
-  tally_.received += transfer.received;
-  tally_.volume += std::max(transfer.sent, transfer.received);
+  report_.blocks_sent += transfer.sent;
+  report_.blocks_received += transfer.received;
+  volume_ += std::max(transfer.sent, transfer.received);
   const double start = mpi::now();
   if (moves()) {
     const observe::TraceSpan span(
@@ -114,8 +109,8 @@ void SwapSequence::swap(int partner, SlotRange mine, SlotRange theirs) {
     merge_elements(transfer);
   }
   merge_tables();
-  tally_.exchange_seconds += middle - start;
-  tally_.local_seconds += mpi::now() - middle;
+  report_.exchange_seconds += middle - start;
+  report_.local_seconds += mpi::now() - middle;
 }
 
 /// First the messages that have a counterpart, then those of the rank that gives more.
@@ -165,7 +160,7 @@ void SwapSequence::send_part(int partner, const Transfer& transfer, std::uint64_
   MPI_Request& request = requests_[send_place + k % 2];
   mpi::post_send(channel_, from, bytes, partner, mpi::tag_data, request);
   if (bytes == 0) return;
-  ++tally_.messages;
+  ++report_.messages;
   observe::observer_of(channel_)->sends(&request, partner, bytes);
 }
 
@@ -174,7 +169,7 @@ void SwapSequence::exchange_elements(int partner, const Transfer& transfer) {
   if (count == 0) return;
   note_in_use(std::min<std::uint64_t>(count, 2) * memory_.message_elements);
   make_ready(partner, transfer, 0);
-  exchange_words(partner, 1);  // both have posted their first receive
+  exchange_meetings(partner);  // both have posted their first receive
   for (std::uint64_t k = 0; k < count; ++k) {
     if (k + 1 < count) make_ready(partner, transfer, k + 1);
     send_part(partner, transfer, k);
@@ -236,15 +231,15 @@ void SwapSequence::merge_elements(const Transfer& transfer) {
   };
   in_region([&](std::uint64_t from, std::uint64_t count) { merge.expect(from, count); });
   in_region([&](std::uint64_t from, std::uint64_t count) { merge.append(from, count); });
-  tally_.copied += merge.finish();
+  report_.local_copies += merge.finish();
 }
 
 void SwapSequence::merge_tables() {
-  Chunks merged{LedgerAllocator<Chunk>(ledger_)};
+  Chunks merged(ledger_);
   merged.reserve(chunks_.size() + theirs_.size());
   merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool) { append(merged, chunk); });
   chunks_ = std::move(merged);
-  theirs_ = Chunks(LedgerAllocator<Chunk>(ledger_));
+  theirs_ = Chunks(ledger_);
   note_sizes();
 }
 

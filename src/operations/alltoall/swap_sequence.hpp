@@ -9,14 +9,14 @@
 /// each direction: each is copied to a buffer first, so that the one that comes is received where
 /// it was. The copy goes past the cache (detail::stream_bytes): on 2 ranks swaps of 64 MiB reached
 /// 0.7 to 0.9 of MPI_Sendrecv's bandwidth that way, through the cache 1.05 or 0.5, depending on
-/// whether the cores share one. A message tells that the receive for the next one is posted; none
+/// whether the cores share one. A message says that the receive for the next one is posted; none
 /// is ever unexpected.
 
 #include "mpi/channel.hpp"
 #include "mpi/requests.hpp"
 #include "operations/alltoall/chunks.hpp"
+#include <valet/report.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,20 +26,6 @@ class Trace;
 }
 
 namespace valet::operations {
-
-/// What happened to the sequence of a rank, or would have.
-struct SwapTally {
-  std::uint64_t swaps = 0;          ///< steps that this rank took part in
-  std::uint64_t sent = 0;           ///< elements
-  std::uint64_t received = 0;       ///< elements
-  std::uint64_t messages = 0;       ///< with elements, sent
-  std::uint64_t copied = 0;         ///< elements, while merging
-  std::uint64_t most_chunks = 0;    ///< in the table at once
-  std::uint64_t most_elements = 0;  ///< held at once
-  std::uint64_t volume = 0;  ///< elements swapped one after the other until here, on all ranks
-  double exchange_seconds = 0;
-  double local_seconds = 0;
-};
 
 /// Memory that a sequence may use for tables, and the table beyond which it gives up.
 struct ChunkLimits {
@@ -79,7 +65,12 @@ class SwapSequence {
   [[nodiscard]] Chunks& chunks() { return chunks_; }
   /// The partner's table, after meet().
   [[nodiscard]] std::span<const Chunk> theirs() const { return theirs_; }
-  [[nodiscard]] const SwapTally& tally() const { return tally_; }
+  /// What has happened to it, or would have; its blocks are elements.
+  [[nodiscard]] const Report& report() const { return report_; }
+  /// Elements swapped one after the other until here, on all ranks, the costs of a swap included.
+  [[nodiscard]] std::uint64_t volume() const { return volume_; }
+  /// Elements held at once.
+  [[nodiscard]] std::uint64_t most_elements() const { return most_elements_; }
   /// A table got too large, here or on a rank that was met.
   [[nodiscard]] bool gave_up() const { return gave_up_; }
 
@@ -89,6 +80,13 @@ class SwapSequence {
   void swap(int partner, SlotRange mine, SlotRange theirs);
 
  private:
+  /// What ranks send each other when they meet.
+  struct Meeting {
+    std::uint64_t chunks = 0;  ///< of the table
+    std::uint64_t room = 0;    ///< for chunks of the partner
+    std::uint64_t volume = 0;  ///< as volume()
+    std::uint64_t gave_up = 0;
+  };
   /// Elements that change sides: those from `begin` on, of `held`.
   struct Transfer {
     std::uint64_t begin = 0, sent = 0, received = 0, held = 0;
@@ -102,7 +100,8 @@ class SwapSequence {
 
   void give_up();
   void note_sizes();
-  void exchange_words(int partner, std::size_t count);
+  void exchange(int partner, int tag, std::span<const std::byte> mine, std::span<std::byte> theirs);
+  void exchange_meetings(int partner);
   [[nodiscard]] std::uint64_t parts(const Transfer& transfer) const;
   [[nodiscard]] Part part(const Transfer& transfer, std::uint64_t k) const;
   void make_ready(int partner, const Transfer& transfer, std::uint64_t k);
@@ -128,9 +127,10 @@ class SwapSequence {
   std::uint64_t swap_cost_;  ///< elements whose transfer takes as long as a message does anyway
   Chunks chunks_, theirs_;
   mpi::Requests requests_;
-  std::array<std::uint64_t, 4> my_words_{}, their_words_{};
+  Meeting my_meeting_, their_meeting_;
   SwapMemory memory_;
-  SwapTally tally_;
+  Report report_;
+  std::uint64_t volume_ = 0, most_elements_ = 0;
   bool gave_up_ = false;
 };
 

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/callback_guard.hpp"
 #include "geometry/intersection.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
-#include "mpi/peer_words.hpp"
 #include "operations/layout/page_sort.hpp"
-#include "operations/prepare_method.hpp"
-#include "plan/known_flows.hpp"
+#include "operations/page_flows.hpp"
+#include "plan/planner.hpp"
 #include <valet/block_storage.hpp>
 #include <valet/plan.hpp>
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -22,24 +20,10 @@ namespace {
 using layout::GridSide;
 using layout::PagePeer;
 using layout::PageSort;
+using operations::sum_of_others;
 
 constexpr std::size_t word = sizeof(std::uint64_t);
 constexpr std::size_t most_page_bytes = std::size_t{64} << 10;
-constexpr std::int64_t any_page = std::numeric_limits<std::int64_t>::max();
-/// Pages of one side, for plan::KnownFlows: where PageSort puts them, or looks for them.
-struct Pages {
-  const PageSort& sort;
-  std::span<const std::uint64_t> words = {};  ///< that the peers say of their messages
-
-  [[nodiscard]] std::span<const PagePeer> peers() const { return sort.peers(); }
-  [[nodiscard]] static std::uint64_t blocks(const PagePeer& peer) { return peer.pages; }
-  [[nodiscard]] std::uint64_t slot(const PagePeer& peer, std::uint64_t k) const {
-    return sort.slots(peer)[k];
-  }
-  [[nodiscard]] std::uint64_t message_blocks(const PagePeer& peer) const {
-    return words[sort.index(peer)];
-  }
-};
 
 /// Memory of one rank: pages that leave, pages that arrive, what they are counted with.
 struct PageNeeds {
@@ -71,32 +55,19 @@ struct PageNeeds {
   }
 };
 
-/// The options of the exchange of pages.
-Options page_options(const LayoutOptions& options) {
-  Options result;
-  result.method = options.method;
-  result.share_memory = options.share_memory;
-  result.trace = options.trace;
-  result.progress_bar = false;
-  return result;
-}
-
 /// One call on one rank.
 class InPlace {
  public:
   InPlace(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
           std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
-      : plan_(plan::Access::make(std::make_unique<plan::State>(mpi::Channel::open(communicator),
-                                                               page_options(options)))),
+      : plan_(plan::Access::make(std::make_unique<plan::State>(
+            mpi::Channel::open(communicator),
+            operations::page_options(options.method, options.share_memory, options.trace)))),
         state_(plan::Access::state_of(plan_)),
         channel_(state_.channel),
         ledger_(state_.ledger),
-        from_("source", from, channel_.rank()),
-        to_("target", to, channel_.rank()),
-        element_bytes_(element_bytes),
-        array_(array),
-        options_(options),
-        progress_(options.progress, "LayoutOptions::progress") {}
+        call_(channel_, from, to, element_bytes, options),
+        array_(array) {}
 
   void prepare();
   Report run();
@@ -108,49 +79,43 @@ class InPlace {
   [[nodiscard]] BlockStorage pages() const;
   void make_plan();
   void exchange_fragments();
-  [[nodiscard]] std::optional<ProgressMeter> meter() const;
+  [[nodiscard]] std::uint64_t handled_elements() const;
+  [[nodiscard]] std::uint64_t elements_of_others(const PageSort& sort) const {
+    return sum_of_others(sort.peers(), channel_.rank(), &PagePeer::elements);
+  }
   [[nodiscard]] std::byte* part() const { return static_cast<std::byte*>(array_.data); }
 
   Plan plan_;  ///< first: its ledger counts all below
   plan::State& state_;
   const mpi::Channel& channel_;
   Ledger& ledger_;
-  GridSide from_, to_;
-  std::size_t element_bytes_;
+  layout::LayoutCall call_;
   const TargetArray& array_;
-  const LayoutOptions& options_;
-  detail::ProgressGuard progress_;
-  bool is_watched_ = false;  ///< by a rank
   PageNeeds needs_;
   std::size_t page_bytes_ = 1;
-  IndexOrder order_ = IndexOrder::row_major;
   std::optional<PageSort> leaving_, arriving_;
   Array<std::byte> workspace_;
 };
 
 std::optional<Diagnostic> InPlace::check() {
-  {
-    Array<std::uint8_t> seen(ledger_, static_cast<std::size_t>(channel_.size()));
-    if (auto diagnostic = check_grids(from_, to_, element_bytes_, {seen.begin(), seen.size()}))
-      return diagnostic;
-  }
+  if (auto diagnostic = call_.check_grids(ledger_)) return diagnostic;
   if (array_.strides.size() > 0)
     return Diagnostic{
         ErrorCode::invalid_argument,
         "its array has strides; an array that is moved in place is contiguous before and "
         "after, so give none"};
   BlockCyclic::Extents strides;
-  if (auto diagnostic = check_array(from_, element_bytes_, array_, strides)) return diagnostic;
-  return check_array(to_, element_bytes_, array_, strides);
+  if (auto diagnostic = call_.check_array(call_.from, array_, strides)) return diagnostic;
+  return call_.check_array(call_.to, array_, strides);
 }
 
 /// What the pages of this rank need, and the largest page that its budget allows.
 std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
-  if (from_.elements() == 0 && to_.elements() == 0) return std::nullopt;
-  const std::uint64_t shared =
-      std::max(intersection_bytes(from_, to_.layout()), intersection_bytes(to_, from_.layout()));
+  if (call_.from.elements() == 0 && call_.to.elements() == 0) return std::nullopt;
+  const std::uint64_t shared = std::max(intersection_bytes(call_.from, call_.to.layout()),
+                                        intersection_bytes(call_.to, call_.from.layout()));
   std::uint64_t needed = shared;
-  if (shared <= options_.budget_bytes) {
+  if (shared <= call_.options.budget_bytes) {
     const auto count_peers = [this](const GridSide& mine, const GridSide& theirs) {
       if (mine.elements() == 0) return std::uint64_t{0};
       const layout::Intersection both(ledger_, mine.layout(), mine.grid_rank, theirs.layout());
@@ -159,54 +124,46 @@ std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
         ++peers;
       return peers;
     };
-    needs_ = {.out_peers = count_peers(from_, to_),
-              .in_peers = count_peers(to_, from_),
-              .out_bytes = static_cast<std::uint64_t>(from_.elements()) * element_bytes_,
-              .in_bytes = static_cast<std::uint64_t>(to_.elements()) * element_bytes_,
-              .ranks = static_cast<std::uint64_t>(from_.layout().ranks()) +
-                       static_cast<std::uint64_t>(to_.layout().ranks()),
+    needs_ = {.out_peers = count_peers(call_.from, call_.to),
+              .in_peers = count_peers(call_.to, call_.from),
+              .out_bytes = static_cast<std::uint64_t>(call_.from.elements()) * call_.element_bytes,
+              .in_bytes = static_cast<std::uint64_t>(call_.to.elements()) * call_.element_bytes,
+              .ranks = static_cast<std::uint64_t>(call_.from.layout().ranks()) +
+                       static_cast<std::uint64_t>(call_.to.layout().ranks()),
               .shared = shared};
-    const std::uint64_t largest = needs_.page_for(options_.budget_bytes, element_bytes_);
+    const std::uint64_t largest = needs_.page_for(call_.options.budget_bytes, call_.element_bytes);
     page = static_cast<std::int64_t>(largest);
     needed = needs_.needed(largest);
-    if (needed <= options_.budget_bytes) return std::nullopt;
+    if (needed <= call_.options.budget_bytes) return std::nullopt;
   }
   // With more budget pages are larger and the lists of them shorter.
-  std::uint64_t enough = std::max<std::uint64_t>(options_.budget_bytes, shared);
-  while (needs_.needed(needs_.page_for(enough, element_bytes_)) > enough) enough += enough / 8 + 1;
+  std::uint64_t enough = std::max<std::uint64_t>(call_.options.budget_bytes, shared);
+  while (needs_.needed(needs_.page_for(enough, call_.element_bytes)) > enough)
+    enough += enough / 8 + 1;
   return Diagnostic{
       ErrorCode::budget_too_small,
-      "the budget of " + std::to_string(options_.budget_bytes) +
+      "the budget of " + std::to_string(call_.options.budget_bytes) +
           " bytes is too small for pages of this array; set budget_bytes to at least " +
           std::to_string(enough)};
 }
 
 void InPlace::prepare() {
   std::optional<Diagnostic> diagnostic = check();
-  layout::CallNumbers numbers{.element_bytes = element_bytes_,
-                              .traced = !options_.trace.empty(),
-                              .source_order = {},
-                              .target_order = {},
-                              .least = any_page,
-                              .watched = progress_.any()};
-  if (from_.grid_rank != layout::outside) numbers.source_order = array_.order;
-  if (to_.grid_rank != layout::outside) numbers.target_order = array_.order;
-  if (!diagnostic) diagnostic = measure(numbers.least);
-  agree_on_call(channel_, diagnostic, from_.grid, to_.grid, numbers);
-  is_watched_ = numbers.watched;
-  if (numbers.least != any_page) page_bytes_ = static_cast<std::size_t>(numbers.least);
-  order_ = *numbers.target_order;
+  if (!diagnostic) diagnostic = measure(call_.least);
+  call_.agree(diagnostic, array_.order, array_.order);
+  if (call_.least != layout::LayoutCall::no_limit)
+    page_bytes_ = static_cast<std::size_t>(call_.least);
   std::optional<Diagnostic> odd;
-  if (*numbers.source_order != order_)
+  if (call_.source_order != call_.order)
     odd = Diagnostic{ErrorCode::invalid_argument,
                      "the array is row-major in one layout and column-major in the other; in place "
                      "it keeps its order"};
   // The least page of all ranks may need longer lists here.
   else if (const std::uint64_t needed = needs_.needed(page_bytes_);
-           needs_.ranks > 0 && needed > options_.budget_bytes)
+           needs_.ranks > 0 && needed > call_.options.budget_bytes)
     odd =
         Diagnostic{ErrorCode::budget_too_small,
-                   "the budget of " + std::to_string(options_.budget_bytes) +
+                   "the budget of " + std::to_string(call_.options.budget_bytes) +
                        " bytes is too small for pages of " + std::to_string(page_bytes_) +
                        " bytes, the most that the budget of another rank allows; set budget_bytes "
                        "to at least " +
@@ -229,38 +186,36 @@ BlockStorage InPlace::pages() const {
 }
 
 /// Pages leave from where to_pages() puts them and land where from_pages() looks for them. Both
-/// sides know how many; what a sender tells is how it cuts them into messages.
+/// sides know how many; what a sender sends is how it cuts them into messages.
 void InPlace::make_plan() {
   const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "plan");
-  leaving_.emplace(ledger_, from_, to_, order_, element_bytes_, page_bytes_);
-  arriving_.emplace(ledger_, to_, from_, order_, element_bytes_, page_bytes_);
+  leaving_.emplace(ledger_, call_.from, call_.to, call_.order, call_.element_bytes, page_bytes_);
+  arriving_.emplace(ledger_, call_.to, call_.from, call_.order, call_.element_bytes, page_bytes_);
   if (needs_.ranks > 0)
-    state_.options.budget_bytes =
-        options_.budget_bytes - needs_.buffer_bytes(page_bytes_) - needs_.list_bytes(page_bytes_);
+    state_.options.budget_bytes = call_.options.budget_bytes - needs_.buffer_bytes(page_bytes_) -
+                                  needs_.list_bytes(page_bytes_);
   else
-    state_.options.budget_bytes = options_.budget_bytes;
+    state_.options.budget_bytes = call_.options.budget_bytes;
   const BlockStorage storage = pages();
   state_.blocks = storage.backend().traits();
-  {
-    std::uint64_t leaving = 0;
-    for (const PagePeer& peer : leaving_->peers())
-      if (peer.rank != channel_.rank()) leaving += peer.pages;
-    const std::uint64_t own_word = leaving > 0 ? message_blocks(state_, leaving) : 1;
-    Array<std::uint64_t> words(ledger_, arriving_->peers().size());
-    const auto one = [](const PagePeer& peer) { return std::uint64_t{peer.pages > 0 ? 1U : 0U}; };
-    const auto say = [&](const PagePeer&, std::uint64_t, std::span<std::uint64_t> to) {
-      to[0] = own_word;
-    };
-    const auto hear = [&](const PagePeer& peer, std::uint64_t, std::span<std::uint64_t> said) {
-      words[arriving_->index(peer)] = said[0];
-    };
-    mpi::NeighbourWords(channel_, ledger_, mpi::tag_sparse_count, 1,
-                        mpi::PeerWords(ledger_, leaving_->peers(), channel_.rank(), one, say),
-                        mpi::PeerWords(ledger_, arriving_->peers(), channel_.rank(), one, hear))
-        .run();
-    plan::KnownFlows(state_, Pages{*leaving_}, Pages{*arriving_, {words.data(), words.size()}})
-        .build(plan::Form::slots, storage.slots());
-  }
+  const std::uint64_t leaving = sum_of_others(leaving_->peers(), channel_.rank(), &PagePeer::pages);
+  const std::uint64_t own_word = leaving > 0 ? message_blocks(state_, leaving) : 1;
+  const auto one = [](const PagePeer& peer) { return std::uint64_t{peer.pages > 0 ? 1U : 0U}; };
+  const auto provide = [&](const PagePeer&, std::uint64_t, std::span<std::uint64_t> words) {
+    words[0] = own_word;
+  };
+  const auto consume = [](PagePeer& peer, std::uint64_t, std::span<const std::uint64_t> words) {
+    peer.message_blocks = words[0];
+  };
+  mpi::NeighbourWords(channel_, ledger_, mpi::tag_sparse_count, 1,
+                      mpi::PeerWords{leaving_->peers(), channel_.rank(), one, provide},
+                      mpi::PeerWords{arriving_->peers(), channel_.rank(), one, consume})
+      .run();
+  const auto slot_in = [](const PageSort& sort) {
+    return [&sort](const PagePeer& peer, std::uint64_t k) { return sort.slot(peer, k); };
+  };
+  operations::build_page_flows(state_, plan::Form::slots, storage.slots(), leaving_->peers(),
+                               slot_in(*leaving_), arriving_->peers(), slot_in(*arriving_));
   std::optional<Diagnostic> diagnostic = storage.backend().diagnostic();
   if (!diagnostic) diagnostic = check_budget(state_);
   agree_on_flows(state_, diagnostic, plan::Form::slots, true);
@@ -286,27 +241,24 @@ std::uint64_t fragment_bytes(const PageSort& sort, int skipped_rank) {
 }
 
 /// Counts three passes: into pages, to their ranks, out of pages.
-std::optional<ProgressMeter> InPlace::meter() const {
-  auto elements = static_cast<std::uint64_t>(from_.elements() + to_.elements());
-  for (const PageSort* const sort : {&*leaving_, &*arriving_})
-    for (const PagePeer& peer : sort->peers())
-      if (peer.rank != channel_.rank()) elements += peer.elements;
-  const ProgressWish wish{progress_.callback(), options_.progress_bar, channel_.rank(),
-                          "valet: redistribute in place"};
-  return wish.meter(elements, element_bytes_);
+std::uint64_t InPlace::handled_elements() const {
+  return static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) +
+         elements_of_others(*leaving_) + elements_of_others(*arriving_);
 }
 
 /// The three passes and what they come to; pages are the blocks of the report.
 Report InPlace::move() {
   const double start = mpi::now();
   observe::Observer& observer = state_.observer;
-  observe::WatchedProgress watched(observer, meter());
+  observe::ProgressMeter progress(observer.progress,
+                                  call_.progress_wish("valet: redistribute in place"),
+                                  handled_elements(), call_.element_bytes);
   const auto fragments_moved = [&](std::uint64_t bytes) {
-    watched.count_in(1);
+    progress.count_in(1);
     observer.moved(bytes);
-    watched.count_in(page_bytes_);
+    progress.count_in(page_bytes_);
   };
-  watched.count_in(page_bytes_);
+  progress.count_in(page_bytes_);
   {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::copy, "into pages");
     leaving_->to_pages(part(), observer);
@@ -325,7 +277,7 @@ Report InPlace::move() {
     arriving_->from_pages(part(), observer);
     fragments_moved(fragment_bytes(*arriving_, no_rank));
   }
-  watched.finish();
+  progress.finish();
   report.exchange_seconds = exchanged - sorted;
   report.local_seconds = sorted - start + mpi::now() - exchanged;
   return report;
@@ -337,23 +289,14 @@ Report InPlace::run() {
   Report report = move();
   if (trace != nullptr) {
     trace->release();
-    trace->write(channel_, {"layout in place", element_bytes_, options_.budget_bytes});
+    trace->write(channel_, {"layout in place", call_.element_bytes, call_.options.budget_bytes});
   }
-  if (is_watched_) mpi::agree(channel_, progress_.diagnostic());
-  report.method = "layout in place";
-  report.block_bytes = element_bytes_;
-  report.blocks_before = static_cast<std::uint64_t>(from_.elements());
-  report.blocks_after = static_cast<std::uint64_t>(to_.elements());
-  report.blocks_sent = report.blocks_received = 0;
-  for (const PagePeer& peer : leaving_->peers())
-    if (peer.rank != channel_.rank()) report.blocks_sent += peer.elements;
-  for (const PagePeer& peer : arriving_->peers())
-    if (peer.rank != channel_.rank()) report.blocks_received += peer.elements;
-  report.bytes_sent = report.blocks_sent * element_bytes_;
+  call_.agree_on_progress();
+  call_.describe(report, "layout in place");
+  report.blocks_sent = elements_of_others(*leaving_);
+  report.blocks_received = elements_of_others(*arriving_);
+  report.bytes_sent = report.blocks_sent * call_.element_bytes;
   report.local_copies = 2 * (report.blocks_before + report.blocks_after);
-  report.budget_bytes = options_.budget_bytes;
-  report.extra_bytes_bound = options_.budget_bytes + (std::uint64_t{64} << 10) +
-                             64 * static_cast<std::uint64_t>(channel_.size());
   return report;
 }
 

@@ -17,8 +17,8 @@ PageSort::PageSort(Ledger& ledger, const GridSide& mine, const GridSide& theirs,
       order_(order),
       element_bytes_(element_bytes),
       page_bytes_(page_bytes),
-      buffer_stride_(whole_words(page_bytes)),
-      peers_(LedgerAllocator<PagePeer>(ledger)) {
+      buffer_stride_(operations::whole_words(page_bytes)),
+      peers_(ledger) {
   if (mine_.elements() == 0) return;
   list_peers();
   find_slots();

@@ -11,7 +11,8 @@
 /// with pages that came from others in the places where this rank would have written them.
 
 #include "observe/observer.hpp"
-#include "operations/layout/grid_side.hpp"
+#include "operations/layout/layout_call.hpp"
+#include "operations/page_flows.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -25,14 +26,9 @@ struct PagePeer {
   int grid_rank = 0;
   std::uint64_t elements = 0;
   std::uint64_t pages = 0;
-  std::uint64_t first_page = 0;  ///< in the list of all peers' pages
+  std::uint64_t first_page = 0;      ///< in the list of all peers' pages
+  std::uint64_t message_blocks = 1;  ///< of its messages to this rank, in pages
 };
-
-/// Buffers begin at whole words, so that fragments travel in words.
-[[nodiscard]] constexpr std::size_t whole_words(std::size_t bytes) {
-  constexpr std::size_t word = sizeof(std::uint64_t);
-  return (bytes + word - 1) / word * word;
-}
 
 class PageSort {
  public:
@@ -45,11 +41,12 @@ class PageSort {
   [[nodiscard]] static std::uint64_t list_bytes(std::uint64_t peers, std::uint64_t pages,
                                                 std::uint64_t ranks);
 
-  [[nodiscard]] std::span<const PagePeer> peers() const { return {peers_.begin(), peers_.size()}; }
+  [[nodiscard]] std::span<PagePeer> peers() { return peers_; }
+  [[nodiscard]] std::span<const PagePeer> peers() const { return peers_; }
   [[nodiscard]] std::uint64_t pages() const { return slots_.size(); }
-  /// Where the pages of a peer stand, in order: page numbers from the front of the part.
-  [[nodiscard]] std::span<const std::uint64_t> slots(const PagePeer& peer) const {
-    return {slots_.data() + peer.first_page, static_cast<std::size_t>(peer.pages)};
+  /// Where the k-th page of a peer stands: pages from the front of the part.
+  [[nodiscard]] std::uint64_t slot(const PagePeer& peer, std::uint64_t k) const {
+    return slots_[peer.first_page + k];
   }
   /// What does not fill a page: the last elements for a peer.
   [[nodiscard]] std::size_t fragment_bytes(const PagePeer& peer) const {
@@ -57,11 +54,8 @@ class PageSort {
   }
   /// The buffer of a peer as far as it is filled, and what makes its last word whole.
   [[nodiscard]] std::span<std::byte> fragment(const PagePeer& peer) {
-    return {buffers_.data() + index(peer) * buffer_stride_, whole_words(fragment_bytes(peer))};
-  }
-  /// The position in peers().
-  [[nodiscard]] std::size_t index(const PagePeer& peer) const {
-    return static_cast<std::size_t>(&peer - peers_.data());
+    const auto p = static_cast<std::size_t>(&peer - peers_.data());
+    return {buffers_.data() + p * buffer_stride_, operations::whole_words(fragment_bytes(peer))};
   }
 
   void allocate_buffers();

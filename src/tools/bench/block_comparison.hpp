@@ -1,73 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "measure.hpp"
+#include "benchmark.hpp"
 #include "patterns.hpp"
 #include <valet/valet.hpp>
 
 #include <cstddef>
-#include <memory>
-#include <new>
+#include <functional>
 #include <vector>
 
 namespace valet::bench {
 
-constexpr std::align_val_t page{4096};
-struct Deallocate {
-  void operator()(std::byte* memory) const { ::operator delete(memory, page); }
-};
-/// Whole pages, not initialised: the peers must not pay for first touches that their users avoid,
-/// nor for a distance between two buffers that memcpy is slow at.
-using Bytes = std::unique_ptr<std::byte, Deallocate>;
-
 /// @throws Error invalid_argument where a block cannot hold the address that it starts at.
 void require_room_for_address(std::size_t block_bytes);
 
-/// One rank's blocks of a map and the three ways to bring them to their ranks. What returns seconds
-/// or a verdict is collective over MPI_COMM_WORLD.
+/// Where blocks are when they have been moved.
+enum class Places {
+  any,       ///< the first slots of their rank
+  in_order,  ///< the same, ascending by the addresses that they started at
+  slots,     ///< those of the map
+};
+
+/// One rank's blocks of a map, which Valet and MPI_Alltoallv bring to their ranks. Collective over
+/// MPI_COMM_WORLD.
 class BlockComparison {
  public:
-  /// @param to_slots  Valet is given addresses; otherwise ranks.
-  BlockComparison(const Map& map, std::size_t block_bytes, bool to_slots, const Options& options);
+  /// What Valet did, on this rank.
+  struct Moved {
+    Report report;
+    Places places;
+  };
 
-  /// Valet's options from now on.
-  void use(const Options& options) { options_ = options; }
-  /// Writes every block to the slot where it starts.
-  void fill();
+  /// @param field_bytes  Of a block in each of the arrays that blocks stand in.
+  BlockComparison(Map map, const std::vector<std::size_t>& field_bytes);
 
-  double run_valet();
-  /// Alltoallv into a second buffer, which is this rank's memory afterwards.
-  double run_warm();
-  /// The same when nothing is at hand: buffers are allocated, and given back.
-  double run_cold();
-  /// Bytes of the buffers that run_warm() keeps beside the blocks, on this rank.
-  [[nodiscard]] std::uint64_t peer_bytes() const;
+  [[nodiscard]] std::byte* field(std::size_t number) const { return fields_[number].memory; }
+  [[nodiscard]] std::uint64_t blocks() const { return ranks_.size(); }
+  /// Destinations of the blocks.
+  [[nodiscard]] const std::vector<int>& ranks() const { return ranks_; }
+  /// Of blocks in one array.
+  [[nodiscard]] Alltoallv& peer() { return peer_; }
 
-  /// Whether every block on this rank belongs here after run_valet(), is whole, and none was lost
-  /// or doubled.
-  [[nodiscard]] bool verified();
-  /// What the last run_valet() did, for all ranks.
-  [[nodiscard]] Report report() const { return summed_over_ranks(report_, MPI_COMM_WORLD); }
+  /// Writes every block to the slot where it starts, then moves them. Verified: every block on a
+  /// rank belongs there and is whole, and none was lost or doubled.
+  Outcome run(const std::function<Moved()>& move);
+  /// Blocks in one array by migrate(); Valet is given `places`, or ranks.
+  [[nodiscard]] std::function<Outcome()> migration(const Options& options,
+                                                   Places places = Places::any);
 
  private:
-  std::byte* block(std::uint64_t slot) { return memory_.get() + slot * block_bytes_; }
-  void prepare_peer();
-  void exchange(std::byte* received, std::byte* packed);
+  struct Field {
+    std::byte* memory;
+    std::size_t bytes;  ///< of a block
+  };
+
+  void fill();
+  [[nodiscard]] bool verified(std::uint64_t blocks_after, Places places) const;
 
   Map map_;
-  std::size_t block_bytes_;
-  bool to_slots_;
-  Options options_;
-  int rank_;
-  std::uint64_t blocks_;
+  std::uint64_t block_bytes_;
   Bytes memory_;
-  std::vector<int> ranks_;  ///< destinations
+  std::vector<Field> fields_;
   std::vector<Address> addresses_;
-  bool packed_already_ = true;
-  std::unique_ptr<Alltoallv> peer_;
-  std::vector<std::uint64_t> starts_;
-  Bytes received_, packed_;
-  Report report_;
+  std::vector<int> ranks_;
+  Alltoallv peer_;
 };
 
 }  // namespace valet::bench

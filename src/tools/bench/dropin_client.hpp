@@ -14,10 +14,11 @@ namespace valet::bench {
 /// but for the free callback of STEPS.
 class DropinClient {
  public:
+  /// @param multi  Register the multi forms of the callbacks.
   DropinClient(std::uint64_t objects, std::uint64_t object_bytes, bool multi);
   DropinClient(const DropinClient&) = delete;
   DropinClient& operator=(const DropinClient&) = delete;
-  ~DropinClient();
+  ~DropinClient() { Zoltan_Destroy(&zoltan_); }
 
   /// Writes all objects anew, each on the rank of its number.
   void fill();
@@ -28,28 +29,27 @@ class DropinClient {
   /// Every object is where it belongs, whole, and none is lost or doubled. Collective.
   [[nodiscard]] bool verified() const;
 
-  // The callbacks.
-  [[nodiscard]] int object_size() const { return static_cast<int>(object_bytes_); }
+ private:
+  [[nodiscard]] std::size_t words_per_object() const {
+    return object_bytes_ / sizeof(std::uint64_t);
+  }
+  [[nodiscard]] const std::uint64_t* words(std::uint64_t slot) const {
+    return pool_.data() + slot * words_per_object();
+  }
+  [[nodiscard]] int destination(ZOLTAN_ID_TYPE id) const;
+  void register_single_callbacks();
+  void register_multi_callbacks();
   void pack(ZOLTAN_ID_TYPE slot, char* buffer) const;
   void unpack(ZOLTAN_ID_TYPE id, const char* buffer);
-  void free_slot(ZOLTAN_ID_TYPE slot) { free_.push_back(slot); }
-  /// In stock and HOLD the slots of all exports become free in mid.
-  void mid(int exports, const ZOLTAN_ID_TYPE* slots);
-
- private:
-  [[nodiscard]] std::uint64_t* words(std::uint64_t slot) const;
-  [[nodiscard]] std::uint64_t word(ZOLTAN_ID_TYPE id, std::uint64_t k) const;
-  void make_lists();
 
   std::uint64_t objects_;
   std::uint64_t object_bytes_;
   Zoltan_Struct* zoltan_;
-  mutable std::vector<std::uint64_t> pool_;
+  std::vector<std::uint64_t> pool_;
   std::vector<ZOLTAN_ID_TYPE> id_of_slot_;
   std::vector<ZOLTAN_ID_TYPE> free_;
   std::vector<ZOLTAN_ID_TYPE> gids_, lids_;
   std::vector<int> procs_;
-  bool steps_ = false;
 };
 
 }  // namespace valet::bench

@@ -4,6 +4,7 @@
 /// Graphs whose partitions give instances to the phases benchmark; every rank has all of it.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct Graph {
   [[nodiscard]] std::uint32_t vertices() const {
     return static_cast<std::uint32_t>(first.size() - 1);
   }
+  [[nodiscard]] std::span<const std::uint32_t> neighbours_of(std::uint32_t vertex) const {
+    return {neighbours.begin() + first[vertex], neighbours.begin() + first[vertex + 1]};
+  }
+  /// The neighbours appended since the last call are those of the next vertex.
+  void end_vertex() { first.push_back(static_cast<std::uint32_t>(neighbours.size())); }
 };
 
 /// A grid of side^3 vertices, each with up to six neighbours.

@@ -1,26 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
-// The index study of the ASPEN paper (section 5): the time to find the whole redistribution between
-// two grids by CLASSICAL, FALLS and ASPEN. No data moves; layout_data.cpp measures that.
-
-#include "layout_bench.hpp"
-
-#include "commands.hpp"
-#include "common_options.hpp"
-#include "geometry/run_cursor.hpp"
+#include "benchmark.hpp"
+#include "geometry/intersection.hpp"
 #include "geometry/walks.hpp"
-#include "layout_data.hpp"
-#include "measure.hpp"
-#include "output.hpp"
+#include "layout_move.hpp"
 #include <valet/error.hpp>
+#include <valet/ledger.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <limits>
-#include <memory>
-#include <type_traits>
+#include <sstream>
 
 namespace valet::bench {
 namespace {
@@ -30,71 +21,46 @@ using layout::DimensionIntersection;
 using layout::DimensionPair;
 using layout::SegmentFamily;
 
-struct Settings {
-  std::string study = "index";
-  std::string extent;
-  std::vector<std::string> blocks{"1024x1024", "256x256", "30x50", "654x321"};
-  std::vector<std::string> remote_blocks{"same"};
-  std::vector<std::string> local_grids{"2x2", "4x4", "8x8", "16x16", "32x32"};
-  std::vector<std::string> remote_grids{"2x2", "4x4", "8x8", "16x16", "32x32"};
-  std::vector<std::string> algorithms{"classical", "falls", "aspen"};
-  int repeat = 31;
-  std::string json;
-  LayoutDataSettings data;
-};
-
 /// Short enough for hundreds of cases, long against the resolution of a clock.
 constexpr double sample_seconds = 1e-4;
 /// Far apart in time, of which the quickest is one measurement: these are fractions of a
 /// microsecond, and what else the machine does must not decide between two algorithms.
-constexpr std::size_t samples_per_measurement = 3;
+constexpr int samples_per_measurement = 3;
 
-/// One algorithm on one pair of layouts.
-class Study {
+struct Segment {
+  std::int64_t position, local, length;
+  [[nodiscard]] bool operator==(const Segment&) const = default;
+};
+
+/// All segments shared with a peer, in all periods.
+std::vector<Segment> segments_of(const DimensionIntersection& found, int peer) {
+  std::vector<Segment> segments;
+  std::int64_t local = 0;
+  for (std::int64_t begin = 0; begin < found.extent();
+       begin += found.period(), local += found.local_period())
+    for (const DimensionIntersection::Family& family : found.families(peer))
+      for (std::int64_t k = 0; k < family.count; ++k) {
+        const std::int64_t position = begin + family.position + k * found.segment_stride();
+        if (position < found.extent())
+          segments.push_back({position, local + family.local + k * found.local_stride(),
+                              std::min(family.length, found.extent() - position)});
+      }
+  return segments;
+}
+
+/// One algorithm on one pair of layouts in the index study of the ASPEN paper (section 5): the time
+/// to find the whole redistribution between two grids. No data moves.
+class IndexStudy {
  public:
-  Study(Ledger& ledger, const BlockCyclic& local, const BlockCyclic& remote, Algorithm algorithm,
-        Case names)
-      : row(std::move(names)),
-        local_(local),
+  IndexStudy(Ledger& ledger, const BlockCyclic& local, const BlockCyclic& remote,
+             Algorithm algorithm)
+      : local_(local),
         remote_(remote),
         algorithm_(algorithm),
-        operations_(compute([this](const SegmentFamily&) { ++segments_; })),
+        operations_(walk([this](const SegmentFamily&) { ++segments_; })),
         families_(ledger, segments_) {
-    iterations_ = 1;
     const double once = std::max(slowest_seconds([this] { compute(); }), 1e-9);
     iterations_ = static_cast<long long>(std::ceil(sample_seconds / once));
-  }
-
-  /// What each coordinate of the local grid shares with every coordinate of the remote one, in
-  /// each dimension: Algorithm 1 of the paper. Calls sink(SegmentFamily). @return Operations.
-  template <class Sink>
-  std::int64_t compute(Sink&& sink) const {
-    const auto all = [&](auto&& walk) {
-      std::int64_t operations = 0;
-      for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-        const DimensionPair pair(local_.dimension(d), remote_.dimension(d), static_cast<int>(d));
-        for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
-          operations += walk(pair, coordinate);
-      }
-      return operations;
-    };
-    const auto walk_by = [&](auto constant) {
-      return all([&](const DimensionPair& pair, int coordinate) {
-        return layout::walk(pair, coordinate, constant(), sink);
-      });
-    };
-    switch (algorithm_) {
-      case Algorithm::classical: return walk_by(Constant<Algorithm::classical>());
-      case Algorithm::falls: return walk_by(Constant<Algorithm::falls>());
-      case Algorithm::aspen: break;
-    }
-    return walk_by(Constant<Algorithm::aspen>());
-  }
-
-  /// Into memory that is at hand, as in the paper.
-  std::int64_t compute() {
-    SegmentFamily* next = families_.data();
-    return compute([&next](const SegmentFamily& family) { *next++ = family; });
   }
 
   void sample() {
@@ -104,25 +70,38 @@ class Study {
     seconds_.push_back(seconds / static_cast<double>(iterations_));
   }
 
-  void finish(bool& failed) {
-    const bool verified = on_all_ranks(agrees_with_classical());
-    failed = failed || !verified;
+  void add_results(Case& row) const {
     const std::size_t measurements = seconds_.size() / samples_per_measurement;
+    std::vector<double> quickest(seconds_.begin(),
+                                 seconds_.begin() + static_cast<long>(measurements));
     for (std::size_t k = measurements; k < seconds_.size(); ++k)
-      seconds_[k % measurements] = std::min(seconds_[k % measurements], seconds_[k]);
-    seconds_.resize(measurements);
-    row["seconds_median"] = median(seconds_);
+      quickest[k % measurements] = std::min(quickest[k % measurements], seconds_[k]);
+    row["seconds_median"] = median(quickest);
     row["operations"] = operations_;
     row["segments"] = segments_;
     row["local_blocks"] = local_blocks();
-    row["verified"] = verified;
+    row["verified"] = on_all_ranks(agrees_with_classical());
   }
 
-  Case row;
-
  private:
-  template <Algorithm algorithm>
-  using Constant = std::integral_constant<Algorithm, algorithm>;
+  /// What each coordinate of the local grid shares with every coordinate of the remote one, in each
+  /// dimension: Algorithm 1 of the paper. Calls sink(SegmentFamily). @return Operations.
+  template <class Sink>
+  std::int64_t walk(Sink&& sink) const {
+    std::int64_t operations = 0;
+    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
+      const DimensionPair pair(local_.dimension(d), remote_.dimension(d), static_cast<int>(d));
+      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
+        operations += layout::walk(pair, coordinate, algorithm_, sink);
+    }
+    return operations;
+  }
+
+  /// Into memory that is at hand, as in the paper.
+  std::int64_t compute() {
+    SegmentFamily* next = families_.data();
+    return walk([&next](const SegmentFamily& family) { *next++ = family; });
+  }
 
   /// Blocks of the local layout in one period, all coordinates and dimensions together.
   [[nodiscard]] std::int64_t local_blocks() const {
@@ -143,24 +122,11 @@ class Study {
         const DimensionIntersection found(ledger, pair, coordinate, algorithm_);
         const DimensionIntersection expected(ledger, pair, coordinate, Algorithm::classical);
         for (int peer = 0; peer < pair.theirs.ranks; ++peer)
-          if (!same_segments(found, expected, peer)) return false;
+          if (segments_of(found, peer) != segments_of(expected, peer)) return false;
       }
     }
     return operations_ ==
            operations_done_ / (iterations_ * static_cast<long long>(seconds_.size()));
-  }
-
-  static bool same_segments(const DimensionIntersection& one, const DimensionIntersection& other,
-                            int peer) {
-    layout::SegmentCursor here(one, peer);
-    layout::SegmentCursor there(other, peer);
-    layout::Segment a{}, b{};
-    for (;;) {
-      const bool more = here.next(a);
-      if (more != there.next(b)) return false;
-      if (!more) return true;
-      if (a.position != b.position || a.local != b.local || a.length != b.length) return false;
-    }
   }
 
   BlockCyclic local_;
@@ -174,72 +140,8 @@ class Study {
   std::vector<double> seconds_;
 };
 
-std::vector<std::unique_ptr<Study>> make_studies(const Settings& settings, Ledger& ledger) {
-  std::vector<std::unique_ptr<Study>> studies;
-  for (const std::string& block : settings.blocks)
-    for (const std::string& wish : settings.remote_blocks) {
-      const std::string remote_block = wish == "same" ? block : wish;
-      std::string blocks = block;
-      if (remote_block != block) blocks.append("->").append(remote_block);
-      for (const std::string& local_grid : settings.local_grids)
-        for (const std::string& remote_grid : settings.remote_grids)
-          for (const std::string& algorithm : settings.algorithms)
-            studies.push_back(
-                std::make_unique<Study>(ledger, make_layout(settings.extent, block, local_grid),
-                                        make_layout(settings.extent, remote_block, remote_grid),
-                                        layout::parse_algorithm(algorithm),
-                                        Case{{"algorithm", algorithm},
-                                             {"local_grid", local_grid},
-                                             {"remote_grid", remote_grid},
-                                             {"block", blocks}}));
-    }
-  return studies;
-}
-
-/// How many times slower `algorithm` was than ASPEN, per block, from and to the grids named.
-void print_ratios(const std::vector<Case>& cases, const std::string& algorithm,
-                  const std::string& remote_grid) {
-  for (const Case& aspen : cases) {
-    if (aspen["algorithm"] != "aspen" || aspen["remote_grid"] != remote_grid) continue;
-    for (const Case& other : cases)
-      if (other["algorithm"] == algorithm && other["remote_grid"] == remote_grid &&
-          other["block"] == aspen["block"] && other["local_grid"] == aspen["local_grid"])
-        std::printf(
-            "%10s / aspen  %12s  %6s to %-6s  %8.1f in time  %8.1f in operations\n",
-            algorithm.c_str(), aspen["block"].get<std::string>().c_str(),
-            aspen["local_grid"].get<std::string>().c_str(), remote_grid.c_str(),
-            other["seconds_median"].get<double>() / aspen["seconds_median"].get<double>(),
-            other["operations"].get<double>() / std::max(1.0, aspen["operations"].get<double>()));
-  }
-}
-
-void run_index(Settings settings, bool& failed) {
-  if (settings.extent.empty()) settings.extent = "10000x10000";
-  Ledger ledger;
-  const auto studies = make_studies(settings, ledger);
-  {
-    // All cases take their turn in each round, so that a slow moment does not hit one of them.
-    const std::size_t rounds = samples_per_measurement * static_cast<std::size_t>(settings.repeat);
-    Progress progress("measuring", rounds);
-    for (std::size_t round = 0; round < rounds; ++round, progress.step())
-      for (const auto& study : studies) study->sample();
-  }
-  std::vector<Case> cases;
-  for (const auto& study : studies) {
-    study->finish(failed);
-    cases.push_back(study->row);
-  }
-  print_table(cases);
-  if (world_rank() == 0) {
-    std::printf("\n");
-    for (const char* const algorithm : {"falls", "classical"})
-      print_ratios(cases, algorithm, settings.remote_grids.back());
-  }
-  write_json(settings.json, cases);
-}
-
-}  // namespace
-
+/// A shape such as "30x50": one number per dimension.
+/// @throws Error invalid_argument: anything else, or more than 6 numbers.
 BlockCyclic::Extents parse_shape(const std::string& text) {
   std::vector<std::int64_t> values;
   const char* at = text.data();
@@ -259,6 +161,7 @@ BlockCyclic::Extents parse_shape(const std::string& text) {
   return BlockCyclic::Extents(std::span<const std::int64_t>(values));
 }
 
+/// @throws Error invalid_argument, as BlockCyclic.
 BlockCyclic make_layout(const std::string& extent, const std::string& block,
                         const std::string& grid) {
   const BlockCyclic::Extents wide = parse_shape(grid);
@@ -271,72 +174,142 @@ BlockCyclic make_layout(const std::string& extent, const std::string& block,
   return {parse_shape(extent), parse_shape(block), ranks};
 }
 
-namespace {
+class LayoutBenchmark final : public Benchmark {
+ public:
+  LayoutBenchmark()
+      : Benchmark("layout",
+                  "Block-cyclic layouts. Study index: the time to find what every rank of the "
+                  "local grid shares with every rank of the remote grid, without moving data; "
+                  "every rank of mpirun does it alone, the slowest counts. Study data: arrays of "
+                  "doubles moved by Valet, by ScaLAPACK's pdgemr2d and, packed, by MPI_Alltoallv",
+                  31) {}
 
-void add_data_options(CLI::App& command, LayoutDataSettings& data) {
-  command
-      .add_option("--move", data.moves,
-                  "data: block and grid of the source, block and grid of the target")
-      ->delimiter(',')
-      ->capture_default_str();
-  add_budget_option(command, data.memory);
-  add_sharing_flag(command, data.share_memory);
-}
+ private:
+  std::vector<Option> own_options() override {
+    return {
+        {"--study", &study_, "index, where a measurement is the quickest of three, or data",
+         one_of({"index", "data"})},
+        {"--extent", &extent_, "of the global array; 10000x10000 for index, 4096x4096 for data"},
+        {"--move", &moves_, "data: block and grid of the source, block and grid of the target"},
+        memory_option(),
+        sharing_flag(),
+        {"--block", &blocks_, "block sizes; several are measured in turn"},
+        {"--remote-block", &remote_blocks_,
+         "block sizes of the remote layout, each with each of --block; 'same': as there"},
+        {"--local-grid", &local_grids_, "ranks per dimension"},
+        {"--remote-grid", &remote_grids_,
+         "ranks per dimension; ratios are printed for the last one"},
+        {"--algorithm", &algorithms_, "classical, falls, aspen"}};
+  }
 
-/// Gives both studies what they share.
-void run(const Settings& settings, bool& failed) {
-  if (settings.study == "index") return run_index(settings, failed);
-  LayoutDataSettings data = settings.data;
-  if (!settings.extent.empty()) data.extent = settings.extent;
-  data.repeat = settings.repeat;
-  data.json = settings.json;
-  run_layout_data(data, failed);
-}
+  Jobs jobs() override {
+    if (extent_.empty()) extent_ = study_ == "index" ? "10000x10000" : "4096x4096";
+    if (study_ == "index") return {[this] { study_index(); }};
+    Jobs jobs;
+    jobs.reserve(moves_.size());
+    for (const std::string& move : moves_) jobs.emplace_back([this, move] { study_move(move); });
+    return jobs;
+  }
+
+  [[nodiscard]] int rounds() const override {
+    return study_ == "data" ? Benchmark::rounds() : samples_per_measurement * repeat_;
+  }
+
+  void study_index() {
+    Ledger ledger;
+    std::vector<IndexStudy> studies;
+    for (const std::string& block : blocks_)
+      for (const std::string& wish : remote_blocks_)
+        for (const std::string& local_grid : local_grids_)
+          for (const std::string& remote_grid : remote_grids_)
+            for (const std::string& algorithm : algorithms_) {
+              const std::string remote_block = wish == "same" ? block : wish;
+              std::string blocks = block;
+              if (remote_block != block) blocks.append("->").append(remote_block);
+              studies.emplace_back(ledger, make_layout(extent_, block, local_grid),
+                                   make_layout(extent_, remote_block, remote_grid),
+                                   layout::parse_algorithm(algorithm));
+              rows_.push_back({{"algorithm", algorithm},
+                               {"local_grid", local_grid},
+                               {"remote_grid", remote_grid},
+                               {"block", blocks}});
+            }
+    // All cases take their turn in each round, so that a slow moment does not hit one of them.
+    for (int round = 0; round < rounds(); ++round, step())
+      for (IndexStudy& study : studies) study.sample();
+    for (std::size_t k = 0; k < studies.size(); ++k) studies[k].add_results(rows_[k]);
+  }
+
+  void study_move(const std::string& text) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, ':');) parts.push_back(part);
+    if (parts.size() != 4)
+      throw Error(ErrorCode::invalid_argument,
+                  "'" + text +
+                      "' is no move; write block, grid, block and grid, as in 64x64:2x2:30x50:4x1");
+    LayoutMove move(make_layout(extent_, parts[0], parts[1]),
+                    make_layout(extent_, parts[2], parts[3]), common_options<LayoutOptions>());
+    std::vector<Series> all{{"MPI_Alltoallv", [&] { return move.run_alltoallv(); }},
+                            {"redistribute", [&] { return move.run_out_of_place(); }},
+                            {"redistribute_in_place", [&] { return move.run_in_place(); }}};
+    if (move.has_pdgemr2d()) all.push_back({"pdgemr2d", [&] { return move.run_pdgemr2d(); }});
+    take_turns(all);
+    const double warm = median(all[0].seconds);
+    for (const Series& series : {all[1], all[2]}) {
+      const double seconds = median(series.seconds);
+      Case row = {{"method", series.name},
+                  {"move", text},
+                  {"ranks", world_size()},
+                  {"seconds_median", seconds},
+                  {"seconds_alltoallv", warm}};
+      if (move.has_pdgemr2d()) row["ratio_pdgemr2d"] = seconds / median(all[3].seconds);
+      row["ratio_warm"] = seconds / warm;
+      row["ratio_redistribute"] = seconds / median(all[1].seconds);
+      row["peak_extra_bytes"] = series.report.peak_extra_bytes;
+      row["extra_bytes_bound"] = series.report.extra_bytes_bound;
+      row["local_bytes"] = move.local_bytes();
+      row["verified"] = series.verified && all.back().verified;
+      rows_.push_back(row);
+    }
+  }
+
+  /// How many times slower the others were than ASPEN, to the last remote grid.
+  Case summary() override {
+    if (study_ == "data" || world_rank() != 0) return Case::object();
+    std::printf("\n");
+    for (const char* const algorithm : {"falls", "classical"})
+      for (const Case& aspen : rows_)
+        for (const Case& other : rows_)
+          if (aspen["algorithm"] == "aspen" && other["algorithm"] == algorithm &&
+              aspen["remote_grid"] == remote_grids_.back() &&
+              other["remote_grid"] == aspen["remote_grid"] && other["block"] == aspen["block"] &&
+              other["local_grid"] == aspen["local_grid"])
+            print_ratio(aspen, other);
+    return Case::object();
+  }
+  static void print_ratio(const Case& aspen, const Case& other) {
+    const auto text = [&](const char* key) { return other[key].get<std::string>(); };
+    const auto number = [](const Case& row, const char* key) { return row[key].get<double>(); };
+    std::printf("%10s / aspen  %12s  %6s to %-6s  %8.1f in time  %8.1f in operations\n",
+                text("algorithm").c_str(), text("block").c_str(), text("local_grid").c_str(),
+                text("remote_grid").c_str(),
+                number(other, "seconds_median") / number(aspen, "seconds_median"),
+                number(other, "operations") / std::max(1.0, number(aspen, "operations")));
+  }
+
+  std::string study_ = "index";
+  std::string extent_;
+  std::vector<std::string> moves_{"64x64:2x2:30x50:4x1", "256x256:2x2:100x100:2x2"};
+  std::vector<std::string> blocks_{"1024x1024", "256x256", "30x50", "654x321"};
+  std::vector<std::string> remote_blocks_{"same"};
+  std::vector<std::string> local_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
+  std::vector<std::string> remote_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
+  std::vector<std::string> algorithms_{"classical", "falls", "aspen"};
+};
 
 }  // namespace
 
-void add_layout_command(CLI::App& app, bool& failed) {
-  auto settings = std::make_shared<Settings>();
-  CLI::App* const command = app.add_subcommand(
-      "layout",
-      "Block-cyclic layouts. Study index: the time to find what every rank of the local grid "
-      "shares with every rank of the remote grid, without moving data; every rank of mpirun does "
-      "it alone, the slowest counts. Study data: arrays of doubles moved by Valet, by ScaLAPACK's "
-      "pdgemr2d and, packed, by MPI_Alltoallv");
-  command->add_option("--study", settings->study, "index or data")
-      ->check(CLI::IsMember({"index", "data"}))
-      ->capture_default_str();
-  command->add_option("--extent", settings->extent,
-                      "of the global array; 10000x10000 for index, 4096x4096 for data");
-  add_data_options(*command, settings->data);
-  command->add_option("--block", settings->blocks, "block sizes; several are measured in turn")
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      ->add_option("--remote-block", settings->remote_blocks,
-                   "block sizes of the remote layout, each with each of --block; 'same': as there")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--local-grid", settings->local_grids, "ranks per dimension")
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      ->add_option("--remote-grid", settings->remote_grids,
-                   "ranks per dimension; ratios are printed for the last one")
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--algorithm", settings->algorithms, "classical, falls, aspen")
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--repeat", settings->repeat,
-          "measurements, of which the median is printed; for index each is the quickest of "
-          "three")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  add_json_option(*command, settings->json);
-  command->callback([settings, &failed] { run(*settings, failed); });
-}
+std::unique_ptr<Benchmark> make_layout_benchmark() { return std::make_unique<LayoutBenchmark>(); }
 
 }  // namespace valet::bench

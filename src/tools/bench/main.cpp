@@ -3,61 +3,61 @@
 // valet-bench: measures Valet beside MPI_Alltoallv in one process, alternating, and verifies what
 // it measured. Exit code 0: done and verified, 1: a result was wrong, 2: bad command line.
 
-#include "commands.hpp"
-#include "measure.hpp"
+#include "benchmark.hpp"
 #include <valet/error.hpp>
+#include <valet/mpi.hpp>
 
+#include <array>
 #include <cstdio>
 
+namespace valet::bench {
 namespace {
 
-int run(int argc, char** argv) {
-  CLI::App app("Measures Valet beside MPI_Alltoallv on the ranks of mpirun", "valet-bench");
-  app.require_subcommand(1);
-  bool failed = false;
-  valet::bench::add_alltoall_command(app, failed);
-  valet::bench::add_auto_command(app, failed);
-  valet::bench::add_exchange_command(app, failed);
-  valet::bench::add_layout_command(app, failed);
-  valet::bench::add_madre_command(app, failed);
-  valet::bench::add_trace_command(app, failed);
+constexpr std::array all_benchmarks{
+    make_alltoall_benchmark, make_auto_benchmark,   make_exchange_benchmark,
+    make_layout_benchmark,   make_madre_benchmark,  make_trace_benchmark,
 #ifdef VALET_BENCH_KOKKOS
-  valet::bench::add_kokkos_command(app, failed);
+    make_kokkos_benchmark,
 #endif
 #ifdef VALET_BENCH_ZOLTAN
-  valet::bench::add_dropin_command(app, failed);
-  valet::bench::add_phases_command(app, failed);
+    make_dropin_benchmark,   make_phases_benchmark,
 #endif
-  const bool speaks = valet::bench::world_rank() == 0;
+};
+
+int run(int argc, char** argv) {
+  bool verified = true;
+  std::vector<std::unique_ptr<Benchmark>> benchmarks;
+  std::vector<tools::Command> commands;
+  for (const auto& make : all_benchmarks) {
+    benchmarks.push_back(make());
+    Benchmark& one = *benchmarks.back();
+    commands.push_back({one.name(), one.description(), one.options(),
+                        [&one, &verified] { verified = one.run(); }});
+  }
   try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {
-      if (speaks) app.exit(error);
-      return 0;
-    }
-    if (speaks) std::fprintf(stderr, "valet-bench: %s\n", error.what());
-    return 2;
-  } catch (const valet::Error& error) {
-    if (speaks) std::fprintf(stderr, "valet-bench: %s\n", error.what());
-    return error.code() == valet::ErrorCode::invalid_argument ||
-                   error.code() == valet::ErrorCode::budget_too_small
-               ? 2
-               : 1;
+    tools::run_command_line(
+        {"valet-bench", "Measures Valet beside MPI_Alltoallv on the ranks of mpirun", {}, {}},
+        commands, argc, argv, world_rank() == 0);
+  } catch (const Error& error) {
+    if (world_rank() == 0) std::fprintf(stderr, "valet-bench: %s\n", error.what());
+    const bool bad_input =
+        error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::budget_too_small;
+    return bad_input ? 2 : 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "valet-bench: rank %d: %s\n", valet::bench::world_rank(), error.what());
+    std::fprintf(stderr, "valet-bench: rank %d: %s\n", world_rank(), error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
-  return failed ? 1 : 0;
+  return verified ? 0 : 1;
 }
 
 }  // namespace
+}  // namespace valet::bench
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int code = 1;
   try {
-    code = run(argc, argv);
+    code = valet::bench::run(argc, argv);
   } catch (...) {
     std::fputs("valet-bench: failed while reporting an error\n", stderr);
   }

@@ -3,8 +3,6 @@
 
 namespace valet::bench {
 
-std::unique_ptr<ScalapackPeer> make_scalapack_peer(const BlockCyclic&, const BlockCyclic&) {
-  return nullptr;
-}
+Pdgemr2d make_pdgemr2d(const BlockCyclic&, const BlockCyclic&) { return nullptr; }
 
 }  // namespace valet::bench

@@ -1,10 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "patterns.hpp"
 
+#include "base/names.hpp"
+
+#include <algorithm>
+#include <array>
 #include <bit>
 
 namespace valet::bench {
 namespace {
+
+using detail::Named;
+constexpr std::array patterns{Named{Pattern::ring, "ring"}, Named{Pattern::transpose, "transpose"},
+                              Named{Pattern::random, "random"},
+                              Named{Pattern::one_free, "one-free"},
+                              Named{Pattern::neighbours, "neighbours"}};
 
 /// A bijection of [0, size) that looks random: a Feistel network on the next even number of bits,
 /// walked until it falls into the range. So no rank needs the global map.
@@ -27,37 +37,13 @@ std::uint64_t scatter_index(std::uint64_t index, std::uint64_t size) {
   return index;
 }
 
-}  // namespace
-
-const char* to_string(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::ring: return "ring";
-    case Pattern::transpose: return "transpose";
-    case Pattern::random: return "random";
-    case Pattern::one_free: return "one-free";
-    case Pattern::neighbours: return "neighbours";
-  }
-  return "unknown";
-}
-
-const std::vector<Pattern>& all_patterns() {
-  static const std::vector<Pattern> patterns{Pattern::ring, Pattern::transpose, Pattern::random,
-                                             Pattern::one_free, Pattern::neighbours};
-  return patterns;
-}
-
-std::uint64_t Map::blocks(int rank) const {
-  if (pattern == Pattern::one_free && ranks > 1) return rank == 0 ? 0 : slots;
-  return slots - free;
-}
-
-Address Map::destination(int rank, std::uint64_t slot) const {
-  const auto count = static_cast<std::uint64_t>(ranks);
+/// @param own_blocks  Blocks of the rank.
+Address destination_of(Pattern pattern, std::uint64_t own_blocks, int rank, std::uint64_t slot) {
+  const auto count = static_cast<std::uint64_t>(world_size());
   const auto self = static_cast<std::uint64_t>(rank);
   const auto at = [&](std::uint64_t distance) {
     return static_cast<int>((self + distance) % count);
   };
-  const std::uint64_t own_blocks = blocks(rank);
   const std::uint64_t index = own_blocks * self + slot;
   switch (pattern) {
     case Pattern::ring: return {at(1), slot};
@@ -68,7 +54,7 @@ Address Map::destination(int rank, std::uint64_t slot) const {
     }
     case Pattern::one_free:
       // The ranks at distance 1 to P-1 in turn: then no two blocks meet in a slot.
-      return ranks == 1 ? Address{0, slot} : Address{at(1 + slot % (count - 1)), slot};
+      return count == 1 ? Address{0, slot} : Address{at(1 + slot % (count - 1)), slot};
     case Pattern::neighbours: {
       const std::uint64_t turn = slot % 20;
       if (turn >= 4) return {rank, slot};
@@ -77,6 +63,34 @@ Address Map::destination(int rank, std::uint64_t slot) const {
     }
   }
   return {rank, slot};
+}
+
+}  // namespace
+
+Pattern parse_pattern(const std::string& name) {
+  return detail::value_of(patterns, "pattern", name);
+}
+
+std::vector<std::string> all_patterns() {
+  std::vector<std::string> names(patterns.size());
+  std::ranges::transform(patterns, names.begin(), [](const auto& pattern) { return pattern.name; });
+  return names;
+}
+
+Option pattern_option(std::vector<std::string>& chosen) {
+  std::string known;
+  for (const std::string& name : all_patterns()) known += (known.empty() ? "" : ", ") + name;
+  return {"--pattern", &chosen, "who sends to whom: " + known + "; several are measured in turn"};
+}
+
+Map make_map(Pattern pattern, std::uint64_t slots, std::uint64_t free) {
+  const auto blocks = [=](int rank) -> std::uint64_t {
+    if (pattern == Pattern::one_free && world_size() > 1) return rank == 0 ? 0 : slots;
+    return slots - free;
+  };
+  return {slots, blocks, [=](int rank, std::uint64_t slot) {
+            return destination_of(pattern, blocks(rank), rank, slot);
+          }};
 }
 
 }  // namespace valet::bench

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "benchmark.hpp"
 #include <valet/plan.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,19 +21,21 @@ enum class Pattern {
                ///< stay
 };
 
-[[nodiscard]] const char* to_string(Pattern pattern);
-[[nodiscard]] const std::vector<Pattern>& all_patterns();
+/// @throws Error invalid_argument that lists the known names.
+[[nodiscard]] Pattern parse_pattern(const std::string& name);
+[[nodiscard]] std::vector<std::string> all_patterns();
+[[nodiscard]] Option pattern_option(std::vector<std::string>& patterns);
 
-/// One pattern on given sizes.
+/// Where the blocks of all ranks of MPI_COMM_WORLD go.
 struct Map {
-  Pattern pattern = Pattern::ring;
-  int ranks = 1;
-  std::uint64_t slots = 0;  ///< per rank
-  std::uint64_t free = 0;   ///< slots per rank without a block (one_free: decided by the pattern)
-
-  [[nodiscard]] std::uint64_t blocks(int rank) const;
-  /// Where block `slot` of `rank` goes. Injective over all blocks; every rank has room.
-  [[nodiscard]] Address destination(int rank, std::uint64_t slot) const;
+  std::uint64_t slots = 0;  ///< of this rank
+  std::function<std::uint64_t(int rank)> blocks;
+  /// Of a block, by the rank and the slot where it is. Injective; every rank has room.
+  std::function<Address(int rank, std::uint64_t slot)> destination;
 };
+
+/// A pattern on all ranks alike.
+/// @param slots, free  Per rank; `free` of them without a block (one_free: decided by the pattern).
+[[nodiscard]] Map make_map(Pattern pattern, std::uint64_t slots, std::uint64_t free);
 
 }  // namespace valet::bench

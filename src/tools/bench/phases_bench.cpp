@@ -1,82 +1,159 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "commands.hpp"
-#include "common_options.hpp"
-#include "comparison.hpp"
+#include "block_comparison.hpp"
 #include "graph.hpp"
-#include "measure.hpp"
-#include "output.hpp"
-#include "phases_counts.hpp"
 #include "phases_instance.hpp"
-#include "phases_migration.hpp"
-#include <valet/valet.hpp>
+#include "schedule/phase_schedule.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdio>
 #include <iterator>
-#include <memory>
-#include <string>
-#include <utility>
+#include <map>
+#include <numeric>
+#include <tuple>
 
 namespace valet::bench {
 namespace {
 
-struct Settings {
-  std::vector<int> experiments{1, 2, 3, 4};
-  std::string graph = "geometric";
-  std::uint32_t vertices = 30'000;
-  double degree = 6;
-  std::vector<int> parts{32, 64, 128};
-  std::vector<std::string> remaps{"diffuse", "scratch"};
-  int layers = 1;
-  std::uint64_t instances = 5;
-  std::uint64_t carried_out = 1;
-  std::vector<std::uint64_t> parts_of_memory{1, 4, 16, 64, 256};
-  std::uint64_t seed = 1;
-  std::string message = "0";
-  int repeat = 3;
-  std::string json;
+/// What a vertex carries in the paper: eight doubles.
+constexpr std::size_t block_bytes = 8 * sizeof(double);
+
+/// A way to make phases.
+struct Phasing {
+  Heuristic heuristic = Heuristic::first_fit;
+  int parking = 0;
+  Scheduler scheduler = Scheduler::distributed;
+
+  [[nodiscard]] std::string name() const {
+    return to_string(heuristic) +
+           std::string(scheduler == Scheduler::centralized ? "-centralized" : "") +
+           (parking > 0 ? "-parking" + std::to_string(parking) : "");
+  }
 };
 
-/// A way to carry an instance out.
-struct Series {
-  std::string name;
-  Options options;
-};
+using Numbers = std::vector<double>;
 
-Series phased(Heuristic heuristic, Scheduler scheduler, int parking) {
-  Series series{to_string(heuristic), {}};
-  series.options.method = Method::phased;
-  series.options.phased.heuristic = heuristic;
-  series.options.phased.scheduler = scheduler;
-  series.options.phased.parking = parking;
-  if (scheduler == Scheduler::centralized) series.name += "-centralized";
-  if (parking > 0) series.name += "-parking" + std::to_string(parking);
-  return series;
+double mean(const Numbers& numbers) {
+  if (numbers.empty()) return 0;
+  return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
 }
 
-/// The series of an experiment of A. Pinar, B. Hendrickson, "Interprocessor Communication with
-/// Limited Memory", IEEE TPDS 15(7), 2004, section 7. STREAM is in all of them.
-std::vector<Series> series_of(int experiment) {
-  std::vector<Series> series(1);
-  series.front().name = to_string(Method::stream);
-  series.front().options.method = Method::stream;
-  const auto add = [&](Heuristic heuristic, Scheduler scheduler, int parking) {
-    series.push_back(phased(heuristic, scheduler, parking));
-  };
+double deviation(const Numbers& numbers) {
+  if (numbers.size() < 2) return 0;
+  double squares = 0;
+  for (const double number : numbers) squares += std::pow(number - mean(numbers), 2);
+  return std::sqrt(squares / static_cast<double>(numbers.size() - 1));
+}
+
+/// The schedules of a way to make phases, a number for each instance.
+struct Counted {
+  Numbers phases, messages, volume, waited, lower, upper;
+
+  void add(const schedule::TransferMatrix& matrix, std::uint64_t memory, const Phasing& phasing,
+           std::uint64_t seed) {
+    if (matrix.volume() == 0) return;  // the partition was balanced already
+    const std::vector<std::uint64_t> free = schedule::least_free(matrix, memory);
+    const schedule::PhaseCounts counts = schedule::count_phases(
+        matrix, free, {phasing.heuristic, static_cast<std::uint64_t>(phasing.parking), seed});
+    const schedule::PhaseBounds bounds = schedule::phase_bounds(
+        matrix.volume(), std::accumulate(free.begin(), free.end(), std::uint64_t{0}));
+    const auto volume_of_one = static_cast<double>(matrix.volume());
+    phases.push_back(static_cast<double>(counts.phases));
+    messages.push_back(static_cast<double>(counts.messages) /
+                       static_cast<double>(matrix.transfers().size()));
+    volume.push_back(static_cast<double>(counts.volume) / volume_of_one);
+    waited.push_back(static_cast<double>(counts.detours) / volume_of_one);
+    lower.push_back(static_cast<double>(bounds.lower));
+    upper.push_back(static_cast<double>(bounds.upper));
+  }
+};
+
+/// What an experiment of A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited
+/// Memory", IEEE TPDS 15(7), 2004, section 7, carries out beside STREAM, which is in all of them.
+std::vector<Phasing> phasings_of(int experiment) {
+  std::vector<Phasing> phasings;
   for (const Heuristic heuristic : all_heuristics()) {
-    const bool continuous = heuristic == Heuristic::continuous;
     const bool random = heuristic == Heuristic::random || heuristic == Heuristic::fortune_wheel;
-    if (experiment == 1 && (random || heuristic == Heuristic::first_fit))
-      add(heuristic, Scheduler::distributed, 0);
-    if (experiment == 2 && !continuous) {
-      add(heuristic, Scheduler::distributed, 0);
-      add(heuristic, Scheduler::centralized, 1);
-    }
-    if (experiment == 3) add(heuristic, Scheduler::distributed, 0);
+    const bool is_in_first = random || heuristic == Heuristic::first_fit;
+    const bool is_in_second = heuristic != Heuristic::continuous;
+    if (experiment == 3 || (experiment == 1 && is_in_first) || (experiment == 2 && is_in_second))
+      phasings.push_back({heuristic});
+    if (experiment == 2 && is_in_second) phasings.push_back({heuristic, 1, Scheduler::centralized});
   }
   if (experiment == 4)
-    for (const int parking : {0, 1, 2, 3})
-      add(Heuristic::fortune_wheel, Scheduler::distributed, parking);
-  return series;
+    for (const int parking : {0, 1, 2, 3}) phasings.push_back({Heuristic::fortune_wheel, parking});
+  return phasings;
+}
+
+/// A row for every kind of instance, number of parts, memory and way to make phases, of Experiments
+/// 3 and 4, where the latter is counted for first fit, too: means over the instances, with the
+/// standard deviation and the extremes of the phases, and the bounds. Local. Keys: experiment,
+/// remap, parts, part, method, instances, phases, phases_deviation, phases_least, phases_most,
+/// messages and volume (over those of one phase), waited (over the volume), lower, upper.
+std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& instances,
+                                  const std::vector<std::uint64_t>& parts_of_memory) {
+  if (experiment < 3) return {};
+  std::vector<Phasing> phasings = phasings_of(experiment);
+  if (experiment == 4)
+    for (const int parking : {0, 1, 2, 3}) phasings.push_back({Heuristic::first_fit, parking});
+  using Group = std::tuple<std::string, int, std::size_t, std::size_t>;
+  std::map<Group, Counted> groups;
+  for (const Instance& instance : instances) {
+    const schedule::TransferMatrix matrix = instance.matrix();
+    for (std::size_t m = 0; m < parts_of_memory.size(); ++m)
+      for (std::size_t p = 0; p < phasings.size(); ++p)
+        groups[{instance.remap, instance.parts, m, p}].add(
+            matrix, memory_of(matrix, parts_of_memory[m]), phasings[p], 1 + instance.number);
+  }
+  std::vector<Case> rows;
+  for (const auto& [group, counted] : groups) {
+    const auto& [remap, parts, m, p] = group;
+    const auto [least, most] = std::ranges::minmax_element(counted.phases);
+    const bool has_any = !counted.phases.empty();
+    rows.push_back({{"experiment", experiment},
+                    {"remap", remap},
+                    {"parts", parts},
+                    {"part", parts_of_memory[m]},
+                    {"method", phasings[p].name()},
+                    {"instances", counted.phases.size()},
+                    {"phases", mean(counted.phases)},
+                    {"phases_deviation", deviation(counted.phases)},
+                    {"phases_least", has_any ? *least : 0},
+                    {"phases_most", has_any ? *most : 0},
+                    {"messages", mean(counted.messages)},
+                    {"volume", mean(counted.volume)},
+                    {"waited", mean(counted.waited)},
+                    {"lower", mean(counted.lower)},
+                    {"upper", mean(counted.upper)}});
+  }
+  return rows;
+}
+
+/// Prints phases, a line for each way to make them and a column for each memory.
+void print_schedules(const std::vector<Case>& schedules) {
+  if (schedules.empty()) return;
+  // A row is a way to make phases, or a bound, of one kind of instances; the lower bound comes
+  // first, the upper one last.
+  std::map<std::tuple<int, std::string, int>, std::vector<Case>> kinds;
+  const auto enter = [&](const Case& one, const std::string& method, const Case& phases) {
+    std::vector<Case>& rows = kinds[{one["experiment"], one["remap"], one["parts"]}];
+    auto row = std::ranges::find(
+        rows, method, [](const Case& each) { return each["phases of"].get<std::string>(); });
+    if (row == rows.end())
+      row = rows.insert(row, Case({{"experiment", one["experiment"]},
+                                   {"instances", one["remap"]},
+                                   {"parts", one["parts"]},
+                                   {"phases of", method}}));
+    (*row)["1/" + one["part"].dump() + " memory"] = phases;
+  };
+  for (const Case& one : schedules) enter(one, "ceil(T/M)", one["lower"]);
+  for (const Case& one : schedules) enter(one, one["method"], one["phases"]);
+  for (const Case& one : schedules) enter(one, "ceil(2T/M)+1", one["upper"]);
+  std::vector<Case> table;
+  for (const auto& [kind, rows] : kinds) table.insert(table.end(), rows.begin(), rows.end());
+  std::printf("Counted, without data; means of %d instances:\n",
+              schedules.front()["instances"].get<int>());
+  tools::print_table(table);
 }
 
 /// What a root needs for the schedule of so many ranks, beside its scratch.
@@ -85,168 +162,142 @@ std::size_t schedule_bytes(int ranks) {
   return 320 * count + 160 * count * count;
 }
 
-void measure(const Settings& settings, Case setting, Migration& migration, std::uint64_t memory,
-             Progress& progress, std::vector<Case>& cases, bool& failed) {
-  const std::vector<Series> series = series_of(setting["experiment"].get<int>());
-  const MeasuredSeries measured =
-      measure_series(migration, series, settings.repeat, progress, [&](const Series& one) {
-        Options options = one.options;
-        options.budget_bytes = static_cast<std::size_t>(memory) * sizeof(Block);
-        if (options.phased.scheduler == Scheduler::centralized && world_rank() == 0)
-          options.budget_bytes += schedule_bytes(world_size());
-        options.message_bytes = parse_bytes(settings.message);
-        return migration.run_valet(options);
-      });
-  setting["free"] = memory;
-  list_series(setting, series, measured, cases, failed, [](Case& row, const Report& report) {
-    row["waited"] = report.detours;
-    row["seconds_gather"] = report.gather_seconds;
-    row["seconds_solve"] = report.solve_seconds;
-    row["seconds_scatter"] = report.scatter_seconds;
-  });
-}
+class PhasesBenchmark final : public Benchmark {
+ public:
+  PhasesBenchmark()
+      : Benchmark("phases",
+                  "The four experiments of Pinar and Hendrickson (section 7) on partitions of a "
+                  "graph by Zoltan that become partitions with balanced overlapped subdomains. 1: "
+                  "time over phases. 2: centralized schedules with parking beside distributed ones "
+                  "without. 3: heuristics. 4: parking never, at every phase, at every second and "
+                  "third. STREAM and MPI_Alltoallv are in all of them. The schedules of 3 and 4 "
+                  "are also counted for as many processors as there are parts",
+                  3) {}
 
-Graph graph_of(const Settings& settings) {
-  if (settings.graph == "geometric")
-    return geometric_graph(settings.vertices, settings.degree, settings.seed);
-  if (settings.graph != "grid") return read_graph(settings.graph);
-  std::uint32_t side = 1;
-  while (std::uint64_t{side + 1} * (side + 1) * (side + 1) <= settings.vertices) ++side;
-  return grid_graph(side);
-}
+ private:
+  std::vector<Option> own_options() override {
+    return {
+        {"--experiment", &experiments_, "1 to 4; several are measured in turn", in_range(1, 4)},
+        {"--graph", &graph_,
+         "geometric (random points), grid (three dimensions), or a file in the format of METIS and "
+         "Chaco"},
+        {"--vertices", &vertices_, "of a graph that is made", in_range(8, 100'000'000)},
+        {"--degree", &degree_, "mean number of neighbours, for geometric", positive()},
+        {"--parts", &parts_,
+         "processors whose schedules are counted; parts of the first one are distributed over the "
+         "ranks of mpirun and carried out",
+         in_range(2, 4096)},
+        {"--remap", &remaps_,
+         "the new partition: the old one adjusted (diffuse), or one made anew and adjusted "
+         "(scratch), which needs more phases",
+         one_of({"diffuse", "scratch"})},
+        {"--overlap", &layers_, "layers by which subdomains overlap", positive()},
+        {"--instances", &count_, "partitions from different seeds", positive()},
+        {"--seed", &seed_, "of the first partition, and of random points"},
+        {"--carry-out", &carried_out_, "instances of each kind that are carried out with data",
+         in_range(0, 1'000'000)},
+        {"--part", &parts_of_memory_,
+         "memory of a rank, as a part of what one phase needs: 4 is a quarter", positive()},
+        {"--message-bytes", &message_, "bytes of a message at most, 0: chosen"}};
+  }
 
-/// An instance with data, its parts cyclic to the ranks of mpirun.
-void carry_out(const Settings& settings, const Instance& instance, Progress& progress,
-               std::vector<Case>& cases, bool& failed) {
-  const Instance folded = instance.folded(world_size());
-  Migration migration(folded);
-  for (const int experiment : settings.experiments)
-    for (const std::uint64_t part : settings.parts_of_memory) {
-      const Case setting = {{"experiment", experiment},
-                            {"method", ""},
-                            {"ranks", world_size()},
-                            {"remap", instance.remap},
-                            {"instance", instance.number},
-                            {"vertices", instance.before.size()},
-                            {"moved", sum_of_ranks(migration.leaving())},
-                            {"part", part},
-                            {"free", 0}};
-      measure(settings, setting, migration, memory_of(folded, part), progress, cases, failed);
+  Jobs jobs() override {
+    make_all_instances();
+    Jobs jobs;
+    for (const Instance& instance : instances_) {
+      if (instance.number >= carried_out_ || instance.parts != parts_.front()) continue;
+      for (const int experiment : experiments_)
+        for (const std::uint64_t part : parts_of_memory_)
+          jobs.emplace_back([=, this, &instance] { measure(experiment, instance, part); });
     }
-}
-
-std::vector<Instance> all_instances(const Settings& settings, const Graph& graph) {
-  std::vector<Remap> remaps;
-  for (const std::string& name : settings.remaps) remaps.push_back(parse_remap(name));
-  std::vector<Instance> all;
-  for (const int parts : settings.parts) {
-    std::vector<Instance> some =
-        make_instances(graph, parts, settings.layers, remaps, settings.instances, settings.seed);
-    std::move(some.begin(), some.end(), std::back_inserter(all));
+    return jobs;
   }
-  return all;
-}
 
-void run(const Settings& settings, bool& failed) {
-  const Graph graph = graph_of(settings);
-  const int most_parts = *std::max_element(settings.parts.begin(), settings.parts.end());
-  if (static_cast<std::uint32_t>(most_parts) > graph.vertices())
-    throw Error(ErrorCode::invalid_argument, std::to_string(most_parts) + " parts for " +
-                                                 std::to_string(graph.vertices()) +
-                                                 " vertices; give fewer --parts or a larger graph");
-  const std::vector<Instance> instances = all_instances(settings, graph);
-  std::vector<Case> schedules;
-  for (const int experiment : settings.experiments)
-    for (Case& row : count_schedules(experiment, instances, settings.parts_of_memory))
-      schedules.push_back(std::move(row));
-  const auto is_carried_out = [&](const Instance& instance) {
-    return instance.number < settings.carried_out && instance.parts == settings.parts.front();
-  };
-  const auto count =
-      static_cast<std::size_t>(std::count_if(instances.begin(), instances.end(), is_carried_out));
-  std::vector<Case> cases;
-  {
-    Progress progress("measuring", count * settings.experiments.size() *
-                                       settings.parts_of_memory.size() *
-                                       (static_cast<std::size_t>(settings.repeat) + 1));
-    for (const Instance& instance : instances)
-      if (is_carried_out(instance)) carry_out(settings, instance, progress, cases, failed);
+  [[nodiscard]] Graph make_graph() const {
+    const auto vertices = static_cast<std::uint32_t>(vertices_);
+    if (graph_ == "geometric") return geometric_graph(vertices, degree_, seed_);
+    if (graph_ != "grid") return read_graph(graph_);
+    std::uint32_t side = 1;
+    while (std::uint64_t{side + 1} * (side + 1) * (side + 1) <= vertices) ++side;
+    return grid_graph(side);
   }
-  print_table(cases);
-  print_schedules(schedules);
-  write_json(settings.json, cases, {{"schedules", schedules}});
-}
 
-/// Options of the graph and of the partitions that become each other.
-void add_instance_options(CLI::App& command, Settings& settings) {
-  command
-      .add_option("--graph", settings.graph,
-                  "geometric (random points), grid (three dimensions), or a file in the format of "
-                  "METIS and Chaco")
-      ->capture_default_str();
-  command.add_option("--vertices", settings.vertices, "of a graph that is made")
-      ->check(CLI::Range(8U, 100'000'000U))
-      ->capture_default_str();
-  command.add_option("--degree", settings.degree, "mean number of neighbours, for geometric")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      .add_option(
-          "--parts", settings.parts,
-          "processors whose schedules are counted; parts of the first one are distributed over the "
-          "ranks of mpirun and carried out")
-      ->check(CLI::Range(2, 4096))
-      ->delimiter(',')
-      ->capture_default_str();
-  command
-      .add_option("--remap", settings.remaps,
-                  "the new partition: the old one adjusted (diffuse), or one made anew and "
-                  "adjusted (scratch), which needs more phases")
-      ->delimiter(',')
-      ->capture_default_str();
-  command.add_option("--overlap", settings.layers, "layers by which subdomains overlap")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--instances", settings.instances, "partitions from different seeds")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command.add_option("--seed", settings.seed, "of the first partition, and of random points")
-      ->capture_default_str();
-}
+  void make_all_instances() {
+    const Graph graph = make_graph();
+    const int most_parts = std::ranges::max(parts_);
+    if (static_cast<std::uint32_t>(most_parts) > graph.vertices())
+      throw Error(ErrorCode::invalid_argument,
+                  std::to_string(most_parts) + " parts for " + std::to_string(graph.vertices()) +
+                      " vertices; give fewer --parts or a larger graph");
+    for (const int parts : parts_)
+      std::ranges::move(make_instances(graph, parts, layers_, remaps_, count_, seed_),
+                        std::back_inserter(instances_));
+  }
+
+  /// An instance with data, its parts cyclic to the ranks of mpirun.
+  void measure(int experiment, const Instance& instance, std::uint64_t part) {
+    const Instance folded = instance.folded();
+    const schedule::TransferMatrix matrix = folded.matrix();
+    const std::uint64_t memory = memory_of(matrix, part);
+    BlockComparison blocks(folded.map(), {block_bytes});
+    Options options;
+    options.budget_bytes = static_cast<std::size_t>(memory) * block_bytes;
+    options.message_bytes = parse_bytes(message_);
+    options.method = Method::stream;
+    std::vector<Series> all{{to_string(options.method), blocks.migration(options)}};
+    options.method = Method::phased;
+    for (const Phasing& phasing : phasings_of(experiment)) {
+      Options one = options;
+      one.phased.heuristic = phasing.heuristic;
+      one.phased.scheduler = phasing.scheduler;
+      one.phased.parking = phasing.parking;
+      if (phasing.scheduler == Scheduler::centralized && world_rank() == 0)
+        one.budget_bytes += schedule_bytes(world_size());
+      all.push_back({phasing.name(), blocks.migration(one)});
+    }
+    compare({{"experiment", experiment},
+             {"method", ""},
+             {"ranks", world_size()},
+             {"remap", instance.remap},
+             {"instance", instance.number},
+             {"vertices", instance.before.size()},
+             {"moved", matrix.volume()},
+             {"part", part},
+             {"free", memory}},
+            all, blocks.peer(), blocks.field(0), [](Case& row, const Report& report) {
+              row["waited"] = report.detours;
+              row["seconds_gather"] = report.gather_seconds;
+              row["seconds_solve"] = report.solve_seconds;
+              row["seconds_scatter"] = report.scatter_seconds;
+            });
+  }
+
+  Case summary() override {
+    std::vector<Case> schedules;
+    for (const int experiment : experiments_)
+      std::ranges::move(count_schedules(experiment, instances_, parts_of_memory_),
+                        std::back_inserter(schedules));
+    if (world_rank() == 0) print_schedules(schedules);
+    return {{"schedules", schedules}};
+  }
+
+  std::vector<int> experiments_{1, 2, 3, 4};
+  std::string graph_ = "geometric";
+  std::uint64_t vertices_ = 30'000;
+  double degree_ = 6;
+  std::vector<int> parts_{32, 64, 128};
+  std::vector<std::string> remaps_{"diffuse", "scratch"};
+  int layers_ = 1;
+  std::uint64_t count_ = 5;
+  std::uint64_t carried_out_ = 1;
+  std::vector<std::uint64_t> parts_of_memory_{1, 4, 16, 64, 256};
+  std::uint64_t seed_ = 1;
+  std::string message_ = "0";
+  std::vector<Instance> instances_;
+};
 
 }  // namespace
 
-void add_phases_command(CLI::App& app, bool& failed) {
-  auto settings = std::make_shared<Settings>();
-  CLI::App* const command = app.add_subcommand(
-      "phases",
-      "The four experiments of Pinar and Hendrickson (section 7) on partitions of a graph by "
-      "Zoltan that become partitions with balanced overlapped subdomains. 1: time over phases. 2: "
-      "centralized schedules with parking beside distributed ones without. 3: heuristics. 4: "
-      "parking never, at every phase, at every second and third. STREAM and MPI_Alltoallv are in "
-      "all of them. The schedules of 3 and 4 are also counted for as many processors as there "
-      "are parts");
-  command->add_option("--experiment", settings->experiments, "1 to 4; several are measured in turn")
-      ->check(CLI::Range(1, 4))
-      ->delimiter(',')
-      ->capture_default_str();
-  add_instance_options(*command, *settings);
-  command
-      ->add_option("--carry-out", settings->carried_out,
-                   "instances of each kind that are carried out with data")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      ->add_option("--part", settings->parts_of_memory,
-                   "memory of a rank, as a part of what one phase needs: 4 is a quarter")
-      ->check(CLI::PositiveNumber)
-      ->delimiter(',')
-      ->capture_default_str();
-  command->add_option("--message-bytes", settings->message, "bytes of a message at most, 0: chosen")
-      ->capture_default_str();
-  add_repeat_option(*command, settings->repeat);
-  add_json_option(*command, settings->json);
-  command->callback([settings, &failed] { run(*settings, failed); });
-}
+std::unique_ptr<Benchmark> make_phases_benchmark() { return std::make_unique<PhasesBenchmark>(); }
 
 }  // namespace valet::bench

@@ -7,6 +7,7 @@
 /// differ by their seed.
 
 #include "graph.hpp"
+#include "patterns.hpp"
 #include "schedule/transfer_matrix.hpp"
 
 #include <cstdint>
@@ -15,37 +16,32 @@
 
 namespace valet::bench {
 
-/// Where the new partition comes from.
-enum class Remap {
-  diffuse,  ///< the old one, adjusted as in the paper: a few blocks move, most of them one way
-  scratch,  ///< another one of Zoltan, adjusted, parts numbered to keep what they can: much moves
-            ///< both ways, and many phases are needed where memory is tight
-};
-[[nodiscard]] const char* to_string(Remap remap);
-/// @throws Error invalid_argument that lists the known names.
-[[nodiscard]] Remap parse_remap(const std::string& name);
-
 /// A partition and the one that it is to become. A part is a processor; there may be more of them
 /// than ranks.
 struct Instance {
+  /// Where the new partition comes from. "diffuse": the old one, adjusted as in the paper; a few
+  /// blocks move, most of them one way. "scratch": another one of Zoltan, adjusted, parts numbered
+  /// to keep what they can; much moves both ways, and many phases are needed where memory is tight.
   std::string remap;
   std::uint64_t number = 0;
   int parts = 0;
   std::vector<int> before, after;  ///< part of each vertex
 
   [[nodiscard]] schedule::TransferMatrix matrix() const;
-  /// Free blocks of every part: `extra` more than it needs for what it has in the end.
-  [[nodiscard]] std::vector<std::uint64_t> free(std::uint64_t extra) const;
-  /// The most that a part receives: with so much memory one phase is enough.
-  [[nodiscard]] std::uint64_t most_received() const;
-  /// The same vertices on fewer processors: part p becomes part p mod `count`.
-  [[nodiscard]] Instance folded(int count) const;
+  /// The same vertices on as many processors as there are ranks: part p on rank p mod P.
+  [[nodiscard]] Instance folded() const;
+  /// A block for each vertex, and slots for those before and those after. Parts are ranks.
+  [[nodiscard]] Map map() const;
 };
 
-/// `count` instances of each kind. Collective over MPI_COMM_WORLD; every rank gets all.
+/// Memory of a processor beyond what it needs in the end, if it is one `part`th of the most that
+/// one receives, which one phase needs; at least one block.
+[[nodiscard]] std::uint64_t memory_of(const schedule::TransferMatrix& matrix, std::uint64_t part);
+
+/// `count` instances of each remap. Collective over MPI_COMM_WORLD; every rank gets all.
 /// @throws std::runtime_error when Zoltan fails.
 [[nodiscard]] std::vector<Instance> make_instances(const Graph& graph, int parts, int layers,
-                                                   const std::vector<Remap>& remaps,
+                                                   const std::vector<std::string>& remaps,
                                                    std::uint64_t count, std::uint64_t seed);
 
 }  // namespace valet::bench

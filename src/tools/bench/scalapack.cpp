@@ -2,8 +2,10 @@
 #include "scalapack.hpp"
 
 #include "measure.hpp"
+#include <valet/scalapack.hpp>
 
 #include <algorithm>
+#include <memory>
 
 // ScaLAPACK ships no header for C. NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
@@ -39,39 +41,32 @@ class Grid {
   int context_ = outside;
 };
 
-class Pdgemr2d final : public ScalapackPeer {
- public:
-  Pdgemr2d(const BlockCyclic& from, const BlockCyclic& to)
-      : all_(1, world_size()),
-        from_grid_(from.dimension(0).ranks(), from.dimension(1).ranks()),
-        to_grid_(to.dimension(0).ranks(), to.dimension(1).ranks()),
-        rows_(static_cast<int>(from.dimension(0).extent())),
-        columns_(static_cast<int>(from.dimension(1).extent())),
-        from_(layout::to_scalapack(from, from_grid_.context(), leading_dimension(from))),
-        to_(layout::to_scalapack(to, to_grid_.context(), leading_dimension(to))) {}
+int leading_dimension(const BlockCyclic& layout) {
+  if (world_rank() >= layout.ranks()) return 1;
+  return std::max(static_cast<int>(layout.local_extents(world_rank())[0]), 1);
+}
 
-  void run(const double* source, double* target) override {
-    // It takes no pointers to const, and does not write the source.
-    Cpdgemr2d(rows_, columns_, const_cast<double*>(source), 1, 1, from_.data(), target, 1, 1,
-              to_.data(), all_.context());
-  }
-
- private:
-  static int leading_dimension(const BlockCyclic& layout) {
-    if (world_rank() >= layout.ranks()) return 1;
-    return std::max(static_cast<int>(layout.local_extents(world_rank())[0]), 1);
-  }
-
-  Grid all_, from_grid_, to_grid_;
-  int rows_, columns_;
-  layout::ScalapackDescriptor from_, to_;
+/// A layout of a matrix, on its grid.
+struct Matrix {
+  explicit Matrix(const BlockCyclic& layout)
+      : grid(layout.dimension(0).ranks(), layout.dimension(1).ranks()),
+        descriptor(layout::to_scalapack(layout, grid.context(), leading_dimension(layout))) {}
+  Grid grid;
+  layout::ScalapackDescriptor descriptor;
 };
 
 }  // namespace
 
-std::unique_ptr<ScalapackPeer> make_scalapack_peer(const BlockCyclic& from, const BlockCyclic& to) {
+Pdgemr2d make_pdgemr2d(const BlockCyclic& from, const BlockCyclic& to) {
   if (from.dimensions() != 2) return nullptr;
-  return std::make_unique<Pdgemr2d>(from, to);
+  const auto rows = static_cast<int>(from.dimension(0).extent());
+  const auto columns = static_cast<int>(from.dimension(1).extent());
+  return [=, all = std::make_shared<Grid>(1, world_size()), before = std::make_shared<Matrix>(from),
+          after = std::make_shared<Matrix>(to)](const double* source, double* target) {
+    // It takes no pointers to const, and does not write the source.
+    Cpdgemr2d(rows, columns, const_cast<double*>(source), 1, 1, before->descriptor.data(), target,
+              1, 1, after->descriptor.data(), all->context());
+  };
 }
 
 }  // namespace valet::bench

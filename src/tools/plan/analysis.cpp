@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analysis.hpp"
 
+#include "exact.hpp"
+#include "schedule/cyclic_schedule.hpp"
+#include "schedule/phase_schedule.hpp"
+#include "schedule/relaxation.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
@@ -9,18 +13,55 @@
 namespace valet::plan {
 namespace {
 
+/// A case for each heuristic and parking interval.
+Case analyse_phases(const Problem& problem, const AnalysisOptions& options) {
+  Case cases = Case::array();
+  for (const Heuristic heuristic : options.heuristics)
+    for (const std::uint64_t parking : options.parking) {
+      const schedule::PhaseCounts counts =
+          schedule::count_phases(problem.matrix, problem.free, {heuristic, parking, options.seed});
+      cases.push_back({{"heuristic", to_string(heuristic)},
+                       {"parking", parking},
+                       {"seed", options.seed},
+                       {"complete", counts.complete},
+                       {"phases", counts.phases},
+                       {"messages", counts.messages},
+                       {"volume", counts.volume},
+                       {"detours", counts.detours}});
+    }
+  return cases;
+}
+
+Case analyse_cyclic(const Problem& problem) {
+  Case cases = Case::array();
+  for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated}) {
+    const schedule::CyclicCounts run =
+        schedule::count_actions(schedule::record_cyclic(problem.matrix, problem.free, order));
+    if (run.volume != problem.matrix.volume())
+      throw Error(ErrorCode::internal, "the cyclic schedule is wrong: it moves " +
+                                           std::to_string(run.volume) + " of " +
+                                           std::to_string(problem.matrix.volume()) + " blocks");
+    cases.push_back({{"edge_order", to_string(order)},
+                     {"actions", run.actions},
+                     {"messages", run.messages},
+                     {"volume", run.volume},
+                     {"critical_path", run.critical_path}});
+  }
+  return cases;
+}
+
 /// The fewest phases of any schedule at hand: of those asked for, and of all heuristics with
 /// parking at every phase, which always come to an end.
-std::uint64_t fewest_phases(const Problem& problem, const Analysis& analysis, std::uint64_t seed) {
-  std::uint64_t fewest = analysis.bounds.upper;
-  for (const PhaseCase& one : analysis.phases)
-    if (one.counts.complete) fewest = std::min(fewest, one.counts.phases);
+std::uint64_t fewest_phases(const Problem& problem, const Case& cases,
+                            const schedule::PhaseBounds& bounds, std::uint64_t seed) {
+  std::uint64_t fewest = bounds.upper;
+  for (const Case& one : cases)
+    if (one["complete"].get<bool>()) fewest = std::min(fewest, one["phases"].get<std::uint64_t>());
   for (const Heuristic heuristic : all_heuristics()) {
-    if (fewest == analysis.bounds.lower) break;
-    const bool is_known =
-        std::any_of(analysis.phases.begin(), analysis.phases.end(), [&](const PhaseCase& one) {
-          return one.options.heuristic == heuristic && one.options.parking == 1;
-        });
+    if (fewest == bounds.lower) break;
+    const bool is_known = std::ranges::any_of(cases, [&](const Case& one) {
+      return one["heuristic"] == to_string(heuristic) && one["parking"] == 1;
+    });
     if (is_known) continue;
     const auto counts = schedule::count_phases(problem.matrix, problem.free, {heuristic, 1, seed});
     fewest = std::min(fewest, counts.phases);
@@ -28,35 +69,45 @@ std::uint64_t fewest_phases(const Problem& problem, const Analysis& analysis, st
   return fewest;
 }
 
-CyclicCase analyse_cyclic(const Problem& problem, EdgeOrder order) {
-  CyclicCase one{
-      order, schedule::run_cyclic(problem.matrix, problem.free,
-                                  schedule::record_cyclic(problem.matrix, problem.free, order))};
-  if (!one.run.violation.empty())
-    throw Error(ErrorCode::internal, "the cyclic schedule is wrong: " + one.run.violation);
-  return one;
+Case to_case(const ExactMinimum& exact) {
+  Case result = {{"proved", exact.proved}, {"lower", exact.lower}, {"upper", exact.upper}};
+  if (!exact.proved) result["why"] = exact.why;
+  result["seconds"] = exact.seconds;
+  return result;
 }
 
 }  // namespace
 
-Analysis analyse(const Problem& problem, const AnalysisOptions& options) {
-  schedule::check_feasible(problem.matrix, problem.free);
-  Analysis analysis;
-  analysis.all_free = std::accumulate(problem.free.begin(), problem.free.end(), std::uint64_t{0});
-  analysis.bounds = schedule::phase_bounds(problem.matrix.volume(), analysis.all_free);
-  analysis.relaxation = schedule::relax(problem.matrix.totals(problem.free));
-  for (const Heuristic heuristic : options.heuristics)
-    for (const std::uint64_t parking : options.parking) {
-      const schedule::PhaseOptions phase_options{heuristic, parking, options.seed};
-      analysis.phases.push_back(
-          {phase_options, schedule::count_phases(problem.matrix, problem.free, phase_options)});
-    }
-  for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated})
-    analysis.cyclic.push_back(analyse_cyclic(problem, order));
-  analysis.exact =
-      find_minimum(problem, analysis.bounds.lower, fewest_phases(problem, analysis, options.seed),
+Case analyse(const Problem& problem, const AnalysisOptions& options) {
+  const schedule::TransferMatrix& matrix = problem.matrix;
+  schedule::check_feasible(matrix, problem.free);
+  const std::uint64_t all_free =
+      std::accumulate(problem.free.begin(), problem.free.end(), std::uint64_t{0});
+  const schedule::PhaseBounds bounds = schedule::phase_bounds(matrix.volume(), all_free);
+  const schedule::Relaxation relaxation = schedule::relax(matrix.totals(problem.free));
+  const Case cases = analyse_phases(problem, options);
+  const ExactMinimum exact =
+      find_minimum(problem, bounds.lower, fewest_phases(problem, cases, bounds, options.seed),
                    options.exact_seconds);
-  return analysis;
+  return {{"problem",
+           {{"name", problem.name},
+            {"ranks", matrix.ranks()},
+            {"transfers", matrix.transfers().size()},
+            {"volume", matrix.volume()},
+            {"free", all_free},
+            {"free_least", std::ranges::min(problem.free)},
+            {"free_most", std::ranges::max(problem.free)}}},
+          {"bounds",
+           {{"lower", bounds.lower}, {"published", bounds.published}, {"upper", bounds.upper}}},
+          {"relaxation",
+           {{"phases", relaxation.phases()},
+            {"pieces", relaxation.pieces},
+            {"blocks_before", relaxation.blocks_before},
+            {"blocks_after", relaxation.blocks_after},
+            {"volume", relaxation.volume}}},
+          {"exact", to_case(exact)},
+          {"cyclic", analyse_cyclic(problem)},
+          {"cases", cases}};
 }
 
 }  // namespace valet::plan

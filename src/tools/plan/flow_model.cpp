@@ -83,6 +83,7 @@ void FlowModel::add_columns(const Problem& problem) {
         const std::size_t room = first_memory_ + phase * ranks_ + rank;
         // What has arrived stays, and in the last phase nothing arrives anywhere else.
         const bool is_last = phase + 1 == phases_;
+        // Stay, leave, arrive.
         add_edge(is_last && !at_home ? 0 : most, {{here, 1}, {after, -1}, {room, 1}});
         add_edge(at_home ? 0 : most, {{here, 1}, {crossing, -1}, {room, 1}});
         add_edge(is_last && !at_home ? 0 : most, {{crossing, 1}, {after, -1}, {room, 1}});
@@ -92,12 +93,12 @@ void FlowModel::add_columns(const Problem& problem) {
 schedule::PhaseSchedule FlowModel::schedule(const std::vector<double>& solution) const {
   schedule::PhaseSchedule schedule(phases_);
   std::vector<std::int64_t> balance(ranks_);
+  std::size_t column = 0;
   for (std::size_t phase = 0; phase < phases_; ++phase)
     for (std::size_t commodity = 0; commodity < destinations_.size(); ++commodity) {
       // Leaving and arriving on one rank cancel each other.
-      for (std::size_t rank = 0; rank < ranks_; ++rank)
-        balance[rank] = std::llround(solution[column(phase, commodity, rank, Edge::leaves)]) -
-                        std::llround(solution[column(phase, commodity, rank, Edge::arrives)]);
+      for (std::size_t rank = 0; rank < ranks_; ++rank, column += 3)
+        balance[rank] = std::llround(solution[column + 1]) - std::llround(solution[column + 2]);
       schedule::match_in_order(balance, [&](const schedule::Flow& flow) {
         schedule[phase].push_back({flow.from, flow.to, destinations_[commodity], flow.blocks});
       });

@@ -42,12 +42,6 @@ class FlowModel {
   [[nodiscard]] schedule::PhaseSchedule schedule(const std::vector<double>& solution) const;
 
  private:
-  enum class Edge { stays, leaves, arrives };
-  [[nodiscard]] std::size_t column(std::size_t phase, std::size_t commodity, std::size_t rank,
-                                   Edge edge) const {
-    return ((phase * destinations_.size() + commodity) * ranks_ + rank) * 3 +
-           static_cast<std::size_t>(edge);
-  }
   [[nodiscard]] std::size_t vertex(std::size_t phase, std::size_t commodity,
                                    std::size_t rank) const {
     return (phase * destinations_.size() + commodity) * ranks_ + rank;

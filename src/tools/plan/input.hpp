@@ -5,25 +5,17 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace valet::plan {
 
 /// T_ij, blocks from rank i to rank j, from a Matrix Market file: coordinate, integer, general or
 /// symmetric, square. Entries on the diagonal stay where they are; equal pairs are added.
+/// @param is_graph  The file may also be of the field pattern. An entry (i, j) is an edge from i to
+///                  j, however many blocks it has.
 /// @throws Error invalid_argument with file and line: not a Matrix Market file of this kind, not
 ///         square, an index or a number that does not parse or is out of range, too few entries.
-[[nodiscard]] schedule::TransferMatrix read_matrix(const std::string& path);
-
-/// A directed graph from a Matrix Market file: coordinate, pattern or integer, general, square; an
-/// entry (i, j) is an edge from i to j. Vertices count from 0.
-struct Graph {
-  std::uint32_t vertices = 0;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
-};
-/// @throws Error as read_matrix.
-[[nodiscard]] Graph read_graph(const std::string& path);
+[[nodiscard]] schedule::TransferMatrix read_matrix(const std::string& path, bool is_graph = false);
 
 /// Free slots of every rank: `text` is a number, then for each rank alike, or the name of a file
 /// with a number per rank, separated by white space; lines that begin with % or # are comments.

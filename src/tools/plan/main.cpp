@@ -5,13 +5,13 @@
 
 #include "analysis.hpp"
 #include "input.hpp"
-#include "patterns.hpp"
+#include "problem.hpp"
+#include "tools/command_line.hpp"
 #include <valet/error.hpp>
 
-#include <CLI/CLI.hpp>
-
+#include <algorithm>
+#include <array>
 #include <cstdio>
-#include <optional>
 
 namespace {
 
@@ -21,58 +21,56 @@ using valet::ErrorCode;
 struct Arguments {
   std::string matrix;
   std::string graph;
-  std::optional<std::uint32_t> start;
+  std::uint32_t start = 0;
   valet::plan::PatternOptions pattern;
   std::string free;
   std::uint64_t scratch = 0;
   std::vector<std::string> heuristics;
-  std::vector<std::int64_t> parking{0, 1};
-  std::uint64_t seed = 1;
+  std::vector<int> parking{0, 1};
   double exact_seconds = 10;
   std::string json;
 };
 
-void declare(CLI::App& app, Arguments& arguments) {
+std::vector<valet::tools::Option> options_of(Arguments& arguments) {
   std::string names;
   for (const std::string& name : valet::plan::pattern_names())
     names += (names.empty() ? "" : ", ") + name;
-  auto* const source = app.add_option_group("source", "What is analysed, one of");
-  source->add_option("matrix", arguments.matrix,
-                     "Matrix Market file (coordinate integer): blocks from row to column, ranks "
-                     "counted from 1");
-  source->add_option("--pattern", arguments.pattern.name, "made here: " + names);
-  source->add_option("--graph", arguments.graph,
-                     "Matrix Market file of a directed graph, for the redistribution that takes "
-                     "|V|+1 phases if and only if it has a Hamiltonian circuit");
-  source->require_option(1);
-  app.add_option("--free", arguments.free,
-                 "free slots: a number for every rank alike, or a file with a number per rank; "
-                 "patterns and graphs have their own");
-  app.add_option("--scratch", arguments.scratch, "further free slots on every rank");
-  app.add_option("--ranks", arguments.pattern.ranks,
-                 "ranks of a pattern (8; figure5 3, figure6 7, counterexample 9)");
-  app.add_option("--blocks", arguments.pattern.blocks,
-                 "blocks of a pair of ranks in a pattern (100; figure6, counterexample 1)");
-  app.add_option("--start", arguments.start,
-                 "vertex of the graph, counted from 1, with one edge into it (the first such)");
-  app.add_option("--heuristic", arguments.heuristics, "heuristics, separated by commas (all)")
-      ->delimiter(',');
-  app.add_option("--parking", arguments.parking,
-                 "parking intervals, separated by commas: 0 never, k every k-th phase (0,1)")
-      ->delimiter(',');
-  app.add_option("--seed", arguments.seed, "of random patterns and heuristics (1)");
-  app.add_option("--exact-seconds", arguments.exact_seconds,
-                 "time limit for the exact minimum; 0 does without (10)");
-  app.add_option("--json", arguments.json, "file for the numbers");
+  return {{"matrix", &arguments.matrix,
+           "this, --pattern or --graph: a Matrix Market file (coordinate integer), blocks from row "
+           "to column, ranks counted from 1"},
+          {"--pattern", &arguments.pattern.name, "made here: " + names},
+          {"--graph", &arguments.graph,
+           "Matrix Market file of a directed graph, for the redistribution that takes |V|+1 phases "
+           "if and only if it has a Hamiltonian circuit"},
+          {"--free", &arguments.free,
+           "free slots: a number for every rank alike, or a file with a number per rank; patterns "
+           "and graphs have their own"},
+          {"--scratch", &arguments.scratch, "further free slots on every rank"},
+          {"--ranks", &arguments.pattern.ranks,
+           "ranks of a pattern; 0: 8, figure5 3, figure6 7, counterexample 9"},
+          {"--blocks", &arguments.pattern.blocks,
+           "blocks of a pair of ranks in a pattern; 0: 100, figure6 and counterexample 1"},
+          {"--start", &arguments.start,
+           "vertex of the graph, counted from 1, with one edge into it; by default the first such",
+           valet::tools::positive()},
+          {"--heuristic", &arguments.heuristics, "heuristics, separated by commas; all"},
+          {"--parking", &arguments.parking,
+           "parking intervals, separated by commas: 0 never, k every k-th phase"},
+          {"--seed", &arguments.pattern.seed, "of random patterns and heuristics"},
+          {"--exact-seconds", &arguments.exact_seconds,
+           "time limit for the exact minimum; 0 does without"},
+          {"--json", &arguments.json, "file for the numbers"}};
 }
 
 valet::plan::Problem source_of(const Arguments& arguments) {
+  const std::array sources{&arguments.matrix, &arguments.pattern.name, &arguments.graph};
+  if (std::ranges::count_if(sources, [](const auto* source) { return !source->empty(); }) != 1)
+    throw Error(ErrorCode::invalid_argument,
+                "Exactly 1 option from [matrix,--pattern,--graph] is required");
   if (!arguments.graph.empty()) {
-    const valet::plan::Graph graph = valet::plan::read_graph(arguments.graph);
-    if (arguments.start == 0U)
-      throw Error(ErrorCode::invalid_argument, "--start counts vertices from 1");
+    const auto graph = valet::plan::read_matrix(arguments.graph, true);
     return valet::plan::hamiltonian_gadget(
-        graph, arguments.start ? *arguments.start - 1 : valet::plan::default_start(graph));
+        graph, arguments.start > 0 ? arguments.start - 1 : valet::plan::default_start(graph));
   }
   if (!arguments.pattern.name.empty()) return valet::plan::make_pattern(arguments.pattern);
   if (arguments.free.empty())
@@ -85,23 +83,21 @@ valet::plan::Problem problem_of(const Arguments& arguments) {
   valet::plan::Problem problem = source_of(arguments);
   if (!arguments.free.empty())
     problem.free = valet::plan::read_free(arguments.free, problem.matrix.ranks());
-  for (std::uint64_t& slots : problem.free) {
-    if (arguments.scratch > valet::schedule::most_blocks)
-      throw Error(ErrorCode::invalid_argument, "--scratch is more than 2^60 slots");
-    slots += arguments.scratch;
-  }
+  if (arguments.scratch > valet::schedule::most_blocks)
+    throw Error(ErrorCode::invalid_argument, "--scratch is more than 2^60 slots");
+  for (std::uint64_t& slots : problem.free) slots += arguments.scratch;
   return problem;
 }
 
 valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
   valet::plan::AnalysisOptions options;
-  options.seed = arguments.seed;
+  options.seed = arguments.pattern.seed;
   options.exact_seconds = arguments.exact_seconds;
   for (const std::string& name : arguments.heuristics)
     options.heuristics.push_back(valet::parse_heuristic(name));
   if (options.heuristics.empty())
     options.heuristics.assign(valet::all_heuristics().begin(), valet::all_heuristics().end());
-  for (const std::int64_t interval : arguments.parking) {
+  for (const int interval : arguments.parking) {
     if (interval < 0)
       throw Error(ErrorCode::invalid_argument,
                   "parking interval " + std::to_string(interval) +
@@ -111,30 +107,22 @@ valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
   return options;
 }
 
-void run(int argc, char** argv) {
-  CLI::App app("Analyses the redistribution of a transfer matrix within free memory", "valet-plan");
-  Arguments arguments;
-  declare(app, arguments);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) throw Error(ErrorCode::invalid_argument, error.what());
-    app.exit(error);
-    return;
-  }
+void run(const Arguments& arguments) {
   const valet::plan::AnalysisOptions options = analysis_of(arguments);
-  arguments.pattern.seed = arguments.seed;
-  const valet::plan::Problem problem = problem_of(arguments);
-  const valet::plan::Analysis analysis = valet::plan::analyse(problem, options);
-  valet::plan::print(problem, analysis);
-  if (!arguments.json.empty()) valet::plan::write_json(arguments.json, problem, analysis);
+  const valet::tools::Case analysis = valet::plan::analyse(problem_of(arguments), options);
+  valet::plan::print(analysis);
+  valet::tools::write_json(arguments.json, analysis);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    run(argc, argv);
+    Arguments arguments;
+    valet::tools::run_command_line(
+        {"valet-plan", "Analyses the redistribution of a transfer matrix within free memory",
+         options_of(arguments), [&] { run(arguments); }},
+        {}, argc, argv, true);
     return 0;
   } catch (const Error& error) {
     std::fprintf(stderr, "valet-plan: %s\n", error.what());

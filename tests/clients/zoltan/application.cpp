@@ -292,7 +292,7 @@ void Application::unpack(ZOLTAN_ID_PTR gid, int bytes, const char* buffer) {
   // With the padding: what the sender did not write is part of what arrives.
   Object object{gid[0], {buffer, buffer + bytes}};
   if (behaviour_ == Behaviour::copy_out) {
-    if (output_.size() == output_room_) complain("more arrivals than pre was told");
+    if (output_.size() == output_room_) complain("more arrivals than pre was given");
     output_.push_back(std::move(object));
   } else if (behaviour_ == Behaviour::drop_in_pack && !reserved_.empty()) {
     const std::size_t slot = reserved_.back();

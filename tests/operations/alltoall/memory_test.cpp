@@ -62,7 +62,7 @@ TEST_P(AlltoallMemory, OfTheProcessGrowsByLessThan12MiBWhen128MiBMove) {
   constexpr long long mebibyte = 1 << 20;
   if (size() != 2) return;
   const bool supported = all_ranks(restart_resident_peak() && status_bytes("VmHWM") > 0);
-  if (!supported) GTEST_SKIP() << "this system does not tell resident peaks";
+  if (!supported) GTEST_SKIP() << "this system does not report resident peaks";
   std::vector<std::uint64_t> memory(16 * mebibyte);
   for (std::size_t k = 0; k < memory.size(); ++k)
     memory[k] = k ^ (static_cast<std::uint64_t>(rank()) << 60);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// valet-bench madre, phases and trace as their users run them, small: what they print and write,
-// and that the findings of the papers are in it.
+// valet-bench as its users run it, small: what it prints and writes, and that the findings of the
+// papers are in it.
 
 #include "run_program.hpp"
 #include "temporary_file.hpp"
@@ -56,6 +56,78 @@ void expect_good_cases(const Json& document, int ranks, const std::set<std::stri
   }
   EXPECT_EQ(found, methods);
 }
+
+/// Cases of a benchmark that compares Valet with MPI_Alltoallv in a warm and in a cold buffer.
+void expect_comparisons(const Json& document, std::size_t count) {
+  EXPECT_EQ(document.at("cases").size(), count);
+  for (const Json& one : document.at("cases")) {
+    for (const char* const key : {"seconds_median", "seconds_plan", "seconds_exchange",
+                                  "seconds_local", "ratio_warm", "ratio_cold", "messages"})
+      EXPECT_TRUE(one.at(key).is_number()) << key << " of " << one;
+    EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+    EXPECT_LE(one.at("peak_extra_bytes"), one.at("extra_bytes_bound")) << one;
+  }
+}
+
+TEST(ExchangeBench, AllPatternsToRanksAndToSlots) {
+  for (const std::string map : {"ranks", "slots"})
+    expect_comparisons(
+        document_of(3,
+                    "exchange --pattern ring,transpose,random,one-free,neighbours --method "
+                    "stream,cyclic --blocks 60 --block-bytes 100 --free 12 --memory 3000 "
+                    "--repeat 1 --map " +
+                        map),
+        10);
+}
+
+TEST(ExchangeBench, RefusesBadInput) {
+  expect_refused(2, "exchange --pattern sideways", "unknown pattern 'sideways'; known: ring, ");
+  expect_refused(2, "exchange --method sideways", "unknown method 'sideways'");
+  expect_refused(2, "exchange --map sideways", "--map: sideways not in {ranks,slots}");
+  expect_refused(2, "exchange --blocks 10 --free 11", "--free is larger than --blocks");
+  expect_refused(2, "exchange --block-bytes 0", "--block-bytes: Value 0 is not positive");
+  expect_refused(2, "exchange --repeat 0", "--repeat: Value 0 is not positive");
+}
+
+TEST(AlltoallBench, AllCasesWithAllMethods) {
+  for (const std::string order : {"", " --any-order"}) {
+    const Json document = document_of(4, "alltoall --bytes 64K --memory 16K --repeat 1" + order);
+    expect_comparisons(document, 12);
+    for (const Json& one : document.at("cases")) {
+      EXPECT_EQ(one.at("used"), one.at("method"));
+      EXPECT_EQ(one.at("swaps").get<int>() > 0, one.at("method") != "stream") << one;
+      EXPECT_GT(one.at("seconds_alltoallv"), 0) << one;
+    }
+  }
+  const ProgramRun outcome = run(2, "alltoall --bytes 4K --case 1,2,4 --repeat 1");
+  EXPECT_EQ(outcome.code, 0) << outcome.text;
+  for (const char* const part :
+       {"Execution time in seconds", "#proc", "pairwise case-4", "MPI_Alltoallv case-1"})
+    EXPECT_NE(outcome.text.find(part), std::string::npos) << outcome.text;
+  EXPECT_EQ(outcome.text.find("case-2"), std::string::npos) << "not defined for 2 ranks";
+}
+
+TEST(AutoBench, ComparesTheChoiceWithAllMethods) {
+  const Json document = document_of(2,
+                                    "auto --pattern ring --bytes 100K --block-bytes 64,4096 "
+                                    "--free-percent 10 --repeat 1 --predictions");
+  ASSERT_EQ(document.at("cases").size(), 2U);
+  for (const Json& one : document.at("cases")) {
+    for (const char* const key : {"predicted_seconds", "auto_over_best", "predicted_over_measured",
+                                  "ratio_warm", "seconds_stream", "calibration_seconds"})
+      EXPECT_TRUE(one.at(key).is_number()) << key << " of " << one;
+    EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+  }
+}
+
+#ifdef VALET_BENCH_KOKKOS
+TEST(KokkosBench, ParticlesLeave) {
+  expect_comparisons(document_of(3,
+                                 "kokkos --particles 2000 --leave 0.3 --order stable --method "
+                                 "stream,direct --repeat 1"),
+                     2);
+}
+#endif
 
 TEST(Madre, AllExperimentsWithAllMethods) {
   const Json document =
@@ -182,6 +254,20 @@ TEST(PhasesBench, CountedSchedulesShowWhatThePaperFound) {
   std::printf("\n");
 }
 
+TEST(DropinBench, ComparesWithStock) {
+  for (const std::string forms : {"", " --multi"}) {
+    const Json document = document_of(2, "dropin --data 1M --object 1K,64K --repeat 2" + forms);
+    ASSERT_EQ(document.at("cases").size(), 6U);
+    for (const Json& one : document.at("cases")) {
+      EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+      EXPECT_GT(one.at("ratio_stock"), 0) << one;
+      if (one.at("mode") == "ZOLTAN") {
+        EXPECT_EQ(one.at("ratio_stock"), 1) << one;
+      }
+    }
+  }
+}
+
 TEST(PhasesBench, ReadsAGraph) {
   // A ring of 24 vertices.
   std::string text = "24 24\n";
@@ -198,9 +284,10 @@ TEST(PhasesBench, ReadsAGraph) {
 TEST(PhasesBench, RefusesBadInput) {
   const TemporaryFile graph("3 2\n2\n1 3\n2 x\n");
   expect_refused(2, "phases --graph " + graph.path(), ", line 4: 'x' is no number");
-  expect_refused(2, "phases --graph /no/such.graph", "cannot read the graph /no/such.graph");
+  expect_refused(2, "phases --graph /no/such.graph", "cannot read '/no/such.graph'");
   expect_refused(2, "phases --experiment 5", "--experiment: Value 5 not in range");
-  expect_refused(2, "phases --remap sideways", "unknown remap 'sideways'; known: diffuse, scratch");
+  expect_refused(2, "phases --remap sideways", "--remap: sideways not in {diffuse,scratch}");
+  expect_refused(2, "phases --carry-out -1", "--carry-out: Value -1 not in range 0 to");
   expect_refused(2, "phases --parts 1", "--parts: Value 1 not in range");
   expect_refused(2, "phases --vertices 20 --parts 64", "64 parts for 20 vertices");
 }

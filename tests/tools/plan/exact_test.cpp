@@ -5,7 +5,7 @@
 #include "exact.hpp"
 
 #include "flow_model.hpp"
-#include "patterns.hpp"
+#include "problem.hpp"
 #include "schedule/phase_schedule.hpp"
 #include "solver.hpp"
 
@@ -133,11 +133,7 @@ TEST_F(Exact, AgreesWithTryingAllSchedules) {
       transfers.push_back({static_cast<std::uint32_t>(random() % ranks),
                            static_cast<std::uint32_t>(random() % ranks), 1});
     Problem problem{"random", schedule::TransferMatrix(ranks, transfers), {}};
-    problem.free.assign(ranks, 0);
-    const std::vector<schedule::RankTotals> totals = problem.matrix.totals(problem.free);
-    for (std::uint32_t rank = 0; rank < ranks; ++rank)
-      problem.free[rank] =
-          totals[rank].received - std::min(totals[rank].received, totals[rank].sent);
+    problem.free = schedule::least_free(problem.matrix, 0);
     ++problem.free[random() % ranks];
     const ExactMinimum found = minimum(problem);
     ASSERT_TRUE(found.proved) << found.why << ", seed " << seed;
@@ -170,12 +166,11 @@ TEST_F(Exact, CounterexampleToTheBoundIsNoCounterexampleForTheMinimum) {
   EXPECT_EQ(schedule::count_phases(problem.matrix, problem.free, {}).phases, 8U);
 }
 
-bool has_circuit(const Graph& graph) {
+bool has_circuit(const schedule::TransferMatrix& graph) {
   const auto has_edge = [&](std::uint32_t from, std::uint32_t to) {
-    return std::find(graph.edges.begin(), graph.edges.end(), std::pair(from, to)) !=
-           graph.edges.end();
+    return std::ranges::count(graph.transfers(), schedule::TransferEntry{from, to, 1}) > 0;
   };
-  std::vector<std::uint32_t> order(graph.vertices);
+  std::vector<std::uint32_t> order(graph.ranks());
   std::iota(order.begin(), order.end(), 0U);
   do {
     bool all = has_edge(order.back(), order.front());
@@ -191,20 +186,22 @@ TEST_F(Exact, GadgetTakesOnePhaseMoreThanVerticesExactlyIfThereIsACircuit) {
   int without = 0;
   for (std::uint64_t seed = 0; with + without < 16; ++seed) {
     std::mt19937_64 random(seed);
-    Graph graph{static_cast<std::uint32_t>(3 + random() % 3), {}};
-    for (std::uint32_t from = 0; from < graph.vertices; ++from)
-      for (std::uint32_t to = 0; to < graph.vertices; ++to)
-        if (from != to && random() % 5 < 2) graph.edges.emplace_back(from, to);
-    std::vector<int> into(graph.vertices, 0);
-    for (const auto& [from, to] : graph.edges) ++into[to];
+    const auto vertices = static_cast<std::uint32_t>(3 + random() % 3);
+    std::vector<schedule::TransferEntry> edges;
+    for (std::uint32_t from = 0; from < vertices; ++from)
+      for (std::uint32_t to = 0; to < vertices; ++to)
+        if (from != to && random() % 5 < 2) edges.push_back({from, to, 1});
+    const schedule::TransferMatrix graph(vertices, edges);
+    std::vector<int> into(vertices, 0);
+    for (const schedule::TransferEntry& edge : edges) ++into[edge.destination];
     if (std::count(into.begin(), into.end(), 0) > 0 || std::count(into.begin(), into.end(), 1) == 0)
       continue;
     const bool circuit = has_circuit(graph);
     if (circuit ? with >= 8 : without >= 8) continue;
     const ExactMinimum found = minimum(hamiltonian_gadget(graph, default_start(graph)));
     ASSERT_TRUE(found.proved) << found.why << ", seed " << seed;
-    ASSERT_GE(found.upper, graph.vertices + 1) << "seed " << seed;
-    ASSERT_EQ(found.upper == graph.vertices + 1, circuit) << "seed " << seed;
+    ASSERT_GE(found.upper, vertices + 1) << "seed " << seed;
+    ASSERT_EQ(found.upper == vertices + 1, circuit) << "seed " << seed;
     ++(circuit ? with : without);
   }
   std::printf("%d graphs with and %d without a Hamiltonian circuit\n", with, without);

@@ -2,7 +2,7 @@
 
 #include "input.hpp"
 
-#include "patterns.hpp"
+#include "problem.hpp"
 #include "temporary_file.hpp"
 #include <valet/error.hpp>
 
@@ -118,17 +118,16 @@ TEST(Patterns, RefuseWhatTheyAreNotFor) {
 }
 
 TEST(Gadget, RefusesGraphsThatItIsNotFor) {
-  const Graph open{3, {{0, 1}, {1, 2}}};
+  const schedule::TransferMatrix open(3, {{0, 1, 1}, {1, 2, 1}});
   VALET_EXPECT_PART(refusal([&] { (void)hamiltonian_gadget(open, 1); }),
                     "vertex 1 has no edge into it");
-  const Graph dense{3, {{0, 1}, {1, 2}, {2, 0}, {1, 0}, {2, 1}, {0, 2}}};
+  const schedule::TransferMatrix dense(
+      3, {{0, 1, 1}, {1, 2, 1}, {2, 0, 1}, {1, 0, 1}, {2, 1, 1}, {0, 2, 1}});
   VALET_EXPECT_PART(refusal([&] { (void)hamiltonian_gadget(dense, 2); }),
                     "start vertex 3 has 2 edges into it: it must be 1");
   VALET_EXPECT_PART(refusal([&] { (void)default_start(dense); }),
                     "no vertex has exactly one edge into it");
-  VALET_EXPECT_PART(refusal([&] {
-                      (void)hamiltonian_gadget({1, {}}, 0);
-                    }),
+  VALET_EXPECT_PART(refusal([&] { (void)hamiltonian_gadget(schedule::TransferMatrix(1, {}), 0); }),
                     "fewer than 2 vertices");
   VALET_EXPECT_PART(refusal([&] { (void)hamiltonian_gadget(dense, 3); }), "there is no vertex 4");
 }

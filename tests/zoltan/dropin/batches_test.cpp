@@ -53,6 +53,18 @@ TEST(Scratch, StaysInsideTheMemory) {
   }
 }
 
+TEST(Scratch, HasTwoSharedSlotsHereAndAtTheOnlyDestinationAndNoMore) {
+  for (const std::uint64_t memory : {1ULL << 20, 4ULL << 20, 64ULL << 20}) {
+    const Scratch scratch = divide_scratch({memory, memory, 5000, 1ULL << 40, 1});
+    EXPECT_EQ(scratch.node, 4 * scratch.chunk) << memory;
+  }
+}
+
+TEST(Scratch, LetsAMessageHaveFourObjectsOfAQuarterAndTheirLists) {
+  const std::vector<int> sizes(8, 64 << 10);
+  EXPECT_EQ(batch_end(sizes, 0, chunk_for(4 << 20), 20), 4U);
+}
+
 TEST(Scratch, IsSmallButThereWhenTheMemoryIsNot) {
   const Scratch scratch = divide_scratch({1, 1, 5000, 1 << 20, 3});
   EXPECT_GT(scratch.batch, 0U);

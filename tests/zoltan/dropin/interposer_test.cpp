@@ -10,6 +10,7 @@
 #include <zoltan_cpp.h>
 
 #include <fstream>
+#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -214,8 +215,12 @@ TEST_F(Front, WritesATrace) {
   std::stringstream text;
   if (rank() == 0) text << std::ifstream(file).rdbuf();
   if (rank() == 0) std::remove(file.c_str());
-  for (const char* const word : {"\"lists\"", "\"move\"", "rank "})
+  for (const char* const word : {"\"lists\"", "\"move\"", "rank ", "\"scratch in use\""})
     EXPECT_TRUE(rank() != 0 || text.str().find(word) != std::string::npos) << word << text.str();
+  EXPECT_TRUE(
+      std::regex_search(text.str(), std::regex(R"("scratch in use","args":\{"bytes":[1-9])")) ||
+      rank() != 0)
+      << text.str();
 }
 
 TEST_F(Front, MigratesThoughTheTraceCannotBeWritten) {

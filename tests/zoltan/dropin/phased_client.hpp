@@ -193,7 +193,7 @@ class Client {
     self.order.push_back(2000000);
     for (int k = 0; k < imports; ++k) {
       if (static_cast<int>(import_gids[k] / 1000) != import_procs[k])
-        self.complaint = "mid is told another source than the one the object comes from";
+        self.complaint = "mid gets another source than the one the object comes from";
       self.mid_imports.push_back(import_gids[k]);
     }
     self.mid_exports.insert(self.mid_exports.end(), export_gids,

@@ -10,82 +10,105 @@ namespace valet::zoltan {
 namespace {
 
 constexpr std::size_t large_page = std::size_t{2} << 20;
-constexpr std::size_t small_page = std::size_t{4} << 10;
+constexpr std::size_t small_page = held_page_bytes;
+/// Where objects begin in their first page, if there are many. Those of an application often begin
+/// 16 bytes behind the start of a page, as malloc has them. Were it 0 here, a copy to such an
+/// object would load from addresses that agree with its last stores in all bits within a page, and
+/// processors take that for a dependence (4K aliasing; measured: unpacking objects of 64 KiB took
+/// three times as long).
+constexpr std::size_t first_byte = small_page / 2;
 
 std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
-/// Collects the objects of one call to a multi unpack.
-class UnpackCall {
- public:
-  UnpackCall(Context& context, Imports& imports, std::byte* held, bool fits_one_call)
-      : context_(context),
-        imports_(imports),
-        held_(held),
-        fixed_base_(fits_one_call),
-        offsets_(context.ledger, imports.count),
-        own_sizes_(context.ledger, imports.in_order != nullptr ? imports.count : 0),
-        sizes_(imports.in_order != nullptr ? own_sizes_.data() : imports.sizes.data()) {}
-
-  std::optional<Diagnostic> add(const ArrivalWalk::Object& object) {
-    const std::uint64_t low = fixed_base_ ? 0 : std::min(low_, object.offset);
-    const std::uint64_t high =
-        std::max(high_, object.offset + static_cast<std::uint64_t>(object.size));
-    if (!fixed_base_ && end_ > first_ && high - low > largest_batch) {
-      if (auto diagnostic = call()) return diagnostic;
-      return add(object);
-    }
-    if (end_ == first_) low_ = low;
-    if (low < low_) {
-      for (std::uint64_t k = first_; k < end_; ++k) offsets_[k] += static_cast<int>(low_ - low);
-      low_ = low;
-    }
-    high_ = high;
-    sizes_[end_] = object.size;
-    offsets_[end_++] = static_cast<int>(object.offset - low_);
-    return std::nullopt;
+/// One call to a multi unpack. The application's lists want ids and sizes consecutive.
+std::optional<Diagnostic> call_unpack(Context& context, Imports& imports,
+                                      std::span<const ArrivedRange> ranges) {
+  if (ranges.empty()) return std::nullopt;
+  const EntryCounts& entries = context.callbacks.entries();
+  const ObjectIds ids{imports.gids, nullptr};
+  const ArrivedRange& front = ranges.front();
+  const std::byte* base = front.data;
+  std::uint64_t count = 0;
+  bool ids_follow = true;
+  bool sizes_follow = true;
+  for (const ArrivedRange& range : ranges) {
+    base = std::min(base, static_cast<const std::byte*>(range.data));
+    ids_follow = ids_follow && range.id == front.id + count;
+    sizes_follow = sizes_follow && range.object == front.object + count;
+    count += range.count;
   }
-
-  std::optional<Diagnostic> call() {
-    if (first_ == end_) return std::nullopt;
-    const ObjectIds ids{imports_.gids, nullptr};
-    const std::size_t count = end_ - first_;
-    auto diagnostic = context_.callbacks.unpack_many({ids.gid(context_.callbacks.entries(), first_),
-                                                      {sizes_ + first_, count},
-                                                      {offsets_.data() + first_, count},
-                                                      held_ + low_},
-                                                     first_);
-    if (!diagnostic) context_.report.objects_unpacked += count;
-    first_ = end_;
-    low_ = ~std::uint64_t{0};
-    high_ = 0;
-    return diagnostic;
+  if (count == 0) return std::nullopt;
+  const auto words = static_cast<std::uint64_t>(entries.gid);
+  Array<ZOLTAN_ID_TYPE> own_gids(context.ledger, ids_follow ? 0 : count * words);
+  Array<int> own_sizes(context.ledger, sizes_follow ? 0 : count);
+  Array<int> offsets(context.ledger, count);
+  std::uint64_t to = 0;
+  for (const ArrivedRange& range : ranges) {
+    const int* const sizes = imports.sizes.data() + range.object;
+    if (!ids_follow)
+      std::copy_n(ids.gid(entries, range.id), range.count * words, own_gids.data() + to * words);
+    if (!sizes_follow) std::copy_n(sizes, range.count, own_sizes.data() + to);
+    std::ptrdiff_t offset = range.data - base;
+    for (std::uint64_t k = 0; k < range.count; ++k) {
+      offsets[to++] = static_cast<int>(offset);
+      offset += sizes[k];
+    }
   }
+  int* const sizes = sizes_follow ? imports.sizes.data() + front.object : own_sizes.data();
+  auto diagnostic =
+      context.callbacks.unpack_many({ids_follow ? ids.gid(entries, front.id) : own_gids.data(),
+                                     {sizes, count},
+                                     {offsets.data(), count},
+                                     const_cast<std::byte*>(base)},
+                                    front.id);
+  if (!diagnostic) context.report.objects_unpacked += count;
+  return diagnostic;
+}
 
- private:
-  Context& context_;
-  Imports& imports_;
-  std::byte* held_;
-  bool fixed_base_;
-  Array<int> offsets_;
-  Array<int> own_sizes_;
-  int* sizes_;
-  std::uint64_t first_ = 0;
-  std::uint64_t end_ = 0;
-  std::uint64_t low_ = ~std::uint64_t{0};
-  std::uint64_t high_ = 0;
-};
+std::optional<Diagnostic> unpack_many(Context& context, Imports& imports,
+                                      std::span<const ArrivedRange> ranges) {
+  Vector<ArrivedRange> runs(context.ledger);
+  runs.reserve(ranges.size());
+  std::uint64_t bytes = 0;
+  const std::byte* end = nullptr;  // of the last run
+  for (const ArrivedRange& range : ranges) {
+    const bool follows = !runs.empty() && range.id == runs.back().id + runs.back().count &&
+                         range.object == runs.back().object + runs.back().count &&
+                         range.data == end;
+    if (follows)
+      runs.back().count += range.count;
+    else
+      runs.push_back(range);
+    const std::uint64_t range_bytes = sum_of(imports.sizes_of(range));
+    end = range.data + range_bytes;
+    bytes += range_bytes;
+  }
+  if (bytes <= largest_batch) return call_unpack(context, imports, runs);
+  for (ArrivedRange& left : runs) {
+    while (left.count > 0) {
+      ArrivedRange piece = left;
+      piece.count = batch_end(imports.sizes_of(left), 0, largest_batch, 0);
+      if (auto diagnostic = call_unpack(context, imports, {&piece, 1})) return diagnostic;
+      left.id += piece.count;
+      left.object += piece.count;
+      left.data += sum_of(imports.sizes_of(piece));
+      left.count -= piece.count;
+    }
+  }
+  return std::nullopt;
+}
 
 }  // namespace
-
-HeldMemory::HeldMemory(Ledger& ledger, std::size_t bytes) { allocate(ledger, bytes); }
 
 void HeldMemory::allocate(Ledger& ledger, std::size_t bytes) {
   release();
   if (bytes == 0) return;
-  const std::size_t needed = rounded_up(bytes, small_page);
-  const std::size_t slack = needed >= large_page ? large_page : 0;
+  const bool large = bytes >= large_page;
+  const std::size_t first = large ? first_byte : 0;
+  const std::size_t needed = rounded_up(first + bytes, small_page);
+  const std::size_t slack = large ? large_page : 0;
   void* const mapped = mmap(nullptr, needed + slack, PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
@@ -100,67 +123,70 @@ void HeldMemory::allocate(Ledger& ledger, std::size_t bytes) {
     madvise(begin, needed, MADV_HUGEPAGE);
   }
   ledger_ = &ledger;
-  data_ = begin;
+  pages_ = begin;
+  data_ = begin + first;
   bytes_ = needed;
+  extra_bytes_ = needed - rounded_up(bytes, small_page);
   ledger.add(bytes_);
 }
 
 void HeldMemory::release() {
-  if (data_ == nullptr) return;
-  munmap(data_, bytes_);
+  if (pages_ == nullptr) return;
+  munmap(pages_, bytes_);
   ledger_->subtract(bytes_);
-  data_ = nullptr;
+  pages_ = data_ = nullptr;
 }
 
-ArrivalWalk::ArrivalWalk(Ledger& ledger, const Imports& imports)
-    : imports_(imports), cursors_(LedgerAllocator<Cursor>(ledger)) {
-  cursors_.reserve(imports.sources.size());
+Vector<ArrivedRange> ranges_of_held(Ledger& ledger, const Imports& imports, std::byte* held) {
+  Vector<ArrivedRange> ranges(ledger);
+  ranges.reserve(imports.sources.size());
   std::uint64_t object = 0;
-  std::uint64_t offset = 0;
-  for (const Peer& source : imports.sources) {
-    cursors_.push_back({object, object + source.count, offset});
-    // Only an import list jumps between sources; otherwise one cursor follows the other.
-    if (imports.in_order != nullptr)
-      for (std::uint64_t k = 0; k < source.count; ++k)
-        offset += static_cast<std::uint64_t>(plain_size(imports.sizes[object + k]));
-    object += source.count;
+  for (std::size_t s = 0; s < imports.sources.size(); ++s) {
+    ranges.push_back({s, 0, object, object, imports.sources[s].count, held});
+    held += sum_of(imports.sizes_of(ranges.back()));
+    object += imports.sources[s].count;
   }
+  if (imports.in_order == nullptr) return ranges;
+  for (std::uint64_t k = 0; k < imports.count;) {
+    ArrivedRange& range = ranges[imports.in_order->peer_of(imports.in_order->procs[k])];
+    range.id = k;
+    k += range.count;
+  }
+  std::ranges::sort(ranges, {}, &ArrivedRange::id);
+  return ranges;
 }
 
-ArrivalWalk::Object ArrivalWalk::next() {
-  if (imports_.in_order != nullptr) {
-    const int rank = imports_.in_order->procs[done_++];
-    if (imports_.sources[source_].rank != rank) source_ = imports_.in_order->peer_of(rank);
-  } else {
-    while (cursors_[source_].object == cursors_[source_].end) {
-      const std::uint64_t offset = cursors_[source_].offset;
-      cursors_[++source_].offset = offset;
+void add_checksums(Checksums& sums, const Imports& imports, std::span<const ArrivedRange> ranges) {
+  for (const ArrivedRange& range : ranges) {
+    const std::byte* next = range.data;
+    std::uint64_t number = range.number;
+    for (const int size : imports.sizes_of(range)) {
+      sums.add(range.source, number++, next, size);
+      next += size;
     }
   }
-  Cursor& cursor = cursors_[source_];
-  const Object object{source_, plain_size(imports_.sizes[cursor.object]), cursor.offset,
-                      cursor.object};
-  ++cursor.object;
-  cursor.offset += static_cast<std::uint64_t>(object.size);
-  return object;
 }
 
-std::optional<Diagnostic> unpack_all(Context& context, Imports& imports, std::byte* held,
-                                     std::uint64_t bytes) {
-  ArrivalWalk walk(context.ledger, imports);
+std::optional<Diagnostic> unpack(Context& context, Imports& imports,
+                                 std::span<const ArrivedRange> ranges) {
   if (context.callbacks.unpacks_many()) {
-    UnpackCall call(context, imports, held, bytes <= largest_batch);
-    for (std::uint64_t k = 0; k < imports.count; ++k)
-      if (auto diagnostic = call.add(walk.next())) return diagnostic;
-    return call.call();
+    std::optional<Diagnostic> failed;
+    auto no_memory = within_memory("the lists of what is unpacked",
+                                   [&] { failed = unpack_many(context, imports, ranges); });
+    return no_memory ? no_memory : failed;
   }
   const ObjectIds ids{imports.gids, nullptr};
-  for (std::uint64_t k = 0; k < imports.count; ++k) {
-    const ArrivalWalk::Object object = walk.next();
-    if (auto diagnostic = context.callbacks.unpack_one(ids.gid(context.callbacks.entries(), k),
-                                                       object.size, held + object.offset, k))
-      return diagnostic;
-    ++context.report.objects_unpacked;
+  for (const ArrivedRange& range : ranges) {
+    std::byte* next = range.data;
+    std::uint64_t k = range.id;
+    for (const int size : imports.sizes_of(range)) {
+      if (auto diagnostic =
+              context.callbacks.unpack_one(ids.gid(context.callbacks.entries(), k), size, next, k))
+        return diagnostic;
+      ++context.report.objects_unpacked;
+      next += size;
+      ++k;
+    }
   }
   return std::nullopt;
 }

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "checksums.hpp"
 #include "context.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 
 namespace valet::zoltan {
 
@@ -13,52 +16,37 @@ namespace valet::zoltan {
 class HeldMemory {
  public:
   HeldMemory() = default;
-  /// @throws std::bad_alloc.
-  HeldMemory(Ledger& ledger, std::size_t bytes);
   HeldMemory(const HeldMemory&) = delete;
   HeldMemory& operator=(const HeldMemory&) = delete;
   ~HeldMemory() { release(); }
 
+  /// @throws std::bad_alloc.
   void allocate(Ledger& ledger, std::size_t bytes);
   void release();
   [[nodiscard]] std::byte* data() const { return data_; }
+  /// Pages besides those that the bytes asked for fill: one at most.
+  [[nodiscard]] std::size_t extra_bytes() const { return extra_bytes_; }
 
  private:
   Ledger* ledger_ = nullptr;
+  std::byte* pages_ = nullptr;
   std::byte* data_ = nullptr;
+  std::size_t extra_bytes_ = 0;
   std::size_t bytes_ = 0;
 };
 
-/// Walks over held objects in the order in which they are unpacked: by (source, its exports), or
-/// that of the import list where that leads.
-class ArrivalWalk {
- public:
-  ArrivalWalk(Ledger& ledger, const Imports& imports);
+/// Held objects in the order in which they are unpacked: by (source, its exports), or that of the
+/// import list where that leads.
+[[nodiscard]] Vector<ArrivedRange> ranges_of_held(Ledger& ledger, const Imports& imports,
+                                                  std::byte* held);
 
-  struct Object {
-    std::size_t source = 0;
-    int size = 0;
-    std::uint64_t offset = 0;
-    std::uint64_t index = 0;  ///< among the arrivals by source
-  };
-  /// The next object; `count` times.
-  Object next();
+/// Adds objects to the checksums of their sources.
+void add_checksums(Checksums& sums, const Imports& imports, std::span<const ArrivedRange> ranges);
 
- private:
-  struct Cursor {
-    std::uint64_t object = 0;
-    std::uint64_t end = 0;
-    std::uint64_t offset = 0;
-  };
-  const Imports& imports_;
-  Vector<Cursor> cursors_;
-  std::size_t source_ = 0;
-  std::uint64_t done_ = 0;
-};
-
-/// Unpacks everything in `held`. A multi form is called once while the offsets fit, otherwise as
-/// few times as that takes. Returns the first failure, after which nothing more is unpacked.
-std::optional<Diagnostic> unpack_all(Context& context, Imports& imports, std::byte* held,
-                                     std::uint64_t bytes);
+/// Unpacks objects. A multi form is called once while the offsets fit an int, otherwise for a
+/// source at a time and as few times as that takes. Returns the first failure, after which nothing
+/// more is unpacked.
+std::optional<Diagnostic> unpack(Context& context, Imports& imports,
+                                 std::span<const ArrivedRange> ranges);
 
 }  // namespace valet::zoltan

@@ -21,6 +21,12 @@ std::uint64_t hold_batch(std::uint64_t chunk, std::uint64_t destinations) {
 
 }  // namespace
 
+std::uint64_t sum_of(std::span<const int> sizes) {
+  std::uint64_t sum = 0;
+  for (const int size : sizes) sum += static_cast<std::uint64_t>(plain_size(size));
+  return sum;
+}
+
 std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first, std::uint64_t limit,
                         std::uint64_t object_bytes) {
   std::uint64_t cost = 0;
@@ -35,17 +41,33 @@ std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first, std::ui
 }
 
 std::uint64_t chunk_for(std::uint64_t smallest_memory) {
-  return std::clamp(smallest_memory / 16, kibibyte, cache_batch);
+  const std::uint64_t data = std::clamp(smallest_memory / 16, kibibyte, cache_batch);
+  // The lists of objects count as well: without room for them, four objects of a quarter of the
+  // data would be three.
+  return data + data / 32;
 }
+
+namespace {
+
+/// Memory shared on a node: two slots for each source, here and on the destinations, as far as a
+/// quarter of the budget goes.
+std::uint64_t node_bytes(const Scratch& scratch, std::uint64_t destinations) {
+  const std::uint64_t pair = 2 * 2 * scratch.chunk;
+  return std::min(std::max(scratch.budget / 4, pair),
+                  (1 + destinations) * std::max<std::uint64_t>(destinations, 1) * pair / 2);
+}
+
+}  // namespace
 
 Scratch divide_scratch(const ScratchWish& wish) {
   Scratch scratch;
   scratch.budget =
       std::max(least_data, wish.memory > wish.transport ? wish.memory - wish.transport : 0);
   scratch.chunk = chunk_for(wish.smallest_memory);
-  scratch.node = scratch.budget / 4;
+  scratch.node = node_bytes(scratch, wish.destinations);
   // Two messages under way; at least half is for what arrives.
-  scratch.step = scratch.budget - std::min(scratch.budget / 2, 2 * scratch.chunk + scratch.node);
+  scratch.step = scratch.budget -
+                 std::min(scratch.budget / 2, 2 * scratch.chunk + scratch.node + held_page_bytes);
   scratch.batch = wish.exported <= scratch.budget
                       ? std::max(wish.exported, std::uint64_t{1})
                       : std::min((scratch.budget - scratch.node) / 2,

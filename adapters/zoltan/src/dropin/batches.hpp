@@ -17,10 +17,16 @@ constexpr int last_of_message = 1;
 /// Offsets in a batch are ints, as Zoltan's callbacks want them.
 constexpr std::uint64_t largest_batch = 0x7FFFFFF8;
 
+/// Packed bytes of objects.
+[[nodiscard]] std::uint64_t sum_of(std::span<const int> sizes);
+
 /// A batch holds as many objects as cost, size and `object_bytes` each, at most `limit`, and at
 /// least one. Returns the place behind its last object.
 [[nodiscard]] std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first,
                                       std::uint64_t limit, std::uint64_t object_bytes);
+
+/// A page that the memory of arrivals may take besides.
+constexpr std::uint64_t held_page_bytes = 4096;
 
 /// How the scratch of one rank is divided.
 struct Scratch {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "callbacks.hpp"
 
+#include "batches.hpp"
+
 #include <algorithm>
 
 namespace valet::zoltan {
@@ -126,10 +128,31 @@ std::optional<Diagnostic> Callbacks::sizes(const ObjectIds& ids, std::uint64_t f
   return std::nullopt;
 }
 
-std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::uint64_t first,
+/// The sizes of a batch are those that its objects had before, also where less would do now.
+std::optional<Diagnostic> Callbacks::set_sizes(const PackBatch& batch, std::span<const int> before,
+                                               bool asks_again, std::uint64_t first) {
+  if (asks_again)
+    if (auto diagnostic = sizes(batch.ids, first, batch.sizes)) return diagnostic;
+  for (std::size_t k = 0; k < before.size(); ++k) {
+    const int size = plain_size(before[k]);
+    if (asks_again && batch.sizes[k] > size)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        "the size of number " + std::to_string(first + k) +
+                            " of the exports grew from " + std::to_string(size) + " to " +
+                            std::to_string(batch.sizes[k]) +
+                            " bytes while others were packed; give the size that is needed at "
+                            "once"};
+    batch.sizes[k] = size;
+  }
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::span<const int> before,
+                                          bool asks_again, std::uint64_t first,
                                           std::uint64_t& done) {
   const std::size_t count = batch.sizes.size();
   if (count == 0) return std::nullopt;
+  if (auto diagnostic = set_sizes(batch, before, asks_again, first)) return diagnostic;
   int code = ZOLTAN_OK;
   auto* const memory = reinterpret_cast<char*>(batch.memory);
   // What an application does not write arrives as zeros, as in stock Zoltan.
@@ -139,8 +162,7 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::uint64_t 
   if (pack_multi_.given()) {
     for (std::size_t k = 0; k < count; ++k) clear(k);
     pack_multi_.function(pack_multi_.data, entries_.gid, entries_.lid, static_cast<int>(count),
-                         batch.ids.gids, batch.ids.lids, batch.destinations,
-                         const_cast<int*>(batch.sizes.data()),
+                         batch.ids.gids, batch.ids.lids, batch.destinations, batch.sizes.data(),
                          const_cast<int*>(batch.offsets.data()), memory, &code);
     if (code < 0)
       return judge(code, "ZOLTAN_PACK_OBJ_MULTI_FN",

@@ -7,6 +7,7 @@
 #include <valet/storage_backend.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -35,6 +36,13 @@ struct ObjectIds {
     return entries.lid == 0 || lids == nullptr ? nullptr
                                                : lids + k * static_cast<std::uint64_t>(entries.lid);
   }
+  /// Copies the ids of object k to object `at` of others; local ids where those have some.
+  void copy(const EntryCounts& entries, std::uint64_t k, const ObjectIds& to,
+            std::uint64_t at) const {
+    std::copy_n(gid(entries, k), entries.gid, to.gid(entries, at));
+    if (ZOLTAN_ID_PTR const ids = to.lid(entries, at))
+      std::copy_n(lid(entries, k), entries.lid, ids);
+  }
   [[nodiscard]] ObjectIds from(const EntryCounts& entries, std::uint64_t k) const {
     return {gid(entries, k), lid(entries, k)};
   }
@@ -52,7 +60,7 @@ struct MigrationList {
 struct PackBatch {
   ObjectIds ids;
   int* destinations = nullptr;   ///< parts, or ranks where there are no parts
-  std::span<const int> sizes;    ///< rounded up, as Zoltan does
+  std::span<int> sizes;          ///< written: rounded up, as Zoltan does
   std::span<const int> offsets;  ///< in `memory`
   std::byte* memory = nullptr;
 };
@@ -82,7 +90,6 @@ class Callbacks {
   [[nodiscard]] bool has_pre() const { return pre_pp_.given() || pre_.given(); }
   [[nodiscard]] bool has_mid() const { return mid_pp_.given() || mid_.given(); }
   [[nodiscard]] bool has_post() const { return post_pp_.given() || post_.given(); }
-  [[nodiscard]] bool packs_many() const { return pack_multi_.given(); }
   [[nodiscard]] bool unpacks_many() const { return unpack_multi_.given(); }
 
   std::optional<Diagnostic> pre(const MigrationList& imports, const MigrationList& exports);
@@ -93,7 +100,11 @@ class Callbacks {
   /// messages.
   std::optional<Diagnostic> sizes(const ObjectIds& ids, std::uint64_t first, std::span<int> sizes);
   /// Packs into memory that is cleared first; counts what was packed into `done`.
-  std::optional<Diagnostic> pack(const PackBatch& batch, std::uint64_t first, std::uint64_t& done);
+  /// @param before      The sizes of the objects as they were given before.
+  /// @param asks_again  Asks for them once more. Sizes come in pairs with packs, on the same list:
+  ///                    some applications let them share memory.
+  std::optional<Diagnostic> pack(const PackBatch& batch, std::span<const int> before,
+                                 bool asks_again, std::uint64_t first, std::uint64_t& done);
   std::optional<Diagnostic> unpack_many(const UnpackBatch& batch, std::uint64_t first);
   std::optional<Diagnostic> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
                                        std::uint64_t number);
@@ -115,6 +126,9 @@ class Callbacks {
                                                 const std::string& object);
   /// "object with global id 17, number 3 of the exports".
   [[nodiscard]] std::string named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const;
+  [[nodiscard]] std::optional<Diagnostic> set_sizes(const PackBatch& batch,
+                                                    std::span<const int> before, bool asks_again,
+                                                    std::uint64_t first);
   [[nodiscard]] std::string named_range(ZOLTAN_ID_PTR gids, std::uint64_t first,
                                         std::uint64_t count, const char* list) const;
 

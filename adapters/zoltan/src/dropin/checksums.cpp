@@ -16,17 +16,18 @@ void Checksums::add(std::size_t peer, std::uint64_t number, const std::byte* obj
 
 std::optional<Diagnostic> Checksums::compare(const mpi::Channel& channel, Ledger& ledger,
                                              const Checksums& received) const {
-  Vector<mpi::SparseCount> sent{LedgerAllocator<mpi::SparseCount>(ledger)};
-  Vector<mpi::SparseCount> told{LedgerAllocator<mpi::SparseCount>(ledger)};
+  Vector<mpi::SparseCount> sent(ledger);
+  Vector<mpi::SparseCount> announced(ledger);
   sent.reserve(peers_.size());
   for (std::size_t p = 0; p < peers_.size(); ++p)
     sent.push_back({peers_[p].rank, flows_[p].objects, flows_[p].sum});
-  mpi::exchange_sparse_counts(channel, ledger, sent, told);
-  for (std::size_t p = 0; p < told.size() && p < received.peers_.size(); ++p)
-    if (told[p].count != received.flows_[p].objects || told[p].detail != received.flows_[p].sum)
-      return Diagnostic{ErrorCode::corrupted, "the " + std::to_string(told[p].count) +
+  mpi::exchange_sparse_counts(channel, ledger, sent, announced);
+  for (std::size_t p = 0; p < announced.size() && p < received.peers_.size(); ++p)
+    if (announced[p].count != received.flows_[p].objects ||
+        announced[p].detail != received.flows_[p].sum)
+      return Diagnostic{ErrorCode::corrupted, "the " + std::to_string(announced[p].count) +
                                                   " packed objects of rank " +
-                                                  std::to_string(told[p].rank) +
+                                                  std::to_string(announced[p].rank) +
                                                   " are not what that rank packed; restart from a "
                                                   "checkpoint and report this"};
   return std::nullopt;

@@ -14,7 +14,7 @@ namespace valet::zoltan {
 class Checksums {
  public:
   Checksums(Ledger& ledger, std::span<const Peer> peers)
-      : peers_(peers), flows_(peers.size(), LedgerAllocator<Flow>(ledger)) {}
+      : peers_(peers), flows_(peers.size(), ledger) {}
 
   /// Adds the next object to or from a peer.
   void add(std::size_t peer, const std::byte* object, int bytes) {
@@ -23,7 +23,7 @@ class Checksums {
   /// Adds object `number` of those, in any order.
   void add(std::size_t peer, std::uint64_t number, const std::byte* object, int bytes);
 
-  /// Tells the receivers what was sent and compares it with what `received` has. Collective; a
+  /// Sends the receivers the sums and compares it with what `received` has. Collective; a
   /// collective call must stand between it and the counts before. What does not agree, if
   /// anything.
   [[nodiscard]] std::optional<Diagnostic> compare(const mpi::Channel& channel, Ledger& ledger,

@@ -6,9 +6,9 @@
 #include "division.hpp"
 #include "lists.hpp"
 #include "mpi/channel.hpp"
+#include "observe/progress.hpp"
 #include "observe/trace.hpp"
 #include "parameters.hpp"
-#include "progress.hpp"
 #include <valet/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
@@ -43,13 +43,23 @@ struct Context {
   MatrixRoom matrix;
   Valet_Migration_Report& report;
   NodeSlots& node;
-  ProgressBar progress;
+  observe::ProgressBar progress;
   observe::Trace* trace = nullptr;  ///< nullptr: nobody looks
+};
+
+/// Packed objects of one source that are consecutive in memory and in the lists of imports.
+struct ArrivedRange {
+  std::size_t source = 0;    ///< among all sources
+  std::uint64_t number = 0;  ///< of the first, among the objects of its source
+  std::uint64_t id = 0;      ///< of the first, among the global ids
+  std::uint64_t object = 0;  ///< of the first, among the sizes
+  std::uint64_t count = 0;
+  std::byte* data = nullptr;
 };
 
 /// What this rank gets.
 struct Imports {
-  explicit Imports(Ledger& ledger) : sources(LedgerAllocator<Peer>(ledger)) {}
+  explicit Imports(Ledger& ledger) : sources(ledger) {}
 
   Vector<Peer> sources;  ///< ascending by rank
   std::uint64_t count = 0;
@@ -59,6 +69,11 @@ struct Imports {
   /// Stock Zoltan unpacks by ascending source, unless only import lists were given and the objects
   /// of each source stand together in them: then in the order of this list.
   const ObjectList* in_order = nullptr;
+
+  [[nodiscard]] std::span<const int> all_sizes() const { return {sizes.data(), count}; }
+  [[nodiscard]] std::span<const int> sizes_of(const ArrivedRange& range) const {
+    return all_sizes().subspan(range.object, range.count);
+  }
 };
 
 /// Shares memory with ranks of the node, where more moves than fits the budget at once, and so far
@@ -73,6 +88,29 @@ inline void share_with_node(Context& context, const ObjectList& exports, const I
           ? std::min(scratch.node, scratch.budget - std::min(scratch.budget, needed))
           : 0,
       scratch.chunk);
+}
+
+/// How much has arrived of what rank 0 expects, where MIGRATE_PROGRESS asks for it: a bar on a
+/// terminal, a line at every tenth elsewhere.
+inline void show_progress(Context& context) {
+  if (!context.parameters.progress || context.channel.rank() != 0) return;
+  context.progress = observe::ProgressBar({.title = "Zoltan migration: arrivals on rank 0",
+                                           .total = context.report.bytes_imported,
+                                           .bytes = true,
+                                           .lines_elsewhere = true});
+}
+
+/// A method that moves everything at once needs a budget for all it `does`.
+inline std::optional<Diagnostic> check_everything(const Context& context, const char* does,
+                                                  std::uint64_t bytes) {
+  const MigrationParameters& parameters = context.parameters;
+  const bool at_once =
+      schedule::traits_of(*parameters.method).budget == schedule::BudgetRule::everything;
+  if (!at_once || bytes <= parameters.memory_bytes) return std::nullopt;
+  return Diagnostic{ErrorCode::budget_too_small,
+                    std::string("MIGRATE_METHOD ") + name_of(parameters.method) + " " + does + " " +
+                        std::to_string(bytes) + " bytes at once, but MIGRATE_MEMORY is " +
+                        std::to_string(parameters.memory_bytes) + "; raise it or use STREAM"};
 }
 
 /// Runs what may find no memory; the answer is agreed upon with the other ranks later.

@@ -43,10 +43,10 @@ CyclicDivision::CyclicDivision(const mpi::Channel& channel, Ledger& ledger,
     : channel_(channel),
       ledger_(ledger),
       sources_(sources),
-      own_(LedgerAllocator<std::uint64_t>(ledger)),
+      own_(ledger),
       counts_(ledger, mpi::ranks_on_root(channel)),
-      all_(LedgerAllocator<std::uint64_t>(ledger)),
-      edges_(LedgerAllocator<schedule::TransferEntry>(ledger)),
+      all_(ledger),
+      edges_(ledger),
       first_edge_(ledger, counts_.size() + 1),
       scheduler_(ledger, counts_.size()) {
   own_.reserve(2 * sources.size());
@@ -68,9 +68,8 @@ void CyclicDivision::gather(const Demand& demand) {
   for (std::uint32_t rank = 0; rank < counts_.size(); ++rank)
     for (int k = 0; k < counts_[rank]; k += 2, at += 2)
       edges_.push_back({static_cast<std::uint32_t>(all_[at]), rank, all_[at + 1]});
-  std::sort(edges_.begin(), edges_.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.source, a.destination) < std::tie(b.source, b.destination);
-  });
+  std::ranges::sort(edges_, {},
+                    [](const auto& each) { return std::tie(each.source, each.destination); });
 }
 
 bool CyclicDivision::stalled() {
@@ -93,7 +92,7 @@ void CyclicDivision::divide(const Demand& demand, std::span<std::uint64_t> share
     if (static_cast<std::uint64_t>(sources_[s].rank) == own_[0]) shares[s] = own_[1];
 }
 
-/// Finds what can begin at once, and tells every rank its part.
+/// Finds what can begin at once, and sends every rank its part.
 void CyclicDivision::search() {
   all_.resize(2 * counts_.size());
   std::fill(counts_.begin(), counts_.end(), 0);

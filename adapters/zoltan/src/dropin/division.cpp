@@ -10,7 +10,7 @@
 namespace valet::zoltan {
 namespace {
 
-constexpr std::size_t header_words = 2;  ///< of what a rank tells: limit, pieces
+constexpr std::size_t header_words = 2;  ///< of what a rank sends: limit, pieces
 
 std::uint64_t sum_of(std::span<const std::uint64_t> values) {
   return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
@@ -51,11 +51,11 @@ CentralDivision::CentralDivision(const mpi::Channel& channel, Ledger& ledger, He
       ledger_(ledger),
       heuristic_(heuristic),
       most_sources_(sources),
-      own_(LedgerAllocator<std::uint64_t>(ledger)),
+      own_(ledger),
       counts_(ledger, mpi::ranks_on_root(channel)),
-      random_(LedgerAllocator<schedule::ReceiverRandom>(ledger)),
-      all_(LedgerAllocator<std::uint64_t>(ledger)),
-      credited_(LedgerAllocator<std::uint64_t>(ledger)) {
+      random_(ledger),
+      all_(ledger),
+      credited_(ledger) {
   own_.reserve(header_words + sources);
   random_.reserve(counts_.size());
   all_.reserve(room.pairs + header_words * counts_.size());
@@ -64,7 +64,7 @@ CentralDivision::CentralDivision(const mpi::Channel& channel, Ledger& ledger, He
     random_.emplace_back(Options().phased.seed, rank);
 }
 
-void CentralDivision::tell(const Demand& demand) {
+void CentralDivision::collect(const Demand& demand) {
   own_.clear();
   own_.push_back(demand.limit);
   own_.push_back(pieces_.next(demand));
@@ -88,14 +88,14 @@ void CentralDivision::solve() {
 }
 
 void CentralDivision::divide(const Demand& demand, std::span<std::uint64_t> shares) {
-  tell(demand);
+  collect(demand);
   const std::span<int> counts(counts_.data(), counts_.size());
   mpi::gather_lists(channel_, own_, counts, all_, ledger_);
   solve();
   mpi::scatter_lists(channel_, all_, counts, own_, ledger_);
-  std::size_t told = 0;
+  std::size_t taken = 0;
   for (std::size_t s = 0; s < shares.size(); ++s)
-    shares[s] = demand.ready[s] > 0 && told < own_.size() ? own_[told++] : 0;
+    shares[s] = demand.ready[s] > 0 && taken < own_.size() ? own_[taken++] : 0;
 }
 
 MatrixRoom room_for_matrix(const mpi::Channel& channel, Ledger& ledger, std::size_t sources) {

@@ -88,7 +88,7 @@ struct MatrixRoom {
 /// PHASED, MIGRATE_SCHEDULER CENTRALIZED: rank 0 gathers the matrix, divides for all, scatters
 /// (same section). It does so in every step, because only the receivers know what whole objects
 /// came of the bytes of the step before. Without parking the shares are those of HeuristicDivision;
-/// with it a rank tells no more sources than it began with, and others get what those leave.
+/// with it a rank reports no more sources than it began with, and others get what those leave.
 ///
 /// Memory: 8 bytes for each source; on the root MatrixRoom::central_bytes() and 40 bytes for each
 /// rank.
@@ -101,7 +101,7 @@ class CentralDivision final : public Division {
   void divide(const Demand& demand, std::span<std::uint64_t> shares) override;
 
  private:
-  void tell(const Demand& demand);
+  void collect(const Demand& demand);
   void solve();
 
   const mpi::Channel& channel_;
@@ -109,7 +109,7 @@ class CentralDivision final : public Division {
   Heuristic heuristic_;
   std::size_t most_sources_;
   EqualPieces pieces_;
-  Vector<std::uint64_t> own_;  ///< what this rank tells, then hears
+  Vector<std::uint64_t> own_;  ///< what this rank sends to the root, then receives
   // On the root.
   Array<int> counts_;
   Vector<schedule::ReceiverRandom> random_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "handle_state.hpp"
 
-#include "messages.hpp"
+#include "report.hpp"
 
 #include <map>
 #include <mutex>

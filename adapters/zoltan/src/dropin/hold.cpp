@@ -14,51 +14,26 @@ namespace valet::zoltan {
 
 namespace {
 
-std::uint64_t sum_of(std::span<const int> sizes) {
-  std::uint64_t sum = 0;
-  for (const int size : sizes) sum += static_cast<std::uint64_t>(plain_size(size));
-  return sum;
-}
-
-Checksums checksums_of(Context& context, const Imports& imports, const std::byte* held) {
-  Checksums sums(context.ledger, imports.sources);
-  std::uint64_t object = 0;
-  for (std::size_t s = 0; s < imports.sources.size(); ++s) {
-    for (std::uint64_t k = 0; k < imports.sources[s].count; ++k) {
-      const int size = plain_size(imports.sizes[object++]);
-      sums.add(s, held, size);
-      held += size;
-    }
-  }
-  return sums;
-}
-
-std::optional<Diagnostic> check_direct(const Context& context, std::uint64_t exported) {
-  const std::size_t memory = context.parameters.memory_bytes;
-  if (context.parameters.method != Method::direct || exported <= memory) return std::nullopt;
-  return Diagnostic{ErrorCode::budget_too_small,
-                    "MIGRATE_METHOD DIRECT packs " + std::to_string(exported) +
-                        " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
-                        "; raise it or use STREAM"};
-}
-
 /// Sizes to the receivers; then there is room for what is sent and what arrives. Collective.
-void make_room(Context& context, const ObjectList& exports, std::span<int> sizes, Imports& imports,
-               const Scratch& scratch, HoldExchange& exchange, HeldMemory& held) {
+/// Returns the scratch that this takes.
+std::uint64_t make_room(Context& context, const ObjectList& exports, std::span<int> sizes,
+                        Imports& imports, const Scratch& scratch, HoldExchange& exchange,
+                        HeldMemory& held) {
   mpi::agree(context.channel, within_memory("the sizes of imports", [&] {
                imports.sizes = Array<int>(context.ledger, imports.count);
              }));
   send_records(context.channel, context.ledger, exports, imports.sources, sizeof(int), sizes.data(),
                imports.sizes.data(), chunk_for(context.agreed.smallest_memory));
-  const std::uint64_t bytes = sum_of({imports.sizes.data(), imports.count});
+  const std::uint64_t bytes = sum_of(imports.all_sizes());
   context.report.bytes_imported = bytes;
-  context.progress =
-      progress_of_arrivals(context.parameters.progress && context.channel.rank() == 0, bytes);
+  show_progress(context);
   mpi::agree(context.channel, within_memory("the objects that leave and arrive", [&] {
                held.allocate(context.ledger, bytes);
                exchange.allocate();
              }));
-  share_with_node(context, exports, imports, scratch, exchange.needed_bytes());
+  const std::uint64_t needed = exchange.needed_bytes() + held.extra_bytes();
+  share_with_node(context, exports, imports, scratch, needed);
+  return needed;
 }
 
 }  // namespace
@@ -66,7 +41,7 @@ void make_room(Context& context, const ObjectList& exports, std::span<int> sizes
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
                   Imports& imports, const Scratch& scratch, const HandleState& state) {
   const double start = mpi::now();
-  std::optional<Diagnostic> diagnostic = check_direct(context, sum_of(sizes));
+  std::optional<Diagnostic> diagnostic = check_everything(context, "packs", sum_of(sizes));
   std::unique_ptr<HoldExchange> exchange;
   if (!diagnostic)
     diagnostic = within_memory("the objects that are sent", [&] {
@@ -76,18 +51,22 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
     });
   mpi::agree(context.channel, diagnostic);
   HeldMemory held;
-  make_room(context, exports, sizes, imports, scratch, *exchange, held);
-  const std::uint64_t needed = exchange->needed_bytes();
+  const std::uint64_t needed =
+      make_room(context, exports, sizes, imports, scratch, *exchange, held);
   context.report.budget_raised_bytes += needed - std::min(needed, scratch.budget);
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   diagnostic = exchange->run(imports, held.data());
   mpi::agree(context.channel, diagnostic);
   context.report.objects_sent = exports.count;
+  for (std::uint64_t k = 0; k < imports.count; ++k)  // the marks have served
+    imports.sizes[k] = plain_size(imports.sizes[k]);
+  const Vector<ArrivedRange> ranges = ranges_of_held(context.ledger, imports, held.data());
   if (context.parameters.verify) {
+    Checksums received(context.ledger, imports.sources);
+    add_checksums(received, imports, ranges);
     mpi::agree(context.channel,
-               exchange->checksums().compare(context.channel, context.ledger,
-                                             checksums_of(context, imports, held.data())));
+               exchange->checksums().compare(context.channel, context.ledger, received));
     context.report.verified = 1;
   }
   exchange.reset();
@@ -95,7 +74,7 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
   context.report.move_seconds += moved - listed;
   if (context.agreed.mid)
     mpi::agree(context.channel, context.callbacks.mid(context.user.imports, context.user.exports));
-  diagnostic = unpack_all(context, imports, held.data(), context.report.bytes_imported);
+  diagnostic = unpack(context, imports, ranges);
   held.release();
   mpi::agree(context.channel, diagnostic);
   context.report.unpack_seconds += mpi::now() - moved;

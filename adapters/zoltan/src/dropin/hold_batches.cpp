@@ -12,8 +12,8 @@ HoldBatches::HoldBatches(Context& context, const ObjectList& exports, std::span<
       exports_(exports),
       sizes_(sizes),
       limit_(limit),
-      parts_(exports.peers.size(), LedgerAllocator<Part>(context.ledger)),
-      touched_(LedgerAllocator<std::size_t>(context.ledger)),
+      parts_(exports.peers.size(), context.ledger),
+      touched_(context.ledger),
       checksums_(context.ledger, exports.peers) {
   touched_.reserve(exports.peers.size());
   for (std::uint64_t first = 0; first < sizes_.size();) {
@@ -54,7 +54,7 @@ std::uint64_t HoldBatches::look_at(std::uint64_t first, std::uint64_t end) {
 }
 
 /// Where in the batch every object goes, the destinations consecutive.
-void HoldBatches::place() {
+void HoldBatches::assign_offsets() {
   std::uint64_t start = 0;
   for (const std::size_t peer : touched_) {
     parts_[peer].end = start;
@@ -62,39 +62,9 @@ void HoldBatches::place() {
   }
   for (std::uint64_t k = first_; k < end_; ++k) {
     Part& part = parts_[peer_at(k)];
-    const int size = plain_size(sizes_[k]);
-    batch_sizes_[k - first_] = size;
     batch_offsets_[k - first_] = static_cast<int>(part.end);
-    part.end += static_cast<std::uint64_t>(size);
+    part.end += static_cast<std::uint64_t>(plain_size(sizes_[k]));
   }
-}
-
-/// Sizes come in pairs with packs, on the same list: some applications let them share memory.
-std::optional<Diagnostic> HoldBatches::ask_again() {
-  const std::span<int> again(batch_sizes_.data(), end_ - first_);
-  if (auto diagnostic = context_.callbacks.sizes(
-          exports_.ids.from(context_.callbacks.entries(), first_), first_, again))
-    return diagnostic;
-  for (std::uint64_t k = first_; k < end_; ++k)
-    if (again[k - first_] > plain_size(sizes_[k]))
-      return Diagnostic{
-          ErrorCode::invalid_argument,
-          "the size of number " + std::to_string(k) + " of the exports grew from " +
-              std::to_string(plain_size(sizes_[k])) + " to " + std::to_string(again[k - first_]) +
-              " bytes while others were packed; give the size that is needed at once"};
-  return std::nullopt;
-}
-
-void HoldBatches::call_pack(std::byte* memory) {
-  const std::size_t count = end_ - first_;
-  ++context_.report.batches;
-  const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
-  diagnostic_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first_),
-                                         exports_.destinations() + first_,
-                                         {batch_sizes_.data(), count},
-                                         {batch_offsets_.data(), count},
-                                         memory},
-                                        first_, context_.report.objects_packed);
 }
 
 void HoldBatches::add_checksums(const std::byte* memory) {
@@ -111,10 +81,18 @@ bool HoldBatches::next() {
 }
 
 void HoldBatches::pack(std::byte* memory) {
-  // After a failure the others still get what they wait for; they learn of it before mid.
-  if (!diagnostic_ && batches_ > 1) diagnostic_ = ask_again();
-  place();
-  if (!diagnostic_) call_pack(memory);
+  assign_offsets();
+  if (diagnostic_) return;  // the others still get what they wait for; they learn of it before mid
+  const std::size_t count = end_ - first_;
+  ++context_.report.batches;
+  const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
+  diagnostic_ = context_.callbacks.pack({exports_.ids.from(context_.callbacks.entries(), first_),
+                                         exports_.destinations() + first_,
+                                         {batch_sizes_.data(), count},
+                                         {batch_offsets_.data(), count},
+                                         memory},
+                                        sizes_.subspan(first_, count), batches_ > 1, first_,
+                                        context_.report.objects_packed);
   if (context_.parameters.verify && !diagnostic_) add_checksums(memory);
 }
 

@@ -61,9 +61,7 @@ class HoldBatches {
 
   std::size_t peer_at(std::uint64_t object);
   std::uint64_t look_at(std::uint64_t first, std::uint64_t end);
-  void place();
-  void call_pack(std::byte* memory);
-  [[nodiscard]] std::optional<Diagnostic> ask_again();
+  void assign_offsets();
   void add_checksums(const std::byte* memory);
 
   Context& context_;

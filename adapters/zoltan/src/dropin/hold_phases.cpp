@@ -17,7 +17,7 @@ class BatchSender final : public StepSender {
               HoldBatches& batches, std::uint64_t chunk)
       : StepSender(context, exports, sorted, chunk),
         batches_(batches),
-        packed_(exports.peers.size(), LedgerAllocator<Packed>(context.ledger)) {}
+        packed_(exports.peers.size(), context.ledger) {}
 
   void allocate() { memory_ = Array<std::byte>(context_.ledger, batches_.capacity()); }
 
@@ -67,11 +67,14 @@ class HoldPhases final : public HoldExchange {
         scratch_(scratch),
         limit_(scratch.budget - scratch.budget / 2),
         batches_(context, exports, sizes, batch_limit(scratch)),
-        sorted_(context.ledger, exports.grouped ? 0 : exports.count),
-        sender_(context, exports, sorted(exports, sizes), batches_, scratch.chunk) {}
+        sorted_(exports.grouped ? Array<int>() : exports.sorted(context.ledger, sizes)),
+        sender_(context, exports,
+                exports.grouped ? std::span<const int>(sizes)
+                                : std::span<const int>(sorted_.data(), sorted_.size()),
+                batches_, scratch.chunk) {}
 
   [[nodiscard]] std::uint64_t needed_bytes() const override {
-    return batches_.capacity() + batches_.list_bytes() + parking_bytes();
+    return batches_.capacity() + batches_.list_bytes() + parking_bytes() + parking_.extra_bytes();
   }
   void allocate() override {
     batches_.allocate();
@@ -80,7 +83,7 @@ class HoldPhases final : public HoldExchange {
     sender_.parked().use(parking_.data() + parking_bytes());
   }
   std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
-    const std::span<const int> sizes(imports.sizes.data(), imports.count);
+    const std::span<const int> sizes = imports.all_sizes();
     // Everything has its place already: an object costs its bytes alone.
     constexpr std::uint64_t object_bytes = 0;
     StepPlanner planner(context_.ledger, imports.sources, sizes, object_bytes,
@@ -98,11 +101,6 @@ class HoldPhases final : public HoldExchange {
  private:
   [[nodiscard]] std::uint64_t parking_bytes() const {
     return context_.parameters.parks() ? limit_ : 0;
-  }
-  std::span<const int> sorted(const ObjectList& exports, std::span<const int> sizes) {
-    if (exports.grouped) return sizes;
-    for (std::uint64_t k = 0; k < exports.count; ++k) sorted_[k] = sizes[exports.order[k]];
-    return {sorted_.data(), sorted_.size()};
   }
 
   Context& context_;

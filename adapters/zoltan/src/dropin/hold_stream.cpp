@@ -7,29 +7,28 @@ namespace valet::zoltan {
 namespace {
 
 /// Sends batches as they come; what a batch has for a destination is one message.
-class HoldSender : public Outgoing {
+class HoldStream final : public HoldExchange, private Outgoing {
  public:
   /// Marks in `sizes` the last object of every message; does not take its memory yet. Local.
   /// @throws std::bad_alloc.
-  HoldSender(Context& context, const ObjectList& exports, std::span<int> sizes,
+  HoldStream(Context& context, const ObjectList& exports, std::span<int> sizes,
              const Scratch& scratch);
 
-  [[nodiscard]] std::uint64_t messages() const override { return messages_; }
-  bool next(Vector<OutgoingMessage>& messages) override;
-  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override;
-  /// Before the first batch. @throws std::bad_alloc.
-  void allocate();
-  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
-
-  [[nodiscard]] std::uint64_t needed_bytes() const {
+  [[nodiscard]] std::uint64_t needed_bytes() const override {
     return buffers_ * batches_.capacity() + batches_.list_bytes();
   }
-  [[nodiscard]] const HoldBatches& batches() const { return batches_; }
+  void allocate() override;
+  std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override;
+  [[nodiscard]] const Checksums& checksums() const override { return batches_.checksums(); }
 
  private:
+  bool next(Vector<OutgoingMessage>& messages) override;
+  void make(std::size_t buffer, std::span<OutgoingMessage> messages) override;
+  [[nodiscard]] std::size_t buffers() const override { return buffers_; }
+
   Context& context_;
+  const ObjectList& exports_;
   HoldBatches batches_;
-  std::uint64_t messages_ = 0;
   std::size_t buffers_ = 2;
   Array<std::byte> memory_;
 };
@@ -38,7 +37,7 @@ class HoldSender : public Outgoing {
 class HoldReceiver : public Incoming {
  public:
   HoldReceiver(Context& context, const Imports& imports, std::byte* held);
-  bool next(std::size_t peer, MemoryPiece& place) override;
+  bool next(std::size_t peer, MemoryPiece& memory) override;
   void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
 
  private:
@@ -52,24 +51,22 @@ class HoldReceiver : public Incoming {
   Vector<Cursor> cursors_;
 };
 
-HoldSender::HoldSender(Context& context, const ObjectList& exports, std::span<int> sizes,
+HoldStream::HoldStream(Context& context, const ObjectList& exports, std::span<int> sizes,
                        const Scratch& scratch)
-    : context_(context), batches_(context, exports, sizes, scratch.batch) {
-  batches_.look_at_all([&](const HoldBatches::Part& part) {
-    sizes[part.last - 1] |= last_of_message;
-    if (part.bytes > 0) ++messages_;
-  });
+    : context_(context), exports_(exports), batches_(context, exports, sizes, scratch.batch) {
+  batches_.look_at_all(
+      [&](const HoldBatches::Part& part) { sizes[part.last - 1] |= last_of_message; });
   const std::uint64_t lists = batches_.list_bytes();
   if (batches_.count() < 2 || 2 * batches_.capacity() + lists > scratch.budget - scratch.node)
     buffers_ = 1;
 }
 
-void HoldSender::allocate() {
+void HoldStream::allocate() {
   memory_ = Array<std::byte>(context_.ledger, buffers_ * batches_.capacity());
   batches_.allocate();
 }
 
-bool HoldSender::next(Vector<OutgoingMessage>& messages) {
+bool HoldStream::next(Vector<OutgoingMessage>& messages) {
   if (!batches_.next()) return false;
   for (const std::size_t peer : batches_.touched())
     if (const std::uint64_t bytes = batches_.part(peer).bytes; bytes > 0)
@@ -78,7 +75,7 @@ bool HoldSender::next(Vector<OutgoingMessage>& messages) {
 }
 
 /// A batch for one destination is packed into the memory that it shares.
-void HoldSender::make(std::size_t buffer, std::span<OutgoingMessage> messages) {
+void HoldStream::make(std::size_t buffer, std::span<OutgoingMessage> messages) {
   std::byte* memory = memory_.data() + buffer * batches_.capacity();
   if (messages.size() == 1 && messages.front().data != nullptr) memory = messages.front().data;
   batches_.pack(memory);
@@ -87,54 +84,37 @@ void HoldSender::make(std::size_t buffer, std::span<OutgoingMessage> messages) {
 }
 
 HoldReceiver::HoldReceiver(Context& context, const Imports& imports, std::byte* held)
-    : context_(context), imports_(imports), cursors_(LedgerAllocator<Cursor>(context.ledger)) {
+    : context_(context), imports_(imports), cursors_(context.ledger) {
   cursors_.reserve(imports.sources.size());
   std::uint64_t object = 0;
   for (const Peer& source : imports.sources) {
     cursors_.push_back({object, object + source.count, held});
-    for (std::uint64_t k = 0; k < source.count; ++k) held += plain_size(imports.sizes[object + k]);
+    held += sum_of(imports.all_sizes().subspan(object, source.count));
     object += source.count;
   }
 }
 
-bool HoldReceiver::next(std::size_t peer, MemoryPiece& place) {
+bool HoldReceiver::next(std::size_t peer, MemoryPiece& memory) {
   Cursor& cursor = cursors_[peer];
-  place = {cursor.data, 0};
+  memory = {cursor.data, 0};
   while (cursor.object < cursor.end) {
     const int entry = imports_.sizes[cursor.object++];
-    place.bytes += static_cast<std::size_t>(plain_size(entry));
-    if ((entry & last_of_message) == 0 || place.bytes == 0) continue;
-    cursor.data += place.bytes;
+    memory.bytes += static_cast<std::size_t>(plain_size(entry));
+    if ((entry & last_of_message) == 0 || memory.bytes == 0) continue;
+    cursor.data += memory.bytes;
     return true;
   }
   return false;
 }
 
-class HoldStream final : public HoldExchange {
- public:
-  HoldStream(Context& context, const ObjectList& exports, std::span<int> sizes,
-             const Scratch& scratch)
-      : context_(context), exports_(exports), sender_(context, exports, sizes, scratch) {}
-
-  [[nodiscard]] std::uint64_t needed_bytes() const override { return sender_.needed_bytes(); }
-  void allocate() override { sender_.allocate(); }
-  std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
-    HoldReceiver receiver(context_, imports, held);
-    Transport transport(context_.channel, context_.ledger, context_.node, exports_.peers,
-                        imports.sources);
-    transport.run(sender_, receiver);
-    context_.report.messages += transport.messages();
-    return sender_.batches().diagnostic();
-  }
-  [[nodiscard]] const Checksums& checksums() const override {
-    return sender_.batches().checksums();
-  }
-
- private:
-  Context& context_;
-  const ObjectList& exports_;
-  HoldSender sender_;
-};
+std::optional<Diagnostic> HoldStream::run(const Imports& imports, std::byte* held) {
+  HoldReceiver receiver(context_, imports, held);
+  Transport transport(context_.channel, context_.ledger, context_.node, exports_.peers,
+                      imports.sources);
+  transport.run(*this, receiver);
+  context_.report.messages += transport.messages();
+  return batches_.diagnostic();
+}
 
 }  // namespace
 

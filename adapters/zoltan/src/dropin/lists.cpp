@@ -45,8 +45,7 @@ void count_peers(Ledger& ledger, ObjectList& list) {
     const int rank = list.procs[k];
     if (k > 0 && rank < list.procs[k - 1]) ascending = false;
     if (last >= peers.size() || peers[last].rank != rank) {
-      const auto at = std::lower_bound(peers.begin(), peers.end(), rank,
-                                       [](const Peer& peer, int r) { return peer.rank < r; });
+      const auto at = std::ranges::lower_bound(peers, rank, {}, &Peer::rank);
       last = static_cast<std::size_t>(at - peers.begin());
       if (at == peers.end() || at->rank != rank)
         peers.insert(at, Peer{rank, 0});
@@ -59,7 +58,7 @@ void count_peers(Ledger& ledger, ObjectList& list) {
   list.blocked = blocked;
   if (ascending) return;
   // A counting sort keeps the order of the list among the objects of a rank.
-  Vector<std::uint64_t> next(peers.size(), LedgerAllocator<std::uint64_t>(ledger));
+  Vector<std::uint64_t> next(peers.size(), ledger);
   for (std::size_t p = 1; p < peers.size(); ++p) next[p] = next[p - 1] + peers[p - 1].count;
   list.order = Array<std::uint32_t>(ledger, list.count);
   for (std::uint64_t k = 0; k < list.count; ++k)
@@ -76,12 +75,6 @@ class RecordSender : public Outgoing {
         chunk_(chunk),
         room_(std::min(chunk, most_records(list))),
         buffers_(ledger, list.grouped ? 0 : 2 * room_ * record_bytes) {}
-
-  [[nodiscard]] std::uint64_t messages() const override {
-    std::uint64_t messages = 0;
-    for (const Peer& peer : list_.peers) messages += (peer.count + chunk_ - 1) / chunk_;
-    return messages;
-  }
 
   bool next(Vector<OutgoingMessage>& messages) override {
     if (peer_ == list_.peers.size()) return false;
@@ -129,32 +122,32 @@ class RecordReceiver : public Incoming {
  public:
   RecordReceiver(Ledger& ledger, std::span<const Peer> sources, std::size_t record_bytes, void* to,
                  std::uint64_t chunk)
-      : bytes_(record_bytes), chunk_(chunk), places_(LedgerAllocator<Place>(ledger)) {
+      : bytes_(record_bytes), chunk_(chunk), cursors_(ledger) {
     auto* next = static_cast<std::byte*>(to);
     for (const Peer& source : sources) {
-      places_.push_back({next, source.count});
+      cursors_.push_back({next, source.count});
       next += source.count * bytes_;
     }
   }
 
-  bool next(std::size_t peer, MemoryPiece& place) override {
-    Place& at = places_[peer];
+  bool next(std::size_t peer, MemoryPiece& memory) override {
+    Cursor& at = cursors_[peer];
     const std::uint64_t records = std::min(chunk_, at.left);
     if (records == 0) return false;
-    place = {at.data, records * bytes_};
-    at.data += place.bytes;
+    memory = {at.data, records * bytes_};
+    at.data += memory.bytes;
     at.left -= records;
     return true;
   }
 
  private:
-  struct Place {
+  struct Cursor {
     std::byte* data;
     std::uint64_t left;
   };
   std::size_t bytes_;
   std::uint64_t chunk_;
-  Vector<Place> places_;
+  Vector<Cursor> cursors_;
 };
 
 std::uint64_t hash_of(const ZOLTAN_ID_TYPE* gid, const EntryCounts& entries) {
@@ -169,9 +162,14 @@ std::optional<Diagnostic> check_lists(const UserLists& lists, const EntryCounts&
   return check_list(lists.imports, entries, ranks, "import");
 }
 
+Array<int> ObjectList::sorted(Ledger& ledger, std::span<const int> values) const {
+  Array<int> result(ledger, count);
+  for (std::uint64_t k = 0; k < count; ++k) result[k] = values[sorted(k)];
+  return result;
+}
+
 std::size_t ObjectList::peer_of(int rank) const {
-  const auto at = std::lower_bound(peers.begin(), peers.end(), rank,
-                                   [](const Peer& peer, int r) { return peer.rank < r; });
+  const auto at = std::ranges::lower_bound(peers, rank, {}, &Peer::rank);
   return static_cast<std::size_t>(at - peers.begin());
 }
 
@@ -223,13 +221,10 @@ ObjectList migrating(Ledger& ledger, const MigrationList& list, const EntryCount
     result.parts = list.parts;
   } else {
     result.allocate(ledger, entries, moving, list.parts != nullptr);
-    const auto gids = static_cast<std::size_t>(entries.gid);
-    const auto lids = static_cast<std::size_t>(entries.lid);
     std::uint64_t to = 0;
     for (std::uint64_t k = 0; k < all; ++k) {
       if (list.procs[k] == rank) continue;
-      std::copy_n(list.ids.gids + k * gids, gids, result.ids.gids + to * gids);
-      if (lids > 0) std::copy_n(list.ids.lids + k * lids, lids, result.ids.lids + to * lids);
+      list.ids.copy(entries, k, result.ids, to);
       result.procs[to] = list.procs[k];
       if (list.parts != nullptr) result.parts[to] = list.parts[k];
       ++to;
@@ -277,7 +272,7 @@ ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList&
 
 Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
                                   const ObjectList& list, const EntryCounts& entries) {
-  Vector<mpi::SparseCount> outgoing{LedgerAllocator<mpi::SparseCount>(ledger)};
+  Vector<mpi::SparseCount> outgoing(ledger);
   outgoing.reserve(list.peers.size());
   std::uint64_t first = 0;
   for (const Peer& peer : list.peers) {
@@ -287,7 +282,7 @@ Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
     outgoing.push_back({peer.rank, peer.count, sum});
     first += peer.count;
   }
-  Vector<mpi::SparseCount> received{LedgerAllocator<mpi::SparseCount>(ledger)};
+  Vector<mpi::SparseCount> received(ledger);
   mpi::exchange_sparse_counts(channel, ledger, outgoing, received);
   return received;
 }
@@ -295,7 +290,7 @@ Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
 std::optional<Diagnostic> compare(Ledger& ledger, const ObjectList& imports,
                                   std::span<const mpi::SparseCount> announced,
                                   const EntryCounts& entries) {
-  Vector<std::uint64_t> sums(imports.peers.size(), 0, LedgerAllocator<std::uint64_t>(ledger));
+  Vector<std::uint64_t> sums(imports.peers.size(), 0, ledger);
   for (std::uint64_t k = 0; k < imports.count; ++k)
     sums[imports.peer_of(imports.procs[k])] += hash_of(imports.ids.gid(entries, k), entries);
   const auto disagree = [](int rank, std::uint64_t mine, std::uint64_t theirs) {

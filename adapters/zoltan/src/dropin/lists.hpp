@@ -31,7 +31,7 @@ struct UserLists {
 /// unless objects had to be left out or came from elsewhere.
 class ObjectList {
  public:
-  explicit ObjectList(Ledger& ledger) : peers(LedgerAllocator<Peer>(ledger)) {}
+  explicit ObjectList(Ledger& ledger) : peers(ledger) {}
 
   std::uint64_t count = 0;
   ObjectIds ids;
@@ -45,8 +45,10 @@ class ObjectList {
 
   /// The object at place k of those sorted by rank.
   [[nodiscard]] std::uint64_t sorted(std::uint64_t k) const { return grouped ? k : order[k]; }
+  /// Values of the objects, sorted likewise. @throws std::bad_alloc.
+  [[nodiscard]] Array<int> sorted(Ledger& ledger, std::span<const int> values) const;
   [[nodiscard]] std::size_t peer_of(int rank) const;
-  /// What pack is told as the destination of its objects.
+  /// What pack gets as the destination of its objects.
   [[nodiscard]] int* destinations() const { return parts != nullptr ? parts : procs; }
 
   void allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects, bool with_parts);
@@ -82,8 +84,8 @@ void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList&
                                 const ObjectList& imports, const EntryCounts& entries,
                                 bool with_parts, std::size_t chunk_bytes);
 
-/// Tells each destination how much it will get and who asks for it: the received counts have the
-/// number of objects, and a sum over their global ids. Collective.
+/// Reports to each destination how much it will get and who asks for it: the received counts have
+/// the number of objects, and a sum over their global ids. Collective.
 [[nodiscard]] Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
                                                 const ObjectList& list, const EntryCounts& entries);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "migration.hpp"
 
+#include "base/names.hpp"
 #include "batches.hpp"
 #include "context.hpp"
 #include "handle_state.hpp"
 #include "hold.hpp"
-#include "messages.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
@@ -27,7 +27,7 @@ namespace {
 /// A value of a parameter as users set it.
 template <class Value>
 std::string parameter_value(std::int64_t value) {
-  return upper(mpi::name_of<Value>(value));
+  return valet::detail::upper_case(mpi::name_of<Value>(value));
 }
 
 constexpr const char* function_name = "Zoltan_Migrate";
@@ -273,12 +273,12 @@ class Migration {
   }
 
   void copy_sorted_gids() {
-    const auto words = static_cast<std::size_t>(callbacks_.entries().gid);
-    imports_.own_gids = Array<ZOLTAN_ID_TYPE>(ledger_, leading_.count * words);
+    const EntryCounts& entries = callbacks_.entries();
+    imports_.own_gids =
+        Array<ZOLTAN_ID_TYPE>(ledger_, leading_.count * static_cast<std::size_t>(entries.gid));
     imports_.gids = imports_.own_gids.data();
     for (std::uint64_t k = 0; k < leading_.count; ++k)
-      std::copy_n(leading_.ids.gid(callbacks_.entries(), leading_.order[k]), words,
-                  imports_.gids + k * words);
+      leading_.ids.copy(entries, leading_.order[k], {imports_.gids, nullptr}, k);
     leading_.order = {};
   }
 
@@ -419,15 +419,6 @@ int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists
   }
   attach_report(zoltan, report);
   return report.code;
-}
-
-int migrate_as_asked(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists) {
-  const MigrationParameters parameters = parameters_of(zoltan);
-  if (parameters.method) return migrate(stock, zoltan, lists, parameters);
-  const MigrationList& in = lists.imports;
-  const MigrationList& out = lists.exports;
-  return stock(zoltan, in.count, in.ids.gids, in.ids.lids, in.procs, in.parts, out.count,
-               out.ids.gids, out.ids.lids, out.procs, out.parts);
 }
 
 }  // namespace valet::zoltan

@@ -14,7 +14,4 @@ namespace valet::zoltan {
 int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists,
             const MigrationParameters& parameters);
 
-/// The same with the parameters of the structure; the stock function where they ask for it.
-int migrate_as_asked(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists);
-
 }  // namespace valet::zoltan

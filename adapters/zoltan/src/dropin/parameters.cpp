@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "parameters.hpp"
 
+#include "base/names.hpp"
 #include <valet/error.hpp>
 #include <valet/options.hpp>
 
@@ -12,40 +13,6 @@
 namespace valet::zoltan {
 namespace {
 
-enum Name {
-  method,
-  memory,
-  callbacks,
-  verify,
-  progress,
-  share_memory,
-  report,
-  trace,
-  heuristic,
-  parking,
-  scheduler
-};
-
-struct Known {
-  const char* name;
-  const char* values;  ///< for the warning; null: those of the table of methods
-};
-
-constexpr std::array<Known, 11> known{
-    {{"MIGRATE_METHOD", nullptr},
-     {"MIGRATE_MEMORY", "bytes, with K, M or G"},
-     {"MIGRATE_CALLBACKS", "HOLD, STEPS"},
-     {"MIGRATE_VERIFY", "0, 1"},
-     {"MIGRATE_PROGRESS", "0, 1"},
-     {"MIGRATE_SHARE_MEMORY", "0, 1"},
-     {"MIGRATE_REPORT", "the path of a file"},
-     {"MIGRATE_TRACE", "the path of a file"},
-     {"MIGRATE_HEURISTIC",
-      "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, "
-      "CONTINUOUS"},
-     {"MIGRATE_PARKING", "0 for never, or k: objects may wait on other ranks at every k-th phase"},
-     {"MIGRATE_SCHEDULER", "DISTRIBUTED, CENTRALIZED"}}};
-
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view white = " \t\n\r\f\v";
   const std::size_t first = text.find_first_not_of(white);
@@ -56,20 +23,19 @@ std::string_view trimmed(std::string_view text) {
 constexpr const char* stock_name = "ZOLTAN";
 constexpr const char* automatic_name = "AUTO";
 
-/// The row of a method that the parameter takes; nullptr for none.
-const schedule::MethodTraits* traits_named(const std::string& value) {
-  for (const schedule::MethodTraits* const traits : schedule::methods())
-    if (traits->serves_dropin && value == traits->upper_name) return traits;
-  return nullptr;
-}
-
-bool is_method(const std::string& value) {
-  return value == stock_name || value == automatic_name || traits_named(value) != nullptr;
-}
-
-std::optional<Method> method_of(const std::string& value) {
-  if (value == stock_name) return std::nullopt;
-  return value == automatic_name ? Method::automatic : traits_named(value)->method;
+bool set_method(MigrationParameters& parameters, const std::string& value) {
+  if (value == stock_name) {
+    parameters.method.reset();
+    return true;
+  }
+  parameters.method = Method::automatic;
+  if (value == automatic_name) return true;
+  for (const schedule::MethodTraits* const traits : schedule::methods()) {
+    if (!traits->serves_dropin || value != traits->upper_name) continue;
+    parameters.method = traits->method;
+    return true;
+  }
+  return false;
 }
 
 std::string method_values() {
@@ -79,54 +45,71 @@ std::string method_values() {
   return values;
 }
 
-std::optional<CallbackMode> callbacks_of(const std::string& value) {
-  for (const auto candidate : {CallbackMode::hold, CallbackMode::steps})
-    if (value == to_string(candidate)) return candidate;
-  return std::nullopt;
+bool set_callbacks(MigrationParameters& parameters, const std::string& value) {
+  parameters.callbacks = value == "HOLD" ? CallbackMode::hold : CallbackMode::steps;
+  return value == to_string(parameters.callbacks);
 }
 
-/// Whether `parse` takes the value.
-template <class Parse>
-bool is_known(Parse&& parse, const std::string& value) {
+/// A number of phases: digits, within an int.
+bool set_parking(MigrationParameters& parameters, const std::string& value) {
+  const char* const end = value.data() + value.size();
+  const auto [read, error] = std::from_chars(value.data(), end, parameters.parking);
+  return error == std::errc() && read == end && parameters.parking >= 0;
+}
+
+template <auto member>
+bool set_flag(MigrationParameters& parameters, const std::string& value) {
+  parameters.*member = value == "1";
+  return value == "0" || value == "1";
+}
+
+template <auto member>
+bool set_path(MigrationParameters& parameters, const std::string& value) {
+  parameters.*member = value;
+  return !value.empty();
+}
+
+/// What `parse` throws an error for is no value.
+template <auto member, auto parse>
+bool set_parsed(MigrationParameters& parameters, const std::string& value) {
   try {
-    static_cast<void>(parse(value));
+    parameters.*member = parse(value);
     return true;
   } catch (const Error&) {
     return false;
   }
 }
 
-/// A number of phases: digits, within an int.
-std::optional<int> phases_of(const std::string& value) {
-  int number = 0;
-  const char* const end = value.data() + value.size();
-  const auto [read, error] = std::from_chars(value.data(), end, number);
-  if (error != std::errc() || read != end || number < 0) return std::nullopt;
-  return number;
+bool set_memory(MigrationParameters& parameters, const std::string& value) {
+  return set_parsed<&MigrationParameters::memory_bytes, parse_bytes>(parameters, value) &&
+         parameters.memory_bytes > 0;
 }
 
-bool is_valid(std::size_t name, const std::string& value) {
-  switch (name) {
-    case method: return is_method(value);
-    case memory: return is_known(parse_bytes, value) && parse_bytes(value) > 0;
-    case callbacks: return callbacks_of(value).has_value();
-    case report:
-    case trace: return !value.empty();
-    case heuristic: return is_known(parse_heuristic, value);
-    case parking: return phases_of(value).has_value();
-    case scheduler: return is_known(parse_scheduler, value);
-    default: return value == "0" || value == "1";
-  }
-}
+struct Row {
+  const char* name;
+  const char* values;  ///< for the warning; null: those of the table of methods
+  bool (*set)(MigrationParameters&, const std::string&);  ///< false: that is no value of it
+  bool is_path = false;                                   ///< its letters are kept as they are
+};
+
+using Parameters = MigrationParameters;
+constexpr std::array<Row, ParameterTable::count> rows{
+    {{"MIGRATE_METHOD", nullptr, set_method},
+     {"MIGRATE_MEMORY", "bytes, with K, M or G", set_memory},
+     {"MIGRATE_CALLBACKS", "HOLD, STEPS", set_callbacks},
+     {"MIGRATE_VERIFY", "0, 1", set_flag<&Parameters::verify>},
+     {"MIGRATE_PROGRESS", "0, 1", set_flag<&Parameters::progress>},
+     {"MIGRATE_SHARE_MEMORY", "0, 1", set_flag<&Parameters::share_memory>},
+     {"MIGRATE_REPORT", "the path of a file", set_path<&Parameters::report>, true},
+     {"MIGRATE_TRACE", "the path of a file", set_path<&Parameters::trace>, true},
+     {"MIGRATE_HEURISTIC", "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, CONTINUOUS",
+      set_parsed<&Parameters::heuristic, parse_heuristic>},
+     {"MIGRATE_PARKING", "0 for never, or k: objects may wait on other ranks at every k-th phase",
+      set_parking},
+     {"MIGRATE_SCHEDULER", "DISTRIBUTED, CENTRALIZED",
+      set_parsed<&Parameters::scheduler, parse_scheduler>}}};
 
 }  // namespace
-
-std::string upper(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
-  return result;
-}
 
 const char* name_of(std::optional<Method> method) {
   if (!method) return stock_name;
@@ -138,43 +121,34 @@ const char* to_string(CallbackMode value) noexcept {
 }
 
 ParameterAnswer ParameterTable::set(std::string_view name, std::string_view value) {
-  const std::string wanted = upper(trimmed(name));
-  const auto matches = [&](const Known& one) { return wanted == one.name; };
-  const auto found = std::find_if(known.begin(), known.end(), matches);
-  if (found == known.end()) return {};
-  const auto index = static_cast<std::size_t>(found - known.begin());
-  // The path of a file keeps its letters.
-  const std::string clean = upper(trimmed(value));
-  const std::string kept = index == report || index == trace ? std::string(trimmed(value)) : clean;
+  const auto found =
+      std::ranges::find(rows, valet::detail::upper_case(std::string(trimmed(name))), &Row::name);
+  if (found == rows.end()) return {};
+  std::optional<std::string>& kept = values_[static_cast<std::size_t>(found - rows.begin())];
+  const std::string clean = valet::detail::upper_case(std::string(trimmed(value)));
   if (clean == "DEFAULT") {
-    values_[index].reset();
+    kept.reset();
     return {ParameterAnswer::Verdict::taken, {}};
   }
-  if (!is_valid(index, kept))
+  const std::string given = found->is_path ? std::string(trimmed(value)) : clean;
+  MigrationParameters unused;
+  if (!found->set(unused, given))
     return {ParameterAnswer::Verdict::refused,
-            "Invalid value `" + kept + "' for parameter `" + wanted + "'; it takes " +
-                (index == method ? method_values() : found->values) + ". It stays as it was."};
-  values_[index] = kept;
+            "Invalid value `" + given + "' for parameter `" + found->name + "'; it takes " +
+                (found->values == nullptr ? method_values() : found->values) +
+                ". It stays as it was."};
+  kept = given;
   return {ParameterAnswer::Verdict::taken, {}};
 }
 
 void ParameterTable::apply_to(MigrationParameters& parameters) const {
-  if (values_[method]) parameters.method = method_of(*values_[method]);
-  if (values_[memory]) parameters.memory_bytes = parse_bytes(*values_[memory]);
-  if (values_[callbacks]) parameters.callbacks = *callbacks_of(*values_[callbacks]);
-  if (values_[verify]) parameters.verify = *values_[verify] == "1";
-  if (values_[progress]) parameters.progress = *values_[progress] == "1";
-  if (values_[share_memory]) parameters.share_memory = *values_[share_memory] == "1";
-  if (values_[report]) parameters.report = *values_[report];
-  if (values_[trace]) parameters.trace = *values_[trace];
-  if (values_[heuristic]) parameters.heuristic = parse_heuristic(*values_[heuristic]);
-  if (values_[parking]) parameters.parking = *phases_of(*values_[parking]);
-  if (values_[scheduler]) parameters.scheduler = parse_scheduler(*values_[scheduler]);
+  for (std::size_t k = 0; k < count; ++k)
+    if (values_[k]) rows[k].set(parameters, *values_[k]);
 }
 
 ParameterTable parameters_of_environment(std::string& warnings) {
   ParameterTable table;
-  for (const Known& one : known) {
+  for (const Row& one : rows) {
     const std::string variable = std::string("VALET_") + one.name;
     const char* const value = std::getenv(variable.c_str());
     if (value == nullptr || *value == '\0') continue;

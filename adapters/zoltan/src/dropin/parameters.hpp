@@ -44,8 +44,6 @@ struct MigrationParameters {
   }
 };
 
-/// A name in the capitals of Zoltan's parameters.
-[[nodiscard]] std::string upper(std::string_view text);
 /// The value of MIGRATE_METHOD.
 [[nodiscard]] const char* name_of(std::optional<Method> method);
 [[nodiscard]] const char* to_string(CallbackMode callbacks) noexcept;
@@ -64,6 +62,8 @@ struct ParameterAnswer {
 /// Values that were given, as text; what was not given is left to the next table.
 class ParameterTable {
  public:
+  static constexpr std::size_t count = 11;
+
   /// Takes a value, after checking it; "DEFAULT" removes it. Names and values in upper or lower
   /// case, with white space around them. A refused value leaves the table as it was.
   ParameterAnswer set(std::string_view name, std::string_view value);
@@ -72,7 +72,6 @@ class ParameterTable {
   void apply_to(MigrationParameters& parameters) const;
 
  private:
-  static constexpr std::size_t count = 11;
   std::array<std::optional<std::string>, count> values_;
 };
 

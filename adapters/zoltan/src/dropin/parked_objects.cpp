@@ -19,9 +19,8 @@ ParkedObjects::Piece ParkedObjects::add(int target, std::span<const std::uint64_
 }
 
 ParkedObjects::Piece ParkedObjects::take(int target, std::uint64_t most) {
-  const auto at = std::find_if(parcels_.begin(), parcels_.end(), [&](const Parcel& parcel) {
-    return parcel.target == target && parcel.count > 0;
-  });
+  const auto at = std::ranges::find_if(
+      parcels_, [&](const Parcel& parcel) { return parcel.target == target && parcel.count > 0; });
   if (at == parcels_.end()) return {};
   const auto count = static_cast<std::uint32_t>(std::min<std::uint64_t>(most, at->count));
   const Piece piece{at->data, {sizes_.data() + at->first, count}};

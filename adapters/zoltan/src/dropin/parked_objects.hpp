@@ -17,8 +17,7 @@ constexpr std::uint64_t parcel_bytes = 128;
 /// from one other. They fill their memory from its end; what is in front is free for others.
 class ParkedObjects {
  public:
-  explicit ParkedObjects(Ledger& ledger)
-      : parcels_(LedgerAllocator<Parcel>(ledger)), sizes_(LedgerAllocator<int>(ledger)) {}
+  explicit ParkedObjects(Ledger& ledger) : parcels_(ledger), sizes_(ledger) {}
 
   /// The end of its memory.
   void use(std::byte* end) { end_ = end; }

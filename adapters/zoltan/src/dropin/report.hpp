@@ -8,6 +8,10 @@
 
 namespace valet::zoltan {
 
+/// On standard error, in the form of Zoltan's own messages, which is where its users look for them.
+void print_warning(const char* function, const std::string& text);
+void print_error(int rank, const char* function, const std::string& text);
+
 /// Sums the report over the ranks (times, peak and bound: their maxima), and appends it on rank 0
 /// as one line of JSON to the file of that rank. Collective; a file that cannot be written is a
 /// warning.

@@ -2,8 +2,8 @@
 #include "shim.hpp"
 
 #include "handle_state.hpp"
-#include "messages.hpp"
 #include "migration.hpp"
+#include "report.hpp"
 
 #include <optional>
 
@@ -28,10 +28,15 @@ int migrate(decltype(&Zoltan_Migrate) stock, Zoltan_Struct* zz, int num_import,
             ZOLTAN_ID_PTR import_global_ids, ZOLTAN_ID_PTR import_local_ids, int* import_procs,
             int* import_to_part, int num_export, ZOLTAN_ID_PTR export_global_ids,
             ZOLTAN_ID_PTR export_local_ids, int* export_procs, int* export_to_part) {
-  return migrate_as_asked(
+  const MigrationParameters parameters = parameters_of(zz);
+  if (!parameters.method)
+    return stock(zz, num_import, import_global_ids, import_local_ids, import_procs, import_to_part,
+                 num_export, export_global_ids, export_local_ids, export_procs, export_to_part);
+  return zoltan::migrate(
       stock, zz,
       {{num_import, {import_global_ids, import_local_ids}, import_procs, import_to_part},
-       {num_export, {export_global_ids, export_local_ids}, export_procs, export_to_part}});
+       {num_export, {export_global_ids, export_local_ids}, export_procs, export_to_part}},
+      parameters);
 }
 
 int set_param(decltype(&Zoltan_Set_Param) stock, Zoltan_Struct* zz, const char* name,

@@ -33,7 +33,7 @@ StepLoop::StepLoop(Context& context, const StepParts& parts)
     : context_(context),
       parts_(parts),
       parking_(context, parts.planner, parts.sender, parts.object_bytes),
-      words_(LedgerAllocator<std::uint64_t>(context.ledger)) {}
+      words_(context.ledger) {}
 
 /// What the application can take right now; asked in every step.
 std::uint64_t StepLoop::ask_memory() {
@@ -50,14 +50,14 @@ std::uint64_t StepLoop::ask_memory() {
 }
 
 bool StepLoop::parks() const {
-  return context_.parameters.method == Method::phased &&
+  return context_.parameters.parks() &&
          schedule::parks_in(context_.report.steps + 1,
                             static_cast<std::uint64_t>(context_.parameters.parking));
 }
 
-/// Every source tells how many of its own objects it can send now.
+/// Every source reports how many of its own objects it can send now.
 void StepLoop::receive_offers() {
-  WordLists sent(context_.ledger), received(context_.ledger);
+  mpi::WordLists sent(context_.ledger), received(context_.ledger);
   const std::span<const Peer> destinations = parts_.sender.destinations();
   for (std::size_t pair = 0; pair < destinations.size(); ++pair)
     if (parts_.sender.left_of(pair) > 0)
@@ -73,9 +73,9 @@ void StepLoop::receive_offers() {
   }
 }
 
-/// Every rank tells its sources what it takes, when it is ready to receive it.
+/// Every rank sends its sources what it takes, when it is ready to receive it.
 void StepLoop::exchange_credits() {
-  WordLists sent(context_.ledger), received(context_.ledger);
+  mpi::WordLists sent(context_.ledger), received(context_.ledger);
   const std::span<const Peer> from = parts_.planner.connections();
   for (std::size_t s = 0; s < from.size(); ++s)
     if (parts_.planner.left(s) + parts_.planner.credited(s) > 0)

@@ -2,7 +2,6 @@
 #include "step_parking.hpp"
 
 #include "engine/phased/parking_match.hpp"
-#include "mpi/word_lists.hpp"
 
 #include <algorithm>
 
@@ -29,7 +28,7 @@ Parcel parcel_within(std::span<const int> sizes, std::uint64_t limit) {
 }
 
 Vector<Peer> peers_of(Ledger& ledger, std::span<const Flow> flows, std::uint32_t Flow::*end) {
-  Vector<Peer> peers{LedgerAllocator<Peer>(ledger)};
+  Vector<Peer> peers(ledger);
   peers.reserve(flows.size());
   for (const Flow& flow : flows) peers.push_back({static_cast<int>(flow.*end), 0});
   return peers;
@@ -42,8 +41,8 @@ bool StepParking::stays_here(std::size_t pair) const {
   return sender_.destinations()[pair].rank == context_.channel.rank();
 }
 
-/// What a rank tells the root. The application's memory is what it is short of; objects of others
-/// wait in scratch.
+/// What a rank reports to the root. The application's memory is what it is short of; objects of
+/// others wait in scratch.
 std::int64_t StepParking::balance(const ParkingStart& start) const {
   const std::int64_t excess =
       schedule::parking_balance(start.expected, start.free, sender_.cost_of_ranges(object_bytes_));
@@ -74,17 +73,15 @@ void StepParking::choose() {
   std::uint64_t wanted = 0;
   for (const Flow& flow : giving_) wanted += flow.blocks;
   const std::span<const Peer> destinations = sender_.destinations();
-  Vector<std::uint64_t> remaining(destinations.size(), 0,
-                                  LedgerAllocator<std::uint64_t>(context_.ledger));
+  Vector<std::uint64_t> remaining(destinations.size(), 0, context_.ledger);
   for (std::size_t pair = 0; wanted > 0 && pair < destinations.size(); ++pair) {
     const auto rank = static_cast<std::uint32_t>(destinations[pair].rank);
     const auto takes = [&](const Flow& flow) { return flow.to == rank; };
-    if (stays_here(pair) || std::any_of(giving_.begin(), giving_.end(), takes)) continue;
+    if (stays_here(pair) || std::ranges::any_of(giving_, takes)) continue;
     const Parcel all = parcel_within(sender_.next_sizes(pair), wanted);
     if (all.objects > 0) remaining[pair] = all.cost;
   }
-  Vector<std::uint64_t> taken(destinations.size(), 0,
-                              LedgerAllocator<std::uint64_t>(context_.ledger));
+  Vector<std::uint64_t> taken(destinations.size(), 0, context_.ledger);
   schedule::choose_blocks(
       std::span<Flow>(giving_), [](const Flow& flow) { return flow.to; },
       [&](std::size_t pair) { return static_cast<std::uint32_t>(destinations[pair].rank); },
@@ -98,9 +95,9 @@ void StepParking::choose() {
       });
 }
 
-/// Every rank tells its destinations where it has sent their objects.
-void StepParking::tell_destinations() {
-  PairLists words(context_.channel, context_.ledger);
+/// Every rank reports to its destinations where it has sent their objects.
+void StepParking::report_to_destinations() {
+  mpi::PairLists words(context_.channel, context_.ledger);
   auto next = given_.begin();
   for (std::size_t pair = 0; pair < sender_.destinations().size(); ++pair) {
     if (sender_.left_of(pair) == 0) continue;
@@ -112,51 +109,12 @@ void StepParking::tell_destinations() {
   for (std::size_t pair = 0; pair < sources.size(); ++pair)
     if (planner_.left_of(pair) > 0) words.expect(sources[pair].rank);
   words.run();
-  words.for_each([&](int source, std::uint64_t place, std::uint64_t objects) {
-    const auto at = std::lower_bound(sources.begin(), sources.end(), source,
-                                     [](const Peer& peer, int r) { return peer.rank < r; });
+  words.for_each([&](int source, std::uint64_t holder, std::uint64_t objects) {
+    const auto at = std::ranges::lower_bound(sources, source, {}, &Peer::rank);
     planner_.moved(static_cast<std::size_t>(at - sources.begin()), objects,
-                   static_cast<int>(place));
+                   static_cast<int>(holder));
   });
 }
-
-/// For each taker, the destination and the size of every object, straight from the lists.
-struct StepParking::WordSender {
-  const StepParking* parking;
-  const Vector<Peer>* takers;
-  [[nodiscard]] std::size_t size() const { return takers->size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return (*takers)[i].rank; }
-  [[nodiscard]] std::uint64_t count(std::size_t i) const { return (*takers)[i].count; }
-  void provide(std::size_t i, std::uint64_t first, std::span<std::uint64_t> words) const {
-    std::size_t written = 0;
-    Vector<std::uint64_t> taken(parking->sender_.destinations().size(), 0,
-                                LedgerAllocator<std::uint64_t>(parking->context_.ledger));
-    for (const Given& given : parking->given_) {
-      const std::uint64_t before = taken[given.pair];
-      taken[given.pair] += given.objects;
-      if (rank(i) != static_cast<int>(parking->giving_[given.taker].to)) continue;
-      const auto target =
-          static_cast<std::uint64_t>(parking->sender_.destinations()[given.pair].rank);
-      const auto sizes = parking->sender_.next_sizes(given.pair).subspan(before, given.objects);
-      for (std::uint64_t k = std::min(first, given.objects);
-           k < given.objects && written < words.size(); ++k)
-        words[written++] = target << 32 | static_cast<std::uint64_t>(sizes[k]);
-      first -= std::min(first, given.objects);
-    }
-  }
-};
-
-struct StepParking::WordReceiver {
-  const Vector<Peer>* givers;
-  const Vector<std::uint64_t>* begins;
-  std::uint64_t* all;
-  [[nodiscard]] std::size_t size() const { return givers->size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return (*givers)[i].rank; }
-  [[nodiscard]] std::uint64_t count(std::size_t i) const { return (*givers)[i].count; }
-  void consume(std::size_t i, std::uint64_t first, std::span<const std::uint64_t> words) const {
-    std::copy(words.begin(), words.end(), all + (*begins)[i] + first);
-  }
-};
 
 /// Receives the parcels, whose sizes are known.
 class StepParking::Arrivals : public Incoming {
@@ -164,21 +122,21 @@ class StepParking::Arrivals : public Incoming {
   Arrivals(Context& context, std::size_t givers, std::uint64_t chunk)
       : chunk_(chunk),
         object_bytes_(message_object_bytes(context.callbacks.entries())),
-        pieces_(LedgerAllocator<Piece>(context.ledger)),
-        current_(givers, 0, LedgerAllocator<std::size_t>(context.ledger)) {}
+        pieces_(context.ledger),
+        current_(givers, 0, context.ledger) {}
 
   void expect(std::size_t giver, const ParkedObjects::Piece& piece) {
     pieces_.push_back({giver, piece});
   }
-  bool next(std::size_t giver, MemoryPiece& place) override {
+  bool next(std::size_t giver, MemoryPiece& memory) override {
     for (std::size_t& at = current_[giver]; at < pieces_.size(); ++at) {
       ParkedObjects::Piece& piece = pieces_[at].objects;
       while (pieces_[at].giver == giver && !piece.sizes.empty()) {
         const std::uint64_t end = batch_end(piece.sizes, 0, chunk_, object_bytes_);
-        place = {piece.data, sum_of(piece.sizes.first(end))};
-        piece.data += place.bytes;
+        memory = {piece.data, sum_of(piece.sizes.first(end))};
+        piece.data += memory.bytes;
         piece.sizes = piece.sizes.subspan(end);
-        if (place.bytes > 0) return true;
+        if (memory.bytes > 0) return true;
       }
     }
     return false;
@@ -201,27 +159,19 @@ void StepParking::move_objects() {
   Vector<Peer> takers = peers_of(ledger, giving_, &Flow::to);
   Vector<Peer> givers = peers_of(ledger, taking_, &Flow::from);
   for (const Given& given : given_) takers[given.taker].count += given.objects;
-  {
-    WordLists told(ledger), heard(ledger);
-    for (const Peer& taker : takers) {
-      told.begin(taker.rank);
-      told.add(taker.count);
-    }
-    for (const Peer& giver : givers) {
-      heard.begin(giver.rank);
-      heard.add(0);
-    }
-    exchange_lists(context_.channel, ledger, told, heard);
-    for (std::size_t i = 0; i < givers.size(); ++i) givers[i].count = heard[i][0];
-  }
+  mpi::WordLists counts(ledger), counts_in(ledger);
+  for (const Peer& taker : takers) counts.add(taker.rank, taker.count);
+  for (const Peer& giver : givers) counts_in.add(giver.rank, 0);
+  exchange_lists(context_.channel, ledger, counts, counts_in);
+  for (std::size_t i = 0; i < givers.size(); ++i) givers[i].count = counts_in[i][0];
   const auto nothing = [](const Peer& peer) { return peer.count == 0; };
-  Vector<std::size_t> connection_of(takers.size(), 0, LedgerAllocator<std::size_t>(ledger));
+  Vector<std::size_t> connection_of(takers.size(), 0, ledger);
   for (std::size_t i = 1; i < takers.size(); ++i)
     connection_of[i] = connection_of[i - 1] + (takers[i - 1].count > 0 ? 1 : 0);
   std::erase_if(takers, nothing);
   std::erase_if(givers, nothing);
   Arrivals arrivals(context_, givers.size(), sender_.chunk());
-  hear_of(takers, givers, arrivals);
+  exchange_sizes(takers, givers, arrivals);
   sender_.clear();
   for (const Given& given : given_)
     sender_.add(connection_of[given.taker], given.pair, given.objects);
@@ -230,46 +180,59 @@ void StepParking::move_objects() {
   context_.report.messages += transport.messages();
 }
 
-/// Destinations and sizes of what is to wait here; makes room for it.
-void StepParking::hear_of(const Vector<Peer>& takers, const Vector<Peer>& givers,
-                          Arrivals& arrivals) {
-  Ledger& ledger = context_.ledger;
-  Vector<std::uint64_t> begins{LedgerAllocator<std::uint64_t>(ledger)};
-  std::uint64_t objects = 0;
-  for (const Peer& giver : givers) {
-    begins.push_back(objects);
-    objects += giver.count;
+/// For each taker the destination and the size of every object; makes room for those that are to
+/// wait here.
+void StepParking::exchange_sizes(const Vector<Peer>& takers, const Vector<Peer>& givers,
+                                 Arrivals& arrivals) {
+  const auto objects_of = [](const Vector<Peer>& peers) {
+    std::uint64_t objects = 0;
+    for (const Peer& peer : peers) objects += peer.count;
+    return objects;
+  };
+  mpi::WordLists sent(context_.ledger), received(context_.ledger);
+  sent.reserve(takers.size(), objects_of(takers));
+  for (const Peer& taker : takers) {
+    sent.begin(taker.rank);
+    add_objects_for(taker.rank, sent);
   }
-  if (takers.empty() && givers.empty()) return;
-  Array<std::uint64_t> all(ledger, objects);
-  constexpr std::size_t entries = 64;
-  mpi::NeighbourWords<WordSender, WordReceiver> words(
-      context_.channel, ledger, mpi::tag_phase_words, entries, WordSender{this, &takers},
-      WordReceiver{&givers, &begins, all.data()});
-  words.run();
+  received.reserve(givers.size(), objects_of(givers));
+  for (const Peer& giver : givers) {
+    received.begin(giver.rank);
+    for (std::uint64_t k = 0; k < giver.count; ++k) received.add(0);
+  }
+  exchange_lists(context_.channel, context_.ledger, sent, received);
   ParkedObjects& parked = sender_.parked();
-  parked.reserve(objects);
+  parked.reserve(objects_of(givers));
   for (std::size_t i = 0; i < givers.size(); ++i) {
-    const std::span<std::uint64_t> of_giver(all.data() + begins[i], givers[i].count);
-    for (std::size_t first = 0, end = 0; first < of_giver.size(); first = end) {
-      const auto target = static_cast<int>(of_giver[first] >> 32);
-      for (; end < of_giver.size() && static_cast<int>(of_giver[end] >> 32) == target; ++end)
-        of_giver[end] &= 0xffffffffU;
-      arrivals.expect(i, parked.add(target, of_giver.subspan(first, end - first)));
+    const std::span<std::uint64_t> objects = received[i];
+    for (std::size_t first = 0, end = 0; first < objects.size(); first = end) {
+      const auto target = static_cast<int>(objects[first] >> 32);
+      for (; end < objects.size() && static_cast<int>(objects[end] >> 32) == target; ++end)
+        objects[end] &= 0xffffffffU;
+      arrivals.expect(i, parked.add(target, objects.subspan(first, end - first)));
       sender_.connect(target);
     }
   }
 }
 
+void StepParking::add_objects_for(int taker, mpi::WordLists& words) const {
+  Vector<std::uint64_t> taken(sender_.destinations().size(), 0, context_.ledger);
+  for (const Given& given : given_) {
+    const std::uint64_t before = taken[given.pair];
+    taken[given.pair] += given.objects;
+    if (taker != static_cast<int>(giving_[given.taker].to)) continue;
+    const auto target = static_cast<std::uint64_t>(sender_.destinations()[given.pair].rank);
+    for (const int size : sender_.next_sizes(given.pair).subspan(before, given.objects))
+      words.add(target << 32 | static_cast<std::uint64_t>(size));
+  }
+}
+
 std::uint64_t StepParking::run(const ParkingStart& start) {
-  // Parcels are kept in memory that is counted for each object, so their number needs no limit.
-  constexpr std::uint64_t any_number = std::uint64_t{1} << 62;
-  const std::int64_t own = balance(start);
-  const engine::ParkingWish wish{own, own > 0 ? 0 : any_number, planner_.objects_left() > 0};
+  const engine::ParkingWish wish{balance(start), planner_.objects_left() > 0};
   static_cast<void>(
       engine::match_parking(context_.channel, context_.ledger, wish, giving_, taking_));
   choose();
-  tell_destinations();
+  report_to_destinations();
   move_objects();
   std::uint64_t objects = 0;
   for (const Given& given : given_) objects += given.objects;

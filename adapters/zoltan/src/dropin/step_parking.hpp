@@ -5,6 +5,7 @@
 /// more than they can take send some of their own objects, packed, to ranks with memory to spare,
 /// where they wait for their destination. Each object waits once at most; whole objects only.
 
+#include "mpi/word_lists.hpp"
 #include "schedule/parking.hpp"
 #include "step_streams.hpp"
 
@@ -28,11 +29,11 @@ class StepParking {
         planner_(planner),
         sender_(sender),
         object_bytes_(object_bytes),
-        giving_(LedgerAllocator<schedule::Flow>(context.ledger)),
-        taking_(LedgerAllocator<schedule::Flow>(context.ledger)),
-        given_(LedgerAllocator<Given>(context.ledger)) {}
+        giving_(context.ledger),
+        taking_(context.ledger),
+        given_(context.ledger) {}
 
-  /// Matches, moves and tells. Returns the objects that this rank parked. Collective over all
+  /// Matches, moves and reports. Returns the objects that this rank parked. Collective over all
   /// ranks.
   std::uint64_t run(const ParkingStart& start);
 
@@ -43,17 +44,16 @@ class StepParking {
     std::size_t pair = 0;
     std::uint64_t objects = 0;
   };
-  struct WordSender;
-  struct WordReceiver;
   class Arrivals;
 
   [[nodiscard]] bool stays_here(std::size_t pair) const;
   [[nodiscard]] std::int64_t balance(const ParkingStart& start) const;
   [[nodiscard]] std::int64_t cost_of_parking(std::uint64_t excess) const;
   void choose();
-  void tell_destinations();
+  void report_to_destinations();
   void move_objects();
-  void hear_of(const Vector<Peer>& takers, const Vector<Peer>& givers, Arrivals& arrivals);
+  void exchange_sizes(const Vector<Peer>& takers, const Vector<Peer>& givers, Arrivals& arrivals);
+  void add_objects_for(int taker, mpi::WordLists& words) const;
 
   Context& context_;
   StepPlanner& planner_;

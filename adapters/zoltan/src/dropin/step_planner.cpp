@@ -21,13 +21,13 @@ StepPlanner::StepPlanner(Ledger& ledger, std::span<const Peer> sources, std::spa
       sizes_(sizes),
       object_bytes_(object_bytes),
       rank_(rank),
-      flows_(LedgerAllocator<Flow>(ledger)),
-      connections_(sources.begin(), sources.end(), LedgerAllocator<Peer>(ledger)),
-      all_(sources.size(), LedgerAllocator<std::uint64_t>(ledger)),
-      ready_(sources.size(), LedgerAllocator<std::uint64_t>(ledger)),
-      shares_(sources.size(), LedgerAllocator<std::uint64_t>(ledger)),
-      parcels_(LedgerAllocator<Parcel>(ledger)),
-      ranges_(LedgerAllocator<StepRange>(ledger)) {
+      flows_(ledger),
+      connections_(sources.begin(), sources.end(), ledger),
+      all_(sources.size(), ledger),
+      ready_(sources.size(), ledger),
+      shares_(sources.size(), ledger),
+      parcels_(ledger),
+      ranges_(ledger) {
   flows_.reserve(sources.size());
   ranges_.reserve(sources.size());
   restart();
@@ -68,8 +68,7 @@ void StepPlanner::withhold() {
 }
 
 std::size_t StepPlanner::flow_of(int rank) const {
-  const auto at = std::lower_bound(connections_.begin(), connections_.end(), rank,
-                                   [](const Peer& peer, int r) { return peer.rank < r; });
+  const auto at = std::ranges::lower_bound(connections_, rank, {}, &Peer::rank);
   return static_cast<std::size_t>(at - connections_.begin());
 }
 
@@ -103,14 +102,13 @@ std::size_t StepPlanner::make_flow(int rank) {
   return f;
 }
 
-void StepPlanner::moved(std::size_t pair, std::uint64_t objects, int place) {
-  const std::size_t to = make_flow(place);
+void StepPlanner::moved(std::size_t pair, std::uint64_t objects, int holder) {
+  const std::size_t to = make_flow(holder);
   const std::size_t from = flow_of(sources_[pair].rank);
   Flow& flow = flows_[from];
-  const auto behind = std::upper_bound(parcels_.begin(), parcels_.end(), place,
-                                       [](int p, const Parcel& one) { return p < one.peer; });
+  const auto behind = std::ranges::upper_bound(parcels_, holder, {}, &Parcel::peer);
   parcels_.insert(behind,
-                  {place, static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(flow.next),
+                  {holder, static_cast<std::uint32_t>(pair), static_cast<std::uint32_t>(flow.next),
                    static_cast<std::uint32_t>(objects), flow.offset});
   std::uint64_t cost = 0;
   for (std::uint64_t k = 0; k < objects; ++k, ++flow.next) {
@@ -130,8 +128,7 @@ void StepPlanner::moved(std::size_t pair, std::uint64_t objects, int place) {
 /// The parcel that is next in line, or null.
 StepPlanner::Parcel* StepPlanner::front_parcel(std::size_t flow) {
   const int rank = connections_[flow].rank;
-  auto at = std::lower_bound(parcels_.begin(), parcels_.end(), rank,
-                             [](const Parcel& one, int p) { return one.peer < p; });
+  auto at = std::ranges::lower_bound(parcels_, rank, {}, &Parcel::peer);
   while (at != parcels_.end() && at->peer == rank && at->count == 0) ++at;
   return at != parcels_.end() && at->peer == rank ? &*at : nullptr;
 }
@@ -142,9 +139,7 @@ std::uint64_t StepPlanner::next_object(std::size_t flow) {
 }
 
 void StepPlanner::add_to_ranges(std::size_t flow, int peer, const StepRange& object) {
-  const auto behind =
-      std::upper_bound(ranges_.begin(), ranges_.end(), peer,
-                       [](int p, const StepRange& range) { return p < range.peer; });
+  const auto behind = std::ranges::upper_bound(ranges_, peer, {}, &StepRange::peer);
   if (flows_[flow].begun)
     ++(behind - 1)->end;
   else

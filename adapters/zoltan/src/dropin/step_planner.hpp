@@ -43,8 +43,8 @@ class StepPlanner {
   void withhold();
   /// Source number `pair` can send its next `objects` objects now.
   void offer(std::size_t pair, std::uint64_t objects);
-  /// The next objects of source number `pair` have gone to `place`, where they wait.
-  void moved(std::size_t pair, std::uint64_t objects, int place);
+  /// The next objects of source number `pair` have gone to rank `holder`, where they wait.
+  void moved(std::size_t pair, std::uint64_t objects, int holder);
 
   /// Decides the next step.
   ///

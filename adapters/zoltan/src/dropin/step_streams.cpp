@@ -2,16 +2,9 @@
 #include "step_streams.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <string>
 
 namespace valet::zoltan {
-
-std::uint64_t sum_of(std::span<const int> sizes) {
-  return std::accumulate(
-      sizes.begin(), sizes.end(), std::uint64_t{0},
-      [](std::uint64_t sum, int size) { return sum + static_cast<std::uint64_t>(size); });
-}
 
 StepSender::StepSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
                        std::uint64_t chunk)
@@ -20,13 +13,12 @@ StepSender::StepSender(Context& context, const ObjectList& exports, std::span<co
       sizes_(sizes),
       chunk_(chunk),
       object_bytes_(message_object_bytes(context.callbacks.entries())),
-      flows_(LedgerAllocator<Flow>(context.ledger)),
+      flows_(context.ledger),
       checksums_(context.ledger, exports.peers),
       parked_(context.ledger),
-      connections_(exports.peers.begin(), exports.peers.end(),
-                   LedgerAllocator<Peer>(context.ledger)),
-      ranges_(LedgerAllocator<StepRange>(context.ledger)),
-      legs_(LedgerAllocator<Leg>(context.ledger)) {
+      connections_(exports.peers.begin(), exports.peers.end(), context.ledger),
+      ranges_(context.ledger),
+      legs_(context.ledger) {
   flows_.reserve(exports.peers.size());
   ranges_.reserve(exports.peers.size());
   legs_.reserve(exports.peers.size());
@@ -53,22 +45,11 @@ std::uint64_t StepSender::left(std::size_t connection) const {
 }
 
 void StepSender::connect(int target) {
-  const auto at = std::lower_bound(connections_.begin(), connections_.end(), target,
-                                   [](const Peer& peer, int r) { return peer.rank < r; });
+  const auto at = std::ranges::lower_bound(connections_, target, {}, &Peer::rank);
   if (at == connections_.end() || at->rank != target) connections_.insert(at, Peer{target, 0});
 }
 
-void StepSender::add_leg(const Leg& leg) {
-  for (std::uint64_t m = 0; m < leg.sizes.size();) {
-    const std::uint64_t next = message_end(leg.sizes, m);
-    if (sum_of(leg.sizes.subspan(m, next - m)) > 0) ++messages_;
-    m = next;
-  }
-  legs_.push_back(leg);
-}
-
 void StepSender::clear() {
-  messages_ = 0;
   legs_.clear();
   leg_ = 0;
   first_ = end_ = 0;
@@ -78,7 +59,7 @@ void StepSender::add(std::size_t taker, std::size_t pair, std::uint64_t objects)
   Flow& flow = flows_[pair];
   const std::uint64_t first = flow.first + flow.sent;
   flow.sent += objects;
-  add_leg({taker, pair, first, sizes_.subspan(first, objects), nullptr});
+  legs_.push_back({taker, pair, first, sizes_.subspan(first, objects), nullptr});
   ranges_.push_back({exports_.peers[pair].rank, pair, first, first + objects, 0});
 }
 
@@ -86,8 +67,7 @@ void StepSender::begin_step(std::span<const std::uint64_t> wanted) {
   clear();
   ranges_.clear();
   const auto behind =
-      std::upper_bound(connections_.begin(), connections_.end(), context_.channel.rank(),
-                       [](int r, const Peer& peer) { return r < peer.rank; });
+      std::ranges::upper_bound(connections_, context_.channel.rank(), {}, &Peer::rank);
   const auto start = static_cast<std::size_t>(behind - connections_.begin());
   for (std::size_t k = 0; k < connections_.size(); ++k) {
     const std::size_t c = (start + k) % connections_.size();
@@ -96,7 +76,7 @@ void StepSender::begin_step(std::span<const std::uint64_t> wanted) {
     while (objects > 0) {
       const ParkedObjects::Piece piece = parked_.take(rank, objects);
       if (piece.sizes.empty()) break;
-      add_leg({c, 0, 0, piece.sizes, piece.data});
+      legs_.push_back({c, 0, 0, piece.sizes, piece.data});
       objects -= piece.sizes.size();
     }
     if (objects > 0) add(c, exports_.peer_of(rank), objects);
@@ -153,44 +133,29 @@ PackingSender::PackingSender(Context& context, const ObjectList& exports,
 PackingSender::Gathered PackingSender::gather(std::uint64_t first, std::uint64_t count) {
   const EntryCounts& entries = context_.callbacks.entries();
   if (exports_.grouped) return {exports_.ids.from(entries, first), exports_.destinations() + first};
-  const auto gids = static_cast<std::size_t>(entries.gid);
-  const auto lids = static_cast<std::size_t>(entries.lid);
+  const ObjectIds gathered{gids_.data(), lids_.data()};
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t from = exports_.order[first + k];
-    std::copy_n(exports_.ids.gid(entries, from), gids, gids_.data() + k * gids);
-    if (lids > 0) std::copy_n(exports_.ids.lid(entries, from), lids, lids_.data() + k * lids);
+    exports_.ids.copy(entries, from, gathered, k);
     destinations_[k] = exports_.destinations()[from];
   }
-  return {{gids_.data(), lids_.data()}, destinations_.data()};
+  return {gathered, destinations_.data()};
 }
 
 void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t end,
                          std::byte* memory) {
   const std::uint64_t count = end - first;
   const Gathered objects = gather(first, count);
-  // Sizes come in pairs with packs, on the same list, as in HOLD.
-  diagnostic = context_.callbacks.sizes(objects.ids, first, {again_.data(), count});
-  if (diagnostic) return;
   std::uint64_t offset = 0;
   for (std::uint64_t k = 0; k < count; ++k) {
-    const int size = sizes_[first + k];
-    if (again_[k] > size) {
-      diagnostic =
-          Diagnostic{ErrorCode::invalid_argument,
-                     "the size of an export grew from " + std::to_string(size) + " to " +
-                         std::to_string(again_[k]) +
-                         " bytes in the course of the steps; give the size that is needed at once"};
-      return;
-    }
-    again_[k] = size;
     offsets_[k] = static_cast<int>(offset);
-    offset += static_cast<std::uint64_t>(size);
+    offset += static_cast<std::uint64_t>(sizes_[first + k]);
   }
   ++context_.report.batches;
   const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
   diagnostic = context_.callbacks.pack(
       {objects.ids, objects.destinations, {again_.data(), count}, {offsets_.data(), count}, memory},
-      first, context_.report.objects_packed);
+      sizes_.subspan(first, count), true, first, context_.report.objects_packed);
   if (diagnostic || !context_.parameters.verify) return;
   for (std::uint64_t k = 0; k < count; ++k)
     checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
@@ -211,8 +176,8 @@ StepReceiver::StepReceiver(Context& context, std::span<const int> sizes, std::ui
       chunk_(chunk),
       object_bytes_(message_object_bytes(context.callbacks.entries())),
       placement_(placement),
-      places_(LedgerAllocator<std::byte*>(context.ledger)),
-      cursors_(LedgerAllocator<Cursor>(context.ledger)) {}
+      places_(context.ledger),
+      cursors_(context.ledger) {}
 
 void StepReceiver::begin_step(const StepPlanner& planner, std::byte* memory) {
   ranges_ = planner.ranges();
@@ -230,19 +195,19 @@ void StepReceiver::begin_step(const StepPlanner& planner, std::byte* memory) {
   }
 }
 
-bool StepReceiver::next(std::size_t peer, MemoryPiece& place) {
+bool StepReceiver::next(std::size_t peer, MemoryPiece& memory) {
   Cursor& cursor = cursors_[peer];
   while (cursor.range < cursor.end) {
     const StepRange& range = ranges_[cursor.range];
     const std::uint64_t first = cursor.object;
     cursor.object = batch_end(sizes_.first(range.end), first, chunk_, object_bytes_);
-    place = {cursor.data, sum_of(sizes_.subspan(first, cursor.object - first))};
-    cursor.data += place.bytes;
+    memory = {cursor.data, sum_of(sizes_.subspan(first, cursor.object - first))};
+    cursor.data += memory.bytes;
     if (cursor.object == range.end && ++cursor.range < cursor.end) {
       cursor.object = ranges_[cursor.range].first;
       cursor.data = places_[cursor.range];
     }
-    if (place.bytes > 0) return true;
+    if (memory.bytes > 0) return true;
   }
   return false;
 }

@@ -60,7 +60,6 @@ class StepSender : public Outgoing {
   [[nodiscard]] std::span<const StepRange> ranges() const { return ranges_; }
   [[nodiscard]] std::uint64_t cost_of_ranges(std::uint64_t object_bytes) const;
 
-  [[nodiscard]] std::uint64_t messages() const override { return messages_; }
   bool next(Vector<OutgoingMessage>& messages) override;
   void make(std::size_t buffer, std::span<OutgoingMessage> messages) override;
 
@@ -102,11 +101,9 @@ class StepSender : public Outgoing {
   [[nodiscard]] std::uint64_t message_end(std::span<const int> sizes, std::uint64_t first) const {
     return batch_end(sizes, first, chunk_, object_bytes_);
   }
-  void add_leg(const Leg& leg);
 
   ParkedObjects parked_;
   Vector<Peer> connections_;
-  std::uint64_t messages_ = 0;
   Vector<StepRange> ranges_;
   Vector<Leg> legs_;
   std::size_t leg_ = 0;
@@ -149,7 +146,7 @@ class StepReceiver : public Incoming {
 
   /// @param memory  Has room for everything that the step takes, or for all steps.
   void begin_step(const StepPlanner& planner, std::byte* memory);
-  bool next(std::size_t peer, MemoryPiece& place) override;
+  bool next(std::size_t peer, MemoryPiece& memory) override;
   void arrived(std::uint64_t bytes) override { context_.progress.advance(bytes); }
 
  private:
@@ -168,8 +165,5 @@ class StepReceiver : public Incoming {
   Vector<std::byte*> places_;  ///< of each range
   Vector<Cursor> cursors_;     ///< of each connection
 };
-
-/// Packed bytes of objects.
-[[nodiscard]] std::uint64_t sum_of(std::span<const int> sizes);
 
 }  // namespace valet::zoltan

@@ -22,23 +22,20 @@ class StepLists {
             const std::uint32_t* order) {
     std::uint64_t count = 0;
     for (const StepRange& range : ranges) count += range.end - range.first;
-    const auto gids = static_cast<std::size_t>(entries.gid);
-    const auto lids = static_cast<std::size_t>(entries.lid);
-    gids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * gids);
-    lids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * lids);
+    gids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * static_cast<std::size_t>(entries.gid));
+    lids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * static_cast<std::size_t>(entries.lid));
     procs_ = Array<int>(ledger, count);
     if (parts != nullptr) parts_ = Array<int>(ledger, count);
+    list_ = {static_cast<int>(count), {gids_.data(), lids_.data()}, procs_.data(), parts_.data()};
     std::uint64_t to = 0;
     for (const StepRange& range : ranges) {
       for (std::uint64_t k = range.first; k < range.end; ++k, ++to) {
         const std::uint64_t at = order == nullptr ? k : order[k];
-        std::copy_n(from.gid(entries, at), gids, gids_.data() + to * gids);
-        if (lids > 0) std::copy_n(from.lid(entries, at), lids, lids_.data() + to * lids);
+        from.copy(entries, at, list_.ids, to);
         procs_[to] = peers[range.pair].rank;
         if (parts != nullptr) parts_[to] = parts[at];
       }
     }
-    list_ = {static_cast<int>(count), {gids_.data(), lids_.data()}, procs_.data(), parts_.data()};
   }
   [[nodiscard]] const MigrationList& list() const { return list_; }
 
@@ -53,7 +50,9 @@ class Steps {
   Steps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
         const Scratch& scratch, const HandleState& state)
       : context_(context), exports_(exports), imports_(imports), scratch_(scratch), state_(state) {
-    sort_sizes(sizes);
+    // In the order of the destinations; the list's own order is not needed any more.
+    if (!exports_.grouped) sizes = exports_.sorted(context_.ledger, {sizes.data(), sizes.size()});
+    sizes_ = {sizes.data(), sizes.size()};
     exchange_lists();
     set_up();
   }
@@ -82,16 +81,6 @@ class Steps {
  private:
   [[nodiscard]] const EntryCounts& entries() const { return context_.callbacks.entries(); }
 
-  /// In the order of the destinations; the list's own order is not needed any more.
-  void sort_sizes(Array<int>& sizes) {
-    if (!exports_.grouped) {
-      Array<int> sorted(context_.ledger, exports_.count);
-      for (std::uint64_t k = 0; k < exports_.count; ++k) sorted[k] = sizes[exports_.order[k]];
-      sizes = std::move(sorted);
-    }
-    sizes_ = {sizes.data(), sizes.size()};
-  }
-
   /// A record of each object from its source, which has it sorted by destination or not.
   void send(std::size_t record_bytes, const void* from, void* to, int turn) {
     if (record_bytes > 0)
@@ -99,7 +88,7 @@ class Steps {
                    from, to, scratch_.chunk, turn);
   }
 
-  /// Sizes, and what mid is to be told of the imports of a step.
+  /// Sizes, and what mid gets to know of the imports of a step.
   void exchange_lists() {
     const bool lists = context_.agreed.mid;
     const auto lids = static_cast<std::size_t>(entries().lid);
@@ -114,8 +103,7 @@ class Steps {
     if (lists) send(lids * sizeof(ZOLTAN_ID_TYPE), exports_.ids.lids, import_lids_.data(), 1);
     if (lists && context_.agreed.with_parts)
       send(sizeof(int), exports_.destinations(), import_parts_.data(), 2);
-    for (const int size : imported_sizes())
-      context_.report.bytes_imported += static_cast<std::uint64_t>(size);
+    context_.report.bytes_imported = sum_of(imports_.all_sizes());
   }
 
   void send_sorted_sizes() {
@@ -125,10 +113,6 @@ class Steps {
     sorted.peers.assign(exports_.peers.begin(), exports_.peers.end());
     send_records(context_.channel, context_.ledger, sorted, imports_.sources, sizeof(int),
                  sizes_.data(), imports_.sizes.data(), scratch_.chunk);
-  }
-
-  [[nodiscard]] std::span<const int> imported_sizes() const {
-    return {imports_.sizes.data(), imports_.count};
   }
 
   /// Bytes of lists for an object that arrives in a step.
@@ -142,14 +126,14 @@ class Steps {
     std::uint64_t needed = 0;
     std::optional<Diagnostic> diagnostic = within_memory("the steps", [&] {
       sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
-      receiver_ = std::make_unique<StepReceiver>(context_, imported_sizes(), scratch_.chunk,
+      receiver_ = std::make_unique<StepReceiver>(context_, imports_.all_sizes(), scratch_.chunk,
                                                  Placement::packed);
-      planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imported_sizes(),
+      planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imports_.all_sizes(),
                                                arrival_bytes(), context_.channel.rank());
       division_ = make_division(context_, imports_.sources);
       received_ = std::make_unique<Checksums>(ledger, imports_.sources);
       std::uint64_t largest = 0;
-      for (const int size : imported_sizes())
+      for (const int size : imports_.all_sizes())
         largest = std::max(largest, static_cast<std::uint64_t>(size));
       // Where objects of others may wait, all of it.
       const std::uint64_t used = context_.parameters.parks()
@@ -158,32 +142,23 @@ class Steps {
       const std::uint64_t room = std::max(largest, used);
       memory_.allocate(ledger, room);
       sender_->parked().use(memory_.data() + room);
-      needed = room + sender_->memory_bytes();
+      needed = room + memory_.extra_bytes() + sender_->memory_bytes();
       context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
     });
-    if (!diagnostic) diagnostic = check_direct();
+    if (!diagnostic)
+      diagnostic =
+          check_everything(context_, "sends and receives",
+                           context_.report.bytes_exported + context_.report.bytes_imported);
     mpi::agree(context_.channel, diagnostic);
     share_with_node(context_, exports_, imports_, scratch_, needed);
-    context_.progress =
-        progress_of_arrivals(context_.parameters.progress && context_.channel.rank() == 0,
-                             context_.report.bytes_imported);
+    show_progress(context_);
   }
 
   [[nodiscard]] bool is_phased() const { return context_.parameters.has_phases(); }
 
   [[nodiscard]] std::uint64_t step_limit() const { return std::min(scratch_.step, largest_batch); }
 
-  [[nodiscard]] std::optional<Diagnostic> check_direct() const {
-    const std::uint64_t needed = context_.report.bytes_exported + context_.report.bytes_imported;
-    const std::size_t memory = context_.parameters.memory_bytes;
-    if (context_.parameters.method != Method::direct || needed <= memory) return std::nullopt;
-    return Diagnostic{ErrorCode::budget_too_small,
-                      "MIGRATE_METHOD DIRECT sends and receives " + std::to_string(needed) +
-                          " bytes at once, but MIGRATE_MEMORY is " + std::to_string(memory) +
-                          "; raise it or use STREAM"};
-  }
-
-  /// Everything has arrived everywhere: the application lets go, hears of it, and takes.
+  /// Everything has arrived everywhere: the application frees, runs mid, and unpacks.
   void finish_step() {
     for (const StepRange& range : sender_->ranges())
       context_.report.objects_sent += range.end - range.first;
@@ -194,7 +169,7 @@ class Steps {
       auto failed = call_mid();
       if (!diagnostic) diagnostic = std::move(failed);
     }
-    if (!diagnostic) diagnostic = unpack();
+    if (!diagnostic) diagnostic = unpack_step();
   }
 
   std::optional<Diagnostic> free_objects() {
@@ -232,58 +207,17 @@ class Steps {
     return no_memory;
   }
 
-  std::optional<Diagnostic> unpack() {
-    if (context_.parameters.verify) add_checksums();
-    if (context_.callbacks.unpacks_many()) return unpack_many();
+  std::optional<Diagnostic> unpack_step() {
+    Vector<ArrivedRange> ranges(context_.ledger);
+    ranges.reserve(planner_->ranges().size());
     std::byte* next = memory_.data();
     for (const StepRange& range : planner_->ranges()) {
-      for (std::uint64_t k = range.first; k < range.end; ++k) {
-        if (auto diagnostic = context_.callbacks.unpack_one(
-                ObjectIds{imports_.gids, nullptr}.gid(entries(), k), imports_.sizes[k], next, k))
-          return diagnostic;
-        next += imports_.sizes[k];
-        ++context_.report.objects_unpacked;
-      }
+      ranges.push_back({range.pair, range.first - planner_->first_of(range.pair), range.first,
+                        range.first, range.end - range.first, next});
+      next += sum_of(imports_.sizes_of(ranges.back()));
     }
-    return std::nullopt;
-  }
-
-  std::optional<Diagnostic> unpack_many() {
-    std::uint64_t count = 0;
-    for (const StepRange& range : planner_->ranges()) count += range.end - range.first;
-    if (count == 0) return std::nullopt;
-    std::optional<Diagnostic> failed;
-    auto no_memory = within_memory("the lists of a step", [&] {
-      const auto words = static_cast<std::size_t>(entries().gid);
-      Array<ZOLTAN_ID_TYPE> gids(context_.ledger, count * words);
-      Array<int> sizes(context_.ledger, count);
-      Array<int> offsets(context_.ledger, count);
-      std::uint64_t to = 0;
-      int offset = 0;
-      for (const StepRange& range : planner_->ranges()) {
-        for (std::uint64_t k = range.first; k < range.end; ++k, ++to) {
-          std::copy_n(imports_.gids + k * words, words, gids.data() + to * words);
-          sizes[to] = imports_.sizes[k];
-          offsets[to] = offset;
-          offset += sizes[to];
-        }
-      }
-      failed = context_.callbacks.unpack_many(
-          {gids.data(), {sizes.data(), count}, {offsets.data(), count}, memory_.data()},
-          planner_->ranges().front().first);
-      if (!failed) context_.report.objects_unpacked += count;
-    });
-    return no_memory ? no_memory : failed;
-  }
-
-  void add_checksums() {
-    const std::byte* next = memory_.data();
-    for (const StepRange& range : planner_->ranges()) {
-      for (std::uint64_t k = range.first; k < range.end; ++k) {
-        received_->add(range.pair, k - planner_->first_of(range.pair), next, imports_.sizes[k]);
-        next += imports_.sizes[k];
-      }
-    }
+    if (context_.parameters.verify) add_checksums(*received_, imports_, ranges);
+    return unpack(context_, imports_, ranges);
   }
 
   Context& context_;

@@ -8,7 +8,7 @@ namespace valet::zoltan {
 namespace {
 
 Vector<int> ranks_of(Ledger& ledger, std::span<const Peer> peers) {
-  Vector<int> ranks{LedgerAllocator<int>(ledger)};
+  Vector<int> ranks(ledger);
   ranks.reserve(peers.size());
   for (const Peer& peer : peers) ranks.push_back(peer.rank);
   return ranks;
@@ -16,8 +16,7 @@ Vector<int> ranks_of(Ledger& ledger, std::span<const Peer> peers) {
 
 }  // namespace
 
-NodeSlots::NodeSlots(Ledger& ledger)
-    : memory_(ledger), idle_(LedgerAllocator<std::byte*>(ledger)) {}
+NodeSlots::NodeSlots(Ledger& ledger) : memory_(ledger), idle_(ledger) {}
 
 void NodeSlots::connect(const mpi::Channel& channel, Ledger& ledger,
                         std::span<const Peer> destinations, std::span<const Peer> sources,
@@ -41,14 +40,15 @@ std::byte* NodeSlots::take(std::uint64_t bytes) {
 
 Transport::Transport(const mpi::Channel& channel, Ledger& ledger, NodeSlots& node,
                      std::span<const Peer> destinations, std::span<const Peer> sources, int turn)
-    : node_(node),
+    : ledger_(ledger),
+      node_(node),
       destinations_(destinations),
       sources_(sources),
       transport_(channel, ledger, node.memory(),
                  {.receives = sources.size() * window, .sends = 2 * destinations.size()}),
-      posted_(sources.size() * window, LedgerAllocator<Posted>(ledger)),
-      to_(destinations.size(), LedgerAllocator<Destination>(ledger)),
-      batch_(LedgerAllocator<OutgoingMessage>(ledger)) {
+      posted_(sources.size() * window, ledger),
+      to_(destinations.size(), ledger),
+      batch_(ledger) {
   transport_.set_credit_tag(mpi::tag_phase_credit + turn);
   batch_.reserve(destinations.size());
 }
@@ -56,11 +56,9 @@ Transport::Transport(const mpi::Channel& channel, Ledger& ledger, NodeSlots& nod
 void Transport::run(Outgoing& outgoing, Incoming& incoming) {
   outgoing_ = &outgoing;
   incoming_ = &incoming;
-  credits_expected_ = outgoing.messages();
   messages_expected_ = 0;
   exhausted_ = false;
   for (std::size_t index = 0; index < posted_.size(); ++index) give(index);
-  if (credits_expected_ > 0) transport_.listen();
   transport_.run(*this);
 }
 
@@ -69,21 +67,21 @@ void Transport::give(std::size_t index) {
   const std::size_t source = index / window;
   Posted& posted = posted_[index];
   posted = {};
-  if (!incoming_->next(source, posted.place)) return;
+  if (!incoming_->next(source, posted.memory)) return;
   const int rank = sources_[source].rank;
-  if (transport_.is_written_by(rank)) posted.slot = node_.take(posted.place.bytes);
-  transport_.give(index, rank, posted.slot != nullptr ? posted.slot : posted.place.data,
-                  posted.place.bytes, {});
+  if (transport_.is_written_by(rank)) posted.slot = node_.take(posted.memory.bytes);
+  transport_.give(index, rank, posted.slot != nullptr ? posted.slot : posted.memory.data,
+                  posted.memory.bytes, {});
   ++messages_expected_;
 }
 
 void Transport::received(std::size_t index) {
   Posted& posted = posted_[index];
   if (posted.slot != nullptr) {
-    std::memcpy(posted.place.data, posted.slot, posted.place.bytes);
+    std::memcpy(posted.memory.data, posted.slot, posted.memory.bytes);
     node_.give_back(posted.slot);
   }
-  incoming_->arrived(posted.place.bytes);
+  incoming_->arrived(posted.memory.bytes);
   posted.waits = !transport_.can_receive(index);
   if (posted.waits) return;
   --messages_expected_;
@@ -91,11 +89,9 @@ void Transport::received(std::size_t index) {
 }
 
 void Transport::note_credit(int rank, const engine::Credit& credit) {
-  const auto at = std::lower_bound(destinations_.begin(), destinations_.end(), rank,
-                                   [](const Peer& peer, int r) { return peer.rank < r; });
+  const auto at = std::ranges::lower_bound(destinations_, rank, {}, &Peer::rank);
   Destination& to = to_[static_cast<std::size_t>(at - destinations_.begin())];
   to.offsets[to.credits++] = credit.offset_bytes;
-  if (--credits_expected_ > 0) transport_.listen();
 }
 
 void Transport::handle(const engine::Event& event) {
@@ -117,11 +113,10 @@ bool Transport::done() const {
   return exhausted_ && messages_expected_ == 0 && unsent_[0] + unsent_[1] == 0;
 }
 
-/// Whether all messages of the next batch have credits, and it has a buffer.
-bool Transport::may_go() const {
-  return unsent_[buffer_] == 0 &&
-         std::all_of(batch_.begin(), batch_.end(),
-                     [&](const OutgoingMessage& message) { return to_[message.peer].credits > 0; });
+/// Whether all messages of the next batch may go.
+bool Transport::has_credits() const {
+  return std::ranges::all_of(
+      batch_, [&](const OutgoingMessage& message) { return to_[message.peer].credits > 0; });
 }
 
 void Transport::make_batch() {
@@ -159,7 +154,11 @@ void Transport::advance() {
       exhausted_ = !has_batch_;
       continue;
     }
-    if (!may_go()) return;
+    if (!has_credits()) {
+      transport_.listen();  // there is one to come, so no receive is left in the end
+      return;
+    }
+    if (unsent_[buffer_] > 0) return;
     make_batch();
     has_batch_ = false;
     buffer_ = (buffer_ + 1) % outgoing_->buffers();

@@ -37,8 +37,6 @@ class Outgoing {
   Outgoing(const Outgoing&) = delete;
   Outgoing& operator=(const Outgoing&) = delete;
   virtual ~Outgoing() = default;
-  /// Messages of this run, empty ones not counted.
-  [[nodiscard]] virtual std::uint64_t messages() const = 0;
   /// Appends the messages of the next batch, none of them empty and none to the same destination.
   /// False when there is no further batch.
   virtual bool next(Vector<OutgoingMessage>& messages) = 0;
@@ -56,8 +54,8 @@ class Incoming {
   Incoming(const Incoming&) = delete;
   Incoming& operator=(const Incoming&) = delete;
   virtual ~Incoming() = default;
-  /// The place of the next message of a source, never empty. False when there is none.
-  virtual bool next(std::size_t peer, MemoryPiece& place) = 0;
+  /// Where the next message of a source goes, never empty. False when there is none.
+  virtual bool next(std::size_t peer, MemoryPiece& memory) = 0;
   /// A message is there.
   virtual void arrived(std::uint64_t /*bytes*/) {}
 };
@@ -104,7 +102,7 @@ class Transport final : private engine::Participant {
 
  private:
   struct Posted {
-    MemoryPiece place;
+    MemoryPiece memory;
     std::byte* slot = nullptr;  ///< where the source writes
     bool waits = false;         ///< it came before its credit had left
   };
@@ -116,17 +114,18 @@ class Transport final : private engine::Participant {
   void advance() override;
   void handle(const engine::Event& event) override;
   [[nodiscard]] bool done() const override;
-  [[nodiscard]] std::uint64_t bytes_in_use() const override { return 0; }
+  [[nodiscard]] std::uint64_t bytes_in_use() const override { return ledger_.current_bytes(); }
 
   void give(std::size_t index);
   void received(std::size_t index);
   void note_credit(int rank, const engine::Credit& credit);
-  [[nodiscard]] bool may_go() const;
+  [[nodiscard]] bool has_credits() const;
   void make_batch();
   [[nodiscard]] std::size_t send_slot(std::size_t buffer, std::size_t peer) const {
     return buffer * destinations_.size() + peer;
   }
 
+  const Ledger& ledger_;
   NodeSlots& node_;
   std::span<const Peer> destinations_;
   std::span<const Peer> sources_;
@@ -138,7 +137,6 @@ class Transport final : private engine::Participant {
   Incoming* incoming_ = nullptr;
   std::size_t buffer_ = 0;               ///< the next one
   std::array<std::size_t, 2> unsent_{};  ///< messages of each buffer
-  std::uint64_t credits_expected_ = 0;
   std::uint64_t messages_expected_ = 0;  ///< credited, or to be
   bool has_batch_ = false;
   bool exhausted_ = true;

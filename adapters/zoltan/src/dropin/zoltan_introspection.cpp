@@ -7,7 +7,7 @@
 #include <cstring>
 #include <dlfcn.h>
 
-// NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming): the linker's name.
+// NOLINTNEXTLINE(clang-diagnostic-reserved-identifier,readability-identifier-naming): for ld
 extern "C" decltype(Zoltan_Migrate) __real_Zoltan_Migrate __attribute__((weak));
 
 namespace valet::zoltan {
@@ -42,13 +42,13 @@ class Borrowed {
   std::array<void*, touched.size()> data_{};
 };
 
-void tell_entries(void* data, int gids, int lids, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*,
-                  int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
+void report_entries(void* data, int gids, int lids, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*,
+                    int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
   static_cast<Probe*>(data)->entries = {gids, lids};
   *code = ZOLTAN_OK;
 }
 
-int tell_packed(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
+int report_packed(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
   static_cast<Probe*>(data)->only_proc_changes = false;
   *code = ZOLTAN_OK;
   return 0;
@@ -96,8 +96,8 @@ Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, int rank) {
                 "shared Zoltan, or use valet_enable_zoltan() in CMake for a static one");
   Probe result;
   const Borrowed application(zoltan);
-  Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, tell_entries, &result);
-  Zoltan_Set_Obj_Size_Fn(zoltan, tell_packed, &result);
+  Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, report_entries, &result);
+  Zoltan_Set_Obj_Size_Fn(zoltan, report_packed, &result);
   Zoltan_Set_Pack_Obj_Fn(zoltan, pack_nothing, nullptr);
   Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_nothing, nullptr);
   // One object that stays where it is: it is packed unless only changes of the rank count. As many

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What Valet must know of a Zoltan_Struct and Zoltan does not tell.
+/// What Valet must know of a Zoltan_Struct and Zoltan does not report.
 
 #include "callbacks.hpp"
 #include <valet/mpi.hpp>

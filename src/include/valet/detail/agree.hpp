@@ -7,16 +7,16 @@
 #include <valet/mpi.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <functional>
 #include <optional>
 
 namespace valet::detail {
 
-/// This rank in `communicator`. @throws Error not_initialized or invalid_communicator. Collective
-/// at the first call for a communicator.
-[[nodiscard]] VALET_EXPORT int rank_in(MPI_Comm communicator);
-
 /// Either every rank comes back or every rank throws what the lowest failing rank found.
 /// Collective.
-VALET_EXPORT void agree(MPI_Comm communicator, const std::optional<Diagnostic>& mine);
+/// @param find  find(rank) says what this rank finds wrong, if anything.
+/// @throws Error not_initialized or invalid_communicator too.
+VALET_EXPORT void agree(MPI_Comm communicator,
+                        const std::function<std::optional<Diagnostic>(int)>& find);
 
 }  // namespace valet::detail

@@ -9,7 +9,6 @@
 #include <valet/storage_backend.hpp>
 
 #include <exception>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -43,17 +42,5 @@ class VALET_EXPORT FirstFailure {
   std::exception_ptr exception_;
   const char* activity_ = nullptr;
 };
-
-/// A callback that does not throw: what `callback` throws first is kept by `failure`, which must
-/// outlive it, and then it is not called any more. Empty where `callback` is.
-template <class... Arguments>
-[[nodiscard]] std::function<void(Arguments...)> guarded(std::function<void(Arguments...)> callback,
-                                                        FirstFailure& failure,
-                                                        const char* activity) {
-  if (!callback) return {};
-  return [&failure, activity, callback = std::move(callback)](Arguments... arguments) {
-    failure.attempt(activity, [&] { callback(arguments...); });
-  };
-}
 
 }  // namespace valet::detail

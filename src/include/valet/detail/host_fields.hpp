@@ -4,14 +4,17 @@
 #include <valet/block_storage.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <utility>
 #include <vector>
 
 namespace valet {
 
 /// Blocks whose fields are in host memory: contiguous or strided rows, any number of fields.
-class VALET_EXPORT HostFields final : public StorageBackend {
+class VALET_EXPORT HostFields : public StorageBackend {
  public:
   explicit HostFields(std::span<const Field> fields);
+  /// Stands for blocks that cannot be used; every collective call reports why.
+  explicit HostFields(Diagnostic diagnostic) : diagnostic_(std::move(diagnostic)) {}
 
   [[nodiscard]] std::uint64_t slots() const override { return slots_; }
   [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }

@@ -18,9 +18,9 @@
 /// valet::local and valet::verify.
 
 #include <valet/block_storage.hpp>
-#include <valet/kokkos/detail/host_blocks.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/staged_blocks.hpp>
+#include <valet/kokkos/detail/view_blocks.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
 
 #include <memory>
@@ -34,14 +34,20 @@ namespace detail {
 
 enum class Path { automatic, staged };
 
-template <Path path, class Space, class... Views>
-[[nodiscard]] BlockStorage storage_on(const Space& space, const Views&... views) {
+/// @param make_spaces  The execution space instances to be fenced, kernels run on the first one.
+///                     They can only be asked for while Kokkos is initialised.
+template <Path path, class MakeSpaces, class... Views>
+[[nodiscard]] BlockStorage storage_on(MakeSpaces&& make_spaces, const Views&... views) {
   static_assert(sizeof...(Views) > 0, "Valet: give at least one View");
-  (check_view<Views>(), ...);
+  if (auto diagnostic = runtime_diagnostic())
+    return BlockStorage(std::make_shared<HostFields>(*std::move(diagnostic)));
+  const auto spaces = make_spaces();
   if constexpr (path == Path::automatic && (is_host_accessible<Views> && ...)) {
-    return BlockStorage(std::make_shared<HostBlocks<std::tuple<Space>, Views...>>(
-        std::tuple<Space>(space), views...));
+    using Blocks = ViewBlocks<std::remove_const_t<decltype(spaces)>, Views...>;
+    return BlockStorage(std::make_shared<Blocks>(spaces, views...));
   } else {
+    const auto& space = std::get<0>(spaces);
+    using Space = std::remove_cvref_t<decltype(space)>;
     static_assert((is_accessible<Space, Views> && ...),
                   "Valet: the memory space of a View can be reached neither by the host nor by the "
                   "execution space; give an execution space that reaches all Views of the storage");
@@ -49,29 +55,16 @@ template <Path path, class Space, class... Views>
   }
 }
 
-/// Without an execution space given, those of the Views take its place. Their default instances
-/// can only be asked for while Kokkos is initialised.
-template <Path path, class First, class... Views>
-[[nodiscard]] BlockStorage storage_of(const First& first, const Views&... views) {
-  (check_view<First>(), ..., check_view<Views>());
-  if (auto diagnostic = runtime_diagnostic()) return wrong_storage(std::move(*diagnostic));
-  if constexpr (path == Path::automatic && is_host_accessible<First> &&
-                (is_host_accessible<Views> && ...)) {
-    using Spaces = std::tuple<typename First::execution_space, typename Views::execution_space...>;
-    return BlockStorage(
-        std::make_shared<HostBlocks<Spaces, First, Views...>>(Spaces(), first, views...));
-  } else {
-    return storage_on<path>(typename First::execution_space(), first, views...);
-  }
-}
-
+/// Without an execution space given, those of the Views take its place.
 template <Path path, class First, class... Rest>
 [[nodiscard]] BlockStorage storage(const First& first, const Rest&... rest) {
+  (check_view<Rest>(), ...);
   if constexpr (Kokkos::is_execution_space<First>::value) {
-    if (auto diagnostic = runtime_diagnostic()) return wrong_storage(std::move(*diagnostic));
-    return storage_on<path>(first, rest...);
+    return storage_on<path>([&] { return std::tuple<First>(first); }, rest...);
   } else {
-    return storage_of<path>(first, rest...);
+    check_view<First>();
+    using Spaces = std::tuple<typename First::execution_space, typename Rest::execution_space...>;
+    return storage_on<path>([] { return Spaces(); }, first, rest...);
   }
 }
 
@@ -83,15 +76,13 @@ template <Path path, class First, class... Rest>
 /// not outlive Kokkos::finalize(). A plan may, but its staging memory is then not freed.
 ///
 /// @param first  A View, or an execution space instance. Work queued on an instance is fenced
-/// before
-///               MPI or the host touches the Views, and kernels of Valet run on it and are complete
-///               when a call of Valet returns. Only it is fenced; without it, the default instances
-///               of the Views' execution spaces are.
+///               before MPI or the host touches the Views, and kernels of Valet run on it and are
+///               complete when a call of Valet returns. Only it is fenced; without it, the default
+///               instances of the Views' execution spaces are.
 /// @param rest   The other Views. All are of rank 1 to 8, of a trivially copyable value type that
-/// is
-///               not const, and have the same extent(0), which is the number of slots. Each rank
-///               may have another number of slots, but the other extents and the order and types of
-///               the Views are the same on all ranks.
+///               is not const, and have the same extent(0), which is the number of slots. Each rank
+///               may have another number of slots, but the other extents and the order and types
+///               of the Views are the same on all ranks.
 ///
 /// Errors are reported by the collective call that uses the storage, on all ranks:
 /// not_initialized (Kokkos is not initialised), field_mismatch (different extents),

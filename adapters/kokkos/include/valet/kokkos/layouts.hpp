@@ -39,13 +39,13 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
   static_assert(
       std::is_same_v<typename Source::non_const_value_type, typename Target::non_const_value_type>,
       "Valet moves bytes: both Views must have the same value type");
-  const int rank = valet::detail::rank_in(communicator);
-  valet::detail::agree(communicator, detail::array_diagnostic(from, rank, source, "source"));
-  std::optional<Diagnostic> diagnostic = detail::array_diagnostic(to, rank, target, "target");
-  if (!diagnostic)
-    diagnostic = detail::fence_diagnostic(typename Source::execution_space(),
-                                          typename Target::execution_space());
-  valet::detail::agree(communicator, diagnostic);
+  valet::detail::agree(communicator, [&](int rank) {
+    auto diagnostic = detail::array_diagnostic(from, rank, source, "source");
+    if (!diagnostic) diagnostic = detail::array_diagnostic(to, rank, target, "target");
+    return diagnostic ? diagnostic
+                      : detail::fence_diagnostic(typename Source::execution_space(),
+                                                 typename Target::execution_space());
+  });
   const detail::Region region("redistribute");
   return valet::redistribute(communicator, from, to, sizeof(typename Target::value_type),
                              detail::array_of<const void*>(source), detail::array_of<void*>(target),
@@ -61,9 +61,9 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
 /// @param communicator  An intracommunicator that holds both grids.
 /// @param from, to      Of equal extents [global].
 /// @param array         Rank 1: the memory, with room for the larger of both parts. Its elements
-/// are
-///                      those of a part whose last index varies fastest for IndexOrder::row_major,
-///                      or whose first one does for IndexOrder::column_major. [local]
+///                      are those of a part whose last index varies fastest for
+///                      IndexOrder::row_major, or whose first one does for
+///                      IndexOrder::column_major. [local]
 /// @param order         As LayoutRight and LayoutLeft; the same on all ranks.
 /// @param options       Budgets may differ between ranks; the method may not.
 /// @throws Error as valet::redistribute_in_place(), not_initialized where Kokkos is not
@@ -82,9 +82,10 @@ Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, cons
                     !std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>,
                 "Valet: an array that is moved in place is a contiguous View of rank 1, of which "
                 "both parts are unmanaged Views");
-  std::optional<Diagnostic> diagnostic = detail::runtime_diagnostic();
-  if (!diagnostic) diagnostic = detail::fence_diagnostic(typename View::execution_space());
-  valet::detail::agree(communicator, diagnostic);
+  valet::detail::agree(communicator, [](int) {
+    auto diagnostic = detail::runtime_diagnostic();
+    return diagnostic ? diagnostic : detail::fence_diagnostic(typename View::execution_space());
+  });
   const detail::Region region("redistribute_in_place");
   constexpr std::size_t element_bytes = sizeof(typename View::value_type);
   return valet::redistribute_in_place(communicator, from, to, element_bytes,

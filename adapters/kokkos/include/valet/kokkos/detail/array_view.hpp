@@ -10,6 +10,8 @@
 
 #include <Kokkos_Core.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -45,15 +47,10 @@ template <class View>
 [[nodiscard]] std::optional<Diagnostic> array_diagnostic(const GridLayout& grid, int rank,
                                                          const View& view, const char* side) {
   if (auto diagnostic = runtime_diagnostic()) return diagnostic;
-  int place = rank;
-  if (!grid.ranks.empty()) {
-    place = 0;
-    while (static_cast<std::size_t>(place) < grid.ranks.size() &&
-           grid.ranks[static_cast<std::size_t>(place)] != rank)
-      ++place;
-  }
+  const auto place = grid.ranks.empty() ? std::ptrdiff_t{rank}
+                                        : std::ranges::find(grid.ranks, rank) - grid.ranks.begin();
   if (place >= grid.layout.ranks()) return std::nullopt;
-  const BlockCyclic::Extents needed = grid.layout.local_extents(place);
+  const BlockCyclic::Extents needed = grid.layout.local_extents(static_cast<int>(place));
   const std::string name = std::string("its ") + side + " View '" + view.label() + "'";
   if (needed.size() != rank_of_view<View>)
     return Diagnostic{ErrorCode::invalid_argument,

@@ -14,23 +14,9 @@
 namespace valet::kokkos::detail {
 
 /// The unit a kernel copies: bytes of any type, so the compiler must not assume that they are none.
-template <std::size_t bytes>
-struct Word;
-template <>
-struct Word<8> {
-  typedef std::uint64_t Type __attribute__((may_alias));
-};
-template <>
-struct Word<4> {
-  typedef std::uint32_t Type __attribute__((may_alias));
-};
-template <>
-struct Word<2> {
-  typedef std::uint16_t Type __attribute__((may_alias));
-};
-template <>
-struct Word<1> {
-  typedef std::uint8_t Type __attribute__((may_alias));
+template <class Unsigned>
+struct Word {
+  typedef Unsigned Type __attribute__((may_alias));
 };
 
 /// The largest word, 8 bytes at most, of which `bytes` is a multiple; 8 for zero.
@@ -89,10 +75,10 @@ enum class Direction { gather, scatter };
 
 /// Copies one word of one block: an index counts (block, word) with the one running faster whose
 /// neighbours are neighbours in the View.
-template <Direction direction, std::size_t word_bytes>
+template <Direction direction, class Unsigned>
 class RowKernel {
  public:
-  using WordType = typename Word<word_bytes>::Type;
+  using WordType = typename Word<Unsigned>::Type;
   using PackedByte = std::conditional_t<direction == Direction::gather, std::byte, const std::byte>;
 
   RowKernel(const RowLayout& row, const std::uint64_t* slots, std::size_t slot_count,
@@ -100,7 +86,7 @@ class RowKernel {
       : row_(row),
         slots_(slots),
         slot_count_(slot_count),
-        words_(row.row_bytes / word_bytes),
+        words_(row.row_bytes / sizeof(WordType)),
         packed_(packed),
         block_bytes_(block_bytes) {}
 
@@ -109,8 +95,9 @@ class RowKernel {
   KOKKOS_FUNCTION void operator()(const std::size_t index) const {
     const std::size_t block = row_.slots_are_adjacent ? index % slot_count_ : index / words_;
     const std::size_t word = row_.slots_are_adjacent ? index / slot_count_ : index % words_;
-    auto* const packed = packed_ + block * block_bytes_ + row_.packed_offset + word * word_bytes;
-    std::byte* const place = place_of(slots_[block], word * word_bytes);
+    auto* const packed =
+        packed_ + block * block_bytes_ + row_.packed_offset + word * sizeof(WordType);
+    std::byte* const place = place_of(slots_[block], word * sizeof(WordType));
     if constexpr (direction == Direction::gather)
       *reinterpret_cast<WordType*>(packed) = *reinterpret_cast<const WordType*>(place);
     else
@@ -139,12 +126,11 @@ class RowKernel {
 };
 
 /// Queues the kernel for one View on `space`; does not wait.
-template <Direction direction, std::size_t word_bytes, class Space>
+template <Direction direction, class Unsigned, class Space>
 void launch_row(const Space& space, const RowLayout& row, const std::uint64_t* slots,
-                std::size_t slot_count,
-                typename RowKernel<direction, word_bytes>::PackedByte* packed,
+                std::size_t slot_count, typename RowKernel<direction, Unsigned>::PackedByte* packed,
                 std::size_t block_bytes) {
-  const RowKernel<direction, word_bytes> kernel(row, slots, slot_count, packed, block_bytes);
+  const RowKernel<direction, Unsigned> kernel(row, slots, slot_count, packed, block_bytes);
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>;
   Kokkos::parallel_for(direction == Direction::gather ? "valet::gather" : "valet::scatter",
                        Policy(space, 0, kernel.size()), kernel);

@@ -4,16 +4,15 @@
 /// What the adapter needs to know of Kokkos' state, and where versions of Kokkos differ.
 /// Tried with 3.4.1; names of later versions are taken from their documentation.
 
-#include <valet/block_storage.hpp>
 #include <valet/detail/first_failure.hpp>
+#include <valet/storage_backend.hpp>
 
 #include <Kokkos_Core.hpp>
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
-#include <utility>
+#include <type_traits>
 
 namespace valet::kokkos::detail {
 
@@ -50,28 +49,6 @@ class Region {
   Region& operator=(const Region&) = delete;
   ~Region() { pop_region(); }
 };
-
-/// Stands for Views that cannot be used; every collective call reports why.
-class DefectiveBlocks final : public StorageBackend {
- public:
-  explicit DefectiveBlocks(Diagnostic diagnostic) : diagnostic_(std::move(diagnostic)) {}
-
-  [[nodiscard]] std::uint64_t slots() const override { return 0; }
-  [[nodiscard]] std::size_t block_bytes() const override { return 0; }
-  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override { return diagnostic_; }
-  void gather(SlotList, std::byte*) override {}
-  void scatter(const std::byte*, SlotList) override {}
-  void copy(SlotList, SlotList, std::span<std::byte>) override {}
-  [[nodiscard]] bool reachable_by_mpi() const override { return true; }
-  void pieces(std::uint64_t, Vector<MemoryPiece>&) const override {}
-
- private:
-  Diagnostic diagnostic_;
-};
-
-[[nodiscard]] inline BlockStorage wrong_storage(Diagnostic diagnostic) {
-  return BlockStorage(std::make_shared<DefectiveBlocks>(std::move(diagnostic)));
-}
 
 /// Waits for the work queued on one execution space instance, and for no other.
 template <class Space>

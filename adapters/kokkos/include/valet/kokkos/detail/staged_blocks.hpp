@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/detail/host_fields.hpp>
 #include <valet/kokkos/detail/row_kernel.hpp>
-#include <valet/kokkos/detail/runtime.hpp>
-#include <valet/kokkos/detail/view_fields.hpp>
+#include <valet/kokkos/detail/view_blocks.hpp>
 #include <valet/kokkos/detail/written_slots.hpp>
 
 #include <algorithm>
@@ -22,33 +20,27 @@ constexpr std::size_t index_staging_bytes = most_staged_slots * sizeof(std::uint
 /// Views in memory that MPI is not given: kernels on `Space` move the blocks through packed memory
 /// that both reach. Every function waits for its kernels; only this instance is fenced.
 template <class Space, class... Views>
-class StagedBlocks final : public StorageBackend {
+class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
+  using Base = ViewBlocks<std::tuple<Space>, Views...>;
+
  public:
   explicit StagedBlocks(const Space& space, const Views&... views)
-      : space_(space), views_(views...) {
-    const auto fields = fields_of(views...);
-    // The core's own checks and texts; this constructor only looks at the numbers in the fields.
-    diagnostic_ = HostFields(fields).diagnostic();
-    if (diagnostic_) return;
-    slots_ = fields.front().slots;
-    for (const Field& field : fields) block_bytes_ += row_layout(field, 0, 0).row_bytes;
+      : Base(std::tuple<Space>(space), views...), space_(space), block_bytes_(Base::block_bytes()) {
+    if (HostFields::diagnostic()) return;
     std::size_t packed_offset = 0;
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      rows_[f] = row_layout(fields[f], packed_offset, block_bytes_);
-      packed_offset += rows_[f].row_bytes;
+    auto row = rows_.begin();
+    for (const Field& field : fields_of(views...)) {
+      *row = row_layout(field, packed_offset, block_bytes_);
+      packed_offset += row++->row_bytes;
     }
     allocate_indices();
   }
 
-  [[nodiscard]] std::uint64_t slots() const override { return slots_; }
-  [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
-    if (auto diagnostic = runtime_diagnostic()) return diagnostic;
-    return diagnostic_;
+    if (auto diagnostic = Base::diagnostic()) return diagnostic;
+    return no_indices_;
   }
-
-  void begin_stage(const char* name) override { push_region(name); }
-  void end_stage() override { pop_region(); }
+  [[nodiscard]] bool may_throw() const override { return true; }
 
   void gather(SlotList from, std::byte* packed) override {
     from.visit([&](auto slots) { move<Direction::gather>(slots, packed); });
@@ -76,9 +68,9 @@ class StagedBlocks final : public StorageBackend {
     });
   }
 
+  [[nodiscard]] std::byte* contiguous_data() const override { return nullptr; }
   [[nodiscard]] bool reachable_by_mpi() const override { return false; }
-  /// Never asked for: the blocks are not reachable by MPI.
-  void pieces(std::uint64_t, Vector<MemoryPiece>&) const override {}
+  [[nodiscard]] std::size_t pieces_per_block() const override { return 1; }
 
   /// After Kokkos::finalize() the memory is given up: Kokkos would end the program.
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
@@ -106,7 +98,7 @@ class StagedBlocks final : public StorageBackend {
       index_memory_ = StagedBlocks::allocate_scratch(index_staging_bytes);
       indices_ = reinterpret_cast<std::uint64_t*>(index_memory_.get());
     } catch (const std::bad_alloc&) {
-      diagnostic_ = Diagnostic{ErrorCode::out_of_memory,
+      no_indices_ = Diagnostic{ErrorCode::out_of_memory,
                                "no memory for " + std::to_string(index_staging_bytes) +
                                    " bytes of slot indices in memory space " + Staging::name()};
     }
@@ -129,25 +121,23 @@ class StagedBlocks final : public StorageBackend {
   void launch(const RowLayout& row, std::size_t size, PackedByte* packed) {
     const std::size_t word =
         word_of(reinterpret_cast<std::uintptr_t>(packed) | std::uintptr_t{row.word_bytes});
-    const auto launch_words = [&](auto bytes) {
-      launch_row<direction, bytes>(space_, row, indices_, size, packed, block_bytes_);
+    const auto launch_words = [&]<class Unsigned>(Unsigned) {
+      launch_row<direction, Unsigned>(space_, row, indices_, size, packed, block_bytes_);
     };
     switch (word) {
-      case 8: return launch_words(std::integral_constant<std::size_t, 8>());
-      case 4: return launch_words(std::integral_constant<std::size_t, 4>());
-      case 2: return launch_words(std::integral_constant<std::size_t, 2>());
-      default: return launch_words(std::integral_constant<std::size_t, 1>());
+      case 8: return launch_words(std::uint64_t());  // NOLINT: the types differ
+      case 4: return launch_words(std::uint32_t());
+      case 2: return launch_words(std::uint16_t());
+      default: return launch_words(std::uint8_t());
     }
   }
 
   Space space_;
-  std::tuple<Views...> views_;  // keep the memory alive
   std::array<RowLayout, sizeof...(Views)> rows_;
-  std::uint64_t slots_ = 0;
-  std::size_t block_bytes_ = 0;
+  std::size_t block_bytes_;
   std::shared_ptr<std::byte> index_memory_;
   std::uint64_t* indices_ = nullptr;  ///< in index_memory_
-  std::optional<Diagnostic> diagnostic_;
+  std::optional<Diagnostic> no_indices_;
 };
 
 }  // namespace valet::kokkos::detail

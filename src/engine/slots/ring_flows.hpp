@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "plan/flows.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace valet::engine {
+
+/// The flows of a rank in ring order: those of the ranks behind it first, so that no rank is
+/// everybody's first. And how far each may go: to its end, or as far as it is allowed.
+template <class Flow>
+class RingFlows {
+ public:
+  /// @param is_limited  Flows go as far as allow() says.
+  RingFlows(Ledger& ledger, const Vector<Flow>& flows, int rank, bool is_limited)
+      : flows_(flows),
+        first_(plan::flow_from(flows, rank + 1)),
+        allowed_(is_limited ? flows.size() : 0, ledger) {}
+
+  [[nodiscard]] std::uint32_t size() const { return static_cast<std::uint32_t>(flows_.size()); }
+  [[nodiscard]] const Flow& operator[](std::uint32_t place) const {
+    return flows_[(first_ + place) % flows_.size()];
+  }
+  [[nodiscard]] std::uint32_t place_of(int rank) const {
+    return static_cast<std::uint32_t>((plan::flow_from(flows_, rank) + flows_.size() - first_) %
+                                      flows_.size());
+  }
+
+  /// Blocks of a flow that may move.
+  [[nodiscard]] std::uint64_t limit(std::uint32_t place) const {
+    return allowed_.empty() ? (*this)[place].count : allowed_[place];
+  }
+  void allow(std::uint32_t place, std::uint64_t blocks) {
+    allowed_[place] = static_cast<Count>(allowed_[place] + blocks);
+  }
+  void allow_nothing() { std::fill(allowed_.begin(), allowed_.end(), Count{0}); }
+
+ private:
+  using Count = decltype(Flow::count);
+
+  const Vector<Flow>& flows_;
+  std::size_t first_;      ///< of the lowest rank above the own one
+  Vector<Count> allowed_;  ///< per flow; empty: whole flows
+};
+
+}  // namespace valet::engine

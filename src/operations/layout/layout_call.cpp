@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "operations/layout/layout_call.hpp"
+
+#include "geometry/intersection.hpp"
+#include "geometry/walks.hpp"
+#include "mpi/agreement.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <string>
+
+namespace valet::layout {
+namespace {
+
+std::string shape_of(const BlockCyclic::Extents& extents) {
+  std::string text;
+  for (const std::int64_t extent : extents)
+    text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  return text;
+}
+
+std::optional<Diagnostic> check_grid(Ledger& ledger, const GridSide& side, std::size_t ranks) {
+  const std::string name = std::string("the ") + side.name + " grid";
+  const auto needed = static_cast<std::size_t>(side.layout().ranks());
+  if (!side.grid.ranks.empty() && side.grid.ranks.size() != needed)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has " + std::to_string(needed) + " ranks, but its list names " +
+                          std::to_string(side.grid.ranks.size()) + "; name one for each, or none"};
+  if (needed > ranks)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has " + std::to_string(needed) + " ranks, the communicator " +
+                          std::to_string(ranks) + "; take a smaller grid or more ranks"};
+  Array<std::uint8_t> seen(ledger, side.grid.ranks.empty() ? 0 : ranks);
+  std::ranges::fill(seen, std::uint8_t{0});
+  for (std::size_t g = 0; g < side.grid.ranks.size(); ++g) {
+    const int rank = side.grid.ranks[g];
+    const std::string entry =
+        name + " names rank " + std::to_string(rank) + " as its number " + std::to_string(g) + ", ";
+    if (rank < 0 || static_cast<std::size_t>(rank) >= ranks)
+      return Diagnostic{ErrorCode::rank_out_of_range,
+                        entry + "but the communicator has ranks 0 to " + std::to_string(ranks - 1)};
+    std::uint8_t& taken = seen[static_cast<std::size_t>(rank)];
+    if (taken != 0)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        entry + "which it names twice; a rank has one place in a grid"};
+    taken = 1;
+  }
+  return std::nullopt;
+}
+
+/// Strides of an array without gaps.
+BlockCyclic::Extents contiguous_strides(const BlockCyclic::Extents& extents, IndexOrder order) {
+  BlockCyclic::Extents strides = extents;
+  std::int64_t stride = 1;
+  for (std::size_t step = 0; step < extents.size(); ++step) {
+    const std::size_t d = order == IndexOrder::column_major ? step : extents.size() - 1 - step;
+    strides[d] = stride;
+    stride *= std::max<std::int64_t>(extents[d], 1);
+  }
+  return strides;
+}
+
+/// Words that differ, but for accidents, where the layouts do: XXH3, each number seeded with what
+/// was made of those before it.
+std::uint64_t digest_of(std::uint64_t digest, const GridLayout& grid) {
+  const auto add = [&](std::int64_t value) {
+    digest = XXH3_64bits_withSeed(&value, sizeof value, digest);
+  };
+  const BlockCyclic& layout = grid.layout;
+  add(static_cast<std::int64_t>(layout.dimensions()));
+  for (std::size_t d = 0; d < layout.dimensions(); ++d) {
+    const Dimension& dimension = layout.dimension(d);
+    add(dimension.extent());
+    add(dimension.block_size());
+    add(dimension.ranks());
+    add(dimension.first_rank());
+  }
+  add(static_cast<std::int64_t>(layout.rank_order()));
+  add(static_cast<std::int64_t>(grid.ranks.size()));
+  for (const int rank : grid.ranks) add(rank);
+  return digest;
+}
+
+}  // namespace
+
+GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
+    : name(side), grid(chosen) {
+  if (grid.ranks.empty()) {
+    if (rank < layout().ranks()) grid_rank = rank;
+    return;
+  }
+  const auto found = std::ranges::find(grid.ranks, rank);
+  if (found != grid.ranks.end() && found - grid.ranks.begin() < layout().ranks())
+    grid_rank = static_cast<int>(found - grid.ranks.begin());
+}
+
+LayoutCall::LayoutCall(const mpi::Channel& opened, const GridLayout& source,
+                       const GridLayout& target, std::size_t bytes, const LayoutOptions& chosen)
+    : channel(opened),
+      from("source", source, opened.rank()),
+      to("target", target, opened.rank()),
+      element_bytes(bytes),
+      options(chosen) {
+  callbacks.protect(options.progress, "LayoutOptions::progress");
+}
+
+std::optional<Diagnostic> LayoutCall::check_grids(Ledger& ledger) const {
+  if (element_bytes == 0)
+    return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
+  if (!(from.layout().extents() == to.layout().extents()))
+    return Diagnostic{ErrorCode::invalid_argument,
+                      std::string("the ") + from.name + " layout is of an array of " +
+                          shape_of(from.layout().extents()) + " elements, the " + to.name +
+                          " layout of one of " + shape_of(to.layout().extents()) +
+                          "; give both the same extents"};
+  if (static_cast<std::uint64_t>(std::max(from.elements(), to.elements())) >
+      static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / element_bytes)
+    return Diagnostic{ErrorCode::invalid_argument, "a part of more than 2^63 bytes: elements of " +
+                                                       std::to_string(element_bytes) +
+                                                       " bytes are too large for this array"};
+  const auto ranks = static_cast<std::size_t>(channel.size());
+  if (auto diagnostic = check_grid(ledger, from, ranks)) return diagnostic;
+  return check_grid(ledger, to, ranks);
+}
+
+template <class Pointer>
+std::optional<Diagnostic> LayoutCall::check_array(const GridSide& side,
+                                                  const LocalArray<Pointer>& array,
+                                                  BlockCyclic::Extents& strides) const {
+  if (side.grid_rank == outside) return std::nullopt;
+  const std::string name = std::string("its ") + side.name + " array";
+  const BlockCyclic::Extents extents = side.layout().local_extents(side.grid_rank);
+  strides = array.strides.size() == 0 ? contiguous_strides(extents, array.order) : array.strides;
+  if (strides.size() != extents.size())
+    return Diagnostic{ErrorCode::invalid_argument, name + " has " + std::to_string(strides.size()) +
+                                                       " strides for " +
+                                                       std::to_string(extents.size()) +
+                                                       " dimensions; give one for each, or none"};
+  const std::int64_t elements = side.elements();
+  if (elements == 0) return std::nullopt;
+  // Each dimension must step over all that the faster ones fill.
+  const std::int64_t most =
+      std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(element_bytes);
+  std::int64_t filled = 1;
+  for (std::size_t step = 0; step < extents.size(); ++step) {
+    const std::size_t d =
+        array.order == IndexOrder::column_major ? step : extents.size() - 1 - step;
+    if (extents[d] == 1) continue;
+    if (strides[d] < filled)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        name + " has " + std::to_string(strides[d]) +
+                            " elements from an index to the next in dimension " +
+                            std::to_string(d) + "; a leading dimension of at least " +
+                            std::to_string(filled) + " is needed for local extents of " +
+                            shape_of(extents)};
+    if (strides[d] > (most - filled) / (extents[d] - 1))
+      return Diagnostic{ErrorCode::invalid_argument, name +
+                                                         " would span more than 2^63 bytes; fix "
+                                                         "its stride in dimension " +
+                                                         std::to_string(d)};
+    filled += strides[d] * (extents[d] - 1);
+  }
+  const std::uint64_t needed = static_cast<std::uint64_t>(filled) * element_bytes;
+  if (needed > array.bytes)
+    return Diagnostic{ErrorCode::infeasible, name + " has " + std::to_string(array.bytes) +
+                                                 " bytes; the " + shape_of(extents) +
+                                                 " elements of its part need " +
+                                                 std::to_string(needed)};
+  if (array.data == nullptr)
+    return Diagnostic{ErrorCode::inaccessible_memory, name + " is a null pointer for " +
+                                                          std::to_string(elements) +
+                                                          " elements; allocate it first"};
+  return std::nullopt;
+}
+
+template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, const SourceArray&,
+                                                           BlockCyclic::Extents&) const;
+template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, const TargetArray&,
+                                                           BlockCyclic::Extents&) const;
+
+void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
+                       IndexOrder target) {
+  const auto text = [](std::int64_t value) -> std::string {
+    return static_cast<IndexOrder>(value) == IndexOrder::row_major ? "row-major" : "column-major";
+  };
+  const char* const same_order = "give the same order on all ranks";
+  // Ranks outside of a grid have no order and get that of the others.
+  std::optional<IndexOrder> source_found, target_found;
+  if (from.grid_rank != outside) source_found = source;
+  if (to.grid_rank != outside) target_found = target;
+  is_watched = callbacks.any();
+  mpi::Agreement agreement;
+  agreement.equal({"the pair of layouts and grids", nullptr},
+                  digest_of(digest_of(0, from.grid), to.grid) >> 2);
+  agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch}, element_bytes);
+  agreement.equal({"the order of the source array", text, same_order}, source_found);
+  agreement.equal({"the order of the target array", text, same_order}, target_found);
+  agreement.equal({"LayoutOptions::trace", mpi::is_given}, !options.trace.empty());
+  agreement.least(least);
+  agreement.largest(is_watched);
+  agreement.run(channel, mine);
+  source_order = *source_found;
+  order = *target_found;
+}
+
+observe::ProgressWish LayoutCall::progress_wish(const char* title) const {
+  return {options.progress, options.progress_bar, channel.rank(), title};
+}
+
+void LayoutCall::describe(Report& report, const char* method) const {
+  report.method = method;
+  report.block_bytes = element_bytes;
+  report.blocks_before = static_cast<std::uint64_t>(from.elements());
+  report.blocks_after = static_cast<std::uint64_t>(to.elements());
+  report.budget_bytes = options.budget_bytes;
+  report.extra_bytes_bound = options.budget_bytes + (std::uint64_t{64} << 10) +
+                             64 * static_cast<std::uint64_t>(channel.size());
+}
+
+void LayoutCall::agree_on_progress() const {
+  if (is_watched) mpi::agree(channel, callbacks.diagnostic());
+}
+
+std::uint64_t intersection_bytes(const GridSide& mine, const BlockCyclic& theirs) {
+  if (mine.grid_rank == outside) return 0;
+  const BlockCyclic::Coordinates place = mine.layout().coordinates(mine.grid_rank);
+  std::uint64_t bytes = 0;
+  for (std::size_t d = 0; d < theirs.dimensions(); ++d) {
+    const DimensionPair pair(mine.layout().dimension(d), theirs.dimension(d), static_cast<int>(d));
+    std::uint64_t families = 0;
+    walk_aspen(pair, place[d], [&families](const SegmentFamily&) { ++families; });
+    bytes += families * sizeof(DimensionIntersection::Family) +
+             (static_cast<std::uint64_t>(pair.theirs.ranks) + 1) * sizeof(std::int64_t);
+  }
+  return bytes;
+}
+
+}  // namespace valet::layout

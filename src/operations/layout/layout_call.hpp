@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What is checked of a redistribution before anything moves, and what all ranks agree on.
+
+#include "base/callback_guard.hpp"
+#include "mpi/channel.hpp"
+#include "observe/progress.hpp"
+#include <valet/redistribute.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace valet::layout {
+
+/// Ranks that a grid layout leaves out have none in its grid.
+constexpr int outside = -1;
+
+/// One side of a redistribution, seen from this rank.
+struct GridSide {
+  const char* name;  ///< for error texts
+  const GridLayout& grid;
+  int grid_rank = outside;
+
+  GridSide(const char* side, const GridLayout& chosen, int rank);
+
+  [[nodiscard]] const BlockCyclic& layout() const { return grid.layout; }
+  [[nodiscard]] int communicator_rank(int rank_in_grid) const {
+    return grid.ranks.empty() ? rank_in_grid : grid.ranks[static_cast<std::size_t>(rank_in_grid)];
+  }
+  /// Elements of this rank; none outside of the grid.
+  [[nodiscard]] std::int64_t elements() const {
+    return grid_rank == outside ? 0 : layout().local_elements(grid_rank);
+  }
+};
+
+/// One call on one rank, as far as redistribute() and redistribute_in_place() are alike.
+struct LayoutCall {
+  LayoutCall(const mpi::Channel& channel, const GridLayout& from, const GridLayout& to,
+             std::size_t element_bytes, const LayoutOptions& options);
+
+  /// What is wrong with the grids or the size of an element.
+  [[nodiscard]] std::optional<Diagnostic> check_grids(Ledger& ledger) const;
+  /// What is wrong with an array of this rank, for good grids; its strides where nothing is.
+  template <class Pointer>
+  [[nodiscard]] std::optional<Diagnostic> check_array(const GridSide& side,
+                                                      const LocalArray<Pointer>& array,
+                                                      BlockCyclic::Extents& strides) const;
+  /// Either all ranks come back, having given the same layouts and numbers, or all throw.
+  /// Collective.
+  /// @param mine            What this rank has found wrong.
+  /// @param source, target  Of the arrays of this rank.
+  void agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target);
+
+  /// Who wants to know the progress of elements.
+  [[nodiscard]] observe::ProgressWish progress_wish(const char* title) const;
+  /// What is the same in both reports.
+  void describe(Report& report, const char* method) const;
+  /// Throws on all ranks where the progress callback of one has thrown. Collective.
+  void agree_on_progress() const;
+
+  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+  const mpi::Channel& channel;
+  GridSide from, to;
+  std::size_t element_bytes;
+  LayoutOptions options;  ///< with a callback that does not throw
+  detail::CallbackGuard callbacks;
+  bool is_watched = false;                          ///< by a rank, once agreed upon
+  std::int64_t least = no_limit;                    ///< the piece that suits a rank, then all
+  IndexOrder source_order = IndexOrder::row_major;  ///< on all ranks, once agreed upon
+  IndexOrder order = IndexOrder::row_major;         ///< the same for the target
+};
+
+/// Bytes that an intersection takes, found without taking them; 0 outside of the grid.
+[[nodiscard]] std::uint64_t intersection_bytes(const GridSide& mine, const BlockCyclic& theirs);
+
+}  // namespace valet::layout

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "benchmark.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace valet::bench {
+
+std::vector<Option> Benchmark::options() {
+  std::vector<Option> all = own_options();
+  all.push_back({"--repeat", &repeat_, "measurements, of which the median is printed", positive()});
+  all.push_back({"--json", &json_, "also write the cases to this file"});
+  return all;
+}
+
+Option Benchmark::memory_option() {
+  return {"--memory", &memory_, "budget per rank in bytes, with K, M or G"};
+}
+
+Option Benchmark::sharing_flag() {
+  return {"--share-memory,!--no-share-memory", &share_memory_,
+          "let ranks of one node write into each other's scratch (the default)"};
+}
+
+bool Benchmark::run() {
+  const Jobs all = jobs();
+  const std::size_t steps = all.size() * static_cast<std::size_t>(rounds());
+  if (world_rank() == 0) bar_ = observe::ProgressBar({.title = "measuring", .total = steps});
+  for (const auto& job : all) job();
+  bar_ = observe::ProgressBar();
+  if (world_rank() == 0) tools::print_table(rows_);
+  Case content = {{"cases", rows_}};
+  content.update(summary());
+  if (world_rank() == 0) tools::write_json(json_, content);
+  return std::ranges::all_of(rows_, [](const Case& row) { return row["verified"].get<bool>(); });
+}
+
+void Benchmark::take_turns(std::vector<Series>& all) {
+  for (int round = 0; round < rounds(); ++round) {
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      // Another one comes first in each round: what ran before it is in the caches.
+      Series& series = all[(k + static_cast<std::size_t>(round)) % all.size()];
+      Outcome outcome = series.run();
+      if (round > 0) series.seconds.push_back(outcome.seconds);
+      series.verified = series.verified && outcome.verified;
+      series.report = std::move(outcome.report);
+    }
+    step();
+  }
+}
+
+Report Benchmark::compare(Case setting, const std::function<Outcome()>& valet, Alltoallv& peer,
+                          const std::byte* blocks) {
+  std::vector<Series> all{{"warm", [&] { return peer.run_warm(blocks); }},
+                          {"cold", [&] { return peer.run_cold(blocks); }},
+                          {"valet", valet}};
+  take_turns(all);
+  const Report& report = all[2].report;
+  const double seconds = median(all[2].seconds);
+  setting["seconds_median"] = seconds;
+  setting["seconds_plan"] = report.plan_seconds;
+  setting["seconds_exchange"] = report.exchange_seconds;
+  setting["seconds_local"] = report.local_seconds;
+  setting["ratio_warm"] = seconds / median(all[0].seconds);
+  setting["ratio_cold"] = seconds / median(all[1].seconds);
+  setting["peak_extra_bytes"] = report.peak_extra_bytes;
+  setting["extra_bytes_bound"] = report.extra_bytes_bound;
+  setting["messages"] = report.messages;
+  setting["local_copies"] = report.local_copies;
+  setting["verified"] = all[2].verified;
+  rows_.push_back(std::move(setting));
+  return report;
+}
+
+void Benchmark::compare(const Case& setting, std::vector<Series> all, Alltoallv& peer,
+                        const std::byte* blocks,
+                        const std::function<void(Case& row, const Report& report)>& detail) {
+  all.push_back({"alltoallv", [&] { return peer.run_warm(blocks); }});
+  take_turns(all);
+  all.back().report.peak_extra_bytes = largest_of_ranks(peer.bytes());
+  const double peer_seconds = median(all.back().seconds);
+  for (const Series& series : all) {
+    Case row = setting;
+    row["method"] = series.name;
+    row["seconds_median"] = median(series.seconds);
+    row["ratio_warm"] = median(series.seconds) / peer_seconds;
+    // CYCLIC has no phases: the steps of its critical path.
+    row["phases"] = series.report.phases + series.report.steps;
+    row["messages"] = series.report.messages;
+    detail(row, series.report);
+    row["peak_extra_bytes"] = series.report.peak_extra_bytes;
+    row["extra_bytes_bound"] = series.report.extra_bytes_bound;
+    row["verified"] = series.verified;
+    rows_.push_back(std::move(row));
+  }
+}
+
+}  // namespace valet::bench

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "alltoallv.hpp"
+#include "measure.hpp"
+#include "observe/progress.hpp"
+#include "tools/command_line.hpp"
+#include "tools/output.hpp"
+#include <valet/options.hpp>
+#include <valet/report.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace valet::bench {
+
+using tools::Case;
+using tools::in_range;
+using tools::one_of;
+using tools::Option;
+using tools::positive;
+
+/// What one run came to.
+struct Outcome {
+  Outcome(double run_seconds, bool good = true, Report all_ranks = {})
+      : seconds(run_seconds), verified(good), report(std::move(all_ranks)) {}
+  double seconds;  ///< of the slowest rank
+  bool verified;   ///< on all ranks
+  Report report;   ///< of all ranks; nothing for a peer
+};
+
+/// One of several ways to do the same, which take turns; a line in the plots.
+struct Series {
+  std::string name;
+  std::function<Outcome()> run;
+  std::vector<double> seconds = {};  ///< without the first round, which warms up
+  bool verified = true;              ///< in all rounds
+  Report report = {};                ///< of the last run
+};
+
+/// What is measured one after the other.
+using Jobs = std::vector<std::function<void()>>;
+
+/// A subcommand of valet-bench, on MPI_COMM_WORLD.
+class Benchmark {
+ public:
+  virtual ~Benchmark() = default;
+
+  [[nodiscard]] const char* name() const { return name_; }
+  [[nodiscard]] const char* description() const { return description_; }
+  /// All options; they are set before run().
+  std::vector<Option> options();
+  /// Measures, prints a table and writes it to a file. Whether all results were what they had to
+  /// be.
+  /// @throws std::exception when it cannot.
+  bool run();
+
+ protected:
+  /// @param repeat  Default of --repeat.
+  Benchmark(const char* name, const char* description, int repeat)
+      : repeat_(repeat), name_(name), description_(description) {}
+
+  /// The options beyond --repeat and --json.
+  virtual std::vector<Option> own_options() = 0;
+  Option memory_option();
+  Option sharing_flag();
+
+  /// Each adds rows. Collective, as are they.
+  virtual Jobs jobs() = 0;
+  /// Rounds of a job.
+  [[nodiscard]] virtual int rounds() const { return repeat_ + 1; }
+  /// Prints what the rows come to; returns further keys for the file. Collective.
+  virtual Case summary() { return Case::object(); }
+
+  /// Ends a round of the job.
+  void step() { bar_.advance(1); }
+  /// Lets all series run once a round.
+  void take_turns(std::vector<Series>& all);
+  /// Lets Valet take turns with MPI_Alltoallv of `blocks`, and adds a row: `setting`, then what was
+  /// measured. Returns the report of Valet.
+  Report compare(Case setting, const std::function<Outcome()>& valet, Alltoallv& peer,
+                 const std::byte* blocks);
+  /// Lets all series take turns with MPI_Alltoallv of `blocks`, and adds a row for each.
+  /// @param setting  The first keys of all rows, "method" among them.
+  /// @param detail   detail(row, report) adds what the experiment shows.
+  void compare(const Case& setting, std::vector<Series> all, Alltoallv& peer,
+               const std::byte* blocks,
+               const std::function<void(Case& row, const Report& report)>& detail);
+  /// To --memory and --share-memory.
+  template <class AnyOptions>
+  void set_common(AnyOptions& options) const {
+    options.budget_bytes = parse_bytes(memory_);
+    options.share_memory = share_memory_;
+  }
+  template <class AnyOptions>
+  [[nodiscard]] AnyOptions common_options() const {
+    AnyOptions options;
+    set_common(options);
+    return options;
+  }
+
+  std::string memory_ = "4M";
+  bool share_memory_ = true;
+  int repeat_;
+  std::vector<Case> rows_;
+
+ private:
+  const char* name_;
+  const char* description_;
+  std::string json_;
+  observe::ProgressBar bar_;
+};
+
+std::unique_ptr<Benchmark> make_alltoall_benchmark();
+std::unique_ptr<Benchmark> make_auto_benchmark();
+std::unique_ptr<Benchmark> make_exchange_benchmark();
+std::unique_ptr<Benchmark> make_layout_benchmark();
+std::unique_ptr<Benchmark> make_madre_benchmark();
+std::unique_ptr<Benchmark> make_trace_benchmark();
+std::unique_ptr<Benchmark> make_kokkos_benchmark();
+std::unique_ptr<Benchmark> make_dropin_benchmark();
+std::unique_ptr<Benchmark> make_phases_benchmark();
+
+}  // namespace valet::bench

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Command lines as tables. Only command_line.cpp includes CLI11, which takes long to compile.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace valet::tools {
+
+/// What is wrong with the text of a value; nothing where it is right.
+using Check = std::function<std::string(const std::string& text)>;
+[[nodiscard]] Check positive();
+[[nodiscard]] Check in_range(int least, int most);
+[[nodiscard]] Check one_of(const std::vector<std::string>& names);
+
+/// An option, or an argument where the name has no dashes, and the variable that it sets. Lists are
+/// separated by commas; a bool is a flag.
+struct Option {
+  const char* name;
+  std::variant<bool*, int*, double*, std::string*, std::uint32_t*, std::uint64_t*,
+               std::vector<int>*, std::vector<std::uint64_t>*, std::vector<std::string>*>
+      variable;
+  std::string help;
+  Check check = {};
+};
+
+/// A program, or a subcommand of one.
+struct Command {
+  const char* name;
+  const char* description;
+  std::vector<Option> options;
+  std::function<void()> run;
+};
+
+/// Sets the variables and runs the command that the command line names.
+/// @param subcommands  One of them is required; if there are none, the program runs.
+/// @param prints       Whether this process prints help when it is asked for.
+/// @throws Error invalid_argument where the command line is wrong; what run() throws.
+void run_command_line(const Command& program, const std::vector<Command>& subcommands, int argc,
+                      char** argv, bool prints);
+
+}  // namespace valet::tools
