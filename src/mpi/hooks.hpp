@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mpi/check.hpp"
+#include <valet/mpi.hpp>
 
 namespace valet::mpi {
 
@@ -15,7 +16,7 @@ struct Hooks {
   /// A blocking call that began at `start` (now()) has come back.
   virtual void waited(double start) = 0;
   /// What was posted in that slot of Requests has completed.
-  virtual void completed(const void* request) const = 0;
+  virtual void completed(const void* request, const MPI_Status& status) const = 0;
 };
 
 /// Times a blocking call from its construction to the end of the scope.

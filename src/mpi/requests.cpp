@@ -27,8 +27,9 @@ std::optional<Completion> Requests::wait_any() {
 void Requests::wait(std::size_t slot) {
   if (idle(slot)) return;
   const Waiting waiting(hooks_);
-  check(MPI_Wait(&requests_[slot], MPI_STATUS_IGNORE), "MPI_Wait");
-  if (hooks_ != nullptr) hooks_->completed(&requests_[slot]);
+  MPI_Status status;
+  check(MPI_Wait(&requests_[slot], &status), "MPI_Wait");
+  if (hooks_ != nullptr) hooks_->completed(&requests_[slot], status);
 }
 
 std::optional<Completion> Requests::test_any() {
@@ -44,7 +45,7 @@ std::optional<Completion> Requests::test_any() {
 std::optional<Completion> Requests::completed(Completion completion, int index) const {
   if (index == MPI_UNDEFINED) return std::nullopt;
   completion.index = static_cast<std::size_t>(index);
-  if (hooks_ != nullptr) hooks_->completed(&requests_[completion.index]);
+  if (hooks_ != nullptr) hooks_->completed(&requests_[completion.index], completion.status);
   return completion;
 }
 

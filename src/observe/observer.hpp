@@ -39,8 +39,11 @@ struct Observer final : mpi::Hooks {
       trace->message_begins(TraceKind::credited, request, {.peer = rank, .bytes = bytes});
   }
   /// What was posted in that slot has completed.
-  void completed(const void* request) const override {
-    if (trace != nullptr) trace->message_ends(request);
+  void completed(const void* request, const MPI_Status& status) const override {
+    MPI_Count bytes = 0;
+    if (trace == nullptr) return;
+    mpi::check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+    trace->message_ends(request, static_cast<std::uint64_t>(bytes));
   }
   /// So many blocks have left this rank, or arrived.
   void moved(std::uint64_t blocks) const {

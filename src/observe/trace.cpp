@@ -110,12 +110,13 @@ void Trace::message_begins(TraceKind kind, const void* key, const TraceDetails& 
   parts_->messages[slot] = entry;
 }
 
-void Trace::message_ends(const void* key) {
+void Trace::message_ends(const void* key, std::uint64_t received_bytes) {
   for (std::uint64_t left = under_way_; left != 0; left &= left - 1) {
     const auto slot = static_cast<std::size_t>(std::countr_zero(left));
     if (parts_->keys[slot] != key) continue;
     TraceEntry& entry = parts_->messages[slot];
     entry.duration = latest_ - entry.start;
+    if (entry.kind != TraceKind::send && received_bytes > 0) entry.value = received_bytes;
     add(entry);
     lanes_of(entry.kind).taken ^= std::uint64_t{1} << entry.lane;
     under_way_ ^= std::uint64_t{1} << slot;

@@ -95,6 +95,19 @@ TEST_F(TraceOfOneRank, GivesMessagesUnderWayThreadsOfTheirOwn) {
   EXPECT_EQ(names, (std::vector<std::string>{"work", "sends 0", "sends 1", "receives 0"}));
 }
 
+TEST_F(TraceOfOneRank, ShowsOfAReceiveWhatHasCome) {
+  std::array<int, 3> keys{};
+  trace_.message_begins(observe::TraceKind::credited, &keys[0], {.peer = 1, .bytes = 30});
+  trace_.message_begins(observe::TraceKind::credited, &keys[1], {.peer = 1, .bytes = 30});
+  trace_.message_begins(observe::TraceKind::send, &keys[2], {.peer = 1, .bytes = 30});
+  for (const int& key : keys) trace_.message_ends(&key, &key == &keys[1] ? 0 : 20);
+  std::vector<std::uint64_t> bytes;
+  for (const Json& event : without_labels(events_of(trace_, 100)))
+    bytes.push_back(event["args"]["bytes"]);
+  EXPECT_EQ(bytes, (std::vector<std::uint64_t>{20, 30, 30}))
+      << "a message; data written to shared memory, of which MPI sees nothing; a send";
+}
+
 TEST_F(TraceOfOneRank, RecordsThePostingOfMoreMessagesThanItHasThreads) {
   std::vector<char> keys(observe::Trace::most_messages + 5);
   for (char& key : keys)

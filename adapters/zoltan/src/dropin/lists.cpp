@@ -45,10 +45,9 @@ void count_peers(Ledger& ledger, ObjectList& list) {
     const int rank = list.procs[k];
     if (k > 0 && rank < list.procs[k - 1]) ascending = false;
     if (last >= peers.size() || peers[last].rank != rank) {
-      const auto at = std::ranges::lower_bound(peers, rank, {}, &Peer::rank);
-      last = static_cast<std::size_t>(at - peers.begin());
-      if (at == peers.end() || at->rank != rank)
-        peers.insert(at, Peer{rank, 0});
+      last = list.peer_of(rank);
+      if (last == peers.size() || peers[last].rank != rank)
+        peers.insert(peers.begin() + static_cast<std::ptrdiff_t>(last), Peer{rank, 0});
       else
         blocked = false;
     }
@@ -168,10 +167,7 @@ Array<int> ObjectList::sorted(Ledger& ledger, std::span<const int> values) const
   return result;
 }
 
-std::size_t ObjectList::peer_of(int rank) const {
-  const auto at = std::ranges::lower_bound(peers, rank, {}, &Peer::rank);
-  return static_cast<std::size_t>(at - peers.begin());
-}
+std::size_t ObjectList::peer_of(int rank) const { return plan::flow_from(peers, rank); }
 
 void ObjectList::allocate(Ledger& ledger, const EntryCounts& entries, std::uint64_t objects,
                           bool with_parts) {

@@ -110,9 +110,7 @@ void StepParking::report_to_destinations() {
     if (planner_.left_of(pair) > 0) words.expect(sources[pair].rank);
   words.run();
   words.for_each([&](int source, std::uint64_t holder, std::uint64_t objects) {
-    const auto at = std::ranges::lower_bound(sources, source, {}, &Peer::rank);
-    planner_.moved(static_cast<std::size_t>(at - sources.begin()), objects,
-                   static_cast<int>(holder));
+    planner_.moved(plan::flow_from(sources, source), objects, static_cast<int>(holder));
   });
 }
 

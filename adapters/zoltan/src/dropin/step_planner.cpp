@@ -67,10 +67,7 @@ void StepPlanner::withhold() {
   }
 }
 
-std::size_t StepPlanner::flow_of(int rank) const {
-  const auto at = std::ranges::lower_bound(connections_, rank, {}, &Peer::rank);
-  return static_cast<std::size_t>(at - connections_.begin());
-}
+std::size_t StepPlanner::flow_of(int rank) const { return plan::flow_from(connections_, rank); }
 
 std::uint64_t StepPlanner::left_of(std::size_t pair) const {
   const Flow& flow = flows_[flow_of(sources_[pair].rank)];

@@ -89,8 +89,7 @@ void Transport::received(std::size_t index) {
 }
 
 void Transport::note_credit(int rank, const engine::Credit& credit) {
-  const auto at = std::ranges::lower_bound(destinations_, rank, {}, &Peer::rank);
-  Destination& to = to_[static_cast<std::size_t>(at - destinations_.begin())];
+  Destination& to = to_[plan::flow_from(destinations_, rank)];
   to.offsets[to.credits++] = credit.offset_bytes;
 }
 

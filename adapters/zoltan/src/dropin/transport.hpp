@@ -7,6 +7,7 @@
 
 #include "engine/credit_transport.hpp"
 #include "mpi/channel.hpp"
+#include "plan/flows.hpp"
 #include "storage/node_memory.hpp"
 #include <valet/ledger.hpp>
 #include <valet/storage_backend.hpp>
