@@ -21,7 +21,7 @@ void walk_row(const Dimension& mine, int coordinate, std::int64_t extent, const 
               Sink&& sink) {
   constexpr bool ascends = direction == Direction::forward;
   const std::int64_t block = theirs.block_size();
-  const int step = ascends ? 1 : theirs.ranks() - 1;
+  const int ranks = theirs.ranks();
   std::int64_t length = 0;  // of a block of mine
   for (std::int64_t left = extent; left > 0; left -= length) {
     const std::int64_t local = ascends ? extent - left : left - 1;
@@ -31,8 +31,10 @@ void walk_row(const Dimension& mine, int coordinate, std::int64_t extent, const 
     std::int64_t room = ascends ? block - position % block : position % block + 1;
     for (std::int64_t rest = length; rest > 0; rest -= room, room = block) {
       sink(peer, std::min(room, rest));
-      peer += step;
-      if (peer >= theirs.ranks()) peer -= theirs.ranks();
+      if constexpr (ascends)
+        peer = peer + 1 == ranks ? 0 : peer + 1;
+      else
+        peer = peer == 0 ? ranks - 1 : peer - 1;
     }
   }
 }
