@@ -172,6 +172,28 @@ TEST(CyclicExchange, AllToOneAndBackAreShifts) {
   }
 }
 
+TEST(CyclicExchange, RanksThatOnlySendOrOnlyReceiveUseWholeMessages) {
+  constexpr std::uint64_t blocks = 4000;
+  const int last = size() - 1;
+  GlobalMap map;
+  for (int r = 0; r < size(); ++r) {
+    map.slots.push_back(blocks * static_cast<std::uint64_t>(r == last ? size() : 1));
+    auto& row = map.destination.emplace_back(map.slots.back());
+    for (std::uint64_t k = 0; r != last && k < blocks; ++k)
+      row[k] = Address{last, k + blocks * static_cast<std::uint64_t>(r)};
+  }
+  for (const bool share_memory : {false, true}) {
+    FilledMap filled(map, rank(), Shape::dense);
+    Options options = cyclic(EdgeOrder::rotated, 1 << 20);
+    options.share_memory = share_memory;
+    options.message_bytes = blocks / 10 * filled.storage().block_bytes();
+    Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_slots, options);
+    const Report report = execute(plan, filled.storage());
+    EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_slots, options.order)), 0);
+    EXPECT_TRUE(all_ranks(report.messages == (rank() == last ? 0U : 10U))) << report.messages;
+  }
+}
+
 TEST(CyclicExchange, APlanIsCarriedOutAgainWithoutAllocating) {
   std::mt19937_64 random(seed());
   const GlobalMap map = random_map(random, size(), 200, Tightness::full, false);

@@ -41,11 +41,12 @@ const plan::Outgoing<Index>& Cyclic<Index>::edge(std::size_t k) const {
   return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
 }
 
-/// Blocks that fit a message, whichever way it goes.
+/// Blocks that fit a message, whichever way this rank's go: what it never does has no buffers.
 template <class Index>
 std::uint32_t Cyclic<Index>::most_increment() const {
   const schedule::StreamSizes& sizes = this->sizes();
-  std::uint64_t most = std::min(sizes.send_blocks, sizes.receive_blocks);
+  std::uint64_t most = flows_.outgoing.empty() ? sizes.receive_blocks : sizes.send_blocks;
+  if (!flows_.incoming.empty()) most = std::min(most, sizes.receive_blocks);
   if (sizes.node_buffers > 0) most = sizes.node_blocks;
   return static_cast<std::uint32_t>(most);
 }
