@@ -87,7 +87,7 @@ std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinati
 }
 
 std::size_t useful_segment_bytes(const StreamLimits& limits) {
-  constexpr std::uint64_t uses = 8;
+  constexpr std::uint64_t uses = 32;
   // A message may be shorter than is wished for.
   StreamLimits shortest = limits;
   shortest.message_bytes =
