@@ -52,7 +52,7 @@ namespace {
 /// Memory shared on a node: two slots for each source, here and on the destinations, as far as a
 /// quarter of the budget goes.
 std::uint64_t node_bytes(const Scratch& scratch, std::uint64_t destinations) {
-  const std::uint64_t pair = 2 * 2 * scratch.chunk;
+  const std::uint64_t pair = 2 * (2 * scratch.chunk);
   return std::min(std::max(scratch.budget / 4, pair),
                   (1 + destinations) * std::max<std::uint64_t>(destinations, 1) * pair / 2);
 }
