@@ -19,7 +19,7 @@ namespace amr {
 
 struct FlowOptions {
   int substeps = 8;      ///< steps of the reaction in a cell of the front
-  double courant = 0.8;  ///< of the smallest cells
+  double courant = 0.8;  ///< in the smallest cells
 };
 
 /// Velocity of the gas, in edges of the cube per unit of time.

@@ -75,10 +75,10 @@ Moved move_out_of_place(MPI_Comm communicator, Patches& patches, std::span<const
 /// Seconds of the slowest rank, medians.
 struct Comparison {
   double in_place = 0;           ///< plan and execution
-  double between_ranks = 0;      ///< of it, and
+  double between_ranks = 0;      ///< part of it, and
   double inside_ranks = 0;       ///< the copies that the stable order takes
-  double alltoallv_all = 0;      ///< of all patches, those that stay included
-  double alltoallv_leaving = 0;  ///< of those that leave only
+  double alltoallv_all = 0;      ///< all patches, those that stay included
+  double alltoallv_leaving = 0;  ///< those that leave only
 };
 
 /// Times Valet's migration against MPI_Alltoallv of the same patches, already packed, between

@@ -29,7 +29,7 @@ struct Regrid {
   double imbalance_after = 1;  ///< largest over mean work of a rank
   double fullest_percent = 0;  ///< occupied slots of the fullest rank, at the fullest moment
   std::uint64_t moved_bytes = 0;
-  double partition_seconds = 0;  ///< of the slowest rank, as all that follows is the largest
+  double partition_seconds = 0;  ///< the slowest rank's, as all that follows is the largest
   double migration_seconds = 0;
   std::uint64_t extra_bytes = 0;
   std::uint64_t limit_bytes = 0;

@@ -20,8 +20,8 @@ enum class Method { curve, hsfc, graph };
 
 /// What is balanced over the ranks.
 enum class Balance {
-  work,   ///< of the next steps
-  count,  ///< of patches: what fits the slots
+  work,   ///< in the next steps
+  count,  ///< patches: what fits the slots
 };
 
 /// The load balancer: p4est's curve, or Zoltan's Hilbert curve (HSFC) on the centres of the

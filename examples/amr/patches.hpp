@@ -28,7 +28,7 @@ enum Variable : int {
 /// Sums over all cells of all ranks that do not depend on who owns what.
 struct Totals {
   std::uint64_t patches = 0;
-  std::uint64_t content = 0;  ///< of hashes of (leaf, every bit of every variable)
+  std::uint64_t content = 0;  ///< sum of hashes of (leaf, every bit of every variable)
   ExactSum mass;
   [[nodiscard]] bool operator==(const Totals&) const = default;
 };

@@ -15,7 +15,7 @@ namespace amr {
 /// Leaves of the old mesh that must be on one rank when the mesh changes there, and so are
 /// partitioned as one: eight siblings that become one leaf, or a single leaf.
 struct Unit {
-  LeafIndex first = 0;         ///< of the old leaves
+  LeafIndex first = 0;         ///< first of the old leaves
   std::uint32_t members = 1;   ///< old leaves: 8 or 1
   std::uint32_t children = 1;  ///< new leaves: 1, or 8 where the leaf is refined
   double work = 1;             ///< that the new leaves will probably be

@@ -44,7 +44,7 @@ template <class Pointer>
 struct ExchangePart {
   const Intersection* intersection = nullptr;
   const GridLayout* peers = nullptr;  ///< the other side
-  int own_rank = -1;                  ///< of this rank over there; -1 outside
+  int own_rank = -1;                  ///< this rank's number over there; -1 outside
   const SequenceCopy* copy = nullptr;
   Pointer array = nullptr;
 };

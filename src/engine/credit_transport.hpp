@@ -32,7 +32,7 @@ namespace valet::engine {
 /// "Send me that": what a receiver sends to a sender.
 struct Credit {
   std::uint32_t count = 0;  ///< blocks or elements that the message is to have
-  std::uint32_t item = 0;   ///< of which of the sender's lists, where it has several
+  std::uint32_t item = 0;   ///< which of the sender's lists, where it has several
   /// Into the receiver's segment, for a sender that writes there; no_offset: send a message.
   std::uint64_t offset_bytes = no_offset;
 
@@ -50,7 +50,7 @@ struct Event {
     other,      ///< a request of somebody else's protocol
   };
   Kind kind = Kind::other;
-  std::size_t index = 0;    ///< of its kind
+  std::size_t index = 0;    ///< among its kind
   int rank = mpi::no_peer;  ///< who sent it; of credit and other
   Credit credit;
 };

@@ -45,7 +45,7 @@ struct ExchangeContext {
   const Options& options;
   BlockTraits blocks;
   const storage::NodeMemory& node;
-  std::size_t schedule_bytes = 0;  ///< of the budget, for the schedule that this rank makes
+  std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
 
   /// Bytes of so many blocks, or what the local redistribution needs where that is more.
   [[nodiscard]] std::size_t scratch_bytes(std::uint64_t scratch_blocks) const {

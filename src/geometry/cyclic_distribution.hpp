@@ -51,8 +51,8 @@ struct MapPattern {
   bool periodic = false;   ///< `distribution` describes the whole map
   bool ascending = false;  ///< no block goes to a lower rank than the one before it
   CyclicDistribution distribution;
-  int first_rank = 0, last_rank = -1;  ///< of the first and the last block
-  std::int64_t runs = 0;               ///< of equal ranks
+  int first_rank = 0, last_rank = -1;  ///< owners of the first and the last block
+  std::int64_t runs = 0;               ///< runs of equal ranks
 };
 
 /// Looks for a pattern; ends where there can be none any more, so that an irregular map costs a few

@@ -46,7 +46,7 @@ class VALET_EXPORT DimensionIntersection {
 
  private:
   Array<Family> families_;
-  Array<std::int64_t> first_;  ///< of each peer, and the end
+  Array<std::int64_t> first_;  ///< for each peer, and the end
   std::int64_t extent_ = 0, period_ = 0, local_period_ = 0;
   std::int64_t segment_stride_ = 1, local_stride_ = 1;
   bool repeats_ = false;

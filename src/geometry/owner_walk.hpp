@@ -22,7 +22,7 @@ void walk_row(const Dimension& mine, int coordinate, std::int64_t extent, const 
   constexpr bool ascends = direction == Direction::forward;
   const std::int64_t block = theirs.block_size();
   const int ranks = theirs.ranks();
-  std::int64_t length = 0;  // of a block of mine
+  std::int64_t length = 0;  // a block's of mine
   for (std::int64_t left = extent; left > 0; left -= length) {
     const std::int64_t local = ascends ? extent - left : left - 1;
     length = ascends ? std::min(mine.block_size(), left) : local % mine.block_size() + 1;

@@ -42,9 +42,9 @@ template <class Value>
   return value != 0 ? "given" : "not given";
 }
 
-/// What the ranks of a call tell each other before anything moves: what they found wrong, values of
+/// What the ranks of a call exchange before anything moves: what they found wrong, values of
 /// which the largest or the least counts, and values that must be the same everywhere. All of it
-/// is settled in one reduction; only where something is wrong there are more.
+/// is agreed in one reduction; only where something is wrong there are more.
 ///
 /// Values are the caller's own variables, which get the answer: bool, enumerations, integers
 /// (unsigned ones count as far as 2^63 - 1), and doubles that are not negative. Every rank gives
@@ -89,9 +89,9 @@ class VALET_EXPORT Agreement {
   static constexpr std::int64_t lowest = std::numeric_limits<std::int64_t>::min();
 
   struct Entry {
-    std::optional<Named> named = {};               ///< of a value that must be the same
+    std::optional<Named> named = {};               ///< the value that must be the same
     std::function<void(std::int64_t)> store = {};  ///< gives the caller what was agreed on
-    std::size_t first = 0;                         ///< of its words
+    std::size_t first = 0;                         ///< first of its words
   };
   using Words = std::array<std::int64_t, most_words>;
 

@@ -16,7 +16,7 @@
 namespace valet::mpi {
 namespace {
 
-constexpr std::size_t least_bytes = std::size_t{4} << 10;  // of each of the two buffers
+constexpr std::size_t least_bytes = std::size_t{4} << 10;  // each of the two buffers
 constexpr std::size_t most_bytes = std::size_t{1} << 20;
 constexpr std::size_t long_message_bytes = std::size_t{128} << 10;
 constexpr std::size_t small_block_bytes = 64;

@@ -43,7 +43,7 @@ class VALET_EXPORT ProgressBar {
  public:
   struct Settings {
     std::string title;
-    std::uint64_t total = 0;   ///< of what advance() counts
+    std::uint64_t total = 0;   ///< what advance() counts up to
     bool bytes = false;        ///< the total is shown in MiB, not as a count
     double delay_seconds = 0;  ///< what is over by then draws nothing
     /// Where standard error is no terminal: a line at each tenth, "[0] <title>: 30 % of ...".

@@ -15,7 +15,7 @@ namespace valet::observe {
 /// How the numbers of ranks become one.
 enum class OverRanks {
   sum,      ///< what all ranks did together
-  largest,  ///< of the rank that took longest or needed most
+  largest,  ///< the rank's that took longest or needed most
   same,     ///< on all ranks
   derived,  ///< from the other numbers
 };

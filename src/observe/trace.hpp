@@ -129,7 +129,7 @@ class VALET_EXPORT Trace {
   File file_;
   std::uint64_t entries_ = 0, spooled_ = 0;  ///< in all, and of them in the file
   std::uint64_t lost_ = 0;
-  std::uint64_t event_bytes_ = 0;  ///< of text, at most, but for the digits of starts
+  std::uint64_t event_bytes_ = 0;  ///< text at most, but for the digits of starts
   std::uint64_t under_way_ = 0;    ///< a bit for each of the messages
   Lanes sends_, receives_;
   std::int64_t first_ = 0, last_ = 0;

@@ -13,8 +13,8 @@ namespace valet::observe {
 /// What the file says of the migration as a whole.
 struct TraceCaption {
   std::string method;              ///< needs no escapes in JSON
-  std::uint64_t block_bytes = 0;   ///< of rank 0
-  std::uint64_t budget_bytes = 0;  ///< of this rank; its label in the picture
+  std::uint64_t block_bytes = 0;   ///< rank 0's
+  std::uint64_t budget_bytes = 0;  ///< this rank's; its label in the picture
 };
 
 /// The traces of all ranks, on their way into one file.

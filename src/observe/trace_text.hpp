@@ -17,7 +17,7 @@ namespace valet::observe {
 /// What an entry is; its name is the category of the event.
 enum class TraceKind : std::uint8_t {
   stage,     ///< plan, exchange, local, verify
-  phase,     ///< of a method that has phases
+  phase,     ///< in a method that has phases
   wait,      ///< blocked in MPI
   gather,    ///< blocks from slots to packed memory
   scatter,   ///< blocks from packed memory to slots
@@ -46,7 +46,7 @@ struct TraceEntry {
   std::uint64_t value = TraceDetails::no_number;  ///< bytes, or a number
   const char* name = nullptr;
   std::int32_t peer = TraceDetails::no_peer;
-  std::uint16_t lane = 0;  ///< of a message
+  std::uint16_t lane = 0;  ///< a message's
   TraceKind kind = TraceKind::mark;
   bool counts = false;  ///< value is a number, not bytes
 };

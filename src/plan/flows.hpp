@@ -34,7 +34,7 @@ template <class Index>
 struct Incoming {
   int rank = 0;
   Index count = 0;
-  Index cursor = 0;          ///< of the first block
+  Index cursor = 0;          ///< at the first block
   Index message_blocks = 0;  ///< no message of the sender crosses a multiple of this
 };
 

@@ -33,7 +33,7 @@ Array<std::uint64_t> lengths_after(const mpi::Channel& channel, Ledger& ledger,
 
 bool worth_a_table(int ranks, std::uint64_t destinations) {
   constexpr int small = 512;          // 24 KiB
-  constexpr std::uint64_t many = 16;  // of the ranks, one in so many is a destination
+  constexpr std::uint64_t many = 16;  // one rank in so many is a destination
   const auto all = static_cast<std::uint64_t>(ranks);
   return ranks <= small || destinations / all >= all / many;
 }

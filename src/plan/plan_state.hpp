@@ -40,11 +40,11 @@ struct State {
   Options options;  ///< with callbacks that do not throw
   BlockTraits blocks;
   double plan_seconds = 0;
-  std::shared_ptr<const schedule::Choice> choice;  ///< of Method::automatic
+  std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
   bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
   AnyFlows flows;
   storage::NodeMemory node;
-  std::size_t schedule_bytes = 0;   ///< of the budget, for the schedule that this rank makes
+  std::size_t schedule_bytes = 0;   ///< part of the budget, for the schedule that this rank makes
   std::shared_ptr<void> workspace;  ///< what a method keeps between executions
 
   /// Calls action(flows) with the index type at hand.

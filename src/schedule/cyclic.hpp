@@ -89,7 +89,7 @@ class VALET_EXPORT CyclicScheduler {
     std::uint32_t destination = 0;
     std::uint32_t position = no_rank;  ///< in the stack; no_rank outside of it
     std::uint64_t blocks = 0;          ///< left on the current edge; 0 when it must be asked for
-    std::uint32_t step = 0;            ///< of its next action
+    std::uint32_t step = 0;            ///< its next action's
   };
   struct Common;
 

@@ -23,17 +23,17 @@ constexpr double missed_bytes = 4000;    ///< copies that the misses for a block
 constexpr double map_entry = 0.75;       ///< planning an entry of a map, in block_seconds
 constexpr double misplaced = 0.45;       ///< moving a crowded arrival, over another move inside
 constexpr double turn = 0.05;            ///< a neighbour more, where ranks take turns
-constexpr double step_latencies = 50;    ///< of a phase, or of the root of CYCLIC for a rank
+constexpr double step_latencies = 50;    ///< for a phase, or for a rank at the root of CYCLIC
 constexpr double agreement_latencies = 20;
 constexpr double packed_below_bytes = 16384;  ///< shorter runs are packed
 constexpr double both_ways = 1.2;  ///< sending runs to one peer inside a node that sends as well
 constexpr double both_ways_packed = 5;  ///< the same from buffers, over sending
-constexpr double one_way = 0.3;         ///< of that, to a peer that sends to others
-constexpr double touch = 20;            ///< of shared memory for the first time, over a copy
+constexpr double one_way = 0.3;         ///< share of that, to a peer that sends to others
+constexpr double touch = 20;            ///< shared memory for the first time, over a copy
 constexpr double half_relieved = 0.25;  ///< part of the arrivals whose buffers halve the crowd
-constexpr double segment_relief = 1.7;  ///< of buffers in a segment, which are given up earlier
+constexpr double segment_relief = 1.7;  ///< by buffers in a segment, which are given up earlier
 
-constexpr double buffered = 0.75;  ///< of the budget: arrivals that need no free slot of PHASED
+constexpr double buffered = 0.75;  ///< budget share: arrivals that need no free slot of PHASED
 /// The same for messages inside a node beside shared memory: their speed depends more on which
 /// cores the ranks have.
 constexpr double unshared = 0.85;

@@ -21,7 +21,7 @@
 
 namespace valet::schedule {
 
-/// How many blocks a sender puts into a message, which receivers are told while planning.
+/// How many blocks a sender puts into a message, which receivers learn while planning.
 enum class MessageRule {
   stream,  ///< stream_sizes()
   tuned,   ///< the same, and Method::automatic may set Options::message_bytes

@@ -4,9 +4,9 @@
 /// Parking (Pinar and Hendrickson section 5.1 and Figure 8): blocks wait on a rank that has more
 /// free memory than it will ever receive, so that ranks that are short of memory can receive.
 /// Which blocks a rank parks: choose_blocks() over its destinations. Parked blocks are
-/// from then on like any other outgoing blocks of the rank they wait on; their destinations must be
-/// told. A block is parked once at most: a rank with parking space always keeps free memory for all
-/// it is to receive, so it never has anything to park itself.
+/// from then on like any other outgoing blocks of the rank they wait on; their destinations must
+/// know of them. A block is parked once at most: a rank with parking space always keeps free memory
+/// for all it is to receive, so it never has anything to park itself.
 
 #include <algorithm>
 #include <cstddef>

@@ -25,7 +25,7 @@ struct PhaseOptions {
   /// Parking at every k-th phase: in phases k, 2k, ... counted from 1; 0 for never. MADRE's
   /// parking algorithm is first_fit with 1. Heuristic::continuous parks when its pieces are sent.
   std::uint64_t parking = 1;
-  std::uint64_t seed = 1;  ///< of Heuristic::random and fortune_wheel
+  std::uint64_t seed = 1;  ///< for Heuristic::random and fortune_wheel
   /// Pairs of a rank that has blocks and one that they are for, that a PhaseScheduler may have room
   /// for, at least the transfers: of parking and of what Heuristic::continuous adds, all that would
   /// need more is left out.

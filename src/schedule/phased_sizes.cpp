@@ -45,7 +45,7 @@ std::uint64_t phased_list_bytes(const PhasedLimits& limits) {
       (limits.blocks_wait ? 512U : 224U) + 20 * (limits.index_bytes - 4);
   const std::uint64_t peers =
       limits.blocks_wait ? std::max<std::uint64_t>(limits.ranks, 1) - 1 : limits.neighbours;
-  constexpr std::uint64_t buffers = std::uint64_t{5} << 10;  // of messages, and their requests
+  constexpr std::uint64_t buffers = std::uint64_t{5} << 10;  // for messages and their requests
   return peers * peer_bytes + buffers;
 }
 

@@ -15,16 +15,16 @@ struct PhasedLimits {
   std::size_t budget_bytes = 0;
   std::size_t block_bytes = 1;
   std::size_t message_bytes = 0;     ///< wish of the user; 0 when there is none
-  std::size_t pieces_per_block = 1;  ///< of memory, where blocks are sent from where they are
+  std::size_t pieces_per_block = 1;  ///< where blocks are sent from where they are
   bool reachable_by_mpi = true;
-  std::size_t index_bytes = 4;  ///< of a slot
+  std::size_t index_bytes = 4;  ///< to name a slot
   std::uint64_t slots = 0;
   std::uint64_t neighbours = 0;  ///< flows in either direction
-  std::uint64_t ranks = 1;       ///< of the communicator
+  std::uint64_t ranks = 1;       ///< in the communicator
   std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
-  std::size_t node_bytes = 0;    ///< of the segment that this rank offers
-  std::size_t shared_bytes = 0;  ///< of the budget, for this segment and those of other ranks
+  std::size_t node_bytes = 0;    ///< the segment that this rank offers
+  std::size_t shared_bytes = 0;  ///< in the budget, for this segment and others
 };
 
 /// What options and blocks say of them, before anything is known of the map.
@@ -34,11 +34,11 @@ struct PhasedLimits {
 
 /// How Method::phased divides its scratch on one rank.
 struct PhasedSizes {
-  std::uint64_t send_blocks = 1;     ///< of a message at most
-  std::size_t send_buffers = 0;      ///< of send_blocks; 0: blocks are sent from where they are
+  std::uint64_t send_blocks = 1;     ///< in a message at most
+  std::size_t send_buffers = 0;      ///< send_blocks each; 0: blocks are sent from where they are
   std::uint64_t scratch_places = 1;  ///< places for blocks beside the slots, in the budget
   std::uint64_t node_places = 0;     ///< such places in the segment offered inside the node
-  std::uint64_t receive_blocks = 1;  ///< of a message that is asked for
+  std::uint64_t receive_blocks = 1;  ///< in a message that is asked for
   std::uint64_t most_waiting = 0;    ///< blocks of other ranks that may wait here
   [[nodiscard]] std::uint64_t places() const { return node_places + scratch_places; }
   [[nodiscard]] std::uint64_t scratch_blocks() const {

@@ -36,12 +36,12 @@ struct StreamLimits {
   std::size_t block_bytes = 1;
   std::size_t message_bytes = 0;     ///< wish of the user; 0 when there is none
   std::size_t window = 32;           ///< data messages in either direction
-  std::size_t pieces_per_block = 1;  ///< of memory, where blocks are sent from where they are
+  std::size_t pieces_per_block = 1;  ///< where blocks are sent from where they are
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_received = 0;
   bool shares_memory = false;             ///< with ranks of the same node
-  std::size_t node_bytes = 0;             ///< of the segment that this rank offers
-  std::uint64_t blocks_sent_on_node = 0;  ///< of blocks_sent, through segments of other ranks
+  std::size_t node_bytes = 0;             ///< the segment that this rank offers
+  std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through segments of other ranks
   std::uint64_t blocks_received_on_node = 0;
 };
 
@@ -51,10 +51,10 @@ struct StreamLimits {
 /// How STREAM divides its scratch on one rank.
 struct StreamSizes {
   std::uint64_t send_blocks = 1;  ///< blocks of a message; receivers are informed
-  std::size_t send_buffers = 0;   ///< of send_blocks; 0: blocks are sent from where they are
+  std::size_t send_buffers = 0;   ///< send_blocks each; 0: blocks are sent from where they are
   std::uint64_t receive_blocks = 1;
-  std::size_t receive_buffers = 1;  ///< of receive_blocks
-  std::uint64_t node_blocks = 0;    ///< of a buffer in the segment offered inside the node
+  std::size_t receive_buffers = 1;  ///< receive_blocks each
+  std::uint64_t node_blocks = 0;    ///< in a buffer of the segment offered inside the node
   std::size_t node_buffers = 0;
   std::size_t node_buffer_bytes = 0;  ///< from one buffer to the next
   [[nodiscard]] std::uint64_t scratch_blocks() const {

@@ -27,7 +27,7 @@ namespace {
 /// What this rank posted since the last `traffic = {}`.
 struct Traffic {
   bool listing = false;
-  std::vector<int> sources;  ///< of its data messages, in order, while listing
+  std::vector<int> sources;  ///< where its data messages came from, in order, while listing
   std::vector<int> destinations;
   long long actions = 0;  ///< that the root sent to this rank
 };

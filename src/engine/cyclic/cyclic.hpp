@@ -56,7 +56,7 @@ class Cyclic final : public SlotExchange<Index> {
   schedule::Action action_;            ///< received last
   std::array<CyclicNote, 2> notes_{};  ///< being sent
   Array<schedule::Action> actions_;    ///< a ring
-  std::size_t next_ = 0;               ///< of the ring
+  std::size_t next_ = 0;               ///< position in the ring
   std::size_t waiting_ = 0;            ///< in the ring
   bool busy_ = false;                  ///< with an action
   std::uint64_t unscheduled_ = 0;      ///< blocks that leave or arrive and are in no action yet
@@ -65,7 +65,7 @@ class Cyclic final : public SlotExchange<Index> {
   std::uint64_t steps_ = 0;
 
   std::size_t edge_ = 0;         ///< the root has it
-  std::uint64_t edge_left_ = 0;  ///< of its blocks, not scheduled
+  std::uint64_t edge_left_ = 0;  ///< blocks that are not scheduled
   bool owes_edge_ = false;
 };
 

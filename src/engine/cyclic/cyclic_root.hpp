@@ -57,7 +57,7 @@ class CyclicRoot final : public schedule::CyclicLink {
  private:
   /// What it knows of one rank.
   struct Peer {
-    std::uint64_t blocks = 0;  ///< of its edge; 0 when that was not sent yet
+    std::uint64_t blocks = 0;  ///< on its edge; 0 when that was not sent yet
     std::uint32_t destination = 0;
     std::uint16_t window = 0;     ///< actions that may be sent to it
     std::uint16_t scheduled = 0;  ///< actions since the last that it will report

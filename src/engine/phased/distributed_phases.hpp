@@ -63,11 +63,11 @@ class DistributedPhases final : public Phases {
   mpi::WordLists sent_words_, received_words_;
   schedule::ReceiverRandom random_;
   std::uint64_t phase_ = 0;
-  std::uint64_t pieces_ = 0;  ///< of Heuristic::continuous, that are still to be sent
+  std::uint64_t pieces_ = 0;  ///< Heuristic::continuous: still to be sent
   bool levels_ = false;       ///< the phase before the pieces comes next
   bool hands_over_ = false;
   bool all_done_ = false;          ///< sent by the root
-  Vector<schedule::Flow> giving_;  ///< of this rank, as the root matched them
+  Vector<schedule::Flow> giving_;  ///< from this rank, as the root matched them
   Vector<schedule::Flow> taking_;
   Vector<schedule::Flow> replaced_;   ///< Heuristic::continuous: others receive in our place
   Vector<schedule::Flow> replacing_;  ///< we receive in place of others
@@ -80,7 +80,7 @@ class DistributedPhases final : public Phases {
   Vector<PeerBlocks> moved_;  ///< blocks for this rank that have a new source after the phase
   Debts to_report_, to_learn_;
   Vector<PeerBlocks> waiting_;     ///< blocks that wait here and are not reported
-  Vector<PeerBlocks> handed_now_;  ///< of this phase, credited in place of others
+  Vector<PeerBlocks> handed_now_;  ///< in this phase, credited in place of others
 };
 
 }  // namespace valet::engine

@@ -87,7 +87,7 @@ void PhasedMemory<Index>::arrived_to_wait(Transfer<Index>& transfer, storage::Sl
 
 template <class Index>
 Parcel PhasedMemory<Index>::take_waiting(int target, std::uint64_t most, std::size_t& entry) {
-  // Of each target those in front have been taken.
+  // The ones in front of each target have been taken.
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waited_);
   const auto first = std::partition_point(waiting_.begin(), end, [&](const Waiting& block) {
     return block.target < target || (block.target == target && block.origin == nobody);

@@ -75,7 +75,7 @@ class PhasedMemory {
   struct Waiting {
     int target = 0;
     int origin = 0;    ///< nobody once it has been taken
-    Index number = 0;  ///< of those from its origin to its target
+    Index number = 0;  ///< among those from its origin to its target
     Index place = 0;   ///< a slot, or behind all slots a place in scratch
   };
   static_assert(sizeof(Waiting) == schedule::waiting_block_bytes(sizeof(Index)));
@@ -94,7 +94,7 @@ class PhasedMemory {
   storage::SlotSet scratch_free_;
   Array<Index> cursors_;     ///< per scratch place: of its block, or nothing
   Vector<Waiting> waiting_;  ///< those of earlier phases by (target, origin, number) in front
-  std::size_t waited_ = 0;   ///< of earlier phases
+  std::size_t waited_ = 0;   ///< from earlier phases
 };
 
 extern template class PhasedMemory<std::uint32_t>;

@@ -37,7 +37,7 @@ class PhasedTransport final : public Participant {
 
   /// Moves what a phase moves, which fits the free places, and counts it down. Collective among
   /// those that send and receive.
-  /// @param phases  Is told what comes to wait here.
+  /// @param phases  Learns what comes to wait here.
   void run(Transfer<Index>& transfer, std::uint64_t phase, PhaseMoves& moves, Phases& phases,
            Report& report);
 
@@ -55,17 +55,17 @@ class PhasedTransport final : public Participant {
 
   /// A message that was credited.
   struct PostedReceive {
-    std::size_t source = 0;  ///< of the phase
+    std::size_t source = 0;  ///< in the list of the phase
     storage::SlotRun run = {};
     Parcel parcel = {};
-    Index cursor = 0;  ///< of its first block, where that is known before
+    Index cursor = 0;  ///< at its first block, where that is known before
     int parts = 0;     ///< messages to come
   };
   /// A message on its way.
   struct Sending {
     Parcel parcel;
-    std::span<const Index> slots;  ///< of own blocks
-    std::size_t entry = 0;         ///< of those that waited here
+    std::span<const Index> slots;  ///< own blocks
+    std::size_t entry = 0;         ///< where those that waited here are listed
     bool in_place = false;
     [[nodiscard]] bool is_own() const { return !slots.empty(); }
   };

@@ -68,7 +68,7 @@ struct PhaseProblem {
   explicit PhaseProblem(Ledger& ledger) : outgoing(ledger), incoming(ledger) {}
   Vector<PeerBlocks> outgoing;  ///< ascending by rank
   Vector<PeerBlocks> incoming;  ///< ascending by rank
-  PhaseStart start;             ///< of the first phase
+  PhaseStart start;             ///< the first phase's
 };
 
 /// Gives every rank its pairs of words. Collective; returns those of this rank.

@@ -41,7 +41,7 @@ class RingFlows {
   using Count = decltype(Flow::count);
 
   const Vector<Flow>& flows_;
-  std::size_t first_;      ///< of the lowest rank above the own one
+  std::size_t first_;      ///< the lowest rank above the own one
   Vector<Count> allowed_;  ///< per flow; empty: whole flows
 };
 

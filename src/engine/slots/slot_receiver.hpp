@@ -63,7 +63,7 @@ class SlotReceiver {
  private:
   struct Source {
     Index credited = 0;
-    Index cursor = 0;  ///< of the next block to credit
+    Index cursor = 0;  ///< at the next block to credit
     std::uint8_t in_flight = 0;
     bool on_node = false;  ///< writes into the buffers of our segment
   };
@@ -80,9 +80,9 @@ class SlotReceiver {
     Place place = Place::none;
     std::uint32_t source = 0;
     std::uint32_t buffer = 0;
-    Index cursor = 0;  ///< of the first block that is not in a slot
+    Index cursor = 0;  ///< at the first block that is not in a slot
     Index size = 0;    ///< blocks that are not in a slot
-    Index offset = 0;  ///< of them in the buffer
+    Index offset = 0;  ///< where they begin in the buffer
     storage::SlotRun run;
     bool arrived = false;
     [[nodiscard]] bool is_buffered() const {
@@ -116,7 +116,7 @@ class SlotReceiver {
   schedule::ProportionalQueue to_credit_;
   std::byte* buffers_ = nullptr;
   std::uint64_t blocks_left_ = 0;                  ///< not in a slot
-  std::uint64_t most_blocks_ = ~std::uint64_t{0};  ///< of a message, where that is limited
+  std::uint64_t most_blocks_ = ~std::uint64_t{0};  ///< in a message, where that is limited
   std::size_t held_ = 0;  ///< posted receives that arrived and wait for slots
 };
 

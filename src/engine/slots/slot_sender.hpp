@@ -84,7 +84,7 @@ class SlotSender {
     std::uint32_t destination = 0;
     Index first = 0;  ///< in the flow
     Index size = 0;
-    Index sent = 0;            ///< of `size`, handed to MPI
+    Index sent = 0;            ///< how many have been handed to MPI
     std::uint8_t next = none;  ///< staged later for the same destination
     bool in_place = false;     ///< sent from its slots, which are free once it has left
   };

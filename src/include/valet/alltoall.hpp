@@ -68,7 +68,7 @@ struct AlltoallOptions {
 struct AlltoallBuffer {
   void* data = nullptr;           ///< the first element
   std::size_t bytes = 0;          ///< room, for the elements before and for those after
-  std::size_t element_bytes = 1;  ///< of an element, 1 or more; the same on all ranks
+  std::size_t element_bytes = 1;  ///< one element, 1 or more; the same on all ranks
 };
 
 /// MPI_Alltoallv inside one buffer. Before, it holds the elements for rank 0, those for rank 1, and

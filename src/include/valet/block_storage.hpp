@@ -35,9 +35,9 @@ struct Field {
   void* data = nullptr;                                     ///< the first entry of slot 0
   std::uint64_t slots = 0;                                  ///< rows
   std::ptrdiff_t slot_stride_bytes = 0;                     ///< from a row to the next
-  std::size_t element_bytes = 0;                            ///< of an entry
-  std::array<FieldDimension, max_dimensions> dimensions{};  ///< of a row, in any order
-  std::size_t dimension_count = 0;                          ///< of them that are used
+  std::size_t element_bytes = 0;                            ///< one entry
+  std::array<FieldDimension, max_dimensions> dimensions{};  ///< a row's, in any order
+  std::size_t dimension_count = 0;                          ///< how many are used
   std::size_t surplus_bytes = 0;  ///< behind the last row, in part of another: a mistake
   std::string label;              ///< how messages call this field
 };

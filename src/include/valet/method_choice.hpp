@@ -19,10 +19,10 @@ namespace valet::schedule {
 
 /// A redistribution in numbers; of each the one of the rank where it is worst.
 struct ExchangeShape {
-  int ranks = 1;                   ///< of the communicator
+  int ranks = 1;                   ///< in the communicator
   int ranks_on_node = 1;           ///< most
   bool may_share = true;           ///< memory, inside a node
-  std::uint64_t block_bytes = 1;   ///< of a block
+  std::uint64_t block_bytes = 1;   ///< one block
   std::uint64_t slots = 0;         ///< most
   std::uint64_t sent = 0;          ///< blocks, most
   std::uint64_t received = 0;      ///< blocks, most
@@ -30,7 +30,7 @@ struct ExchangeShape {
   std::uint64_t crowded = 0;       ///< crowded_arrivals(), most
   std::uint64_t neighbours = 0;    ///< ranks that a rank sends to, or receives from: most
   std::uint64_t partners = 0;      ///< ranks that a rank sends to and receives from: most
-  std::uint64_t runs = 0;          ///< of memory that leaving blocks stand in, most
+  std::uint64_t runs = 0;          ///< contiguous pieces of memory that exports stand in, most
   std::uint64_t moved_inside = 0;  ///< blocks that the map moves inside a rank, most
   std::uint64_t free = 0;          ///< slots before, least
   std::uint64_t budget_bytes = 0;  ///< least
@@ -43,7 +43,7 @@ struct ExchangeShape {
 struct Arrivals {
   std::uint64_t received = 0;  ///< blocks
   std::uint64_t sent = 0;      ///< blocks
-  std::uint64_t runs = 0;      ///< of memory that leaving blocks stand in
+  std::uint64_t runs = 0;      ///< contiguous pieces of memory that exports stand in
   std::uint64_t sources = 0;   ///< ranks
   std::uint64_t free = 0;      ///< slots before
 };
@@ -54,7 +54,7 @@ struct Arrivals {
 
 /// What a method would need.
 struct Prediction {
-  Method method = Method::stream;  ///< of which it is the prediction
+  Method method = Method::stream;  ///< what is predicted
   bool fits = true;                ///< within the budget of every rank
   bool shares_memory = false;      ///< it pays to share memory inside a node
   double seconds = 0;              ///< plan, exchange and local

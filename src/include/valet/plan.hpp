@@ -27,7 +27,7 @@ struct Access;
 /// A place in the memory of all ranks together.
 struct Address {
   int rank = 0;            ///< in the communicator, 0 to P-1
-  std::uint64_t slot = 0;  ///< of that rank, from 0
+  std::uint64_t slot = 0;  ///< on that rank, from 0
   /// The same place.
   [[nodiscard]] bool operator==(const Address&) const = default;
 };

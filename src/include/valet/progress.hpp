@@ -12,8 +12,8 @@ namespace valet {
 struct Progress {
   std::uint64_t blocks_done = 0;   ///< that have left or arrived
   std::uint64_t blocks_total = 0;  ///< that leave or arrive
-  std::uint64_t bytes_done = 0;    ///< of blocks_done
-  std::uint64_t bytes_total = 0;   ///< of blocks_total
+  std::uint64_t bytes_done = 0;    ///< size of blocks_done
+  std::uint64_t bytes_total = 0;   ///< size of blocks_total
   double elapsed_seconds = 0;      ///< since the exchange began
 };
 

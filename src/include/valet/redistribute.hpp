@@ -30,7 +30,7 @@ struct GridLayout {
 template <class Pointer>
 struct LocalArray {
   Pointer data = nullptr;  ///< the element with local indices 0, 0, ...
-  std::size_t bytes = 0;   ///< of memory, at least up to the last element
+  std::size_t bytes = 0;   ///< memory, at least up to the last element
   /// Which index varies fastest in memory; the same on all ranks. [global]
   IndexOrder order = IndexOrder::row_major;
   /// Elements from an index to the next per dimension, ascending from the fastest one: leading

@@ -19,7 +19,7 @@ namespace valet {
 struct Report {
   std::string method;                 ///< the name of the method that was used
   int ranks = 1;                      ///< ranks in these numbers
-  std::uint64_t block_bytes = 0;      ///< of one block, all fields together
+  std::uint64_t block_bytes = 0;      ///< one block, all fields together
   std::uint64_t blocks_before = 0;    ///< on this rank
   std::uint64_t blocks_after = 0;     ///< on this rank: the new count of the application
   std::uint64_t blocks_sent = 0;      ///< to other ranks
@@ -28,8 +28,8 @@ struct Report {
   std::uint64_t messages = 0;         ///< data messages sent, or parts written inside the node
   std::uint64_t credits = 0;          ///< control messages sent
   std::uint64_t local_copies = 0;     ///< blocks copied from slot to slot inside a rank
-  std::uint64_t swaps = 0;            ///< of two ranks, by methods that swap
-  std::uint64_t phases = 0;   ///< of Method::phased, to the last in which this rank had a part
+  std::uint64_t swaps = 0;            ///< between two ranks, by methods that swap
+  std::uint64_t phases = 0;   ///< Method::phased: up to the last in which this rank had a part
   std::uint64_t detours = 0;  ///< blocks received to wait here for another rank
   /// Method::cyclic: the actions of the longest chain that wait for each other, the critical path.
   std::uint64_t steps = 0;
@@ -37,16 +37,16 @@ struct Report {
   std::uint64_t budget_bytes = 0;       ///< Options::budget_bytes
   std::uint64_t peak_extra_bytes = 0;   ///< most that the ledger ever counted on a rank
   std::uint64_t extra_bytes_bound = 0;  ///< what it promises not to pass
-  std::uint64_t shared_bytes = 0;       ///< of the extra bytes, shared with ranks of the same node
-  double plan_seconds = 0;              ///< looking at the map, counts and final slots exchanged
-  double exchange_seconds = 0;          ///< blocks between ranks
-  double local_seconds = 0;             ///< blocks inside the rank
-  double verify_seconds = 0;            ///< checksums, when asked for
-  double gather_seconds = 0;            ///< of exchange: matrix to the root, centralized scheduler
-  double solve_seconds = 0;             ///< of exchange: the root makes phases
-  double scatter_seconds = 0;           ///< of exchange: phases to the ranks, waiting included
-  double waiting_seconds = 0;           ///< of exchange: blocked in MPI
-  bool verified = false;                ///< checksums were compared and agreed
+  std::uint64_t shared_bytes = 0;  ///< part of the extra bytes, shared with ranks of the same node
+  double plan_seconds = 0;         ///< looking at the map, counts and final slots exchanged
+  double exchange_seconds = 0;     ///< blocks between ranks
+  double local_seconds = 0;        ///< blocks inside the rank
+  double verify_seconds = 0;       ///< checksums, when asked for
+  double gather_seconds = 0;       ///< part of exchange: matrix to the root, centralized scheduler
+  double solve_seconds = 0;        ///< part of exchange: the root makes phases
+  double scatter_seconds = 0;      ///< part of exchange: phases to the ranks, waiting included
+  double waiting_seconds = 0;      ///< part of exchange: blocked in MPI
+  bool verified = false;           ///< checksums were compared and agreed
   /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
   bool plan_from_layout = false;
   /// What Method::automatic chose from; nothing where a method was named.

@@ -123,15 +123,15 @@ typedef struct Valet_Plan Valet_Plan;
 /** A place in the memory of all ranks together. */
 typedef struct Valet_Address {
   int rank;      /**< in the communicator, 0 to P-1 */
-  uint64_t slot; /**< of that rank, from 0 */
+  uint64_t slot; /**< on that rank, from 0 */
 } Valet_Address;
 
 /** How far a migration is on this rank: see valet::Progress. */
 typedef struct Valet_Progress {
   uint64_t blocks_done;   /**< that have left or arrived */
   uint64_t blocks_total;  /**< that leave or arrive */
-  uint64_t bytes_done;    /**< of blocks_done */
-  uint64_t bytes_total;   /**< of blocks_total */
+  uint64_t bytes_done;    /**< size of blocks_done */
+  uint64_t bytes_total;   /**< size of blocks_total */
   double elapsed_seconds; /**< since the execution began */
 } Valet_Progress;
 /** Gets the progress and Valet_Options::progress_data. Must not communicate, call Valet, touch the
@@ -146,10 +146,10 @@ typedef size_t Valet_Available_bytes_fn(void* data);
 
 /** What moving data costs; see valet::CostModel. All above 0. */
 typedef struct Valet_Cost_model {
-  double latency_seconds; /**< of a message of no bytes */
+  double latency_seconds; /**< a message of no bytes */
   double bandwidth;       /**< bytes per second, sent while as many are received */
   double copy_bandwidth;  /**< bytes per second, from memory to memory */
-  double block_seconds;   /**< of gathering or scattering a block of 64 bytes */
+  double block_seconds;   /**< gathering or scattering a block of 64 bytes */
 } Valet_Cost_model;
 /** Reads "latency=2e-6,bandwidth=4e9,copy=5e9,block=8e-9": valet::parse_cost_model(). Local.
  * @param text   What is left out has its default.
@@ -173,7 +173,7 @@ typedef struct Valet_Phased_options {
   int heuristic;                             /**< VALET_HEURISTIC_FORTUNE_WHEEL */
   int scheduler;                             /**< VALET_SCHEDULER_DISTRIBUTED */
   int parking;                               /**< at every k-th phase; 0 for never */
-  uint64_t seed;                             /**< of the heuristics that draw; 1 */
+  uint64_t seed;                             /**< for the heuristics that draw; 1 */
   Valet_Available_bytes_fn* available_bytes; /**< NULL for none; used until the plan is freed */
   void* available_bytes_data;                /**< for available_bytes */
 } Valet_Phased_options;
@@ -192,7 +192,7 @@ typedef struct Valet_Options {
   int order;            /**< VALET_ORDER_FILL */
   int verify;           /**< not 0: compare checksums of every block; 0 */
   int share_memory;     /**< not 0: ranks of one node share memory; 1 */
-  size_t message_bytes; /**< of one data message at most; 0 lets Valet choose */
+  size_t message_bytes; /**< one data message, at most; 0 lets Valet choose */
   int alltoall_method;  /**< VALET_ALLTOALL_AUTOMATIC */
   int progress_bar;     /**< not 0: a bar on the terminal of rank 0; 1 */
   Valet_Automatic_options automatic; /**< where Valet chooses the method */
@@ -225,7 +225,7 @@ typedef struct Valet_Report {
   int ranks;                  /**< in these numbers */
   int verified;               /**< not 0: checksums were compared and agreed */
   int plan_from_layout;       /**< not 0: counts were computed from the map's layout */
-  uint64_t block_bytes;       /**< of one block, all fields together */
+  uint64_t block_bytes;       /**< one block, all fields together */
   uint64_t blocks_before;     /**< on this rank */
   uint64_t blocks_after;      /**< on this rank */
   uint64_t blocks_sent;       /**< to other ranks */
@@ -234,27 +234,27 @@ typedef struct Valet_Report {
   uint64_t messages;          /**< data messages sent, or parts written inside the node */
   uint64_t credits;           /**< control messages sent */
   uint64_t local_copies;      /**< blocks copied from slot to slot inside the rank */
-  uint64_t swaps;             /**< of two ranks, by methods that swap */
-  uint64_t phases;            /**< of VALET_METHOD_PHASED */
+  uint64_t swaps;             /**< between two ranks, by methods that swap */
+  uint64_t phases;            /**< VALET_METHOD_PHASED only */
   uint64_t detours;           /**< blocks received to wait here for another rank */
-  uint64_t steps;             /**< of VALET_METHOD_CYCLIC, one after the other */
+  uint64_t steps;             /**< VALET_METHOD_CYCLIC only, one after the other */
   uint64_t neighbours;        /**< ranks that data is exchanged with */
   uint64_t budget_bytes;      /**< Valet_Options::budget_bytes */
   uint64_t peak_extra_bytes;  /**< most that Valet had allocated at a time */
   uint64_t extra_bytes_bound; /**< what it promises not to pass */
-  uint64_t shared_bytes;      /**< of the extra bytes, shared with ranks of the same node */
+  uint64_t shared_bytes;      /**< part of the extra bytes, shared with ranks of the same node */
   double plan_seconds;        /**< looking at the map */
   double exchange_seconds;    /**< blocks between ranks */
   double local_seconds;       /**< blocks inside the rank */
   double verify_seconds;      /**< checksums, when asked for */
-  double waiting_seconds;     /**< of the exchange: blocked in MPI */
-  double gather_seconds;      /**< of the exchange: matrix to the root, centralized scheduler */
-  double solve_seconds;       /**< of the exchange: the root makes phases */
-  double scatter_seconds;     /**< of the exchange: phases to the ranks, waiting included */
-  double seconds;             /**< plan + exchange + local, without verification */
-  double predicted_seconds;   /**< VALET_METHOD_AUTOMATIC: for the one that it chose; else 0 */
+  double waiting_seconds;     /**< part of the exchange: blocked in MPI */
+  double gather_seconds;    /**< part of the exchange: matrix to the root, centralized scheduler */
+  double solve_seconds;     /**< part of the exchange: the root makes phases */
+  double scatter_seconds;   /**< part of the exchange: phases to the ranks, waiting included */
+  double seconds;           /**< plan + exchange + local, without verification */
+  double predicted_seconds; /**< VALET_METHOD_AUTOMATIC: for the one that it chose; else 0 */
   double lower_bound_seconds; /**< VALET_METHOD_AUTOMATIC: for the bytes to cross; else 0 */
-  double achieved_fraction;   /**< of exchange and local time: the lower bound; else 0 */
+  double achieved_fraction;   /**< lower bound over exchange and local time; else 0 */
   char method[VALET_REPORT_METHOD_BYTES]; /**< the name of the one used, such as "stream" */
   char reason[VALET_REPORT_REASON_BYTES]; /**< VALET_METHOD_AUTOMATIC: why it chose; else "" */
 } Valet_Report;
@@ -400,7 +400,7 @@ typedef struct Valet_Layout {
 /** This rank's part of such an array: see valet::LocalArray. */
 typedef struct Valet_Array {
   void* data;   /**< its first element */
-  size_t bytes; /**< of memory, at least up to the last element */
+  size_t bytes; /**< memory, at least up to the last element */
   int order;    /**< VALET_ROW_MAJOR or VALET_COLUMN_MAJOR: the same on all ranks */
   const int64_t*
       strides; /**< elements from an index to the next per dimension; NULL: they are contiguous */

@@ -136,7 +136,7 @@ struct Call {
   std::uint64_t least_page =
       0;                        ///< from here to the page that suits it all fit a rank: the largest
   bool watched = false;         ///< a rank has a callback for the progress
-  plan::JointShape joint = {};  ///< of pages, what the choice between them and swaps is made from
+  plan::JointShape joint = {};  ///< pages: what the choice between them and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
 
   [[nodiscard]] std::uint64_t needed(std::uint64_t page_bytes) const {

@@ -18,7 +18,7 @@ namespace valet::operations {
 struct Chunk {
   std::int32_t destination = 0;
   std::int32_t origin = 0;  ///< where these elements come from, or free_slot
-  std::uint64_t first = 0;  ///< of the elements of that origin; 0 for free slots
+  std::uint64_t first = 0;  ///< among the elements of that origin; 0 for free slots
   std::uint64_t count = 0;
 
   [[nodiscard]] bool operator==(const Chunk&) const = default;

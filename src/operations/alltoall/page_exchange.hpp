@@ -41,7 +41,7 @@ class PageExchange {
   struct Segment : PageCut {
     int rank = 0;
     std::uint64_t begin = 0;           ///< bytes into the buffer
-    std::uint64_t staging_offset = 0;  ///< of its fragments, whole words
+    std::uint64_t staging_offset = 0;  ///< where its fragments begin, whole words
     std::uint64_t message_blocks = 1;
   };
 

@@ -20,7 +20,7 @@ namespace valet::operations {
 /// What swaps must be the same on all ranks for.
 struct SwapSizes {
   std::uint64_t most_anywhere = 0;     ///< elements on a rank before or after
-  std::uint64_t message_elements = 1;  ///< of a message
+  std::uint64_t message_elements = 1;  ///< in a message
 
   /// @param most  Elements of this rank before or after.
   SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes);
@@ -60,9 +60,9 @@ class SortedExchange {
   struct Trial {
     AlltoallMethod method = AlltoallMethod::bitonic;
     std::uint64_t moves = 0;               ///< elements sent and received by this rank
-    std::uint64_t volume = 0;              ///< of the rank with the most
+    std::uint64_t volume = 0;              ///< the most of any rank
     bool suits = false;                    ///< all ranks
-    std::optional<Diagnostic> diagnostic;  ///< of this rank
+    std::optional<Diagnostic> diagnostic;  ///< this rank's
 
     void join(mpi::Agreement& agreement) {
       agreement.largest(volume);

@@ -82,7 +82,7 @@ class SwapSequence {
  private:
   /// What ranks send each other when they meet.
   struct Meeting {
-    std::uint64_t chunks = 0;  ///< of the table
+    std::uint64_t chunks = 0;  ///< in the table
     std::uint64_t room = 0;    ///< for chunks of the partner
     std::uint64_t volume = 0;  ///< as volume()
     std::uint64_t gave_up = 0;

@@ -29,7 +29,7 @@ constexpr std::size_t most_page_bytes = std::size_t{64} << 10;
 struct PageNeeds {
   std::uint64_t out_peers = 0, in_peers = 0;
   std::uint64_t out_bytes = 0, in_bytes = 0;
-  std::uint64_t ranks = 0;   ///< of both grids
+  std::uint64_t ranks = 0;   ///< in both grids
   std::uint64_t shared = 0;  ///< bytes of an intersection, while pages are planned
 
   /// Bytes of buffers for fragments: one of each peer, those going out apart from those coming in.

@@ -22,12 +22,12 @@ namespace valet::layout {
 
 /// A peer of one side: how much is shared, and what does not fill a page.
 struct PagePeer {
-  int rank = 0;  ///< of the communicator
+  int rank = 0;  ///< in the communicator
   int grid_rank = 0;
   std::uint64_t elements = 0;
   std::uint64_t pages = 0;
   std::uint64_t first_page = 0;      ///< in the list of all peers' pages
-  std::uint64_t message_blocks = 1;  ///< of its messages to this rank, in pages
+  std::uint64_t message_blocks = 1;  ///< size of its messages to this rank, in pages
 };
 
 class PageSort {
@@ -61,9 +61,9 @@ class PageSort {
   void allocate_buffers();
   void free_buffers() { buffers_ = {}; }
 
-  /// Into pages; what fills none is then in the buffers. The observer hears of each page.
+  /// Into pages; what fills none is then in the buffers. The observer counts each page.
   void to_pages(std::byte* part, const observe::Observer& observer);
-  /// From pages, with the fragments in the buffers. The observer hears of each page.
+  /// From pages, with the fragments in the buffers. The observer counts each page.
   void from_pages(std::byte* part, const observe::Observer& observer);
 
  private:
@@ -77,9 +77,9 @@ class PageSort {
   std::size_t element_bytes_, page_bytes_, buffer_stride_;
   Vector<PagePeer> peers_;          ///< ascending by rank of the communicator
   Array<std::int32_t> peer_of_;     ///< by rank of their grid
-  Array<std::uint64_t> slots_;      ///< of all pages, by peer
+  Array<std::uint64_t> slots_;      ///< where all pages end, by peer
   Array<std::uint64_t> filled_;     ///< bytes in the buffer of each peer
-  Array<std::uint64_t> next_page_;  ///< of each peer
+  Array<std::uint64_t> next_page_;  ///< for each peer
   Array<std::byte> buffers_;
 };
 

@@ -28,9 +28,9 @@ using tools::positive;
 struct Outcome {
   Outcome(double run_seconds, bool good = true, Report all_ranks = {})
       : seconds(run_seconds), verified(good), report(std::move(all_ranks)) {}
-  double seconds;  ///< of the slowest rank
+  double seconds;  ///< the slowest rank's
   bool verified;   ///< on all ranks
-  Report report;   ///< of all ranks; nothing for a peer
+  Report report;   ///< summed over all ranks; nothing for a peer
 };
 
 /// One of several ways to do the same, which take turns; a line in the plots.
@@ -39,7 +39,7 @@ struct Series {
   std::function<Outcome()> run;
   std::vector<double> seconds = {};  ///< without the first round, which warms up
   bool verified = true;              ///< in all rounds
-  Report report = {};                ///< of the last run
+  Report report = {};                ///< the last run's
 };
 
 /// What is measured one after the other.

@@ -108,7 +108,7 @@ std::function<Outcome()> BlockComparison::migration(const Options& options, Plac
 
 bool BlockComparison::verified(std::uint64_t blocks_after, Places places) const {
   bool good = true;
-  std::uint64_t surplus = 0;  // of blocks found over those written, by their hashes
+  std::uint64_t surplus = 0;  // blocks found less those written, by their hashes
   std::uint64_t found = 0;
   std::uint64_t last = 0;
   const std::uint64_t slots = places == Places::slots ? map_.slots : blocks_after;

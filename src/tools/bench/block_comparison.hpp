@@ -38,7 +38,7 @@ class BlockComparison {
   [[nodiscard]] std::uint64_t blocks() const { return ranks_.size(); }
   /// Destinations of the blocks.
   [[nodiscard]] const std::vector<int>& ranks() const { return ranks_; }
-  /// Of blocks in one array.
+  /// MPI_Alltoallv of the same blocks, in one array.
   [[nodiscard]] Alltoallv& peer() { return peer_; }
 
   /// Writes every block to the slot where it starts, then moves them. Verified: every block on a
@@ -51,7 +51,7 @@ class BlockComparison {
  private:
   struct Field {
     std::byte* memory;
-    std::size_t bytes;  ///< of a block
+    std::size_t bytes;  ///< one block
   };
 
   void fill();

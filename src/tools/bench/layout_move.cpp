@@ -45,7 +45,7 @@ void for_each(const BlockCyclic& layout, Visit&& visit) {
   const auto position = [&](std::size_t d) {
     return static_cast<double>(layout.dimension(d).global_index(place[d], local[d]));
   };
-  double weight = 1;  // of an index of the first dimension, in the number
+  double weight = 1;  // an index of the first dimension, in the number
   for (std::size_t d = 1; d < extents.size(); ++d)
     weight *= static_cast<double>(layout.dimension(d).extent());
   for (std::size_t at = 0; at < elements(layout);) {

@@ -23,7 +23,7 @@ class LayoutMove {
   Outcome run_pdgemr2d();
   Outcome run_out_of_place();
   Outcome run_in_place();
-  /// Of the larger part of this rank.
+  /// The larger part of this rank, before or after.
   [[nodiscard]] std::size_t local_bytes() const { return array_.size() * sizeof(double); }
 
  private:

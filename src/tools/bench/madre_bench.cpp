@@ -34,7 +34,7 @@ std::vector<std::string> names_of_ways() {
 /// Engine", section 4. There a rank has 25,000 slots.
 struct Experiment {
   Pattern pattern;
-  std::vector<std::uint64_t> free;  ///< of 25 slots
+  std::vector<std::uint64_t> free;  ///< out of 25 slots
 };
 Experiment experiment_of(int number) {
   switch (number) {

@@ -28,9 +28,9 @@ enum class Pattern {
 
 /// Where the blocks of all ranks of MPI_COMM_WORLD go.
 struct Map {
-  std::uint64_t slots = 0;  ///< of this rank
+  std::uint64_t slots = 0;  ///< this rank's
   std::function<std::uint64_t(int rank)> blocks;
-  /// Of a block, by the rank and the slot where it is. Injective; every rank has room.
+  /// Where a block goes, by the rank and the slot where it is. Injective; every rank has room.
   std::function<Address(int rank, std::uint64_t slot)> destination;
 };
 

@@ -125,7 +125,7 @@ std::vector<std::uint64_t> overlapped_sizes(const Graph& graph, const std::vecto
   for (int part = 0; part < part_count; ++part) {
     std::vector<std::uint32_t>& reached = members[static_cast<std::size_t>(part)];
     for (const std::uint32_t v : reached) reached_by[v] = part;
-    std::size_t first = 0;  // of the last layer
+    std::size_t first = 0;  // where the last layer begins
     for (int layer = 0; layer < layers; ++layer) {
       const std::size_t last = reached.size();
       for (std::size_t k = std::exchange(first, last); k < last; ++k)

@@ -18,10 +18,10 @@ namespace valet::plan {
 
 /// A system of linear equations and inequalities over whole numbers from 0 on, by columns.
 struct LinearSystem {
-  std::vector<int> starts{0};  ///< of each column in `rows`, and the end
+  std::vector<int> starts{0};  ///< where each column begins in `rows`, and the end
   std::vector<int> rows;
   std::vector<double> coefficients;
-  std::vector<double> most;  ///< of each column
+  std::vector<double> most;  ///< for each column
   std::vector<double> row_least;
   std::vector<double> row_most;
 
@@ -52,7 +52,7 @@ class FlowModel {
 
   std::size_t phases_;
   std::size_t ranks_;
-  std::vector<std::uint32_t> destinations_;  ///< of each commodity
+  std::vector<std::uint32_t> destinations_;  ///< for each commodity
   std::size_t first_crossing_ = 0;           ///< rows of the vertices in the middle of phases
   std::size_t first_memory_ = 0;             ///< rows of the memory of ranks in phases
   LinearSystem system_;

@@ -28,7 +28,7 @@ struct Case {
   bool with_parts = true;
   bool all_objects_packed = false;  ///< MIGRATE_ONLY_PROC_CHANGES 0
   Blocks blocks = Blocks::as_they_are;
-  int shift = 0;  ///< of the numbers of objects over the ranks
+  int shift = 0;  ///< turns the numbers of objects over the ranks
   Forms forms;
   std::string method = "STREAM";
   std::string memory;

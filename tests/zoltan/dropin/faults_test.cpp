@@ -119,7 +119,7 @@ class Faulty {
 struct Fault {
   Call call;
   int number;
-  const char* name;  ///< of the callback, in the message
+  const char* name;  ///< the callback's, in the message
 };
 
 void expect_error_everywhere(Faulty& faulty, int code, int expected, const std::string& text) {

@@ -68,7 +68,7 @@ INSTANTIATE_TEST_SUITE_P(Forms, Memory, ::testing::Bool(),
 /// rank goes to rank k % size().
 class LongIds {
  public:
-  static constexpr int words = 4;  ///< of a global id, and of a local one
+  static constexpr int words = 4;  ///< in a global id, and in a local one
   static constexpr int count = 30000;
 
   LongIds(const char* callbacks, const char* only_proc_changes)

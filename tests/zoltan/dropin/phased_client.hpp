@@ -66,7 +66,7 @@ struct Settings {
   int parking = 0;
   std::string scheduler = "DISTRIBUTED";
   std::string memory = "9K";
-  std::uint64_t answer = no_limit;  ///< of the memory callback; no_limit: there is none
+  std::uint64_t answer = no_limit;  ///< what the memory callback returns; no_limit: there is none
   std::string method = "PHASED";
   bool multi = false;  ///< callbacks that pack and unpack many objects
 

@@ -129,7 +129,7 @@ TEST(StepPlanner, TakesWholeObjectsInOrderWhateverIsOfferedOrMoved) {
     const auto division = division_of(random() % 6, trial);
     planner.withhold();
     std::vector<int> holder(sources.sizes.size());      // who has the object, -1: it has arrived
-    std::vector<std::vector<std::uint64_t>> order(14);  // of what waits on a rank
+    std::vector<std::vector<std::uint64_t>> order(14);  // what waits on a rank
     std::uint64_t object = 0;
     for (const Peer& peer : sources.peers)
       for (std::uint64_t k = 0; k < peer.count; ++k) holder[object++] = peer.rank;

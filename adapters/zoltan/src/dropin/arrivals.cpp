@@ -72,7 +72,7 @@ std::optional<Diagnostic> unpack_many(Context& context, Imports& imports,
   Vector<ArrivedRange> runs(context.ledger);
   runs.reserve(ranges.size());
   std::uint64_t bytes = 0;
-  const std::byte* end = nullptr;  // of the last run
+  const std::byte* end = nullptr;  // where the last run ends
   for (const ArrivedRange& range : ranges) {
     const bool follows = !runs.empty() && range.id == runs.back().id + runs.back().count &&
                          range.object == runs.back().object + runs.back().count &&

@@ -50,9 +50,9 @@ struct Context {
 /// Packed objects of one source that are consecutive in memory and in the lists of imports.
 struct ArrivedRange {
   std::size_t source = 0;    ///< among all sources
-  std::uint64_t number = 0;  ///< of the first, among the objects of its source
-  std::uint64_t id = 0;      ///< of the first, among the global ids
-  std::uint64_t object = 0;  ///< of the first, among the sizes
+  std::uint64_t number = 0;  ///< the first's, among the objects of its source
+  std::uint64_t id = 0;      ///< the first's, among the global ids
+  std::uint64_t object = 0;  ///< the first's, among the sizes
   std::uint64_t count = 0;
   std::byte* data = nullptr;
 };

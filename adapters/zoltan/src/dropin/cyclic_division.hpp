@@ -46,7 +46,7 @@ class CyclicDivision final : public Division {
   Array<int> counts_;
   Vector<std::uint64_t> all_;
   Vector<schedule::TransferEntry> edges_;  ///< by source, then destination
-  Array<std::uint32_t> first_edge_;        ///< of each rank
+  Array<std::uint32_t> first_edge_;        ///< for each rank
   schedule::CyclicScheduler scheduler_;
 };
 

@@ -10,7 +10,7 @@
 namespace valet::zoltan {
 namespace {
 
-constexpr std::size_t header_words = 2;  ///< of what a rank sends: limit, pieces
+constexpr std::size_t header_words = 2;  ///< what a rank sends first: limit, pieces
 
 std::uint64_t sum_of(std::span<const std::uint64_t> values) {
   return std::accumulate(values.begin(), values.end(), std::uint64_t{0});

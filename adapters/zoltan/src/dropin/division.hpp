@@ -17,7 +17,7 @@ namespace valet::zoltan {
 
 /// What a rank asks for in a step, as costs: packed bytes and what the lists of objects take.
 struct Demand {
-  std::uint64_t limit = 0;               ///< of what may arrive in this step
+  std::uint64_t limit = 0;               ///< what may arrive in this step
   std::uint64_t expected = 0;            ///< everything that is still to arrive
   std::span<const std::uint64_t> ready;  ///< per source: what it can send now
   std::span<const std::uint64_t> all;    ///< per source: what it ever had to send

@@ -25,7 +25,7 @@ class HoldBatches {
     std::uint64_t bytes = 0;
     std::uint64_t objects = 0;
     std::uint64_t last = 0;  ///< behind its last object, in the list
-    std::uint64_t end = 0;   ///< of its packed objects, in the memory of the batch
+    std::uint64_t end = 0;   ///< where its packed objects end, in the memory of the batch
   };
 
   /// Calls visit(part) for every destination of every batch. Before the first is packed.
@@ -72,7 +72,7 @@ class HoldBatches {
   Vector<std::size_t> touched_;
   Checksums checksums_;
   std::size_t last_peer_ = 0;
-  std::uint64_t first_ = 0, end_ = 0;  ///< of the batch
+  std::uint64_t first_ = 0, end_ = 0;  ///< the batch's
   std::uint64_t batches_ = 0;
   std::uint64_t capacity_ = 0;
   std::uint64_t most_objects_ = 0;

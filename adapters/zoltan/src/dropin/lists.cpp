@@ -114,7 +114,7 @@ class RecordSender : public Outgoing {
   Array<std::byte> buffers_;
   std::size_t peer_ = 0;
   std::uint64_t first_ = 0;  ///< among all objects by rank
-  std::uint64_t done_ = 0;   ///< of this peer
+  std::uint64_t done_ = 0;   ///< for this peer
 };
 
 class RecordReceiver : public Incoming {

@@ -46,7 +46,7 @@ class ParkedObjects {
   struct Parcel {
     int target = 0;
     std::uint32_t count = 0;  ///< objects that still wait
-    std::size_t first = 0;    ///< of their sizes
+    std::size_t first = 0;    ///< first of their sizes
     std::byte* data = nullptr;
     std::uint64_t bytes = 0;
   };

@@ -25,7 +25,7 @@ struct StepParts {
   StepSender& sender;
   StepReceiver& receiver;
   const HandleState& state;
-  std::byte* memory = nullptr;     ///< of what arrives
+  std::byte* memory = nullptr;     ///< where arrivals are placed
   std::uint64_t limit = 0;         ///< scratch for what arrives in a step and what waits here
   std::uint64_t object_bytes = 0;  ///< the planner's
   bool sources_offer = false;      ///< they cannot send everything from the start
@@ -58,7 +58,7 @@ class StepLoop {
   StepParts parts_;
   StepParking parking_;
   Vector<std::uint64_t> words_;  ///< objects that each connection takes
-  std::size_t peers_ = 0;        ///< of the transport
+  std::size_t peers_ = 0;        ///< in the transport
   std::optional<Transport> transport_;
 };
 

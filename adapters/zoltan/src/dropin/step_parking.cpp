@@ -148,7 +148,7 @@ class StepParking::Arrivals : public Incoming {
   std::uint64_t chunk_;
   std::uint64_t object_bytes_;
   Vector<Piece> pieces_;
-  Vector<std::size_t> current_;  ///< of each giver
+  Vector<std::size_t> current_;  ///< for each giver
 };
 
 /// Who waits here, then the packed objects.

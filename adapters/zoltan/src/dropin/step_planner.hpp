@@ -25,7 +25,7 @@ struct StepRange {
       0;  ///< the other rank of the pair: its place among all sources or destinations
   std::uint64_t first = 0;   ///< among all objects, sorted by the other rank of the pair
   std::uint64_t end = 0;     ///< behind the last
-  std::uint64_t offset = 0;  ///< of imports: packed bytes of all objects before the first
+  std::uint64_t offset = 0;  ///< imports: packed bytes of all objects before the first
 };
 
 /// Knows what every rank still has for this one: its own objects in the order of its list, and
@@ -84,9 +84,9 @@ class StepPlanner {
     std::uint64_t next = 0;     ///< its own objects
     std::uint64_t offered = 0;  ///< behind those it can send now
     std::uint64_t end = 0;
-    std::uint64_t offset = 0;         ///< of `next`, in packed bytes
+    std::uint64_t offset = 0;         ///< where `next` begins, in packed bytes
     std::uint64_t objects_left = 0;   ///< with those that wait there
-    std::uint64_t objects_ready = 0;  ///< of these, those it can send now
+    std::uint64_t objects_ready = 0;  ///< those of them that it can send now
     std::uint64_t credited = 0;
     bool begun = false;  ///< its last range goes on
   };
@@ -125,7 +125,7 @@ class StepPlanner {
   std::uint64_t object_bytes_;
   int rank_;
   Vector<Flow> flows_;
-  Vector<Peer> connections_;                    ///< of each flow
+  Vector<Peer> connections_;                    ///< one for each flow
   Vector<std::uint64_t> all_, ready_, shares_;  ///< costs of each flow
   Vector<Parcel> parcels_;  ///< by peer, then in the order in which they came there
   Vector<StepRange> ranges_;

@@ -78,7 +78,7 @@ class StepSender : public Outgoing {
                                  std::uint64_t bytes, std::byte* shared, std::size_t buffer) = 0;
 
   struct Flow {
-    std::uint64_t first = 0;  ///< of its objects, sorted by rank
+    std::uint64_t first = 0;  ///< first of its objects, sorted by rank
     std::uint64_t sent = 0;   ///< this step included
   };
   Context& context_;
@@ -93,8 +93,8 @@ class StepSender : public Outgoing {
   /// Objects that go over one connection consecutive.
   struct Leg {
     std::size_t connection = 0;
-    std::size_t pair = 0;     ///< of own objects
-    std::uint64_t first = 0;  ///< of own objects
+    std::size_t pair = 0;     ///< for own objects
+    std::uint64_t first = 0;  ///< first of own objects
     std::span<const int> sizes;
     std::byte* data = nullptr;  ///< null: own objects
   };
@@ -135,7 +135,7 @@ class PackingSender final : public StepSender {
   Array<ZOLTAN_ID_TYPE> gids_, lids_;
 };
 
-/// Where the objects of a step go: one range behind another, or where their offsets say.
+/// Where the objects of a step go: consecutive ranges, or where their offsets say.
 enum class Placement { packed, by_offset };
 
 class StepReceiver : public Incoming {
@@ -162,8 +162,8 @@ class StepReceiver : public Incoming {
   std::uint64_t object_bytes_;
   Placement placement_;
   std::span<const StepRange> ranges_;
-  Vector<std::byte*> places_;  ///< of each range
-  Vector<Cursor> cursors_;     ///< of each connection
+  Vector<std::byte*> places_;  ///< for each range
+  Vector<Cursor> cursors_;     ///< for each connection
 };
 
 }  // namespace valet::zoltan

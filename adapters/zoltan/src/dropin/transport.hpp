@@ -108,7 +108,7 @@ class Transport final : private engine::Participant {
     bool waits = false;         ///< it came before its credit had left
   };
   struct Destination {
-    std::array<std::uint64_t, window> offsets{};  ///< of its credits, oldest first
+    std::array<std::uint64_t, window> offsets{};  ///< from its credits, oldest first
     std::size_t credits = 0;
   };
 

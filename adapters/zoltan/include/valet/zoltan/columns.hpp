@@ -33,7 +33,7 @@ struct Column {
 struct Columns {
   static constexpr std::size_t most = 3;  ///< columns
 
-  std::array<Column, most> column{};       ///< of which the first `size` are used
+  std::array<Column, most> column{};       ///< the first `size` are used
   std::size_t size = 0;                    ///< columns
   std::uint64_t slots = 0;                 ///< numbers in each
   std::shared_ptr<const void> keep_alive;  ///< a host copy of what the host cannot read

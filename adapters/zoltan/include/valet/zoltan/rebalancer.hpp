@@ -51,8 +51,8 @@ struct RebalancerOptions {
 
 /// Largest over mean per rank; 1 is perfect balance.
 struct Imbalance {
-  double weight = 1;  ///< of the weights; of the count where there are none
-  double count = 1;   ///< of the number of objects
+  double weight = 1;  ///< by the weights; by the count where there are none
+  double count = 1;   ///< by the number of objects
 };
 
 /// What one rebalance() did.
@@ -63,7 +63,7 @@ struct RebalanceResult {
   Imbalance after;                   ///< over all ranks
   double partition_seconds = 0;      ///< Zoltan, on this rank
   double migration_seconds = 0;      ///< planning and moving, on this rank
-  Report report;                     ///< of the migration, on this rank
+  Report report;                     ///< the migration's, on this rank
 };
 
 /// Balances objects, by their coordinates or by their order, over the ranks of a communicator and

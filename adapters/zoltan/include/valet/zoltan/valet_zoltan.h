@@ -140,19 +140,19 @@ typedef struct Valet_Migration_Report {
   char method[16];           /**< "STREAM", "DIRECT", "PHASED" or "CYCLIC" */
   char callbacks[8];         /**< "HOLD" or "STEPS" */
   int code;                  /**< what the migration returned */
-  int ranks;                 /**< of the communicator */
+  int ranks;                 /**< in the communicator */
   int verified;              /**< 1: checksums were compared and agreed */
   uint64_t objects_exported; /**< objects that had to leave, or to be packed for their own rank */
   uint64_t objects_imported; /**< objects that had to arrive */
-  uint64_t bytes_exported;   /**< of all these objects */
-  uint64_t bytes_imported;   /**< of all these objects */
+  uint64_t bytes_exported;   /**< all these objects */
+  uint64_t bytes_imported;   /**< all these objects */
   uint64_t objects_packed;   /**< what really happened: all of it, unless there was an error */
   uint64_t objects_sent;     /**< have arrived elsewhere; in HOLD they may still be held packed */
   uint64_t objects_unpacked; /**< objects that unpack was called for */
   uint64_t messages;         /**< data messages sent */
   uint64_t batches;          /**< times that a batch of objects was packed */
   uint64_t steps;            /**< or phases; 1 in HOLD without phases */
-  uint64_t objects_parked;   /**< of this rank's exports, those that waited on a third rank */
+  uint64_t objects_parked;   /**< exports of this rank that waited on a third rank */
   uint64_t budget_bytes;     /**< MIGRATE_MEMORY */
   uint64_t budget_raised_bytes; /**< by how much objects larger than their share raised it, or 0 */
   uint64_t peak_extra_bytes;    /**< most that Valet had allocated at a time */

@@ -34,7 +34,7 @@ struct RowLayout {
   std::ptrdiff_t slot_stride_bytes = 0;
   std::size_t element_bytes = 0;
   std::size_t row_bytes = 0;
-  std::size_t packed_offset = 0;  ///< of the row in a packed block
+  std::size_t packed_offset = 0;  ///< where the row begins in a packed block
   std::size_t dimension_count = 0;
   std::size_t extents[most_dimensions] = {};
   std::ptrdiff_t strides_bytes[most_dimensions] = {};
