@@ -53,6 +53,20 @@ TEST(Scratch, StaysInsideTheMemory) {
   }
 }
 
+TEST(Scratch, StaysInsideTheMemoryThatManyNeighboursLeave) {
+  for (const std::uint64_t memory : {1ULL << 16, 1ULL << 20, 4ULL << 20}) {
+    const Scratch scratch = divide_scratch({memory, memory, memory / 4 * 3, 1ULL << 40, 70});
+    EXPECT_LE(2 * scratch.batch + scratch.node, scratch.budget);
+    EXPECT_LE(scratch.budget, memory / 4);
+    EXPECT_GT(scratch.batch, 0U);
+  }
+}
+
+TEST(Scratch, AlignsMessages) {
+  for (std::uint64_t memory = 1; memory < 8'000'000; memory = memory * 2 + 1)
+    EXPECT_EQ(chunk_for(memory) % 64, 0U) << memory;
+}
+
 TEST(Scratch, HasTwoSharedSlotsHereAndAtTheOnlyDestinationAndNoMore) {
   for (const std::uint64_t memory : {1ULL << 20, 4ULL << 20, 64ULL << 20}) {
     const Scratch scratch = divide_scratch({memory, memory, 5000, 1ULL << 40, 1});

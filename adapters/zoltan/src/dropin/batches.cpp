@@ -43,18 +43,18 @@ std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first, std::ui
 std::uint64_t chunk_for(std::uint64_t smallest_memory) {
   const std::uint64_t data = std::clamp(smallest_memory / 16, kibibyte, cache_batch);
   // The lists of objects count as well: without room for them, four objects of a quarter of the
-  // data would be three.
-  return data + data / 32;
+  // data would be three. Whole cache lines, so that objects in shared slots are aligned.
+  return (data + data / 32) / 64 * 64;
 }
 
 namespace {
 
 /// Memory shared on a node: two slots for each source, here and on the destinations, as far as a
-/// quarter of the budget goes.
+/// quarter of the budget goes, or half where it is small.
 std::uint64_t node_bytes(const Scratch& scratch, std::uint64_t destinations) {
   const std::uint64_t pair = 2 * (2 * scratch.chunk);
-  return std::min(std::max(scratch.budget / 4, pair),
-                  (1 + destinations) * std::max<std::uint64_t>(destinations, 1) * pair / 2);
+  return std::min({scratch.budget / 2, std::max(scratch.budget / 4, pair),
+                   (1 + destinations) * std::max<std::uint64_t>(destinations, 1) * pair / 2});
 }
 
 }  // namespace
