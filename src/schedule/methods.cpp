@@ -49,6 +49,7 @@ constexpr MethodTraits phased{
 constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .name = "cyclic",
                               .upper_name = "CYCLIC",
+                              .messages = MessageRule::tuned,
                               .shares_memory = always,
                               .has_phases = true,
                               .has_root = always,

@@ -41,14 +41,13 @@ const plan::Outgoing<Index>& Cyclic<Index>::edge(std::size_t k) const {
   return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
 }
 
-/// Blocks that fit a message, whichever way this rank's go: what it never does has no buffers.
+/// Blocks that fit a message, as if as much came as goes: or one rank would shorten those of all.
 template <class Index>
 std::uint32_t Cyclic<Index>::most_increment() const {
-  const schedule::StreamSizes& sizes = this->sizes();
-  std::uint64_t most = flows_.outgoing.empty() ? sizes.receive_blocks : sizes.send_blocks;
-  if (!flows_.incoming.empty()) most = std::min(most, sizes.receive_blocks);
-  if (sizes.node_buffers > 0) most = sizes.node_blocks;
-  return static_cast<std::uint32_t>(most);
+  const std::uint64_t most = std::max<std::uint64_t>(flows_.exports.size(), flows_.blocks_arriving);
+  const schedule::StreamSizes sizes =
+      schedule::stream_sizes(schedule::limits_of(context_.options, context_.blocks, most, most));
+  return static_cast<std::uint32_t>(std::min(sizes.send_blocks, sizes.receive_blocks));
 }
 
 template <class Index>
