@@ -103,7 +103,7 @@ class VALET_EXPORT Plan {
 /// @param occupied  Which slots hold a block. [local]
 /// @param ranks     ranks[k]: destination of the block in slot k, 0 to P-1; occupied.map_size()
 ///                  entries; entries of free slots are ignored. Read only during this call. [local]
-/// @param options   Budgets may differ between ranks, the rest may not.
+/// @param options   The same on all ranks but for what Options lists.
 /// @throws Error rank_out_of_range, invalid_argument, field_mismatch, inaccessible_memory,
 ///         block_size_mismatch, budget_too_small, out_of_memory on all ranks alike;
 ///         not_initialized, invalid_communicator. The data is as it was.

@@ -14,7 +14,7 @@ struct Progress {
   std::uint64_t blocks_total = 0;  ///< that leave or arrive
   std::uint64_t bytes_done = 0;    ///< size of blocks_done
   std::uint64_t bytes_total = 0;   ///< size of blocks_total
-  double elapsed_seconds = 0;      ///< since the exchange began
+  double elapsed_seconds = 0;      ///< since the execution began
 };
 
 }  // namespace valet

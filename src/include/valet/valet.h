@@ -11,9 +11,9 @@
  * blocks are as they were. Valet_Error_message() then has the text, which names the rank, the block
  * and the remedy. A null pointer where none is allowed is VALET_INVALID_ARGUMENT; a null
  * Valet_Plan is found by its own rank alone, because nothing else knows the communicator. After
- * VALET_MPI_FAILURE, VALET_CORRUPTED and VALET_INTERNAL the content of the occupied slots is
- * unspecified; after VALET_CALLBACK_FAILED every block is where the map said. No function ends the
- * program.
+ * VALET_MPI_FAILURE and VALET_INTERNAL the content of the occupied slots is unspecified, after
+ * VALET_CORRUPTED that of the blocks that the text names; after VALET_CALLBACK_FAILED the text says
+ * whether every block is where the map said. No function ends the program.
  *
  * Options and reports begin with their size, so that later members do not break what was compiled
  * before; one that this library cannot have is VALET_INVALID_ARGUMENT.
@@ -369,8 +369,8 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
  * @param element_bytes  The same on all ranks.
  * @param any_order      Not 0: elements may end in any order, which is faster. The same on all
  *                       ranks.
- * @param options        budget_bytes, share_memory, alltoall_method and trace are used; NULL for
- * the defaults.
+ * @param options        budget_bytes, share_memory, alltoall_method, trace and progress (three
+ *                       members) are used; NULL for the defaults.
  * @param report         NULL, or gets what was done; blocks are elements.
  * @return VALET_SUCCESS or the code of an error of valet::alltoallv_in_place(). */
 VALET_EXPORT int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_bytes,
@@ -413,7 +413,7 @@ typedef struct Valet_Array {
  * @param element_bytes  The same on all ranks.
  * @param source         This rank's part; ignored, and may be NULL, outside of the grid. [local]
  * @param target         Room for this rank's part; ignored likewise. [local]
- * @param options        budget_bytes, share_memory and trace are used; NULL for the defaults.
+ * @param options        Those of Valet_Alltoallv_in_place() but alltoall_method, or NULL.
  * @param report         NULL, or gets what was done; blocks are elements.
  * @return VALET_SUCCESS or the code of an error of valet::redistribute(). */
 VALET_EXPORT int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* from,
@@ -427,7 +427,7 @@ VALET_EXPORT int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* f
  * @param element_bytes  The same on all ranks.
  * @param array          This rank's part, with room for the larger of both and without strides;
  *                       ignored, and may be NULL, outside of both grids. [local]
- * @param options        budget_bytes, share_memory and method are used; NULL for the defaults.
+ * @param options        Those of Valet_Redistribute() and method, or NULL.
  * @param report         NULL, or gets what was done; blocks are elements.
  * @return VALET_SUCCESS or the code of an error of valet::redistribute_in_place(). */
 VALET_EXPORT int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_Layout* from,

@@ -104,7 +104,7 @@ class AlltoallBenchmark final : public Benchmark {
              "to one rank",
              in_range(1, 4)},
             {"--method", &methods_,
-             "auto, stream, alltoall, bitonic, pairwise; several separated by commas"},
+             "auto, stream, swaps, bitonic, pairwise; several separated by commas"},
             {"--bytes", &bytes_, "bytes per rank, with K, M or G"},
             memory_option(),
             {"--any-order", &any_order_, "let elements end in any order"},

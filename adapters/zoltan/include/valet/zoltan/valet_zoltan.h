@@ -12,7 +12,7 @@
  * AUTO_MIGRATE run Valet_Migrate. It declares what goes beyond Zoltan's interface.
  *
  * Parameters, for Zoltan_Set_Param, the default first; VALET_<name> in the environment sets the
- * default. They must be the same on all ranks, but for MIGRATE_MEMORY:
+ * default. They must be the same on all ranks, but for MIGRATE_MEMORY and MIGRATE_SHARE_MEMORY:
  *
  * - MIGRATE_METHOD: ZOLTAN, AUTO, STREAM, DIRECT, PHASED, CYCLIC. ZOLTAN is the stock function.
  * AUTO takes DIRECT in HOLD where that fits on all ranks, else STREAM. DIRECT sends everything at
@@ -120,14 +120,15 @@ typedef void VALET_FREE_OBJ_FN(void* data, int num_gid_entries, int num_lid_entr
  * @return Bytes. */
 typedef uint64_t VALET_MEMORY_FN(void* data, int* ierr);
 
-/** Registers the optional callback of STEPS, PHASED and CYCLIC that says what has left. Local. As
- * Zoltan's own it follows Zoltan_Copy and Zoltan_Copy_To and ends with Zoltan_Destroy.
+/** Registers the optional callback of STEPS that says what has left. Local. As Zoltan's own
+ * it follows Zoltan_Copy and Zoltan_Copy_To and ends with Zoltan_Destroy.
  * @param zz    Zoltan's structure.
  * @param fn    The callback; NULL removes it.
  * @param data  Given to the callback.
  * @return ZOLTAN_OK. */
 VALET_EXPORT int Valet_Set_Free_Obj_Fn(struct Zoltan_Struct* zz, VALET_FREE_OBJ_FN* fn, void* data);
-/** Registers the optional callback of STEPS that says what fits. Local; otherwise the same.
+/** Registers the optional callback of STEPS, PHASED and CYCLIC that says what fits. Local;
+ * likewise.
  * @param zz    Zoltan's structure.
  * @param fn    The callback; NULL removes it.
  * @param data  Given to the callback.
