@@ -54,9 +54,10 @@ function(valet_find_foreign_mpi variable)
       continue()
     endif()
     # Open MPI's constants are symbols; MPICH's are numbers, but its libraries have names of their own.
+    # Not all of MPIR_: what debuggers look at is called so in every MPI.
     set(built_for "")
     file(STRINGS "${library}" open_mpi LIMIT_COUNT 1 REGEX "^ompi_mpi_")
-    file(STRINGS "${library}" mpich LIMIT_COUNT 1 REGEX "^libmpich\\.so|^libmpi\\.so\\.12|^MPIR_")
+    file(STRINGS "${library}" mpich LIMIT_COUNT 1 REGEX "^libmpich\\.so|^libmpi\\.so\\.12|^MPIR_Err_")
     if(open_mpi)
       set(built_for "Open MPI")
     elseif(mpich)
