@@ -12,7 +12,6 @@
 #include <valet/plan.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <new>

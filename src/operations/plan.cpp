@@ -29,7 +29,8 @@ void share_memory(plan::State& state) {
   if (traits.shares_memory == nullptr || !traits.shares_memory(state.options)) return;
   state.visit([&](const auto& flows) {
     const Vector<int> destinations = ranks_of(state.ledger, flows.outgoing);
-    const bool takes_part = state.options.share_memory && state.blocks.reachable_by_mpi;
+    const bool takes_part = state.options.share_memory && state.blocks.reachable_by_mpi &&
+                            state.options.budget_bytes >= traits.least_shared_budget;
     const schedule::StreamLimits limits = schedule::limits_of(
         state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
     state.node.connect(state.channel, destinations, ranks_of(state.ledger, flows.incoming),

@@ -13,7 +13,6 @@
 #include "schedule/phased_sizes.hpp"
 #include "schedule/stream_sizes.hpp"
 
-#include <array>
 #include <bit>
 #include <limits>
 #include <new>

@@ -41,6 +41,7 @@ constexpr MethodTraits phased{
     .messages = MessageRule::phased,
     // The lists that a root or waiting blocks need are weighed against the whole budget.
     .shares_memory = [](const Options& options) { return !asks_root(options); },
+    .least_shared_budget = std::size_t{64} << 10,  // below it more phases cost more than messages
     .has_phases = true,
     .has_root = asks_root,
     .predict = predict_phased,

@@ -45,7 +45,8 @@ struct MethodTraits {
   BudgetRule budget = BudgetRule::any;
   /// Whether its plans share memory inside a node. Null: never.
   bool (*shares_memory)(const Options&) = nullptr;
-  bool has_phases = false;  ///< blocks move in steps that ranks take together
+  std::size_t least_shared_budget = 0;  ///< of a rank that takes part in that
+  bool has_phases = false;              ///< blocks move in steps that ranks take together
   /// Whether rank 0 keeps a table over all ranks. Null: never.
   bool (*has_root)(const Options&) = nullptr;
 

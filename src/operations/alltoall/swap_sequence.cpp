@@ -10,7 +10,6 @@
 #include <valet/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <utility>
 
