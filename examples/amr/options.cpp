@@ -87,9 +87,10 @@ void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
             "slots, or grow the Views");
   add_number(app, "--capacity", options.capacity, 1.01, 100.0,
              "slots of a rank over the mean number of patches at the start");
-  app.add_option("--order", texts.order,
-                 "of patches on a rank: stable (those that stay, then arrivals by source) or\nfill "
-                 "(few copies)")
+  app.add_option(
+         "--order", texts.order,
+         "of patches on a rank: stable (those that stay, then arrivals by source),\nany or fill "
+         "(few copies)")
       ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();

@@ -14,7 +14,7 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       "Start it with mpirun.\nWrites rebalances.csv, migrations.csv, memory.csv and owners.csv; "
       "`python3 examples/plot.py particles DIR`\ndraws them."};
   std::string memory = "1M";
-  std::string order = "fill";
+  std::string order = "any";
   app.add_option("--particles", options.particles, "particles on all ranks together")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U).description(""))
       ->type_name("N")
@@ -35,7 +35,8 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->check(example::accepted_by(valet::parse_bytes))
       ->type_name("BYTES")
       ->capture_default_str();
-  app.add_option("--order", order, "where arrivals go: fill (few copies) or stable (sorted)")
+  app.add_option("--order", order,
+                 "where arrivals go: any (fastest), fill (lowest slots) or stable (sorted)")
       ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();

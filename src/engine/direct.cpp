@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/direct.hpp"
 
+#include <array>
+
 namespace valet::engine {
 
 template <class Index>
@@ -8,7 +10,9 @@ Direct<Index>::Direct(const ExchangeContext& context, const plan::Flows<Index>& 
     : context_(context),
       flows_(flows),
       transport_(context.channel, context.ledger, context.node,
-                 {.receives = flows.incoming.size(), .sends = flows.outgoing.size()}) {}
+                 {.receives = flows.incoming.size(), .sends = flows.outgoing.size()}),
+      imports_(context.ledger, flows.in_order() ? flows.incoming.size() : 0, flows.any.grain),
+      holes_(context.ledger, flows) {}
 
 template <class Index>
 void Direct<Index>::give_all() {
@@ -49,6 +53,31 @@ void Direct<Index>::handle(const Event& event) {
 }
 
 template <class Index>
+void Direct<Index>::place(Transfer<Index>& transfer) {
+  const std::byte* packed = arriving_;
+  for (const plan::Incoming<Index>& flow : flows_.incoming) {
+    transfer.place(packed, flow.cursor, flow.count, Transfer<Index>::Misplace::if_needed);
+    packed += flow.count * context_.blocks.block_bytes;
+  }
+}
+
+/// The same in the order in which imports take their holes.
+template <class Index>
+void Direct<Index>::land(Transfer<Index>& transfer) {
+  std::array<Index, 1024> slots;
+  holes_.restart();
+  for (enter_imports(imports_, flows_); !imports_.empty();) {
+    const schedule::FlowPiece piece = imports_.front(slots.size());
+    const auto taken = std::span(slots).first(piece.count);
+    holes_.take(taken);
+    transfer.land(arriving_ + (flows_.incoming[piece.flow].cursor + piece.first) *
+                                  context_.blocks.block_bytes,
+                  taken);
+    imports_.advance(piece.count);
+  }
+}
+
+template <class Index>
 void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
   const std::size_t block_bytes = context_.blocks.block_bytes;
   leaving_ = scratch.data();
@@ -62,11 +91,7 @@ void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   transport_.report_to(report);
   in_use_ = flows_.blocks_arriving * block_bytes;
   transport_.note_in_use(*this);
-  const std::byte* packed = arriving_;
-  for (const plan::Incoming<Index>& flow : flows_.incoming) {
-    transfer.place(packed, flow.cursor, flow.count, Transfer<Index>::Misplace::if_needed);
-    packed += flow.count * block_bytes;
-  }
+  flows_.in_order() ? land(transfer) : place(transfer);
   in_use_ = 0;
   transport_.note_in_use(*this);
 }

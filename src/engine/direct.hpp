@@ -3,6 +3,7 @@
 
 #include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
+#include "plan/holes.hpp"
 
 #include <memory>
 
@@ -32,10 +33,14 @@ class Direct final : public Exchange<Index>, public Participant {
  private:
   void give_all();
   void gather_all(Transfer<Index>& transfer);
+  void place(Transfer<Index>& transfer);
+  void land(Transfer<Index>& transfer);
 
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   CreditTransport transport_;
+  schedule::GrainOrder imports_;  ///< where blocks land in order
+  plan::HoleWalk<Index> holes_;   ///< likewise
   std::byte* leaving_ = nullptr;
   std::byte* arriving_ = nullptr;
   std::size_t credits_to_come_ = 0;

@@ -2,6 +2,7 @@
 #include "engine/cyclic/cyclic.hpp"
 #include "engine/direct.hpp"
 #include "engine/exchange.hpp"
+#include "engine/ordered/ordered_exchange.hpp"
 #include "engine/phased/phased.hpp"
 #include "engine/stream/stream.hpp"
 #include "schedule/methods.hpp"
@@ -11,6 +12,8 @@ namespace valet::engine {
 template <class Index>
 std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
                                                const plan::Flows<Index>& flows) {
+  if (flows.in_order() && context.options.method == Method::stream)
+    return std::make_unique<OrderedExchange<Index>>(context, flows);
   switch (context.options.method) {
 #define VALET_MAKE(C, name, Type) \
   case Method::name: return std::make_unique<Type<Index>>(context, flows);  // NOLINT: a type

@@ -23,7 +23,7 @@ template <class Index>
 Transfer<Index>::Transfer(const plan::Flows<Index>& flows, StorageBackend& backend,
                           storage::SlotSet& free, std::span<Index> origins, observe::Trace* trace)
     : flows_(flows), backend_(backend), free_(free), origins_{origins, 0}, trace_(trace) {
-  free_.assign(flows.initially_free);
+  if (!flows.in_order()) free_.assign(flows.initially_free);
 }
 
 template <class Index>
@@ -38,7 +38,7 @@ void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed) {
 
 template <class Index>
 void Transfer<Index>::release(std::span<const Index> slots) {
-  if (slots.empty()) return;
+  if (slots.empty() || flows_.in_order()) return;
   // Exports ascend, so first and last tell whether they are one run.
   if (slots.back() - slots.front() == slots.size() - 1)
     free_.insert(storage::SlotRun{slots.front(), slots.size()});
@@ -192,6 +192,13 @@ void Transfer<Index>::take_any_slots(std::span<Index> slots) {
 }
 
 template <class Index>
+void Transfer<Index>::land(const std::byte* packed, std::span<const Index> slots) {
+  const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter",
+                                {.bytes = slots.size() * backend_.block_bytes()});
+  backend_.scatter(packed, slots);
+}
+
+template <class Index>
 void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter to wait",
                                 {.bytes = slots.size() * backend_.block_bytes()});
@@ -199,8 +206,26 @@ void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
   backend_.scatter(packed, std::span<const Index>(slots));
 }
 
+/// Where blocks land in order: what stays above the final count moves to the holes that are left.
+template <class Index>
+std::uint64_t Transfer<Index>::compact(std::span<std::byte> scratch) {
+  constexpr std::size_t most = 256;
+  const std::span<const Index> from(flows_.resident_from.data(), flows_.resident_from.size());
+  const std::span<const Index> to(flows_.resident_to.data(), from.size());
+  for (std::size_t k = 0; k < from.size(); k += most) {
+    const std::size_t count = std::min(most, from.size() - k);
+    backend_.copy(from.subspan(k, count), to.subspan(k, count), scratch);
+  }
+  return from.size();
+}
+
 template <class Index>
 std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
+  if (flows_.in_order()) {
+    const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",
+                                  {.bytes = flows_.resident_from.size() * backend_.block_bytes()});
+    return compact(scratch);
+  }
   flows_.for_each_local_move([&](Index from, Index to) { set_origin(to, from); });
   if (origins_.entries == 0) return relocated_;
   const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",

@@ -44,6 +44,7 @@ class Scratch {
 template <class Index>
 class Transfer {
  public:
+  /// Where blocks land in order `free` and `origins` may be empty: then nobody asks for free slots.
   /// @param free     A set over flows.slots, becomes the free slots.
   /// @param origins  One entry per slot, for blocks that will have to move inside the rank;
   ///                 initialised here when the first such block turns up.
@@ -85,6 +86,9 @@ class Transfer {
   /// first on, are in a slot now.
   std::uint64_t place(const std::byte* packed, Index cursor, std::uint64_t size, Misplace misplace);
 
+  /// Unpacks arrivals into their final slots, which are free (Flows::in_order()).
+  void land(const std::byte* packed, std::span<const Index> slots);
+
   /// Unpacks blocks that belong to other ranks into the highest free slots, which `slots` gets. As
   /// many slots must be free.
   void keep(const std::byte* packed, std::span<Index> slots);
@@ -100,6 +104,7 @@ class Transfer {
                            Misplace misplace);
   std::size_t take_final_slots(std::span<const Index> finals);
   void take_any_slots(std::span<Index> slots);
+  std::uint64_t compact(std::span<std::byte> scratch);
   void set_origin(Index final_slot, Index slot);
   void relocate(std::span<const Index> freed);
   std::size_t relocate_some(std::span<Index> from, std::span<Index> to);

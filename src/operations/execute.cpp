@@ -36,13 +36,13 @@ class Workspace {
                  state.blocks,  state.node,   state.schedule_bytes},
         flows_(flows),
         exchange_(make_exchange(context_, flows)),
-        free_(state.ledger, flows.slots) {
+        free_(state.ledger, slots_to_track()) {
     if (state.options.verify) verification_.emplace(state.channel, state.ledger, flows);
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
   [[nodiscard]] std::size_t lent_bytes() const {
-    return aligned(scratch_bytes()) + flows_.slots * sizeof(Index);
+    return aligned(scratch_bytes()) + slots_to_track() * sizeof(Index);
   }
 
   /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
@@ -50,13 +50,13 @@ class Workspace {
     if (!lent.empty()) {
       scratch_ = std::make_unique<engine::Scratch>(lent.first(scratch_bytes()));
       auto* const memory = static_cast<void*>(lent.data() + aligned(scratch_bytes()));
-      origins_ = {static_cast<Index*>(memory), static_cast<std::size_t>(flows_.slots)};
+      origins_ = {static_cast<Index*>(memory), slots_to_track()};
       is_lent_ = true;
       return;
     }
     if (scratch_ != nullptr && !is_lent_) return;
     scratch_ = std::make_unique<engine::Scratch>(context_.ledger, backend, scratch_bytes());
-    own_origins_ = Array<Index>(context_.ledger, flows_.slots);
+    own_origins_ = Array<Index>(context_.ledger, slots_to_track());
     origins_ = {own_origins_.data(), own_origins_.size()};
     is_lent_ = false;
   }
@@ -103,6 +103,11 @@ class Workspace {
   }
 
  private:
+  /// Where blocks land in order nobody has to know which slots are free, and none is misplaced.
+  [[nodiscard]] std::size_t slots_to_track() const {
+    return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
+  }
+
   void exchange(StorageBackend& backend, engine::Transfer<Index>& transfer, Report& report) {
     const observe::Stage stage(backend, transfer.trace(), "exchange");
     const double waited = context_.observer().waiting_seconds;
@@ -207,9 +212,8 @@ std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Inde
   const bool has_table = is_root || state.from_layout;
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
-  const std::uint64_t words = flows.form == plan::Form::slots ? 4 : 3;
   return state.options.budget_bytes + fixed + 64 * (neighbours + ranks) +
-         words * sizeof(Index) * flows.slots;
+         flows.words_per_slot() * sizeof(Index) * flows.slots;
 }
 
 /// The trace to its file. Collective.

@@ -5,6 +5,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -57,6 +58,9 @@ Verification<Index>::Verification(const mpi::Channel& channel, Ledger& ledger,
     : flows_(flows),
       sent_(ledger, flows.outgoing.size()),
       expected_(ledger, flows.incoming.size()),
+      arrived_(ledger, flows.incoming.size()),
+      imports_(ledger, flows.in_order() ? flows.incoming.size() : 0, flows.any.grain),
+      holes_(ledger, flows),
       words_(channel, ledger, mpi::tag_checksum, 1, {flows.outgoing, sent_.data()},
              {flows.incoming, expected_.data()}) {}
 
@@ -91,15 +95,7 @@ std::uint64_t Verification<Index>::staying(StorageBackend& backend, std::span<st
 }
 
 template <class Index>
-std::optional<Diagnostic> Verification<Index>::after(StorageBackend& backend,
-                                                     std::span<std::byte> scratch) {
-  words_.run();
-  std::optional<Diagnostic> diagnostic;
-  if (staying(backend, scratch, true) != stayed_)
-    diagnostic =
-        Diagnostic{ErrorCode::corrupted,
-                   "the blocks that stay are not what they were; restart from a checkpoint and "
-                   "report this"};
+void Verification<Index>::sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch) {
   ChecksumOfBlocks<Index> checksum(backend, scratch);
   for (std::size_t i = 0; i < flows_.incoming.size(); ++i) {
     const plan::Incoming<Index>& flow = flows_.incoming[i];
@@ -109,13 +105,45 @@ std::optional<Diagnostic> Verification<Index>::after(StorageBackend& backend,
       cursor = flows_.final_slots(cursor, 1, &slot);
       checksum.add(slot, k);
     }
-    if (checksum.take_sum() != expected_[i])
-      diagnostic =
-          Diagnostic{ErrorCode::corrupted, "the " + std::to_string(flow.count) +
-                                               " blocks from rank " + std::to_string(flow.rank) +
-                                               " are not what that rank sent; restart from a "
-                                               "checkpoint and report this"};
+    arrived_[i] = checksum.take_sum();
   }
+}
+
+template <class Index>
+void Verification<Index>::sum_arrivals_in_order(StorageBackend& backend,
+                                                std::span<std::byte> scratch) {
+  ChecksumOfBlocks<Index> checksum(backend, scratch);
+  plan::enter_imports(imports_, flows_);
+  holes_.restart();
+  std::fill(arrived_.begin(), arrived_.end(), 0);
+  std::array<Index, 256> slots;
+  while (!imports_.empty()) {
+    const schedule::FlowPiece piece = imports_.front(slots.size());
+    holes_.take(std::span(slots).first(piece.count));
+    for (std::uint64_t k = 0; k < piece.count; ++k) checksum.add(slots[k], piece.first + k);
+    arrived_[piece.flow] += checksum.take_sum();
+    imports_.advance(piece.count);
+  }
+}
+
+template <class Index>
+std::optional<Diagnostic> Verification<Index>::after(StorageBackend& backend,
+                                                     std::span<std::byte> scratch) {
+  words_.run();
+  std::optional<Diagnostic> diagnostic;
+  if (staying(backend, scratch, true) != stayed_)
+    diagnostic =
+        Diagnostic{ErrorCode::corrupted,
+                   "the blocks that stay are not what they were; restart from a checkpoint and "
+                   "report this"};
+  flows_.in_order() ? sum_arrivals_in_order(backend, scratch) : sum_arrivals(backend, scratch);
+  for (std::size_t i = 0; i < flows_.incoming.size(); ++i)
+    if (arrived_[i] != expected_[i])
+      diagnostic =
+          Diagnostic{ErrorCode::corrupted,
+                     "the " + std::to_string(flows_.incoming[i].count) + " blocks from rank " +
+                         std::to_string(flows_.incoming[i].rank) +
+                         " are not what that rank sent; restart from a checkpoint and report this"};
   return diagnostic;
 }
 

@@ -3,7 +3,7 @@
 
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
-#include "plan/flows.hpp"
+#include "plan/holes.hpp"
 #include <valet/storage_backend.hpp>
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace valet::operations {
 
 /// Proves that every block arrived as it was sent: XXH3 of each block, seeded with its place in the
 /// order of its flow, summed per flow at the source before and at the destination after. Blocks
-/// that stay are seeded with their final slot. Memory: 8 bytes a neighbour and direction, and the
-/// scratch.
+/// that stay are seeded with their final slot. Memory: 24 bytes a neighbour, 64 more where
+/// blocks land in order, and the scratch.
 template <class Index>
 class Verification {
  public:
@@ -45,10 +45,14 @@ class Verification {
     }
   };
 
+  void sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch);
+  void sum_arrivals_in_order(StorageBackend& backend, std::span<std::byte> scratch);
   std::uint64_t staying(StorageBackend& backend, std::span<std::byte> scratch, bool moved) const;
 
   const plan::Flows<Index>& flows_;
-  Array<std::uint64_t> sent_, expected_;
+  Array<std::uint64_t> sent_, expected_, arrived_;
+  schedule::GrainOrder imports_;  ///< where blocks land in order
+  plan::HoleWalk<Index> holes_;   ///< likewise
   std::uint64_t stayed_ = 0;
   mpi::NeighbourWords<Sums<plan::Outgoing<Index>>, Sums<plan::Incoming<Index>>> words_;
 };

@@ -4,8 +4,9 @@
 /// What one rank knows of a validated map: whom it sends how much, what it gets from whom, and in
 /// which slot everything ends. No MPI in here. Index is 32 bits wide below 2^32 slots, else 64.
 ///
-/// Memory a slot, for 32 bits: `exports` 4 bytes a leaving block; for a map to slots `arrivals` 4
-/// bytes an arriving block and 8 a block that changes its slot inside the rank; two bitmaps.
+/// Memory a slot, for 32 bits: `exports` 4 bytes a leaving block; where final slots are listed
+/// `arrivals` 4 bytes an arriving block; 8 a block that changes its slot inside the rank, but for
+/// fill and stable; two bitmaps at most.
 
 #include "base/assert.hpp"
 #include "storage/slot_set.hpp"
@@ -19,7 +20,16 @@
 namespace valet::plan {
 
 /// How final slots follow from the map (Options::order, or given by the map itself).
-enum class Form { fill, stable, slots };
+enum class Form { any, fill, stable, slots };
+
+/// What decides the slots of Form::any beside the flows; see plan/holes.hpp.
+struct AnyOrder {
+  std::uint64_t grain = 1;    ///< blocks
+  int rank = 0;               ///< this one
+  int ranks = 1;              ///< of the communicator
+  std::uint64_t in_wait = 0;  ///< blocks that wait for their holes at once, at most
+  bool is_listed = false;     ///< Flows::arrivals has the slots, for methods that ask in any order
+};
 
 /// Blocks for one other rank: exports[first, first + count), ascending by slot.
 template <class Index>
@@ -62,9 +72,19 @@ struct Flows {
   Array<Index> exports;              ///< slots, by (destination, slot)
   storage::SlotSet initially_free;
   storage::SlotSet holes;  ///< fill, stable: free once everything that leaves has left
-  Array<Index> arrivals;   ///< slots: final slot by (source, old slot)
+  AnyOrder any;
+  Array<Index> arrivals;  ///< slots, any where listed: final slot by (source, old slot)
   Array<Index> resident_from,
-      resident_to;  ///< slots: blocks that change their slot inside this rank
+      resident_to;  ///< slots, any: blocks that change their slot inside this rank
+
+  /// Whether blocks are to land in the order of plan/holes.hpp, and in no other.
+  [[nodiscard]] bool in_order() const { return form == Form::any && !any.is_listed; }
+
+  /// Indices for each slot that are promised at most (Report::extra_bytes_bound).
+  [[nodiscard]] std::uint64_t words_per_slot() const {
+    if (in_order()) return 2;
+    return form == Form::slots || form == Form::any ? 4 : 3;
+  }
 
   /// Ranks that are both sent to and received from.
   [[nodiscard]] std::uint64_t partners() const {
@@ -114,6 +134,7 @@ struct Flows {
       case Form::stable:
         for (std::size_t k = 0; k < size; ++k) slots_out[k] = static_cast<Index>(cursor + k);
         break;
+      case Form::any:
       case Form::slots:
         VALET_ASSERT(cursor <= arrivals.size() && size <= arrivals.size() - cursor);
         std::copy_n(arrivals.begin() + cursor, size, slots_out);
@@ -141,7 +162,7 @@ struct Flows {
   /// Calls move(from, to) for every block that stays on this rank and changes its slot.
   template <class Move>
   void for_each_local_move(Move&& move) const {
-    if (form == Form::slots) {
+    if (form == Form::slots || form == Form::any) {
       for (std::size_t k = 0; k < resident_from.size(); ++k) move(resident_from[k], resident_to[k]);
       return;
     }

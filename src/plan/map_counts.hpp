@@ -9,9 +9,11 @@
 #include <valet/plan.hpp>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 namespace valet::plan {
@@ -39,14 +41,23 @@ class DestinationCounts {
     entry->rank = rank;
     return *entry;
   }
+  /// The entry of a rank; nullptr where it has none.
+  [[nodiscard]] Entry* known(int rank) {
+    Entry* const entry = find(rank);
+    return entry->rank == rank && rank >= 0 ? entry : nullptr;
+  }
 
-  [[nodiscard]] std::size_t size() const { return used_; }
-
-  /// Calls action(rank, count) for every rank, in no order.
+  /// Ranks with a count above 0.
+  [[nodiscard]] std::size_t size() const {
+    std::size_t ranks = 0;
+    for_each([&](int, std::uint64_t) { ++ranks; });
+    return ranks;
+  }
+  /// Calls action(rank, count) for each of those, in no order.
   template <class Action>
   void for_each(Action&& action) const {
     for (const Entry& entry : entries_)
-      if (entry.rank >= 0) action(entry.rank, entry.count);
+      if (entry.count > 0) action(entry.rank, entry.count);
   }
 
  private:
@@ -80,6 +91,24 @@ struct MapCounts {
   std::uint64_t blocks_before = 0;
   std::uint64_t blocks_leaving = 0;
   std::optional<Diagnostic> diagnostic;
+
+  /// Counts destinations, up to the first that is not a rank. Returns how many.
+  std::size_t count(std::span<const int> ranks, int rank_count) {
+    if (std::ranges::all_of(ranks, [&](int rank) { return rank == ranks[0]; })) {
+      if (ranks.empty() || ranks[0] < 0 || ranks[0] >= rank_count) return 0;
+      leaving[ranks[0]].count += ranks.size();
+      return ranks.size();
+    }
+    for (std::size_t k = 0; k < ranks.size(); ++k) {
+      DestinationCounts::Entry* entry = leaving.known(ranks[k]);
+      if (entry == nullptr) {
+        if (ranks[k] < 0 || ranks[k] >= rank_count) return k;
+        entry = &leaving[ranks[k]];
+      }
+      ++entry->count;
+    }
+    return ranks.size();
+  }
 };
 
 /// The occupied slots among the 64 from `first` on, as bits.
@@ -103,42 +132,47 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
 
 /// Counts a map. `destination_of(slot)` is asked once for each occupied slot, ascending; on a bad
 /// destination the map_counts ends with a diagnostic.
+///
+/// Nothing in here depends on what a single entry says, but where a rank is new: neighbours in a
+/// map often differ without any pattern, and a branch that is not foreseen costs more than all the
+/// rest.
 template <class DestinationOf>
 void count_map(MapCounts& map_counts, const Occupied& occupied, int own_rank, int rank_count,
                DestinationOf&& destination_of) {
+  constexpr std::size_t bits = 64;
   const std::uint64_t slots = map_counts.holes.slots();
-  int last_rank = own_rank;
-  std::uint64_t run = 0;  // blocks to last_rank not entered yet
-  const auto enter_run = [&] {
-    if (run > 0) map_counts.leaving[last_rank].count += run;
-    map_counts.blocks_leaving += run;
-    run = 0;
-  };
-  for (std::uint64_t first = 0; first < slots; first += 64) {
-    const std::uint64_t behind = std::min(first + 64, slots);
-    const std::uint64_t all = ~std::uint64_t{0} >> (64 - (behind - first));
+  std::array<int, bits> ranks{};
+  for (std::uint64_t first = 0; first < slots; first += bits) {
+    const std::uint64_t behind = std::min(first + bits, slots);
+    const std::uint64_t all = ~std::uint64_t{0} >> (bits - (behind - first));
     const std::uint64_t occupied_here = occupied_bits(occupied, first, slots);
+    std::size_t count = 0;
     std::uint64_t leaving = 0;
-    for (std::uint64_t bits = occupied_here; bits != 0; bits &= bits - 1) {
-      const std::uint64_t slot = first + static_cast<std::uint64_t>(std::countr_zero(bits));
-      const int rank = destination_of(slot);
-      if (rank == own_rank) continue;
-      leaving |= bits & (~bits + 1);
-      if (rank != last_rank) {
-        enter_run();
-        if (rank < 0 || rank >= rank_count) {
-          map_counts.diagnostic = bad_destination(slot, rank, rank_count);
-          return;
-        }
-        last_rank = rank;
+    if (occupied_here == ~std::uint64_t{0}) {
+      for (; count < bits; ++count) {
+        ranks[count] = destination_of(first + count);
+        leaving |= std::uint64_t{ranks[count] != own_rank} << count;
       }
-      ++run;
+    } else {
+      for (std::uint64_t left = occupied_here; left != 0; left &= left - 1) {
+        ranks[count] = destination_of(first + static_cast<std::uint64_t>(std::countr_zero(left)));
+        leaving |= ranks[count++] != own_rank ? left & (~left + 1) : 0;
+      }
     }
-    map_counts.initially_free.set_word(first / 64, all & ~occupied_here);
-    map_counts.holes.set_word(first / 64, (all & ~occupied_here) | leaving);
+    if (const std::size_t bad = map_counts.count(std::span(ranks).first(count), rank_count);
+        bad < count) {
+      std::uint64_t left = occupied_here;
+      for (std::size_t k = 0; k < bad; ++k) left &= left - 1;
+      map_counts.diagnostic = bad_destination(
+          first + static_cast<std::uint64_t>(std::countr_zero(left)), ranks[bad], rank_count);
+      return;
+    }
+    map_counts.initially_free.set_word(first / bits, all & ~occupied_here);
+    map_counts.holes.set_word(first / bits, (all & ~occupied_here) | leaving);
   }
-  enter_run();
   map_counts.blocks_before = slots - map_counts.initially_free.count();
+  map_counts.blocks_leaving = map_counts.holes.count() - map_counts.initially_free.count();
+  map_counts.leaving[own_rank].count = 0;
 }
 
 }  // namespace valet::plan

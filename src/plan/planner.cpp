@@ -4,10 +4,12 @@
 #include "mpi/agreement.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
+#include "plan/any_order.hpp"
 #include "plan/automatic.hpp"
 #include "plan/map_counts.hpp"
 #include "plan/map_layout.hpp"
 #include "plan/plan_state.hpp"
+#include "schedule/grains.hpp"
 #include "schedule/message_sizes.hpp"
 #include "schedule/methods.hpp"
 #include "schedule/phased_sizes.hpp"
@@ -65,12 +67,27 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
   return check_budget(state);
 }
 
+/// Whether this rank has no room for the blocks that wait when they come in the order of any.
+bool lacks_room(const State& state) {
+  return std::visit(
+      [&](const auto& flows) {
+        schedule::StreamLimits limits = schedule::limits_of(
+            state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
+        limits.shares_memory = state.options.share_memory;
+        return flows.in_order() && flows.any.in_wait >= schedule::room_to_wait(limits);
+      },
+      state.flows);
+}
+
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
-void agree_on_plan(const State& state, const std::optional<Diagnostic>& mine, Form form,
+/// @return Whether some rank lacks room for an exchange in order.
+bool agree_on_plan(const State& state, const std::optional<Diagnostic>& mine, Form form,
                    JointShape& shape) {
   const Options& options = state.options;
   mpi::Agreement agreement;
+  bool any_lacks_room = !mine && lacks_room(state);
+  agreement.largest(any_lacks_room);
   agreement.equal({.name = "the bytes of a block",
                    .remedy = "give the same fields on all ranks",
                    .code = ErrorCode::block_size_mismatch},
@@ -91,6 +108,7 @@ void agree_on_plan(const State& state, const std::optional<Diagnostic>& mine, Fo
   agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
   shape.join(agreement);
   agreement.run(state.channel, mine);
+  return any_lacks_room;
 }
 
 /// Methods that hold everything that leaves and everything that arrives at once.
@@ -126,15 +144,12 @@ void sort_exports(Ledger& ledger, Flows<Index>& flows, const MapCounts& map_coun
     first = static_cast<Index>(first + flow.count);
   }
   flows.exports = Array<Index>(ledger, map_counts.blocks_leaving);
-  DestinationCounts::Entry* entry = nullptr;
   for (std::uint64_t first_slot = 0; first_slot < map_counts.holes.slots(); first_slot += 64) {
     std::uint64_t bits =
         map_counts.holes.word(first_slot / 64) & ~map_counts.initially_free.word(first_slot / 64);
     for (; bits != 0; bits &= bits - 1) {
       const std::uint64_t slot = first_slot + static_cast<std::uint64_t>(std::countr_zero(bits));
-      const int rank = destination_of(slot);
-      if (entry == nullptr || entry->rank != rank) entry = &next[rank];
-      flows.exports[entry->count++] = static_cast<Index>(slot);
+      flows.exports[next.known(destination_of(slot))->count++] = static_cast<Index>(slot);
     }
   }
 }
@@ -322,11 +337,18 @@ class Planner {
     const bool grows = slots > map_counts.holes.slots();
     flows.initially_free = grows ? map_counts.initially_free.grown(ledger, slots)
                                  : std::move(map_counts.initially_free);
+    flows.any.grain = schedule::grain_blocks(state_.blocks.block_bytes, state_.channel.size());
+    flows.any.rank = state_.channel.rank();
+    flows.any.ranks = state_.channel.size();
     if (form_ != Form::slots)
       flows.holes = grows ? map_counts.holes.grown(ledger, slots) : std::move(map_counts.holes);
     flows.incoming.reserve(arriving.size());
     for (const mpi::SparseCount& count : arriving)
       flows.add_incoming(count.rank, count.count, count.detail);
+    if (form_ == Form::any) {
+      complete_any_order(ledger, flows, flows.holes);
+      flows.holes = {};
+    }
     if (form_ != Form::slots) return;
     flows.arrivals = Array<Index>(ledger, flows.blocks_arriving);
     const int rank = state_.channel.rank();
@@ -382,13 +404,29 @@ void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, boo
   if (!mine) mine = check_budget_for_all(state);
   JointShape shape;
   if (!mine) shape = shape_of(state, is_dense);
-  agree_on_plan(state, mine, form, shape);
+  const bool any_lacks_room = agree_on_plan(state, mine, form, shape);
   resolve_method(state, shape);
+  if (form != Form::any) return;
+  const schedule::LandingRule landing = schedule::traits_of(state.options.method).landing;
+  if (landing == schedule::LandingRule::at_once ||
+      (landing == schedule::LandingRule::in_order && !any_lacks_room))
+    return;
+  std::optional<Diagnostic> out_of_memory;
+  try {
+    state.visit([&](auto& flows) { list_arrivals(state.ledger, flows); });
+  } catch (const std::bad_alloc&) {
+    out_of_memory = Diagnostic{ErrorCode::out_of_memory,
+                               "no memory to list the slots of the blocks that arrive; raise "
+                               "budget_bytes or take method stream, which need no list"};
+  }
+  mpi::agree(state.channel, out_of_memory);
 }
 
 void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occupied,
                 std::span<const int> ranks) {
-  const Form form = state.options.order == Order::fill ? Form::fill : Form::stable;
+  const Form form = state.options.order == Order::any    ? Form::any
+                    : state.options.order == Order::fill ? Form::fill
+                                                         : Form::stable;
   Planner(state, storage, occupied, form, ranks, {}, [ranks](std::uint64_t slot) {
     return ranks[slot];
   }).run();

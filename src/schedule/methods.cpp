@@ -23,6 +23,7 @@ constexpr MethodTraits stream{.method = Method::stream,
                               .name = "stream",
                               .upper_name = "STREAM",
                               .messages = MessageRule::tuned,
+                              .landing = LandingRule::in_order,
                               .shares_memory = always,
                               .predict = predict_stream};
 
@@ -30,6 +31,7 @@ constexpr MethodTraits direct{.method = Method::direct,
                               .name = "direct",
                               .upper_name = "DIRECT",
                               .budget = BudgetRule::everything,
+                              .landing = LandingRule::at_once,
                               .predict = predict_direct};
 
 /// A centralized schedule might find no room, and where a root has a say no memory is shared: then

@@ -34,6 +34,13 @@ enum class BudgetRule {
   everything,  ///< what leaves a rank and arrives there must fit, all at once
 };
 
+/// When blocks reach their final slots, for Order::any.
+enum class LandingRule {
+  whenever,  ///< as they come: final slots are listed
+  in_order,  ///< in the order of plan/holes.hpp, if there is room for those that wait
+  at_once,   ///< in that order, when all have left
+};
+
 /// One row. Migrations and layouts in place offer all methods; an all-to-all has methods of its
 /// own, and moves pages by stream.
 struct MethodTraits {
@@ -43,6 +50,7 @@ struct MethodTraits {
   bool serves_dropin = true;    ///< Zoltan's parameter takes it
   MessageRule messages = MessageRule::stream;
   BudgetRule budget = BudgetRule::any;
+  LandingRule landing = LandingRule::whenever;
   /// Whether its plans share memory inside a node. Null: never.
   bool (*shares_memory)(const Options&) = nullptr;
   std::size_t least_shared_budget = 0;  ///< of a rank that takes part in that

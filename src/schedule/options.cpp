@@ -14,7 +14,8 @@ namespace {
 
 using detail::Named;
 
-constexpr std::array orders{Named{Order::fill, "fill"}, Named{Order::stable, "stable"}};
+constexpr std::array orders{Named{Order::any, "any"}, Named{Order::fill, "fill"},
+                            Named{Order::stable, "stable"}};
 constexpr std::array schedulers{Named{Scheduler::distributed, "distributed"},
                                 Named{Scheduler::centralized, "centralized"}};
 constexpr std::array edge_orders{Named{EdgeOrder::ascending, "ascending"},

@@ -39,6 +39,12 @@ void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
                                 std::min(most_node_buffers, limits.window));
 }
 
+/// Blocks of the budget that are not for the segments.
+std::uint64_t own_blocks(const StreamLimits& limits) {
+  const std::uint64_t blocks = std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
+  return limits.shares_memory && blocks > 1 ? blocks - (blocks + 1) / 2 : blocks;
+}
+
 }  // namespace
 
 StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::uint64_t blocks_sent,
@@ -67,8 +73,7 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
   // Four buffers let both directions overlap staging with the wire.
   const std::uint64_t message_blocks =
       std::clamp<std::uint64_t>(budget_blocks / 4, 1, wished_blocks);
-  const std::uint64_t spent = limits.shares_memory ? (budget_blocks + 1) / 2 : 0;
-  const std::uint64_t buffers = (budget_blocks - spent) / message_blocks;
+  const std::uint64_t buffers = own_blocks(limits) / message_blocks;
   const std::uint64_t window = limits.window;
   sizes.send_blocks = std::min(message_blocks, sent);
   sizes.send_buffers = buffers_for(limits.blocks_sent - limits.blocks_sent_on_node,
@@ -78,6 +83,25 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
       buffers_for(received, sizes.receive_blocks, std::min(buffers - buffers / 2, window));
   if (limits.node_bytes > 0) divide_segment(sizes, limits);
   return sizes;
+}
+
+std::uint64_t room_to_wait(const StreamLimits& limits) {
+  const StreamSizes sizes = stream_sizes(limits);
+  return own_blocks(limits) - (sizes.send_buffers > 0 ? sizes.send_blocks : 0);
+}
+
+OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait) {
+  const StreamSizes sizes = stream_sizes(limits);
+  const std::uint64_t room = own_blocks(limits);
+  const std::uint64_t least = std::max(in_wait + 1, room / 2);
+  OrderedSizes ordered{.send_blocks = sizes.send_blocks, .receive_blocks = sizes.receive_blocks};
+  if (sizes.send_buffers > 0)
+    ordered.send_buffers = std::clamp<std::uint64_t>(
+        (room - std::min(room, least)) / sizes.send_blocks, 1, sizes.send_buffers);
+  const std::uint64_t wished = sizes.receive_blocks * sizes.receive_buffers;
+  ordered.waiting_blocks =
+      std::min(room - ordered.send_buffers * ordered.send_blocks, std::max(in_wait + 1, wished));
+  return ordered;
 }
 
 std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {

@@ -72,6 +72,19 @@ struct StreamSizes {
 /// messages; send_blocks is what it would be without.
 [[nodiscard]] StreamSizes stream_sizes(const StreamLimits& limits);
 
+/// How STREAM divides its scratch where blocks land in order (Order::any).
+struct OrderedSizes {
+  std::uint64_t send_blocks = 1;     ///< as in StreamSizes
+  std::size_t send_buffers = 0;      ///< likewise
+  std::uint64_t receive_blocks = 1;  ///< of a message, at most
+  std::uint64_t waiting_blocks = 1;  ///< room for those that are on their way, or wait
+};
+
+/// As stream_sizes(), with room for `in_wait` blocks that wait at once, and one more.
+[[nodiscard]] OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait);
+/// Blocks that there can be room for. Pure.
+[[nodiscard]] std::uint64_t room_to_wait(const StreamLimits& limits);
+
 /// The largest segment that a rank that sends to `destinations` others may offer, and that each of
 /// those may offer to it: all that is mapped into its process then fits half of its budget. 0 where
 /// two blocks do not fit a segment. Pure.

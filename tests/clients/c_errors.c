@@ -116,7 +116,7 @@ static void check_options(int odd) {
     const char* text;
   } wrong[] = {{&options.method, 99, "unknown method 99"},
                {&options.method, -1, "unknown method -1"},
-               {&options.order, 2, "unknown order 2"},
+               {&options.order, 3, "unknown order 3"},
                {&options.phased.heuristic, 6, "unknown heuristic 6"},
                {&options.phased.scheduler, -7, "unknown scheduler -7"},
                {&options.cyclic.edge_order, 2, "unknown edge_order 2"}};

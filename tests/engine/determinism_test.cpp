@@ -94,10 +94,9 @@ TEST(Determinism, SameContentWhateverTheOptionsAndTheTiming) {
     std::mt19937_64 random(seed() + k);
     const GlobalMap map = random_map(random, size(), 60, static_cast<Tightness>(k % 3), false);
     for (const Form form : {Form::to_ranks, Form::to_slots})
-      for (const Order order : {Order::fill, Order::stable}) {
-        const GlobalContent content =
-            form == Form::to_ranks ? content_by_ranks(map, order) : content_by_slots(map);
+      for (const Order order : all_orders) {
         const Shape shape = all_shapes[pick(random, 0, 3)];
+        const GlobalContent content = FilledMap(map, rank(), shape).content(form, order);
         for (const std::size_t budget : {48, 100, 1000, 20'000, 4 << 20})
           for (const int window : {1, 3, 64}) {
             Options options;

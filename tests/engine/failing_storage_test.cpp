@@ -109,7 +109,7 @@ Options random_options(std::mt19937_64& random, Method method, bool verify, bool
   Options options;
   options.method = method;
   options.verify = verify;
-  options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
+  options.order = all_orders[pick(random, 0, 2)];
   options.share_memory = pick(random, 0, 1) == 0;
   options.phased.parking = static_cast<int>(pick(random, 0, 2));
   options.budget_bytes = method == Method::direct ? 1 << 20

@@ -89,7 +89,7 @@ TEST_F(LedgerAgainstProcess, ForRandomMapsOfAllShapes) {
     const GlobalMap map =
         random_map(random, size(), pick(random, 1, 400), static_cast<Tightness>(k % 3), false);
     const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
-    Options options = options_of(pick(random, 0, 1) == 0 ? Order::fill : Order::stable,
+    Options options = options_of(all_orders[pick(random, 0, 2)],
                                  std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4]);
     options.verify = pick(random, 0, 3) == 0;
     options.share_memory = pick(random, 0, 1) == 0;
@@ -105,7 +105,7 @@ TEST_F(LedgerAgainstProcess, ForManySlots) {
   std::mt19937_64 random(seed());
   const GlobalMap map = random_map(random, size(), slots, Tightness::full, false);
   for (const Form form : {Form::to_ranks, Form::to_slots})
-    for (const Order order : {Order::fill, Order::stable}) {
+    for (const Order order : all_orders) {
       FilledMap filled(map, rank(), Shape::dense, 8);
       expect_ledger_is_right(filled, form, options_of(order, 64 << 10));
     }
@@ -115,7 +115,7 @@ TEST_F(LedgerAgainstProcess, ForDirectWithinItsBudget) {
   std::mt19937_64 random(seed());
   const GlobalMap map = random_map(random, size(), 2000, Tightness::loose, false);
   FilledMap filled(map, rank(), Shape::structure);
-  expect_ledger_is_right(filled, Form::to_slots, options_of(Order::fill, 1 << 20, Method::direct));
+  expect_ledger_is_right(filled, Form::to_slots, options_of(Order::any, 1 << 20, Method::direct));
 }
 
 TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
@@ -128,7 +128,7 @@ TEST_F(LedgerAgainstProcess, ForPhasesOfAllKinds) {
         random_map(random, size(), pick(random, 1, 60), static_cast<Tightness>(k % 3), false);
     const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
     Options options = options_of(
-        Order::fill, std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4], Method::phased);
+        Order::any, std::array<std::size_t, 4>{48, 500, 20'000, 4 << 20}[k % 4], Method::phased);
     options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
     options.phased.parking = static_cast<int>(pick(random, 0, 2));
     if (k % 4 > 1 && pick(random, 0, 1) == 0) options.phased.scheduler = Scheduler::centralized;
@@ -143,7 +143,7 @@ TEST_F(LedgerAgainstProcess, ForPhasesWithManySlotsAndBlocksThatWait) {
   for (const Tightness tightness : {Tightness::full, Tightness::loose}) {
     const GlobalMap map = random_map(random, size(), slots, tightness, false);
     for (const Heuristic heuristic : {Heuristic::random, Heuristic::continuous}) {
-      Options options = options_of(Order::fill, 4000, Method::phased);
+      Options options = options_of(Order::any, 4000, Method::phased);
       options.phased.heuristic = heuristic;
       options.phased.parking = 1;
       FilledMap filled(map, rank(), Shape::dense, 8);
@@ -157,7 +157,7 @@ TEST_F(LedgerAgainstProcess, NothingGrowsWhenAPlanIsCarriedOutAHundredTimes) {
   const GlobalMap map = random_map(random, size(), 200, Tightness::full, false);
   FilledMap filled(map, rank(), Shape::dense);
   const BlockStorage storage = filled.storage();
-  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options_of(Order::fill, 2000));
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options_of(Order::any, 2000));
   static_cast<void>(execute(plan, storage));
   const std::ptrdiff_t before = new_counters().live_bytes;
   for (int repetition = 0; repetition < 100; ++repetition)
@@ -188,7 +188,7 @@ TEST_F(LedgerAgainstProcess, WhatIsMappedOfAllRanksFitsHalfTheBudget) {
       for (const Method method : {Method::stream, Method::phased, Method::cyclic}) {
         FilledMap filled(*each, rank(), Shape::dense);
         {
-          Options options = options_of(Order::fill, budget);
+          Options options = options_of(Order::any, budget);
           options.method = method;
           Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
           const Report report = execute(plan, filled.storage());
@@ -202,8 +202,7 @@ TEST_F(LedgerAgainstProcess, WhatIsMappedOfAllRanksFitsHalfTheBudget) {
           const bool is_worth_it = method != Method::phased || budget >= 65536;
           EXPECT_EQ(report.shared_bytes > 0, shares && is_worth_it) << to_string(method);
         }
-        EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::fill)), 0)
-            << to_string(method);
+        EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0) << to_string(method);
         EXPECT_TRUE(all_ranks(mapped_shared_bytes() == 0)) << "all goes with the plan";
       }
     }

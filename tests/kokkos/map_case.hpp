@@ -4,9 +4,10 @@
 /// Random redistributions that every rank knows as a whole, with the answer worked out from the
 /// definitions alone.
 
+#include "random_maps.hpp"
 #include <valet/valet.hpp>
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <random>
@@ -16,7 +17,12 @@
 
 namespace valet::test {
 
-enum class MapForm { fill, stable, slots };
+enum class MapForm { any, fill, stable, slots };
+inline constexpr std::array all_forms{MapForm::any, MapForm::fill, MapForm::stable, MapForm::slots};
+
+[[nodiscard]] inline Order order_of(MapForm form) {
+  return form == MapForm::fill ? Order::fill : form == MapForm::stable ? Order::stable : Order::any;
+}
 
 struct MapCase {
   std::vector<std::uint64_t> slots;               ///< per rank
@@ -52,48 +58,22 @@ struct MapCase {
   }
 
   /// Which block must be in each slot of `rank` afterwards: its old address, or nothing.
-  [[nodiscard]] std::vector<std::optional<Address>> expected(int rank, MapForm form) const {
-    std::vector<std::optional<Address>> content(slots[static_cast<std::size_t>(rank)]);
-    std::vector<Address> arrivals;
-    std::vector<Address> staying;
-    for (int r = 0; r < static_cast<int>(slots.size()); ++r) {
-      const auto& row = destination[static_cast<std::size_t>(r)];
-      for (std::uint64_t s = 0; s < row.size(); ++s) {
-        if (row[s].rank != rank) continue;
-        if (form == MapForm::slots) content[row[s].slot] = Address{r, s};
-        (r == rank ? staying : arrivals).push_back({r, s});
-      }
+  [[nodiscard]] std::vector<std::optional<Address>> expected(int rank, MapForm form,
+                                                             std::size_t block_bytes) const {
+    GlobalMap map{slots, {}};
+    for (std::size_t r = 0; r < slots.size(); ++r) {
+      auto& row = map.destination.emplace_back(destination[r].begin(), destination[r].end());
+      row.resize(slots[r]);
     }
-    if (form == MapForm::stable) {
-      staying.insert(staying.end(), arrivals.begin(), arrivals.end());
-      std::copy(staying.begin(), staying.end(), content.begin());
-    }
-    if (form == MapForm::fill) fill(content, staying, arrivals);
-    return content;
-  }
-
- private:
-  static void fill(std::vector<std::optional<Address>>& content,
-                   const std::vector<Address>& staying, const std::vector<Address>& arrivals) {
-    for (const Address& block : staying) content[block.slot] = block;
-    std::size_t slot = 0;
-    for (const Address& block : arrivals) {
-      while (content[slot]) ++slot;
-      content[slot] = block;
-    }
-    const std::size_t after = staying.size() + arrivals.size();
-    std::size_t high = after;
-    for (slot = 0; slot < after; ++slot) {
-      if (content[slot]) continue;
-      while (!content[high]) ++high;
-      content[slot] = std::exchange(content[high], std::nullopt);
-    }
+    return (form == MapForm::slots ? content_by_slots(map)
+                                   : content_by_ranks(map, order_of(form),
+                                                      block_bytes))[static_cast<std::size_t>(rank)];
   }
 };
 
 inline Plan plan_of(MPI_Comm communicator, const BlockStorage& storage, const MapCase& map,
                     int rank, MapForm form, Options options) {
-  options.order = form == MapForm::stable ? Order::stable : Order::fill;
+  options.order = order_of(form);
   const auto index = static_cast<std::size_t>(rank);
   if (form == MapForm::slots)
     return plan_to_slots(communicator, storage, map.counts[index],

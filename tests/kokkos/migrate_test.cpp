@@ -56,7 +56,7 @@ void write_blocks(const Views& views, const MapCase& map) {
 
 template <class Views>
 long long wrong_elements(const Views& views, const MapCase& map, MapForm form) {
-  const auto expected = map.expected(rank(), form);
+  const auto expected = map.expected(rank(), form, storage_of(views, Path::direct).block_bytes());
   long long wrong = 0;
   for_each_view(views, [&](const auto& view, std::size_t field) {
     for (std::size_t s = 0; s < expected.size(); ++s)
@@ -95,7 +95,7 @@ void check_random_cases(int cases) {
   for (int c = 0; c < cases; ++c) {
     SCOPED_TRACE(seed_note(seed(), c));
     const MapCase map = MapCase::random(size(), random);
-    for (const MapForm form : {MapForm::fill, MapForm::stable, MapForm::slots})
+    for (const MapForm form : all_forms)
       for (const Path path : {Path::direct, Path::staged})
         for (const bool least_budget : {false, true})
           check_case<Views...>(map, form, path, least_budget);
@@ -141,7 +141,8 @@ TEST(MigrateManyViews, DirectAndStagedGiveTheSameBytes) {
       execute(plan, storage);
     }
     // Free slots are unspecified, so only the occupied ones are compared.
-    const auto expected = map.expected(rank(), MapForm::stable);
+    const auto expected =
+        map.expected(rank(), MapForm::stable, storage_of(direct, Path::direct).block_bytes());
     const auto& a = std::get<0>(direct);
     const auto& b = std::get<0>(staged);
     bool same = true;

@@ -62,7 +62,7 @@ bool good_migration_works() {
   FilledMap filled(map, rank(), Shape::dense);
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, {});
   static_cast<void>(execute(plan, filled.storage()));
-  return all_ranks(filled.wrong(Form::to_ranks, Order::fill) == 0);
+  return all_ranks(filled.wrong(Form::to_ranks, Order::any) == 0);
 }
 
 void expect_refused(const Call& call, const std::function<void()>& action, ErrorCode code,
@@ -165,7 +165,7 @@ TEST(MapErrors, SlotTakenTwiceByAnArrivalAndABlockThatStays) {
 
 TEST(MapErrors, MoreBlocksThanSlotsIsRefusedByExecuteWithTheNumberNeeded) {
   if (size() == 1) GTEST_SKIP() << "one rank cannot be sent more than it has";
-  for (const Order order : {Order::fill, Order::stable}) {
+  for (const Order order : all_orders) {
     Call call;
     call.options.order = order;
     call.ranks.assign(blocks, odd_rank());
@@ -269,7 +269,7 @@ TEST(MapErrors, RanksThatDisagreeOnOptions) {
   if (is_odd()) order.options.order = Order::stable;
   expect_refused(
       order, [&] { static_cast<void>(order.plan_ranks()); }, ErrorCode::invalid_argument,
-      {"Options::order differs: fill on " + other_ranks() + ", stable on " + odd_ranks(), remedy});
+      {"Options::order differs: any on " + other_ranks() + ", stable on " + odd_ranks(), remedy});
   Call method;
   if (is_odd()) method.options.method = Method::direct;
   expect_plans_refused(method, ErrorCode::invalid_argument,

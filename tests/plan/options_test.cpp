@@ -27,7 +27,7 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   const Options options;
   EXPECT_EQ(options.budget_bytes, std::size_t{4} << 20);
   EXPECT_EQ(options.method, Method::automatic);
-  EXPECT_EQ(options.order, Order::fill);
+  EXPECT_EQ(options.order, Order::any);
   EXPECT_FALSE(options.verify);
   EXPECT_EQ(options.stream.window, 32);
   EXPECT_EQ(options.cyclic.edge_order, EdgeOrder::ascending);
@@ -40,7 +40,7 @@ TEST(Options, NamesOfMethodsAndOrdersInAnyCase) {
   for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
     EXPECT_EQ(parse_scheduler(to_string(scheduler)), scheduler);
   EXPECT_EQ(parse_scheduler("CENTRALIZED"), Scheduler::centralized);
-  for (const Order order : {Order::fill, Order::stable})
+  for (const Order order : {Order::any, Order::fill, Order::stable})
     EXPECT_EQ(parse_order(to_string(order)), order);
   EXPECT_EQ(parse_method("STREAM"), Method::stream);
   EXPECT_EQ(parse_method("Direct"), Method::direct);

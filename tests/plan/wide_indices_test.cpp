@@ -30,6 +30,7 @@ void widen(Plan& plan) {
   Narrow narrow = std::move(std::get<Narrow>(state.flows));
   Wide& wide = state.flows.emplace<Wide>(state.ledger);
   wide.form = narrow.form;
+  wide.any = narrow.any;
   wide.slots = narrow.slots;
   wide.blocks_before = narrow.blocks_before;
   wide.blocks_after = narrow.blocks_after;
@@ -56,7 +57,7 @@ TEST(WideIndices, GiveTheSameContent) {
                                      static_cast<Tightness>(pick(random, 0, 2)), false);
     const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
     Options options;
-    options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
+    options.order = all_orders[pick(random, 0, 2)];
     options.method = pick(random, 0, 2) == 0 ? Method::direct : Method::stream;
     options.budget_bytes = options.method == Method::direct
                                ? 1'000'000

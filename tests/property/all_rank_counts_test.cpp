@@ -86,7 +86,7 @@ Problem random_problem(std::mt19937_64& random, int ranks) {
                  static_cast<Tightness>(pick(random, 0, 2)), false);
   problem.form = pick(random, 0, 2) == 0 ? Form::to_slots : Form::to_ranks;
   problem.shape = all_shapes[pick(random, 0, 3)];
-  problem.options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
+  problem.options.order = all_orders[pick(random, 0, 2)];
   problem.options.verify = pick(random, 0, 3) == 0;
   problem.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
   return problem;

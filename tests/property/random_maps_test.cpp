@@ -36,10 +36,10 @@ Case random_case(std::mt19937_64& random) {
   c.shape = all_shapes[pick(random, 0, 3)];
   c.masked = pick(random, 0, 1) == 0;
   c.to_slots = pick(random, 0, 2) == 0;
-  c.dense_bytes = std::array<std::size_t, 4>{8, 40, 64, 1000}[pick(random, 0, 3)];
+  c.dense_bytes = std::array<std::size_t, 4>{8, 64, 1000, 20'000}[pick(random, 0, 3)];
   c.map = random_map(random, size(), std::array<std::uint64_t, 3>{3, 20, 150}[pick(random, 0, 2)],
                      c.tightness, !c.masked);
-  c.options.order = pick(random, 0, 1) == 0 ? Order::fill : Order::stable;
+  c.options.order = all_orders[pick(random, 0, 2)];
   c.options.verify = pick(random, 0, 3) == 0;
   c.options.stream.window = static_cast<int>(pick(random, 1, 8));
   c.options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 2000);
@@ -95,7 +95,8 @@ long long run(const Case& c, Method method, std::size_t budget_blocks) {
                             : migrate(MPI_COMM_WORLD, storage, occupied,
                                       std::span<const int>(ranks).first(entries), options);
   const GlobalContent content =
-      c.to_slots ? content_by_slots(c.map) : content_by_ranks(c.map, c.options.order);
+      c.to_slots ? content_by_slots(c.map)
+                 : content_by_ranks(c.map, c.options.order, storage.block_bytes());
   long long wrong = 0;
   for (std::uint64_t slot = 0; slot < content[self].size(); ++slot)
     if (content[self][slot] && !blocks.holds(slot, *content[self][slot])) ++wrong;

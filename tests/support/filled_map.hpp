@@ -52,8 +52,9 @@ class FilledMap {
                                   : plan_to_slots(comm, storage(), occupied, addresses_, options);
   }
 
-  [[nodiscard]] GlobalContent content(Form form, Order order) const {
-    return form == Form::to_ranks ? content_by_ranks(map_, order) : content_by_slots(map_);
+  [[nodiscard]] GlobalContent content(Form form, Order order) {
+    return form == Form::to_ranks ? content_by_ranks(map_, order, blocks_.storage().block_bytes())
+                                  : content_by_slots(map_);
   }
 
   /// Slots of this rank whose content is not what it should be.

@@ -8,10 +8,12 @@
 #include <valet/valet.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <random>
+#include <tuple>
 #include <vector>
 
 namespace valet::test {
@@ -26,6 +28,8 @@ struct GlobalMap {
 
 /// What each slot holds afterwards: the address its block came from.
 using GlobalContent = std::vector<std::vector<std::optional<Address>>>;
+
+inline constexpr std::array all_orders{Order::any, Order::fill, Order::stable};
 
 enum class Tightness { loose, one_free, full };
 
@@ -90,8 +94,76 @@ inline GlobalContent content_by_slots(const GlobalMap& map) {
   return content;
 }
 
+/// Blocks that move between two ranks, and where they come in the order of all that a rank gets or
+/// gives: Order::any.
+struct OrderedBlock {
+  std::uint64_t numerator = 0, denominator = 1;  ///< fraction delivered in the middle of the grain
+  std::uint64_t distance = 0;
+  std::uint64_t number = 0;  ///< in its flow
+  Address from;
+
+  friend bool operator<(const OrderedBlock& a, const OrderedBlock& b) {
+    const std::uint64_t left = a.numerator * b.denominator, right = b.numerator * a.denominator;
+    return std::tie(left, a.distance, a.number) < std::tie(right, b.distance, b.number);
+  }
+};
+
+/// Blocks of a grain, as the documentation of Order::any has it.
+inline std::uint64_t grain_of(std::size_t block_bytes, int ranks) {
+  const std::size_t most = block_bytes < 4096 ? 32768 : 131072;
+  const std::size_t bytes = std::min<std::size_t>(most, 1048576 / static_cast<std::size_t>(ranks));
+  return block_bytes > bytes ? 1 : bytes / block_bytes;
+}
+
+/// The blocks of one flow with their places in the order of all.
+inline std::vector<OrderedBlock> ordered_flow(const GlobalMap& map, int source, int destination,
+                                              std::uint64_t grain) {
+  std::vector<OrderedBlock> flow;
+  const auto& row = map.destination[static_cast<std::size_t>(source)];
+  for (std::uint64_t slot = 0; slot < row.size(); ++slot)
+    if (row[slot] && row[slot]->rank == destination)
+      flow.push_back({.number = flow.size(), .from = {source, slot}});
+  for (OrderedBlock& block : flow) {
+    const std::uint64_t begin = block.number / grain * grain;
+    block.numerator = begin + std::min<std::uint64_t>(begin + grain, flow.size());
+    block.denominator = flow.size();
+    block.distance = static_cast<std::uint64_t>((destination - source + map.ranks()) % map.ranks());
+  }
+  return flow;
+}
+
+/// What one rank holds afterwards under Order::any.
+inline void fill_in_any_order(const GlobalMap& map, int rank, std::size_t block_bytes,
+                              std::vector<std::optional<Address>>& here) {
+  const std::uint64_t grain = grain_of(block_bytes, map.ranks());
+  std::vector<OrderedBlock> imports, exports;
+  for (int other = 0; other < map.ranks(); ++other) {
+    if (other == rank) continue;
+    const auto arriving = ordered_flow(map, other, rank, grain);
+    const auto leaving = ordered_flow(map, rank, other, grain);
+    imports.insert(imports.end(), arriving.begin(), arriving.end());
+    exports.insert(exports.end(), leaving.begin(), leaving.end());
+  }
+  std::sort(imports.begin(), imports.end());
+  std::sort(exports.begin(), exports.end());
+  const auto& row = map.destination[static_cast<std::size_t>(rank)];
+  std::vector<std::uint64_t> staying, holes;
+  for (std::uint64_t slot = 0; slot < row.size(); ++slot)
+    if (row[slot] && row[slot]->rank == rank) staying.push_back(slot);
+  const std::uint64_t count = staying.size() + imports.size();
+  for (std::uint64_t slot = 0; slot < count; ++slot)
+    if (!row[slot]) holes.push_back(slot);
+  for (const OrderedBlock& block : exports)
+    if (block.from.slot < count) holes.push_back(block.from.slot);
+  for (std::size_t k = 0; k < imports.size(); ++k) here[holes[k]] = imports[k].from;
+  std::size_t next = imports.size();
+  for (const std::uint64_t slot : staying)
+    here[slot < count ? slot : holes[next++]] = Address{rank, slot};
+}
+
 /// Afterwards, when the map says the ranks and Valet the slots.
-inline GlobalContent content_by_ranks(const GlobalMap& map, Order order) {
+/// @param block_bytes  Matter to Order::any alone.
+inline GlobalContent content_by_ranks(const GlobalMap& map, Order order, std::size_t block_bytes) {
   GlobalContent content(map.slots.size());
   for (std::size_t rank = 0; rank < map.slots.size(); ++rank) {
     std::vector<Address> staying;
@@ -104,6 +176,10 @@ inline GlobalContent content_by_ranks(const GlobalMap& map, Order order) {
       }
     auto& here = content[rank];
     here.resize(map.slots[rank]);
+    if (order == Order::any) {
+      fill_in_any_order(map, static_cast<int>(rank), block_bytes, here);
+      continue;
+    }
     if (order == Order::stable) {
       staying.insert(staying.end(), arriving.begin(), arriving.end());
       for (std::size_t k = 0; k < staying.size(); ++k) here[k] = staying[k];

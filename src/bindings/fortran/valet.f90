@@ -27,7 +27,8 @@ module valet
     VALET_HEURISTIC_CONTINUOUS = 5
   integer(c_int), parameter, public :: VALET_SCHEDULER_DISTRIBUTED = 0, &
     VALET_SCHEDULER_CENTRALIZED = 1
-  integer(c_int), parameter, public :: VALET_ORDER_FILL = 0, VALET_ORDER_STABLE = 1
+  integer(c_int), parameter, public :: VALET_ORDER_ANY = 0, VALET_ORDER_FILL = 1
+  integer(c_int), parameter, public :: VALET_ORDER_STABLE = 2
   integer(c_int), parameter, public :: VALET_EDGE_ORDER_ASCENDING = 0, VALET_EDGE_ORDER_ROTATED = 1
   integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
     VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4

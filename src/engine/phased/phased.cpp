@@ -17,8 +17,7 @@ namespace {
 /// The bytes that are promised for the slots of a plan (plan.hpp) and that nothing else uses.
 template <class Index>
 std::uint64_t unused_slot_bytes(const plan::Flows<Index>& flows) {
-  const std::uint64_t words = flows.form == plan::Form::slots ? 4 : 3;
-  const std::uint64_t promised = words * sizeof(Index) * flows.slots;
+  const std::uint64_t promised = flows.words_per_slot() * sizeof(Index) * flows.slots;
   const std::uint64_t lists = flows.exports.size() + flows.arrivals.size() +
                               flows.resident_from.size() + flows.resident_to.size() + flows.slots;
   const std::uint64_t bitmaps = 3 * (flows.slots / 8 + flows.slots / 512 + 32);

@@ -24,8 +24,11 @@ class RingFlows {
     return flows_[(first_ + place) % flows_.size()];
   }
   [[nodiscard]] std::uint32_t place_of(int rank) const {
-    return static_cast<std::uint32_t>((plan::flow_from(flows_, rank) + flows_.size() - first_) %
-                                      flows_.size());
+    return place_of_flow(plan::flow_from(flows_, rank));
+  }
+  /// Of a flow in the list that ascends by rank.
+  [[nodiscard]] std::uint32_t place_of_flow(std::size_t flow) const {
+    return static_cast<std::uint32_t>((flow + flows_.size() - first_) % flows_.size());
   }
 
   /// Blocks of a flow that may move.

@@ -1,25 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/slots/slot_exchange.hpp"
 
+#include "engine/slots/limits.hpp"
+
 #include <algorithm>
 
 namespace valet::engine {
-namespace {
-
-template <class Index>
-schedule::StreamLimits limits_of(const ExchangeContext& context, const plan::Flows<Index>& flows) {
-  schedule::StreamLimits limits = schedule::limits_of(context.options, context.blocks,
-                                                      flows.exports.size(), flows.blocks_arriving);
-  limits.shares_memory = context.node.shares();
-  limits.node_bytes = context.node.own().size();
-  for (const plan::Outgoing<Index>& flow : flows.outgoing)
-    if (context.node.of(flow.rank) != nullptr) limits.blocks_sent_on_node += flow.count;
-  for (const plan::Incoming<Index>& flow : flows.incoming)
-    if (context.node.is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
-  return limits;
-}
-
-}  // namespace
 
 template <class Index>
 SlotExchange<Index>::SlotExchange(const ExchangeContext& context, const plan::Flows<Index>& flows,

@@ -25,8 +25,10 @@ SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<
   idle_.reserve(messages_.size());
   credited_.reserve(destinations_.size());
   if (context.node.shares()) node_credits_.reserve(most_node_credits);
-  if (!stages() && !context.node.shares())
-    pieces_.reserve(sizes.send_blocks * context.blocks.pieces_per_block);
+  if (!stages())
+    pieces_.reserve(
+        std::min(sizes.send_blocks, schedule::listed_blocks(context.blocks.pieces_per_block)) *
+        context.blocks.pieces_per_block);
 }
 
 template <class Index>
@@ -105,12 +107,12 @@ bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
   if (next == node_credits_.end() || !transport_.can_signal()) return false;
   const auto [d, credit] = *next;
   node_credits_.erase(next);
-  Index& sent = destinations_[d].sent;
-  transfer.gather(transfer.exports(outgoing_[d], sent, credit.count),
+  Destination& destination = destinations_[d];
+  transfer.gather(transfer.exports(outgoing_[d], destination.sent, credit.count),
                   transport_.memory_of(outgoing_[d].rank, credit));
   transport_.signal(outgoing_[d].rank, credit.count * block_bytes_);
   context_.observer().moved(credit.count);
-  sent = static_cast<Index>(sent + credit.count);
+  destination.sent = destination.staged = static_cast<Index>(destination.sent + credit.count);
   blocks_left_ -= credit.count;
   ++in_flight_;
   return true;
@@ -241,6 +243,8 @@ template <class Index>
 void SlotSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m) {
   Message& message = messages_[m];
   message.in_place = true;
+  destinations_[message.destination].in_place = true;
+  destinations_[message.destination].leaving = message.first;
   const auto slots = transfer.exports(outgoing_[message.destination], message.first, message.size);
   transport_.send_from_slots(m, outgoing_[message.destination].rank, transfer, slots, pieces_);
   message.sent = message.size;
@@ -271,7 +275,7 @@ void SlotSender<Index>::sent(Transfer<Index>& transfer, std::size_t index) {
   const auto m = static_cast<std::uint8_t>(index);
   Message& message = messages_[m];
   Destination& destination = destinations_[message.destination];
-  destination.sending = false;
+  destination.sending = destination.in_place = false;
   if (destination.credits[0] != 0) credited_.push_back(message.destination);
   if (message.sent < message.size) return;  // the rest waits for its credit
   if (message.in_place)

@@ -57,6 +57,14 @@ class SlotSender {
   void signalled() { --in_flight_; }
   /// Whether a message on the way leaves `slot` free.
   [[nodiscard]] bool frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const;
+  /// How many blocks of a flow have left their slots, from the first on.
+  /// @param flow  Its place in Flows::outgoing.
+  [[nodiscard]] std::uint64_t blocks_left_of(std::uint32_t flow) const {
+    const Destination& destination = destinations_[outgoing_.place_of_flow(flow)];
+    return destination.in_place ? destination.leaving : destination.staged;
+  }
+  /// Whether messages are on their way from here.
+  [[nodiscard]] bool sends() const { return in_flight_ > 0; }
   [[nodiscard]] bool done() const { return blocks_left_ == 0 && in_flight_ == 0; }
   /// Bytes of scratch that hold blocks.
   [[nodiscard]] std::uint64_t bytes_in_use() const;
@@ -75,8 +83,10 @@ class SlotSender {
         credits{};                      ///< unanswered, oldest first, 0 for none
     std::uint8_t first_message = none;  ///< staged and not sent, oldest first
     std::uint8_t last_message = none;
-    bool queued = false;   ///< for staging
-    bool sending = false;  ///< a message is on the way
+    bool queued = false;    ///< for staging
+    bool sending = false;   ///< a message is on the way
+    bool in_place = false;  ///< from the slots of the blocks
+    Index leaving = 0;      ///< the first of those
   };
 
   /// Blocks staged in a buffer, or sent from where they are.

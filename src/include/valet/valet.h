@@ -98,8 +98,9 @@ enum {
 };
 /** Valet_Options::order; see valet::Order. */
 enum {
-  VALET_ORDER_FILL = 0,  /**< blocks that stay keep their slots */
-  VALET_ORDER_STABLE = 1 /**< packed from slot 0, in order */
+  VALET_ORDER_ANY = 0,   /**< slots that are just left: the fastest */
+  VALET_ORDER_FILL = 1,  /**< the lowest slots, by source and old slot */
+  VALET_ORDER_STABLE = 2 /**< packed from slot 0, in order */
 };
 /** Valet_Cyclic_options::edge_order; see valet::EdgeOrder. */
 enum {
@@ -189,7 +190,7 @@ typedef struct Valet_Options {
   size_t struct_size;   /**< sizeof(Valet_Options); what is behind a smaller one has its default */
   size_t budget_bytes;  /**< scratch of this rank; 4 MiB */
   int method;           /**< VALET_METHOD_AUTOMATIC */
-  int order;            /**< VALET_ORDER_FILL */
+  int order;            /**< VALET_ORDER_ANY */
   int verify;           /**< not 0: compare checksums of every block; 0 */
   int share_memory;     /**< not 0: ranks of one node share memory; 1 */
   size_t message_bytes; /**< one data message, at most; 0 lets Valet choose */

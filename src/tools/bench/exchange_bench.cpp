@@ -23,7 +23,8 @@ class ExchangeBenchmark final : public Benchmark {
             memory_option(),
             {"--method", &methods_, schedule::method_names() + "; several are measured in turn"},
             {"--map", &map_, "what the map says: ranks or slots", one_of({"ranks", "slots"})},
-            {"--order", &order_, "fill or stable, for a map to ranks", one_of({"fill", "stable"})},
+            {"--order", &orders_,
+             "any, fill or stable, for a map to ranks; several are measured in turn"},
             {"--message-bytes", &message_bytes_, "bytes of a message at most; 0: Valet chooses"},
             {"--window", &window_, "data messages outstanding in either direction"},
             sharing_flag(),
@@ -39,22 +40,23 @@ class ExchangeBenchmark final : public Benchmark {
     Jobs jobs;
     for (const std::string& pattern : patterns_)
       for (const std::string& method : methods_)
-        jobs.emplace_back([this, pattern, method] { measure(pattern, method); });
+        for (const std::string& order : orders_)
+          jobs.emplace_back([this, pattern, method, order] { measure(pattern, method, order); });
     return jobs;
   }
 
-  void measure(const std::string& pattern, const std::string& method) {
+  void measure(const std::string& pattern, const std::string& method, const std::string& order) {
     auto options = common_options<Options>();
     options.message_bytes = message_bytes_;
     options.stream.window = window_;
     options.method = parse_method(method);
-    options.order = parse_order(order_);
+    options.order = parse_order(order);
     options.trace = trace_;
     BlockComparison blocks(make_map(parse_pattern(pattern), slots_, free_), {block_bytes_});
     compare({{"pattern", pattern},
              {"method", method},
              {"map", map_},
-             {"order", order_},
+             {"order", order},
              {"ranks", world_size()},
              {"blocks", slots_},
              {"block_bytes", block_bytes_},
@@ -70,7 +72,7 @@ class ExchangeBenchmark final : public Benchmark {
   std::uint64_t free_ = 0;
   std::vector<std::string> methods_{"stream"};
   std::string map_ = "ranks";
-  std::string order_ = "fill";
+  std::vector<std::string> orders_{"any"};
   std::uint64_t message_bytes_ = 0;
   int window_ = 32;
   std::string trace_;

@@ -44,7 +44,7 @@ class KokkosBenchmark final : public Benchmark {
             {"--leave", &leave_, "fraction of the particles that leaves", in_range(0, 1)},
             memory_option(),
             {"--method", &methods_, "stream or direct; several are measured in turn"},
-            {"--order", &order_, "fill or stable", one_of({"fill", "stable"})}};
+            {"--order", &order_, "any, fill or stable", one_of({"any", "fill", "stable"})}};
   }
 
   Jobs jobs() override {

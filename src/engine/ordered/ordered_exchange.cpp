@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/ordered/ordered_exchange.hpp"
+
+#include "engine/slots/limits.hpp"
+
+namespace valet::engine {
+namespace {
+
+/// The sizes of the sender, in the form in which it takes them.
+schedule::StreamSizes sending(schedule::StreamSizes sizes, const schedule::OrderedSizes& ordered) {
+  sizes.send_blocks = ordered.send_blocks;
+  sizes.send_buffers = ordered.send_buffers;
+  return sizes;
+}
+
+}  // namespace
+
+template <class Index>
+OrderedExchange<Index>::OrderedExchange(const ExchangeContext& context,
+                                        const plan::Flows<Index>& flows)
+    : context_(context),
+      stream_sizes_(schedule::stream_sizes(limits_of(context, flows))),
+      sizes_(schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait)),
+      transport_(context.channel, context.ledger, context.node,
+                 {.receives = OrderedReceiver<Index>::receives(context.options),
+                  .sends = SlotSender<Index>::sends(sending(stream_sizes_, sizes_)),
+                  .signals = SlotSender<Index>::signals}),
+      receiver_(context, flows, sizes_, stream_sizes_.node_blocks, transport_),
+      sender_(context, flows, sending(stream_sizes_, sizes_), transport_, false) {}
+
+template <class Index>
+std::size_t OrderedExchange<Index>::scratch_bytes() const {
+  return context_.scratch_bytes(sizes_.waiting_blocks + sizes_.send_blocks * sizes_.send_buffers);
+}
+
+template <class Index>
+void OrderedExchange<Index>::advance() {
+  const auto blocks_left = [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
+  bool progress = true;
+  while (progress) {
+    progress = sender_.serve(*transfer_);
+    progress = sender_.stage_ahead(*transfer_) || progress;
+    progress = receiver_.land(*transfer_, blocks_left) || progress;
+    const bool takes_less = !progress && !receiver_.expects() && !sender_.sends();
+    progress = receiver_.give_credit(*transfer_, takes_less, blocks_left) || progress;
+  }
+  sender_.listen();
+}
+
+template <class Index>
+void OrderedExchange<Index>::handle(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::credit: sender_.credited(event.rank, event.credit); break;
+    case Event::Kind::received: receiver_.received(event.index); break;
+    case Event::Kind::sent: sender_.sent(*transfer_, event.index); break;
+    case Event::Kind::signalled: sender_.signalled(); break;
+    default: break;
+  }
+}
+
+template <class Index>
+void OrderedExchange<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
+                                 Report& report) {
+  transfer_ = &transfer;
+  receiver_.start(scratch.data());
+  sender_.start(scratch.data() + sizes_.waiting_blocks * context_.blocks.block_bytes);
+  transport_.run(*this);
+  transport_.report_to(report);
+}
+
+template class OrderedExchange<std::uint32_t>;
+template class OrderedExchange<std::uint64_t>;
+
+}  // namespace valet::engine

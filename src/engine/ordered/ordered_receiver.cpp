@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/ordered/ordered_receiver.hpp"
+
+namespace valet::engine {
+namespace {
+
+/// Messages that wait at once: the grains of those blocks, each in as many pieces as it takes, and
+/// a shorter one of each flow.
+template <class Index>
+std::size_t messages_at_once(const ExchangeContext& context, const plan::Flows<Index>& flows,
+                             const schedule::OrderedSizes& sizes) {
+  const std::uint64_t piece = std::min(flows.any.grain, sizes.receive_blocks);
+  return OrderedReceiver<Index>::receives(context.options) + flows.incoming.size() +
+         static_cast<std::size_t>(sizes.waiting_blocks / piece) + 1;
+}
+
+}  // namespace
+
+template <class Index>
+OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
+                                        const plan::Flows<Index>& flows,
+                                        const schedule::OrderedSizes& sizes,
+                                        std::uint64_t node_message_blocks,
+                                        CreditTransport& transport)
+    : context_(context),
+      flows_(flows),
+      sizes_(sizes),
+      node_message_blocks_(node_message_blocks),
+      transport_(transport),
+      block_bytes_(context.blocks.block_bytes),
+      imports_(context.ledger, flows.incoming.size(), flows.any.grain),
+      holes_(context.ledger, flows),
+      messages_(messages_at_once(context, flows, sizes), Message{}, context.ledger),
+      posted_(receives(context.options), Posted{}, context.ledger),
+      of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
+
+template <class Index>
+void OrderedReceiver<Index>::start(std::byte* memory) {
+  const std::span<std::byte> node = context_.node.own();
+  own_room_ = WaitingRoom(memory, sizes_.waiting_blocks, block_bytes_);
+  node_room_ = WaitingRoom(node.data(), node.size() / block_bytes_, block_bytes_);
+  enter_imports(imports_, flows_);
+  holes_.restart();
+  first_ = last_ = blocks_in_rooms_ = 0;
+  blocks_left_ = flows_.blocks_arriving;
+}
+
+template <class Index>
+std::size_t OrderedReceiver<Index>::idle_receive() const {
+  for (std::size_t k = 0; k < posted_.size(); ++k)
+    if (!posted_[k].busy && transport_.can_receive(k)) return k;
+  return posted_.size();
+}
+
+/// Whether there is room in the list for one more message.
+template <class Index>
+bool OrderedReceiver<Index>::lists_message() {
+  if (last_ - first_ == messages_.size()) join_arrived();
+  return last_ - first_ < messages_.size();
+}
+
+/// Joins messages that wait next to each other, for the list to get shorter.
+template <class Index>
+void OrderedReceiver<Index>::join_arrived() {
+  std::uint64_t behind = first_;
+  for (std::uint64_t number = first_; number < last_; ++number) {
+    const Message next = message(number);
+    if (behind > first_) {
+      Message& before = message(behind - 1);
+      if (before.arrived && next.arrived && before.place == next.place &&
+          before.memory + before.count * block_bytes_ == next.memory) {
+        before.count += next.count;
+        continue;
+      }
+    }
+    for (Posted& posted : posted_)
+      if (posted.busy && posted.message == number) posted.message = behind;
+    message(behind++) = next;
+  }
+  last_ = behind;
+}
+
+/// The next imports that one message may bring.
+template <class Index>
+schedule::FlowPiece OrderedReceiver<Index>::next_piece(bool on_node) const {
+  schedule::FlowPiece piece = imports_.front();
+  const plan::Incoming<Index>& flow = flows_.incoming[piece.flow];
+  const std::uint64_t most =
+      on_node ? node_message_blocks_ : flow.message_blocks - piece.first % flow.message_blocks;
+  return imports_.front(most);
+}
+
+template <class Index>
+bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
+  const std::uint32_t flow = imports_.front().flow;
+  if (of_source_[flow] == schedule::most_credits_of_a_pair) return false;
+  const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
+  const Place place = on_node && (!takes_less || node_room_.next() > 0) ? Place::node : Place::own;
+  schedule::FlowPiece piece = next_piece(place == Place::node);
+  if (on_node && place == Place::own)
+    piece.count = std::min(piece.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
+  WaitingRoom& room = room_of(place);
+  if (!takes_less && room.left() < piece.count) return false;
+  piece.count = std::min(piece.count, room.next());
+  if (place == Place::own) piece.count = std::min(piece.count, sizes_.receive_blocks);
+  if (piece.count == 0) return false;
+  give(index, piece, room.enter(piece.count), place);
+  blocks_in_rooms_ += piece.count;
+  return true;
+}
+
+template <class Index>
+void OrderedReceiver<Index>::give(std::size_t index, const schedule::FlowPiece& piece,
+                                  std::byte* memory, Place place) {
+  posted_[index] = {last_, piece.flow, true};
+  message(last_++) = {memory, piece.count, place, false};
+  ++of_source_[piece.flow];
+  ++in_flight_;
+  imports_.advance(piece.count);
+  transport_.give(index, flows_.incoming[piece.flow].rank, memory, piece.count * block_bytes_,
+                  {.count = static_cast<std::uint32_t>(piece.count)});
+}
+
+template <class Index>
+void OrderedReceiver<Index>::received(std::size_t index) {
+  Posted& posted = posted_[index];
+  Message& arrived = message(posted.message);
+  context_.observer().moved(arrived.count);
+  arrived.arrived = true;
+  --of_source_[posted.flow];
+  --in_flight_;
+  posted.busy = false;
+}
+
+template <class Index>
+void OrderedReceiver<Index>::land_some(Transfer<Index>& transfer, Message& message,
+                                       std::span<const Index> slots) {
+  transfer.land(message.memory, slots);
+  message.memory += slots.size() * block_bytes_;
+  message.count -= slots.size();
+  room_of(message.place).leave(slots.size());
+  blocks_in_rooms_ -= slots.size();
+  blocks_left_ -= slots.size();
+}
+
+template class OrderedReceiver<std::uint32_t>;
+template class OrderedReceiver<std::uint64_t>;
+
+}  // namespace valet::engine

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/credit_transport.hpp"
+#include "engine/exchange.hpp"
+#include "engine/ordered/waiting_room.hpp"
+#include "plan/holes.hpp"
+#include "schedule/stream_sizes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+namespace valet::engine {
+
+/// The sink of exchanges in order, on one rank: credits imports in their order and brings them to
+/// their holes in that order, as these are left.
+template <class Index>
+class OrderedReceiver {
+ public:
+  OrderedReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
+                  const schedule::OrderedSizes& sizes, std::uint64_t node_message_blocks,
+                  CreditTransport& transport);
+  /// Receive slots that it needs of a transport.
+  [[nodiscard]] static std::size_t receives(const Options& options) {
+    return static_cast<std::size_t>(options.stream.window);
+  }
+
+  /// Starts an execution; `memory` is for the blocks that wait.
+  void start(std::byte* memory);
+  /// Gives the next credit if there is room for what it asks; true when it did.
+  /// @param takes_less    Nothing that is on its way will make room: a shorter message will do.
+  /// @param blocks_left  blocks_left(f): how many blocks of outgoing flow f have left their slots.
+  template <class BlocksLeft>
+  bool give_credit(Transfer<Index>& transfer, bool takes_less, BlocksLeft&& blocks_left) {
+    const std::size_t index = idle_receive();
+    if (imports_.empty() || index == posted_.size() || !lists_message()) return false;
+    if (credit_slots(transfer, index, blocks_left)) return true;
+    return credit_room(index, takes_less);
+  }
+  /// Brings what has arrived to holes that are free; true when there was any.
+  template <class BlocksLeft>
+  bool land(Transfer<Index>& transfer, BlocksLeft&& blocks_left) {
+    std::array<Index, 1024> slots;
+    bool any = false;
+    for (; first_ < last_ && message(first_).arrived; ++first_, any = true) {
+      Message& next = message(first_);
+      while (next.count > 0 && next.place != Place::slots) {
+        const auto most = std::min<std::uint64_t>(slots.size(), next.count);
+        const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left);
+        if (count == 0) return any;
+        land_some(transfer, next, std::span<const Index>(slots).first(count));
+        any = true;
+      }
+      blocks_left_ -= next.count;
+    }
+    return any;
+  }
+  /// The message of a receive slot is there.
+  void received(std::size_t index);
+  /// Whether messages are on their way here.
+  [[nodiscard]] bool expects() const { return in_flight_ > 0; }
+  [[nodiscard]] bool done() const { return blocks_left_ == 0; }
+  /// Bytes of scratch that hold blocks, or wait for them.
+  [[nodiscard]] std::uint64_t bytes_in_use() const { return blocks_in_rooms_ * block_bytes_; }
+
+ private:
+  /// A run of holes this long is worth a message of its own; a shorter one is unpacked.
+  static constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
+
+  enum class Place : std::uint8_t { own, node, slots };
+  /// A message, from its credit until its blocks have landed; in the order of imports.
+  struct Message {
+    std::byte* memory = nullptr;
+    std::uint64_t count = 0;  ///< blocks that have not landed
+    Place place = Place::own;
+    bool arrived = false;
+  };
+  struct Posted {
+    std::uint64_t message = 0;  ///< its number, from the first of the execution on
+    std::uint32_t flow = 0;
+    bool busy = false;
+  };
+
+  [[nodiscard]] WaitingRoom& room_of(Place place) {
+    return place == Place::node ? node_room_ : own_room_;
+  }
+  [[nodiscard]] Message& message(std::uint64_t number) {
+    return messages_[number % messages_.size()];
+  }
+  /// Credits the next imports straight into their holes, where these are free and one run.
+  template <class BlocksLeft>
+  bool credit_slots(Transfer<Index>& transfer, std::size_t index, BlocksLeft&& blocks_left) {
+    std::byte* const data = transfer.backend().contiguous_data();
+    if (data == nullptr || blocks_in_rooms_ > 0) return false;  // those come before
+    schedule::FlowPiece piece = next_piece(false);
+    if (transport_.is_written_by(flows_.incoming[piece.flow].rank)) return false;
+    const storage::SlotRun run = holes_.next_run(piece.count, blocks_left);
+    if (run.count < piece.count && run.count * block_bytes_ < worthwhile_bytes) return false;
+    piece.count = run.count;
+    if (of_source_[piece.flow] == schedule::most_credits_of_a_pair) return false;
+    holes_.pass(run.count);
+    give(index, piece, data + run.first * block_bytes_, Place::slots);
+    return true;
+  }
+  bool credit_room(std::size_t index, bool takes_less);
+  void land_some(Transfer<Index>& transfer, Message& message, std::span<const Index> slots);
+  [[nodiscard]] std::size_t idle_receive() const;
+  [[nodiscard]] bool lists_message();
+  void join_arrived();
+  [[nodiscard]] schedule::FlowPiece next_piece(bool on_node) const;
+  void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Place place);
+
+  const ExchangeContext context_;
+  const plan::Flows<Index>& flows_;
+  const schedule::OrderedSizes sizes_;
+  std::uint64_t node_message_blocks_;
+  CreditTransport& transport_;
+  std::size_t block_bytes_;
+  schedule::GrainOrder imports_;  ///< not credited
+  plan::HoleWalk<Index> holes_;   ///< not taken
+  WaitingRoom own_room_, node_room_;
+  Vector<Message> messages_;  ///< a ring
+  std::uint64_t first_ = 0, last_ = 0;
+  Vector<Posted> posted_;              ///< by receive slot
+  Vector<std::uint8_t> of_source_;     ///< messages on their way, by place in Flows::incoming
+  std::uint64_t blocks_in_rooms_ = 0;  ///< credited, and not landed
+  std::uint64_t blocks_left_ = 0;      ///< not landed
+  std::size_t in_flight_ = 0;
+};
+
+}  // namespace valet::engine

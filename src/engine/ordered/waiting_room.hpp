@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace valet::engine {
+
+/// Memory for blocks that leave in the order in which they were given their places: a ring.
+class WaitingRoom {
+ public:
+  WaitingRoom() = default;
+  WaitingRoom(std::byte* memory, std::uint64_t blocks, std::size_t block_bytes)
+      : memory_(memory), blocks_(blocks), block_bytes_(block_bytes) {}
+
+  /// Blocks that can be given places next to each other.
+  [[nodiscard]] std::uint64_t next() const {
+    const std::uint64_t behind = first_ + used_;
+    return behind < blocks_ ? blocks_ - behind : blocks_ - used_;
+  }
+  /// Blocks for which there are places.
+  [[nodiscard]] std::uint64_t left() const { return blocks_ - used_; }
+  /// Gives as many blocks their places, at most next().
+  std::byte* enter(std::uint64_t count) {
+    const std::uint64_t place = (first_ + used_) % blocks_;
+    used_ += count;
+    return memory_ + place * block_bytes_;
+  }
+  void leave(std::uint64_t count) {
+    used_ -= count;
+    first_ = used_ == 0 ? 0 : (first_ + count) % blocks_;
+  }
+
+ private:
+  std::byte* memory_ = nullptr;
+  std::uint64_t blocks_ = 0;
+  std::size_t block_bytes_ = 0;
+  std::uint64_t first_ = 0;
+  std::uint64_t used_ = 0;
+};
+
+}  // namespace valet::engine

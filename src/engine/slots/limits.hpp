@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/exchange.hpp"
+#include "plan/flows.hpp"
+#include "schedule/stream_sizes.hpp"
+
+namespace valet::engine {
+
+/// What the sizes of an exchange follow from, memory shared on the node included.
+template <class Index>
+[[nodiscard]] schedule::StreamLimits limits_of(const ExchangeContext& context,
+                                               const plan::Flows<Index>& flows) {
+  schedule::StreamLimits limits = schedule::limits_of(context.options, context.blocks,
+                                                      flows.exports.size(), flows.blocks_arriving);
+  limits.shares_memory = context.node.shares();
+  limits.node_bytes = context.node.own().size();
+  for (const plan::Outgoing<Index>& flow : flows.outgoing)
+    if (context.node.of(flow.rank) != nullptr) limits.blocks_sent_on_node += flow.count;
+  for (const plan::Incoming<Index>& flow : flows.incoming)
+    if (context.node.is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
+  return limits;
+}
+
+}  // namespace valet::engine

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/any_order.hpp"
+
+#include "plan/holes.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace valet::plan {
+namespace {
+
+template <class Index>
+void list_compaction(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes) {
+  std::uint64_t above = 0;
+  for (std::uint64_t slot = holes.next_absent(flows.blocks_after); slot < flows.slots; ++above)
+    slot = holes.next_absent(slot + 1);
+  flows.resident_from = Array<Index>(ledger, above);
+  flows.resident_to = Array<Index>(ledger, above);
+  std::uint64_t slot = flows.blocks_after;
+  for (Index& from : flows.resident_from) {
+    from = static_cast<Index>(slot = holes.next_absent(slot));
+    ++slot;
+  }
+  if (above == 0) return;
+  HoleWalk<Index> walk(ledger, flows);
+  std::array<Index, 1024> taken;
+  for (std::uint64_t left = flows.blocks_arriving; left > 0;)
+    left -= walk.take(std::span(taken).first(std::min<std::uint64_t>(left, taken.size())));
+  walk.take(std::span<Index>(flows.resident_to.data(), flows.resident_to.size()));
+}
+
+/// How many blocks wait at once at most, beside the one that is on its way, if all ranks receive in
+/// the order of the grains: imports up to a grain less the holes that the exports before it leave.
+/// If every rank has room for them and one more, the receiver of the least grain that is not
+/// delivered yet can always take its next block, so no rank is ever stuck and nothing is misplaced.
+template <class Index>
+std::uint64_t blocks_in_wait(Ledger& ledger, const Flows<Index>& flows) {
+  schedule::GrainOrder imports(ledger, flows.incoming.size(), flows.any.grain);
+  schedule::GrainOrder exports(ledger, flows.outgoing.size(), flows.any.grain);
+  enter_imports(imports, flows);
+  enter_exports(exports, flows);
+  const auto holes_of = [&](const schedule::FlowPiece& piece) {
+    const Index* const slots =
+        flows.exports.begin() + flows.outgoing[piece.flow].first + piece.first;
+    return static_cast<std::uint64_t>(std::count_if(
+        slots, slots + piece.count, [&](Index slot) { return slot < flows.blocks_after; }));
+  };
+  std::uint64_t most = 0, arrived = 0, free = 0;
+  for (std::uint64_t slot = flows.initially_free.next(0); slot < flows.blocks_after; ++free)
+    slot = flows.initially_free.next(slot + 1);
+  for (; !imports.empty(); imports.advance(imports.front().count)) {
+    const schedule::GrainKey key = imports.key();
+    for (; !exports.empty() && exports.key() < key; exports.advance(exports.front().count))
+      free += holes_of(exports.front());
+    arrived += imports.front().count;
+    std::uint64_t meanwhile = 0;
+    if (!exports.empty() && !(key < exports.key())) {
+      // The grain of the same key leaves block for block as this one arrives.
+      const schedule::FlowPiece leaving = exports.front();
+      const std::uint64_t others = leaving.count - holes_of(leaving);
+      const std::uint64_t steps = std::min(leaving.count, imports.front().count);
+      meanwhile = steps - std::min(steps, others);
+    }
+    most = std::max(most, arrived - std::min(arrived, free + meanwhile));
+  }
+  return most;
+}
+
+}  // namespace
+
+template <class Index>
+void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes) {
+  list_compaction(ledger, flows, holes);
+  flows.any.in_wait = blocks_in_wait(ledger, flows);
+}
+
+template <class Index>
+void list_arrivals(Ledger& ledger, Flows<Index>& flows) {
+  flows.arrivals = Array<Index>(ledger, flows.blocks_arriving);
+  schedule::GrainOrder imports(ledger, flows.incoming.size(), flows.any.grain);
+  enter_imports(imports, flows);
+  HoleWalk<Index> holes(ledger, flows);
+  while (!imports.empty()) {
+    const schedule::FlowPiece piece = imports.front();
+    Index* const slots = flows.arrivals.begin() + flows.incoming[piece.flow].cursor + piece.first;
+    holes.take(std::span<Index>(slots, piece.count));
+    imports.advance(piece.count);
+  }
+  flows.any.is_listed = true;
+}
+
+template void complete_any_order(Ledger&, Flows<std::uint32_t>&, const storage::SlotSet&);
+template void complete_any_order(Ledger&, Flows<std::uint64_t>&, const storage::SlotSet&);
+template void list_arrivals(Ledger&, Flows<std::uint32_t>&);
+template void list_arrivals(Ledger&, Flows<std::uint64_t>&);
+
+}  // namespace valet::plan

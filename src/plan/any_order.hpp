@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Order::any in a plan: what follows from the flows of a rank. Local.
+
+#include "plan/flows.hpp"
+
+#include <cstdint>
+
+namespace valet::plan {
+
+/// Lists the blocks that change their slot inside this rank: those at and above the final count
+/// take the holes that no import takes. And counts the blocks that have to wait at once.
+/// @param flows  Exports and imports are known.
+/// @param holes  Slots that are free once everything that leaves has left; over flows.slots.
+template <class Index>
+void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes);
+
+/// Lists the final slot of every import, for methods that do not take them in order.
+/// @throws std::bad_alloc.
+template <class Index>
+void list_arrivals(Ledger& ledger, Flows<Index>& flows);
+
+}  // namespace valet::plan

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Order::any: import k of a rank takes its hole k. Holes are the slots below the final count that
+/// are free at first, ascending, and then those that exports leave, in the order of their grains;
+/// imports are in the order of theirs. So an import comes when its hole has just been left, nothing
+/// has to be copied twice, and both ends know every slot without a word.
+
+#include "plan/flows.hpp"
+#include "schedule/grains.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace valet::plan {
+
+/// The flows of one direction, ready to be passed in the order of their grains.
+template <class FlowList, class Distance>
+void enter_flows(schedule::GrainOrder& order, const FlowList& flows, Distance&& distance) {
+  order.clear();
+  for (std::uint32_t f = 0; f < flows.size(); ++f)
+    order.add(f, flows[f].count, static_cast<std::uint32_t>(distance(flows[f].rank)));
+}
+
+/// The imports of a rank in their order; pieces name flows by their place in Flows::incoming.
+template <class Index>
+void enter_imports(schedule::GrainOrder& order, const Flows<Index>& flows) {
+  const AnyOrder& any = flows.any;
+  enter_flows(order, flows.incoming,
+              [&](int source) { return (any.rank - source + any.ranks) % any.ranks; });
+}
+
+/// The exports of a rank in their order; pieces name flows by their place in Flows::outgoing.
+template <class Index>
+void enter_exports(schedule::GrainOrder& order, const Flows<Index>& flows) {
+  const AnyOrder& any = flows.any;
+  enter_flows(order, flows.outgoing,
+              [&](int destination) { return (destination - any.rank + any.ranks) % any.ranks; });
+}
+
+/// The holes of a rank, one after another. Allocates 32 bytes for each rank that it sends to.
+template <class Index>
+class HoleWalk {
+ public:
+  HoleWalk(Ledger& ledger, const Flows<Index>& flows)
+      : flows_(flows),
+        order_(ledger, flows.form == Form::any ? flows.outgoing.size() : 0, flows.any.grain) {
+    if (flows.form == Form::any) restart();
+  }
+
+  void restart() {
+    next_free_ = flows_.initially_free.next(0);
+    enter_exports(order_, flows_);
+  }
+
+  /// Lists the next holes, as many as `slots` has room for and as are free: blocks_left(f) is how
+  /// many blocks of outgoing flow f have left. Returns how many.
+  template <class BlocksLeft>
+  std::size_t take(std::span<Index> slots, BlocksLeft&& blocks_left) {
+    std::size_t taken = 0;
+    for (; taken < slots.size() && next_free_ < flows_.blocks_after;
+         next_free_ = flows_.initially_free.next(next_free_ + 1))
+      slots[taken++] = static_cast<Index>(next_free_);
+    while (taken < slots.size() && !order_.empty()) {
+      const schedule::FlowPiece piece = order_.front(slots.size() - taken);
+      const std::uint64_t left = blocks_left(piece.flow);
+      if (left <= piece.first) break;
+      const std::uint64_t passed = std::min(piece.count, left - piece.first);
+      const Index* const exports =
+          flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
+      for (std::uint64_t k = 0; k < passed; ++k)  // what is above will not be occupied
+        if (exports[k] < flows_.blocks_after) slots[taken++] = exports[k];
+      order_.advance(passed);
+    }
+    return taken;
+  }
+  /// The next holes that are free and next to each other, `most` of them at most.
+  template <class BlocksLeft>
+  [[nodiscard]] storage::SlotRun next_run(std::uint64_t most, BlocksLeft&& blocks_left) const {
+    if (next_free_ < flows_.blocks_after)
+      return flows_.initially_free.next_run(next_free_,
+                                            std::min(most, flows_.blocks_after - next_free_));
+    if (order_.empty()) return {};
+    const schedule::FlowPiece piece = order_.front(most);
+    const std::uint64_t left = blocks_left(piece.flow);
+    if (left <= piece.first) return {};
+    const Index* const slots =
+        flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
+    const std::uint64_t passed = std::min(piece.count, left - piece.first);
+    std::uint64_t count = 0;
+    while (count < passed && slots[count] == slots[0] + count && slots[count] < flows_.blocks_after)
+      ++count;
+    return {slots[0], count};
+  }
+  /// Passes as many holes as next_run() had.
+  void pass(std::uint64_t count) {
+    if (next_free_ < flows_.blocks_after)
+      next_free_ = flows_.initially_free.next(next_free_ + count);
+    else
+      order_.advance(count);
+  }
+  /// As take() above, where all exports have left or will have.
+  std::size_t take(std::span<Index> slots) {
+    return take(slots, [](std::uint32_t) { return ~std::uint64_t{0}; });
+  }
+
+ private:
+  const Flows<Index>& flows_;
+  schedule::GrainOrder order_;
+  std::uint64_t next_free_ = 0;
+};
+
+}  // namespace valet::plan

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Order::any: in which order the blocks of several flows arrive at a rank, and leave it.
+///
+/// A flow is cut into grains, and the grains of all flows of a rank are ordered by the fraction of
+/// their flow that has been delivered in the middle of the grain. Both ends of a flow compute the
+/// same key for a grain, so all ranks move along one order without a word. Pure.
+
+#include <valet/export.hpp>
+#include <valet/ledger.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace valet::schedule {
+
+/// Blocks of a grain. Part of the definition of Order::any: it may depend on nothing that is a
+/// matter of speed or memory.
+///
+/// The longer a grain, the longer messages can be that go from slots to slots; the shorter, the
+/// fewer blocks have to wait for their slots: those of half a grain for each neighbour.
+[[nodiscard]] constexpr std::uint64_t grain_blocks(std::size_t block_bytes, int ranks) {
+  constexpr std::size_t small_block = 4096;
+  constexpr std::size_t small_bytes = std::size_t{32} << 10, large_bytes = std::size_t{128} << 10;
+  constexpr std::size_t all_bytes = std::size_t{1} << 20;
+  const std::size_t most = block_bytes < small_block ? small_bytes : large_bytes;
+  const std::size_t bytes = std::min(most, all_bytes / static_cast<std::size_t>(ranks));
+  return std::max<std::uint64_t>(1, bytes / std::max<std::size_t>(1, block_bytes));
+}
+
+/// The place of a grain [begin, end) of a flow of `total` blocks in the order of all: the fraction
+/// (begin + end) / (2 total), then the distance of the ranks, then the place in the flow. Exact.
+struct GrainKey {
+  std::uint64_t twice_middle = 0;  ///< begin + end
+  std::uint64_t total = 1;
+  std::uint32_t distance = 0;  ///< of the receiver from the sender, around the ring of all ranks
+
+  [[nodiscard]] friend bool operator<(const GrainKey& a, const GrainKey& b) {
+    __extension__ using Wide = unsigned __int128;
+    const Wide left = Wide{a.twice_middle} * b.total, right = Wide{b.twice_middle} * a.total;
+    return left != right ? left < right : a.distance < b.distance;
+  }
+};
+
+/// Consecutive blocks of a flow.
+struct FlowPiece {
+  std::uint32_t flow = 0;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+/// The blocks of some flows in the order of their grains. 32 bytes a flow; O(log flows) a step.
+class VALET_EXPORT GrainOrder {
+ public:
+  /// @param grain  Blocks of a grain; the last one of a flow may be shorter.
+  GrainOrder(Ledger& ledger, std::size_t flows, std::uint64_t grain)
+      : grain_(grain), heap_(ledger) {
+    heap_.reserve(flows);
+  }
+
+  void clear() { heap_.clear(); }
+  /// Enters a flow of at least one block.
+  void add(std::uint32_t flow, std::uint64_t total, std::uint32_t distance) {
+    heap_.push_back({0, total, flow, distance});
+    std::push_heap(heap_.begin(), heap_.end(), Later{grain_});
+  }
+
+  [[nodiscard]] bool empty() const { return heap_.empty(); }
+  /// The key of the next block's grain. Not empty.
+  [[nodiscard]] GrainKey key() const { return key_of(heap_.front(), grain_); }
+  /// The blocks of the next block's grain that are left. Not empty.
+  [[nodiscard]] FlowPiece front() const {
+    const Entry& entry = heap_.front();
+    return {entry.flow, entry.first, end_of_grain(entry, grain_) - entry.first};
+  }
+  /// The next blocks that are of one flow, `most` of them at most. Not empty.
+  [[nodiscard]] FlowPiece front(std::uint64_t most) const;
+  /// Passes as many blocks, no more than the last front() had.
+  void advance(std::uint64_t count);
+
+ private:
+  struct Entry {
+    std::uint64_t first, total;
+    std::uint32_t flow, distance;
+  };
+  struct Later {
+    std::uint64_t grain;
+    bool operator()(const Entry& a, const Entry& b) const {
+      return key_of(b, grain) < key_of(a, grain);
+    }
+  };
+  [[nodiscard]] static std::uint64_t end_of_grain(const Entry& entry, std::uint64_t grain) {
+    return std::min(entry.total, entry.first - entry.first % grain + grain);
+  }
+  [[nodiscard]] static GrainKey key_of(const Entry& entry, std::uint64_t grain) {
+    const std::uint64_t begin = entry.first - entry.first % grain;
+    return {begin + end_of_grain(entry, grain), entry.total, entry.distance};
+  }
+
+  std::uint64_t grain_;
+  Vector<Entry> heap_;
+};
+
+}  // namespace valet::schedule
