@@ -104,7 +104,9 @@ void Transfer<Index>::landed(Index cursor, storage::SlotRun run) {
     cursor = flows_.final_slots(cursor, size, finals.data());
     for (std::size_t k = 0; k < size; ++k) {
       const auto slot = static_cast<Index>(run.first + done + k);
-      if (finals[k] != slot) set_origin(finals[k], slot);
+      if (finals[k] == slot) continue;
+      set_origin(finals[k], slot);
+      ++misplaced_;
     }
     done += size;
   }
@@ -184,6 +186,7 @@ void Transfer<Index>::take_any_slots(std::span<Index> slots) {
   }
   std::array<Index, batch> others;
   free_.take_highest(std::span(others).first(count));
+  misplaced_ += count;
   for (std::size_t m = 0; m < count; ++m) {
     Index& slot = slots[misfits[m]];
     set_origin(slot, others[m]);

@@ -93,6 +93,8 @@ class Transfer {
   /// many slots must be free.
   void keep(const std::byte* packed, std::span<Index> slots);
 
+  /// Blocks that went to other slots than their final ones.
+  [[nodiscard]] std::uint64_t misplaced() const { return misplaced_; }
   /// After the exchange: moves what is misplaced, and what the map moves inside the rank.
   /// Returns the block copies made, those before included.
   std::uint64_t redistribute(std::span<std::byte> scratch);
@@ -116,6 +118,7 @@ class Transfer {
   observe::Trace* trace_;
   bool origins_ready_ = false;
   std::uint64_t relocated_ = 0;  ///< block copies made before the end
+  std::uint64_t misplaced_ = 0;
 };
 
 extern template class Transfer<std::uint32_t>;

@@ -85,6 +85,7 @@ std::string Report::to_string() const {
   parts += parts_of_exchange(*this);
   return what_left(*this) + std::to_string(messages) + " messages, " + std::to_string(credits) +
          " credits), " + std::to_string(local_copies) + " local copies" +
+         (misplaced > 0 ? ", " + std::to_string(misplaced) + " of misplaced blocks" : "") +
          (swaps > 0 ? ", " + std::to_string(swaps) + " swaps" : "") +
          (phases > 0 ? ", " + std::to_string(phases) + " phases, " + std::to_string(detours) +
                            " blocks waited on another rank"

@@ -83,6 +83,7 @@ class Workspace {
     {
       const observe::Stage stage(backend, trace, "local");
       report.local_copies = transfer.redistribute(scratch_->bytes());
+      report.misplaced = transfer.misplaced();
       // Before any checksum: blocks that could not be moved would be called corrupted.
       agree(
           "the content of the occupied slots is unspecified on all ranks; restore it, from a "

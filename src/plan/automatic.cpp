@@ -40,7 +40,7 @@ std::uint64_t runs_of(const Array<Index>& slots) {
 
 template <class Index>
 std::uint64_t moved_inside_of(const Flows<Index>& flows) {
-  if (flows.form == Form::slots) return flows.resident_from.size();
+  if (flows.form == Form::slots || flows.form == Form::any) return flows.resident_from.size();
   if (flows.form == Form::stable) return flows.blocks_resident;
   const std::uint64_t leaving = flows.exports.size();
   return leaving > flows.blocks_arriving
@@ -140,6 +140,8 @@ JointShape shape_of(const plan::State& state, bool is_dense) {
   if (state.options.method != Method::automatic) return {};
   return std::visit(
       [&](const auto& flows) {
+        // In the order of any nobody has to be misplaced.
+        const std::size_t crowding = flows.form == Form::any ? 1 : flows.incoming.size();
         return shape_of(state,
                         {.slots = flows.slots,
                          .sent = flows.exports.size(),
@@ -149,7 +151,7 @@ JointShape shape_of(const plan::State& state, bool is_dense) {
                          .runs = runs_of(flows.exports),
                          .moved_inside = moved_inside_of(flows),
                          .is_dense = is_dense},
-                        flows.blocks_before, flows.incoming.size());
+                        flows.blocks_before, crowding);
       },
       state.flows);
 }

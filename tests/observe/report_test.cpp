@@ -63,6 +63,7 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "verify_seconds",
                                        "verified",
                                        "plan_from_layout",
+                                       "misplaced",
                                        "swaps",
                                        "steps",
                                        "phases",
@@ -111,6 +112,8 @@ TEST(Report, TextSaysWhatMovedHowLongItTookAndWhatItCost) {
   report.phases = 9;
   report.detours = 5;
   EXPECT_NE(report.to_string().find("9 phases, 5 blocks waited"), std::string::npos);
+  report.misplaced = 3;
+  EXPECT_NE(report.to_string().find("6 local copies, 3 of misplaced blocks"), std::string::npos);
   report.verified = true;
   report.swaps = 12;
   report.steps = 34;
@@ -128,6 +131,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   mine.blocks_sent = me;
   mine.bytes_sent = me << 40;
   mine.peak_extra_bytes = 100 + me;
+  mine.misplaced = 4;
   mine.swaps = 3 + me;
   mine.phases = 20 - me;
   mine.detours = 2;
@@ -142,6 +146,7 @@ TEST(Report, SumsCountsAndTakesTheLargestTimeAndMemory) {
   EXPECT_EQ(total.bytes_sent, ranks * (ranks - 1) / 2 << 40);
   EXPECT_EQ(total.peak_extra_bytes, 100 + ranks - 1);
   EXPECT_EQ(total.neighbours, 7U);
+  EXPECT_EQ(total.misplaced, 4 * ranks);
   EXPECT_EQ(total.swaps, 3 + ranks - 1);
   EXPECT_EQ(total.phases, 20U);
   EXPECT_EQ(total.detours, 2 * ranks);

@@ -123,6 +123,7 @@ module valet
     integer(c_int64_t) :: messages
     integer(c_int64_t) :: credits
     integer(c_int64_t) :: local_copies
+    integer(c_int64_t) :: misplaced
     integer(c_int64_t) :: swaps
     integer(c_int64_t) :: phases
     integer(c_int64_t) :: detours

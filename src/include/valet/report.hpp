@@ -28,9 +28,10 @@ struct Report {
   std::uint64_t messages = 0;         ///< data messages sent, or parts written inside the node
   std::uint64_t credits = 0;          ///< control messages sent
   std::uint64_t local_copies = 0;     ///< blocks copied from slot to slot inside a rank
-  std::uint64_t swaps = 0;            ///< between two ranks, by methods that swap
-  std::uint64_t phases = 0;   ///< Method::phased: up to the last in which this rank had a part
-  std::uint64_t detours = 0;  ///< blocks received to wait here for another rank
+  std::uint64_t misplaced = 0;  ///< blocks that came before their slots were free: copied once more
+  std::uint64_t swaps = 0;      ///< between two ranks, by methods that swap
+  std::uint64_t phases = 0;     ///< Method::phased: up to the last in which this rank had a part
+  std::uint64_t detours = 0;    ///< blocks received to wait here for another rank
   /// Method::cyclic: the actions of the longest chain that wait for each other, the critical path.
   std::uint64_t steps = 0;
   std::uint64_t neighbours = 0;         ///< ranks that data is exchanged with

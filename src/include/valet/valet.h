@@ -235,6 +235,7 @@ typedef struct Valet_Report {
   uint64_t messages;          /**< data messages sent, or parts written inside the node */
   uint64_t credits;           /**< control messages sent */
   uint64_t local_copies;      /**< blocks copied from slot to slot inside the rank */
+  uint64_t misplaced;         /**< blocks that came before their slots were free */
   uint64_t swaps;             /**< between two ranks, by methods that swap */
   uint64_t phases;            /**< VALET_METHOD_PHASED only */
   uint64_t detours;           /**< blocks received to wait here for another rank */

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Order::any: the slots follow from the map, the bytes of a block and the number of ranks, nothing
+// is copied twice where the budget has room for what waits, and memory is 8 bytes a slot.
+
+#include "filled_map.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+
+namespace valet::test {
+namespace {
+
+/// Bytes of which flows of these tests are one grain, several, and grains of single blocks.
+constexpr std::array<std::size_t, 4> block_sizes{8, 3000, 40'000, 200'000};
+
+GlobalMap random_tight_map(std::uint64_t number, std::size_t block_bytes) {
+  std::mt19937_64 random(seed() + number);
+  const std::uint64_t slots = block_bytes > 100'000 ? 20 : 120;
+  return random_map(random, size(), slots, static_cast<Tightness>(number % 3), number % 2 == 0);
+}
+
+Options any_options(Method method, std::size_t budget_bytes) {
+  Options options;
+  options.order = Order::any;
+  options.method = method;
+  options.budget_bytes = budget_bytes;
+  return options;
+}
+
+/// Slots of all ranks that are wrong after two executions.
+long long wrong_after(FilledMap& filled, const GlobalContent& content, const Options& options) {
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  long long wrong = 0;
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    filled.fill();
+    const Report report = execute(plan, filled.storage());
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+    wrong += sum_over_ranks(filled.wrong(content));
+  }
+  return wrong;
+}
+
+TEST(AnyOrder, SlotsFollowFromTheMapWhateverTheMethodAndTheBudget) {
+  for (const std::size_t block_bytes : block_sizes)
+    for (std::uint64_t number = 0; number < 3; ++number) {
+      const GlobalMap map = random_tight_map(number, block_bytes);
+      FilledMap filled(map, rank(), Shape::dense, block_bytes);
+      const GlobalContent content = filled.content(Form::to_ranks, Order::any);
+      const auto expect_right = [&](Options options, const char* what) {
+        for (const bool shares : {true, false}) {
+          options.share_memory = shares;
+          ASSERT_EQ(wrong_after(filled, content, options), 0)
+              << what << ", " << seed_note(seed() + number, 0) << ", blocks of " << block_bytes
+              << ", budget " << options.budget_bytes;
+        }
+      };
+      const std::size_t all = std::size_t{64} << 20;
+      expect_right(any_options(Method::direct, all), "direct");
+      for (const std::size_t budget : {block_bytes, 3 * block_bytes, 9 * block_bytes,
+                                       std::max(block_bytes, std::size_t{64} << 10), all / 16}) {
+        expect_right(any_options(Method::stream, budget), "stream");
+        if (number > 0) continue;
+        expect_right(any_options(Method::phased, budget), "phased");
+        expect_right(any_options(Method::cyclic, budget), "cyclic");
+      }
+    }
+}
+
+TEST(AnyOrder, RanksMayHaveVeryDifferentRoom) {
+  for (const std::size_t block_bytes : block_sizes)
+    for (std::uint64_t number = 0; number < 6; ++number) {
+      const GlobalMap map = random_tight_map(number, block_bytes);
+      FilledMap filled(map, rank(), Shape::dense, block_bytes);
+      const auto turn = (static_cast<std::uint64_t>(rank()) + number) % 4;
+      const std::size_t budget = std::array<std::size_t, 4>{
+          1, 4, 1 + 300'000 / block_bytes, 1 + (std::size_t{4} << 20) / block_bytes}[turn];
+      const GlobalContent content = filled.content(Form::to_ranks, Order::any);
+      ASSERT_EQ(wrong_after(filled, content, any_options(Method::stream, budget * block_bytes)), 0)
+          << seed_note(seed() + number, 0);
+    }
+}
+
+TEST(AnyOrder, NothingIsCopiedTwiceWhereThereIsRoom) {
+  for (const std::size_t block_bytes : block_sizes)
+    for (std::uint64_t number = 0; number < 12; ++number) {
+      const GlobalMap map = random_tight_map(number, block_bytes);
+      FilledMap filled(map, rank(), Shape::dense, block_bytes);
+      Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks,
+                              any_options(Method::stream, std::size_t{16} << 20));
+      const Report report = execute(plan, filled.storage());
+      // The least there can be: blocks that stay, in slots that nothing is to occupy any more.
+      std::uint64_t above = 0;
+      const auto& row = map.destination[static_cast<std::size_t>(rank())];
+      for (std::uint64_t slot = report.blocks_after; slot < row.size(); ++slot)
+        above += row[slot] && row[slot]->rank == rank() ? 1 : 0;
+      EXPECT_EQ(report.misplaced, 0U) << seed_note(seed() + number, 0);
+      EXPECT_EQ(report.local_copies, above) << seed_note(seed() + number, 0);
+    }
+}
+
+TEST(AnyOrder, TakesEightBytesASlot) {
+  constexpr std::uint64_t slots = 5000;
+  const GlobalMap map = ring_map(size(), slots, slots, 0);
+  FilledMap filled(map, rank(), Shape::dense, 64);
+  const auto bytes_for_slots = [&](const Options& options) {
+    Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+    filled.fill();
+    const Report report = execute(plan, filled.storage());
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+    const std::uint64_t tables = report.plan_from_layout ? 64U * static_cast<unsigned>(size()) : 0;
+    return report.extra_bytes_bound - report.budget_bytes - 65536 - 64 * report.neighbours - tables;
+  };
+  EXPECT_EQ(bytes_for_slots(any_options(Method::stream, std::size_t{4} << 20)), 8 * slots);
+  EXPECT_EQ(bytes_for_slots(any_options(Method::direct, std::size_t{4} << 20)), 8 * slots);
+  // Methods that bring blocks in another order list their slots.
+  EXPECT_EQ(bytes_for_slots(any_options(Method::phased, std::size_t{4} << 20)), 16 * slots);
+}
+
+TEST(AnyOrder, KeepsFourBytesForABlockThatLeavesAndABitForASlot) {
+  const auto kept = [](std::uint64_t slots) {
+    const GlobalMap map = ring_map(size(), slots, slots, 0);
+    FilledMap filled(map, rank(), Shape::dense, 64);
+    const Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks,
+                                  any_options(Method::stream, std::size_t{1} << 20));
+    return plan.extra_bytes();
+  };
+  constexpr std::uint64_t slots = 64 * 64 * 10;
+  const auto ranks = static_cast<std::uint64_t>(size());
+  const std::uint64_t leaving = slots - (slots + ranks - 1) / ranks;  // those to this rank stay
+  const std::uint64_t more = kept(2 * slots) - kept(slots);
+  EXPECT_GE(more, 4 * leaving);
+  EXPECT_LE(more, 4 * (leaving + ranks) + slots / 8 + slots / 512);
+}
+
+}  // namespace
+}  // namespace valet::test

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The order in which flows move under Order::any, against a sorted list of all blocks.
+
+#include "schedule/grains.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <tuple>
+#include <vector>
+
+namespace valet::schedule {
+namespace {
+
+struct Flow {
+  std::uint64_t total = 0;
+  std::uint32_t distance = 0;
+};
+
+/// A block and its place in the order, worked out with fractions of small numbers.
+struct Block {
+  std::uint64_t numerator, denominator;
+  std::uint32_t distance;
+  std::uint64_t number;
+  std::uint32_t flow;
+  friend bool operator<(const Block& a, const Block& b) {
+    const std::uint64_t left = a.numerator * b.denominator, right = b.numerator * a.denominator;
+    return std::tie(left, a.distance, a.number) < std::tie(right, b.distance, b.number);
+  }
+};
+
+std::vector<Block> sorted(const std::vector<Flow>& flows, std::uint64_t grain) {
+  std::vector<Block> blocks;
+  for (std::uint32_t f = 0; f < flows.size(); ++f)
+    for (std::uint64_t k = 0; k < flows[f].total; ++k) {
+      const std::uint64_t begin = k / grain * grain;
+      const std::uint64_t end = std::min(begin + grain, flows[f].total);
+      blocks.push_back({begin + end, flows[f].total, flows[f].distance, k, f});
+    }
+  std::sort(blocks.begin(), blocks.end());
+  return blocks;
+}
+
+GrainOrder order_of(Ledger& ledger, const std::vector<Flow>& flows, std::uint64_t grain) {
+  GrainOrder order(ledger, flows.size(), grain);
+  for (std::uint32_t f = 0; f < flows.size(); ++f) order.add(f, flows[f].total, flows[f].distance);
+  return order;
+}
+
+std::vector<Flow> random_flows(std::mt19937_64& random) {
+  std::vector<Flow> flows(random() % 6);
+  for (std::uint32_t f = 0; f < flows.size(); ++f) flows[f] = {1 + random() % 60, f + 1};
+  std::shuffle(flows.begin(), flows.end(), random);
+  return flows;
+}
+
+TEST(GrainOrder, PassesAllBlocksInTheOrderOfTheirGrains) {
+  std::mt19937_64 random(20260101);
+  for (int k = 0; k < 3000; ++k) {
+    const std::vector<Flow> flows = random_flows(random);
+    const std::uint64_t grain = 1 + random() % 9;
+    const std::vector<Block> expected = sorted(flows, grain);
+    Ledger ledger;
+    GrainOrder order = order_of(ledger, flows, grain);
+    for (std::size_t at = 0; at < expected.size();) {
+      ASSERT_FALSE(order.empty()) << k;
+      const FlowPiece piece = order.front(1 + random() % 20);
+      const std::uint64_t passed = 1 + random() % piece.count;  // pieces may be cut
+      for (std::uint64_t b = 0; b < passed; ++b, ++at) {
+        ASSERT_EQ(piece.flow, expected[at].flow) << k;
+        ASSERT_EQ(piece.first + b, expected[at].number) << k;
+      }
+      order.advance(passed);
+    }
+    EXPECT_TRUE(order.empty()) << k;
+  }
+}
+
+TEST(GrainOrder, GivesAllThatIsConsecutiveAtOnce) {
+  std::mt19937_64 random(7);
+  for (int k = 0; k < 1000; ++k) {
+    const std::vector<Flow> flows = random_flows(random);
+    const std::uint64_t grain = 1 + random() % 9;
+    const std::vector<Block> expected = sorted(flows, grain);
+    Ledger ledger;
+    GrainOrder order = order_of(ledger, flows, grain);
+    for (std::size_t at = 0; at < expected.size();) {
+      std::uint64_t run = 1;
+      while (at + run < expected.size() && expected[at + run].flow == expected[at].flow) ++run;
+      const std::uint64_t most = 1 + random() % 30;
+      const FlowPiece piece = order.front(most);
+      ASSERT_EQ(piece.count, std::min(most, run)) << k;
+      ASSERT_LE(order.front().count, grain) << k;
+      order.advance(piece.count);
+      at += piece.count;
+    }
+  }
+}
+
+TEST(GrainOrder, ComparesFractionsOfLargeNumbersExactly) {
+  const std::uint64_t large = std::uint64_t{1} << 60;
+  const GrainKey half{large, large, 2}, less{large - 1, large, 1}, same{1, 1, 1};
+  EXPECT_TRUE(less < half);
+  EXPECT_FALSE(half < less);
+  EXPECT_TRUE(same < half) << "equal fractions: the nearer rank comes first";
+  EXPECT_FALSE(half < same);
+}
+
+TEST(GrainOrder, GrainsHaveABlockAtLeastAndAreShorterWithManyRanks) {
+  EXPECT_EQ(grain_blocks(64, 2), 512U);
+  EXPECT_EQ(grain_blocks(64, 64), 256U);
+  EXPECT_EQ(grain_blocks(16'000, 2), 8U);
+  EXPECT_EQ(grain_blocks(1'000'000, 2), 1U);
+  EXPECT_EQ(grain_blocks(64, 1'000'000), 1U);
+}
+
+}  // namespace
+}  // namespace valet::schedule
