@@ -62,6 +62,7 @@ void for_each_number(InCpp& options, InC& in_c, Action&& action) {
   action(options.order, in_c.order);
   action(options.verify, in_c.verify);
   action(options.share_memory, in_c.share_memory);
+  action(options.keep_memory, in_c.keep_memory);
   action(options.message_bytes, in_c.message_bytes);
   action(options.progress_bar, in_c.progress_bar);
   action(options.stream.window, in_c.stream.window);

@@ -4,6 +4,7 @@
 #include "mpi/check.hpp"
 #include <valet/error.hpp>
 
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <mutex>
@@ -70,12 +71,20 @@ class CommunicatorCache {
       MPI_Comm_free(&channel);
   }
 
+  /// What is kept with a channel of the pool, or with one that is none: for that lease alone.
+  std::shared_ptr<void>& kept(int index, std::shared_ptr<void>& otherwise) {
+    const std::lock_guard lock(mutex_);
+    if (index == pool_limit) return otherwise;
+    return kept_[static_cast<std::size_t>(index)];
+  }
+
   std::optional<Machine> machine;
 
  private:
   std::mutex mutex_;
   MPI_Comm base_;
   std::vector<MPI_Comm> pool_;
+  std::array<std::shared_ptr<void>, pool_limit> kept_;
   std::uint64_t free_ = 0;  // bit i: pool_[i] is not borrowed on this rank
 };
 
@@ -84,6 +93,7 @@ struct Channel::Lease {
   std::shared_ptr<CommunicatorCache> cache;
   MPI_Comm communicator = MPI_COMM_NULL;
   int index = 0;
+  mutable std::shared_ptr<void> kept;
 
   explicit Lease(std::shared_ptr<CommunicatorCache> lender) : cache(std::move(lender)) {
     std::tie(communicator, index) = cache->borrow();
@@ -149,5 +159,9 @@ Channel::Channel(std::shared_ptr<const Lease> lease)
 }
 
 std::optional<Machine>& Channel::machine() const { return lease_->cache->machine; }
+
+std::shared_ptr<void>& Channel::kept() const {
+  return lease_->cache->kept(lease_->index, lease_->kept);
+}
 
 }  // namespace valet::mpi

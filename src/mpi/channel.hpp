@@ -45,6 +45,8 @@ class VALET_EXPORT Channel {
   /// ranks, because all set it together, in a call that no other thread makes at the same time for
   /// this communicator. Local.
   [[nodiscard]] std::optional<Machine>& machine() const;
+  /// What plans keep for the next one that gets this communicator; freed with the user's. Local.
+  [[nodiscard]] std::shared_ptr<void>& kept() const;
   /// Calls `hooks` from now on when something blocks on this channel; nullptr for none. The hooks
   /// must outlive the channel, and the requests that were made meanwhile.
   void watch(Hooks* hooks) noexcept { hooks_ = hooks; }

@@ -32,8 +32,8 @@ template <class Index>
 class Workspace {
  public:
   Workspace(plan::State& state, const plan::Flows<Index>& flows)
-      : context_{state.channel, state.ledger, state.options,
-                 state.blocks,  state.node,   state.schedule_bytes},
+      : context_{state.channel, state.ledger,       state.options,
+                 state.blocks,  state.node->memory, state.schedule_bytes},
         flows_(flows),
         exchange_(make_exchange(context_, flows)),
         free_(state.ledger, slots_to_track()) {
@@ -241,7 +241,7 @@ void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& ba
     throw;
   }
   report.peak_extra_bytes = state.ledger.peak_bytes();
-  report.shared_bytes = state.node.own().size();
+  report.shared_bytes = state.node->memory.own().size();
   write_trace(state, report);
 }
 

@@ -5,7 +5,6 @@
 #include "operations/page_flows.hpp"
 #include "plan/planner.hpp"
 #include "schedule/methods.hpp"
-#include "schedule/stream_sizes.hpp"
 #include <valet/plan.hpp>
 
 #include <memory>
@@ -14,29 +13,23 @@
 namespace valet {
 namespace {
 
-template <class Flow>
-Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
-  Vector<int> ranks(ledger);
-  ranks.reserve(flows.size());
-  for (const Flow& flow : flows) ranks.push_back(flow.rank);
-  return ranks;
-}
-
 /// Lets the ranks of a plan whose flows are known share memory inside their nodes, where the
 /// method, the options and the storage allow it. Collective over all ranks of the plan.
 void share_memory(plan::State& state) {
   const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
   if (traits.shares_memory == nullptr || !traits.shares_memory(state.options)) return;
-  state.visit([&](const auto& flows) {
-    const Vector<int> destinations = ranks_of(state.ledger, flows.outgoing);
-    const bool takes_part = state.options.share_memory && state.blocks.reachable_by_mpi &&
-                            state.options.budget_bytes >= traits.least_shared_budget;
-    const schedule::StreamLimits limits = schedule::limits_of(
-        state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
-    state.node.connect(state.channel, destinations, ranks_of(state.ledger, flows.incoming),
-                       takes_part ? schedule::node_segment_bytes(limits, destinations.size()) : 0,
-                       schedule::useful_segment_bytes(limits));
-  });
+  std::shared_ptr<void>& kept = state.channel.kept();
+  auto memory = std::static_pointer_cast<storage::KeptNodeMemory>(kept);
+  kept.reset();
+  if (!state.may_use_kept) {
+    memory.reset();  // before there is more
+    const plan::NodeWish wish = plan::node_wish(state);
+    memory = std::make_shared<storage::KeptNodeMemory>();
+    memory->memory.connect(state.channel, wish.destinations, wish.sources, wish.allowance,
+                           wish.wish);
+  }
+  if (state.options.keep_memory) kept = memory;
+  state.use(std::move(memory));
 }
 
 /// Plans with `fill_in`, then prepares what the method needs.

@@ -20,10 +20,7 @@ using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
 
 struct State {
   State(mpi::Channel opened, const Options& chosen)
-      : channel(std::move(opened)),
-        options(chosen),
-        flows(Flows<std::uint32_t>(ledger)),
-        node(ledger) {
+      : channel(std::move(opened)), options(chosen), flows(Flows<std::uint32_t>(ledger)) {
     channel.watch(&observer);
     callbacks.protect(options.progress, "Options::progress");
     callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
@@ -43,7 +40,15 @@ struct State {
   std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
   bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
   AnyFlows flows;
-  storage::NodeMemory node;
+  /// Shares memory inside nodes, from now on.
+  void use(std::shared_ptr<const storage::KeptNodeMemory> memory) {
+    node = std::move(memory);
+    ledger.add(node->memory.own().size());
+  }
+  /// Shared by this plan, or nothing.
+  std::shared_ptr<const storage::KeptNodeMemory> node =
+      std::make_shared<const storage::KeptNodeMemory>();
+  bool may_use_kept = false;        ///< what an earlier plan shared will do; on all ranks
   std::size_t schedule_bytes = 0;   ///< part of the budget, for the schedule that this rank makes
   std::shared_ptr<void> workspace;  ///< what a method keeps between executions
 

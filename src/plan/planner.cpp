@@ -23,6 +23,14 @@
 namespace valet::plan {
 namespace {
 
+template <class Flow>
+Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
+  Vector<int> ranks(ledger);
+  ranks.reserve(flows.size());
+  for (const Flow& flow : flows) ranks.push_back(flow.rank);
+  return ranks;
+}
+
 /// What is wrong with the options of Method::phased. Names of other values may reach this from C.
 std::optional<Diagnostic> check_phases(const Options& options) {
   if (options.phased.parking < 0)
@@ -79,15 +87,25 @@ bool lacks_room(const State& state) {
       state.flows);
 }
 
+/// Whether memory that an earlier plan shared will do.
+bool can_use_kept(State& state) {
+  const auto* const kept = static_cast<storage::KeptNodeMemory*>(state.channel.kept().get());
+  if (kept == nullptr) return false;
+  const NodeWish wish = node_wish(state);
+  return kept->memory.serves(wish.destinations, wish.sources, wish.allowance, wish.wish);
+}
+
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
 /// @return Whether some rank lacks room for an exchange in order.
-bool agree_on_plan(const State& state, const std::optional<Diagnostic>& mine, Form form,
+bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form form,
                    JointShape& shape) {
   const Options& options = state.options;
   mpi::Agreement agreement;
   bool any_lacks_room = !mine && lacks_room(state);
   agreement.largest(any_lacks_room);
+  state.may_use_kept = !mine && can_use_kept(state);
+  agreement.least(state.may_use_kept);
   agreement.equal({.name = "the bytes of a block",
                    .remedy = "give the same fields on all ranks",
                    .code = ErrorCode::block_size_mismatch},
@@ -398,6 +416,21 @@ std::optional<Diagnostic> check_budget(const State& state) {
                         (state.blocks.least_scratch_blocks() == 1 ? "one block takes"
                                                                   : "two staged blocks take") +
                         "; set budget_bytes to at least " + std::to_string(least)};
+}
+
+NodeWish node_wish(State& state) {
+  const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
+  const bool takes_part =
+      state.options.share_memory && state.blocks.reachable_by_mpi &&
+      (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
+  return state.visit([&](const auto& flows) {
+    const schedule::StreamLimits limits = schedule::limits_of(
+        state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
+    NodeWish wish{ranks_of(state.ledger, flows.outgoing), ranks_of(state.ledger, flows.incoming)};
+    if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
+    wish.wish = schedule::useful_segment_bytes(limits);
+    return wish;
+  });
 }
 
 void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, bool is_dense) {

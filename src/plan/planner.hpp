@@ -29,6 +29,14 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 /// Whether the budget holds what any method needs of it, for the blocks of `state`. Local.
 [[nodiscard]] std::optional<Diagnostic> check_budget(const State& state);
 
+/// What a plan wants of memory shared inside nodes, for NodeMemory::connect(). Local.
+struct NodeWish {
+  Vector<int> destinations, sources;
+  std::size_t allowance = 0;
+  std::size_t wish = 0;
+};
+[[nodiscard]] NodeWish node_wish(State& state);
+
 /// Ends every planning, when the blocks and the flows of `state` are filled in: all ranks agree
 /// that nothing is wrong and on what must be the same, and the method is chosen. Collective.
 /// @param mine      What this rank found wrong.

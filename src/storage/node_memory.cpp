@@ -51,14 +51,17 @@ void warn_once(int rank) {
 
 }  // namespace
 
-NodeMemory::NodeMemory(Ledger& ledger) : ledger_(ledger), writers_(ledger), peers_(ledger) {}
+NodeMemory::NodeMemory(Ledger& ledger)
+    : ledger_(ledger), destinations_(ledger), sources_(ledger), writers_(ledger), peers_(ledger) {}
 
 NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 
 void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> destinations,
                          std::span<const int> sources, std::size_t allowance, std::size_t wish) {
+  destinations_.assign(destinations.begin(), destinations.end());
+  sources_.assign(sources.begin(), sources.end());
   const std::uint64_t machine = allowance > 0 ? machine_identity() : 0;
-  std::uint64_t bytes = std::min(allowance, wish);
+  std::uint64_t bytes = asked_bytes_ = std::min(allowance, wish);
   exchange_words<2>(
       channel, ledger_, destinations,
       [&](std::size_t, Words words) {
@@ -105,6 +108,15 @@ void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> desti
       });
   own_.close();
   if (refused) warn_once(channel.rank());
+}
+
+bool NodeMemory::serves(std::span<const int> destinations, std::span<const int> sources,
+                        std::size_t allowance, std::size_t wish) const {
+  const bool took_part = asked_bytes_ > 0;
+  return took_part == (allowance > 0) && std::min(allowance, wish) <= 2 * asked_bytes_ &&
+         own_.size() + mapped_bytes() <= allowance * (1 + destinations.size()) &&
+         std::ranges::includes(destinations_, destinations) &&
+         std::ranges::includes(sources_, sources);
 }
 
 bool NodeMemory::is_written_by(int source) const {

@@ -41,6 +41,11 @@ class VALET_EXPORT NodeMemory {
                std::span<const int> sources, std::size_t allowance,
                std::size_t wish = std::numeric_limits<std::size_t>::max());
 
+  /// Whether connect() would change nothing that is needed: all ranks were asked, and the memory
+  /// is neither more than is allowed now nor much less than is wished for. [local]
+  [[nodiscard]] bool serves(std::span<const int> destinations, std::span<const int> sources,
+                            std::size_t allowance, std::size_t wish) const;
+
   /// The segment that this rank offers. [local]
   [[nodiscard]] std::span<std::byte> own() const { return {own_.data(), own_.size()}; }
   /// Whether `memory` is in it. [local]
@@ -64,9 +69,18 @@ class VALET_EXPORT NodeMemory {
   };
 
   Ledger& ledger_;
+  Vector<int> destinations_, sources_;  ///< that were asked
+  std::size_t asked_bytes_ = 0;         ///< for the own segment
   storage::SharedSegment own_;
   Vector<int> writers_;  ///< ascending
   Vector<Peer> peers_;   ///< ascending by rank
+};
+
+/// Memory shared inside a node that plans of a communicator keep for the next one: to map it takes
+/// as long as to move some MiB.
+struct KeptNodeMemory {
+  Ledger ledger;
+  NodeMemory memory{ledger};
 };
 
 }  // namespace valet::storage

@@ -29,8 +29,9 @@ struct Measured {
   std::size_t wrong = 0;
 };
 
-Measured measure(FilledMap& filled, Form form, const Options& options) {
+Measured measure(FilledMap& filled, Form form, Options options) {
   const BlockStorage storage = filled.storage();
+  options.keep_memory = false;  // all goes with the plan
   restart_peak();
   const std::ptrdiff_t before = new_counters().live_bytes;
   Measured measured;
@@ -190,6 +191,7 @@ TEST_F(LedgerAgainstProcess, WhatIsMappedOfAllRanksFitsHalfTheBudget) {
         {
           Options options = options_of(Order::any, budget);
           options.method = method;
+          options.keep_memory = false;
           Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
           const Report report = execute(plan, filled.storage());
           const std::size_t mapped = mapped_shared_bytes();
@@ -206,6 +208,40 @@ TEST_F(LedgerAgainstProcess, WhatIsMappedOfAllRanksFitsHalfTheBudget) {
         EXPECT_TRUE(all_ranks(mapped_shared_bytes() == 0)) << "all goes with the plan";
       }
     }
+}
+
+TEST_F(LedgerAgainstProcess, WhatIsKeptIsCountedByEveryPlanAndGoesWithTheCommunicator) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const GlobalMap map = ring_map(size(), 1000, 1000, 0);
+  std::uint64_t shared = 0;  // where the system lets processes share memory
+  const auto mapped_after = [&](const Options& options) {
+    FilledMap filled(map, rank(), Shape::dense);
+    {
+      Plan plan = filled.plan(comm, Form::to_ranks, options);
+      const Report report = execute(plan, filled.storage());
+      EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+      shared = report.shared_bytes;
+      EXPECT_LE(shared, mapped_shared_bytes());
+      EXPECT_LE(mapped_shared_bytes(), options.budget_bytes / 2 + 4096U * unsigned(size()));
+    }
+    EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
+    return mapped_shared_bytes();
+  };
+  const Options keeps = options_of(Order::any, 1 << 20);
+  const std::size_t kept = mapped_after(keeps);
+  const std::uint64_t first = shared;
+  EXPECT_EQ(kept > 0, first > 0);
+  EXPECT_EQ(mapped_after(keeps), kept) << "used again";
+  EXPECT_EQ(shared, first);
+  EXPECT_LT(mapped_after(options_of(Order::any, 60'000)), std::max<std::size_t>(kept, 1))
+      << "a plan with less of a budget does not keep what was larger";
+  Options gives_back = keeps;
+  gives_back.keep_memory = false;
+  EXPECT_EQ(mapped_after(gives_back), 0U);
+  EXPECT_EQ(mapped_after(keeps), kept);
+  MPI_Comm_free(&comm);
+  EXPECT_EQ(mapped_shared_bytes(), 0U);
 }
 
 }  // namespace

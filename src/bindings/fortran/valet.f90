@@ -93,6 +93,7 @@ module valet
     integer(c_int) :: order
     integer(c_int) :: verify
     integer(c_int) :: share_memory
+    integer(c_int) :: keep_memory
     integer(c_size_t) :: message_bytes
     integer(c_int) :: alltoall_method
     integer(c_int) :: progress_bar

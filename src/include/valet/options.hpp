@@ -134,6 +134,10 @@ struct Options {
   /// Ranks of one node move blocks through memory they share, half of the budget, in place of
   /// messages; where the system does not let processes share memory they fall back to messages.
   bool share_memory = true;
+  /// Memory shared inside a node is kept with the communicator, for the next plan, which counts it
+  /// as its own: to map it takes as long as to move some MiB. It is freed with the communicator, or
+  /// with a plan that is not to keep it. Ranks may differ.
+  bool keep_memory = true;
   AutomaticOptions automatic = {};  ///< where Valet chooses the method
   StreamOptions stream = {};        ///< chosen by name or by Valet
   PhasedOptions phased = {};        ///< likewise
