@@ -223,7 +223,8 @@ TEST_F(LedgerAgainstProcess, WhatIsKeptIsCountedByEveryPlanAndGoesWithTheCommuni
       EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
       shared = report.shared_bytes;
       EXPECT_LE(shared, mapped_shared_bytes());
-      EXPECT_LE(mapped_shared_bytes(), options.budget_bytes / 2 + 4096U * unsigned(size()));
+      EXPECT_LE(mapped_shared_bytes(),
+                options.budget_bytes / 2 + std::size_t{4096} * static_cast<std::size_t>(size()));
     }
     EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
     return mapped_shared_bytes();
