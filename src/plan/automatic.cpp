@@ -105,6 +105,7 @@ void JointShape::join(mpi::Agreement& agreement) {
   agreement.least(shape.direct_fits);
   agreement.least(shape.is_dense);
   agreement.least(shape.may_share);
+  agreement.least(shape.keeps_memory);
   agreement.largest(names_message);
   agreement.largest(has_model);
   agreement.largest(model.latency_seconds);
@@ -143,7 +144,8 @@ JointShape shape_of(const plan::State& state, bool is_dense) {
         // In the order of any nobody has to be misplaced.
         const std::size_t crowding = flows.form == Form::any ? 1 : flows.incoming.size();
         return shape_of(state,
-                        {.slots = flows.slots,
+                        {.keeps_memory = state.options.keep_memory,
+                         .slots = flows.slots,
                          .sent = flows.exports.size(),
                          .received = flows.blocks_arriving,
                          .neighbours = std::max(flows.outgoing.size(), flows.incoming.size()),

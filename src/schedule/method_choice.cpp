@@ -147,8 +147,10 @@ class Parts {
     return std::min(node_segment_bytes(limits, static_cast<std::size_t>(shape_.neighbours)),
                     useful_segment_bytes(limits));
   }
-  /// Memory that ranks of a node share is mapped and touched for the first time.
+  /// Memory that ranks of a node share is mapped and touched for the first time, unless many plans
+  /// use it.
   [[nodiscard]] double sharing() const {
+    if (shape_.keeps_memory) return 0;
     return touch * (1 + neighbours()) * static_cast<double>(segment_bytes()) /
                model_.copy_bandwidth +
            agreement_latencies * neighbours() * model_.latency_seconds;

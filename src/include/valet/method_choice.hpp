@@ -22,6 +22,7 @@ struct ExchangeShape {
   int ranks = 1;                   ///< in the communicator
   int ranks_on_node = 1;           ///< most
   bool may_share = true;           ///< memory, inside a node
+  bool keeps_memory = false;       ///< for the plans that follow
   std::uint64_t block_bytes = 1;   ///< one block
   std::uint64_t slots = 0;         ///< most
   std::uint64_t sent = 0;          ///< blocks, most

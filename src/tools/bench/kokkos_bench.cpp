@@ -94,7 +94,7 @@ class KokkosBenchmark final : public Benchmark {
   std::uint64_t particles_ = 2'000'000;
   double leave_ = 0.5;
   std::vector<std::string> methods_{"stream"};
-  std::string order_ = "fill";
+  std::string order_ = "any";
 };
 
 }  // namespace
