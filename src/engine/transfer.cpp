@@ -150,9 +150,10 @@ std::uint64_t Transfer<Index>::place_some(const std::byte* packed, Index cursor,
 template <class Index>
 std::size_t Transfer<Index>::take_final_slots(std::span<const Index> finals) {
   constexpr std::size_t long_run = 16;
-  // Where Valet chooses the slots they ascend, so both ends tell whether they are a run.
+  // Where slots are not listed they ascend, so both ends tell whether they are a run.
+  const bool ascend = flows_.form == plan::Form::fill || flows_.form == plan::Form::stable;
   const auto is_run = [&](std::size_t first) {
-    return flows_.form != plan::Form::slots && first + long_run <= finals.size() &&
+    return ascend && first + long_run <= finals.size() &&
            finals[first + long_run - 1] - finals[first] == long_run - 1;
   };
   std::size_t taken = 0;

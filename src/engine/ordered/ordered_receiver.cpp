@@ -42,6 +42,8 @@ void OrderedReceiver<Index>::start(std::byte* memory) {
   enter_imports(imports_, flows_);
   holes_.restart();
   first_ = last_ = blocks_in_rooms_ = 0;
+  in_flight_ = 0;
+  detours_ = false;
   blocks_left_ = flows_.blocks_arriving;
 }
 
@@ -93,7 +95,7 @@ schedule::FlowPiece OrderedReceiver<Index>::next_piece(bool on_node) const {
 template <class Index>
 bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
   const std::uint32_t flow = imports_.front().flow;
-  if (of_source_[flow] == schedule::most_credits_of_a_pair) return false;
+  if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
   const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
   const Place place = on_node && (!takes_less || node_room_.next() > 0) ? Place::node : Place::own;
   schedule::FlowPiece piece = next_piece(place == Place::node);
@@ -105,6 +107,7 @@ bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
   if (place == Place::own) piece.count = std::min(piece.count, sizes_.receive_blocks);
   if (piece.count == 0) return false;
   give(index, piece, room.enter(piece.count), place);
+  posted_[index].is_detour = detours_ = on_node && place == Place::own;
   blocks_in_rooms_ += piece.count;
   return true;
 }
@@ -112,7 +115,7 @@ bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
 template <class Index>
 void OrderedReceiver<Index>::give(std::size_t index, const schedule::FlowPiece& piece,
                                   std::byte* memory, Place place) {
-  posted_[index] = {last_, piece.flow, true};
+  posted_[index] = {.message = last_, .flow = piece.flow, .busy = true};
   message(last_++) = {memory, piece.count, place, false};
   ++of_source_[piece.flow];
   ++in_flight_;
@@ -129,6 +132,7 @@ void OrderedReceiver<Index>::received(std::size_t index) {
   arrived.arrived = true;
   --of_source_[posted.flow];
   --in_flight_;
+  detours_ = detours_ && !posted.is_detour;
   posted.busy = false;
 }
 

@@ -80,6 +80,7 @@ class OrderedReceiver {
     std::uint64_t message = 0;  ///< its number, from the first of the execution on
     std::uint32_t flow = 0;
     bool busy = false;
+    bool is_detour = false;  ///< of a rank of the node, and not through its memory
   };
 
   [[nodiscard]] WaitingRoom& room_of(Place place) {
@@ -127,6 +128,9 @@ class OrderedReceiver {
   std::uint64_t blocks_in_rooms_ = 0;  ///< credited, and not landed
   std::uint64_t blocks_left_ = 0;      ///< not landed
   std::size_t in_flight_ = 0;
+  /// A detour is on its way. A source answers what it writes and what it sends apart from each
+  /// other, so nothing else is asked meanwhile.
+  bool detours_ = false;
 };
 
 }  // namespace valet::engine
