@@ -26,6 +26,7 @@ namespace valet::operations {
   Options options;
   options.method = method;
   options.share_memory = share_memory;
+  options.keep_memory = false;
   options.trace = trace;
   options.progress_bar = false;
   return options;

@@ -17,10 +17,11 @@ namespace {
 /// method, the options and the storage allow it. Collective over all ranks of the plan.
 void share_memory(plan::State& state) {
   const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
-  if (traits.shares_memory == nullptr || !traits.shares_memory(state.options)) return;
   std::shared_ptr<void>& kept = state.channel.kept();
   auto memory = std::static_pointer_cast<storage::KeptNodeMemory>(kept);
   kept.reset();
+  if (traits.shares_memory == nullptr || !traits.shares_memory(state.options)) return;
+  if (state.choice && !state.choice->shares_memory) return;
   if (!state.may_use_kept) {
     memory.reset();  // before there is more
     const plan::NodeWish wish = plan::node_wish(state);

@@ -14,7 +14,7 @@ namespace valet::operations {
 
 /// Proves that every block arrived as it was sent: XXH3 of each block, seeded with its place in the
 /// order of its flow, summed per flow at the source before and at the destination after. Blocks
-/// that stay are seeded with their final slot. Memory: 24 bytes a neighbour, 64 more where
+/// that stay are seeded with their final slot. Memory: 24 bytes a neighbour, 48 more where
 /// blocks land in order, and the scratch.
 template <class Index>
 class Verification {

@@ -10,7 +10,7 @@
 namespace valet::plan {
 
 /// Lists the blocks that change their slot inside this rank: those at and above the final count
-/// take the holes that no import takes. And counts the blocks that have to wait at once.
+/// take the holes that no import takes. Then counts the blocks that have to wait at once.
 /// @param flows  Exports and imports are known.
 /// @param holes  Slots that are free once everything that leaves has left; over flows.slots.
 template <class Index>

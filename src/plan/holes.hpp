@@ -4,7 +4,7 @@
 /// Order::any: import k of a rank takes its hole k. Holes are the slots below the final count that
 /// are free at first, ascending, and then those that exports leave, in the order of their grains;
 /// imports are in the order of theirs. So an import comes when its hole has just been left, nothing
-/// has to be copied twice, and both ends know every slot without a word.
+/// has to be copied twice, and no slot is ever sent.
 
 #include "plan/flows.hpp"
 #include "schedule/grains.hpp"
@@ -40,7 +40,7 @@ void enter_exports(schedule::GrainOrder& order, const Flows<Index>& flows) {
               [&](int destination) { return (destination - any.rank + any.ranks) % any.ranks; });
 }
 
-/// The holes of a rank, one after another. Allocates 32 bytes for each rank that it sends to.
+/// The holes of a rank, one after another. Allocates 24 bytes for each rank that it sends to.
 template <class Index>
 class HoleWalk {
  public:

@@ -130,8 +130,8 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
               "; fix the map, nothing has moved"};
 }
 
-/// Counts a map. `destination_of(slot)` is asked once for each occupied slot, ascending; on a bad
-/// destination the map_counts ends with a diagnostic.
+/// Counts a map. `destination_of(slot)` is asked once for each occupied slot, ascending; a bad
+/// destination ends it, with `diagnostic` set.
 ///
 /// Nothing in here depends on what a single entry says, but where a rank is new: neighbours in a
 /// map often differ without any pattern, and a branch that is not foreseen costs more than all the

@@ -43,7 +43,7 @@ struct State {
   /// Shares memory inside nodes, from now on.
   void use(std::shared_ptr<const storage::KeptNodeMemory> memory) {
     node = std::move(memory);
-    ledger.add(node->memory.own().size());
+    ledger.add(node->ledger.current_bytes());
   }
   /// Shared by this plan, or nothing.
   std::shared_ptr<const storage::KeptNodeMemory> node =

@@ -82,6 +82,9 @@ bool lacks_room(const State& state) {
         schedule::StreamLimits limits = schedule::limits_of(
             state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
         limits.shares_memory = state.options.share_memory;
+        // The choice of a method may make messages longer, which leaves less room.
+        if (state.options.method == Method::automatic && limits.message_bytes == 0)
+          limits.message_bytes = schedule::most_message_bytes;
         return flows.in_order() && flows.any.in_wait >= schedule::room_to_wait(limits);
       },
       state.flows);
@@ -450,7 +453,7 @@ void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, boo
   } catch (const std::bad_alloc&) {
     out_of_memory = Diagnostic{ErrorCode::out_of_memory,
                                "no memory to list the slots of the blocks that arrive; raise "
-                               "budget_bytes or take method stream, which need no list"};
+                               "budget_bytes, then there is no need for it"};
   }
   mpi::agree(state.channel, out_of_memory);
 }

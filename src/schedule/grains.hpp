@@ -5,7 +5,7 @@
 ///
 /// A flow is cut into grains, and the grains of all flows of a rank are ordered by the fraction of
 /// their flow that has been delivered in the middle of the grain. Both ends of a flow compute the
-/// same key for a grain, so all ranks move along one order without a word. Pure.
+/// same key for a grain, so all ranks move along one order without a message. Pure.
 
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
@@ -51,7 +51,7 @@ struct FlowPiece {
   std::uint64_t count = 0;
 };
 
-/// The blocks of some flows in the order of their grains. 32 bytes a flow; O(log flows) a step.
+/// The blocks of some flows in the order of their grains. 24 bytes a flow; O(log flows) a step.
 class VALET_EXPORT GrainOrder {
  public:
   /// @param grain  Blocks of a grain; the last one of a flow may be shorter.

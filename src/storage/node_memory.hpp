@@ -36,7 +36,8 @@ class VALET_EXPORT NodeMemory {
   /// @param allowance     Bytes of the largest segment that this rank may offer or reach; 0 to take
   ///                      no part. A segment gets the least allowance of all that use it. [local]
   /// @param wish          Bytes that the own segment needs not exceed. [local]
-  /// Memory: the segment, 8 bytes a neighbour on the node, and 4 KiB for the time of the call.
+  /// Memory: the segment, 4 bytes a neighbour, 36 more on the node, and 4 KiB for the time of the
+  /// call.
   void connect(const mpi::Channel& channel, std::span<const int> destinations,
                std::span<const int> sources, std::size_t allowance,
                std::size_t wish = std::numeric_limits<std::size_t>::max());

@@ -4,14 +4,16 @@
 namespace valet::engine {
 namespace {
 
-/// Messages that wait at once: the grains of those blocks, each in as many pieces as it takes, and
-/// a shorter one of each flow.
+/// Messages that wait at once: runs in either room, which those that arrived next to each other are
+/// joined to. A run ends where the sources of one place follow those of the other, at a grain.
 template <class Index>
 std::size_t messages_at_once(const ExchangeContext& context, const plan::Flows<Index>& flows,
                              const schedule::OrderedSizes& sizes) {
-  const std::uint64_t piece = std::min(flows.any.grain, sizes.receive_blocks);
+  const std::uint64_t grains =
+      (sizes.waiting_blocks + context.node.own().size() / context.blocks.block_bytes) /
+      flows.any.grain;
   return OrderedReceiver<Index>::receives(context.options) + flows.incoming.size() +
-         static_cast<std::size_t>(sizes.waiting_blocks / piece) + 1;
+         static_cast<std::size_t>(grains) + 4;
 }
 
 }  // namespace
@@ -97,14 +99,18 @@ bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
   const std::uint32_t flow = imports_.front().flow;
   if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
   const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
-  const Place place = on_node && (!takes_less || node_room_.next() > 0) ? Place::node : Place::own;
+  // Once there is a detour, pieces go on beside it: they are joined then.
+  const bool detours = takes_less && (node_room_.next() == 0 ||
+                                      (last_ > first_ && message(last_ - 1).place == Place::own));
+  const Place place = on_node && !detours ? Place::node : Place::own;
   schedule::FlowPiece piece = next_piece(place == Place::node);
   if (on_node && place == Place::own)
     piece.count = std::min(piece.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
   WaitingRoom& room = room_of(place);
+  if (place == Place::own) piece.count = std::min(piece.count, sizes_.receive_blocks);
+  piece.count = std::min(piece.count, room.blocks());
   if (!takes_less && room.left() < piece.count) return false;
   piece.count = std::min(piece.count, room.next());
-  if (place == Place::own) piece.count = std::min(piece.count, sizes_.receive_blocks);
   if (piece.count == 0) return false;
   give(index, piece, room.enter(piece.count), place);
   posted_[index].is_detour = detours_ = on_node && place == Place::own;

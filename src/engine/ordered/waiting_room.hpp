@@ -19,6 +19,7 @@ class WaitingRoom {
     const std::uint64_t behind = first_ + used_;
     return behind < blocks_ ? blocks_ - behind : blocks_ - used_;
   }
+  [[nodiscard]] std::uint64_t blocks() const { return blocks_; }
   /// Blocks for which there are places.
   [[nodiscard]] std::uint64_t left() const { return blocks_ - used_; }
   /// Gives as many blocks their places, at most next().

@@ -86,8 +86,8 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
 void reserve_schedule(plan::State& state) {
   if (state.options.method != Method::phased) return;
   state.visit([&](const auto& flows) {
-    const schedule::PhasedLimits limits =
-        phased_limits(state.options, state.blocks, flows, state.node->memory, state.channel.size(), 0);
+    const schedule::PhasedLimits limits = phased_limits(
+        state.options, state.blocks, flows, state.node->memory, state.channel.size(), 0);
     mpi::agree(state.channel, check_lists(limits));
     if (state.options.phased.scheduler != Scheduler::centralized) return;
     const auto least_bytes =

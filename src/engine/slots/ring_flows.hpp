@@ -26,7 +26,7 @@ class RingFlows {
   [[nodiscard]] std::uint32_t place_of(int rank) const {
     return place_of_flow(plan::flow_from(flows_, rank));
   }
-  /// Of a flow in the list that ascends by rank.
+  /// The place of a flow, given its position in the list that ascends by rank.
   [[nodiscard]] std::uint32_t place_of_flow(std::size_t flow) const {
     return static_cast<std::uint32_t>((flow + flows_.size() - first_) % flows_.size());
   }

@@ -168,7 +168,7 @@ class VALET_EXPORT Plan {
 /// Memory beyond the storage, plan included: budget + 64 KiB + 64*neighbours + c*slots bytes, c =
 /// 8 for a map to ranks, 12 with Order::fill or stable, and 16 for one to slots, or with Order::any
 /// under Method::phased and cyclic and where a budget is too small for the blocks that wait
-/// (Order); double from 2^32 slots on; 64*P more where the
+/// for their slots (Order::any); double from 2^32 slots on; 64*P more where the
 /// plan came from a layout, and on rank 0 for Method::cyclic, and for Method::phased with parking,
 /// Heuristic::continuous or Scheduler::centralized. Each block crosses the network at most once,
 /// with parking or Heuristic::continuous at most twice.
