@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/direct.hpp"
 
-#include <array>
-
 namespace valet::engine {
 
 template <class Index>
@@ -64,17 +62,12 @@ void Direct<Index>::place(Transfer<Index>& transfer) {
 /// The same in the order in which imports take their holes.
 template <class Index>
 void Direct<Index>::land(Transfer<Index>& transfer) {
-  std::array<Index, 1024> slots;
-  holes_.restart();
-  for (enter_imports(imports_, flows_); !imports_.empty();) {
-    const schedule::FlowPiece piece = imports_.front(slots.size());
-    const auto taken = std::span(slots).first(piece.count);
-    holes_.take(taken);
-    transfer.land(arriving_ + (flows_.incoming[piece.flow].cursor + piece.first) *
-                                  context_.blocks.block_bytes,
-                  taken);
-    imports_.advance(piece.count);
-  }
+  for_each_landing(flows_, imports_, holes_,
+                   [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {
+                     transfer.land(arriving_ + (flows_.incoming[piece.flow].cursor + piece.first) *
+                                                   context_.blocks.block_bytes,
+                                   slots);
+                   });
 }
 
 template <class Index>

@@ -113,17 +113,13 @@ template <class Index>
 void Verification<Index>::sum_arrivals_in_order(StorageBackend& backend,
                                                 std::span<std::byte> scratch) {
   ChecksumOfBlocks<Index> checksum(backend, scratch);
-  plan::enter_imports(imports_, flows_);
-  holes_.restart();
   std::fill(arrived_.begin(), arrived_.end(), 0);
-  std::array<Index, 256> slots;
-  while (!imports_.empty()) {
-    const schedule::FlowPiece piece = imports_.front(slots.size());
-    holes_.take(std::span(slots).first(piece.count));
-    for (std::uint64_t k = 0; k < piece.count; ++k) checksum.add(slots[k], piece.first + k);
-    arrived_[piece.flow] += checksum.take_sum();
-    imports_.advance(piece.count);
-  }
+  for_each_landing(flows_, imports_, holes_,
+                   [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {
+                     for (std::uint64_t k = 0; k < piece.count; ++k)
+                       checksum.add(slots[k], piece.first + k);
+                     arrived_[piece.flow] += checksum.take_sum();
+                   });
 }
 
 template <class Index>

@@ -29,6 +29,25 @@ void list_compaction(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet
   walk.take(std::span<Index>(flows.resident_to.data(), flows.resident_to.size()));
 }
 
+/// Holes that are free at first.
+template <class Index>
+std::uint64_t free_holes(const Flows<Index>& flows) {
+  std::uint64_t free = 0;
+  for (std::uint64_t slot = flows.initially_free.next(0); slot < flows.blocks_after; ++free)
+    slot = flows.initially_free.next(slot + 1);
+  return free;
+}
+
+template <class Index>
+std::uint64_t shift_of(const Flows<Index>& flows, std::size_t block_bytes) {
+  std::uint64_t runs = flows.outgoing.size();
+  for (const Outgoing<Index>& flow : flows.outgoing)
+    for (std::uint64_t k = flow.first + 1; k < std::uint64_t{flow.first} + flow.count; ++k)
+      runs += flows.exports[k] != flows.exports[k - 1] + 1 ? 1 : 0;
+  return schedule::shift_blocks(block_bytes, flows.blocks_arriving, flows.exports.size(), runs,
+                                free_holes(flows));
+}
+
 /// How many blocks wait at once at most, beside the one that is on its way, if all ranks receive in
 /// the order of the grains: imports up to a grain less the holes that the exports before it leave.
 /// If every rank has room for them and one more, the receiver of the least grain that is not
@@ -45,9 +64,7 @@ std::uint64_t blocks_in_wait(Ledger& ledger, const Flows<Index>& flows) {
     return static_cast<std::uint64_t>(std::count_if(
         slots, slots + piece.count, [&](Index slot) { return slot < flows.blocks_after; }));
   };
-  std::uint64_t most = 0, arrived = 0, free = 0;
-  for (std::uint64_t slot = flows.initially_free.next(0); slot < flows.blocks_after; ++free)
-    slot = flows.initially_free.next(slot + 1);
+  std::uint64_t most = 0, arrived = 0, free = free_holes(flows);
   for (; !imports.empty(); imports.advance(imports.front().count)) {
     const schedule::GrainKey key = imports.key();
     for (; !exports.empty() && exports.key() < key; exports.advance(exports.front().count))
@@ -61,7 +78,7 @@ std::uint64_t blocks_in_wait(Ledger& ledger, const Flows<Index>& flows) {
       const std::uint64_t steps = std::min(leaving.count, imports.front().count);
       meanwhile = steps - std::min(steps, others);
     }
-    most = std::max(most, arrived - std::min(arrived, free + meanwhile));
+    most = std::max(most, arrived - std::min(arrived, flows.any.shift + free + meanwhile));
   }
   return most;
 }
@@ -69,8 +86,10 @@ std::uint64_t blocks_in_wait(Ledger& ledger, const Flows<Index>& flows) {
 }  // namespace
 
 template <class Index>
-void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes) {
+void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes,
+                        std::size_t block_bytes) {
   list_compaction(ledger, flows, holes);
+  flows.any.shift = shift_of(flows, block_bytes);
   flows.any.in_wait = blocks_in_wait(ledger, flows);
 }
 
@@ -78,19 +97,19 @@ template <class Index>
 void list_arrivals(Ledger& ledger, Flows<Index>& flows) {
   flows.arrivals = Array<Index>(ledger, flows.blocks_arriving);
   schedule::GrainOrder imports(ledger, flows.incoming.size(), flows.any.grain);
-  enter_imports(imports, flows);
   HoleWalk<Index> holes(ledger, flows);
-  while (!imports.empty()) {
-    const schedule::FlowPiece piece = imports.front();
-    Index* const slots = flows.arrivals.begin() + flows.incoming[piece.flow].cursor + piece.first;
-    holes.take(std::span<Index>(slots, piece.count));
-    imports.advance(piece.count);
-  }
+  for_each_landing(
+      flows, imports, holes, [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {
+        std::ranges::copy(slots,
+                          flows.arrivals.begin() + flows.incoming[piece.flow].cursor + piece.first);
+      });
   flows.any.is_listed = true;
 }
 
-template void complete_any_order(Ledger&, Flows<std::uint32_t>&, const storage::SlotSet&);
-template void complete_any_order(Ledger&, Flows<std::uint64_t>&, const storage::SlotSet&);
+template void complete_any_order(Ledger&, Flows<std::uint32_t>&, const storage::SlotSet&,
+                                 std::size_t);
+template void complete_any_order(Ledger&, Flows<std::uint64_t>&, const storage::SlotSet&,
+                                 std::size_t);
 template void list_arrivals(Ledger&, Flows<std::uint32_t>&);
 template void list_arrivals(Ledger&, Flows<std::uint64_t>&);
 

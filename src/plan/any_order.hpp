@@ -5,16 +5,19 @@
 
 #include "plan/flows.hpp"
 
+#include <cstddef>
 #include <cstdint>
 
 namespace valet::plan {
 
 /// Lists the blocks that change their slot inside this rank: those at and above the final count
-/// take the holes that no import takes. Then counts the blocks that have to wait at once.
+/// take the holes that no import takes. Then decides on the shift, and counts the blocks that have
+/// to wait at once.
 /// @param flows  Exports and imports are known.
 /// @param holes  Slots that are free once everything that leaves has left; over flows.slots.
 template <class Index>
-void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes);
+void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes,
+                        std::size_t block_bytes);
 
 /// Lists the final slot of every import, for methods that do not take them in order.
 /// @throws std::bad_alloc.

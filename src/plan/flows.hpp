@@ -27,7 +27,8 @@ struct AnyOrder {
   std::uint64_t grain = 1;    ///< blocks
   int rank = 0;               ///< this one
   int ranks = 1;              ///< of the communicator
-  std::uint64_t in_wait = 0;  ///< blocks that wait for their holes at once, at most
+  std::uint64_t shift = 0;    ///< first imports, which wait aside and take the last holes
+  std::uint64_t in_wait = 0;  ///< of the others, that wait for their holes at once, at most
   bool is_listed = false;     ///< Flows::arrivals has the slots, for methods that ask in any order
 };
 

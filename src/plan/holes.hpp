@@ -5,11 +5,16 @@
 /// are free at first, ascending, and then those that exports leave, in the order of their grains;
 /// imports are in the order of theirs. So an import comes when its hole has just been left, nothing
 /// has to be copied twice, and no slot is ever sent.
+///
+/// Where holes are long runs the first AnyOrder::shift imports take the last holes, and the others
+/// the holes before them: these are left before their imports come, so that messages go straight
+/// from slots to slots.
 
 #include "plan/flows.hpp"
 #include "schedule/grains.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -46,8 +51,8 @@ class HoleWalk {
  public:
   HoleWalk(Ledger& ledger, const Flows<Index>& flows)
       : flows_(flows),
-        order_(ledger, flows.form == Form::any ? flows.outgoing.size() : 0, flows.any.grain) {
-    if (flows.form == Form::any) restart();
+        order_(ledger, flows.in_order() ? flows.outgoing.size() : 0, flows.any.grain) {
+    if (flows.in_order()) restart();
   }
 
   void restart() {
@@ -78,21 +83,26 @@ class HoleWalk {
   }
   /// The next holes that are free and next to each other, `most` of them at most.
   template <class BlocksLeft>
-  [[nodiscard]] storage::SlotRun next_run(std::uint64_t most, BlocksLeft&& blocks_left) const {
+  [[nodiscard]] storage::SlotRun next_run(std::uint64_t most, BlocksLeft&& blocks_left) {
     if (next_free_ < flows_.blocks_after)
       return flows_.initially_free.next_run(next_free_,
                                             std::min(most, flows_.blocks_after - next_free_));
-    if (order_.empty()) return {};
-    const schedule::FlowPiece piece = order_.front(most);
-    const std::uint64_t left = blocks_left(piece.flow);
-    if (left <= piece.first) return {};
-    const Index* const slots =
-        flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
-    const std::uint64_t passed = std::min(piece.count, left - piece.first);
-    std::uint64_t count = 0;
-    while (count < passed && slots[count] == slots[0] + count && slots[count] < flows_.blocks_after)
-      ++count;
-    return {slots[0], count};
+    while (!order_.empty()) {
+      const schedule::FlowPiece piece = order_.front(most);
+      const std::uint64_t left = blocks_left(piece.flow);
+      if (left <= piece.first) break;
+      const Index* const slots =
+          flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
+      const std::uint64_t passed = std::min(piece.count, left - piece.first);
+      std::uint64_t count = 0;
+      while (count < passed && slots[count] == slots[0] + count &&
+             slots[count] < flows_.blocks_after)
+        ++count;
+      if (count > 0) return {slots[0], count};
+      // Exports ascend, so the rest of this piece is above the final count, too.
+      order_.advance(passed);
+    }
+    return {};
   }
   /// Passes as many holes as next_run() had.
   void pass(std::uint64_t count) {
@@ -111,5 +121,31 @@ class HoleWalk {
   schedule::GrainOrder order_;
   std::uint64_t next_free_ = 0;
 };
+
+/// Calls land(piece, slots) for all imports, in the order in which they take their holes; all
+/// exports have left or will have.
+/// @param imports, holes  Over `flows`; passed from their beginning on.
+template <class Index, class Land>
+void for_each_landing(const Flows<Index>& flows, schedule::GrainOrder& imports,
+                      HoleWalk<Index>& holes, Land&& land) {
+  std::array<Index, 1024> slots;
+  holes.restart();
+  const auto land_from_to = [&](std::uint64_t first, std::uint64_t last) {
+    enter_imports(imports, flows);
+    for (std::uint64_t number = 0; number < last;) {
+      const std::uint64_t most = (number < first ? first : last) - number;
+      const schedule::FlowPiece piece = imports.front(std::min<std::uint64_t>(slots.size(), most));
+      if (number >= first) {
+        const auto taken = std::span(slots).first(piece.count);
+        holes.take(taken);
+        land(piece, std::span<const Index>(taken));
+      }
+      imports.advance(piece.count);
+      number += piece.count;
+    }
+  };
+  land_from_to(flows.any.shift, flows.blocks_arriving);
+  land_from_to(0, flows.any.shift);
+}
 
 }  // namespace valet::plan

@@ -9,6 +9,7 @@
 #include "plan/map_counts.hpp"
 #include "plan/map_layout.hpp"
 #include "plan/plan_state.hpp"
+#include "plan/stream_limits.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/message_sizes.hpp"
 #include "schedule/methods.hpp"
@@ -79,13 +80,12 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
 bool lacks_room(const State& state) {
   return std::visit(
       [&](const auto& flows) {
-        schedule::StreamLimits limits = schedule::limits_of(
-            state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
+        schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
         limits.shares_memory = state.options.share_memory;
         // The choice of a method may make messages longer, which leaves less room.
         if (state.options.method == Method::automatic && limits.message_bytes == 0)
           limits.message_bytes = schedule::most_message_bytes;
-        return flows.in_order() && flows.any.in_wait >= schedule::room_to_wait(limits);
+        return flows.in_order() && limits.waiting >= schedule::room_to_wait(limits);
       },
       state.flows);
 }
@@ -367,7 +367,7 @@ class Planner {
     for (const mpi::SparseCount& count : arriving)
       flows.add_incoming(count.rank, count.count, count.detail);
     if (form_ == Form::any) {
-      complete_any_order(ledger, flows, flows.holes);
+      complete_any_order(ledger, flows, flows.holes, state_.blocks.block_bytes);
       flows.holes = {};
     }
     if (form_ != Form::slots) return;
@@ -427,8 +427,7 @@ NodeWish node_wish(State& state) {
       state.options.share_memory && state.blocks.reachable_by_mpi &&
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
   return state.visit([&](const auto& flows) {
-    const schedule::StreamLimits limits = schedule::limits_of(
-        state.options, state.blocks, flows.exports.size(), flows.blocks_arriving);
+    const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
     NodeWish wish{ranks_of(state.ledger, flows.outgoing), ranks_of(state.ledger, flows.incoming)};
     if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
     wish.wish = schedule::useful_segment_bytes(limits);

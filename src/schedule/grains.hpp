@@ -30,6 +30,23 @@ namespace valet::schedule {
   return std::max<std::uint64_t>(1, bytes / std::max<std::size_t>(1, block_bytes));
 }
 
+/// Imports that wait aside and land last, so that those behind them find their slots left long
+/// before they come and can be received there. Only where holes are dense: elsewhere blocks are
+/// unpacked one by one anyway. Part of the definition of Order::any.
+/// @param runs  Runs of neighbouring slots that the exports of each flow stand in.
+/// @param free  Holes that are free at first, which serve as well.
+[[nodiscard]] constexpr std::uint64_t shift_blocks(std::size_t block_bytes, std::uint64_t imports,
+                                                   std::uint64_t exports, std::uint64_t runs,
+                                                   std::uint64_t free) {
+  constexpr std::size_t dense_bytes = std::size_t{64} << 10;
+  constexpr std::size_t shift_bytes = std::size_t{512} << 10;
+  if (exports * std::max<std::size_t>(1, block_bytes) < runs * dense_bytes) return 0;
+  const std::uint64_t wished = std::min<std::uint64_t>(
+      std::max<std::size_t>(1, shift_bytes / std::max<std::size_t>(1, block_bytes)),
+      std::min(imports, exports) / 8);
+  return wished - std::min(wished, free);
+}
+
 /// The place of a grain [begin, end) of a flow of `total` blocks in the order of all: the fraction
 /// (begin + end) / (2 total), then the distance of the ranks, then the place in the flow. Exact.
 struct GrainKey {

@@ -39,10 +39,24 @@ void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
                                 std::min(most_node_buffers, limits.window));
 }
 
+std::uint64_t budget_blocks(const StreamLimits& limits) {
+  return std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
+}
+
+/// A quarter of what segments leave: four buffers let both directions overlap staging with the
+/// wire.
+std::uint64_t message_blocks(const StreamLimits& limits) {
+  return std::clamp<std::uint64_t>(budget_blocks(limits) / (limits.may_share ? 8 : 4), 1,
+                                   message_blocks(limits, default_message_bytes));
+}
+
 /// Blocks of the budget that are not for the segments.
 std::uint64_t own_blocks(const StreamLimits& limits) {
-  const std::uint64_t blocks = std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
-  return limits.shares_memory && blocks > 1 ? blocks - (blocks + 1) / 2 : blocks;
+  const std::uint64_t blocks = budget_blocks(limits);
+  if (!limits.shares_memory || blocks == 1) return blocks;
+  const std::uint64_t half = blocks - (blocks + 1) / 2;
+  if (limits.waiting == 0) return half;
+  return std::max(half, std::min(blocks - blocks / 4, limits.waiting + 1 + message_blocks(limits)));
 }
 
 }  // namespace
@@ -55,30 +69,27 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
           .window = static_cast<std::size_t>(options.stream.window),
           .pieces_per_block = blocks.pieces_per_block,
           .blocks_sent = blocks_sent,
-          .blocks_received = blocks_received};
+          .blocks_received = blocks_received,
+          .may_share = options.share_memory};
 }
 
 StreamSizes stream_sizes(const StreamLimits& limits) {
-  const std::uint64_t wished_blocks = message_blocks(limits, default_message_bytes);
-  const std::uint64_t budget_blocks =
-      std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
   const std::uint64_t sent = std::max<std::uint64_t>(1, limits.blocks_sent);
   const std::uint64_t received =
       std::max<std::uint64_t>(1, limits.blocks_received - limits.blocks_received_on_node);
   StreamSizes sizes;
-  if (budget_blocks == 1) {
-    sizes.send_blocks = std::min(wished_blocks, listed_blocks(limits.pieces_per_block));
+  if (budget_blocks(limits) == 1) {
+    sizes.send_blocks = std::min(message_blocks(limits, default_message_bytes),
+                                 listed_blocks(limits.pieces_per_block));
     return sizes;
   }
-  // Four buffers let both directions overlap staging with the wire.
-  const std::uint64_t message_blocks =
-      std::clamp<std::uint64_t>(budget_blocks / 4, 1, wished_blocks);
-  const std::uint64_t buffers = own_blocks(limits) / message_blocks;
+  const std::uint64_t most = message_blocks(limits);
+  const std::uint64_t buffers = own_blocks(limits) / most;
   const std::uint64_t window = limits.window;
-  sizes.send_blocks = std::min(message_blocks, sent);
+  sizes.send_blocks = std::min(most, sent);
   sizes.send_buffers = buffers_for(limits.blocks_sent - limits.blocks_sent_on_node,
                                    sizes.send_blocks, std::min(buffers / 2, window));
-  sizes.receive_blocks = std::min(message_blocks, received);
+  sizes.receive_blocks = std::min(most, received);
   sizes.receive_buffers =
       buffers_for(received, sizes.receive_blocks, std::min(buffers - buffers / 2, window));
   if (limits.node_bytes > 0) divide_segment(sizes, limits);
@@ -90,9 +101,9 @@ std::uint64_t room_to_wait(const StreamLimits& limits) {
   return own_blocks(limits) - (sizes.send_buffers > 0 ? sizes.send_blocks : 0);
 }
 
-OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait) {
+OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait, std::uint64_t aside) {
   const StreamSizes sizes = stream_sizes(limits);
-  const std::uint64_t room = own_blocks(limits);
+  const std::uint64_t room = own_blocks(limits) - aside;
   const std::uint64_t least = std::max(in_wait + 1, room / 2);
   OrderedSizes ordered{.send_blocks = sizes.send_blocks, .receive_blocks = sizes.receive_blocks};
   if (sizes.send_buffers > 0)
@@ -105,7 +116,13 @@ OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait) {
 }
 
 std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {
-  const std::uint64_t share = limits.budget_bytes / 2 / (1 + destinations);
+  StreamLimits sharing = limits;
+  sharing.shares_memory = true;
+  const std::uint64_t left =
+      limits.budget_bytes -
+      std::min<std::uint64_t>(limits.budget_bytes, own_blocks(sharing) * limits.block_bytes);
+  const std::uint64_t share =
+      std::min<std::uint64_t>(limits.budget_bytes / 2, left) / (1 + destinations);
   const std::uint64_t bytes = std::min(share, segment_of(limits, most_node_buffers));
   return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
 }

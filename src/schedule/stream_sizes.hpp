@@ -39,7 +39,9 @@ struct StreamLimits {
   std::size_t pieces_per_block = 1;  ///< where blocks are sent from where they are
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_received = 0;
-  bool shares_memory = false;             ///< with ranks of the same node
+  std::uint64_t waiting = 0;              ///< blocks that wait at once where they land in order
+  bool may_share = false;                 ///< memory with ranks of the same node; else never
+  bool shares_memory = false;             ///< it does
   std::size_t node_bytes = 0;             ///< the segment that this rank offers
   std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through segments of other ranks
   std::uint64_t blocks_received_on_node = 0;
@@ -68,8 +70,9 @@ struct StreamSizes {
 /// is at least one block, for the cycles of the local redistribution. The send side depends on the
 /// limits but not on blocks_received, so it is known before counts are exchanged.
 ///
-/// Where ranks of a node share memory, half of the budget is for the segments, the rest for
-/// messages; send_blocks is what it would be without.
+/// Where ranks of a node share memory, half of the budget is for the segments, or a quarter where
+/// many blocks have to wait, and the rest for messages. Those are of one size whether memory is
+/// shared in the end or not.
 [[nodiscard]] StreamSizes stream_sizes(const StreamLimits& limits);
 
 /// How STREAM divides its scratch where blocks land in order (Order::any).
@@ -80,14 +83,16 @@ struct OrderedSizes {
   std::uint64_t waiting_blocks = 1;  ///< room for those that are on their way, or wait
 };
 
-/// As stream_sizes(), with room for `in_wait` blocks that wait at once, and one more.
-[[nodiscard]] OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait);
+/// As stream_sizes(), with room for `in_wait` blocks that wait at once, and one more. Room for
+/// `aside` others, which wait until the end, comes on top and is not part of what is returned.
+[[nodiscard]] OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait,
+                                         std::uint64_t aside);
 /// Blocks that there can be room for. Pure.
 [[nodiscard]] std::uint64_t room_to_wait(const StreamLimits& limits);
 
 /// The largest segment that a rank that sends to `destinations` others may offer, and that each of
-/// those may offer to it: all that is mapped into its process then fits half of its budget. 0 where
-/// two blocks do not fit a segment. Pure.
+/// those may offer to it: all that is mapped into its process then fits the part of its budget that
+/// is for segments. 0 where two blocks do not fit a segment. Pure.
 [[nodiscard]] std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations);
 
 /// The largest segment that pays for what a rank receives: mapping memory and touching it for the

@@ -16,7 +16,8 @@ namespace valet::test {
 
 /// What of a storage can fail.
 enum class Call { gather, scatter, copy, pieces, synchronize, allocate_scratch };
-constexpr std::array calls_while_moving{Call::gather, Call::scatter, Call::copy, Call::pieces};
+inline constexpr std::array calls_while_moving{Call::gather, Call::scatter, Call::copy,
+                                               Call::pieces};
 
 inline std::string name_of(Call call) {
   constexpr std::array names{"gather", "scatter",     "copy",

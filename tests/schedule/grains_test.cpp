@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -56,47 +57,54 @@ std::vector<Flow> random_flows(std::mt19937_64& random) {
   return flows;
 }
 
-TEST(GrainOrder, PassesAllBlocksInTheOrderOfTheirGrains) {
-  std::mt19937_64 random(20260101);
+/// Calls check(order, blocks in the order that they should have, grain, random, number of the case)
+/// for random flows.
+template <class Check>
+void for_random_flows(Check&& check) {
+  const unsigned seed = 20260101;
+  std::mt19937_64 random(seed);
   for (int k = 0; k < 3000; ++k) {
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", case " + std::to_string(k));
     const std::vector<Flow> flows = random_flows(random);
     const std::uint64_t grain = 1 + random() % 9;
-    const std::vector<Block> expected = sorted(flows, grain);
     Ledger ledger;
     GrainOrder order = order_of(ledger, flows, grain);
-    for (std::size_t at = 0; at < expected.size();) {
-      ASSERT_FALSE(order.empty()) << k;
-      const FlowPiece piece = order.front(1 + random() % 20);
-      const std::uint64_t passed = 1 + random() % piece.count;  // pieces may be cut
-      for (std::uint64_t b = 0; b < passed; ++b, ++at) {
-        ASSERT_EQ(piece.flow, expected[at].flow) << k;
-        ASSERT_EQ(piece.first + b, expected[at].number) << k;
-      }
-      order.advance(passed);
-    }
-    EXPECT_TRUE(order.empty()) << k;
+    check(order, sorted(flows, grain), grain, random);
+    if (testing::Test::HasFatalFailure()) return;
+    EXPECT_TRUE(order.empty());
   }
 }
 
+TEST(GrainOrder, PassesAllBlocksInTheOrderOfTheirGrains) {
+  for_random_flows([](GrainOrder& order, const std::vector<Block>& expected, std::uint64_t,
+                      std::mt19937_64& random) {
+    for (std::size_t at = 0; at < expected.size();) {
+      ASSERT_FALSE(order.empty());
+      const FlowPiece piece = order.front(1 + random() % 20);
+      const std::uint64_t passed = 1 + random() % piece.count;  // pieces may be cut
+      for (std::uint64_t b = 0; b < passed; ++b, ++at) {
+        ASSERT_EQ(piece.flow, expected[at].flow);
+        ASSERT_EQ(piece.first + b, expected[at].number);
+      }
+      order.advance(passed);
+    }
+  });
+}
+
 TEST(GrainOrder, GivesAllThatIsConsecutiveAtOnce) {
-  std::mt19937_64 random(7);
-  for (int k = 0; k < 1000; ++k) {
-    const std::vector<Flow> flows = random_flows(random);
-    const std::uint64_t grain = 1 + random() % 9;
-    const std::vector<Block> expected = sorted(flows, grain);
-    Ledger ledger;
-    GrainOrder order = order_of(ledger, flows, grain);
+  for_random_flows([](GrainOrder& order, const std::vector<Block>& expected, std::uint64_t grain,
+                      std::mt19937_64& random) {
     for (std::size_t at = 0; at < expected.size();) {
       std::uint64_t run = 1;
       while (at + run < expected.size() && expected[at + run].flow == expected[at].flow) ++run;
       const std::uint64_t most = 1 + random() % 30;
       const FlowPiece piece = order.front(most);
-      ASSERT_EQ(piece.count, std::min(most, run)) << k;
-      ASSERT_LE(order.front().count, grain) << k;
+      ASSERT_EQ(piece.count, std::min(most, run));
+      ASSERT_LE(order.front().count, grain);
       order.advance(piece.count);
       at += piece.count;
     }
-  }
+  });
 }
 
 TEST(GrainOrder, ComparesFractionsOfLargeNumbersExactly) {
@@ -114,6 +122,18 @@ TEST(GrainOrder, GrainsHaveABlockAtLeastAndAreShorterWithManyRanks) {
   EXPECT_EQ(grain_blocks(16'000, 2), 8U);
   EXPECT_EQ(grain_blocks(1'000'000, 2), 1U);
   EXPECT_EQ(grain_blocks(64, 1'000'000), 1U);
+}
+
+TEST(ShiftBlocks, IsForLongRunsAndLeavesOutWhatFreeSlotsDo) {
+  constexpr std::uint64_t many = 100'000;
+  EXPECT_EQ(shift_blocks(16'384, many, many, many / 4, 0), 32U) << "runs of 64 KiB";
+  EXPECT_EQ(shift_blocks(16'384, many, many, many / 4 + 1, 0), 0U) << "shorter ones";
+  EXPECT_EQ(shift_blocks(64, many, many, 1, 0), 8192U);
+  EXPECT_EQ(shift_blocks(1'000'000, many, many, many, 0), 1U);
+  EXPECT_EQ(shift_blocks(16'384, many, many, 1, 20), 12U);
+  EXPECT_EQ(shift_blocks(16'384, many, many, 1, 33), 0U);
+  EXPECT_EQ(shift_blocks(16'384, 80, many, 1, 0), 10U) << "an eighth of what arrives";
+  EXPECT_EQ(shift_blocks(16'384, many, 7, 1, 0), 0U) << "or leaves";
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "schedule/stream_sizes.hpp"
 
+#include "schedule/grains.hpp"
 #include "schedule/proportional_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -89,6 +90,7 @@ TEST(StreamSizes, NothingIsReservedBeyondWhatMoves) {
 /// The limits of a rank that shares memory as much as it may; `peers` ranks write to it, and it
 /// writes to as many.
 StreamLimits shared(StreamLimits limits, std::size_t peers) {
+  limits.may_share = true;
   limits.node_bytes = std::min(node_segment_bytes(limits, peers), useful_segment_bytes(limits));
   limits.shares_memory = limits.node_bytes > 0;
   if (limits.shares_memory) limits.blocks_received_on_node = limits.blocks_received / 2;
@@ -127,7 +129,8 @@ TEST(StreamSizes, SegmentsAreSmallWhereLittleArrives) {
 }
 
 TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
-  for_limits([](const StreamLimits& alone) {
+  for_limits([](StreamLimits alone) {
+    alone.may_share = true;
     const StreamLimits limits = shared(alone, 3);
     const StreamSizes sizes = stream_sizes(limits);
     ASSERT_EQ(sizes.node_buffers > 0, limits.node_bytes > 0) << text(limits);
@@ -137,6 +140,35 @@ TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
       ASSERT_EQ(sizes.send_buffers > 0, limits.blocks_sent > 0) << text(limits);
     }
   });
+}
+
+TEST(StreamSizes, BlocksThatWaitHaveRoomBesideMessagesAndSegments) {
+  for_limits([](StreamLimits limits) {
+    for (const std::uint64_t waiting : {0, 1, 6, 40, 3000})
+      for (const bool shares : {false, true}) {
+        limits.waiting = waiting;
+        const std::uint64_t aside = waiting / 2, in_wait = waiting - aside;
+        constexpr std::size_t peers = 3;
+        const StreamLimits here = shares ? shared(limits, peers) : limits;
+        if (waiting >= room_to_wait(here)) continue;
+        const OrderedSizes sizes = ordered_sizes(here, in_wait, aside);
+        ASSERT_GT(sizes.waiting_blocks, in_wait) << text(limits) << ", waiting " << waiting;
+        const std::uint64_t blocks =
+            aside + sizes.waiting_blocks + sizes.send_blocks * sizes.send_buffers;
+        ASSERT_LE((1 + peers) * here.node_bytes + blocks * here.block_bytes, here.budget_bytes)
+            << text(limits) << ", waiting " << waiting;
+      }
+  });
+}
+
+TEST(StreamSizes, AShiftOfHalfOfTheBudgetHasRoomBesideSegments) {
+  StreamLimits limits{.budget_bytes = std::size_t{1} << 20, .block_bytes = 16'000};
+  limits.blocks_sent = limits.blocks_received = 16'384;
+  limits.may_share = limits.shares_memory = true;
+  limits.waiting = shift_blocks(limits.block_bytes, 16'384, 16'384, 1, 0);
+  EXPECT_EQ(limits.waiting, 32U);
+  EXPECT_LT(limits.waiting, room_to_wait(limits));
+  EXPECT_GE(node_segment_bytes(limits, 1), std::size_t{128} << 10);
 }
 
 TEST(ProportionalQueue, ServesTheSmallestFractionFirst) {

@@ -132,6 +132,27 @@ inline std::vector<OrderedBlock> ordered_flow(const GlobalMap& map, int source, 
   return flow;
 }
 
+/// How many imports of a rank wait for its last holes, as the documentation of Order::any has it.
+/// @param exports  Ordered by nothing; runs are those of each flow.
+inline std::uint64_t shift_of(std::size_t block_bytes, std::uint64_t imports, std::uint64_t free,
+                              std::vector<OrderedBlock> exports) {
+  const auto by_flow = [](const OrderedBlock& a, const OrderedBlock& b) {
+    return std::tie(a.distance, a.from.slot) < std::tie(b.distance, b.from.slot);
+  };
+  std::sort(exports.begin(), exports.end(), by_flow);
+  std::uint64_t runs = 0;
+  for (std::size_t k = 0; k < exports.size(); ++k)
+    runs += k == 0 || exports[k].distance != exports[k - 1].distance ||
+                    exports[k].from.slot != exports[k - 1].from.slot + 1
+                ? 1
+                : 0;
+  if (exports.size() * block_bytes < runs * 65536) return 0;
+  const std::uint64_t shift =
+      std::min({std::max<std::uint64_t>(1, 524288 / block_bytes), imports / 8,
+                static_cast<std::uint64_t>(exports.size()) / 8});
+  return shift > free ? shift - free : 0;
+}
+
 /// What one rank holds afterwards under Order::any.
 inline void fill_in_any_order(const GlobalMap& map, int rank, std::size_t block_bytes,
                               std::vector<std::optional<Address>>& here) {
@@ -153,9 +174,11 @@ inline void fill_in_any_order(const GlobalMap& map, int rank, std::size_t block_
   const std::uint64_t count = staying.size() + imports.size();
   for (std::uint64_t slot = 0; slot < count; ++slot)
     if (!row[slot]) holes.push_back(slot);
+  const std::uint64_t shift = shift_of(block_bytes, imports.size(), holes.size(), exports);
   for (const OrderedBlock& block : exports)
     if (block.from.slot < count) holes.push_back(block.from.slot);
-  for (std::size_t k = 0; k < imports.size(); ++k) here[holes[k]] = imports[k].from;
+  for (std::size_t k = 0; k < imports.size(); ++k)
+    here[holes[k < shift ? imports.size() - shift + k : k - shift]] = imports[k].from;
   std::size_t next = imports.size();
   for (const std::uint64_t slot : staying)
     here[slot < count ? slot : holes[next++]] = Address{rank, slot};

@@ -20,7 +20,8 @@ OrderedExchange<Index>::OrderedExchange(const ExchangeContext& context,
                                         const plan::Flows<Index>& flows)
     : context_(context),
       stream_sizes_(schedule::stream_sizes(limits_of(context, flows))),
-      sizes_(schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait)),
+      sizes_(
+          schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait, flows.any.shift)),
       transport_(context.channel, context.ledger, context.node,
                  {.receives = OrderedReceiver<Index>::receives(context.options),
                   .sends = SlotSender<Index>::sends(sending(stream_sizes_, sizes_)),
@@ -30,7 +31,8 @@ OrderedExchange<Index>::OrderedExchange(const ExchangeContext& context,
 
 template <class Index>
 std::size_t OrderedExchange<Index>::scratch_bytes() const {
-  return context_.scratch_bytes(sizes_.waiting_blocks + sizes_.send_blocks * sizes_.send_buffers);
+  return context_.scratch_bytes(receiver_.scratch_blocks() +
+                                sizes_.send_blocks * sizes_.send_buffers);
 }
 
 template <class Index>
@@ -63,7 +65,7 @@ void OrderedExchange<Index>::run(Transfer<Index>& transfer, std::span<std::byte>
                                  Report& report) {
   transfer_ = &transfer;
   receiver_.start(scratch.data());
-  sender_.start(scratch.data() + sizes_.waiting_blocks * context_.blocks.block_bytes);
+  sender_.start(scratch.data() + receiver_.scratch_blocks() * context_.blocks.block_bytes);
   transport_.run(*this);
   transport_.report_to(report);
 }

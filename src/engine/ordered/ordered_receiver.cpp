@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/ordered/ordered_receiver.hpp"
 
+#include <cstring>
+
 namespace valet::engine {
 namespace {
 
@@ -39,11 +41,13 @@ OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
 template <class Index>
 void OrderedReceiver<Index>::start(std::byte* memory) {
   const std::span<std::byte> node = context_.node.own();
-  own_room_ = WaitingRoom(memory, sizes_.waiting_blocks, block_bytes_);
+  aside_ = {memory, flows_.any.shift, Place::aside, true};
+  own_room_ =
+      WaitingRoom(memory + aside_.count * block_bytes_, sizes_.waiting_blocks, block_bytes_);
   node_room_ = WaitingRoom(node.data(), node.size() / block_bytes_, block_bytes_);
   enter_imports(imports_, flows_);
   holes_.restart();
-  first_ = last_ = blocks_in_rooms_ = 0;
+  first_ = last_ = credited_ = set_aside_ = blocks_in_rooms_ = 0;
   in_flight_ = 0;
   detours_ = false;
   blocks_left_ = flows_.blocks_arriving;
@@ -94,6 +98,32 @@ schedule::FlowPiece OrderedReceiver<Index>::next_piece(bool on_node) const {
   return imports_.front(most);
 }
 
+/// Credits the next of the first imports to where they wait for the last holes. What ranks of the
+/// node write goes through their memory first.
+template <class Index>
+bool OrderedReceiver<Index>::credit_aside(std::size_t index) {
+  const std::uint32_t flow = imports_.front().flow;
+  if (credited_ >= flows_.any.shift || of_source_[flow] == schedule::most_credits_of_a_pair ||
+      transport_.is_written_by(flows_.incoming[flow].rank))
+    return false;
+  schedule::FlowPiece piece = next_piece(false);
+  piece.count = std::min(piece.count, flows_.any.shift - credited_);
+  give(index, piece, aside_.memory + credited_ * block_bytes_, Place::aside);
+  return true;
+}
+
+/// Copies those of the first imports that are in a room to where they wait; true when there was
+/// one.
+template <class Index>
+bool OrderedReceiver<Index>::set_aside(Message& message) {
+  const std::uint64_t count = std::min(flows_.any.shift - set_aside_, message.count);
+  if (count == 0) return false;
+  std::memcpy(aside_.memory + set_aside_ * block_bytes_, message.memory, count * block_bytes_);
+  set_aside_ += count;
+  leave_room(message, count);
+  return true;
+}
+
 template <class Index>
 bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
   const std::uint32_t flow = imports_.front().flow;
@@ -126,6 +156,7 @@ void OrderedReceiver<Index>::give(std::size_t index, const schedule::FlowPiece& 
   ++of_source_[piece.flow];
   ++in_flight_;
   imports_.advance(piece.count);
+  credited_ += piece.count;
   transport_.give(index, flows_.incoming[piece.flow].rank, memory, piece.count * block_bytes_,
                   {.count = static_cast<std::uint32_t>(piece.count)});
 }
@@ -146,11 +177,18 @@ template <class Index>
 void OrderedReceiver<Index>::land_some(Transfer<Index>& transfer, Message& message,
                                        std::span<const Index> slots) {
   transfer.land(message.memory, slots);
-  message.memory += slots.size() * block_bytes_;
-  message.count -= slots.size();
-  room_of(message.place).leave(slots.size());
-  blocks_in_rooms_ -= slots.size();
+  leave_room(message, slots.size());
   blocks_left_ -= slots.size();
+}
+
+/// The first `count` blocks of a message are somewhere else now.
+template <class Index>
+void OrderedReceiver<Index>::leave_room(Message& message, std::uint64_t count) {
+  message.memory += count * block_bytes_;
+  message.count -= count;
+  if (!is_in_room(message.place)) return;
+  room_of(message.place).leave(count);
+  blocks_in_rooms_ -= count;
 }
 
 template class OrderedReceiver<std::uint32_t>;

@@ -26,7 +26,11 @@ class OrderedReceiver {
     return static_cast<std::size_t>(options.stream.window);
   }
 
-  /// Starts an execution; `memory` is for the blocks that wait.
+  [[nodiscard]] std::uint64_t scratch_blocks() const {
+    return flows_.any.shift + sizes_.waiting_blocks;
+  }
+
+  /// Starts an execution; `memory` has scratch_blocks() for the blocks that wait.
   void start(std::byte* memory);
   /// Gives the next credit if there is room for what it asks; true when it did.
   /// @param takes_less    Nothing that is on its way will make room: a shorter message will do.
@@ -35,25 +39,26 @@ class OrderedReceiver {
   bool give_credit(Transfer<Index>& transfer, bool takes_less, BlocksLeft&& blocks_left) {
     const std::size_t index = idle_receive();
     if (imports_.empty() || index == posted_.size() || !lists_message()) return false;
+    if (credit_aside(index)) return true;
     if (credit_slots(transfer, index, blocks_left)) return true;
+    if (waits_for_slots(transfer) && !takes_less) return false;
     return credit_room(index, takes_less);
   }
   /// Brings what has arrived to holes that are free; true when there was any.
   template <class BlocksLeft>
   bool land(Transfer<Index>& transfer, BlocksLeft&& blocks_left) {
-    std::array<Index, 1024> slots;
     bool any = false;
     for (; first_ < last_ && message(first_).arrived; ++first_, any = true) {
       Message& next = message(first_);
-      while (next.count > 0 && next.place != Place::slots) {
-        const auto most = std::min<std::uint64_t>(slots.size(), next.count);
-        const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left);
-        if (count == 0) return any;
-        land_some(transfer, next, std::span<const Index>(slots).first(count));
-        any = true;
-      }
-      blocks_left_ -= next.count;
+      if (next.place == Place::slots) blocks_left_ -= next.count;
+      if (next.place == Place::aside) set_aside_ += next.count;
+      if (!is_in_room(next.place)) continue;
+      any = set_aside(next) || any;
+      any = land_all(transfer, next, blocks_left) || any;
+      if (next.count > 0) return any;
     }
+    if (first_ == last_ && imports_.empty() && aside_.count > 0)
+      any = land_all(transfer, aside_, blocks_left) || any;
     return any;
   }
   /// The message of a receive slot is there.
@@ -62,13 +67,20 @@ class OrderedReceiver {
   [[nodiscard]] bool expects() const { return in_flight_ > 0; }
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }
   /// Bytes of scratch that hold blocks, or wait for them.
-  [[nodiscard]] std::uint64_t bytes_in_use() const { return blocks_in_rooms_ * block_bytes_; }
+  [[nodiscard]] std::uint64_t bytes_in_use() const {
+    return (blocks_in_rooms_ + std::min(credited_, aside_.count)) * block_bytes_;
+  }
 
  private:
   /// A run of holes this long is worth a message of its own; a shorter one is unpacked.
   static constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
 
-  enum class Place : std::uint8_t { own, node, slots };
+  enum class Place : std::uint8_t {
+    own,    ///< the room in scratch
+    node,   ///< the room in memory that the source writes to
+    slots,  ///< where it belongs
+    aside,  ///< where the first imports wait for the last holes
+  };
   /// A message, from its credit until its blocks have landed; in the order of imports.
   struct Message {
     std::byte* memory = nullptr;
@@ -83,19 +95,39 @@ class OrderedReceiver {
     bool is_detour = false;  ///< of a rank of the node, and not through its memory
   };
 
+  [[nodiscard]] static bool is_in_room(Place place) {
+    return place == Place::own || place == Place::node;
+  }
   [[nodiscard]] WaitingRoom& room_of(Place place) {
     return place == Place::node ? node_room_ : own_room_;
   }
   [[nodiscard]] Message& message(std::uint64_t number) {
     return messages_[number % messages_.size()];
   }
+  /// Brings blocks of a message to holes as far as these are free; true when there was one.
+  template <class BlocksLeft>
+  bool land_all(Transfer<Index>& transfer, Message& message, BlocksLeft&& blocks_left) {
+    std::array<Index, 1024> slots;
+    bool any = false;
+    while (message.count > 0) {
+      const auto most = std::min<std::uint64_t>(slots.size(), message.count);
+      const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left);
+      if (count == 0) break;
+      land_some(transfer, message, std::span<const Index>(slots).first(count));
+      any = true;
+    }
+    return any;
+  }
   /// Credits the next imports straight into their holes, where these are free and one run.
   template <class BlocksLeft>
   bool credit_slots(Transfer<Index>& transfer, std::size_t index, BlocksLeft&& blocks_left) {
     std::byte* const data = transfer.backend().contiguous_data();
-    if (data == nullptr || blocks_in_rooms_ > 0) return false;  // those come before
+    if (data == nullptr || credited_ < flows_.any.shift) return false;
+    if (blocks_in_rooms_ > 0) return false;  // those come before
     schedule::FlowPiece piece = next_piece(false);
     if (transport_.is_written_by(flows_.incoming[piece.flow].rank)) return false;
+    // Two on the way: one is received while the next one's slots are left.
+    if (flows_.any.shift > 1) piece.count = std::min(piece.count, flows_.any.shift / 2);
     const storage::SlotRun run = holes_.next_run(piece.count, blocks_left);
     if (run.count < piece.count && run.count * block_bytes_ < worthwhile_bytes) return false;
     piece.count = run.count;
@@ -104,7 +136,15 @@ class OrderedReceiver {
     give(index, piece, data + run.first * block_bytes_, Place::slots);
     return true;
   }
+  /// Whether the next imports should be received in their slots, soon: holes are long runs.
+  [[nodiscard]] bool waits_for_slots(const Transfer<Index>& transfer) const {
+    return flows_.any.shift > 0 && transfer.backend().contiguous_data() != nullptr &&
+           !transport_.is_written_by(flows_.incoming[imports_.front().flow].rank);
+  }
+  bool credit_aside(std::size_t index);
   bool credit_room(std::size_t index, bool takes_less);
+  bool set_aside(Message& message);
+  void leave_room(Message& message, std::uint64_t count);
   void land_some(Transfer<Index>& transfer, Message& message, std::span<const Index> slots);
   [[nodiscard]] std::size_t idle_receive() const;
   [[nodiscard]] bool lists_message();
@@ -125,6 +165,9 @@ class OrderedReceiver {
   std::uint64_t first_ = 0, last_ = 0;
   Vector<Posted> posted_;              ///< by receive slot
   Vector<std::uint8_t> of_source_;     ///< messages on their way, by place in Flows::incoming
+  Message aside_;                      ///< all that wait for the last holes
+  std::uint64_t credited_ = 0;         ///< blocks
+  std::uint64_t set_aside_ = 0;        ///< blocks that are there
   std::uint64_t blocks_in_rooms_ = 0;  ///< credited, and not landed
   std::uint64_t blocks_left_ = 0;      ///< not landed
   std::size_t in_flight_ = 0;

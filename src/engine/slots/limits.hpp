@@ -2,8 +2,7 @@
 #pragma once
 
 #include "engine/exchange.hpp"
-#include "plan/flows.hpp"
-#include "schedule/stream_sizes.hpp"
+#include "plan/stream_limits.hpp"
 
 namespace valet::engine {
 
@@ -11,8 +10,7 @@ namespace valet::engine {
 template <class Index>
 [[nodiscard]] schedule::StreamLimits limits_of(const ExchangeContext& context,
                                                const plan::Flows<Index>& flows) {
-  schedule::StreamLimits limits = schedule::limits_of(context.options, context.blocks,
-                                                      flows.exports.size(), flows.blocks_arriving);
+  schedule::StreamLimits limits = plan::stream_limits(context.options, context.blocks, flows);
   limits.shares_memory = context.node.shares();
   limits.node_bytes = context.node.own().size();
   for (const plan::Outgoing<Index>& flow : flows.outgoing)
