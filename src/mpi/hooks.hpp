@@ -4,7 +4,16 @@
 #include "mpi/check.hpp"
 #include <valet/mpi.hpp>
 
+#include <cstdint>
+
 namespace valet::mpi {
+
+/// Bytes of the message that a completed request received.
+[[nodiscard]] inline std::uint64_t received_bytes(const MPI_Status& status) {
+  MPI_Count bytes = 0;
+  check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+  return static_cast<std::uint64_t>(bytes);
+}
 
 /// Called on events of a channel that is watched. Hooks are local.
 struct Hooks {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mpi/channel.hpp"
+#include "mpi/hooks.hpp"
 #include "observe/progress.hpp"
 #include "observe/trace.hpp"
 #include <valet/storage_backend.hpp>
@@ -40,10 +41,7 @@ struct Observer final : mpi::Hooks {
   }
   /// What was posted in that slot has completed.
   void completed(const void* request, const MPI_Status& status) const override {
-    MPI_Count bytes = 0;
-    if (trace == nullptr) return;
-    mpi::check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
-    trace->message_ends(request, static_cast<std::uint64_t>(bytes));
+    if (trace != nullptr) trace->message_ends(request, mpi::received_bytes(status));
   }
   /// So many blocks have left this rank, or arrived.
   void moved(std::uint64_t blocks) const {

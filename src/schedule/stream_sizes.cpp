@@ -102,17 +102,16 @@ std::uint64_t room_to_wait(const StreamLimits& limits) {
 }
 
 OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait, std::uint64_t aside) {
-  const StreamSizes sizes = stream_sizes(limits);
+  OrderedSizes sizes{.messages = stream_sizes(limits)};
+  StreamSizes& messages = sizes.messages;
   const std::uint64_t room = own_blocks(limits) - aside;
   const std::uint64_t least = std::max(in_wait + 1, room / 2);
-  OrderedSizes ordered{.send_blocks = sizes.send_blocks, .receive_blocks = sizes.receive_blocks};
-  if (sizes.send_buffers > 0)
-    ordered.send_buffers = std::clamp<std::uint64_t>(
-        (room - std::min(room, least)) / sizes.send_blocks, 1, sizes.send_buffers);
-  const std::uint64_t wished = sizes.receive_blocks * sizes.receive_buffers;
-  ordered.waiting_blocks =
-      std::min(room - ordered.send_buffers * ordered.send_blocks, std::max(in_wait + 1, wished));
-  return ordered;
+  if (messages.send_buffers > 0)
+    messages.send_buffers = std::clamp<std::uint64_t>(
+        (room - std::min(room, least)) / messages.send_blocks, 1, messages.send_buffers);
+  const std::uint64_t wished = messages.receive_blocks * messages.receive_buffers;
+  sizes.waiting_blocks = std::min(room - sizes.send_blocks(), std::max(in_wait + 1, wished));
+  return sizes;
 }
 
 std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations) {

@@ -77,10 +77,11 @@ struct StreamSizes {
 
 /// How STREAM divides its scratch where blocks land in order (Order::any).
 struct OrderedSizes {
-  std::uint64_t send_blocks = 1;     ///< as in StreamSizes
-  std::size_t send_buffers = 0;      ///< likewise
-  std::uint64_t receive_blocks = 1;  ///< of a message, at most
+  StreamSizes messages;              ///< but for the receive buffers: there are none
   std::uint64_t waiting_blocks = 1;  ///< room for those that are on their way, or wait
+  [[nodiscard]] std::uint64_t send_blocks() const {
+    return messages.send_blocks * messages.send_buffers;
+  }
 };
 
 /// As stream_sizes(), with room for `in_wait` blocks that wait at once, and one more. Room for

@@ -153,8 +153,7 @@ TEST(StreamSizes, BlocksThatWaitHaveRoomBesideMessagesAndSegments) {
         if (waiting >= room_to_wait(here)) continue;
         const OrderedSizes sizes = ordered_sizes(here, in_wait, aside);
         ASSERT_GT(sizes.waiting_blocks, in_wait) << text(limits) << ", waiting " << waiting;
-        const std::uint64_t blocks =
-            aside + sizes.waiting_blocks + sizes.send_blocks * sizes.send_buffers;
+        const std::uint64_t blocks = aside + sizes.waiting_blocks + sizes.send_blocks();
         ASSERT_LE((1 + peers) * here.node_bytes + blocks * here.block_bytes, here.budget_bytes)
             << text(limits) << ", waiting " << waiting;
       }

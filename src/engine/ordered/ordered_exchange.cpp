@@ -4,35 +4,23 @@
 #include "engine/slots/limits.hpp"
 
 namespace valet::engine {
-namespace {
-
-/// The sizes of the sender, in the form in which it takes them.
-schedule::StreamSizes sending(schedule::StreamSizes sizes, const schedule::OrderedSizes& ordered) {
-  sizes.send_blocks = ordered.send_blocks;
-  sizes.send_buffers = ordered.send_buffers;
-  return sizes;
-}
-
-}  // namespace
 
 template <class Index>
 OrderedExchange<Index>::OrderedExchange(const ExchangeContext& context,
                                         const plan::Flows<Index>& flows)
     : context_(context),
-      stream_sizes_(schedule::stream_sizes(limits_of(context, flows))),
       sizes_(
           schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait, flows.any.shift)),
       transport_(context.channel, context.ledger, context.node,
                  {.receives = OrderedReceiver<Index>::receives(context.options),
-                  .sends = SlotSender<Index>::sends(sending(stream_sizes_, sizes_)),
+                  .sends = SlotSender<Index>::sends(sizes_.messages),
                   .signals = SlotSender<Index>::signals}),
-      receiver_(context, flows, sizes_, stream_sizes_.node_blocks, transport_),
-      sender_(context, flows, sending(stream_sizes_, sizes_), transport_, false) {}
+      receiver_(context, flows, sizes_, transport_),
+      sender_(context, flows, sizes_.messages, transport_, false) {}
 
 template <class Index>
 std::size_t OrderedExchange<Index>::scratch_bytes() const {
-  return context_.scratch_bytes(receiver_.scratch_blocks() +
-                                sizes_.send_blocks * sizes_.send_buffers);
+  return context_.scratch_bytes(receiver_.scratch_blocks() + sizes_.send_blocks());
 }
 
 template <class Index>

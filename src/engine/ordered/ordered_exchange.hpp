@@ -31,7 +31,6 @@ class OrderedExchange final : public Exchange<Index>, public Participant {
 
  private:
   const ExchangeContext context_;
-  schedule::StreamSizes stream_sizes_;
   schedule::OrderedSizes sizes_;
   CreditTransport transport_;
   OrderedReceiver<Index> receiver_;

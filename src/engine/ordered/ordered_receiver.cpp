@@ -24,12 +24,10 @@ template <class Index>
 OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
                                         const plan::Flows<Index>& flows,
                                         const schedule::OrderedSizes& sizes,
-                                        std::uint64_t node_message_blocks,
                                         CreditTransport& transport)
     : context_(context),
       flows_(flows),
       sizes_(sizes),
-      node_message_blocks_(node_message_blocks),
       transport_(transport),
       block_bytes_(context.blocks.block_bytes),
       imports_(context.ledger, flows.incoming.size(), flows.any.grain),
@@ -93,8 +91,8 @@ template <class Index>
 schedule::FlowPiece OrderedReceiver<Index>::next_piece(bool on_node) const {
   schedule::FlowPiece piece = imports_.front();
   const plan::Incoming<Index>& flow = flows_.incoming[piece.flow];
-  const std::uint64_t most =
-      on_node ? node_message_blocks_ : flow.message_blocks - piece.first % flow.message_blocks;
+  const std::uint64_t most = on_node ? sizes_.messages.node_blocks
+                                     : flow.message_blocks - piece.first % flow.message_blocks;
   return imports_.front(most);
 }
 
@@ -137,7 +135,7 @@ bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
   if (on_node && place == Place::own)
     piece.count = std::min(piece.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
   WaitingRoom& room = room_of(place);
-  if (place == Place::own) piece.count = std::min(piece.count, sizes_.receive_blocks);
+  if (place == Place::own) piece.count = std::min(piece.count, sizes_.messages.receive_blocks);
   piece.count = std::min(piece.count, room.blocks());
   if (!takes_less && room.left() < piece.count) return false;
   piece.count = std::min(piece.count, room.next());

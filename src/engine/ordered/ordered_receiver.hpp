@@ -19,8 +19,7 @@ template <class Index>
 class OrderedReceiver {
  public:
   OrderedReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
-                  const schedule::OrderedSizes& sizes, std::uint64_t node_message_blocks,
-                  CreditTransport& transport);
+                  const schedule::OrderedSizes& sizes, CreditTransport& transport);
   /// Receive slots that it needs of a transport.
   [[nodiscard]] static std::size_t receives(const Options& options) {
     return static_cast<std::size_t>(options.stream.window);
@@ -155,7 +154,6 @@ class OrderedReceiver {
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   const schedule::OrderedSizes sizes_;
-  std::uint64_t node_message_blocks_;
   CreditTransport& transport_;
   std::size_t block_bytes_;
   schedule::GrainOrder imports_;  ///< not credited
