@@ -13,16 +13,20 @@
 #include <new>
 #include <span>
 
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#define VALET_FLUSHES_LINES 1
+#include <immintrin.h>
+#endif
+
 namespace valet::mpi {
 namespace {
 
 constexpr std::size_t least_bytes = std::size_t{4} << 10;  // each of the two buffers
-constexpr std::size_t most_bytes = std::size_t{1} << 20;
-constexpr std::size_t long_message_bytes = std::size_t{128} << 10;
+constexpr std::size_t most_bytes = std::size_t{512} << 10;
+constexpr std::size_t long_message_bytes = std::size_t{256} << 10;  // as STREAM sends
 constexpr std::size_t small_block_bytes = 64;
 constexpr int empty_messages = 16;
-constexpr int attempts = 6;
-constexpr int passes = 2;  // over memory, beside which the ranks' meeting counts little
+constexpr int attempts = 4;
 
 /// Two buffers of equal size; on the stack where little is wanted, or the system has less.
 class Buffers {
@@ -41,6 +45,14 @@ class Buffers {
   [[nodiscard]] std::size_t size() const { return both_.size() / 2; }
   [[nodiscard]] std::byte* from() { return both_.data(); }
   [[nodiscard]] std::byte* to() { return both_.data() + size(); }
+  /// Out of the caches: what is to move later is in memory.
+  void evict() {
+#if defined(VALET_FLUSHES_LINES)
+    constexpr std::size_t line = 64;
+    for (std::size_t at = 0; at < both_.size(); at += line) _mm_clflush(both_.data() + at);
+    _mm_mfence();
+#endif
+  }
 
  private:
   Array<std::byte> memory_;
@@ -51,9 +63,10 @@ class Buffers {
 /// The time of the slowest rank, in the best of some attempts: what else the machine does at the
 /// moment is not its cost.
 template <class Action>
-double slowest_seconds(const Channel& channel, Action&& action) {
+double slowest_seconds(const Channel& channel, Buffers& buffers, Action&& action) {
   double best = std::numeric_limits<double>::max();
   for (int k = 0; k < attempts; ++k) {
+    buffers.evict();
     check(MPI_Barrier(channel.get()), "MPI_Barrier");
     const double start = now();
     action();
@@ -65,12 +78,13 @@ double slowest_seconds(const Channel& channel, Action&& action) {
   return std::max(best, 1e-9);
 }
 
-void send_round(const Channel& channel, Buffers& buffers, std::size_t bytes) {
+/// @param at  In the buffers: messages that always stand in the same place are in a cache.
+void send_round(const Channel& channel, Buffers& buffers, std::size_t bytes, std::size_t at = 0) {
   const int next = (channel.rank() + 1) % channel.size();
   const int previous = (channel.rank() + channel.size() - 1) % channel.size();
-  check(MPI_Sendrecv(buffers.from(), checked_count(bytes), MPI_BYTE, next, tag_data, buffers.to(),
-                     checked_count(bytes), MPI_BYTE, previous, tag_data, channel.get(),
-                     MPI_STATUS_IGNORE),
+  check(MPI_Sendrecv(buffers.from() + at, checked_count(bytes), MPI_BYTE, next, tag_data,
+                     buffers.to() + at, checked_count(bytes), MPI_BYTE, previous, tag_data,
+                     channel.get(), MPI_STATUS_IGNORE),
         "MPI_Sendrecv", next);
 }
 
@@ -103,24 +117,21 @@ schedule::CostModel measure(const Channel& channel, Ledger& ledger, std::size_t 
   // Messages are as long on all ranks; buffers need not be.
   std::uint64_t shortage = std::numeric_limits<std::uint64_t>::max() - buffers.size();
   maximum(channel, std::span(&shortage, 1));
-  const std::size_t message = std::min<std::size_t>(
-      long_message_bytes, std::numeric_limits<std::uint64_t>::max() - shortage);
-  const std::size_t rounds = std::max<std::size_t>(4, (std::size_t{1} << 20) / message);
-  model.latency_seconds = slowest_seconds(channel,
+  const std::size_t shortest = std::numeric_limits<std::uint64_t>::max() - shortage;
+  const std::size_t message = std::min(long_message_bytes, shortest);
+  const std::size_t rounds = most_bytes / message;
+  model.latency_seconds = slowest_seconds(channel, buffers,
                                           [&] {
                                             for (int k = 0; k < empty_messages; ++k)
                                               send_round(channel, buffers, 0);
                                           }) /
                           empty_messages;
-  model.bandwidth = static_cast<double>(rounds * message) / slowest_seconds(channel, [&] {
+  model.bandwidth = static_cast<double>(rounds * message) / slowest_seconds(channel, buffers, [&] {
                       for (std::size_t k = 0; k < rounds; ++k)
-                        send_round(channel, buffers, message);
+                        send_round(channel, buffers, message, k % (shortest / message) * message);
                     });
   const auto seconds_of_byte = [&](auto&& action) {
-    const double seconds = slowest_seconds(channel, [&] {
-      for (int k = 0; k < passes; ++k) action();
-    });
-    return seconds / (passes * static_cast<double>(buffers.size()));
+    return slowest_seconds(channel, buffers, action) / static_cast<double>(buffers.size());
   };
   std::array costs{
       seconds_of_byte([&] { std::memcpy(buffers.to(), buffers.from(), buffers.size()); }),

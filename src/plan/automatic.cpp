@@ -2,17 +2,14 @@
 #include "plan/automatic.hpp"
 
 #include "mpi/calibration.hpp"
-#include "schedule/message_sizes.hpp"
-#include "schedule/methods.hpp"
+#include "schedule/stream_sizes.hpp"
 #include <valet/log.hpp>
 
 #include <algorithm>
 #include <cstdlib>
-#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace valet::plan {
 namespace {
@@ -31,82 +28,52 @@ std::optional<schedule::CostModel> given_model(const plan::State& state) {
   }
 }
 
+/// Whether the blocks that leave stand in runs of memory too short to be sent from where they are.
 template <class Index>
-std::uint64_t runs_of(const Array<Index>& slots) {
-  std::uint64_t runs = slots.size() > 0 ? 1 : 0;
-  for (std::size_t k = 1; k < slots.size(); ++k) runs += slots[k] != slots[k - 1] + 1 ? 1 : 0;
-  return runs;
-}
-
-template <class Index>
-std::uint64_t moved_inside_of(const Flows<Index>& flows) {
-  if (flows.form == Form::slots || flows.form == Form::any) return flows.resident_from.size();
-  if (flows.form == Form::stable) return flows.blocks_resident;
-  const std::uint64_t leaving = flows.exports.size();
-  return leaving > flows.blocks_arriving
-             ? std::min(leaving - flows.blocks_arriving, flows.blocks_resident)
-             : 0;
-}
-
-/// The methods that the options leave to choose from.
-std::vector<Method> methods_for(const Options& options) {
-  std::vector<Method> methods;
-  for (const schedule::MethodTraits* const traits : schedule::methods())
-    if (traits->predict != nullptr && (!traits->may_be_chosen || traits->may_be_chosen(options)))
-      methods.push_back(traits->method);
-  return methods;
-}
-
-/// Each sender has sent the messages of both kinds of methods, those of STREAM as long as they may
-/// become.
-/// @param longest  Blocks of a message of STREAM at most. [global]
-void finalize_messages(plan::State& state, std::uint64_t longest) {
-  const bool phased =
-      schedule::traits_of(state.options.method).messages == schedule::MessageRule::phased;
-  state.visit([&](auto& flows) {
-    for (auto& flow : flows.incoming) {
-      const auto sizes = schedule::MessageSizes::from(flow.message_blocks);
-      flow.message_blocks = static_cast<decltype(flow.message_blocks)>(
-          phased ? sizes.phased : std::min(sizes.stream, longest));
+bool stand_alone(const Flows<Index>& flows, std::uint64_t block_bytes) {
+  const std::uint64_t bytes = flows.exports.size() * block_bytes;
+  std::uint64_t runs = 0;
+  for (const Outgoing<Index>& flow : flows.outgoing) {
+    const Index* const slots = flows.exports.begin() + flow.first;
+    ++runs;
+    if (slots[flow.count - 1] - slots[0] == flow.count - 1) continue;  // they ascend
+    for (Index k = 1; k < flow.count && !schedule::are_packed(bytes, runs);) {
+      constexpr Index batch = 1024;  // counted without asking
+      const Index end = flow.count - k < batch ? flow.count : k + batch;
+      for (; k < end; ++k) runs += slots[k] != slots[k - 1] + 1 ? 1 : 0;
     }
-  });
+  }
+  return schedule::are_packed(bytes, runs);
 }
 
-/// Takes over what a choice says about messages, where the application does not.
-/// @param is_named  Whether a rank gives Options::message_bytes: then nobody knows of another rank
-///                  whether it does, and all send what they have announced. [global]
-void tune_messages(plan::State& state, const schedule::Choice& choice, bool is_named) {
-  Options& options = state.options;
-  options.share_memory = options.share_memory && choice.shares_memory;
-  options.stream.window = std::min(options.stream.window, choice.window);
-  const std::size_t tuned = is_named ? schedule::most_message_bytes : choice.message_bytes;
-  if (options.message_bytes == 0 &&
-      schedule::traits_of(options.method).messages == schedule::MessageRule::tuned)
-    options.message_bytes = tuned;
-  finalize_messages(state, is_named ? std::numeric_limits<std::uint64_t>::max()
-                                    : std::max<std::uint64_t>(1, tuned / state.blocks.block_bytes));
+/// Messages that a rank receives by STREAM. Where blocks come in the order of any from several
+/// ranks none crosses a grain.
+template <class Index>
+std::uint64_t messages_of(const Flows<Index>& flows) {
+  std::uint64_t messages = 0;
+  for (const Incoming<Index>& flow : flows.incoming) {
+    const bool is_cut = flows.form == Form::any && flows.incoming.size() > 1;
+    const std::uint64_t most = is_cut
+                                   ? std::min<std::uint64_t>(flow.message_blocks, flows.any.grain)
+                                   : flow.message_blocks;
+    messages += (flow.count + most - 1) / most;
+  }
+  return messages;
 }
 
 }  // namespace
 
 void JointShape::join(mpi::Agreement& agreement) {
   agreement.largest(shape.slots);
-  agreement.largest(used_slots);
   agreement.largest(shape.sent);
   agreement.largest(shape.received);
   agreement.largest(shape.handled);
-  agreement.largest(shape.crowded);
+  agreement.largest(shape.messages);
   agreement.largest(shape.neighbours);
-  agreement.largest(shape.partners);
-  agreement.largest(shape.runs);
-  agreement.largest(shape.moved_inside);
-  agreement.largest(shape.direct_bytes);
+  agreement.largest(shape.packs);
+  agreement.least(shape.may_share);
   agreement.least(shape.budget_bytes);
   agreement.least(shape.direct_fits);
-  agreement.least(shape.is_dense);
-  agreement.least(shape.may_share);
-  agreement.least(shape.keeps_memory);
-  agreement.largest(names_message);
   agreement.largest(has_model);
   agreement.largest(model.latency_seconds);
   agreement.largest(model.bandwidth);
@@ -114,22 +81,16 @@ void JointShape::join(mpi::Agreement& agreement) {
   agreement.largest(model.block_seconds);
 }
 
-JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own,
-                    std::uint64_t used_slots, std::uint64_t sources) {
+JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own) {
   const Options& options = state.options;
-  JointShape joint{
-      .shape = own, .used_slots = used_slots, .names_message = options.message_bytes > 0};
+  JointShape joint{.shape = own};
   schedule::ExchangeShape& shape = joint.shape;
-  shape.may_share = options.share_memory && state.blocks.reachable_by_mpi;
+  shape.may_share =
+      options.share_memory && state.blocks.reachable_by_mpi &&
+      schedule::repays_segment(schedule::limits_of(options, state.blocks, own.sent, own.received));
   shape.handled = own.sent + own.received;
-  shape.crowded = schedule::crowded_arrivals({.received = own.received,
-                                              .sent = own.sent,
-                                              .runs = own.runs,
-                                              .sources = sources,
-                                              .free = own.slots - std::min(own.slots, used_slots)});
   shape.budget_bytes = options.budget_bytes;
-  shape.direct_bytes = shape.handled * state.blocks.block_bytes;
-  shape.direct_fits = shape.direct_bytes <= options.budget_bytes;
+  shape.direct_fits = shape.handled * state.blocks.block_bytes <= options.budget_bytes;
   if (const auto model = given_model(state)) {
     joint.has_model = true;
     joint.model = *model;
@@ -141,19 +102,13 @@ JointShape shape_of(const plan::State& state, bool is_dense) {
   if (state.options.method != Method::automatic) return {};
   return std::visit(
       [&](const auto& flows) {
-        // In the order of any nobody has to be misplaced.
-        const std::size_t crowding = flows.form == Form::any ? 1 : flows.incoming.size();
         return shape_of(state,
-                        {.keeps_memory = state.options.keep_memory,
+                        {.packs = !is_dense || stand_alone(flows, state.blocks.block_bytes),
                          .slots = flows.slots,
                          .sent = flows.exports.size(),
                          .received = flows.blocks_arriving,
-                         .neighbours = std::max(flows.outgoing.size(), flows.incoming.size()),
-                         .partners = flows.partners(),
-                         .runs = runs_of(flows.exports),
-                         .moved_inside = moved_inside_of(flows),
-                         .is_dense = is_dense},
-                        flows.blocks_before, crowding);
+                         .messages = messages_of(flows),
+                         .neighbours = std::max(flows.outgoing.size(), flows.incoming.size())});
       },
       state.flows);
 }
@@ -165,7 +120,6 @@ void add_costs(plan::State& state, JointShape& joint) {
   joint.shape.ranks = state.channel.size();
   joint.shape.ranks_on_node = machine.ranks_on_node;
   joint.shape.block_bytes = state.blocks.block_bytes;
-  joint.shape.free = joint.shape.slots - std::min(joint.shape.slots, joint.used_slots);
 }
 
 void resolve_method(plan::State& state, JointShape& joint) {
@@ -175,10 +129,10 @@ void resolve_method(plan::State& state, JointShape& joint) {
     choice.reason = "no block leaves its rank";
   } else {
     add_costs(state, joint);
-    choice = schedule::choose_method(joint.model, joint.shape, methods_for(state.options));
+    choice = schedule::choose_method(joint.model, joint.shape);
   }
   state.options.method = choice.method;
-  tune_messages(state, choice, joint.names_message);
+  state.options.share_memory = state.options.share_memory && choice.shares_memory;
   state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
 }
 

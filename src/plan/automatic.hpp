@@ -15,9 +15,7 @@ namespace valet::plan {
 /// each number that of the rank where it is worst.
 struct JointShape {
   schedule::ExchangeShape shape;
-  std::uint64_t used_slots = 0;  ///< before
-  bool names_message = false;    ///< Options::message_bytes is given
-  bool has_model = false;        ///< by the options or by VALET_MODEL
+  bool has_model = false;  ///< by the options or by VALET_MODEL
   schedule::CostModel model{0, 0, 0, 0};
 
   /// Takes part in the reduction that the ranks agree with anyway.
@@ -27,15 +25,10 @@ struct JointShape {
 };
 
 /// The numbers of this rank for a plan that is to be. Local.
-/// @param own         Slots, sent, received, neighbours, partners, runs, moved_inside, is_dense;
-/// the
-///                    others follow from these.
-/// @param used_slots  Before.
-/// @param sources     Ranks.
-[[nodiscard]] JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own,
-                                  std::uint64_t used_slots, std::uint64_t sources);
-/// As above, from the flows of the plan: reads the list of leaving blocks once. Empty where the
-/// method is not Method::automatic. Local.
+/// @param own  Slots, packs, sent, received, messages and neighbours; the others follow from these.
+[[nodiscard]] JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own);
+/// As above, from the flows of the plan. Empty where the method is not Method::automatic. Local.
+/// @param is_dense  Blocks are one array here.
 [[nodiscard]] JointShape shape_of(const plan::State& state, bool is_dense);
 
 /// Adds what is the same for all ranks: their numbers, and what moving data costs where no rank has

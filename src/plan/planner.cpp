@@ -11,7 +11,6 @@
 #include "plan/plan_state.hpp"
 #include "plan/stream_limits.hpp"
 #include "schedule/grains.hpp"
-#include "schedule/message_sizes.hpp"
 #include "schedule/methods.hpp"
 #include "schedule/phased_sizes.hpp"
 #include "schedule/stream_sizes.hpp"
@@ -82,9 +81,6 @@ bool lacks_room(const State& state) {
       [&](const auto& flows) {
         schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
         limits.shares_memory = state.options.share_memory;
-        // The choice of a method may make messages longer, which leaves less room.
-        if (state.options.method == Method::automatic && limits.message_bytes == 0)
-          limits.message_bytes = schedule::most_message_bytes;
         return flows.in_order() && limits.waiting >= schedule::room_to_wait(limits);
       },
       state.flows);
@@ -398,16 +394,11 @@ class Planner {
 
 std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
   const Options& options = state.options;
-  schedule::StreamLimits limits = schedule::limits_of(options, state.blocks, blocks_leaving, 0);
-  if (options.method == Method::automatic && limits.message_bytes == 0)
-    limits.message_bytes = schedule::most_message_bytes;
-  const schedule::MessageSizes sizes{
-      schedule::stream_sizes(limits).send_blocks,
-      schedule::phased_sizes(schedule::phased_limits(options, state.blocks, 0)).send_blocks};
-  if (options.method == Method::automatic) return sizes.word();
   const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
-  const bool phased = traits != nullptr && traits->messages == schedule::MessageRule::phased;
-  return phased ? sizes.phased : sizes.stream;
+  if (traits != nullptr && traits->messages == schedule::MessageRule::phased)
+    return schedule::phased_sizes(schedule::phased_limits(options, state.blocks, 0)).send_blocks;
+  return schedule::stream_sizes(schedule::limits_of(options, state.blocks, blocks_leaving, 0))
+      .send_blocks;
 }
 
 std::optional<Diagnostic> check_budget(const State& state) {

@@ -22,8 +22,8 @@ void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occup
 void plan_slots(State& state, const BlockStorage& storage, const Occupied& occupied,
                 std::span<const Address> addresses);
 
-/// The size of this rank's messages, which receivers must know. Where the method is not known yet
-/// it is the largest that may be chosen, see resolve_method(). Local.
+/// The size of this rank's messages, which receivers must know; of STREAM where the method is not
+/// known yet. Local.
 [[nodiscard]] std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving);
 
 /// Whether the budget holds what any method needs of it, for the blocks of `state`. Local.

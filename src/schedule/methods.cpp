@@ -2,7 +2,6 @@
 #include "schedule/methods.hpp"
 
 #include "base/names.hpp"
-#include "schedule/predictions.hpp"
 
 #include <algorithm>
 #include <array>
@@ -22,20 +21,15 @@ bool asks_root(const Options& options) {
 constexpr MethodTraits stream{.method = Method::stream,
                               .name = "stream",
                               .upper_name = "STREAM",
-                              .messages = MessageRule::tuned,
                               .landing = LandingRule::in_order,
-                              .shares_memory = always,
-                              .predict = predict_stream};
+                              .shares_memory = always};
 
 constexpr MethodTraits direct{.method = Method::direct,
                               .name = "direct",
                               .upper_name = "DIRECT",
                               .budget = BudgetRule::everything,
-                              .landing = LandingRule::at_once,
-                              .predict = predict_direct};
+                              .landing = LandingRule::at_once};
 
-/// A centralized schedule might find no room, and where a root has a say no memory is shared: then
-/// it is not chosen.
 constexpr MethodTraits phased{
     .method = Method::phased,
     .name = "phased",
@@ -45,18 +39,14 @@ constexpr MethodTraits phased{
     .shares_memory = [](const Options& options) { return !asks_root(options); },
     .least_shared_budget = std::size_t{64} << 10,  // below it more phases cost more than messages
     .has_phases = true,
-    .has_root = asks_root,
-    .predict = predict_phased,
-    .may_be_chosen = [](const Options& options) { return !asks_root(options); }};
+    .has_root = asks_root};
 
 constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .name = "cyclic",
                               .upper_name = "CYCLIC",
-                              .messages = MessageRule::tuned,
                               .shares_memory = always,
                               .has_phases = true,
-                              .has_root = always,
-                              .predict = predict_cyclic};
+                              .has_root = always};
 
 #define VALET_ROW(C, name, Type) &(name),
 constexpr std::array table{VALET_METHODS(VALET_ROW)};

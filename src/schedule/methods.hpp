@@ -24,7 +24,6 @@ namespace valet::schedule {
 /// How many blocks a sender puts into a message, which receivers learn while planning.
 enum class MessageRule {
   stream,  ///< stream_sizes()
-  tuned,   ///< the same, and Method::automatic may set Options::message_bytes
   phased,  ///< phased_sizes()
 };
 
@@ -57,12 +56,6 @@ struct MethodTraits {
   bool has_phases = false;              ///< blocks move in steps that ranks take together
   /// Whether rank 0 keeps a table over all ranks. Null: never.
   bool (*has_root)(const Options&) = nullptr;
-
-  // Method::automatic.
-  /// Seconds of exchange and local moves, and what it needs. Null: it is never chosen.
-  void (*predict)(const CostModel&, const ExchangeShape&, Prediction&) = nullptr;
-  /// Whether it may be chosen with these options. Null: always.
-  bool (*may_be_chosen)(const Options&) = nullptr;
 };
 
 /// The rows, in the order of VALET_METHODS.

@@ -63,8 +63,7 @@ std::uint64_t phased_least_budget(const PhasedLimits& limits) {
 }
 
 PhasedSizes phased_sizes(const PhasedLimits& limits) {
-  const std::uint64_t wished =
-      schedule::message_blocks(limits.message_bytes, default_message_bytes, limits.block_bytes);
+  const std::uint64_t wished = schedule::message_blocks(limits.message_bytes, limits.block_bytes);
   const std::uint64_t budget_blocks =
       std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
   PhasedSizes sizes;

@@ -6,7 +6,9 @@
 namespace valet::schedule {
 namespace {
 
-constexpr std::size_t wished_node_buffers = 4, most_node_buffers = 8;
+constexpr std::size_t node_buffers = 4;  // in the largest segment
+/// How often a segment is to be filled: to map it costs as much as to copy it twenty times.
+constexpr std::uint64_t uses_of_segment = 32;
 constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
 constexpr std::size_t line = 64;
 
@@ -15,28 +17,36 @@ std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t 
   return static_cast<std::size_t>(std::min(most, (blocks + size - 1) / size));
 }
 
-std::uint64_t message_blocks(const StreamLimits& limits, std::size_t default_bytes) {
-  return schedule::message_blocks(limits.message_bytes, default_bytes, limits.block_bytes);
+std::uint64_t wished_blocks(const StreamLimits& limits) {
+  return message_blocks(limits.message_bytes, limits.block_bytes);
 }
 
 std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
 
 /// Bytes of so many buffers for messages of the user's size, or that of Valet.
 std::uint64_t segment_of(const StreamLimits& limits, std::size_t buffers) {
-  return buffers * whole_lines(message_blocks(limits, node_message_bytes) * limits.block_bytes);
+  return buffers * whole_lines(wished_blocks(limits) * limits.block_bytes);
+}
+
+std::uint64_t least_segment_bytes(const StreamLimits& limits) {
+  // A message may be shorter than is wished for.
+  StreamLimits shortest = limits;
+  shortest.message_bytes =
+      std::min(least_node_message_bytes,
+               limits.message_bytes == 0 ? least_node_message_bytes : limits.message_bytes);
+  return segment_of(shortest, node_buffers);
 }
 
 /// The buffers in the segment: at least two, so that one is filled while another is emptied.
 void divide_segment(StreamSizes& sizes, const StreamLimits& limits) {
-  std::uint64_t blocks = std::min(message_blocks(limits, node_message_bytes),
-                                  limits.node_bytes / wished_node_buffers / limits.block_bytes);
-  while (blocks > 1 &&
-         wished_node_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
+  std::uint64_t blocks =
+      std::min(wished_blocks(limits), limits.node_bytes / node_buffers / limits.block_bytes);
+  while (blocks > 1 && node_buffers * whole_lines(blocks * limits.block_bytes) > limits.node_bytes)
     --blocks;
   sizes.node_blocks = std::max<std::uint64_t>(1, blocks);
   sizes.node_buffer_bytes = whole_lines(sizes.node_blocks * limits.block_bytes);
-  sizes.node_buffers = std::min(limits.node_bytes / sizes.node_buffer_bytes,
-                                std::min(most_node_buffers, limits.window));
+  sizes.node_buffers =
+      std::min(limits.node_bytes / sizes.node_buffer_bytes, std::min(node_buffers, limits.window));
 }
 
 std::uint64_t budget_blocks(const StreamLimits& limits) {
@@ -47,7 +57,7 @@ std::uint64_t budget_blocks(const StreamLimits& limits) {
 /// wire.
 std::uint64_t message_blocks(const StreamLimits& limits) {
   return std::clamp<std::uint64_t>(budget_blocks(limits) / (limits.may_share ? 8 : 4), 1,
-                                   message_blocks(limits, default_message_bytes));
+                                   wished_blocks(limits));
 }
 
 /// Blocks of the budget that are not for the segments.
@@ -70,7 +80,8 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
           .pieces_per_block = blocks.pieces_per_block,
           .blocks_sent = blocks_sent,
           .blocks_received = blocks_received,
-          .may_share = options.share_memory};
+          .may_share = options.share_memory,
+          .keeps_memory = options.keep_memory};
 }
 
 StreamSizes stream_sizes(const StreamLimits& limits) {
@@ -79,8 +90,7 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
       std::max<std::uint64_t>(1, limits.blocks_received - limits.blocks_received_on_node);
   StreamSizes sizes;
   if (budget_blocks(limits) == 1) {
-    sizes.send_blocks = std::min(message_blocks(limits, default_message_bytes),
-                                 listed_blocks(limits.pieces_per_block));
+    sizes.send_blocks = std::min(wished_blocks(limits), listed_blocks(limits.pieces_per_block));
     return sizes;
   }
   const std::uint64_t most = message_blocks(limits);
@@ -122,20 +132,22 @@ std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinati
       std::min<std::uint64_t>(limits.budget_bytes, own_blocks(sharing) * limits.block_bytes);
   const std::uint64_t share =
       std::min<std::uint64_t>(limits.budget_bytes / 2, left) / (1 + destinations);
-  const std::uint64_t bytes = std::min(share, segment_of(limits, most_node_buffers));
+  const std::uint64_t bytes = std::min(share, segment_of(limits, node_buffers));
   return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
 }
 
 std::size_t useful_segment_bytes(const StreamLimits& limits) {
-  constexpr std::uint64_t uses = 32;
-  // A message may be shorter than is wished for.
-  StreamLimits shortest = limits;
-  shortest.message_bytes =
-      std::min(least_node_message_bytes,
-               limits.message_bytes == 0 ? least_node_message_bytes : limits.message_bytes);
-  return std::clamp<std::uint64_t>(limits.blocks_received * limits.block_bytes / uses,
-                                   segment_of(shortest, wished_node_buffers),
-                                   segment_of(limits, most_node_buffers));
+  const std::uint64_t received = limits.blocks_received * limits.block_bytes;
+  // One that is kept is large enough for all that arrives to be one message.
+  const std::uint64_t useful =
+      limits.keeps_memory ? whole_lines(received) * node_buffers : received / uses_of_segment;
+  return std::clamp<std::uint64_t>(useful, least_segment_bytes(limits),
+                                   segment_of(limits, node_buffers));
+}
+
+bool repays_segment(const StreamLimits& limits) {
+  return limits.keeps_memory || limits.blocks_received * limits.block_bytes >=
+                                    uses_of_segment * least_segment_bytes(limits);
 }
 
 }  // namespace valet::schedule

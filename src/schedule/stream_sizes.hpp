@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/export.hpp>
 #include <valet/options.hpp>
 #include <valet/storage_backend.hpp>
 
@@ -16,14 +17,14 @@ constexpr std::size_t most_credits_of_a_pair = 2;
 
 /// The size of a message, and of a buffer inside a node, unless the user wishes otherwise.
 constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
-constexpr std::size_t node_message_bytes = std::size_t{128} << 10;
+/// A run of blocks this long is sent from where it is, a shorter one is packed.
+constexpr std::size_t straight_bytes = std::size_t{16} << 10;
 
 /// Blocks of a message: what the user wishes, or else Valet; credits are kept in 16 bits.
 [[nodiscard]] constexpr std::uint64_t message_blocks(std::size_t wished_bytes,
-                                                     std::size_t default_bytes,
                                                      std::size_t block_bytes) {
-  return std::clamp<std::uint64_t>((wished_bytes == 0 ? default_bytes : wished_bytes) / block_bytes,
-                                   1, 65535);
+  return std::clamp<std::uint64_t>(
+      (wished_bytes == 0 ? default_message_bytes : wished_bytes) / block_bytes, 1, 65535);
 }
 /// Blocks of a message that is sent from where they are: 14 KiB of lists for its pieces at most.
 [[nodiscard]] constexpr std::uint64_t listed_blocks(std::size_t pieces_per_block) {
@@ -45,6 +46,7 @@ struct StreamLimits {
   std::size_t node_bytes = 0;             ///< the segment that this rank offers
   std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through segments of other ranks
   std::uint64_t blocks_received_on_node = 0;
+  bool keeps_memory = false;  ///< that is shared, for the plans that follow
 };
 
 [[nodiscard]] StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
@@ -97,7 +99,10 @@ struct OrderedSizes {
 [[nodiscard]] std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinations);
 
 /// The largest segment that pays for what a rank receives: mapping memory and touching it for the
-/// first time takes as long as copying it twenty times, so each buffer is to be used often. Pure.
+/// first time takes as long as copying it twenty times, so where it is for one plan each buffer is
+/// to be used often. Pure.
 [[nodiscard]] std::size_t useful_segment_bytes(const StreamLimits& limits);
+/// Whether there is such a segment: always where it is kept. Pure.
+[[nodiscard]] VALET_EXPORT bool repays_segment(const StreamLimits& limits);
 
 }  // namespace valet::schedule

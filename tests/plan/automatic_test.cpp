@@ -71,7 +71,6 @@ TEST(Automatic, IsTheDefaultAndSaysWhatItChose) {
     EXPECT_EQ(report.reason(), "no block leaves its rank");
     return;
   }
-  EXPECT_EQ(report.choice->predictions.size(), 4U);
   EXPECT_NE(report.reason().find(report.method + ", predicted to take"), std::string::npos);
   EXPECT_TRUE(said_by_all(std::string(report.reason())));
   EXPECT_GT(report.predicted_seconds(), 0);

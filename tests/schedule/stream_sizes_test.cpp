@@ -128,6 +128,40 @@ TEST(StreamSizes, SegmentsAreSmallWhereLittleArrives) {
   EXPECT_EQ(before, std::size_t{1} << 20) << "more does not make it faster";
 }
 
+TEST(StreamSizes, ASegmentThatIsKeptHasRoomForAllInOneMessage) {
+  StreamLimits limits;
+  limits.budget_bytes = std::size_t{4} << 20;
+  limits.block_bytes = 64;
+  limits.keeps_memory = true;
+  for (const std::uint64_t bytes : {10'000U, 100'000U, 262'144U, 10'000'000U}) {
+    limits.blocks_sent = limits.blocks_received = bytes / limits.block_bytes;
+    const std::uint64_t one =
+        std::min(limits.blocks_received, (std::uint64_t{256} << 10) / limits.block_bytes);
+    EXPECT_GE(stream_sizes(shared(limits, 1)).node_blocks, one) << bytes;
+    EXPECT_TRUE(repays_segment(limits));
+  }
+}
+
+TEST(StreamSizes, ASegmentForOnePlanPaysWhereItIsFilledOften) {
+  StreamLimits limits;
+  limits.block_bytes = 64;
+  limits.blocks_received = (std::uint64_t{8} << 20) / 64;  // 32 times 256 KiB
+  EXPECT_TRUE(repays_segment(limits));
+  --limits.blocks_received;
+  EXPECT_FALSE(repays_segment(limits));
+}
+
+TEST(StreamSizes, MessagesHaveAQuarterOfAMiBUnlessTheUserWishesOtherwise) {
+  StreamLimits limits;
+  limits.budget_bytes = std::size_t{64} << 20;
+  limits.block_bytes = 64;
+  limits.blocks_sent = limits.blocks_received = std::uint64_t{1} << 20;
+  EXPECT_EQ(stream_sizes(limits).send_blocks * 64, std::uint64_t{256} << 10);
+  EXPECT_EQ(stream_sizes(shared(limits, 1)).node_blocks * 64, std::uint64_t{256} << 10);
+  limits.message_bytes = 6400;
+  EXPECT_EQ(stream_sizes(limits).send_blocks, 100U);
+}
+
 TEST(StreamSizes, EachKindOfMemoryThatIsNeededHasABuffer) {
   for_limits([](StreamLimits alone) {
     alone.may_share = true;

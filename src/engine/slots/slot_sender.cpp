@@ -76,8 +76,7 @@ void SlotSender<Index>::queue_for_staging(std::uint32_t d) {
 template <class Index>
 bool SlotSender<Index>::goes_in_place(const Transfer<Index>& transfer, std::uint32_t d,
                                       Index size) const {
-  constexpr std::size_t least_bytes = std::size_t{16} << 10;
-  return size * block_bytes_ >= least_bytes &&
+  return size * block_bytes_ >= schedule::straight_bytes &&
          transfer.run_of(transfer.exports(outgoing_[d], destinations_[d].staged, size)) != nullptr;
 }
 

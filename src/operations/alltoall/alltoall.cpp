@@ -107,23 +107,17 @@ plan::JointShape shape_of_pages(const plan::State& state, std::span<const std::u
   const auto pages = [&](std::uint64_t elements) {
     return (elements + elements_of_page - 1) / elements_of_page;
   };
-  std::uint64_t destinations = 0, sources = 0, partners = 0;
+  std::uint64_t destinations = 0, sources = 0;
   for (std::size_t r = 0; r < sent.size(); ++r) {
     if (r == self) continue;
     destinations += sent[r] > 0 ? 1 : 0;
     sources += received[r] > 0 ? 1 : 0;
-    partners += sent[r] > 0 && received[r] > 0 ? 1 : 0;
   }
   const std::uint64_t before = sum(sent), after = sum(received);
-  return shape_of(state,
-                  {.slots = pages(std::max(before, after)),
-                   .sent = pages(before - sent[self]),
-                   .received = pages(after - received[self]),
-                   .neighbours = std::max(destinations, sources),
-                   .partners = partners,
-                   .runs = destinations,
-                   .moved_inside = pages(received[self])},
-                  pages(before), sources);
+  return shape_of(state, {.slots = pages(std::max(before, after)),
+                          .sent = pages(before - sent[self]),
+                          .received = pages(after - received[self]),
+                          .neighbours = std::max(destinations, sources)});
 }
 
 /// An all-to-all on one rank, and what the ranks agree on before anything moves.
@@ -153,8 +147,7 @@ struct Call {
 /// Numbers of pages into numbers of elements and back: ranks meet before they know their pages.
 void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) {
   schedule::ExchangeShape& shape = joint.shape;
-  for (std::uint64_t* const count : {&joint.used_slots, &shape.slots, &shape.sent, &shape.received,
-                                     &shape.handled, &shape.crowded, &shape.moved_inside})
+  for (std::uint64_t* const count : {&shape.slots, &shape.sent, &shape.received, &shape.handled})
     *count = (*count * times + parts - 1) / parts;
 }
 
