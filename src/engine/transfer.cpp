@@ -17,6 +17,7 @@ Scratch::~Scratch() {
 
 void Scratch::leak() noexcept {
   if (memory_) static_cast<void>(new (std::nothrow) std::shared_ptr<std::byte>(memory_));
+  loan_.leak();
 }
 
 template <class Index>

@@ -11,6 +11,7 @@
 
 #include "observe/trace.hpp"
 #include "plan/flows.hpp"
+#include "storage/call_scratch.hpp"
 #include "storage/local_redistribution.hpp"
 #include <valet/storage_backend.hpp>
 
@@ -18,13 +19,17 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace valet::engine {
 
-/// Packed memory for blocks in transit, from the backend or from the caller.
+/// Packed memory for blocks in transit: from the backend, kept with the communicator, or from the
+/// caller.
 class Scratch {
  public:
   Scratch(Ledger& ledger, const StorageBackend& backend, std::size_t bytes);
+  Scratch(storage::CallScratch loan, std::span<std::byte> part)
+      : loan_(std::move(loan)), bytes_(part) {}
   explicit Scratch(std::span<std::byte> borrowed) : bytes_(borrowed) {}
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
@@ -37,6 +42,7 @@ class Scratch {
  private:
   Ledger* ledger_ = nullptr;
   std::shared_ptr<std::byte> memory_;
+  storage::CallScratch loan_;
   std::span<std::byte> bytes_;
 };
 

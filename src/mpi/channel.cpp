@@ -78,6 +78,15 @@ class CommunicatorCache {
     return kept_[static_cast<std::size_t>(index)];
   }
 
+  std::shared_ptr<void> take_scratch() {
+    const std::lock_guard lock(mutex_);
+    return std::move(scratch_);
+  }
+  void keep_scratch(std::shared_ptr<void> scratch) {
+    const std::lock_guard lock(mutex_);
+    scratch_.swap(scratch);
+  }
+
   std::optional<Machine> machine;
 
  private:
@@ -85,6 +94,7 @@ class CommunicatorCache {
   MPI_Comm base_;
   std::vector<MPI_Comm> pool_;
   std::array<std::shared_ptr<void>, pool_limit> kept_;
+  std::shared_ptr<void> scratch_;
   std::uint64_t free_ = 0;  // bit i: pool_[i] is not borrowed on this rank
 };
 
@@ -162,6 +172,12 @@ std::optional<Machine>& Channel::machine() const { return lease_->cache->machine
 
 std::shared_ptr<void>& Channel::kept() const {
   return lease_->cache->kept(lease_->index, lease_->kept);
+}
+
+std::shared_ptr<void> Channel::take_scratch() const { return lease_->cache->take_scratch(); }
+
+void Channel::keep_scratch(std::shared_ptr<void> scratch) const {
+  lease_->cache->keep_scratch(std::move(scratch));
 }
 
 }  // namespace valet::mpi

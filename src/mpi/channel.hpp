@@ -47,6 +47,10 @@ class VALET_EXPORT Channel {
   [[nodiscard]] std::optional<Machine>& machine() const;
   /// What plans keep for the next one that gets this communicator; freed with the user's. Local.
   [[nodiscard]] std::shared_ptr<void>& kept() const;
+  /// Memory of this rank alone that is kept with the user's communicator: whoever takes it owns it
+  /// until it is given back. Local.
+  [[nodiscard]] std::shared_ptr<void> take_scratch() const;
+  void keep_scratch(std::shared_ptr<void> scratch) const;
   /// Calls `hooks` from now on when something blocks on this channel; nullptr for none. The hooks
   /// must outlive the channel, and the requests that were made meanwhile.
   void watch(Hooks* hooks) noexcept { hooks_ = hooks; }

@@ -8,6 +8,7 @@
 #include "schedule/methods.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
+#include <valet/detail/host_fields.hpp>
 #include <valet/log.hpp>
 #include <valet/plan.hpp>
 
@@ -22,6 +23,9 @@ namespace valet {
 namespace {
 
 constexpr std::size_t alignment = 64;
+/// Of scratch that plans leave for the next one: the default budget. More is not what a user who
+/// gave a large budget for one plan wants to miss afterwards.
+constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
 
 constexpr const char* nothing_has_moved = "nothing has moved; fix it and execute again";
 
@@ -55,7 +59,8 @@ class Workspace {
       return;
     }
     if (scratch_ != nullptr && !is_lent_) return;
-    scratch_ = std::make_unique<engine::Scratch>(context_.ledger, backend, scratch_bytes());
+    scratch_.reset();
+    scratch_ = make_scratch(backend);
     own_origins_ = Array<Index>(context_.ledger, slots_to_track());
     origins_ = {own_origins_.data(), own_origins_.size()};
     is_lent_ = false;
@@ -107,6 +112,22 @@ class Workspace {
   /// Where blocks land in order nobody has to know which slots are free, and none is misplaced.
   [[nodiscard]] std::size_t slots_to_track() const {
     return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
+  }
+
+  /// For blocks in host memory what an earlier plan left, if it will do.
+  [[nodiscard]] std::unique_ptr<engine::Scratch> make_scratch(const StorageBackend& backend) {
+    const std::size_t bytes = scratch_bytes();
+    if (dynamic_cast<const HostFields*>(&backend) == nullptr)
+      return std::make_unique<engine::Scratch>(context_.ledger, backend, bytes);
+    const std::size_t offset =
+        reinterpret_cast<std::uintptr_t>(backend.contiguous_data()) % alignment;
+    const std::size_t shared = context_.node.own().size() + context_.node.mapped_bytes();
+    const std::size_t most =
+        context_.options.budget_bytes - std::min(context_.options.budget_bytes, shared);
+    storage::CallScratch loan(context_.channel, context_.ledger, bytes + alignment, most,
+                              context_.options.keep_memory && bytes <= most_kept_bytes);
+    const std::span<std::byte> part = loan.bytes().subspan(offset, bytes);
+    return std::make_unique<engine::Scratch>(std::move(loan), part);
   }
 
   void exchange(StorageBackend& backend, engine::Transfer<Index>& transfer, Report& report) {

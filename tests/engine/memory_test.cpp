@@ -245,5 +245,49 @@ TEST_F(LedgerAgainstProcess, WhatIsKeptIsCountedByEveryPlanAndGoesWithTheCommuni
   EXPECT_EQ(mapped_shared_bytes(), 0U);
 }
 
+TEST_F(LedgerAgainstProcess, ScratchIsKeptForTheNextPlanAndGoesWithTheCommunicator) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const GlobalMap map = ring_map(size(), 1000, 1000, 0);
+  std::uint64_t peak = 0;
+  /// What a plan adds to what operator new has given.
+  const auto added_by = [&](std::size_t budget, bool keeps, std::size_t block_bytes = 40) {
+    FilledMap filled(map, rank(), Shape::dense, block_bytes);
+    Options options = options_of(Order::any, budget);
+    options.method = budget > (1 << 19) ? Method::direct : Method::stream;
+    options.share_memory = false;
+    options.keep_memory = keeps;
+    const std::ptrdiff_t before = new_counters().live_bytes;
+    {
+      Plan plan = filled.plan(comm, Form::to_ranks, options);
+      const Report report = execute(plan, filled.storage());
+      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+      peak = report.peak_extra_bytes;
+    }
+    const std::ptrdiff_t added = new_counters().live_bytes - before;
+    EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
+    return added;
+  };
+  constexpr std::size_t enough = std::size_t{1} << 20, little = 20'000;
+  added_by(enough, false);  // the communicator gets what every plan needs
+  EXPECT_EQ(added_by(enough, false), 0);
+  const std::ptrdiff_t kept = added_by(enough, true);
+  const std::uint64_t first_peak = peak;
+  EXPECT_GT(kept, 0);
+  EXPECT_EQ(added_by(enough, true), 0) << "used again";
+  EXPECT_EQ(peak, first_peak) << "and counted";
+  if (size() > 1) {
+    EXPECT_LT(added_by(little, true), 0) << "a budget that does not hold it gives it back";
+    added_by(enough, false);
+    EXPECT_EQ(added_by(std::size_t{64} << 20, true, 10'000), 0) << "10 MB are not kept";
+    EXPECT_GT(added_by(std::size_t{64} << 20, true, 2000), 1'900'000) << "2 MB are";
+  }
+  added_by(enough, false);
+  const std::ptrdiff_t again = added_by(enough, true);
+  EXPECT_EQ(again, kept) << "a plan that is not to keep anything had given all back";
+  added_by(enough, false);
+  MPI_Comm_free(&comm);
+}
+
 }  // namespace
 }  // namespace valet::test

@@ -21,8 +21,9 @@ struct Progress;
 
 /// How the exchange is scheduled. All methods end with the same bytes in every occupied slot.
 enum class Method {
-  /// The one that is predicted to be the fastest within the budget: by what moving data costs on
-  /// these ranks (AutomaticOptions::model) and what the map asks for. Report::reason says why.
+  /// STREAM or DIRECT, whichever is predicted to be faster within the budget: by what moving data
+  /// costs on these ranks (AutomaticOptions::model) and what the map asks for. Report::reason says
+  /// why.
   automatic = 4,
   stream = 0,  ///< receivers credit, senders stream; bounded by the budget, never stuck
   direct,      ///< everything at once through full buffers; only where those fit the budget
@@ -136,9 +137,9 @@ struct Options {
   /// Ranks of one node move blocks through memory they share, half of the budget, in place of
   /// messages; where the system does not let processes share memory they fall back to messages.
   bool share_memory = true;
-  /// Memory shared inside a node is kept with the communicator, for the next plan, which counts it
-  /// as its own: to map it takes as long as to move some MiB. It is freed with the communicator, or
-  /// with a plan that is not to keep it. Ranks may differ.
+  /// Memory shared inside a node, and scratch of up to 4 MiB, are kept with the communicator, for
+  /// the next plan, which counts them as its own: to map them takes longer than to move as much. It
+  /// is freed with the communicator, or with a plan that is not to keep it. Ranks may differ.
   bool keep_memory = true;
   AutomaticOptions automatic = {};  ///< where Valet chooses the method
   StreamOptions stream = {};        ///< chosen by name or by Valet

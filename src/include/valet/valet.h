@@ -193,7 +193,7 @@ typedef struct Valet_Options {
   int order;            /**< VALET_ORDER_ANY */
   int verify;           /**< not 0: compare checksums of every block; 0 */
   int share_memory;     /**< not 0: ranks of one node share memory; 1 */
-  int keep_memory;      /**< not 0: the communicator keeps it for the next plan; 1 */
+  int keep_memory;      /**< not 0: the communicator keeps memory for the next plan; 1 */
   size_t message_bytes; /**< one data message, at most; 0 lets Valet choose */
   int alltoall_method;  /**< VALET_ALLTOALL_AUTOMATIC */
   int progress_bar;     /**< not 0: a bar on the terminal of rank 0; 1 */
