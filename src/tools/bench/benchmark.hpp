@@ -120,6 +120,7 @@ std::unique_ptr<Benchmark> make_auto_benchmark();
 std::unique_ptr<Benchmark> make_exchange_benchmark();
 std::unique_ptr<Benchmark> make_layout_benchmark();
 std::unique_ptr<Benchmark> make_madre_benchmark();
+std::unique_ptr<Benchmark> make_sizes_benchmark();
 std::unique_ptr<Benchmark> make_trace_benchmark();
 std::unique_ptr<Benchmark> make_kokkos_benchmark();
 std::unique_ptr<Benchmark> make_dropin_benchmark();

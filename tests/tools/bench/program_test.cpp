@@ -120,6 +120,33 @@ TEST(AutoBench, ComparesTheChoiceWithAllMethods) {
   }
 }
 
+TEST(SizesBench, GoesFromFewBytesToMany) {
+  const Json document =
+      document_of(2, "sizes --pattern ring --block-bytes 64,4096 --least 1K --most 64K --repeat 1");
+  // 64-byte blocks from 1 KiB on, 4 KiB blocks from 4 KiB on, and MPI_Alltoallv of each.
+  ASSERT_EQ(document.at("cases").size(), 2U * (4 + 3));
+  std::set<std::string> methods;
+  for (const Json& one : document.at("cases")) {
+    for (const char* const key : {"seconds_median", "seconds_plan", "ratio_warm", "messages"})
+      EXPECT_TRUE(one.at(key).is_number()) << key << " of " << one;
+    EXPECT_EQ(one.at("bytes"),
+              one.at("blocks").get<std::uint64_t>() * one.at("block_bytes").get<std::uint64_t>());
+    EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+    if (one.at("method") != "alltoallv") {
+      EXPECT_LE(one.at("peak_extra_bytes"), one.at("extra_bytes_bound")) << one;
+    }
+    methods.insert(one.at("method").get<std::string>());
+  }
+  EXPECT_EQ(methods, (std::set<std::string>{"auto", "alltoallv"}));
+  EXPECT_EQ(document.at("cases").back().at("bytes"), 65536);
+}
+
+TEST(SizesBench, RefusesBadInput) {
+  expect_refused(2, "sizes --most 100 --least 1K", "--most is below --least");
+  expect_refused(2, "sizes --block-bytes 4096 --most 2K", "no size of a rank holds a block");
+  expect_refused(2, "sizes --block-bytes 4", "--block-bytes must be at least 8");
+}
+
 #ifdef VALET_BENCH_KOKKOS
 TEST(KokkosBench, ParticlesLeave) {
   expect_comparisons(document_of(3,

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "block_comparison.hpp"
+#include "schedule/methods.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace valet::bench {
+namespace {
+
+class SizesBenchmark final : public Benchmark {
+ public:
+  SizesBenchmark()
+      : Benchmark(
+            "sizes",
+            "Maps to ranks from few bytes to many, without a free slot: the time of a "
+            "migration, plan included, beside MPI_Alltoallv into a second buffer (ratio_warm)",
+            9) {}
+
+ private:
+  std::vector<Option> own_options() override {
+    return {pattern_option(patterns_),
+            {"--block-bytes", &block_bytes_, "bytes of a block", positive()},
+            {"--least", &least_, "bytes of the blocks of a rank to begin with, with K, M or G"},
+            {"--most", &most_, "bytes to end with, four times as many from size to size"},
+            memory_option(),
+            {"--method", &methods_, "auto, " + schedule::method_names() + "; several in turn"},
+            sharing_flag()};
+  }
+
+  Jobs jobs() override {
+    std::ranges::for_each(block_bytes_, require_room_for_address);
+    const std::uint64_t least = std::max<std::uint64_t>(1, parse_bytes(least_));
+    const std::uint64_t most = parse_bytes(most_);
+    Jobs jobs;
+    for (const std::string& pattern : patterns_)
+      for (const std::uint64_t block_bytes : block_bytes_)
+        for (std::uint64_t bytes = least; bytes <= most; bytes *= 4)
+          if (bytes >= block_bytes)
+            jobs.emplace_back([=, this] { measure(pattern, block_bytes, bytes); });
+    if (jobs.empty())
+      throw Error(ErrorCode::invalid_argument,
+                  "--most is below --least, or no size of a rank holds a block");
+    return jobs;
+  }
+
+  void measure(const std::string& pattern, std::uint64_t block_bytes, std::uint64_t bytes) {
+    const std::uint64_t blocks = bytes / block_bytes;
+    BlockComparison comparison(make_map(parse_pattern(pattern), blocks, 0), {block_bytes});
+    auto options = common_options<Options>();
+    std::vector<Series> all;
+    for (const std::string& method : methods_) {
+      options.method = parse_method(method);
+      all.push_back({method, comparison.migration(options)});
+    }
+    compare({{"pattern", pattern},
+             {"method", ""},
+             {"ranks", world_size()},
+             {"bytes", blocks * block_bytes},
+             {"blocks", blocks},
+             {"block_bytes", block_bytes},
+             {"memory", options.budget_bytes}},
+            std::move(all), comparison.peer(), comparison.field(0),
+            [](Case& row, const Report& report) { row["seconds_plan"] = report.plan_seconds; });
+  }
+
+  std::vector<std::string> patterns_{"ring", "random"};
+  std::vector<std::uint64_t> block_bytes_{64, 4096};
+  std::string least_ = "1K";
+  std::string most_ = "1G";
+  std::vector<std::string> methods_{"auto"};
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_sizes_benchmark() { return std::make_unique<SizesBenchmark>(); }
+
+}  // namespace valet::bench
