@@ -117,17 +117,34 @@ class Workspace {
   /// For blocks in host memory what an earlier plan left, if it will do.
   [[nodiscard]] std::unique_ptr<engine::Scratch> make_scratch(const StorageBackend& backend) {
     const std::size_t bytes = scratch_bytes();
+    const std::size_t room = context_.options.budget_bytes -
+                             std::min(context_.options.budget_bytes, shared_bytes(bytes));
     if (dynamic_cast<const HostFields*>(&backend) == nullptr)
       return std::make_unique<engine::Scratch>(context_.ledger, backend, bytes);
     const std::size_t offset =
         reinterpret_cast<std::uintptr_t>(backend.contiguous_data()) % alignment;
-    const std::size_t shared = context_.node.own().size() + context_.node.mapped_bytes();
-    const std::size_t most =
-        context_.options.budget_bytes - std::min(context_.options.budget_bytes, shared);
-    storage::CallScratch loan(context_.channel, context_.ledger, bytes + alignment, most,
+    storage::CallScratch loan(context_.channel, context_.ledger, bytes + alignment,
+                              room + alignment,
                               context_.options.keep_memory && bytes <= most_kept_bytes);
     const std::span<std::byte> part = loan.bytes().subspan(offset, bytes);
     return std::make_unique<engine::Scratch>(std::move(loan), part);
+  }
+
+  /// Bytes that are shared inside the node: for this plan, or for others, where the budget has room
+  /// for them beside scratch. Those are counted, too; else they are freed.
+  std::size_t shared_bytes(std::size_t scratch) {
+    std::shared_ptr<void>& kept = context_.channel.kept();
+    const auto others = std::static_pointer_cast<storage::KeptNodeMemory>(kept);
+    if (!others || &others->memory == &context_.node)
+      return context_.node.own().size() + context_.node.mapped_bytes();
+    const std::size_t bytes = others->memory.own().size() + others->memory.mapped_bytes();
+    if (bytes + scratch <= context_.options.budget_bytes) {
+      if (!beside_) context_.ledger.add(others->ledger.current_bytes());
+      beside_ = others;
+      return bytes;
+    }
+    kept.reset();
+    return 0;
   }
 
   void exchange(StorageBackend& backend, engine::Transfer<Index>& transfer, Report& report) {
@@ -151,6 +168,7 @@ class Workspace {
   storage::SlotSet free_;
   std::optional<operations::Verification<Index>> verification_;
   std::unique_ptr<engine::Scratch> scratch_;
+  std::shared_ptr<const storage::KeptNodeMemory> beside_;  ///< kept for other plans
   Array<Index> own_origins_;
   std::span<Index> origins_;
   bool is_lent_ = false;

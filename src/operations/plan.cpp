@@ -17,11 +17,13 @@ namespace {
 /// method, the options and the storage allow it. Collective over all ranks of the plan.
 void share_memory(plan::State& state) {
   const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
+  const bool shares = traits.shares_memory != nullptr && traits.shares_memory(state.options) &&
+                      !(state.choice && !state.choice->shares_memory);
   std::shared_ptr<void>& kept = state.channel.kept();
+  if (!shares && state.options.keep_memory) return;  // for the next plan, if scratch leaves room
   auto memory = std::static_pointer_cast<storage::KeptNodeMemory>(kept);
   kept.reset();
-  if (traits.shares_memory == nullptr || !traits.shares_memory(state.options)) return;
-  if (state.choice && !state.choice->shares_memory) return;
+  if (!shares) return;
   if (!state.may_use_kept) {
     memory.reset();  // before there is more
     const plan::NodeWish wish = plan::node_wish(state);

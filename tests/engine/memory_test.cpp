@@ -235,6 +235,12 @@ TEST_F(LedgerAgainstProcess, WhatIsKeptIsCountedByEveryPlanAndGoesWithTheCommuni
   EXPECT_EQ(kept > 0, first > 0);
   EXPECT_EQ(mapped_after(keeps), kept) << "used again";
   EXPECT_EQ(shared, first);
+  Options direct = keeps;
+  direct.method = Method::direct;
+  EXPECT_EQ(mapped_after(direct), kept) << "a plan that shares nothing leaves it";
+  direct.budget_bytes = 120'000;
+  EXPECT_EQ(mapped_after(direct), 0U) << "but where its budget has no room for both";
+  EXPECT_EQ(mapped_after(keeps), kept);
   EXPECT_LT(mapped_after(options_of(Order::any, 60'000)), std::max<std::size_t>(kept, 1))
       << "a plan with less of a budget does not keep what was larger";
   Options gives_back = keeps;
