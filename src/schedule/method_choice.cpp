@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -47,8 +48,10 @@ void predict_direct(const CostModel& model, const ExchangeShape& shape, Predicti
 
 std::string milliseconds(double seconds) {
   std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g ms", seconds * 1e3);
-  return text.data();
+  char* const end = std::to_chars(text.data(), text.data() + text.size(), seconds * 1e3,
+                                  std::chars_format::general, 3)
+                        .ptr;
+  return std::string(text.data(), end).append(" ms");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ OrderedExchange<Index>::OrderedExchange(const ExchangeContext& context,
       sizes_(
           schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait, flows.any.shift)),
       transport_(context.channel, context.ledger, context.node,
-                 {.receives = OrderedReceiver<Index>::receives(context.options),
+                 {.receives = OrderedReceiver<Index>::receives(context.options, flows),
                   .sends = SlotSender<Index>::sends(sizes_.messages),
                   .signals = SlotSender<Index>::signals}),
       receiver_(context, flows, sizes_, transport_),

@@ -14,7 +14,7 @@ std::size_t messages_at_once(const ExchangeContext& context, const plan::Flows<I
   const std::uint64_t grains =
       (sizes.waiting_blocks + context.node.own().size() / context.blocks.block_bytes) /
       flows.any.grain;
-  return OrderedReceiver<Index>::receives(context.options) + flows.incoming.size() +
+  return OrderedReceiver<Index>::receives(context.options, flows) + flows.incoming.size() +
          static_cast<std::size_t>(grains) + 4;
 }
 
@@ -33,7 +33,7 @@ OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
       imports_(context.ledger, flows.incoming.size(), flows.any.grain),
       holes_(context.ledger, flows),
       messages_(messages_at_once(context, flows, sizes), Message{}, context.ledger),
-      posted_(receives(context.options), Posted{}, context.ledger),
+      posted_(receives(context.options, flows), Posted{}, context.ledger),
       of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
 
 template <class Index>

@@ -20,9 +20,11 @@ class OrderedReceiver {
  public:
   OrderedReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
                   const schedule::OrderedSizes& sizes, CreditTransport& transport);
-  /// Receive slots that it needs of a transport.
-  [[nodiscard]] static std::size_t receives(const Options& options) {
-    return static_cast<std::size_t>(options.stream.window);
+  /// Receive slots that it needs of a transport: MPI looks at all of them for each event.
+  [[nodiscard]] static std::size_t receives(const Options& options,
+                                            const plan::Flows<Index>& flows) {
+    return std::min(static_cast<std::size_t>(options.stream.window),
+                    schedule::most_credits_of_a_pair * flows.incoming.size());
   }
 
   [[nodiscard]] std::uint64_t scratch_blocks() const {
