@@ -124,10 +124,16 @@ class Workspace {
     const std::size_t offset =
         reinterpret_cast<std::uintptr_t>(backend.contiguous_data()) % alignment;
     storage::CallScratch loan(context_.channel, context_.ledger, bytes + alignment,
-                              room + alignment,
+                              (lists_in_budget() ? bytes : room) + alignment,
                               context_.options.keep_memory && bytes <= most_kept_bytes);
     const std::span<std::byte> part = loan.bytes().subspan(offset, bytes);
     return std::make_unique<engine::Scratch>(std::move(loan), part);
+  }
+
+  /// Whether part of the budget is for other things than blocks: what is kept may then be no larger
+  /// than scratch has to be.
+  [[nodiscard]] bool lists_in_budget() const {
+    return schedule::traits_of(context_.options.method).has_phases;
   }
 
   /// Bytes that are shared inside the node: for this plan, or for others, where the budget has room
@@ -138,7 +144,7 @@ class Workspace {
     if (!others || &others->memory == &context_.node)
       return context_.node.own().size() + context_.node.mapped_bytes();
     const std::size_t bytes = others->memory.own().size() + others->memory.mapped_bytes();
-    if (bytes + scratch <= context_.options.budget_bytes) {
+    if (!lists_in_budget() && bytes + scratch <= context_.options.budget_bytes) {
       if (!beside_) context_.ledger.add(others->ledger.current_bytes());
       beside_ = others;
       return bytes;
