@@ -202,19 +202,21 @@ std::optional<Diagnostic> check_final_slots(const mpi::Channel& channel, Ledger&
                                             const Flows<Index>& flows,
                                             std::span<const Address> addresses) {
   storage::SlotSet taken(ledger, flows.slots);
+  const auto finding = [&](ErrorCode code, std::uint64_t slot, int source,
+                           const std::string& what) {
+    return Diagnostic{code, "the block that rank " + std::to_string(source) + " sends to slot " +
+                                std::to_string(slot) + " of rank " +
+                                std::to_string(channel.rank()) + what};
+  };
   const auto take = [&](std::uint64_t slot, int source) -> std::optional<Diagnostic> {
-    const std::string block = "the block that rank " + std::to_string(source) + " sends to slot " +
-                              std::to_string(slot) + " of rank " + std::to_string(channel.rank());
     if (slot >= flows.slots)
-      return Diagnostic{ErrorCode::slot_out_of_range,
-                        block + " or beyond is out of range: there are " +
-                            std::to_string(flows.slots) +
-                            " slots; grow the storage before planning, or fix the map"};
+      return finding(ErrorCode::slot_out_of_range, slot, source,
+                     " or beyond is out of range: there are " + std::to_string(flows.slots) +
+                         " slots; grow the storage before planning, or fix the map");
     if (taken.contains(slot))
-      return Diagnostic{ErrorCode::slot_taken_twice,
-                        block +
-                            " is not alone: another block has the same address; fix the map, "
-                            "every block needs a slot of its own"};
+      return finding(ErrorCode::slot_taken_twice, slot, source,
+                     " is not alone: another block has the same address; fix the map, every block "
+                     "needs a slot of its own");
     taken.insert(slot);
     return std::nullopt;
   };
