@@ -16,6 +16,10 @@
 #include <span>
 #include <string>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace valet::plan {
 
 /// Blocks per destination rank, for the few ranks that occur: open addressing, at most 32 bytes a
@@ -81,6 +85,49 @@ class DestinationCounts {
   std::size_t used_ = 0;
 };
 
+/// The ranks that up to 64 neighbouring slots are sent to; those that do not count are anything.
+using WordOfRanks = std::array<int, 64>;
+
+/// Which of them are `rank`, as bits.
+[[nodiscard]] inline std::uint64_t bits_of(const WordOfRanks& ranks, int rank) {
+  std::uint64_t bits = 0;
+#if defined(__SSE2__)
+  const __m128i wanted = _mm_set1_epi32(rank);
+  const auto equal = [&](std::size_t k) {
+    return _mm_cmpeq_epi32(wanted, _mm_loadu_si128(reinterpret_cast<const __m128i*>(&ranks[k])));
+  };
+  for (std::size_t k = 0; k < ranks.size(); k += 16) {
+    const __m128i low = _mm_packs_epi32(equal(k), equal(k + 4));
+    const __m128i high = _mm_packs_epi32(equal(k + 8), equal(k + 12));
+    bits |= std::uint64_t{static_cast<std::uint16_t>(_mm_movemask_epi8(_mm_packs_epi16(low, high)))}
+            << k;
+  }
+#else
+  for (std::size_t k = 0; k < ranks.size(); ++k) bits |= std::uint64_t{ranks[k] == rank} << k;
+#endif
+  return bits;
+}
+
+/// Calls action(rank, bits, count) for the ranks of the slots in `slots`, at least once for each of
+/// them, with as many bits, which are in `slots` and together all of it; the lowest bit of the rest
+/// comes next. Stops when it returns false.
+///
+/// Neighbours in a map go to few ranks, often without any pattern: to take all of one rank together
+/// costs less than to ask for each entry. Where it does not pay, entries are taken one by one.
+template <class Action>
+void for_each_rank(const WordOfRanks& ranks, std::uint64_t slots, Action&& action) {
+  constexpr std::uint64_t worth_it = 6;
+  bool together = true;
+  while (slots != 0) {
+    const int rank = ranks[static_cast<std::size_t>(std::countr_zero(slots))];
+    const std::uint64_t bits = together ? bits_of(ranks, rank) & slots : slots & (~slots + 1);
+    const auto count = together ? static_cast<std::uint64_t>(std::popcount(bits)) : 1;
+    if (!action(rank, bits, count)) return;
+    slots &= ~bits;
+    together = together && count >= worth_it;
+  }
+}
+
 struct MapCounts {
   MapCounts(Ledger& ledger, std::uint64_t slots)
       : initially_free(ledger, slots), holes(ledger, slots), leaving(ledger) {}
@@ -91,24 +138,6 @@ struct MapCounts {
   std::uint64_t blocks_before = 0;
   std::uint64_t blocks_leaving = 0;
   std::optional<Diagnostic> diagnostic;
-
-  /// Counts destinations, up to the first that is not a rank. Returns how many.
-  std::size_t count(std::span<const int> ranks, int rank_count) {
-    if (std::ranges::all_of(ranks, [&](int rank) { return rank == ranks[0]; })) {
-      if (ranks.empty() || ranks[0] < 0 || ranks[0] >= rank_count) return 0;
-      leaving[ranks[0]].count += ranks.size();
-      return ranks.size();
-    }
-    for (std::size_t k = 0; k < ranks.size(); ++k) {
-      DestinationCounts::Entry* entry = leaving.known(ranks[k]);
-      if (entry == nullptr) {
-        if (ranks[k] < 0 || ranks[k] >= rank_count) return k;
-        entry = &leaving[ranks[k]];
-      }
-      ++entry->count;
-    }
-    return ranks.size();
-  }
 };
 
 /// The occupied slots among the 64 from `first` on, as bits.
@@ -130,49 +159,51 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
               "; fix the map, nothing has moved"};
 }
 
+/// Looks up where the slots of a word go: those of `slots`, bits from slot `first` on.
+template <class DestinationOf>
+void read_ranks(WordOfRanks& ranks, std::uint64_t first, std::uint64_t slots,
+                DestinationOf&& destination_of) {
+  if (slots == ~std::uint64_t{0}) {
+    for (std::size_t k = 0; k < ranks.size(); ++k) ranks[k] = destination_of(first + k);
+    return;
+  }
+  for (; slots != 0; slots &= slots - 1) {
+    const auto k = static_cast<std::size_t>(std::countr_zero(slots));
+    ranks[k] = destination_of(first + k);
+  }
+}
+
 /// Counts a map. `destination_of(slot)` is asked once for each occupied slot, ascending; a bad
 /// destination ends it, with `diagnostic` set.
-///
-/// Nothing in here depends on what a single entry says, but where a rank is new: neighbours in a
-/// map often differ without any pattern, and a branch that is not foreseen costs more than all the
-/// rest.
 template <class DestinationOf>
 void count_map(MapCounts& map_counts, const Occupied& occupied, int own_rank, int rank_count,
                DestinationOf&& destination_of) {
-  constexpr std::size_t bits = 64;
+  constexpr std::uint64_t bits_of_word = 64;
   const std::uint64_t slots = map_counts.holes.slots();
-  std::array<int, bits> ranks{};
-  for (std::uint64_t first = 0; first < slots; first += bits) {
-    const std::uint64_t behind = std::min(first + bits, slots);
-    const std::uint64_t all = ~std::uint64_t{0} >> (bits - (behind - first));
-    const std::uint64_t occupied_here = occupied_bits(occupied, first, slots);
-    std::size_t count = 0;
-    std::uint64_t leaving = 0;
-    if (occupied_here == ~std::uint64_t{0}) {
-      for (; count < bits; ++count) {
-        ranks[count] = destination_of(first + count);
-        leaving |= std::uint64_t{ranks[count] != own_rank} << count;
+  WordOfRanks ranks{};
+  for (std::uint64_t first = 0; first < slots; first += bits_of_word) {
+    const std::uint64_t behind = std::min(first + bits_of_word, slots);
+    const std::uint64_t all = ~std::uint64_t{0} >> (bits_of_word - (behind - first));
+    const std::uint64_t here = occupied_bits(occupied, first, slots);
+    read_ranks(ranks, first, here, destination_of);
+    std::uint64_t staying = 0;
+    for_each_rank(ranks, here, [&](int rank, std::uint64_t bits, std::uint64_t count) {
+      if (rank == own_rank) {
+        staying |= bits;
+      } else if (rank >= 0 && rank < rank_count) {
+        map_counts.leaving[rank].count += count;
+      } else {
+        map_counts.diagnostic = bad_destination(
+            first + static_cast<std::uint64_t>(std::countr_zero(bits)), rank, rank_count);
       }
-    } else {
-      for (std::uint64_t left = occupied_here; left != 0; left &= left - 1) {
-        ranks[count] = destination_of(first + static_cast<std::uint64_t>(std::countr_zero(left)));
-        leaving |= ranks[count++] != own_rank ? left & (~left + 1) : 0;
-      }
-    }
-    if (const std::size_t bad = map_counts.count(std::span(ranks).first(count), rank_count);
-        bad < count) {
-      std::uint64_t left = occupied_here;
-      for (std::size_t k = 0; k < bad; ++k) left &= left - 1;
-      map_counts.diagnostic = bad_destination(
-          first + static_cast<std::uint64_t>(std::countr_zero(left)), ranks[bad], rank_count);
-      return;
-    }
-    map_counts.initially_free.set_word(first / bits, all & ~occupied_here);
-    map_counts.holes.set_word(first / bits, (all & ~occupied_here) | leaving);
+      return !map_counts.diagnostic;
+    });
+    if (map_counts.diagnostic) return;
+    map_counts.initially_free.set_word(first / bits_of_word, all & ~here);
+    map_counts.holes.set_word(first / bits_of_word, all & ~staying);
   }
   map_counts.blocks_before = slots - map_counts.initially_free.count();
   map_counts.blocks_leaving = map_counts.holes.count() - map_counts.initially_free.count();
-  map_counts.leaving[own_rank].count = 0;
 }
 
 }  // namespace valet::plan

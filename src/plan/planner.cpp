@@ -161,13 +161,20 @@ void sort_exports(Ledger& ledger, Flows<Index>& flows, const MapCounts& map_coun
     first = static_cast<Index>(first + flow.count);
   }
   flows.exports = Array<Index>(ledger, map_counts.blocks_leaving);
+  WordOfRanks ranks{};
   for (std::uint64_t first_slot = 0; first_slot < map_counts.holes.slots(); first_slot += 64) {
-    std::uint64_t bits =
+    const std::uint64_t leaving =
         map_counts.holes.word(first_slot / 64) & ~map_counts.initially_free.word(first_slot / 64);
-    for (; bits != 0; bits &= bits - 1) {
-      const std::uint64_t slot = first_slot + static_cast<std::uint64_t>(std::countr_zero(bits));
-      flows.exports[next.known(destination_of(slot))->count++] = static_cast<Index>(slot);
-    }
+    read_ranks(ranks, first_slot, leaving, destination_of);
+    for_each_rank(ranks, leaving, [&](int rank, std::uint64_t bits, std::uint64_t count) {
+      std::uint64_t& place = next.known(rank)->count;
+      Index* slot = flows.exports.begin() + place;
+      place += count;
+      for (; bits != 0; bits &= bits - 1)
+        *slot++ =
+            static_cast<Index>(first_slot + static_cast<std::uint64_t>(std::countr_zero(bits)));
+      return true;
+    });
   }
 }
 
