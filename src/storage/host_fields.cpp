@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/copy.hpp"
 #include "storage/field_check.hpp"
+#include "storage/rows.hpp"
 #include <valet/block_storage.hpp>
 #include <valet/detail/host_fields.hpp>
 
@@ -11,16 +12,13 @@
 namespace valet {
 namespace {
 
-using detail::copy_bytes;
+using detail::Packed;
+using detail::Rows;
 
 /// Less than this is not worth going past the cache.
 constexpr std::size_t worth_streaming_bytes = std::size_t{16} << 10;
-
-/// Knows the sizes of pieces that particles and small structs have.
-template <class Action>
-void with_size(std::size_t bytes, Action&& action) {
-  detail::with_known_size<4, 8, 12, 16, 24, 32, 40, 48, 56, 64>(bytes, action);
-}
+/// Packed blocks that stay in the first-level cache while all fields are moved.
+constexpr std::size_t cached_bytes = std::size_t{8} << 10;
 
 /// Copies to slots, which are not read again soon: past the cache no line is fetched only to be
 /// overwritten.
@@ -29,9 +27,12 @@ void write_once(std::byte* to, const std::byte* from, std::size_t bytes) {
   detail::stream_fence();
 }
 
-template <class Index>
-std::ptrdiff_t offset_of(Index slot, std::ptrdiff_t stride_bytes) {
-  return static_cast<std::ptrdiff_t>(slot) * stride_bytes;
+/// Calls action(first, count) for parts of a list of `size` blocks that stay in the cache.
+template <class Action>
+void for_each_batch(std::size_t size, std::size_t block_bytes, Action&& action) {
+  const std::size_t batch = std::max<std::size_t>(1, cached_bytes / block_bytes);
+  for (std::size_t first = 0; first < size; first += batch)
+    action(first, std::min(batch, size - first));
 }
 
 /// Whether the list is slots first, first+1, ... in this order.
@@ -79,7 +80,7 @@ void HostFields::append_row(const Field& field) {
   rows_.push_back(std::move(row));
 }
 
-/// Calls action(row, base of the piece in slot 0, its offset in a packed block) for every piece.
+/// Calls action(rows, offset in a packed block) for every piece of a block.
 template <class Action>
 void HostFields::for_each_piece(Action&& action) const {
   for (const Row& row : rows_) {
@@ -89,7 +90,7 @@ void HostFields::for_each_piece(Action&& action) const {
       std::byte* base = row.base;
       for (std::size_t d = 0; d < row.dimensions.size(); ++d)
         base += static_cast<std::ptrdiff_t>(position[d]) * row.dimensions[d].stride_bytes;
-      action(row, base, packed_offset);
+      action(Rows{base, row.slot_stride_bytes, row.piece_bytes}, packed_offset);
       more = false;
       for (std::size_t d = row.dimensions.size(); d-- > 0 && !more;) {
         more = ++position[d] < row.dimensions[d].extent;
@@ -99,16 +100,13 @@ void HostFields::for_each_piece(Action&& action) const {
   }
 }
 
+/// Packs the first `count` blocks; those behind are packed next.
 template <class Index>
-void HostFields::gather_rows(std::span<const Index> slots, std::byte* packed) const {
-  for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
-    with_size(row.piece_bytes, [&](auto bytes) {
-      std::byte* to = packed + packed_offset;
-      for (const auto slot : slots) {
-        copy_bytes(to, base + offset_of(slot, row.slot_stride_bytes), bytes);
-        to += block_bytes_;
-      }
-    });
+void HostFields::gather_batch(std::span<const Index> slots, std::size_t count,
+                              std::byte* packed) const {
+  for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
+    detail::gather_rows(rows, slots, count,
+                        Packed<std::byte>{packed + packed_offset, block_bytes_});
   });
 }
 
@@ -119,18 +117,16 @@ void HostFields::gather_streaming(std::span<const Index> slots, std::byte* packe
   if (dense_ != nullptr && is_run(slots)) {
     detail::stream_bytes(packed, dense_ + slots.front() * block_bytes_,
                          slots.size() * block_bytes_);
-  } else if (std::array<std::byte, 8192> together; 2 * block_bytes_ <= together.size()) {
-    const std::size_t batch = together.size() / block_bytes_;
-    for (std::size_t first = 0; first < slots.size(); first += batch) {
-      const std::size_t size = std::min(batch, slots.size() - first);
-      gather_rows(slots.subspan(first, size), together.data());
-      detail::stream_bytes(packed + first * block_bytes_, together.data(), size * block_bytes_);
-    }
+  } else if (std::array<std::byte, cached_bytes> together; 2 * block_bytes_ <= together.size()) {
+    for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+      gather_batch(slots.subspan(first), count, together.data());
+      detail::stream_bytes(packed + first * block_bytes_, together.data(), count * block_bytes_);
+    });
   } else {
-    for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
+    for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
       for (std::size_t k = 0; k < slots.size(); ++k)
-        detail::stream_bytes(packed + k * block_bytes_ + packed_offset,
-                             base + offset_of(slots[k], row.slot_stride_bytes), row.piece_bytes);
+        detail::stream_bytes(packed + k * block_bytes_ + packed_offset, rows.at(slots[k]),
+                             rows.bytes);
     });
   }
   detail::stream_fence();
@@ -141,7 +137,7 @@ void HostFields::gather(SlotList from, std::byte* packed) {
     if (slots.size() * block_bytes_ >= worth_streaming_bytes)
       gather_streaming(slots, packed);
     else
-      gather_rows(slots, packed);
+      gather_batch(slots, slots.size(), packed);
   });
 }
 
@@ -151,19 +147,17 @@ void HostFields::scatter(const std::byte* packed, SlotList to) {
       write_once(dense_ + slots.front() * block_bytes_, packed, slots.size() * block_bytes_);
       return;
     }
-    for_each_piece([&](const Row& row, std::byte* base, std::size_t packed_offset) {
-      if (row.piece_bytes >= worth_streaming_bytes / 16) {
-        for (std::size_t k = 0; k < slots.size(); ++k)
-          write_once(base + offset_of(slots[k], row.slot_stride_bytes),
-                     packed + k * block_bytes_ + packed_offset, row.piece_bytes);
-        return;
-      }
-      with_size(row.piece_bytes, [&](auto bytes) {
-        const std::byte* from = packed + packed_offset;
-        for (const auto slot : slots) {
-          copy_bytes(base + offset_of(slot, row.slot_stride_bytes), from, bytes);
-          from += block_bytes_;
+    for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+      const std::byte* const batch = packed + first * block_bytes_;
+      for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
+        if (rows.bytes >= worth_streaming_bytes / 16) {
+          for (std::size_t k = 0; k < count; ++k)
+            write_once(rows.at(slots[first + k]), batch + k * block_bytes_ + packed_offset,
+                       rows.bytes);
+          return;
         }
+        detail::scatter_rows(Packed<const std::byte>{batch + packed_offset, block_bytes_}, rows,
+                             slots.subspan(first), count);
       });
     });
   });
@@ -172,12 +166,8 @@ void HostFields::scatter(const std::byte* packed, SlotList to) {
 void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
   from.visit([&](auto sources) {
     to.visit([&](auto targets) {
-      for_each_piece([&](const Row& row, std::byte* base, std::size_t) {
-        with_size(row.piece_bytes, [&](auto bytes) {
-          for (std::size_t k = 0; k < sources.size(); ++k)
-            copy_bytes(base + offset_of(targets[k], row.slot_stride_bytes),
-                       base + offset_of(sources[k], row.slot_stride_bytes), bytes);
-        });
+      for_each_piece([&](const Rows& rows, std::size_t) {
+        detail::copy_rows(rows, sources, targets, block_bytes_);
       });
     });
   });
@@ -185,13 +175,13 @@ void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
 
 std::size_t HostFields::pieces_per_block() const {
   std::size_t count = 0;
-  for_each_piece([&](const Row&, std::byte*, std::size_t) { ++count; });
+  for_each_piece([&](const Rows&, std::size_t) { ++count; });
   return std::max<std::size_t>(1, count);
 }
 
 void HostFields::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
-  for_each_piece([&](const Row& row, std::byte* base, std::size_t) {
-    list.push_back({base + offset_of(slot, row.slot_stride_bytes), row.piece_bytes});
+  for_each_piece([&](const Rows& rows, std::size_t) {
+    list.push_back({rows.at(slot), rows.bytes});
   });
 }
 

@@ -199,6 +199,75 @@ TEST(HostFields, CopyGoesInTheOrderOfTheList) {
   });
 }
 
+/// Lists so long that rows are fetched into the cache before they are used.
+constexpr std::uint64_t many_slots = 400;
+
+std::vector<Layout> layouts_of_row(std::byte* memory, std::size_t bytes) {
+  const auto n = static_cast<std::ptrdiff_t>(many_slots);
+  const auto size = static_cast<std::ptrdiff_t>(bytes);
+  return {{"dense", {field(memory + 1, many_slots, bytes)}},
+          {"padded", {strided_field(memory, many_slots, bytes, size + 5)}},
+          {"backwards", {strided_field(memory + size * (n - 1), many_slots, bytes, -size)}},
+          {"several fields",
+           {field(memory, many_slots, bytes), field(memory + size * n, many_slots, 7),
+            strided_field(memory + (size + 7) * n, many_slots, bytes, size + 1)}}};
+}
+
+/// Every second slot, and all of them in any order.
+std::vector<std::vector<std::uint64_t>> long_lists(std::mt19937_64& random) {
+  std::vector<std::vector<std::uint64_t>> lists(2);
+  for (std::uint64_t slot = 1; slot < many_slots; slot += 2) lists[0].push_back(slot);
+  lists[1].resize(many_slots);
+  std::iota(lists[1].begin(), lists[1].end(), 0);
+  std::shuffle(lists[1].begin(), lists[1].end(), random);
+  return lists;
+}
+
+void expect_rows_move(const Layout& layout, const std::vector<std::byte>& memory,
+                      const std::vector<std::uint64_t>& list, std::mt19937_64& random) {
+  HostFields fields(layout.fields);
+  ASSERT_FALSE(fields.diagnostic());
+  const std::span<const std::uint64_t> listed(list);
+  std::vector<std::byte> expected;
+  for (const std::uint64_t slot : list) {
+    const auto block = packed_block(layout.fields, slot);
+    expected.insert(expected.end(), block.begin(), block.end());
+  }
+  std::vector<std::byte> packed(expected.size() + 1);
+  fields.gather(listed, packed.data());
+  ASSERT_TRUE(std::equal(expected.begin(), expected.end(), packed.begin()));
+  ASSERT_EQ(packed.back(), std::byte{0}) << "behind the last block";
+
+  const std::vector<std::byte> before = memory;
+  const std::vector<std::byte> others = random_bytes(random, expected.size());
+  fields.scatter(others.data(), listed);
+  fields.gather(listed, packed.data());
+  ASSERT_TRUE(std::equal(others.begin(), others.end(), packed.begin()));
+  fields.scatter(expected.data(), listed);
+  ASSERT_TRUE(memory == before) << "beside the rows";
+
+  // Each block one place further in the list, the last one first.
+  const std::vector<std::uint64_t> from(list.rbegin() + 1, list.rend());
+  const std::vector<std::uint64_t> to(list.rbegin(), list.rend() - 1);
+  fields.copy(std::span(from), std::span(to), {});
+  fields.gather(listed, packed.data());
+  const auto block = static_cast<std::ptrdiff_t>(fields.block_bytes());
+  ASSERT_TRUE(std::equal(expected.begin(), expected.end() - block, packed.begin() + block));
+}
+
+TEST(HostFields, RowsOfEverySizeGoToPackedBlocksAndBackAndToOtherSlots) {
+  std::cout << "seed " << seed() << "\n";
+  std::mt19937_64 random(seed());
+  for (std::size_t bytes = 1; bytes <= 200 && !HasFailure(); ++bytes) {
+    std::vector<std::byte> memory = random_bytes(random, (2 * bytes + 16) * many_slots);
+    for (const Layout& layout : layouts_of_row(memory.data(), bytes)) {
+      SCOPED_TRACE(layout.name + ", rows of " + std::to_string(bytes));
+      for (const std::vector<std::uint64_t>& list : long_lists(random))
+        expect_rows_move(layout, memory, list, random);
+    }
+  }
+}
+
 TEST(HostFields, PiecesAreTheBlockInPackedOrder) {
   for_all_layouts(
       [](const Layout& layout, HostFields& fields, std::vector<std::byte>&, std::mt19937_64&) {

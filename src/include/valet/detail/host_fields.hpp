@@ -43,7 +43,7 @@ class VALET_EXPORT HostFields : public StorageBackend {
   template <class Action>
   void for_each_piece(Action&& action) const;
   template <class Index>
-  void gather_rows(std::span<const Index> slots, std::byte* packed) const;
+  void gather_batch(std::span<const Index> slots, std::size_t count, std::byte* packed) const;
   template <class Index>
   void gather_streaming(std::span<const Index> slots, std::byte* packed) const;
 

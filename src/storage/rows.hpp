@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Moves the rows of a field from and to packed blocks, and between slots: the loops in which small
+/// blocks spend their time.
+
+#include "storage/copy.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+namespace valet::detail {
+
+/// The size of a row of so many chunks, the last of which overlaps the one before where it has to.
+/// A call to memcpy takes longer than most rows.
+template <std::size_t chunk, std::size_t count>
+struct ChunkedBytes {
+  std::size_t bytes;
+  operator std::size_t() const { return bytes; }
+};
+template <std::size_t chunk, std::size_t count>
+void copy_bytes(std::byte* to, const std::byte* from, ChunkedBytes<chunk, count> size) {
+  for (std::size_t k = 0; k + 1 < count; ++k) std::memcpy(to + k * chunk, from + k * chunk, chunk);
+  std::memcpy(to + size.bytes - chunk, from + size.bytes - chunk, chunk);
+}
+
+/// Calls `action` with the size of a row, in a type that tells the compiler how to copy it where it
+/// is 128 bytes at most.
+template <class Action>
+void with_row_size(std::size_t bytes, Action&& action) {
+  constexpr std::size_t chunk = 16;
+  const auto chunked = [&]<std::size_t... more>(std::index_sequence<more...>) {
+    const auto is = [&]<std::size_t count>(ChunkedBytes<chunk, count> size) {
+      if (size > chunk * (count - 1) && size <= chunk * count) action(size);
+    };
+    (is(ChunkedBytes<chunk, more + 2>{bytes}), ...);
+  };
+  if (bytes > chunk && bytes <= 8 * chunk) return chunked(std::make_index_sequence<7>());
+  if (bytes > 8 && bytes < 16) return action(ChunkedBytes<8, 2>{bytes});
+  if (bytes > 4 && bytes < 8) return action(ChunkedBytes<4, 2>{bytes});
+  with_known_size<1, 2, 4, 8, 16>(bytes, action);
+}
+
+/// The pieces of one size that stand at the same place in every slot.
+struct Rows {
+  std::byte* base = nullptr;  ///< in slot 0
+  std::ptrdiff_t slot_stride_bytes = 0;
+  std::size_t bytes = 0;
+
+  template <class Index>
+  [[nodiscard]] std::byte* at(Index slot) const {
+    return base + static_cast<std::ptrdiff_t>(slot) * slot_stride_bytes;
+  }
+};
+
+/// Where packed rows are: every so many bytes.
+template <class Byte>
+struct Packed {
+  Byte* first = nullptr;
+  std::size_t stride_bytes = 0;
+
+  [[nodiscard]] Byte* at(std::size_t k) const { return first + k * stride_bytes; }
+};
+
+/// The longest row of which all lines are fetched: more is foreseen by processors.
+template <class Size>
+constexpr std::size_t most_fetched_bytes = 2048;
+template <std::size_t bytes>
+constexpr std::size_t most_fetched_bytes<std::integral_constant<std::size_t, bytes>> = bytes;
+template <std::size_t chunk, std::size_t count>
+constexpr std::size_t most_fetched_bytes<ChunkedBytes<chunk, count>> = chunk* count;
+
+/// Fetches the lines of a row into the cache.
+template <bool writes, class Size>
+void fetch_row(const std::byte* row, Size size) {
+#if defined(__GNUC__) || defined(__clang__)
+  constexpr std::size_t line = 64, most = most_fetched_bytes<Size>;
+  for (std::size_t at = 0; at < most && at < size; at += line)
+    __builtin_prefetch(row + at, writes ? 1 : 0);
+  if constexpr (most > line / 4) __builtin_prefetch(row + size - 1, writes ? 1 : 0);
+#endif
+}
+
+/// Rows that are fetched before they are used: 8 KiB of blocks, so that they are there in time and
+/// still in the first-level cache. Measured on Zen 5 with rows of 8 to 512 bytes, in order, with
+/// gaps and at random: 1.1 to 4 times as fast, and in no case slower.
+[[nodiscard]] constexpr std::size_t rows_ahead(std::size_t block_bytes) {
+  return std::clamp<std::size_t>(8192 / std::max<std::size_t>(1, block_bytes), 1, 128);
+}
+
+/// Calls move(k) for each k below `count`, and fetch(k) `ahead` earlier where k is below `listed`.
+template <class Fetch, class Move>
+void move_ahead(std::size_t count, std::size_t listed, std::size_t ahead, Fetch&& fetch,
+                Move&& move) {
+  const std::size_t fetching = std::min(count, listed - std::min(listed, ahead));
+  std::size_t k = 0;
+  for (; k < fetching; ++k) {
+    fetch(k + ahead);
+    move(k);
+  }
+  for (; k < count; ++k) move(k);
+}
+
+/// How many of the slots are to be fetched ahead of their use: none where lines have several rows
+/// each and follow one another, which processors foresee.
+template <class Index>
+[[nodiscard]] std::size_t worth_fetching(const Rows& rows, std::span<const Index> slots) {
+  constexpr std::ptrdiff_t near = 32;
+  if (slots.empty()) return 0;
+  const std::ptrdiff_t span = std::abs(rows.at(slots.back()) - rows.at(slots.front()));
+  return span < near * static_cast<std::ptrdiff_t>(slots.size()) ? 0 : slots.size();
+}
+
+/// Packs the rows of the first `count` slots; those behind come next.
+template <class Index>
+void gather_rows(const Rows& rows, std::span<const Index> slots, std::size_t count,
+                 Packed<std::byte> packed) {
+  with_row_size(rows.bytes, [&](auto size) {
+    move_ahead(
+        count, worth_fetching(rows, slots), rows_ahead(packed.stride_bytes),
+        [&](std::size_t k) { fetch_row<false>(rows.at(slots[k]), size); },
+        [&](std::size_t k) { copy_bytes(packed.at(k), rows.at(slots[k]), size); });
+  });
+}
+
+/// Unpacks into the rows of the first `count` slots; those behind come next.
+template <class Index>
+void scatter_rows(Packed<const std::byte> packed, const Rows& rows, std::span<const Index> slots,
+                  std::size_t count) {
+  with_row_size(rows.bytes, [&](auto size) {
+    move_ahead(
+        count, worth_fetching(rows, slots), rows_ahead(packed.stride_bytes),
+        [&](std::size_t k) {
+          fetch_row<false>(packed.at(k), size);
+          fetch_row<true>(rows.at(slots[k]), size);
+        },
+        [&](std::size_t k) { copy_bytes(rows.at(slots[k]), packed.at(k), size); });
+  });
+}
+
+/// Copies the row of from[k] to slot to[k] for k = 0, 1, ... in this order.
+template <class From, class To>
+void copy_rows(const Rows& rows, std::span<const From> from, std::span<const To> to,
+               std::size_t block_bytes) {
+  with_row_size(rows.bytes, [&](auto size) {
+    move_ahead(
+        from.size(), from.size(), rows_ahead(block_bytes) / 2,
+        [&](std::size_t k) {
+          fetch_row<false>(rows.at(from[k]), size);
+          fetch_row<true>(rows.at(to[k]), size);
+        },
+        [&](std::size_t k) { copy_bytes(rows.at(to[k]), rows.at(from[k]), size); });
+  });
+}
+
+}  // namespace valet::detail
