@@ -21,7 +21,10 @@ bool CreditTransport::can_receive(std::size_t index) const {
 void CreditTransport::give(std::size_t index, int source, std::byte* memory, std::uint64_t bytes,
                            Credit credit) {
   const bool is_written = node_.is_written_by(source) && node_.contains(memory);
-  if (is_written) credit.offset_bytes = static_cast<std::uint64_t>(memory - node_.own().data());
+  if (is_written) {
+    credit.offset_bytes = static_cast<std::uint64_t>(memory - node_.own().data());
+    credit.past_cache = node_.handover().choose(memory, bytes) ? 1 : 0;
+  }
   MPI_Request& request = requests_[first_receive() + index];
   mpi::post_receive(channel_, memory, is_written ? 0 : bytes, source, mpi::tag_data, request);
   given_[index] = credit;

@@ -31,8 +31,8 @@ namespace valet::engine {
 
 /// "Send me that": what a receiver sends to a sender.
 struct Credit {
-  std::uint32_t count = 0;  ///< blocks or elements that the message is to have
-  std::uint32_t item = 0;   ///< which of the sender's lists, where it has several
+  std::uint32_t count = 0;       ///< blocks or elements that the message is to have
+  std::uint32_t past_cache = 0;  ///< whether a sender that writes there is to write past its cache
   /// Into the receiver's segment, for a sender that writes there; no_offset: send a message.
   std::uint64_t offset_bytes = no_offset;
 

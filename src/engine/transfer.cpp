@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/transfer.hpp"
 
+#include "mpi/check.hpp"
+
 #include <algorithm>
 #include <new>
 
@@ -22,17 +24,26 @@ void Scratch::leak() noexcept {
 
 template <class Index>
 Transfer<Index>::Transfer(const plan::Flows<Index>& flows, StorageBackend& backend,
-                          storage::SlotSet& free, std::span<Index> origins, observe::Trace* trace)
-    : flows_(flows), backend_(backend), free_(free), origins_{origins, 0}, trace_(trace) {
+                          storage::SlotSet& free, std::span<Index> origins, observe::Trace* trace,
+                          const storage::NodeMemory* node)
+    : flows_(flows),
+      backend_(backend),
+      free_(free),
+      origins_{origins, 0},
+      trace_(trace),
+      node_(node) {
   if (!flows.in_order()) free_.assign(flows.initially_free);
 }
 
 template <class Index>
-void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed) {
+void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed, bool past_cache) {
   {
     const observe::TraceSpan span(trace_, observe::TraceKind::gather, "gather",
                                   {.bytes = slots.size() * backend_.block_bytes()});
-    backend_.gather(slots, packed);
+    if (past_cache)
+      backend_.gather_past_cache(slots, packed);
+    else
+      backend_.gather(slots, packed);
   }
   release(slots);
 }
@@ -139,12 +150,22 @@ std::uint64_t Transfer<Index>::place_some(const std::byte* packed, Index cursor,
       placed = take_final_slots(part);
     else
       take_any_slots(part);
-    backend_.scatter(packed + done * backend_.block_bytes(),
-                     std::span<const Index>(part).first(placed));
+    scatter(packed + done * backend_.block_bytes(), std::span<const Index>(part).first(placed));
     done += placed;
     if (placed < wanted) break;
   }
   return done;
+}
+
+/// Unpacks, and measures it where another rank has written the blocks.
+template <class Index>
+void Transfer<Index>::scatter(const std::byte* packed, std::span<const Index> slots) {
+  constexpr std::size_t least_bytes = 4096;  // below it the clock is what is measured
+  const std::size_t bytes = slots.size() * backend_.block_bytes();
+  const bool measures = node_ != nullptr && bytes >= least_bytes && node_->contains(packed);
+  const double start = measures ? mpi::now() : 0;
+  backend_.scatter(packed, slots);
+  if (measures) node_->handover().note_read(packed, bytes, mpi::now() - start);
 }
 
 /// Takes final slots up to the first that is not free; returns how many.
@@ -200,7 +221,7 @@ template <class Index>
 void Transfer<Index>::land(const std::byte* packed, std::span<const Index> slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter",
                                 {.bytes = slots.size() * backend_.block_bytes()});
-  backend_.scatter(packed, slots);
+  scatter(packed, slots);
 }
 
 template <class Index>

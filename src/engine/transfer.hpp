@@ -13,6 +13,7 @@
 #include "plan/flows.hpp"
 #include "storage/call_scratch.hpp"
 #include "storage/local_redistribution.hpp"
+#include "storage/node_memory.hpp"
 #include <valet/storage_backend.hpp>
 
 #include <array>
@@ -55,8 +56,10 @@ class Transfer {
   /// @param origins  One entry per slot, for blocks that will have to move inside the rank;
   ///                 initialised here when the first such block turns up.
   /// @param trace    Hears of all copies; nullptr for none.
+  /// @param node     Learns how fast messages in its memory are read; nullptr for none.
   Transfer(const plan::Flows<Index>& flows, StorageBackend& backend, storage::SlotSet& free,
-           std::span<Index> origins, observe::Trace* trace);
+           std::span<Index> origins, observe::Trace* trace,
+           const storage::NodeMemory* node = nullptr);
 
   [[nodiscard]] const plan::Flows<Index>& flows() const { return flows_; }
   [[nodiscard]] StorageBackend& backend() const { return backend_; }
@@ -75,7 +78,7 @@ class Transfer {
     return data + slots.front() * backend_.block_bytes();
   }
   /// Packs exports and frees their slots, into which misplaced blocks may move.
-  void gather(std::span<const Index> slots, std::byte* packed);
+  void gather(std::span<const Index> slots, std::byte* packed, bool past_cache = true);
   /// Frees the slots of exports that were sent from where they are, likewise.
   void release(std::span<const Index> slots);
 
@@ -110,6 +113,7 @@ class Transfer {
 
   std::uint64_t place_some(const std::byte* packed, Index cursor, std::uint64_t size,
                            Misplace misplace);
+  void scatter(const std::byte* packed, std::span<const Index> slots);
   std::size_t take_final_slots(std::span<const Index> finals);
   void take_any_slots(std::span<Index> slots);
   std::uint64_t compact(std::span<std::byte> scratch);
@@ -122,6 +126,7 @@ class Transfer {
   storage::SlotSet& free_;
   storage::Origins<Index> origins_;
   observe::Trace* trace_;
+  const storage::NodeMemory* node_;
   bool origins_ready_ = false;
   std::uint64_t relocated_ = 0;  ///< block copies made before the end
   std::uint64_t misplaced_ = 0;

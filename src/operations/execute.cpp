@@ -82,7 +82,7 @@ class Workspace {
       agree(nothing_has_moved);
     }
     const double begin = mpi::now();
-    engine::Transfer<Index> transfer(flows_, backend, free_, origins_, trace);
+    engine::Transfer<Index> transfer(flows_, backend, free_, origins_, trace, &context_.node);
     exchange(backend, transfer, report);
     const double exchanged = mpi::now();
     {

@@ -38,6 +38,10 @@ class GuardedBackend final : public StorageBackend {
     failure_.attempt("packing blocks (StorageBackend::gather)",
                      [&] { backend_.gather(from, packed); });
   }
+  void gather_past_cache(SlotList from, std::byte* packed) override {
+    failure_.attempt("packing blocks (StorageBackend::gather_past_cache)",
+                     [&] { backend_.gather_past_cache(from, packed); });
+  }
   void scatter(const std::byte* packed, SlotList to) override {
     failure_.attempt("unpacking blocks (StorageBackend::scatter)",
                      [&] { backend_.scatter(packed, to); });

@@ -134,11 +134,18 @@ void HostFields::gather_streaming(std::span<const Index> slots, std::byte* packe
 
 void HostFields::gather(SlotList from, std::byte* packed) {
   from.visit([&](auto slots) {
-    if (slots.size() * block_bytes_ >= worth_streaming_bytes)
-      gather_streaming(slots, packed);
-    else
-      gather_batch(slots, slots.size(), packed);
+    if (dense_ != nullptr && is_run(slots))
+      return detail::copy_bytes(packed, dense_ + slots.front() * block_bytes_,
+                                slots.size() * block_bytes_);
+    for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+      gather_batch(slots.subspan(first), count, packed + first * block_bytes_);
+    });
   });
+}
+
+void HostFields::gather_past_cache(SlotList from, std::byte* packed) {
+  if (from.size() * block_bytes_ < worth_streaming_bytes) return gather(from, packed);
+  from.visit([&](auto slots) { gather_streaming(slots, packed); });
 }
 
 void HostFields::scatter(const std::byte* packed, SlotList to) {

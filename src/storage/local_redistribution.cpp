@@ -2,108 +2,220 @@
 #include "storage/local_redistribution.hpp"
 
 #include "base/assert.hpp"
+#include "storage/rows.hpp"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace valet::storage {
 namespace {
 
-/// Collects copies so that the backend gets many at a time, in the order they were asked for.
+/// Several chains at a time: where a chain goes on is found in memory that was not touched before,
+/// so one chain alone waits for memory at each of its steps.
+constexpr std::size_t most_walkers = 16;
+/// Moves that are left when a chain is no longer divided for idle walkers: each division costs a
+/// copy more.
+constexpr std::uint64_t worth_dividing = 64 * most_walkers;
+
+/// Blocks that wait in scratch, and where they go.
 template <class Index>
-class CopyBatch {
+class SavedBlocks {
  public:
-  CopyBatch(StorageBackend& backend, std::span<std::byte> scratch)
-      : backend_(backend), scratch_(scratch) {}
-
-  void add(Index from, Index to) {
-    from_[size_] = from;
-    to_[size_] = to;
-    if (++size_ == from_.size()) flush();
+  SavedBlocks(StorageBackend& backend, std::byte* memory, std::size_t places)
+      : backend_(backend), memory_(memory), places_(std::min(places, most)) {
+    from_.fill(Origins<Index>::none);
+    states_.fill(State::idle);
+    list_idle();
   }
 
-  void flush() {
-    if (size_ == 0) return;
-    backend_.copy(std::span<const Index>(from_).first(size_),
-                  std::span<const Index>(to_).first(size_), scratch_);
-    copies_ += size_;
-    size_ = 0;
+  static constexpr std::size_t most = 64;
+  [[nodiscard]] bool has_places() const { return places_ > 0; }
+  [[nodiscard]] bool is_full() const { return idle_count_ == 0; }
+  /// Saves the block of a slot, once gather() is called.
+  void save(Index slot) {
+    const std::size_t place = idle_[--idle_count_];
+    from_[place] = slot;
+    states_[place] = State::asked;
+  }
+  /// Says where the saved block of a slot goes; false when there is none.
+  bool bring(Index slot, Index to) {
+    const auto place = static_cast<std::size_t>(std::ranges::find(from_, slot) - from_.begin());
+    if (place == most) return false;
+    to_[place] = to;
+    goes_[place] = true;
+    return true;
   }
 
-  [[nodiscard]] std::uint64_t copies() const { return copies_; }
+  void gather() {
+    for_each_run([&](std::size_t k) { return states_[k] == State::asked; },
+                 [&](std::size_t first, std::size_t count) {
+                   backend_.gather(std::span<const Index>(from_).subspan(first, count), at(first));
+                   std::fill_n(states_.begin() + first, count, State::waits);
+                 });
+  }
+  /// Brings those whose places are known, after gather().
+  void scatter() {
+    for_each_run([&](std::size_t k) { return goes_[k]; },
+                 [&](std::size_t first, std::size_t count) {
+                   backend_.scatter(at(first), std::span<const Index>(to_).subspan(first, count));
+                   std::fill_n(from_.begin() + first, count, Origins<Index>::none);
+                   std::fill_n(states_.begin() + first, count, State::idle);
+                   std::fill_n(goes_.begin() + first, count, false);
+                 });
+    list_idle();
+  }
 
  private:
+  enum class State : std::uint8_t { idle, asked, waits };
+
+  [[nodiscard]] std::byte* at(std::size_t place) const {
+    return memory_ + place * backend_.block_bytes();
+  }
+  void list_idle() {
+    idle_count_ = 0;
+    for (std::size_t k = places_; k-- > 0;)
+      if (states_[k] == State::idle) idle_[idle_count_++] = static_cast<std::uint8_t>(k);
+  }
+  /// Calls action(first, count) for the places next to each other for which is(place) holds.
+  template <class Is, class Action>
+  void for_each_run(Is&& is, Action&& action) {
+    for (std::size_t first = 0; first < places_; ++first) {
+      std::size_t end = first;
+      while (end < places_ && is(end)) ++end;
+      if (end > first) action(first, end - first);
+      first = end;
+    }
+  }
+
   StorageBackend& backend_;
-  std::span<std::byte> scratch_;
-  std::array<Index, 256> from_{};
-  std::array<Index, 256> to_{};
-  std::size_t size_ = 0;
-  std::uint64_t copies_ = 0;
+  std::byte* memory_;
+  std::size_t places_;
+  std::array<Index, most> from_{}, to_{};  ///< by place; from_: none where nothing is saved
+  std::array<State, most> states_{};
+  std::array<bool, most> goes_{};
+  std::array<std::uint8_t, most> idle_{};
+  std::size_t idle_count_ = 0;
 };
 
+/// One local redistribution.
 template <class Index>
-std::uint64_t run_shifts(Origins<Index>& origins, SlotSet& free, CopyBatch<Index>& batch) {
-  std::uint64_t moved = 0;
-  for (std::uint64_t target = free.next(0); target < free.slots() && moved < origins.entries;
-       target = free.next(target + 1)) {
-    if (origins.of[target] == Origins<Index>::none) continue;
-    auto to = static_cast<Index>(target);
-    while (origins.of[to] != Origins<Index>::none) {
-      const Index from = origins.of[to];
-      batch.add(from, to);
-      origins.of[to] = Origins<Index>::none;
-      to = from;
-      ++moved;
-    }
-    free.erase(target);
-    free.insert(std::uint64_t{to});
-  }
-  return moved;
-}
+class LocalMoves {
+ public:
+  LocalMoves(StorageBackend& backend, Origins<Index>& origins, SlotSet& free,
+             std::span<std::byte> scratch)
+      : backend_(backend),
+        origins_(origins),
+        free_(free),
+        saved_(backend, scratch.data(), saved_places(scratch)),
+        copy_scratch_(scratch.subspan(std::min(SavedBlocks<Index>::most, saved_places(scratch)) *
+                                      backend.block_bytes())) {}
 
-/// Runs the cycle through `start`: its block waits in scratch while the others move up.
-template <class Index>
-std::uint64_t run_cycle(StorageBackend& backend, Origins<Index>& origins, Index start,
-                        CopyBatch<Index>& batch, std::span<std::byte> scratch) {
-  const std::array<Index, 1> first{start};
-  std::array<Index, 1> to{start};
-  // The scratch holds the waiting block; what is left of it serves the copies between slots.
-  backend.gather(std::span<const Index>(first), scratch.data());
-  std::uint64_t moved = 1;
-  for (Index from = origins.of[start]; from != start; from = origins.of[from]) {
-    batch.add(from, to[0]);
-    origins.of[to[0]] = Origins<Index>::none;
-    to[0] = from;
-    ++moved;
-    // The walk reads origins.of[from] next, which is still set: only `to` was cleared.
+  /// Returns the block copies made.
+  std::uint64_t run() {
+    do {
+      while (walking_ < most_walkers && start()) {
+      }
+      for (std::size_t w = 0; w < walking_;)
+        if (step(walkers_[w]))
+          ++w;
+        else
+          walkers_[w] = walkers_[--walking_];
+      if (walking_ == 0) flush();
+    } while (walking_ > 0 || moved_ < origins_.entries);
+    return copies_;
   }
-  origins.of[to[0]] = Origins<Index>::none;
-  batch.flush();
-  backend.scatter(scratch.data(), std::span<const Index>(to));
-  return moved;
-}
+
+ private:
+  static constexpr Index none = Origins<Index>::none;
+  static constexpr std::size_t batch = 1024;
+  /// The next move of a chain.
+  struct Walker {
+    Index to, from;
+  };
+
+  /// What is left of the scratch serves the copies between slots.
+  [[nodiscard]] std::size_t saved_places(std::span<std::byte> scratch) const {
+    const std::size_t blocks = scratch.size() / backend_.block_bytes();
+    return backend_.reachable_by_mpi() ? blocks : (blocks + 1) / 2;
+  }
+  [[nodiscard]] std::uint64_t left() const { return origins_.entries - moved_; }
+
+  void walk_from(Index to) {
+    walkers_[walking_++] = {to, origins_.of[to]};
+    origins_.of[to] = none;
+    ++moved_;
+  }
+
+  /// Starts at a free slot, or else at one whose block is saved for that: in a cycle, or to divide
+  /// what others walk.
+  bool start() {
+    for (; left() > 0 && free_slot_ < free_.slots(); free_slot_ = free_.next(free_slot_ + 1)) {
+      if (origins_.of[free_slot_] == none) continue;
+      free_.erase(free_slot_);
+      walk_from(static_cast<Index>(free_slot_));
+      return true;
+    }
+    VALET_ASSERT(left() == 0 || saved_.has_places());
+    if (left() == 0 || saved_.is_full() || (walking_ > 0 && left() < worth_dividing)) return false;
+    while (origins_.of[slot_] == none) ++slot_;
+    saved_.save(static_cast<Index>(slot_));
+    copies_ += 2;
+    walk_from(static_cast<Index>(slot_));
+    return true;
+  }
+
+  /// Makes a move; false where it was the last one of the walk.
+  bool step(Walker& walker) {
+    const auto [to, from] = walker;
+    const Index next = origins_.of[from];
+    if (next == none && saved_.bring(from, to)) return false;
+    from_[size_] = from;
+    to_[size_] = to;
+    if (++size_ == batch) flush();
+    if (next == none) {
+      free_.insert(std::uint64_t{from});
+      return false;
+    }
+    origins_.of[from] = none;
+    ++moved_;
+    walker = {from, next};
+    detail::fetch_row<false>(reinterpret_cast<const std::byte*>(&origins_.of[next]),
+                             std::integral_constant<std::size_t, sizeof(Index)>());
+    return true;
+  }
+
+  /// What is saved comes before what is copied over it, and goes where others have been copied
+  /// from.
+  void flush() {
+    saved_.gather();
+    if (size_ > 0)
+      backend_.copy(std::span<const Index>(from_).first(size_),
+                    std::span<const Index>(to_).first(size_), copy_scratch_);
+    saved_.scatter();
+    copies_ += std::exchange(size_, 0);
+  }
+
+  StorageBackend& backend_;
+  Origins<Index>& origins_;
+  SlotSet& free_;
+  SavedBlocks<Index> saved_;
+  std::span<std::byte> copy_scratch_;
+  std::array<Walker, most_walkers> walkers_{};
+  std::size_t walking_ = 0;
+  std::uint64_t free_slot_ = free_.next(0), slot_ = 0;  ///< where starts are looked for
+  std::array<Index, batch> from_{}, to_{};              ///< copies to be made, in this order
+  std::size_t size_ = 0;
+  std::uint64_t moved_ = 0;  ///< entries of the origins that walkers have taken
+  std::uint64_t copies_ = 0;
+};
 
 }  // namespace
 
 template <class Index>
 std::uint64_t redistribute_locally(StorageBackend& backend, Origins<Index>& origins, SlotSet& free,
                                    std::span<std::byte> scratch) {
-  CopyBatch<Index> shifts(backend, scratch);
-  std::uint64_t moved = run_shifts(origins, free, shifts);
-  shifts.flush();
-  std::uint64_t copies = shifts.copies();
-  if (moved < origins.entries) {
-    VALET_ASSERT(scratch.size() >= backend.block_bytes());
-    CopyBatch<Index> batch(backend, scratch.subspan(backend.block_bytes()));
-    std::uint64_t cycles = 0;
-    for (std::size_t slot = 0; slot < origins.of.size() && moved < origins.entries; ++slot) {
-      if (origins.of[slot] == Origins<Index>::none) continue;
-      moved += run_cycle(backend, origins, static_cast<Index>(slot), batch, scratch);
-      ++cycles;
-    }
-    copies += batch.copies() + 2 * cycles;  // into scratch and out again
-  }
-  VALET_ASSERT(moved == origins.entries);
+  const std::uint64_t copies = LocalMoves<Index>(backend, origins, free, scratch).run();
   origins.entries = 0;
   return copies;
 }

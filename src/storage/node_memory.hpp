@@ -7,6 +7,7 @@
 /// up and pins every page of the sender (measured: half of its time).
 
 #include "mpi/channel.hpp"
+#include "storage/handover.hpp"
 #include "storage/shared_segment.hpp"
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
@@ -54,6 +55,8 @@ class VALET_EXPORT NodeMemory {
     return std::less_equal<>()(own_.data(), memory) &&
            std::less<>()(memory, own_.data() + own_.size());
   }
+  /// How others are to write into it.
+  [[nodiscard]] Handover& handover() const { return handover_; }
   /// Whether `source` writes into it. [local]
   [[nodiscard]] bool is_written_by(int source) const;
   /// Whether this rank reaches memory of others, or offers its own. [local]
@@ -75,6 +78,7 @@ class VALET_EXPORT NodeMemory {
   storage::SharedSegment own_;
   Vector<int> writers_;  ///< ascending
   Vector<Peer> peers_;   ///< ascending by rank
+  mutable Handover handover_;
 };
 
 /// Memory shared inside a node that plans of a communicator keep for the next one: to map it takes

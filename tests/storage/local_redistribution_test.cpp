@@ -95,10 +95,12 @@ struct Inverse {
   storage::Origins<Index> origins;
 };
 
-/// With the scratch that a backend needs at least.
-std::uint64_t redistribute(StorageBackend& backend, const Transmutation& map) {
+/// With the scratch that a backend needs at least, or so many times as much.
+std::uint64_t redistribute(StorageBackend& backend, const Transmutation& map,
+                           std::size_t scratch_factor = 1) {
   Inverse<std::uint32_t> inverse(map);
-  std::vector<std::byte> scratch(backend.block_bytes() * (backend.reachable_by_mpi() ? 1 : 2));
+  std::vector<std::byte> scratch(scratch_factor * backend.block_bytes() *
+                                 (backend.reachable_by_mpi() ? 1 : 2));
   return storage::redistribute_locally(backend, inverse.origins, inverse.free, std::span(scratch));
 }
 
@@ -109,7 +111,8 @@ TEST(LocalRedistribution, MovesEveryBlockWithTheLeastNumberOfCopies) {
     const Transmutation map = random_map_of_slots(random);
     Memory memory(all_shapes[k % 4], map);
     CountingBackend backend(memory.storage.backend());
-    const std::uint64_t copies = redistribute(backend, map);
+    const std::size_t scratch_factor = std::array{1, 2, 7, 200}[k / 4 % 4];
+    const std::uint64_t copies = redistribute(backend, map, scratch_factor);
     ASSERT_EQ(memory.wrong(map), 0U) << seed_note(seed() + k, 0);
     ASSERT_EQ(copies, map.minimal_copies()) << seed_note(seed() + k, 0);
     ASSERT_EQ(backend.copied + backend.gathered + backend.scattered, copies)
@@ -167,6 +170,46 @@ TEST(LocalRedistribution, ACycleTakesOneCopyMoreThanItsLengthAndAShiftOneLess) {
     std::shuffle(points.begin(), points.end(), std::mt19937_64(seed()));
     EXPECT_EQ(copies_of({Transmutation::Factor::Kind::cycle, points}, length), length + 1);
     EXPECT_EQ(copies_of({Transmutation::Factor::Kind::shift, points}, length), length - 1);
+  }
+}
+
+/// Chains of so many slots each, as shifts and as cycles in turn, and slots of no chain between.
+Transmutation long_and_short_chains(std::mt19937_64& random, std::uint64_t slots) {
+  using Factor = Transmutation::Factor;
+  std::vector<std::uint64_t> points(slots);
+  std::iota(points.begin(), points.end(), 0);
+  std::shuffle(points.begin(), points.end(), random);
+  std::vector<std::int64_t> target(slots, Transmutation::undefined);
+  const std::uint64_t longest = std::uniform_int_distribution<std::uint64_t>(2, slots)(random);
+  auto kind = random() % 2 == 0 ? Factor::Kind::cycle : Factor::Kind::shift;
+  for (std::uint64_t first = 0; first + 1 < slots;) {
+    const std::uint64_t length =
+        std::min(slots - first, std::uniform_int_distribution<std::uint64_t>(2, longest)(random));
+    for (std::uint64_t k = 0; k + 1 < length; ++k)
+      target[points[first + k]] = static_cast<std::int64_t>(points[first + k + 1]);
+    if (kind == Factor::Kind::cycle)
+      target[points[first + length - 1]] = static_cast<std::int64_t>(points[first]);
+    kind = random() % 3 == 0 ? Factor::Kind::cycle : Factor::Kind::shift;
+    first += length;
+  }
+  return Transmutation(target);
+}
+
+TEST(LocalRedistribution, LongChainsAreDividedAtFewMoreCopies) {
+  constexpr std::uint64_t slots = 6000, divisions = 400;
+  std::cout << "seeds " << seed() << " to " << seed() + 11 << "\n";
+  for (std::uint64_t k = 0; k < 12; ++k) {
+    std::mt19937_64 random(seed() + k);
+    const Transmutation map = long_and_short_chains(random, slots);
+    for (const std::size_t scratch_factor : {1, 3, 17, 64, 100}) {
+      Memory memory(all_shapes[k % 4], map);
+      CountingBackend backend(memory.storage.backend(), k % 3 != 0);
+      const std::uint64_t copies = redistribute(backend, map, scratch_factor);
+      ASSERT_EQ(memory.wrong(map), 0U) << seed_note(seed() + k, 0);
+      ASSERT_EQ(backend.copied + backend.gathered + backend.scattered, copies);
+      ASSERT_GE(copies, map.minimal_copies());
+      ASSERT_LE(copies, map.minimal_copies() + divisions);
+    }
   }
 }
 

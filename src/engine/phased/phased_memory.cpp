@@ -127,8 +127,8 @@ void PhasedMemory<Index>::gather_waiting(Transfer<Index>& transfer, std::size_t 
       slots[size] = waiting_[entry + done + size].place;
       if (in_scratch(slots[size])) break;
     }
-    transfer.backend().gather(std::span<const Index>(slots).first(size),
-                              packed + done * block_bytes_);
+    transfer.backend().gather_past_cache(std::span<const Index>(slots).first(size),
+                                         packed + done * block_bytes_);
     done += size;
     if (size > 0) continue;
     std::memcpy(packed + done * block_bytes_, memory(scratch_of(slots[0])), block_bytes_);

@@ -65,11 +65,11 @@ struct Diagnostic {
 /// Moves blocks between the slots of one rank and packed memory. A packed block is the consecutive
 /// rows of its fields, block_bytes() in all. Every function is local and blocking.
 ///
-/// gather(), scatter(), copy() and pieces() may throw where may_throw() says so. This storage is
-/// then not called again, the other ranks get blocks of any content, and when all is over every
-/// rank throws Error callback_failed with the text of the exception. What synchronize() and
-/// allocate_scratch() throw is reported in the same way before anything moves. The other functions
-/// must not throw.
+/// gather(), gather_past_cache(), scatter(), copy() and pieces() may throw where may_throw() says
+/// so. This storage is then not called again, the other ranks get blocks of any content, and when
+/// all is over every rank throws Error callback_failed with the text of the exception. What
+/// synchronize() and allocate_scratch() throw is reported in the same way before anything moves.
+/// The other functions must not throw.
 class VALET_EXPORT StorageBackend {
  public:
   StorageBackend() = default;
@@ -96,6 +96,9 @@ class VALET_EXPORT StorageBackend {
 
   /// Packs the blocks of `from` one after the other into `packed`.
   virtual void gather(SlotList from, std::byte* packed) = 0;
+  /// The same for memory that another core reads next, as it does messages: may write past the
+  /// cache of this one.
+  virtual void gather_past_cache(SlotList from, std::byte* packed) { gather(from, packed); }
   /// Unpacks as many packed blocks as `to` has slots.
   virtual void scatter(const std::byte* packed, SlotList to) = 0;
   /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
