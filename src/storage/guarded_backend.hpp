@@ -39,7 +39,7 @@ class GuardedBackend final : public StorageBackend {
                      [&] { backend_.gather(from, packed); });
   }
   void gather_past_cache(SlotList from, std::byte* packed) override {
-    failure_.attempt("packing blocks (StorageBackend::gather_past_cache)",
+    failure_.attempt("packing blocks (StorageBackend::gather)",
                      [&] { backend_.gather_past_cache(from, packed); });
   }
   void scatter(const std::byte* packed, SlotList to) override {
