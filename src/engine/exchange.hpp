@@ -46,10 +46,15 @@ struct ExchangeContext {
   const storage::NodeMemory& node;
   std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
 
-  /// Bytes of so many blocks, or what the local redistribution needs where that is more.
+  /// Bytes of so many blocks, or what the local redistribution needs where that is more: small
+  /// blocks are moved faster where some of them can wait.
   [[nodiscard]] std::size_t scratch_bytes(std::uint64_t scratch_blocks) const {
-    return blocks.block_bytes * static_cast<std::size_t>(std::max<std::uint64_t>(
-                                    scratch_blocks, blocks.least_scratch_blocks()));
+    constexpr std::size_t most_blocks = 64, most_bytes = std::size_t{16} << 10, part = 16;
+    const std::size_t waiting = std::min(
+        most_blocks, std::min(most_bytes, options.budget_bytes / part) / blocks.block_bytes);
+    return blocks.block_bytes *
+           static_cast<std::size_t>(std::max<std::uint64_t>(
+               scratch_blocks, std::max(waiting, blocks.least_scratch_blocks())));
   }
   /// Who watches what is sent and received.
   [[nodiscard]] observe::Observer& observer() const { return *observe::observer_of(channel); }
