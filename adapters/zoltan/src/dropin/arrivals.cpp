@@ -4,22 +4,28 @@
 #include "batches.hpp"
 
 #include <algorithm>
-#include <sys/mman.h>
+#include <bit>
 
 namespace valet::zoltan {
 namespace {
 
-constexpr std::size_t large_page = std::size_t{2} << 20;
-constexpr std::size_t small_page = held_page_bytes;
-/// Where objects begin in their first page, if there are many. Those of an application often begin
-/// 16 bytes behind the start of a page, as malloc has them. Were it 0 here, a copy to such an
-/// object would load from addresses that agree with its last stores in all bits within a page, and
-/// processors take that for a dependence (4K aliasing; measured: unpacking objects of 64 KiB took
-/// three times as long).
-constexpr std::size_t first_byte = small_page / 2;
-
-std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
-  return (bytes + unit - 1) / unit * unit;
+/// Of the memory shared on the node: room for all arrivals, a little more than are there now, or
+/// for slots through which they go.
+NodeSlots::Wish node_wish(const Context& context, const ObjectList& exports, const Imports& imports,
+                          const Scratch& scratch, const RoomWish& wish) {
+  NodeSlots::Wish node{exports.peers, imports.sources, 0, held_page_bytes, 1};
+  if (!context.parameters.share_memory) return node;
+  const std::uint64_t segments = 1 + exports.peers.size();
+  const std::uint64_t besides =
+      wish.besides + (wish.arrivals_are_scratch ? std::max(scratch.step, wish.arrivals) : 0);
+  node.room = std::min(scratch.node, scratch.budget - std::min(scratch.budget, besides));
+  if (wish.arrivals + held_page_bytes <= node.room / segments) {
+    node.bytes = std::bit_ceil(wish.arrivals + held_page_bytes);
+  } else {
+    node.unit = scratch.chunk;
+    node.bytes = Transport::window * imports.sources.size() * scratch.chunk;
+  }
+  return node;
 }
 
 /// One call to a multi unpack. The application's lists want ids and sizes consecutive.
@@ -102,39 +108,52 @@ std::optional<Diagnostic> unpack_many(Context& context, Imports& imports,
 
 }  // namespace
 
-void HeldMemory::allocate(Ledger& ledger, std::size_t bytes) {
-  release();
-  if (bytes == 0) return;
-  const bool large = bytes >= large_page;
-  const std::size_t first = large ? first_byte : 0;
-  const std::size_t needed = rounded_up(first + bytes, small_page);
-  const std::size_t slack = large ? large_page : 0;
-  void* const mapped = mmap(nullptr, needed + slack, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == MAP_FAILED) throw std::bad_alloc();
-  auto* begin = static_cast<std::byte*>(mapped);
-  if (slack > 0) {
-    // Only what lies between: a large page must not reach beyond the end of what was asked for.
-    const std::size_t head =
-        (large_page - reinterpret_cast<std::uintptr_t>(begin) % large_page) % large_page;
-    if (head > 0) munmap(begin, head);
-    begin += head;
-    if (slack > head) munmap(begin + needed, slack - head);
-    madvise(begin, needed, MADV_HUGEPAGE);
-  }
-  ledger_ = &ledger;
-  pages_ = begin;
-  data_ = begin + first;
-  bytes_ = needed;
-  extra_bytes_ = needed - rounded_up(bytes, small_page);
-  ledger.add(bytes_);
+void receive_lists(Context& context, const ObjectList& exports, std::span<const int> sizes,
+                   bool sorted, Imports& imports) {
+  const EntryCounts& entries = context.callbacks.entries();
+  constexpr std::size_t word = sizeof(ZOLTAN_ID_TYPE);
+  Vector<RecordColumn> columns(context.ledger);
+  columns.reserve(4);
+  if (context.agreed.exports_given)
+    columns.push_back(
+        {word * static_cast<std::size_t>(entries.gid), exports.ids.gids, imports.own_gids.data()});
+  columns.push_back({sizeof(int), sizes.data(), imports.sizes.data(), sorted});
+  const bool lists = context.parameters.callbacks == CallbackMode::steps && context.agreed.mid;
+  if (lists && entries.lid > 0)
+    columns.push_back(
+        {word * static_cast<std::size_t>(entries.lid), exports.ids.lids, imports.lids.data()});
+  if (lists && context.agreed.with_parts)
+    columns.push_back({sizeof(int), exports.destinations(), imports.parts.data()});
+  send_records(context.channel, context.ledger, exports, imports.sources, columns,
+               chunk_for(context.agreed.smallest_memory), 1);
 }
 
-void HeldMemory::release() {
-  if (pages_ == nullptr) return;
-  munmap(pages_, bytes_);
-  ledger_->subtract(bytes_);
-  pages_ = data_ = nullptr;
+std::byte* make_room(Context& context, const ObjectList& exports, const Imports& imports,
+                     const Scratch& scratch, const RoomWish& wish, mpi::Agreement& agreement,
+                     std::optional<Diagnostic> mine, const std::function<void()>& allocate) {
+  Workspace& workspace = context.workspace;
+  const Valet_Migration_Report& report = context.report;
+  const NodeSlots::Wish node = node_wish(context, exports, imports, scratch, wish);
+  workspace.node.divide(scratch.chunk);
+  const bool much = std::max(report.bytes_exported, report.bytes_imported) > scratch.budget;
+  const bool stays =
+      workspace.has_met(exports.peers, imports.sources) && context.agreed.keep_memory;
+  bool anew = !workspace.node.fits(node) ||
+              (node.room > 0 && (much || stays) && !workspace.node.serves(node));
+  std::byte* arrivals = nullptr;
+  const auto place = [&] { arrivals = workspace.place_arrivals(wish.arrivals, scratch.budget); };
+  if (!mine)
+    mine = within_memory("the objects that leave and arrive", [&] {
+      allocate();
+      if (!anew) place();
+    });
+  agreement.largest(anew);
+  agreement.run(context.channel, mine);
+  if (anew) {
+    workspace.node.connect(context.channel, node);
+    mpi::agree(context.channel, within_memory("the objects that arrive", place));
+  }
+  return arrivals;
 }
 
 Vector<ArrivedRange> ranges_of_held(Ledger& ledger, const Imports& imports, std::byte* held) {

@@ -3,37 +3,42 @@
 
 #include "checksums.hpp"
 #include "context.hpp"
+#include "mpi/agreement.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
 namespace valet::zoltan {
 
-/// Memory for packed objects that wait for mid, straight from the operating system: in large pages
-/// where it has them, because the first touch of a page costs more than the copy into it.
-class HeldMemory {
- public:
-  HeldMemory() = default;
-  HeldMemory(const HeldMemory&) = delete;
-  HeldMemory& operator=(const HeldMemory&) = delete;
-  ~HeldMemory() { release(); }
+/// What an importer must know of its objects before they come, from their sources: global ids where
+/// no import list has them, sizes, and what mid gets in STEPS. Collective.
+///
+/// @param sizes  Of the exports; in the order of the list, or `sorted` by destination.
+void receive_lists(Context& context, const ObjectList& exports, std::span<const int> sizes,
+                   bool sorted, Imports& imports);
 
-  /// @throws std::bad_alloc.
-  void allocate(Ledger& ledger, std::size_t bytes);
-  void release();
-  [[nodiscard]] std::byte* data() const { return data_; }
-  /// Pages besides those that the bytes asked for fill: one at most.
-  [[nodiscard]] std::size_t extra_bytes() const { return extra_bytes_; }
-
- private:
-  Ledger* ledger_ = nullptr;
-  std::byte* pages_ = nullptr;
-  std::byte* data_ = nullptr;
-  std::size_t extra_bytes_ = 0;
-  std::size_t bytes_ = 0;
+/// What a rank needs memory for.
+struct RoomWish {
+  std::uint64_t arrivals = 0;         ///< bytes at a time
+  std::uint64_t besides = 0;          ///< scratch for what leaves
+  bool arrivals_are_scratch = false;  ///< they count in the budget
 };
+
+/// Memory for what leaves, by `allocate`, and for what arrives, whose place is returned. Ranks of a
+/// node share memory anew where that pays: where more moves than fits the budget, or where the
+/// neighbours are those of the migration before. Collective, in one reduction where nothing is
+/// shared anew. @throws Error on all ranks alike.
+///
+/// @param agreement  What else the ranks agree on.
+/// @param mine       What this rank found wrong until now, if anything.
+[[nodiscard]] std::byte* make_room(Context& context, const ObjectList& exports,
+                                   const Imports& imports, const Scratch& scratch,
+                                   const RoomWish& wish, mpi::Agreement& agreement,
+                                   std::optional<Diagnostic> mine,
+                                   const std::function<void()>& allocate);
 
 /// Held objects in the order in which they are unpacked: by (source, its exports), or that of the
 /// import list where that leads.

@@ -47,31 +47,20 @@ std::uint64_t chunk_for(std::uint64_t smallest_memory) {
   return (data + data / 32) / 64 * 64;
 }
 
-namespace {
-
-/// Memory shared on a node: two slots for each source, here and on the destinations, as far as a
-/// quarter of the budget goes, or half where it is small.
-std::uint64_t node_bytes(const Scratch& scratch, std::uint64_t destinations) {
-  const std::uint64_t pair = 2 * (2 * scratch.chunk);
-  return std::min({scratch.budget / 2, std::max(scratch.budget / 4, pair),
-                   (1 + destinations) * std::max<std::uint64_t>(destinations, 1) * pair / 2});
-}
-
-}  // namespace
-
 Scratch divide_scratch(const ScratchWish& wish) {
   Scratch scratch;
   scratch.budget =
       std::max(least_data, wish.memory > wish.transport ? wish.memory - wish.transport : 0);
   scratch.chunk = chunk_for(wish.smallest_memory);
-  scratch.node = node_bytes(scratch, wish.destinations);
-  // Two messages under way; at least half is for what arrives.
-  scratch.step = scratch.budget -
-                 std::min(scratch.budget / 2, 2 * scratch.chunk + scratch.node + held_page_bytes);
-  scratch.batch = wish.exported <= scratch.budget
-                      ? std::max(wish.exported, std::uint64_t{1})
-                      : std::min((scratch.budget - scratch.node) / 2,
-                                 hold_batch(scratch.chunk, wish.destinations));
+  // Half is for what arrives in a step; two messages under way and what the node shares are the
+  // other one.
+  const std::uint64_t half = scratch.budget / 2;
+  scratch.step = scratch.budget - half;
+  scratch.node = half - std::min(half, 2 * scratch.chunk + held_page_bytes);
+  const std::uint64_t exported = std::max(wish.exported, std::uint64_t{1});
+  scratch.batch = wish.at_once ? exported
+                               : std::min({exported, (scratch.budget - scratch.node) / 2,
+                                           hold_batch(scratch.chunk, wish.destinations)});
   scratch.batch = std::min(scratch.batch, largest_batch);
   return scratch;
 }

@@ -25,7 +25,7 @@ constexpr std::uint64_t largest_batch = 0x7FFFFFF8;
 [[nodiscard]] std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first,
                                       std::uint64_t limit, std::uint64_t object_bytes);
 
-/// A page that the memory of arrivals may take besides.
+/// A page that the memory of arrivals may take besides, and the least that a node shares.
 constexpr std::uint64_t held_page_bytes = 4096;
 
 /// How the scratch of one rank is divided.
@@ -43,6 +43,7 @@ struct ScratchWish {
   std::uint64_t transport = 0;        ///< bytes that do not hold objects
   std::uint64_t exported = 0;         ///< cost of all exports
   std::uint64_t destinations = 0;
+  bool at_once = false;  ///< HOLD: all exports are one batch
 };
 
 /// What does not fit into `memory` at the very least is taken nevertheless; the report counts it.

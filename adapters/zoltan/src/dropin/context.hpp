@@ -9,6 +9,7 @@
 #include "observe/progress.hpp"
 #include "observe/trace.hpp"
 #include "parameters.hpp"
+#include "workspace.hpp"
 #include <valet/ledger.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
@@ -29,11 +30,13 @@ struct Agreed {
   bool memory_fn = false;
   bool report = false;  ///< some rank has MIGRATE_REPORT
   bool trace = false;   ///< some rank has MIGRATE_TRACE
+  bool keep_memory = true;
   std::uint64_t smallest_memory = 0;
 };
 
 /// What all parts of one migration share.
 struct Context {
+  Workspace& workspace;
   const mpi::Channel& channel;
   Ledger& ledger;
   Callbacks& callbacks;
@@ -42,7 +45,6 @@ struct Context {
   Agreed agreed;
   MatrixRoom matrix;
   Valet_Migration_Report& report;
-  NodeSlots& node;
   observe::ProgressBar progress;
   observe::Trace* trace = nullptr;  ///< nullptr: nobody looks
 };
@@ -64,6 +66,8 @@ struct Imports {
   Vector<Peer> sources;  ///< ascending by rank
   std::uint64_t count = 0;
   Array<int> sizes;              ///< by source, in the order of its exports
+  Array<ZOLTAN_ID_TYPE> lids;    ///< STEPS with mid: those of the sources; likewise
+  Array<int> parts;              ///< likewise, where there are parts
   ZOLTAN_ID_PTR gids = nullptr;  ///< in the order of the unpacking
   Array<ZOLTAN_ID_TYPE> own_gids;
   /// Stock Zoltan unpacks by ascending source, unless only import lists were given and the objects
@@ -75,20 +79,6 @@ struct Imports {
     return all_sizes().subspan(range.object, range.count);
   }
 };
-
-/// Shares memory with ranks of the node, where more moves than fits the budget at once, and so far
-/// as what is `needed` anyway leaves of it. Collective.
-inline void share_with_node(Context& context, const ObjectList& exports, const Imports& imports,
-                            const Scratch& scratch, std::uint64_t needed) {
-  const Valet_Migration_Report& report = context.report;
-  const bool much = std::max(report.bytes_exported, report.bytes_imported) > scratch.budget;
-  context.node.connect(
-      context.channel, context.ledger, exports.peers, imports.sources,
-      much && context.parameters.share_memory
-          ? std::min(scratch.node, scratch.budget - std::min(scratch.budget, needed))
-          : 0,
-      scratch.chunk);
-}
 
 /// How much has arrived of what rank 0 expects, where MIGRATE_PROGRESS asks for it: a bar on a
 /// terminal, a line at every tenth elsewhere.

@@ -8,6 +8,7 @@
 #include "context.hpp"
 #include "handle_state.hpp"
 
+#include <optional>
 #include <span>
 
 namespace valet::zoltan {
@@ -15,8 +16,10 @@ namespace valet::zoltan {
 /// From packing to unpacking. Collective. @throws Error on all ranks alike.
 ///
 /// @param sizes    Rounded sizes of all exports, in the order of the list.
-/// @param imports  Sources and counts are known; gets the sizes.
+/// @param imports  Sources and counts are known; gets the rest.
+/// @param mine     What this rank found wrong until now, if anything.
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
-                  Imports& imports, const Scratch& scratch, const HandleState& state);
+                  Imports& imports, const Scratch& scratch, const HandleState& state,
+                  std::optional<Diagnostic> mine);
 
 }  // namespace valet::zoltan

@@ -71,15 +71,16 @@ class HoldPhases final : public HoldExchange {
         sender_(context, exports,
                 exports.grouped ? std::span<const int>(sizes)
                                 : std::span<const int>(sorted_.data(), sorted_.size()),
-                batches_, scratch.chunk) {}
+                batches_, scratch.chunk),
+        parking_(context.ledger) {}
 
   [[nodiscard]] std::uint64_t needed_bytes() const override {
-    return batches_.capacity() + batches_.list_bytes() + parking_bytes() + parking_.extra_bytes();
+    return batches_.capacity() + batches_.list_bytes() + parking_bytes();
   }
   void allocate() override {
     batches_.allocate();
     sender_.allocate();
-    parking_.allocate(context_.ledger, parking_bytes());
+    parking_.reserve(parking_bytes(), 0);
     sender_.parked().use(parking_.data() + parking_bytes());
   }
   std::optional<Diagnostic> run(const Imports& imports, std::byte* held) override {
@@ -109,8 +110,8 @@ class HoldPhases final : public HoldExchange {
   std::uint64_t limit_;
   HoldBatches batches_;
   Array<int> sorted_;
-  HeldMemory parking_;
   BatchSender sender_;
+  PackedMemory parking_;
 };
 
 }  // namespace

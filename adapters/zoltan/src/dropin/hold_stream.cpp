@@ -28,9 +28,9 @@ class HoldStream final : public HoldExchange, private Outgoing {
 
   Context& context_;
   const ObjectList& exports_;
+  const Scratch& scratch_;
   HoldBatches batches_;
   std::size_t buffers_ = 2;
-  Array<std::byte> memory_;
 };
 
 /// Receives every message at its final place among the held objects.
@@ -53,7 +53,10 @@ class HoldReceiver : public Incoming {
 
 HoldStream::HoldStream(Context& context, const ObjectList& exports, std::span<int> sizes,
                        const Scratch& scratch)
-    : context_(context), exports_(exports), batches_(context, exports, sizes, scratch.batch) {
+    : context_(context),
+      exports_(exports),
+      scratch_(scratch),
+      batches_(context, exports, sizes, scratch.batch) {
   batches_.look_at_all(
       [&](const HoldBatches::Part& part) { sizes[part.last - 1] |= last_of_message; });
   const std::uint64_t lists = batches_.list_bytes();
@@ -62,7 +65,8 @@ HoldStream::HoldStream(Context& context, const ObjectList& exports, std::span<in
 }
 
 void HoldStream::allocate() {
-  memory_ = Array<std::byte>(context_.ledger, buffers_ * batches_.capacity());
+  const std::uint64_t bytes = buffers_ * batches_.capacity();
+  context_.workspace.sent.reserve(bytes, 2 * scratch_.chunk);
   batches_.allocate();
 }
 
@@ -76,7 +80,7 @@ bool HoldStream::next(Vector<OutgoingMessage>& messages) {
 
 /// A batch for one destination is packed into the memory that it shares.
 void HoldStream::make(std::size_t buffer, std::span<OutgoingMessage> messages) {
-  std::byte* memory = memory_.data() + buffer * batches_.capacity();
+  std::byte* memory = context_.workspace.sent.data() + buffer * batches_.capacity();
   if (messages.size() == 1 && messages.front().data != nullptr) memory = messages.front().data;
   batches_.pack(memory);
   for (OutgoingMessage& message : messages)
@@ -109,7 +113,7 @@ bool HoldReceiver::next(std::size_t peer, MemoryPiece& memory) {
 
 std::optional<Diagnostic> HoldStream::run(const Imports& imports, std::byte* held) {
   HoldReceiver receiver(context_, imports, held);
-  Transport transport(context_.channel, context_.ledger, context_.node, exports_.peers,
+  Transport transport(context_.channel, context_.ledger, context_.workspace.node, exports_.peers,
                       imports.sources);
   transport.run(*this, receiver);
   context_.report.messages += transport.messages();

@@ -63,89 +63,119 @@ void count_peers(Ledger& ledger, ObjectList& list) {
     list.order[next[list.peer_of(list.procs[k])]++] = static_cast<std::uint32_t>(k);
 }
 
+/// How many records a message has.
+std::uint64_t records_of(const RecordColumn& column, std::uint64_t chunk_bytes) {
+  return std::max<std::uint64_t>(1, chunk_bytes / column.bytes);
+}
+
+/// Where a peer's records of one column are cut into messages.
+struct RecordCursor {
+  std::size_t column = 0;
+  std::uint64_t done = 0;  ///< records of it
+
+  /// The records of the next message; 0 when there is none.
+  std::uint64_t take(std::span<const RecordColumn> columns, std::uint64_t count,
+                     std::uint64_t chunk_bytes) {
+    if (count > 0 && done == count) {
+      ++column;
+      done = 0;
+    }
+    if (count == 0 || column == columns.size()) return 0;
+    const std::uint64_t records = std::min(records_of(columns[column], chunk_bytes), count - done);
+    done += records;
+    return records;
+  }
+};
+
 class RecordSender : public Outgoing {
  public:
-  RecordSender(Ledger& ledger, const ObjectList& list, std::size_t record_bytes, const void* from,
-               std::uint64_t chunk)
-      : list_(list),
-        bytes_(record_bytes),
-        from_(static_cast<const std::byte*>(from)),
-        chunk_(chunk),
-        room_(std::min(chunk, most_records(list))),
-        buffers_(ledger, list.grouped ? 0 : 2 * room_ * record_bytes) {}
+  RecordSender(Ledger& ledger, const ObjectList& list, std::span<const RecordColumn> columns,
+               std::uint64_t chunk_bytes)
+      : list_(list), columns_(columns), chunk_bytes_(chunk_bytes) {
+    std::uint64_t most = 0;
+    for (const Peer& peer : list.peers) most = std::max(most, peer.count);
+    for (const RecordColumn& column : columns)
+      if (gathers(column))
+        room_ = std::max(room_, std::min(records_of(column, chunk_bytes), most) * column.bytes);
+    buffers_ = Array<std::byte>(ledger, 2 * room_);
+  }
 
   bool next(Vector<OutgoingMessage>& messages) override {
+    for (; peer_ < list_.peers.size(); ++peer_) {
+      const std::uint64_t count = list_.peers[peer_].count;
+      records_ = cursor_.take(columns_, count, chunk_bytes_);
+      if (records_ > 0) break;
+      first_ += count;
+      cursor_ = {};
+    }
     if (peer_ == list_.peers.size()) return false;
-    messages.push_back({peer_, std::min(chunk_, list_.peers[peer_].count - done_) * bytes_});
+    messages.push_back({peer_, records_ * columns_[cursor_.column].bytes});
     return true;
   }
 
   void make(std::size_t buffer, std::span<OutgoingMessage> messages) override {
-    const std::uint64_t records = messages.front().bytes / bytes_;
-    if (list_.grouped) {
-      messages.front().data = const_cast<std::byte*>(from_) + first_ * bytes_;
-    } else {
-      std::byte* const packed = buffers_.data() + buffer * room_ * bytes_;
-      for (std::uint64_t k = 0; k < records; ++k)
-        std::memcpy(packed + k * bytes_, from_ + list_.order[first_ + k] * bytes_, bytes_);
-      messages.front().data = packed;
+    const RecordColumn& column = columns_[cursor_.column];
+    const std::uint64_t first = first_ + cursor_.done - records_;
+    const auto* const from = static_cast<const std::byte*>(column.from);
+    if (!gathers(column)) {
+      messages.front().data = const_cast<std::byte*>(from) + first * column.bytes;
+      return;
     }
-    first_ += records;
-    done_ += records;
-    if (done_ == list_.peers[peer_].count) {
-      ++peer_;
-      done_ = 0;
-    }
+    std::byte* const packed = buffers_.data() + buffer * room_;
+    for (std::uint64_t k = 0; k < records_; ++k)
+      std::memcpy(packed + k * column.bytes, from + list_.order[first + k] * column.bytes,
+                  column.bytes);
+    messages.front().data = packed;
   }
 
  private:
-  static std::uint64_t most_records(const ObjectList& list) {
-    std::uint64_t most = 0;
-    for (const Peer& peer : list.peers) most = std::max(most, peer.count);
-    return most;
+  [[nodiscard]] bool gathers(const RecordColumn& column) const {
+    return !list_.grouped && !column.sorted;
   }
 
   const ObjectList& list_;
-  std::size_t bytes_;
-  const std::byte* from_;
-  std::uint64_t chunk_;
-  std::uint64_t room_;  ///< records of a buffer
+  std::span<const RecordColumn> columns_;
+  std::uint64_t chunk_bytes_;
+  std::uint64_t room_ = 0;  ///< bytes of a buffer
   Array<std::byte> buffers_;
   std::size_t peer_ = 0;
-  std::uint64_t first_ = 0;  ///< among all objects by rank
-  std::uint64_t done_ = 0;   ///< for this peer
+  std::uint64_t first_ = 0;  ///< of the peer, among all objects by rank
+  RecordCursor cursor_;
+  std::uint64_t records_ = 0;  ///< of the message
 };
 
 class RecordReceiver : public Incoming {
  public:
-  RecordReceiver(Ledger& ledger, std::span<const Peer> sources, std::size_t record_bytes, void* to,
-                 std::uint64_t chunk)
-      : bytes_(record_bytes), chunk_(chunk), cursors_(ledger) {
-    auto* next = static_cast<std::byte*>(to);
+  RecordReceiver(Ledger& ledger, std::span<const Peer> sources,
+                 std::span<const RecordColumn> columns, std::uint64_t chunk_bytes)
+      : sources_(sources), columns_(columns), chunk_bytes_(chunk_bytes), from_(ledger) {
+    from_.reserve(sources.size());
+    std::uint64_t first = 0;
     for (const Peer& source : sources) {
-      cursors_.push_back({next, source.count});
-      next += source.count * bytes_;
+      from_.push_back({{}, first});
+      first += source.count;
     }
   }
 
   bool next(std::size_t peer, MemoryPiece& memory) override {
-    Cursor& at = cursors_[peer];
-    const std::uint64_t records = std::min(chunk_, at.left);
+    auto& [cursor, first] = from_[peer];
+    const std::uint64_t records = cursor.take(columns_, sources_[peer].count, chunk_bytes_);
     if (records == 0) return false;
-    memory = {at.data, records * bytes_};
-    at.data += memory.bytes;
-    at.left -= records;
+    const RecordColumn& column = columns_[cursor.column];
+    memory = {static_cast<std::byte*>(column.to) + (first + cursor.done - records) * column.bytes,
+              records * column.bytes};
     return true;
   }
 
  private:
-  struct Cursor {
-    std::byte* data;
-    std::uint64_t left;
+  struct Source {
+    RecordCursor cursor;
+    std::uint64_t first = 0;
   };
-  std::size_t bytes_;
-  std::uint64_t chunk_;
-  Vector<Cursor> cursors_;
+  std::span<const Peer> sources_;
+  std::span<const RecordColumn> columns_;
+  std::uint64_t chunk_bytes_;
+  Vector<Source> from_;
 };
 
 std::uint64_t hash_of(const ZOLTAN_ID_TYPE* gid, const EntryCounts& entries) {
@@ -230,18 +260,17 @@ ObjectList migrating(Ledger& ledger, const MigrationList& list, const EntryCount
 }
 
 void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
-                  std::span<const Peer> sources, std::size_t record_bytes, const void* from,
-                  void* to, std::size_t chunk_bytes, int turn) {
-  const std::uint64_t chunk = std::max<std::uint64_t>(1, chunk_bytes / record_bytes);
-  RecordReceiver receiver(ledger, sources, record_bytes, to, chunk);
-  RecordSender sender(ledger, list, record_bytes, from, chunk);
+                  std::span<const Peer> sources, std::span<const RecordColumn> columns,
+                  std::size_t chunk_bytes, int turn) {
+  if (columns.empty()) return;
+  RecordReceiver receiver(ledger, sources, columns, chunk_bytes);
+  RecordSender sender(ledger, list, columns, chunk_bytes);
   NodeSlots none(ledger);
   Transport(channel, ledger, none, list.peers, sources, turn).run(sender, receiver);
 }
 
-ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
-                  const EntryCounts& entries, bool with_parts, std::size_t chunk_bytes) {
-  const Vector<mpi::SparseCount> wanted = announce(channel, ledger, imports, entries);
+ObjectList make_inverse(Ledger& ledger, std::span<const mpi::SparseCount> wanted,
+                        const EntryCounts& entries, bool with_parts) {
   ObjectList exports(ledger);
   std::uint64_t count = 0;
   exports.peers.reserve(wanted.size());
@@ -250,19 +279,23 @@ ObjectList invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList&
     count += peer.count;
   }
   exports.allocate(ledger, entries, count, with_parts);
-  int turn = 0;
-  const auto send = [&](int words, const void* from, void* to) {
-    if (words > 0)
-      send_records(channel, ledger, imports, exports.peers,
-                   sizeof(int) * static_cast<std::size_t>(words), from, to, chunk_bytes, turn++);
-  };
-  constexpr int words_per_id = sizeof(ZOLTAN_ID_TYPE) / sizeof(int);
-  send(entries.gid * words_per_id, imports.ids.gids, exports.ids.gids);
-  send(entries.lid * words_per_id, imports.ids.lids, exports.ids.lids);
-  if (with_parts) send(1, imports.parts, exports.parts);
   int* next = exports.procs;
   for (const Peer& peer : exports.peers) next = std::fill_n(next, peer.count, peer.rank);
   return exports;
+}
+
+void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
+            ObjectList& exports, const EntryCounts& entries, bool with_parts,
+            std::size_t chunk_bytes) {
+  constexpr std::size_t word = sizeof(ZOLTAN_ID_TYPE);
+  Vector<RecordColumn> columns(ledger);
+  columns.push_back(
+      {word * static_cast<std::size_t>(entries.gid), imports.ids.gids, exports.ids.gids});
+  if (entries.lid > 0)
+    columns.push_back(
+        {word * static_cast<std::size_t>(entries.lid), imports.ids.lids, exports.ids.lids});
+  if (with_parts) columns.push_back({sizeof(int), imports.parts, exports.parts});
+  send_records(channel, ledger, imports, exports.peers, columns, chunk_bytes);
 }
 
 Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,

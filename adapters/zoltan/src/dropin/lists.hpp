@@ -68,21 +68,31 @@ class ObjectList {
 [[nodiscard]] ObjectList migrating(Ledger& ledger, const MigrationList& list,
                                    const EntryCounts& entries, bool only_proc_changes, int rank);
 
-/// Fixed-size records of all objects from a list to the ranks at its other end. Collective.
+/// Records of one size, one for every object.
+struct RecordColumn {
+  std::size_t bytes = 0;       ///< of a record
+  const void* from = nullptr;  ///< in the order of the list
+  void* to = nullptr;          ///< filled by ascending source rank, then the source's order
+  bool sorted = false;         ///< `from` is sorted by rank, whatever the list is
+};
+
+/// Records of all objects from a list to the ranks at its other end. Collective.
 ///
-/// @param from   Records in the order of `list`.
-/// @param to     Filled by ascending source rank, then the source's order.
+/// @param columns      Of the same bytes on all ranks.
 /// @param chunk_bytes  Of one message; the same on all ranks.
 /// @param turn   Of the transport: calls without an agreement between them have different ones.
 void send_records(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
-                  std::span<const Peer> sources, std::size_t record_bytes, const void* from,
-                  void* to, std::size_t chunk_bytes, int turn = 0);
+                  std::span<const Peer> sources, std::span<const RecordColumn> columns,
+                  std::size_t chunk_bytes, int turn = 0);
 
-/// What the importers want of this rank, as a list of exports by (importing rank, its list).
-/// Collective.
-[[nodiscard]] ObjectList invert(const mpi::Channel& channel, Ledger& ledger,
-                                const ObjectList& imports, const EntryCounts& entries,
-                                bool with_parts, std::size_t chunk_bytes);
+/// What the importers want of this rank: a list of exports by (importing rank, its list), whose ids
+/// are to come. Local. @throws std::bad_alloc.
+[[nodiscard]] ObjectList make_inverse(Ledger& ledger, std::span<const mpi::SparseCount> wanted,
+                                      const EntryCounts& entries, bool with_parts);
+/// Brings the ids. Collective.
+void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& imports,
+            ObjectList& exports, const EntryCounts& entries, bool with_parts,
+            std::size_t chunk_bytes);
 
 /// Reports to each destination how much it will get and who asks for it: the received counts have
 /// the number of objects, and a sum over their global ids. Collective.

@@ -46,33 +46,36 @@ int code_of(ErrorCode code) {
 /// One migration, from the lists of the user to the post callbacks.
 class Migration {
  public:
-  Migration(MigrateFunction stock, Zoltan_Struct* zoltan, MPI_Comm communicator,
+  Migration(MigrateFunction stock, Zoltan_Struct* zoltan, Workspace& workspace,
             const UserLists& lists, const MigrationParameters& parameters, const HandleState& state,
             Valet_Migration_Report& report)
       : stock_(stock),
         zoltan_(zoltan),
-        channel_(mpi::Channel::open(communicator)),
+        channel_(workspace.channel),
+        ledger_(workspace.ledger),
         callbacks_(zoltan),
         state_(state),
         parameters_(parameters),
-        node_(ledger_),
-        context_{channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, node_, {}},
+        context_{workspace, channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, {}},
         leading_(ledger_),
         exports_(ledger_),
-        imports_(ledger_) {}
+        imports_(ledger_) {
+    ledger_.reset_peak();
+  }
+  Migration(const Migration&) = delete;
+  Migration& operator=(const Migration&) = delete;
+  ~Migration() { channel_.watch(nullptr); }
 
   void run() {
     const double start = mpi::now();
     agree_on_input();
+    choose_method();
     begin_trace();
     {
       const observe::TraceSpan span(context_.trace, observe::TraceKind::stage, "lists");
       find_lists();
       if (context_.agreed.pre)
         mpi::agree(channel_, callbacks_.pre(context_.user.imports, context_.user.exports));
-      ask_sizes();
-      prepare_imports();
-      choose_method();
     }
     context_.report.list_seconds = mpi::now() - start;
     {
@@ -147,13 +150,13 @@ class Migration {
 
   /// Everything that must be the same on all ranks, in one reduction.
   void agree_on_input() {
-    const Probe found = probe(stock_, zoltan_, channel_.rank());
-    if (found.code < 0)
-      throw Error(ErrorCode::invalid_argument,
-                  "the ranks have different NUM_GID_ENTRIES or NUM_LID_ENTRIES; set the same");
+    const Probe found = probe(stock_, zoltan_);
     callbacks_.set_entries(found.entries);
     only_proc_changes_ = found.only_proc_changes;
-    const std::optional<Diagnostic> diagnostic = look_at_input();
+    std::optional<Diagnostic> diagnostic;
+    if (found.code < 0)
+      diagnostic = Diagnostic{ErrorCode::internal, "stock Zoltan_Migrate moves no object"};
+    if (!diagnostic) diagnostic = look_at_input();
 
     const UserLists& user = context_.user;
     const MigrationParameters& parameters = context_.parameters;
@@ -176,7 +179,11 @@ class Migration {
           &agreed.mid, &agreed.post, &agreed.memory_fn, &agreed.report, &agreed.trace})
       agreement.largest(*on_some_rank);
     agreement.least(agreed.smallest_memory);
+    bool keep_memory = parameters.keep_memory;
+    agreement.least(keep_memory);
     constexpr const char* remedy = "set the same on all ranks";
+    agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, found.entries.gid);
+    agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, found.entries.lid);
     agreement.equal({.name = "MIGRATE_METHOD", .text = parameter_value<Method>, .remedy = remedy},
                     *parameters.method);
     agreement.equal(
@@ -192,6 +199,7 @@ class Migration {
     agreement.equal({.name = "MIGRATE_VERIFY", .text = mpi::yes_or_no, .remedy = remedy},
                     parameters.verify);
     agreement.run(channel_, diagnostic);
+    agreed.keep_memory = keep_memory;
     // The same on all ranks from here, so every rank throws or none.
     if (agreed.exports_given && imports_lead)
       throw Error(ErrorCode::invalid_argument,
@@ -209,51 +217,67 @@ class Migration {
     trace_->align(channel_);
   }
 
-  /// AUTO: everything at once is the fastest, where HOLD has room for it on all ranks; STEPS moves
-  /// as much as fits a step, so it needs nothing else than STREAM.
+  /// AUTO: what fits the cache is packed, sent and unpacked together, which is fastest.
   void choose_method() {
     if (parameters_.method != Method::automatic) return;
-    const bool hold = parameters_.callbacks == CallbackMode::hold;
-    bool fits = context_.report.bytes_exported <= parameters_.memory_bytes;
-    mpi::Agreement agreement;
-    agreement.least(fits);
-    agreement.run(channel_, std::nullopt);
-    parameters_.method = hold && fits ? Method::direct : Method::stream;
-    const char* const reason = !hold  ? "STEPS moves what fits the budget in each step"
-                               : fits ? "everything that leaves a rank fits its budget at once"
-                                      : "what leaves a rank does not fit its budget at once";
+    parameters_.method = Method::stream;
     copy_text(name_of(parameters_.method), context_.report.method);
-    copy_text(reason, context_.report.reason);
+    copy_text("STREAM packs and sends what fits the cache at a time", context_.report.reason);
   }
 
-  /// Exports and sources, from whichever lists there are.
+  /// Exports and sources, from whichever lists there are, and the arrays for what is sent of them.
   void find_lists() {
-    const std::size_t chunk = chunk_for(context_.agreed.smallest_memory);
-    if (!context_.agreed.exports_given) {
-      give_parts_to_imports();
-      exports_ = invert(channel_, ledger_, leading_, callbacks_.entries(),
-                        context_.agreed.with_parts, chunk);
-      order_imports();
-      imports_.sources.assign(leading_.peers.begin(), leading_.peers.end());
-      imports_.count = leading_.count;
-      mpi::agree(channel_, std::nullopt);
-      return;
-    }
-    exports_ = std::move(leading_);
+    std::optional<Diagnostic> diagnostic =
+        within_memory("the lists", [&] { give_parts_to_imports(); });
     const Vector<mpi::SparseCount> announced =
-        announce(channel_, ledger_, exports_, callbacks_.entries());
-    imports_.sources.reserve(announced.size());
-    for (const mpi::SparseCount& count : announced) {
-      imports_.sources.push_back({count.rank, count.count});
-      imports_.count += count.count;
-    }
-    std::optional<Diagnostic> diagnostic;
-    if (context_.agreed.imports_compared)
+        announce(channel_, ledger_, leading_, callbacks_.entries());
+    if (!context_.agreed.exports_given) return invert_lists(announced, std::move(diagnostic));
+    exports_ = std::move(leading_);
+    if (!diagnostic)
+      diagnostic = within_memory("the lists", [&] {
+        imports_.sources.reserve(announced.size());
+        for (const mpi::SparseCount& count : announced) {
+          imports_.sources.push_back({count.rank, count.count});
+          imports_.count += count.count;
+        }
+        imports_.own_gids = Array<ZOLTAN_ID_TYPE>(
+            ledger_, imports_.count * static_cast<std::size_t>(callbacks_.entries().gid));
+        imports_.gids = imports_.own_gids.data();
+        allocate_lists();
+      });
+    if (!diagnostic && context_.agreed.imports_compared)
       diagnostic = compare(ledger_,
                            migrating(ledger_, context_.user.imports, callbacks_.entries(),
                                      only_proc_changes_, channel_.rank()),
                            announced, callbacks_.entries());
     mpi::agree(channel_, diagnostic);
+  }
+
+  void invert_lists(std::span<const mpi::SparseCount> wanted, std::optional<Diagnostic> mine) {
+    const EntryCounts& entries = callbacks_.entries();
+    const bool with_parts = context_.agreed.with_parts;
+    if (!mine)
+      mine = within_memory("the lists of exports",
+                           [&] { exports_ = make_inverse(ledger_, wanted, entries, with_parts); });
+    mpi::agree(channel_, mine);
+    invert(channel_, ledger_, leading_, exports_, entries, with_parts,
+           chunk_for(context_.agreed.smallest_memory));
+    mpi::agree(channel_, within_memory("the lists of imports", [&] {
+                 order_imports();
+                 imports_.sources.assign(leading_.peers.begin(), leading_.peers.end());
+                 imports_.count = leading_.count;
+                 allocate_lists();
+               }));
+  }
+
+  /// For what is known of an object before it is sent.
+  void allocate_lists() {
+    sizes_ = Array<int>(ledger_, exports_.count);
+    imports_.sizes = Array<int>(ledger_, imports_.count);
+    if (context_.parameters.callbacks == CallbackMode::hold || !context_.agreed.mid) return;
+    imports_.lids = Array<ZOLTAN_ID_TYPE>(
+        ledger_, imports_.count * static_cast<std::size_t>(callbacks_.entries().lid));
+    if (context_.agreed.with_parts) imports_.parts = Array<int>(ledger_, imports_.count);
   }
 
   /// Global ids in the order in which stock Zoltan unpacks what only import lists ask for. The rest
@@ -283,38 +307,22 @@ class Migration {
 
   /// A rank that gives no parts where others do imports to the part of its own number.
   void give_parts_to_imports() {
-    if (!context_.agreed.with_parts || leading_.parts != nullptr) return;
+    const bool lacks = !context_.agreed.exports_given && leading_.parts == nullptr;
+    if (!context_.agreed.with_parts || !lacks) return;
     own_parts_ = Array<int>(ledger_, leading_.count);
     std::fill(own_parts_.begin(), own_parts_.end(), channel_.rank());
     leading_.parts = own_parts_.data();
   }
 
-  void ask_sizes() {
+  [[nodiscard]] std::optional<Diagnostic> ask_sizes() {
     Valet_Migration_Report& report = context_.report;
     report.objects_exported = exports_.count;
     report.objects_imported = imports_.count;
-    std::optional<Diagnostic> diagnostic =
-        within_memory("the sizes", [&] { sizes_ = Array<int>(ledger_, exports_.count); });
-    if (!diagnostic) {
-      const std::span<int> sizes(sizes_.data(), sizes_.size());
-      diagnostic = callbacks_.sizes(exports_.ids, 0, sizes);
-      if (!diagnostic)
-        for (const int size : sizes) report.bytes_exported += static_cast<std::uint64_t>(size);
-    }
-    mpi::agree(channel_, diagnostic);
-  }
-
-  /// Global ids come from the sources where no import list has them.
-  void prepare_imports() {
-    if (!context_.agreed.exports_given) return;
-    const auto words = static_cast<std::size_t>(callbacks_.entries().gid);
-    mpi::agree(channel_, within_memory("the global ids of imports", [&] {
-                 imports_.own_gids = Array<ZOLTAN_ID_TYPE>(ledger_, imports_.count * words);
-                 imports_.gids = imports_.own_gids.data();
-               }));
-    send_records(channel_, ledger_, exports_, imports_.sources, words * sizeof(ZOLTAN_ID_TYPE),
-                 exports_.ids.gids, imports_.own_gids.data(),
-                 chunk_for(context_.agreed.smallest_memory));
+    const std::span<int> sizes(sizes_.data(), sizes_.size());
+    auto diagnostic = callbacks_.sizes(exports_.ids, 0, sizes);
+    if (!diagnostic)
+      for (const int size : sizes) report.bytes_exported += static_cast<std::uint64_t>(size);
+    return diagnostic;
   }
 
   /// The matrix of a root, before anything moves.
@@ -336,32 +344,35 @@ class Migration {
   }
 
   void move() {
+    std::optional<Diagnostic> diagnostic = ask_sizes();
     reserve_matrix();
     const bool steps = context_.parameters.callbacks == CallbackMode::steps;
     const Scratch scratch = divide_scratch(
         {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
-         context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size()});
+         context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size(),
+         context_.parameters.method == Method::direct});
     context_.report.steps = 1;
     // A budget below what it takes to move anything at all.
     const std::uint64_t least = scratch.budget + transport_bytes();
     context_.report.budget_raised_bytes =
         least - std::min<std::uint64_t>(least, context_.parameters.memory_bytes);
     if (steps)
-      migrate_in_steps(context_, exports_, sizes_, imports_, scratch, state_);
+      migrate_in_steps(context_, exports_, sizes_, imports_, scratch, state_,
+                       std::move(diagnostic));
     else
-      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch, state_);
+      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch, state_,
+                   std::move(diagnostic));
   }
 
   MigrateFunction stock_;
   Zoltan_Struct* zoltan_;
-  mpi::Channel channel_;
-  Ledger ledger_;
+  mpi::Channel& channel_;
+  Ledger& ledger_;
   Callbacks callbacks_;
   const HandleState& state_;
   MigrationParameters parameters_;  ///< AUTO is replaced by its choice
   observe::Observer observer_;
   std::optional<observe::TraceFile> trace_;
-  NodeSlots node_;
   Context context_;
   bool only_proc_changes_ = true;
   ObjectList leading_, exports_;
@@ -395,22 +406,31 @@ int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists
     report = empty_report(parameters, ranks);
     const double start = mpi::now();
     const HandleState state = handle_state_of(zoltan);
-    Migration migration(stock, zoltan, communicator, lists, parameters, state, report);
-    try {
-      migration.run();
-      report.code = migration.warning();
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::mpi_failure) throw;
-      // Agreed upon: all ranks are here, so they can still report together.
-      report.code = code_of(error.code());
-      copy_text(error.what(), report.message);
-      print_error_once(migration.channel(), function_name, error.what());
+    Workspace& workspace = Workspace::of(communicator);
+    bool keeps = true;
+    {
+      Migration migration(stock, zoltan, workspace, lists, parameters, state, report);
+      try {
+        migration.run();
+        report.code = migration.warning();
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::mpi_failure) throw;
+        // Agreed upon: all ranks are here, so they can still report together.
+        report.code = code_of(error.code());
+        copy_text(error.what(), report.message);
+        print_error_once(migration.channel(), function_name, error.what());
+      }
+      report.seconds = mpi::now() - start;
+      migration.write_trace();
+      migration.finish_report();
+      if (migration.context().agreed.report)
+        append_report(migration.channel(), parameters.report, report);
+      keeps = migration.context().agreed.keep_memory;
     }
-    report.seconds = mpi::now() - start;
-    migration.write_trace();
-    migration.finish_report();
-    if (migration.context().agreed.report)
-      append_report(migration.channel(), parameters.report, report);
+    if (keeps)
+      workspace.keep_within(parameters.memory_bytes);
+    else
+      workspace.release();
   } catch (const std::exception& error) {
     report.code = ZOLTAN_FATAL;
     copy_text(error.what(), report.message);

@@ -100,6 +100,7 @@ constexpr std::array<Row, ParameterTable::count> rows{
      {"MIGRATE_VERIFY", "0, 1", set_flag<&Parameters::verify>},
      {"MIGRATE_PROGRESS", "0, 1", set_flag<&Parameters::progress>},
      {"MIGRATE_SHARE_MEMORY", "0, 1", set_flag<&Parameters::share_memory>},
+     {"MIGRATE_KEEP_MEMORY", "0, 1", set_flag<&Parameters::keep_memory>},
      {"MIGRATE_REPORT", "the path of a file", set_path<&Parameters::report>, true},
      {"MIGRATE_TRACE", "the path of a file", set_path<&Parameters::trace>, true},
      {"MIGRATE_HEURISTIC", "FIRST_FIT, MAX_FIRST, RANDOM, FORTUNE_WHEEL, MIN_MAX, CONTINUOUS",

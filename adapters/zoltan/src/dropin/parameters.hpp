@@ -28,6 +28,7 @@ struct MigrationParameters {
   bool verify = false;
   bool progress = false;
   bool share_memory = true;  ///< inside a node
+  bool keep_memory = true;   ///< for the next migration
   std::string report;        ///< path of a file; empty: none
   std::string trace;         ///< likewise
 
@@ -62,7 +63,7 @@ struct ParameterAnswer {
 /// Values that were given, as text; what was not given is left to the next table.
 class ParameterTable {
  public:
-  static constexpr std::size_t count = 11;
+  static constexpr std::size_t count = 12;
 
   /// Takes a value, after checking it; "DEFAULT" removes it. Names and values in upper or lower
   /// case, with white space around them. A refused value leaves the table as it was.

@@ -110,7 +110,7 @@ StepLoop::Moved StepLoop::move(bool takes) {
       parts_.planner.connections().size() + parts_.sender.connections().size();
   if (!transport_ || peers_ != peers) {  // parking has met further ranks
     if (transport_) context_.report.messages += transport_->messages();
-    transport_.emplace(context_.channel, context_.ledger, context_.node,
+    transport_.emplace(context_.channel, context_.ledger, context_.workspace.node,
                        parts_.sender.connections(), parts_.planner.connections());
     peers_ = peers;
   }

@@ -173,7 +173,7 @@ void StepParking::move_objects() {
   sender_.clear();
   for (const Given& given : given_)
     sender_.add(connection_of[given.taker], given.pair, given.objects);
-  Transport transport(context_.channel, ledger, context_.node, takers, givers);
+  Transport transport(context_.channel, ledger, context_.workspace.node, takers, givers);
   transport.run(sender_, arrivals);
   context_.report.messages += transport.messages();
 }

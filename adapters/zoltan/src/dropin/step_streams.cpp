@@ -119,7 +119,6 @@ PackingSender::PackingSender(Context& context, const ObjectList& exports,
   capacity_ = std::min(std::max(chunk_, capacity_), std::max(sum_of(sizes), std::uint64_t{1}));
   const std::uint64_t most =
       std::min<std::uint64_t>(std::max<std::uint64_t>(chunk_ / object_bytes_, 1), sizes.size());
-  memory_ = Array<std::byte>(context.ledger, buffers_ * capacity_);
   again_ = Array<int>(context.ledger, most);
   offsets_ = Array<int>(context.ledger, most);
   if (exports.grouped) return;
@@ -163,7 +162,8 @@ void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t en
 
 std::byte* PackingSender::own_objects(std::size_t pair, std::uint64_t first, std::uint64_t end,
                                       std::uint64_t, std::byte* shared, std::size_t buffer) {
-  std::byte* const memory = shared != nullptr ? shared : memory_.data() + buffer * capacity_;
+  std::byte* const own = context_.workspace.sent.data() + buffer * capacity_;
+  std::byte* const memory = shared != nullptr ? shared : own;
   // After a failure the others still get what they wait for; they learn of it before they use it.
   if (!diagnostic) pack(pair, first, end, memory);
   return memory;

@@ -116,7 +116,10 @@ class PackingSender final : public StepSender {
   PackingSender(Context& context, const ObjectList& exports, std::span<const int> sizes,
                 const Scratch& scratch);
   [[nodiscard]] std::size_t buffers() const override { return buffers_; }
-  [[nodiscard]] std::uint64_t memory_bytes() const { return memory_.size(); }
+  /// Memory for packed objects.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return buffers_ * capacity_; }
+  /// Takes it. @throws std::bad_alloc.
+  void allocate() { context_.workspace.sent.reserve(memory_bytes(), 2 * chunk_); }
 
  private:
   struct Gathered {
@@ -130,7 +133,6 @@ class PackingSender final : public StepSender {
 
   std::uint64_t capacity_ = 0;
   std::size_t buffers_ = 2;
-  Array<std::byte> memory_;
   Array<int> again_, offsets_, destinations_;
   Array<ZOLTAN_ID_TYPE> gids_, lids_;
 };

@@ -48,29 +48,30 @@ class StepLists {
 class Steps {
  public:
   Steps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
-        const Scratch& scratch, const HandleState& state)
+        const Scratch& scratch, const HandleState& state, std::optional<Diagnostic> mine)
       : context_(context), exports_(exports), imports_(imports), scratch_(scratch), state_(state) {
-    // In the order of the destinations; the list's own order is not needed any more.
-    if (!exports_.grouped) sizes = exports_.sorted(context_.ledger, {sizes.data(), sizes.size()});
+    if (!mine)
+      mine = within_memory("the sizes", [&] {
+        // In the order of the destinations; the list's own order is not needed any more.
+        if (!exports.grouped) sizes = exports.sorted(context.ledger, {sizes.data(), sizes.size()});
+      });
     sizes_ = {sizes.data(), sizes.size()};
-    exchange_lists();
-    set_up();
+    if (mine) std::fill(sizes.begin(), sizes.end(), 0);  // until all ranks know
+    receive_lists(context, exports, sizes_, true, imports);
+    context.report.bytes_imported = sum_of(imports.all_sizes());
+    set_up(std::move(mine));
+    show_progress(context);
   }
 
   void run() {
-    const std::uint64_t own = is_phased() ? 0 : planner_->count_steps(*division_, step_limit());
-    std::uint64_t most = own;
-    mpi::Agreement agreement;
-    agreement.largest(most);
-    agreement.run(context_.channel, std::nullopt);
-    // At least one, so that mid runs where nothing moves, as it does in HOLD. PHASED finds out as
-    // it goes, and so do all where the memory callbacks decide.
+    // At least one step, so that mid runs where nothing moves, as it does in HOLD. PHASED finds out
+    // as it goes, and so do all where the memory callbacks decide.
     const bool open = is_phased() || context_.agreed.memory_fn;
-    const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most);
+    const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most_steps_);
     {
-      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, state_, memory_.data(),
+      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, state_, memory_,
                                step_limit(), arrival_bytes(), false});
-      loop.run(own, all, [&] { finish_step(); });
+      loop.run(own_steps_, all, [&] { finish_step(); });
     }
     if (!context_.parameters.verify) return;
     mpi::agree(context_.channel,
@@ -81,77 +82,51 @@ class Steps {
  private:
   [[nodiscard]] const EntryCounts& entries() const { return context_.callbacks.entries(); }
 
-  /// A record of each object from its source, which has it sorted by destination or not.
-  void send(std::size_t record_bytes, const void* from, void* to, int turn) {
-    if (record_bytes > 0)
-      send_records(context_.channel, context_.ledger, exports_, imports_.sources, record_bytes,
-                   from, to, scratch_.chunk, turn);
-  }
-
-  /// Sizes, and what mid gets to know of the imports of a step.
-  void exchange_lists() {
-    const bool lists = context_.agreed.mid;
-    const auto lids = static_cast<std::size_t>(entries().lid);
-    mpi::agree(context_.channel, within_memory("the import lists", [&] {
-                 imports_.sizes = Array<int>(context_.ledger, imports_.count);
-                 if (!lists) return;
-                 import_lids_ = Array<ZOLTAN_ID_TYPE>(context_.ledger, imports_.count * lids);
-                 if (context_.agreed.with_parts)
-                   import_parts_ = Array<int>(context_.ledger, imports_.count);
-               }));
-    send_sorted_sizes();
-    if (lists) send(lids * sizeof(ZOLTAN_ID_TYPE), exports_.ids.lids, import_lids_.data(), 1);
-    if (lists && context_.agreed.with_parts)
-      send(sizeof(int), exports_.destinations(), import_parts_.data(), 2);
-    context_.report.bytes_imported = sum_of(imports_.all_sizes());
-  }
-
-  void send_sorted_sizes() {
-    // Sizes are sorted already, whatever the list is.
-    ObjectList sorted(context_.ledger);
-    sorted.count = exports_.count;
-    sorted.peers.assign(exports_.peers.begin(), exports_.peers.end());
-    send_records(context_.channel, context_.ledger, sorted, imports_.sources, sizeof(int),
-                 sizes_.data(), imports_.sizes.data(), scratch_.chunk);
-  }
-
   /// Bytes of lists for an object that arrives in a step.
   [[nodiscard]] std::uint64_t arrival_bytes() const {
     const std::uint64_t unpacking = entries().bytes() + 2 * sizeof(int);
     return context_.agreed.mid ? unpacking + entries().bytes() + 2 * sizeof(int) : unpacking;
   }
 
-  void set_up() {
+  void make_parts() {
     Ledger& ledger = context_.ledger;
-    std::uint64_t needed = 0;
-    std::optional<Diagnostic> diagnostic = within_memory("the steps", [&] {
-      sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
-      receiver_ = std::make_unique<StepReceiver>(context_, imports_.all_sizes(), scratch_.chunk,
-                                                 Placement::packed);
-      planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imports_.all_sizes(),
-                                               arrival_bytes(), context_.channel.rank());
-      division_ = make_division(context_, imports_.sources);
-      received_ = std::make_unique<Checksums>(ledger, imports_.sources);
-      std::uint64_t largest = 0;
-      for (const int size : imports_.all_sizes())
-        largest = std::max(largest, static_cast<std::uint64_t>(size));
-      // Where objects of others may wait, all of it.
-      const std::uint64_t used = context_.parameters.parks()
-                                     ? step_limit()
-                                     : std::min(step_limit(), context_.report.bytes_imported);
-      const std::uint64_t room = std::max(largest, used);
-      memory_.allocate(ledger, room);
-      sender_->parked().use(memory_.data() + room);
-      needed = room + memory_.extra_bytes() + sender_->memory_bytes();
-      context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
-    });
-    if (!diagnostic)
-      diagnostic =
-          check_everything(context_, "sends and receives",
-                           context_.report.bytes_exported + context_.report.bytes_imported);
-    mpi::agree(context_.channel, diagnostic);
-    share_with_node(context_, exports_, imports_, scratch_, needed);
-    show_progress(context_);
+    sender_ = std::make_unique<PackingSender>(context_, exports_, sizes_, scratch_);
+    receiver_ = std::make_unique<StepReceiver>(context_, imports_.all_sizes(), scratch_.chunk,
+                                               Placement::packed);
+    planner_ = std::make_unique<StepPlanner>(ledger, imports_.sources, imports_.all_sizes(),
+                                             arrival_bytes(), context_.channel.rank());
+    division_ = make_division(context_, imports_.sources);
+    received_ = std::make_unique<Checksums>(ledger, imports_.sources);
+    own_steps_ = is_phased() ? 0 : planner_->count_steps(*division_, step_limit());
+  }
+
+  /// What arrives in a step at most.
+  [[nodiscard]] std::uint64_t arrivals() const {
+    std::uint64_t largest = 0;
+    for (const int size : imports_.all_sizes())
+      largest = std::max(largest, static_cast<std::uint64_t>(size));
+    // Where objects of others may wait, all of it.
+    const std::uint64_t used = context_.parameters.parks()
+                                   ? step_limit()
+                                   : std::min(step_limit(), context_.report.bytes_imported);
+    return std::max(largest, used);
+  }
+
+  void set_up(std::optional<Diagnostic> mine) {
+    if (!mine)
+      mine = check_everything(context_, "sends and receives",
+                              context_.report.bytes_exported + context_.report.bytes_imported);
+    if (!mine) mine = within_memory("the steps", [&] { make_parts(); });
+    const std::uint64_t room = arrivals();
+    const std::uint64_t besides = mine ? 0 : sender_->memory_bytes();
+    most_steps_ = own_steps_;
+    mpi::Agreement agreement;
+    agreement.largest(most_steps_);
+    memory_ = make_room(context_, exports_, imports_, scratch_, {room, besides, true}, agreement,
+                        std::move(mine), [&] { sender_->allocate(); });
+    sender_->parked().use(memory_ + room);
+    const std::uint64_t needed = pages_for(room) + pages_for(besides);
+    context_.report.budget_raised_bytes += needed - std::min(needed, scratch_.budget);
   }
 
   [[nodiscard]] bool is_phased() const { return context_.parameters.has_phases(); }
@@ -195,7 +170,7 @@ class Steps {
     std::optional<Diagnostic> failed;
     auto no_memory = within_memory("the lists of a step", [&] {
       const StepLists in(context_.ledger, entries(), planner_->ranges(), imports_.sources,
-                         {imports_.gids, import_lids_.data()}, import_parts_.data(), nullptr);
+                         {imports_.gids, imports_.lids.data()}, imports_.parts.data(), nullptr);
       const StepLists out(context_.ledger, entries(), sender_->ranges(), exports_.peers,
                           exports_.ids,
                           context_.agreed.with_parts ? exports_.destinations() : nullptr,
@@ -210,7 +185,7 @@ class Steps {
   std::optional<Diagnostic> unpack_step() {
     Vector<ArrivedRange> ranges(context_.ledger);
     ranges.reserve(planner_->ranges().size());
-    std::byte* next = memory_.data();
+    std::byte* next = memory_;
     for (const StepRange& range : planner_->ranges()) {
       ranges.push_back({range.pair, range.first - planner_->first_of(range.pair), range.first,
                         range.first, range.end - range.first, next});
@@ -226,9 +201,9 @@ class Steps {
   const Scratch& scratch_;
   const HandleState& state_;
   std::span<const int> sizes_;
-  Array<ZOLTAN_ID_TYPE> import_lids_;
-  Array<int> import_parts_;
-  HeldMemory memory_;
+  std::byte* memory_ = nullptr;  ///< of what arrives in a step
+  std::uint64_t own_steps_ = 0;
+  std::uint64_t most_steps_ = 0;  ///< of any rank
   std::unique_ptr<PackingSender> sender_;
   std::unique_ptr<StepReceiver> receiver_;
   std::unique_ptr<StepPlanner> planner_;
@@ -239,9 +214,10 @@ class Steps {
 }  // namespace
 
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, const HandleState& state) {
+                      Imports& imports, const Scratch& scratch, const HandleState& state,
+                      std::optional<Diagnostic> mine) {
   const double start = mpi::now();
-  Steps steps(context, exports, sizes, imports, scratch, state);
+  Steps steps(context, exports, sizes, imports, scratch, state, std::move(mine));
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   steps.run();

@@ -7,14 +7,18 @@
 #include "context.hpp"
 #include "handle_state.hpp"
 
+#include <optional>
+
 namespace valet::zoltan {
 
 /// From the first packing to the last unpacking. Collective. @throws Error on all ranks alike.
 ///
 /// @param sizes    Rounded sizes of all exports, in the order of the list; sorted by destination
 ///                 afterwards.
-/// @param imports  Sources, counts and global ids are known; gets the sizes.
+/// @param imports  Sources and counts are known; gets the rest.
+/// @param mine     What this rank found wrong until now, if anything.
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, const HandleState& state);
+                      Imports& imports, const Scratch& scratch, const HandleState& state,
+                      std::optional<Diagnostic> mine);
 
 }  // namespace valet::zoltan

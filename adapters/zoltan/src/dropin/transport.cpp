@@ -16,18 +16,38 @@ Vector<int> ranks_of(Ledger& ledger, std::span<const Peer> peers) {
 
 }  // namespace
 
-NodeSlots::NodeSlots(Ledger& ledger) : memory_(ledger), idle_(ledger) {}
+std::uint64_t NodeSlots::Wish::allowance() const {
+  constexpr std::uint64_t least = 4096;
+  const std::uint64_t each = room / (1 + destinations.size()) / unit * unit;
+  return each < least ? 0 : each;
+}
 
-void NodeSlots::connect(const mpi::Channel& channel, Ledger& ledger,
-                        std::span<const Peer> destinations, std::span<const Peer> sources,
-                        std::uint64_t room, std::uint64_t slot_bytes) {
-  const std::uint64_t allowance = room / (1 + destinations.size()) / slot_bytes * slot_bytes;
-  memory_.connect(channel, ranks_of(ledger, destinations), ranks_of(ledger, sources), allowance,
-                  Transport::window * sources.size() * slot_bytes);
-  slot_bytes_ = slot_bytes;
-  const std::span<std::byte> own = memory_.own();
-  idle_.reserve(own.size() / slot_bytes);
-  for (std::uint64_t at = 0; at + slot_bytes <= own.size(); at += slot_bytes)
+bool NodeSlots::serves(const Wish& wish) const {
+  return memory_->serves(ranks_of(ledger_, wish.destinations), ranks_of(ledger_, wish.sources),
+                         wish.allowance(), wish.bytes);
+}
+
+bool NodeSlots::fits(const Wish& wish) const {
+  return memory_->own().size() + memory_->mapped_bytes() <= wish.room;
+}
+
+void NodeSlots::connect(const mpi::Channel& channel, const Wish& wish) {
+  release();
+  memory_->connect(channel, ranks_of(ledger_, wish.destinations), ranks_of(ledger_, wish.sources),
+                   wish.allowance(), wish.bytes);
+}
+
+void NodeSlots::release() {
+  give_out(false);
+  memory_.emplace(ledger_);
+}
+
+void NodeSlots::give_out(bool slots) {
+  idle_.clear();
+  const std::span<std::byte> own = memory_->own();
+  if (!slots || slot_bytes_ == 0) return;
+  idle_.reserve(own.size() / slot_bytes_);
+  for (std::uint64_t at = 0; at + slot_bytes_ <= own.size(); at += slot_bytes_)
     idle_.push_back(own.data() + at);
 }
 
@@ -69,7 +89,8 @@ void Transport::give(std::size_t index) {
   posted = {};
   if (!incoming_->next(source, posted.memory)) return;
   const int rank = sources_[source].rank;
-  if (transport_.is_written_by(rank)) posted.slot = node_.take(posted.memory.bytes);
+  if (transport_.is_written_by(rank) && !node_.memory().contains(posted.memory.data))
+    posted.slot = node_.take(posted.memory.bytes);
   transport_.give(index, rank, posted.slot != nullptr ? posted.slot : posted.memory.data,
                   posted.memory.bytes, {});
   ++messages_expected_;

@@ -14,6 +14,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace valet::zoltan {
@@ -61,24 +62,46 @@ class Incoming {
   virtual void arrived(std::uint64_t /*bytes*/) {}
 };
 
-/// Memory shared with ranks of the node, in slots into which sources write messages. They stay in
-/// the cache, where the arrivals of a whole migration do not. Empty until connect().
+/// Memory shared with ranks of the node. Arrivals of a migration that fit the own segment are
+/// placed in it, and sources write them there; others it takes in slots, from which they are
+/// copied. Slots stay in the cache, where the arrivals of a whole migration do not.
+///
+/// What is shared stays so until it is connected anew. Both ranks of a pair know whether they
+/// share, so a migration may use what serves some of its pairs.
 class NodeSlots {
  public:
-  explicit NodeSlots(Ledger& ledger);
-  /// Collective among peers; ascending by rank. Where the system does not let processes share, or
-  /// there is no room for a slot, messages go by MPI.
-  /// @param room        Bytes for the own slots and those of the destinations; 0 to take no part.
-  /// @param slot_bytes  Of the largest message that goes through memory.
-  void connect(const mpi::Channel& channel, Ledger& ledger, std::span<const Peer> destinations,
-               std::span<const Peer> sources, std::uint64_t room, std::uint64_t slot_bytes);
-  [[nodiscard]] const storage::NodeMemory& memory() const { return memory_; }
+  /// What a migration needs.
+  struct Wish {
+    std::span<const Peer> destinations, sources;  ///< ascending by rank
+    std::uint64_t room = 0;                       ///< for the own segment and those of destinations
+    std::uint64_t bytes = 0;                      ///< of the own one
+    std::uint64_t unit = 1;                       ///< of which a segment is a multiple
+    [[nodiscard]] std::uint64_t allowance() const;
+  };
+
+  explicit NodeSlots(Ledger& ledger)
+      : ledger_(ledger), memory_(std::in_place, ledger), idle_(ledger) {}
+  /// Whether all of the wish is met, and whether what is shared is within its room. Local.
+  [[nodiscard]] bool serves(const Wish& wish) const;
+  [[nodiscard]] bool fits(const Wish& wish) const;
+  /// Shares memory as it is wished, in place of what there was. Collective. Where the system does
+  /// not let processes share, messages go by MPI.
+  void connect(const mpi::Channel& channel, const Wish& wish);
+  /// Gives everything back. All ranks do so before any of them moves something again.
+  void release();
+  [[nodiscard]] const storage::NodeMemory& memory() const { return *memory_; }
+
+  /// Bytes of the largest message that goes through a slot.
+  void divide(std::uint64_t slot_bytes) { slot_bytes_ = slot_bytes; }
+  /// The own segment is slots from now on, or is not.
+  void give_out(bool slots);
   /// A slot for a message; nullptr where none is idle or it does not fit.
   [[nodiscard]] std::byte* take(std::uint64_t bytes);
   void give_back(std::byte* slot) { idle_.push_back(slot); }
 
  private:
-  storage::NodeMemory memory_;
+  Ledger& ledger_;
+  std::optional<storage::NodeMemory> memory_;
   Vector<std::byte*> idle_;  ///< the most recently used last
   std::uint64_t slot_bytes_ = 0;
 };

@@ -19,10 +19,26 @@ constexpr std::array touched{
     ZOLTAN_PRE_MIGRATE_PP_FN_TYPE, ZOLTAN_PRE_MIGRATE_FN_TYPE,     ZOLTAN_MID_MIGRATE_PP_FN_TYPE,
     ZOLTAN_MID_MIGRATE_FN_TYPE,    ZOLTAN_POST_MIGRATE_PP_FN_TYPE, ZOLTAN_POST_MIGRATE_FN_TYPE};
 
-/// Takes the application's callbacks out of the structure, and puts them back at the end.
+/// The first members of the structure.
+struct Head {
+  MPI_Comm communicator;
+  int rank;
+  int ranks;
+};
+
+Head head_of(const Zoltan_Struct* zoltan) {
+  Head head;
+  std::memcpy(&head, zoltan, sizeof head);
+  return head;
+}
+
+/// Takes the application's callbacks and its communicator out of the structure, in which this rank
+/// is alone then, and puts them back at the end.
 class Borrowed {
  public:
-  explicit Borrowed(Zoltan_Struct* zoltan) : zoltan_(zoltan) {
+  explicit Borrowed(Zoltan_Struct* zoltan) : zoltan_(zoltan), head_(head_of(zoltan)) {
+    const Head alone{MPI_COMM_SELF, 0, 1};
+    std::memcpy(static_cast<void*>(zoltan_), &alone, sizeof alone);
     for (std::size_t k = 0; k < touched.size(); ++k)
       Zoltan_Get_Fn(zoltan_, touched[k], &functions_[k], &data_[k]);
     for (const ZOLTAN_FN_TYPE type : touched) Zoltan_Set_Fn(zoltan_, type, nullptr, nullptr);
@@ -30,6 +46,7 @@ class Borrowed {
   Borrowed(const Borrowed&) = delete;
   Borrowed& operator=(const Borrowed&) = delete;
   ~Borrowed() {
+    std::memcpy(static_cast<void*>(zoltan_), &head_, sizeof head_);
     for (const ZOLTAN_FN_TYPE type : touched) Zoltan_Set_Fn(zoltan_, type, nullptr, nullptr);
     // A single form clears the multi form and the other way round, so only what was there.
     for (std::size_t k = 0; k < touched.size(); ++k)
@@ -38,6 +55,7 @@ class Borrowed {
 
  private:
   Zoltan_Struct* zoltan_;
+  Head head_;
   std::array<ZOLTAN_VOID_FN*, touched.size()> functions_{};
   std::array<void*, touched.size()> data_{};
 };
@@ -69,12 +87,7 @@ MigrateFunction stock_migrate() {
 }
 
 MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
-  struct Head {
-    MPI_Comm communicator;
-    int rank;
-    int ranks;
-  } head;
-  std::memcpy(&head, zoltan, sizeof head);
+  const Head head = head_of(zoltan);
   if (head.communicator == MPI_COMM_NULL || head.rank == -1) return MPI_COMM_NULL;
   int rank = -1;
   int ranks = -1;
@@ -89,7 +102,7 @@ MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
   return head.communicator;
 }
 
-Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, int rank) {
+Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan) {
   if (stock == nullptr)
     throw Error(ErrorCode::internal,
                 "no Zoltan_Migrate behind Valet; link or preload libvalet_zoltan.so in front of a "
@@ -103,7 +116,7 @@ Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, int rank) {
   // One object that stays where it is: it is packed unless only changes of the rank count. As many
   // entries as any application has in a global id.
   std::array<ZOLTAN_ID_TYPE, 1024> id{};
-  int self = rank;
+  int self = 0;
   result.code = stock(zoltan, -1, nullptr, nullptr, nullptr, nullptr, 1, id.data(), id.data(),
                       &self, nullptr);
   return result;

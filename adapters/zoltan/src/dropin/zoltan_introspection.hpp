@@ -21,13 +21,14 @@ using MigrateFunction = decltype(&Zoltan_Migrate);
 
 /// What a stock migration of nothing gives away.
 struct Probe {
-  int code = ZOLTAN_FATAL;  ///< what the stock function returned: the same on all ranks
+  int code = ZOLTAN_FATAL;  ///< what the stock function returned
   EntryCounts entries;
   bool only_proc_changes = true;
 };
 
-/// Asks the stock function with callbacks of our own, and puts the application's back. Collective.
-/// @throws Error internal where there is no stock function. The same on all ranks.
-[[nodiscard]] Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, int rank);
+/// Asks the stock function with callbacks of our own, on this rank alone, and puts the
+/// application's and the communicator back. Local. @throws Error internal where there is no stock
+/// function.
+[[nodiscard]] Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan);
 
 }  // namespace valet::zoltan
