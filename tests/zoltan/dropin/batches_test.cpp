@@ -68,11 +68,12 @@ TEST(Scratch, AlignsMessages) {
     EXPECT_EQ(chunk_for(memory) % 64, 0U) << memory;
 }
 
-TEST(Scratch, HasTwoSharedSlotsHereAndAtTheOnlyDestination) {
+TEST(Scratch, HasAsMuchForTheStepOfTheOnlyDestinationAsForItsOwn) {
   for (const std::uint64_t memory : {1ULL << 20, 4ULL << 20, 64ULL << 20}) {
     const Scratch scratch = divide_scratch({memory, memory, 5000, 1ULL << 40, 1});
-    EXPECT_GE(scratch.node, 4 * scratch.chunk) << memory;
-    EXPECT_LE(scratch.node, memory / 2) << memory;
+    EXPECT_GE(scratch.node, scratch.step) << memory;
+    EXPECT_GE(scratch.step, memory / 3) << memory;
+    EXPECT_LE(2 * scratch.chunk + scratch.step + scratch.node, memory);
   }
 }
 

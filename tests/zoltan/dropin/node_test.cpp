@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // Memory shared on a node is a faster way for the same bytes: with it and without it the
-// application sees the same callbacks in the same order, and gets the same.
+// application sees the same callbacks in the same order, and gets the same. It is kept for the next
+// migration, whatever that is, within the memory of both.
 
 #include "test_comm.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <random>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -59,22 +63,29 @@ class Client {
   Client& operator=(const Client&) = delete;
   ~Client() { Zoltan_Destroy(&zoltan_); }
 
-  void migrate() {
+  /// @param hop  All objects go to the rank so far behind; none: to ranks that alternate.
+  void migrate(int count = objects, std::optional<int> hop = {}) {
     std::vector<ZOLTAN_ID_TYPE> gids, lids;
     std::vector<int> procs;
-    for (int k = 0; k < objects; ++k) {
+    for (int k = 0; k < count; ++k) {
       gids.push_back(static_cast<ZOLTAN_ID_TYPE>(rank() * objects + k));
       lids.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
-      procs.push_back((rank() + k * k) % size_of_world());
+      procs.push_back((rank() + hop.value_or(k * k)) % size_of_world());
     }
-    EXPECT_EQ(Zoltan_Migrate(zoltan_, -1, nullptr, nullptr, nullptr, nullptr, objects, gids.data(),
+    unpacked = 0;
+    EXPECT_EQ(Zoltan_Migrate(zoltan_, -1, nullptr, nullptr, nullptr, nullptr, count, gids.data(),
                              lids.data(), procs.data(), nullptr),
               ZOLTAN_OK);
     EXPECT_EQ(wrong_, 0U);
     Valet_Get_Report(zoltan_, &report);
   }
 
+  void set(const char* name, const std::string& value) {
+    EXPECT_EQ(Zoltan_Set_Param(zoltan_, name, value.c_str()), ZOLTAN_OK) << name;
+  }
+
   std::vector<std::string> calls;
+  int unpacked = 0;
   Valet_Migration_Report report{};
 
  private:
@@ -107,6 +118,7 @@ class Client {
   }
   static void unpack(void* data, int, ZOLTAN_ID_PTR gid, int, char* from, int* code) {
     of(data).note("unpack ", *gid);
+    ++of(data).unpacked;
     for (int k = 0; k < size_of(*gid); ++k) {
       const int expected = k % 2 == 0 ? byte_of(*gid, k) : 0;
       of(data).wrong_ += static_cast<unsigned char>(from[k]) == expected ? 0 : 1;
@@ -141,6 +153,57 @@ TEST_P(Node, SeesTheSameWithAndWithoutSharedMemory) {
   // The slots that a rank shares are counted. With many ranks there is no room for one.
   if (size() <= 2) {
     EXPECT_GT(shared.report.peak_extra_bytes, alone.report.peak_extra_bytes);
+  }
+}
+
+/// What a migration of one object per rank takes, and so what is kept from the one before.
+std::uint64_t kept_after(const char* callbacks, const char* keep) {
+  Client client("STREAM", callbacks, false, true);
+  client.set("MIGRATE_MEMORY", "1M");
+  client.set("MIGRATE_KEEP_MEMORY", keep);
+  for (int k = 0; k < 3; ++k) client.migrate(objects, 1);
+  client.migrate(1, 1);
+  return client.report.peak_extra_bytes;
+}
+
+TEST(KeptMemory, IsGivenBackWhereItIsNotToBeKept) {
+  for (const char* callbacks : {"HOLD", "STEPS"}) {
+    EXPECT_LT(kept_after(callbacks, "0"), 100'000U) << callbacks;
+    EXPECT_GT(kept_after(callbacks, "1"), 200'000U) << callbacks;
+    EXPECT_LT(kept_after(callbacks, rank() == size() - 1 ? "0" : "1"), 100'000U)
+        << "all ranks give it back where one does";
+  }
+}
+
+TEST(KeptMemory, ServesMigrationsThatDifferAndStaysInsideTheMemoryOfEach) {
+  for (const unsigned seed : {7U, 8U, 59U}) {
+    std::mt19937 common(seed);  // what must be the same on all ranks
+    std::mt19937 own(seed * 100 + static_cast<unsigned>(rank()));  // what may differ
+    const auto one_of = [](std::mt19937& random, const std::vector<const char*>& values) {
+      return values[random() % values.size()];
+    };
+    Client client("STREAM", "HOLD", seed % 2 == 0, true);
+    for (int k = 0; k < 24; ++k) {
+      client.set("MIGRATE_METHOD", one_of(common, {"STREAM", "STREAM", "PHASED", "CYCLIC"}));
+      client.set("MIGRATE_CALLBACKS", one_of(common, {"HOLD", "STEPS"}));
+      client.set("MIGRATE_MEMORY", one_of(own, {"20K", "300K", "1M", "4M", "40M"}));
+      client.set("MIGRATE_SHARE_MEMORY", one_of(own, {"0", "1", "1", "1"}));
+      client.set("MIGRATE_KEEP_MEMORY", one_of(own, {"0", "1", "1", "1", "1", "1", "1"}));
+      const int count = 1 + static_cast<int>(common() % objects);
+      const int hop = static_cast<int>(common()) % size();
+      const bool alternate = common() % 3 == 0;
+      const int times = 1 + static_cast<int>(common() % 3);  // the same again may share anew
+      for (int time = 0; time < times; ++time) {
+        client.migrate(count, alternate ? std::nullopt : std::optional(std::abs(hop)));
+        EXPECT_EQ(sum_over_ranks(static_cast<long long>(client.unpacked)),
+                  static_cast<long long>(count) * size());
+        EXPECT_LE(client.report.peak_extra_bytes, client.report.extra_bytes_bound)
+            << "seed " << seed << ", migration " << k << ", time " << time << ": "
+            << client.report.method << " " << client.report.callbacks << " with "
+            << client.report.budget_bytes << " bytes, " << client.report.bytes_imported
+            << " imported";
+      }
+    }
   }
 }
 

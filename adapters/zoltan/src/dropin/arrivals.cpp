@@ -16,15 +16,14 @@ NodeSlots::Wish node_wish(const Context& context, const ObjectList& exports, con
   NodeSlots::Wish node{exports.peers, imports.sources, 0, held_page_bytes, 1};
   if (!context.parameters.share_memory) return node;
   const std::uint64_t segments = 1 + exports.peers.size();
-  const std::uint64_t besides =
-      wish.besides + (wish.arrivals_are_scratch ? std::max(scratch.step, wish.arrivals) : 0);
-  node.room = std::min(scratch.node, scratch.budget - std::min(scratch.budget, besides));
+  node.room = scratch.budget - std::min(scratch.budget, wish.besides);
   if (wish.arrivals + held_page_bytes <= node.room / segments) {
     node.bytes = std::bit_ceil(wish.arrivals + held_page_bytes);
-  } else {
-    node.unit = scratch.chunk;
-    node.bytes = Transport::window * imports.sources.size() * scratch.chunk;
+    return node;
   }
+  if (wish.arrivals_are_scratch) node.room -= std::min(node.room, wish.arrivals);
+  node.unit = scratch.chunk;
+  node.bytes = Transport::slots * imports.sources.size() * scratch.chunk;
   return node;
 }
 
@@ -141,17 +140,29 @@ std::byte* make_room(Context& context, const ObjectList& exports, const Imports&
   bool anew = !workspace.node.fits(node) ||
               (node.room > 0 && (much || stays) && !workspace.node.serves(node));
   std::byte* arrivals = nullptr;
-  const auto place = [&] { arrivals = workspace.place_arrivals(wish.arrivals, scratch.budget); };
-  if (!mine)
-    mine = within_memory("the objects that leave and arrive", [&] {
-      allocate();
-      if (!anew) place();
+  bool allocated = false;
+  // What arrivals may keep.
+  const std::uint64_t limit = wish.arrivals_are_scratch
+                                  ? scratch.step
+                                  : scratch.budget - std::min(scratch.budget, wish.besides);
+  if (workspace.arrived.bytes() > limit) workspace.arrived.release();
+  const auto take = [&] {
+    return within_memory("the objects that leave and arrive", [&] {
+      if (!allocated) allocate();
+      allocated = true;
+      const std::uint64_t others = context.ledger.current_bytes() - workspace.arrived.bytes();
+      const std::uint64_t left = scratch.budget - std::min(scratch.budget, others);
+      arrivals = workspace.place_arrivals(wish.arrivals, std::min(limit, left));
     });
+  };
+  if (!mine && !anew) mine = take();
   agreement.largest(anew);
   agreement.run(context.channel, mine);
   if (anew) {
+    workspace.arrived.release();
+    if (!allocated) workspace.sent.release();
     workspace.node.connect(context.channel, node);
-    mpi::agree(context.channel, within_memory("the objects that arrive", place));
+    mpi::agree(context.channel, take());
   }
   return arrivals;
 }

@@ -52,11 +52,13 @@ Scratch divide_scratch(const ScratchWish& wish) {
   scratch.budget =
       std::max(least_data, wish.memory > wish.transport ? wish.memory - wish.transport : 0);
   scratch.chunk = chunk_for(wish.smallest_memory);
-  // Half is for what arrives in a step; two messages under way and what the node shares are the
-  // other one.
   const std::uint64_t half = scratch.budget / 2;
-  scratch.step = scratch.budget - half;
-  scratch.node = half - std::min(half, 2 * scratch.chunk + held_page_bytes);
+  const std::uint64_t messages = std::min(half, 2 * scratch.chunk + 2 * held_page_bytes);
+  // What arrives in a step may be written there by the only source, which maps it: so an equal part
+  // is left for what the only destination shares. Phases are few where they are large.
+  const bool pairs = wish.destinations < 2 && !wish.in_phases;
+  scratch.step = pairs ? (scratch.budget - messages) / 2 : scratch.budget - half;
+  scratch.node = scratch.budget - messages - scratch.step;
   const std::uint64_t exported = std::max(wish.exported, std::uint64_t{1});
   scratch.batch = wish.at_once ? exported
                                : std::min({exported, (scratch.budget - scratch.node) / 2,

@@ -34,7 +34,7 @@ struct Scratch {
   std::uint64_t batch = 0;   ///< HOLD: limit of a batch
   std::uint64_t chunk = 0;   ///< STEPS: limit of a message. The same on all ranks
   std::uint64_t step = 0;    ///< STEPS: limit of what arrives in a step
-  std::uint64_t node = 0;    ///< for memory shared on a node, own and reached
+  std::uint64_t node = 0;    ///< for memory that destinations on the node share
 };
 
 struct ScratchWish {
@@ -43,7 +43,8 @@ struct ScratchWish {
   std::uint64_t transport = 0;        ///< bytes that do not hold objects
   std::uint64_t exported = 0;         ///< cost of all exports
   std::uint64_t destinations = 0;
-  bool at_once = false;  ///< HOLD: all exports are one batch
+  bool at_once = false;    ///< HOLD: all exports are one batch
+  bool in_phases = false;  ///< PHASED, CYCLIC
 };
 
 /// What does not fit into `memory` at the very least is taken nevertheless; the report counts it.

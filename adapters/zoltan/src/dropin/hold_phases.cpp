@@ -19,16 +19,17 @@ class BatchSender final : public StepSender {
         batches_(batches),
         packed_(exports.peers.size(), context.ledger) {}
 
-  void allocate() { memory_ = Array<std::byte>(context_.ledger, batches_.capacity()); }
+  void allocate() { context_.workspace.sent.reserve(batches_.capacity(), 0); }
 
   void prepare() override {
     for (const std::size_t pair : batches_.touched())
       if (ready(pair) > 0) return;
     if (!batches_.next()) return;
-    batches_.pack(memory_.data());
+    std::byte* const memory = context_.workspace.sent.data();
+    batches_.pack(memory);
     for (const std::size_t pair : batches_.touched()) {
       const HoldBatches::Part& part = batches_.part(pair);
-      packed_[pair] = {memory_.data() + part.end - part.bytes, flows_[pair].sent + part.objects};
+      packed_[pair] = {memory + part.end - part.bytes, flows_[pair].sent + part.objects};
     }
     if (!diagnostic) diagnostic = batches_.diagnostic();
   }
@@ -50,7 +51,6 @@ class BatchSender final : public StepSender {
 
   HoldBatches& batches_;
   Vector<Packed> packed_;
-  Array<std::byte> memory_;
 };
 
 /// Half of the scratch for a batch.

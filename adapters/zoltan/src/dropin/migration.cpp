@@ -59,9 +59,7 @@ class Migration {
         context_{workspace, channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, {}},
         leading_(ledger_),
         exports_(ledger_),
-        imports_(ledger_) {
-    ledger_.reset_peak();
-  }
+        imports_(ledger_) {}
   Migration(const Migration&) = delete;
   Migration& operator=(const Migration&) = delete;
   ~Migration() { channel_.watch(nullptr); }
@@ -153,6 +151,10 @@ class Migration {
     const Probe found = probe(stock_, zoltan_);
     callbacks_.set_entries(found.entries);
     only_proc_changes_ = found.only_proc_changes;
+    // What is kept was within the memory of the last migration. What is shared goes only together.
+    context_.workspace.keep_within(parameters_.memory_bytes);
+    bool keeps_too_much = ledger_.current_bytes() > parameters_.memory_bytes;
+    ledger_.reset_peak();
     std::optional<Diagnostic> diagnostic;
     if (found.code < 0)
       diagnostic = Diagnostic{ErrorCode::internal, "stock Zoltan_Migrate moves no object"};
@@ -181,6 +183,7 @@ class Migration {
     agreement.least(agreed.smallest_memory);
     bool keep_memory = parameters.keep_memory;
     agreement.least(keep_memory);
+    agreement.largest(keeps_too_much);
     constexpr const char* remedy = "set the same on all ranks";
     agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, found.entries.gid);
     agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, found.entries.lid);
@@ -200,6 +203,8 @@ class Migration {
                     parameters.verify);
     agreement.run(channel_, diagnostic);
     agreed.keep_memory = keep_memory;
+    if (keeps_too_much) context_.workspace.release();
+    ledger_.reset_peak();
     // The same on all ranks from here, so every rank throws or none.
     if (agreed.exports_given && imports_lead)
       throw Error(ErrorCode::invalid_argument,
@@ -350,7 +355,7 @@ class Migration {
     const Scratch scratch = divide_scratch(
         {context_.parameters.memory_bytes, context_.agreed.smallest_memory, transport_bytes(),
          context_.report.bytes_exported + exports_.count * 2 * sizeof(int), exports_.peers.size(),
-         context_.parameters.method == Method::direct});
+         context_.parameters.method == Method::direct, context_.parameters.has_phases()});
     context_.report.steps = 1;
     // A budget below what it takes to move anything at all.
     const std::uint64_t least = scratch.budget + transport_bytes();

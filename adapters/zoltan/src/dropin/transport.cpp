@@ -18,7 +18,7 @@ Vector<int> ranks_of(Ledger& ledger, std::span<const Peer> peers) {
 
 std::uint64_t NodeSlots::Wish::allowance() const {
   constexpr std::uint64_t least = 4096;
-  const std::uint64_t each = room / (1 + destinations.size()) / unit * unit;
+  const std::uint64_t each = room / (1 + destinations.size());
   return each < least ? 0 : each;
 }
 
@@ -34,7 +34,7 @@ bool NodeSlots::fits(const Wish& wish) const {
 void NodeSlots::connect(const mpi::Channel& channel, const Wish& wish) {
   release();
   memory_->connect(channel, ranks_of(ledger_, wish.destinations), ranks_of(ledger_, wish.sources),
-                   wish.allowance(), wish.bytes);
+                   wish.allowance() / wish.unit * wish.unit, wish.bytes);
 }
 
 void NodeSlots::release() {
@@ -45,6 +45,7 @@ void NodeSlots::release() {
 void NodeSlots::give_out(bool slots) {
   idle_.clear();
   const std::span<std::byte> own = memory_->own();
+  has_all_arrivals_ = !slots && !own.empty();
   if (!slots || slot_bytes_ == 0) return;
   idle_.reserve(own.size() / slot_bytes_);
   for (std::uint64_t at = 0; at + slot_bytes_ <= own.size(); at += slot_bytes_)
@@ -64,9 +65,10 @@ Transport::Transport(const mpi::Channel& channel, Ledger& ledger, NodeSlots& nod
       node_(node),
       destinations_(destinations),
       sources_(sources),
+      window_(node.has_all_arrivals() && sources.size() <= slots ? most_credits : slots),
       transport_(channel, ledger, node.memory(),
-                 {.receives = sources.size() * window, .sends = 2 * destinations.size()}),
-      posted_(sources.size() * window, ledger),
+                 {.receives = sources.size() * window_, .sends = 2 * destinations.size()}),
+      posted_(sources.size() * window_, ledger),
       to_(destinations.size(), ledger),
       batch_(ledger) {
   transport_.set_credit_tag(mpi::tag_phase_credit + turn);
@@ -84,7 +86,7 @@ void Transport::run(Outgoing& outgoing, Incoming& incoming) {
 
 /// Lets a source send its next message, if it has one.
 void Transport::give(std::size_t index) {
-  const std::size_t source = index / window;
+  const std::size_t source = index / window_;
   Posted& posted = posted_[index];
   posted = {};
   if (!incoming_->next(source, posted.memory)) return;

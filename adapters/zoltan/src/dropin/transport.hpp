@@ -75,7 +75,7 @@ class NodeSlots {
     std::span<const Peer> destinations, sources;  ///< ascending by rank
     std::uint64_t room = 0;                       ///< for the own segment and those of destinations
     std::uint64_t bytes = 0;                      ///< of the own one
-    std::uint64_t unit = 1;                       ///< of which a segment is a multiple
+    std::uint64_t unit = 1;                       ///< of which new segments are multiples
     [[nodiscard]] std::uint64_t allowance() const;
   };
 
@@ -93,8 +93,9 @@ class NodeSlots {
 
   /// Bytes of the largest message that goes through a slot.
   void divide(std::uint64_t slot_bytes) { slot_bytes_ = slot_bytes; }
-  /// The own segment is slots from now on, or is not.
+  /// The own segment is slots from now on, or the place of all arrivals.
   void give_out(bool slots);
+  [[nodiscard]] bool has_all_arrivals() const { return has_all_arrivals_; }
   /// A slot for a message; nullptr where none is idle or it does not fit.
   [[nodiscard]] std::byte* take(std::uint64_t bytes);
   void give_back(std::byte* slot) { idle_.push_back(slot); }
@@ -104,11 +105,16 @@ class NodeSlots {
   std::optional<storage::NodeMemory> memory_;
   Vector<std::byte*> idle_;  ///< the most recently used last
   std::uint64_t slot_bytes_ = 0;
+  bool has_all_arrivals_ = false;
 };
 
 class Transport final : private engine::Participant {
  public:
-  static constexpr std::size_t window = 2;  ///< credits that a source has at a time
+  /// Credits that a source has at a time: as many as it has slots in shared memory.
+  static constexpr std::size_t slots = 2;
+  /// Where all arrivals have their place in it already, a step needs no further ones: every wait
+  /// for a credit may cost a change of the running process.
+  static constexpr std::size_t most_credits = 8;
 
   /// Destinations and sources ascending by rank; may contain this rank itself.
   ///
@@ -131,7 +137,7 @@ class Transport final : private engine::Participant {
     bool waits = false;         ///< it came before its credit had left
   };
   struct Destination {
-    std::array<std::uint64_t, window> offsets{};  ///< from its credits, oldest first
+    std::array<std::uint64_t, most_credits> offsets{};  ///< from its credits, oldest first
     std::size_t credits = 0;
   };
 
@@ -153,8 +159,9 @@ class Transport final : private engine::Participant {
   NodeSlots& node_;
   std::span<const Peer> destinations_;
   std::span<const Peer> sources_;
+  std::size_t window_;  ///< credits that a source has at a time
   engine::CreditTransport transport_;
-  Vector<Posted> posted_;  ///< `window` for each source
+  Vector<Posted> posted_;  ///< window_ for each source
   Vector<Destination> to_;
   Vector<OutgoingMessage> batch_;  ///< the next one
   Outgoing* outgoing_ = nullptr;

@@ -105,12 +105,14 @@ Workspace& Workspace::of(MPI_Comm communicator) {
   return *workspace.release();
 }
 
-std::byte* Workspace::place_arrivals(std::uint64_t bytes, std::uint64_t budget) {
+std::byte* Workspace::place_arrivals(std::uint64_t bytes, std::uint64_t room) {
   const std::span<std::byte> own = node.memory().own();
   node.give_out(bytes > own.size());
-  if (bytes <= own.size()) return own.data() + (own.size() - bytes < first_byte ? 0 : first_byte);
-  const std::uint64_t others = ledger.current_bytes() - arrived.bytes();
-  return arrived.reserve(bytes, budget - std::min(budget, others));
+  if (bytes <= own.size()) {
+    arrived.release();
+    return own.data() + (own.size() - bytes < first_byte ? 0 : first_byte);
+  }
+  return arrived.reserve(bytes, room);
 }
 
 void Workspace::keep_within(std::uint64_t budget) {

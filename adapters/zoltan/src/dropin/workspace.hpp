@@ -51,9 +51,9 @@ struct Workspace {
   static Workspace& of(MPI_Comm communicator);
 
   /// Where `bytes` of arrivals go: straight into the memory shared on the node, where that has room
-  /// for all of them. Else memory of their own, which may be kept for the next migration as far as
-  /// `budget` goes. @throws std::bad_alloc.
-  std::byte* place_arrivals(std::uint64_t bytes, std::uint64_t budget);
+  /// for all of them. Else into memory of their own, which is kept for the next migration as far as
+  /// `room` goes. @throws std::bad_alloc.
+  std::byte* place_arrivals(std::uint64_t bytes, std::uint64_t room);
   /// At the end of a migration: gives back what is more than `budget`. Local.
   void keep_within(std::uint64_t budget);
   /// Gives back all memory. Local, but all ranks do so between two migrations.
