@@ -310,6 +310,22 @@ TEST(BadInput, ParametersThatDifferBetweenRanks) {
   expect_refused(faulty, faulty.migrate(), ZOLTAN_FATAL, "MIGRATE_VERIFY differs: no on ");
 }
 
+TEST(BadInput, EntriesOfIdsThatDifferBetweenRanks) {
+  if (size() == 1) return;
+  Faulty faulty("HOLD");
+  if (rank() == 1) {
+    Zoltan_Set_Param(faulty.zoltan, "NUM_GID_ENTRIES", "2");
+    faulty.gids.resize(2 * faulty.gids.size());
+  }
+  const int objects_listed = static_cast<int>(faulty.procs.size());
+  testing::internal::CaptureStderr();
+  const int code =
+      Zoltan_Migrate(faulty.zoltan, -1, nullptr, nullptr, nullptr, nullptr, objects_listed,
+                     faulty.gids.data(), faulty.lids.data(), faulty.procs.data(), nullptr);
+  testing::internal::GetCapturedStderr();
+  expect_refused(faulty, code, ZOLTAN_FATAL, "NUM_GID_ENTRIES differs: 1 on ");
+}
+
 TEST(BadInput, DirectThatDoesNotFit) {
   Faulty faulty("HOLD");
   Zoltan_Set_Param(faulty.zoltan, "MIGRATE_METHOD", "DIRECT");

@@ -146,7 +146,29 @@ class Migration {
     });
   }
 
-  /// Everything that must be the same on all ranks, in one reduction.
+  /// Those that must be the same on all ranks.
+  void agree_on_parameters(mpi::Agreement& agreement) const {
+    constexpr const char* remedy = "set the same on all ranks";
+    const MigrationParameters& parameters = context_.parameters;
+    agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, callbacks_.entries().gid);
+    agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, callbacks_.entries().lid);
+    agreement.equal({.name = "MIGRATE_METHOD", .text = parameter_value<Method>, .remedy = remedy},
+                    *parameters.method);
+    agreement.equal(
+        {.name = "MIGRATE_CALLBACKS", .text = parameter_value<CallbackMode>, .remedy = remedy},
+        parameters.callbacks);
+    agreement.equal(
+        {.name = "MIGRATE_HEURISTIC", .text = parameter_value<Heuristic>, .remedy = remedy},
+        parameters.heuristic);
+    agreement.equal(
+        {.name = "MIGRATE_SCHEDULER", .text = parameter_value<Scheduler>, .remedy = remedy},
+        parameters.scheduler);
+    agreement.equal({.name = "MIGRATE_PARKING", .remedy = remedy}, parameters.parking);
+    agreement.equal({.name = "MIGRATE_VERIFY", .text = mpi::yes_or_no, .remedy = remedy},
+                    parameters.verify);
+  }
+
+  /// What the ranks must know of each other before anything else, in one reduction.
   void agree_on_input() {
     const Probe found = probe(stock_, zoltan_);
     callbacks_.set_entries(found.entries);
@@ -184,23 +206,7 @@ class Migration {
     bool keep_memory = parameters.keep_memory;
     agreement.least(keep_memory);
     agreement.largest(keeps_too_much);
-    constexpr const char* remedy = "set the same on all ranks";
-    agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, found.entries.gid);
-    agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, found.entries.lid);
-    agreement.equal({.name = "MIGRATE_METHOD", .text = parameter_value<Method>, .remedy = remedy},
-                    *parameters.method);
-    agreement.equal(
-        {.name = "MIGRATE_CALLBACKS", .text = parameter_value<CallbackMode>, .remedy = remedy},
-        parameters.callbacks);
-    agreement.equal(
-        {.name = "MIGRATE_HEURISTIC", .text = parameter_value<Heuristic>, .remedy = remedy},
-        parameters.heuristic);
-    agreement.equal(
-        {.name = "MIGRATE_SCHEDULER", .text = parameter_value<Scheduler>, .remedy = remedy},
-        parameters.scheduler);
-    agreement.equal({.name = "MIGRATE_PARKING", .remedy = remedy}, parameters.parking);
-    agreement.equal({.name = "MIGRATE_VERIFY", .text = mpi::yes_or_no, .remedy = remedy},
-                    parameters.verify);
+    agree_on_parameters(agreement);
     agreement.run(channel_, diagnostic);
     agreed.keep_memory = keep_memory;
     if (keeps_too_much) context_.workspace.release();
