@@ -28,6 +28,7 @@ static_assert(VALET_SCHEDULER_CENTRALIZED == static_cast<int>(Scheduler::central
 static_assert(VALET_EDGE_ORDER_ROTATED == static_cast<int>(EdgeOrder::rotated));
 static_assert(VALET_ORDER_STABLE == static_cast<int>(Order::stable));
 static_assert(VALET_ALLTOALL_PAIRWISE == static_cast<int>(AlltoallMethod::pairwise));
+static_assert(VALET_ALLTOALL_DIRECT == static_cast<int>(AlltoallMethod::direct));
 static_assert(VALET_CALLBACK_FAILED == static_cast<int>(ErrorCode::callback_failed));
 
 thread_local std::string last_message;

@@ -101,6 +101,7 @@ AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
           {.budget_bytes = chosen.budget_bytes,
            .any_order = any_order != 0,
            .share_memory = chosen.share_memory,
+           .keep_memory = chosen.keep_memory,
            // A wrong one is refused by the all-to-all, on all ranks alike.
            .method = static_cast<valet::AlltoallMethod>(given.alltoall_method),
            .trace = chosen.trace,

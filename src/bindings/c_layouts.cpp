@@ -70,6 +70,7 @@ LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
           {.budget_bytes = chosen.budget_bytes,
            .method = chosen.method,
            .share_memory = chosen.share_memory,
+           .keep_memory = chosen.keep_memory,
            .trace = chosen.trace,
            .progress = chosen.progress,
            .progress_bar = chosen.progress_bar}};

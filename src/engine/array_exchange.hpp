@@ -9,15 +9,14 @@
 /// one credit at a time and waits for nothing but a send buffer, whose receive is posted: so
 /// nothing can get stuck.
 
+#include "engine/array_part.hpp"
 #include "engine/credit_transport.hpp"
-#include "geometry/intersection.hpp"
 #include "storage/node_memory.hpp"
-#include "storage/sequence_copy.hpp"
-#include <valet/redistribute.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 namespace valet::layout {
 
@@ -39,27 +38,22 @@ struct ExchangeSizes {
 [[nodiscard]] ExchangeSizes exchange_sizes(std::uint64_t bytes, std::size_t element_bytes,
                                            std::int64_t chunk_elements);
 
-/// What one rank packs or unpacks. Pointers are null outside of the grid.
-template <class Pointer>
-struct ExchangePart {
-  const Intersection* intersection = nullptr;
-  const GridLayout* peers = nullptr;  ///< the other side
-  int own_rank = -1;                  ///< this rank's number over there; -1 outside
-  const SequenceCopy* copy = nullptr;
-  Pointer array = nullptr;
-};
-
 class ArrayExchange final : public engine::Participant {
  public:
-  using Outgoing = ExchangePart<const std::byte*>;
-  using Incoming = ExchangePart<std::byte*>;
-
-  /// Collective. Allocates all that run() needs. @throws Error out_of_memory, on all ranks.
+  /// Allocates all that run() needs but scratch. Local.
+  /// @param peers  Are taken.
+  /// @param node   Shared with ranks of the node; must outlive this.
   ArrayExchange(const mpi::Channel& channel, Ledger& ledger, const ExchangeSizes& sizes,
-                const Outgoing& outgoing, const Incoming& incoming, bool share_memory);
+                ArrayPeers&& peers, const OutgoingPart& outgoing, const IncomingPart& incoming,
+                const storage::NodeMemory& node);
 
-  /// Moves everything, the own part too. Collective, blocking. Fills in what was moved.
-  void run(Report& report);
+  /// Scratch that run() needs. [local]
+  [[nodiscard]] std::size_t scratch_bytes() const {
+    return (own_slots() + send_buffers_) * sizes_.chunk_bytes();
+  }
+  /// Moves everything, the own part too. Collective, blocking. Fills in what was moved. Where it
+  /// throws, scratch may not be freed.
+  void run(std::span<std::byte> scratch, Report& report);
 
   void advance() override;
   void handle(const engine::Event& event) override;
@@ -67,13 +61,6 @@ class ArrayExchange final : public engine::Participant {
   [[nodiscard]] std::uint64_t bytes_in_use() const override;
 
  private:
-  /// A rank that data goes to or comes from.
-  struct Peer {
-    int rank = 0;
-    int grid_rank = 0;
-    std::int64_t elements = 0;
-    std::int64_t done = 0;  ///< sent, or credited
-  };
   struct Slot {
     int source = 0;  ///< in its grid
     std::int64_t first = 0;
@@ -81,10 +68,10 @@ class ArrayExchange final : public engine::Participant {
     bool busy = false;
   };
 
-  template <class Part>
-  void list_peers(Vector<Peer>& peers, const Part& part, std::int64_t& own) const;
-  void share_with_node(bool share_memory);
-  void allocate();
+  /// Those that are not in memory shared with the node.
+  [[nodiscard]] std::size_t own_slots() const {
+    return node_.own().empty() && receives_ ? sizes_.slots : 0;
+  }
   void credit_idle_slots();
   void serve();
   void receive(std::size_t slot);
@@ -95,24 +82,22 @@ class ArrayExchange final : public engine::Participant {
   [[nodiscard]] std::optional<std::size_t> idle_send() const;
 
   const mpi::Channel& channel_;
-  Ledger& ledger_;
   ExchangeSizes sizes_;
-  Outgoing outgoing_;
-  Incoming incoming_;
-  storage::NodeMemory node_;
-  Vector<Peer> destinations_;  ///< ascending by rank
-  Vector<Peer> sources_;       ///< that are not credited in full, in no order
-  std::int64_t own_elements_ = 0;
+  OutgoingPart outgoing_;
+  IncomingPart incoming_;
+  const storage::NodeMemory& node_;
+  ArrayPeers peers_;  ///< sources: that are not credited in full, in no order
+  bool receives_;
+  std::size_t send_buffers_ = 0;
   std::uint64_t credits_to_come_ = 0;  ///< and to be served
   std::uint64_t chunks_to_come_ = 0;
-  std::uint64_t elements_received_ = 0;
-  Array<std::byte> slot_bytes_, send_bytes_;
   std::byte* slot_memory_ = nullptr;
+  std::byte* send_memory_ = nullptr;
   Vector<Slot> slots_;
-  std::optional<engine::CreditTransport> transport_;
+  engine::CreditTransport transport_;
   std::size_t next_source_ = 0;
-  engine::Credit credit_;      ///< that waits to be served
-  Peer* crediting_ = nullptr;  ///< who gave it
+  engine::Credit credit_;           ///< that waits to be served
+  ArrayPeer* crediting_ = nullptr;  ///< who gave it
 };
 
 }  // namespace valet::layout

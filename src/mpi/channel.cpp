@@ -16,6 +16,7 @@ namespace valet::mpi {
 namespace {
 
 constexpr int pool_limit = 64;  // one bit each in the mask that the ranks agree on
+constexpr int no_index = pool_limit;
 
 bool mpi_is_usable() {
   int initialized = 0;
@@ -54,7 +55,7 @@ class CommunicatorCache {
     std::uint64_t free_on_all = 0;
     check(MPI_Allreduce(&free_, &free_on_all, 1, MPI_UINT64_T, MPI_BAND, base_), "MPI_Allreduce");
     if (free_on_all == 0) {
-      if (pool_.size() == pool_limit) return {duplicate(base_), pool_limit};
+      if (pool_.size() == pool_limit) return {duplicate(base_), no_index};
       pool_.push_back(duplicate(base_));
       return {pool_.back(), static_cast<int>(pool_.size()) - 1};
     }
@@ -63,18 +64,31 @@ class CommunicatorCache {
     return {pool_[static_cast<std::size_t>(index)], index};
   }
 
+  /// What no plan ever borrows: calls use it one after the other. With it goes what the first
+  /// channel of the pool keeps, where no plan of this rank has that. Collective for the first time.
+  std::pair<MPI_Comm, int> borrow_for_call() {
+    const std::lock_guard lock(mutex_);
+    if (pool_.empty()) {
+      pool_.push_back(duplicate(base_));
+      free_ |= 1;
+    }
+    if ((free_ & 1) == 0) return {base_, no_index};
+    free_ &= ~std::uint64_t{1};
+    return {base_, 0};
+  }
+
   void give_back(MPI_Comm channel, int index) {
     const std::lock_guard lock(mutex_);
-    if (index < pool_limit)
+    if (index != no_index)
       free_ |= std::uint64_t{1} << index;
-    else if (mpi_is_usable())
+    else if (channel != base_ && mpi_is_usable())
       MPI_Comm_free(&channel);
   }
 
   /// What is kept with a channel of the pool, or with one that is none: for that lease alone.
   std::shared_ptr<void>& kept(int index, std::shared_ptr<void>& otherwise) {
     const std::lock_guard lock(mutex_);
-    if (index == pool_limit) return otherwise;
+    if (index == no_index) return otherwise;
     return kept_[static_cast<std::size_t>(index)];
   }
 
@@ -105,8 +119,8 @@ struct Channel::Lease {
   int index = 0;
   mutable std::shared_ptr<void> kept;
 
-  explicit Lease(std::shared_ptr<CommunicatorCache> lender) : cache(std::move(lender)) {
-    std::tie(communicator, index) = cache->borrow();
+  Lease(std::shared_ptr<CommunicatorCache> lender, bool for_call) : cache(std::move(lender)) {
+    std::tie(communicator, index) = for_call ? cache->borrow_for_call() : cache->borrow();
   }
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
@@ -145,7 +159,11 @@ CacheHandle cache_of(MPI_Comm user) {
 
 }  // namespace
 
-Channel Channel::open(MPI_Comm user) {
+Channel Channel::open(MPI_Comm user) { return open(user, false); }
+
+Channel Channel::open_for_call(MPI_Comm user) { return open(user, true); }
+
+Channel Channel::open(MPI_Comm user, bool for_call) {
   if (!mpi_is_usable())
     throw Error(ErrorCode::not_initialized,
                 "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
@@ -159,7 +177,7 @@ Channel Channel::open(MPI_Comm user) {
     throw Error(ErrorCode::invalid_communicator,
                 "an intercommunicator has two groups, and a map names ranks of one; merge it with "
                 "MPI_Intercomm_merge first");
-  return Channel(std::make_shared<const Lease>(cache_of(user)));
+  return Channel(std::make_shared<const Lease>(cache_of(user), for_call));
 }
 
 Channel::Channel(std::shared_ptr<const Lease> lease)
@@ -173,6 +191,8 @@ std::optional<Machine>& Channel::machine() const { return lease_->cache->machine
 std::shared_ptr<void>& Channel::kept() const {
   return lease_->cache->kept(lease_->index, lease_->kept);
 }
+
+bool Channel::has_kept() const { return lease_->index != no_index; }
 
 std::shared_ptr<void> Channel::take_scratch() const { return lease_->cache->take_scratch(); }
 

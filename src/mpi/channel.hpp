@@ -4,7 +4,8 @@
 /// Communicators of our own. The user's communicator is duplicated once and the duplicate cached on
 /// it as an attribute. A plan borrows one further duplicate from a pool kept there, so that plans
 /// of different threads never see each other's messages and a plan made in every time step does not
-/// duplicate a communicator in every time step.
+/// duplicate a communicator in every time step. A call that is over when it returns needs none of
+/// its own.
 
 #include "mpi/hooks.hpp"
 #include <valet/cost_model.hpp>
@@ -29,6 +30,11 @@ class VALET_EXPORT Channel {
   /// Collective over `user`. @throws Error not_initialized or invalid_communicator, which every
   /// rank finds without communication.
   static Channel open(MPI_Comm user);
+  /// For a call that is over when it returns, as all ranks call it: without a reduction. The caller
+  /// sees to it that all ranks meet, in an Agreement, before there is any other message: until then
+  /// others may be in the call before. Collective over `user`; local but for the first time.
+  /// @throws Error as open().
+  static Channel open_for_call(MPI_Comm user);
 
   Channel(Channel&&) noexcept = default;
   Channel& operator=(Channel&&) noexcept = default;
@@ -45,8 +51,12 @@ class VALET_EXPORT Channel {
   /// ranks, because all set it together, in a call that no other thread makes at the same time for
   /// this communicator. Local.
   [[nodiscard]] std::optional<Machine>& machine() const;
-  /// What plans keep for the next one that gets this communicator; freed with the user's. Local.
+  /// What plans keep for the next one that gets this communicator; freed with the user's. A call
+  /// has that of the first plan where no plan uses it. Local.
   [[nodiscard]] std::shared_ptr<void>& kept() const;
+  /// Whether what is kept stays beyond this channel on this rank: always, but for calls while a
+  /// plan is using it, and for more plans at a time than there are places. Local.
+  [[nodiscard]] bool has_kept() const;
   /// Memory of this rank alone that is kept with the user's communicator: whoever takes it owns it
   /// until it is given back. Local.
   [[nodiscard]] std::shared_ptr<void> take_scratch() const;
@@ -59,6 +69,7 @@ class VALET_EXPORT Channel {
  private:
   struct Lease;
   explicit Channel(std::shared_ptr<const Lease> lease);
+  static Channel open(MPI_Comm user, bool for_call);
 
   std::shared_ptr<const Lease> lease_;
   MPI_Comm communicator_ = MPI_COMM_NULL;

@@ -19,20 +19,12 @@ void share_memory(plan::State& state) {
   const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
   const bool shares = traits.shares_memory != nullptr && traits.shares_memory(state.options) &&
                       !(state.choice && !state.choice->shares_memory);
-  std::shared_ptr<void>& kept = state.channel.kept();
-  if (!shares && state.options.keep_memory) return;  // for the next plan, if scratch leaves room
-  auto memory = std::static_pointer_cast<storage::KeptNodeMemory>(kept);
-  kept.reset();
-  if (!shares) return;
-  if (!state.may_use_kept) {
-    memory.reset();  // before there is more
-    const plan::NodeWish wish = plan::node_wish(state);
-    memory = std::make_shared<storage::KeptNodeMemory>();
-    memory->memory.connect(state.channel, wish.destinations, wish.sources, wish.allowance,
-                           wish.wish);
+  if (!shares) {  // what is kept stays for the next plan, if scratch leaves room
+    if (!state.options.keep_memory && state.kept.may_keep) state.channel.kept().reset();
+    return;
   }
-  if (state.options.keep_memory) kept = memory;
-  state.use(std::move(memory));
+  state.use(storage::share_node_memory(state.channel, plan::node_wish(state), state.kept,
+                                       state.options.keep_memory));
 }
 
 /// Plans with `fill_in`, then prepares what the method needs.
@@ -40,6 +32,9 @@ template <class FillIn>
 std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
                                        const Options& options, FillIn&& fill_in) {
   auto state = std::make_unique<plan::State>(mpi::Channel::open(communicator), options);
+  storage::limit_kept(state->channel, options.budget_bytes / 2);
+  // What is kept of scratch is this plan's, too, if it is no more than its budget.
+  storage::CallScratch(state->channel, state->ledger, 0, options.budget_bytes, options.keep_memory);
   const double start = mpi::now();
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");
   fill_in(*state);
@@ -54,6 +49,18 @@ void operations::prepare_method(plan::State& state) {
   share_memory(state);
   engine::reserve_schedule(state);
   if (state.trace) state.trace->align(state.channel);
+}
+
+Report operations::execute_pages(Plan& plan, const BlockStorage& pages,
+                                 storage::CallScratch& scratch) {
+  if (scratch.bytes().empty()) return execute(plan, pages);
+  try {
+    return execute(plan, pages,
+                   scratch.bytes_for(pages.backend().contiguous_data(), plan.workspace_bytes()));
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::mpi_failure) scratch.leak();
+    throw;
+  }
 }
 
 Plan::Plan(std::unique_ptr<plan::State> state) : state_(std::move(state)) {}

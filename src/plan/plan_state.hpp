@@ -48,7 +48,7 @@ struct State {
   /// Shared by this plan, or nothing.
   std::shared_ptr<const storage::KeptNodeMemory> node =
       std::make_shared<const storage::KeptNodeMemory>();
-  bool may_use_kept = false;        ///< what an earlier plan shared will do; on all ranks
+  storage::NodeMemoryState kept;    ///< of earlier plans, for this one; agreed upon
   std::size_t schedule_bytes = 0;   ///< part of the budget, for the schedule that this rank makes
   std::shared_ptr<void> workspace;  ///< what a method keeps between executions
 

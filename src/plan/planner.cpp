@@ -19,6 +19,7 @@
 #include <limits>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace valet::plan {
 namespace {
@@ -86,14 +87,6 @@ bool lacks_room(const State& state) {
       state.flows);
 }
 
-/// Whether memory that an earlier plan shared will do.
-bool can_use_kept(State& state) {
-  const auto* const kept = static_cast<storage::KeptNodeMemory*>(state.channel.kept().get());
-  if (kept == nullptr) return false;
-  const NodeWish wish = node_wish(state);
-  return kept->memory.serves(wish.destinations, wish.sources, wish.allowance, wish.wish);
-}
-
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
 /// @return Whether some rank lacks room for an exchange in order.
@@ -103,8 +96,9 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   mpi::Agreement agreement;
   bool any_lacks_room = !mine && lacks_room(state);
   agreement.largest(any_lacks_room);
-  state.may_use_kept = !mine && can_use_kept(state);
-  agreement.least(state.may_use_kept);
+  if (!mine) state.kept = storage::state_of_kept(state.channel, node_wish(state));
+  agreement.least(state.kept.serves);
+  agreement.least(state.kept.may_keep);
   agreement.equal({.name = "the bytes of a block",
                    .remedy = "give the same fields on all ranks",
                    .code = ErrorCode::block_size_mismatch},
@@ -421,17 +415,23 @@ std::optional<Diagnostic> check_budget(const State& state) {
                         "; set budget_bytes to at least " + std::to_string(least)};
 }
 
-NodeWish node_wish(State& state) {
+storage::NodeWish node_wish(const State& state, Vector<int> destinations, Vector<int> sources,
+                            const schedule::StreamLimits& limits) {
   const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
   const bool takes_part =
       state.options.share_memory && state.blocks.reachable_by_mpi &&
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
+  storage::NodeWish wish{std::move(destinations), std::move(sources)};
+  if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
+  wish.wish = schedule::useful_segment_bytes(limits);
+  return wish;
+}
+
+storage::NodeWish node_wish(State& state) {
   return state.visit([&](const auto& flows) {
-    const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
-    NodeWish wish{ranks_of(state.ledger, flows.outgoing), ranks_of(state.ledger, flows.incoming)};
-    if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
-    wish.wish = schedule::useful_segment_bytes(limits);
-    return wish;
+    return node_wish(state, ranks_of(state.ledger, flows.outgoing),
+                     ranks_of(state.ledger, flows.incoming),
+                     stream_limits(state.options, state.blocks, flows));
   });
 }
 

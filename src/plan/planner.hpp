@@ -5,6 +5,7 @@
 /// sorted, final slots exchanged, and what is wrong on any rank agreed upon.
 
 #include "plan/plan_state.hpp"
+#include "schedule/stream_sizes.hpp"
 #include <valet/block_storage.hpp>
 #include <valet/plan.hpp>
 
@@ -29,13 +30,12 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 /// Whether the budget holds what any method needs of it, for the blocks of `state`. Local.
 [[nodiscard]] std::optional<Diagnostic> check_budget(const State& state);
 
-/// What a plan wants of memory shared inside nodes, for NodeMemory::connect(). Local.
-struct NodeWish {
-  Vector<int> destinations, sources;
-  std::size_t allowance = 0;
-  std::size_t wish = 0;
-};
-[[nodiscard]] NodeWish node_wish(State& state);
+/// What a plan wants of memory shared inside nodes. Local.
+[[nodiscard]] storage::NodeWish node_wish(State& state);
+/// The same before there are flows, from what they will be.
+[[nodiscard]] storage::NodeWish node_wish(const State& state, Vector<int> destinations,
+                                          Vector<int> sources,
+                                          const schedule::StreamLimits& limits);
 
 /// Ends every planning, when the blocks and the flows of `state` are filled in: all ranks agree
 /// that nothing is wrong and on what must be the same, and the method is chosen. Collective.

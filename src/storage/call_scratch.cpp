@@ -38,6 +38,14 @@ std::span<std::byte> CallScratch::bytes() const {
   return memory_ ? std::span(memory_->data.get(), memory_->bytes) : std::span<std::byte>();
 }
 
+std::span<std::byte> CallScratch::bytes_for(const std::byte* data, std::size_t bytes) const {
+  constexpr std::size_t line = 64;
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(data) % line;
+  const std::span<std::byte> all = this->bytes();
+  const bool fits = offset % alignof(std::max_align_t) == 0 && bytes + offset <= all.size();
+  return all.subspan(fits ? offset : 0);
+}
+
 void CallScratch::leak() noexcept {
   if (memory_) static_cast<void>(new (std::nothrow) std::shared_ptr<Memory>(memory_));
   keep_ = false;

@@ -34,6 +34,9 @@ class CallScratch {
 
   /// At least as many bytes as were asked for, aligned to a page.
   [[nodiscard]] std::span<std::byte> bytes() const;
+  /// The same from where `bytes` of it have a distance to `data` as of
+  /// StorageBackend::allocate_scratch(), if they can; room for a cache line more lets them.
+  [[nodiscard]] std::span<std::byte> bytes_for(const std::byte* data, std::size_t bytes) const;
   /// Gives the memory up without freeing it: MPI may still touch it after a failure.
   void leak() noexcept;
 

@@ -134,4 +134,50 @@ std::size_t NodeMemory::mapped_bytes() const {
   return bytes;
 }
 
+void limit_kept(const mpi::Channel& channel, std::size_t bytes) {
+  const std::shared_ptr<KeptNodeMemory> kept = KeptNodeMemory::of(channel);
+  if (kept && kept->memory.own().size() > bytes) channel.kept().reset();
+}
+
+NodeMemoryState state_of_kept(const mpi::Channel& channel, const NodeWish& wish) {
+  const std::shared_ptr<KeptNodeMemory> kept = KeptNodeMemory::of(channel);
+  const auto serves = [&](const NodeMemory& memory) {
+    return memory.serves(wish.destinations, wish.sources, wish.allowance, wish.wish) &&
+           (memory.own().empty() || memory.own().size() >= wish.least);
+  };
+  return {.serves = kept && serves(kept->memory), .may_keep = channel.has_kept()};
+}
+
+std::shared_ptr<KeptNodeMemory> share_node_memory(const mpi::Channel& channel, const NodeWish& wish,
+                                                  const NodeMemoryState& state, bool keep) {
+  std::shared_ptr<KeptNodeMemory> memory = KeptNodeMemory::of(channel);
+  if (state.may_keep) channel.kept().reset();
+  if (!state.serves) {
+    memory.reset();  // before there is more
+    memory = std::make_shared<KeptNodeMemory>();
+    memory->memory.connect(channel, wish.destinations, wish.sources, wish.allowance, wish.wish);
+  }
+  if (keep && state.may_keep) channel.kept() = memory;
+  return memory;
+}
+
+NodeLoan::NodeLoan(const mpi::Channel& channel, Ledger& ledger, std::size_t most)
+    : channel_(channel), ledger_(ledger) {
+  limit_kept(channel, most);
+  kept_ = KeptNodeMemory::of(channel);
+  if (!kept_) kept_ = std::make_shared<KeptNodeMemory>();
+  count();
+}
+
+void NodeLoan::share(const NodeWish& wish, const NodeMemoryState& state, bool keep) {
+  kept_.reset();
+  kept_ = share_node_memory(channel_, wish, state, keep);
+  count();
+}
+
+void NodeLoan::count() {
+  ledger_.subtract(counted_);
+  ledger_.add(counted_ = kept_->ledger.current_bytes());
+}
+
 }  // namespace valet::storage

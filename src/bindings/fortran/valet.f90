@@ -31,7 +31,8 @@ module valet
   integer(c_int), parameter, public :: VALET_ORDER_STABLE = 2
   integer(c_int), parameter, public :: VALET_EDGE_ORDER_ASCENDING = 0, VALET_EDGE_ORDER_ROTATED = 1
   integer(c_int), parameter, public :: VALET_ALLTOALL_AUTOMATIC = 0, VALET_ALLTOALL_STREAM = 1, &
-    VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4
+    VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4, &
+    VALET_ALLTOALL_DIRECT = 5
 
   !> A place in the memory of all ranks together.
   type, bind(C), public :: Valet_Address

@@ -21,8 +21,9 @@ namespace valet {
 /// How elements get to their ranks. All methods keep the order; where AlltoallOptions::any_order
 /// allows another one, only `stream` makes use of it.
 enum class AlltoallMethod {
-  /// `stream` where the budget holds its pages on all ranks and it is predicted to be faster than
-  /// `swaps`, which is for few elements: see Method::automatic. Report::reason says why.
+  /// `direct` where the budget of every rank holds what leaves it. Else `stream` where the budget
+  /// holds its pages on all ranks and it is predicted to be faster than `swaps`, which is for few
+  /// elements: see Method::automatic. Report::reason says why.
   automatic,
   /// Straight to the destination, in pages. Needs memory for the fragments of segments that do not
   /// fill a page and lists of pages, all within the budget.
@@ -35,9 +36,12 @@ enum class AlltoallMethod {
   bitonic,
   /// P-1 asymmetric swaps a rank; `bitonic` where its table would pass 4*P chunks.
   pairwise,
+  /// All at once: what leaves is copied to scratch and sent from there, a message for each
+  /// neighbour, and what arrives is received in its place. Needs a budget for all that leaves.
+  direct,
 };
 
-/// The name of a method: "automatic", "stream", "swaps", "bitonic" or "pairwise". Local.
+/// The name of a method: "automatic", "stream", "swaps", "bitonic", "pairwise" or "direct". Local.
 VALET_EXPORT const char* to_string(AlltoallMethod method) noexcept;
 /// The method of a name, in upper or lower case; "auto" is short for automatic.
 /// @throws Error invalid_argument that lists the known names. Local.
@@ -53,6 +57,8 @@ struct AlltoallOptions {
   bool any_order = false;
   /// As Options::share_memory; used by `stream`.
   bool share_memory = true;
+  /// As Options::keep_memory, for buffers too.
+  bool keep_memory = true;
   /// How elements get to their ranks.
   AlltoallMethod method = AlltoallMethod::automatic;
   /// As Options::trace.

@@ -138,8 +138,9 @@ struct Options {
   /// messages; where the system does not let processes share memory they fall back to messages.
   bool share_memory = true;
   /// Memory shared inside a node, and scratch of up to 4 MiB, are kept with the communicator, for
-  /// the next plan, which counts them as its own: to map them takes longer than to move as much. It
-  /// is freed with the communicator, or with a plan that is not to keep it. Ranks may differ.
+  /// the next plan or call, which counts them as its own: to map them takes longer than to move as
+  /// much. All-to-all and layouts keep their buffers, too. They are freed with the communicator, or
+  /// by what is not to keep them, or has a smaller budget. Ranks may differ.
   bool keep_memory = true;
   AutomaticOptions automatic = {};  ///< where Valet chooses the method
   StreamOptions stream = {};        ///< chosen by name or by Valet

@@ -51,6 +51,8 @@ struct LayoutOptions {
   Method method = Method::automatic;
   /// As Options::share_memory.
   bool share_memory = true;
+  /// As Options::keep_memory, for buffers too.
+  bool keep_memory = true;
   /// As Options::trace.
   std::string trace = {};
   /// As Options::progress. Blocks are elements: those of this rank's part before, as they leave it,

@@ -109,11 +109,12 @@ enum {
 };
 /** Valet_Options::alltoall_method, of Valet_Alltoallv_in_place(); see valet::AlltoallMethod. */
 enum {
-  VALET_ALLTOALL_AUTOMATIC = 0, /**< the one that is predicted to be faster */
+  VALET_ALLTOALL_AUTOMATIC = 0, /**< direct where it fits, else what seems to be faster */
   VALET_ALLTOALL_STREAM = 1,    /**< straight to the destination, in pages */
   VALET_ALLTOALL_SWAPS = 2,     /**< pairwise or bitonic, whichever swaps less */
   VALET_ALLTOALL_BITONIC = 3,   /**< bitonic sort between ranks */
-  VALET_ALLTOALL_PAIRWISE = 4   /**< asymmetric swaps of pairs */
+  VALET_ALLTOALL_PAIRWISE = 4,  /**< asymmetric swaps of pairs */
+  VALET_ALLTOALL_DIRECT = 5     /**< all at once; a budget for all that leaves */
 };
 
 /** The fields of one rank, seen as slots: a handle. */
@@ -193,7 +194,7 @@ typedef struct Valet_Options {
   int order;            /**< VALET_ORDER_ANY */
   int verify;           /**< not 0: compare checksums of every block; 0 */
   int share_memory;     /**< not 0: ranks of one node share memory; 1 */
-  int keep_memory;      /**< not 0: the communicator keeps memory for the next plan; 1 */
+  int keep_memory;      /**< not 0: the communicator keeps memory for what comes next; 1 */
   size_t message_bytes; /**< one data message, at most; 0 lets Valet choose */
   int alltoall_method;  /**< VALET_ALLTOALL_AUTOMATIC */
   int progress_bar;     /**< not 0: a bar on the terminal of rank 0; 1 */
@@ -372,8 +373,8 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
  * @param element_bytes  The same on all ranks.
  * @param any_order      Not 0: elements may end in any order, which is faster. The same on all
  *                       ranks.
- * @param options        budget_bytes, share_memory, alltoall_method, trace and progress (three
- *                       members) are used; NULL for the defaults.
+ * @param options        budget_bytes, share_memory, keep_memory, alltoall_method, trace and
+ * progress (three members) are used; NULL for the defaults.
  * @param report         NULL, or gets what was done; blocks are elements.
  * @return VALET_SUCCESS or the code of an error of valet::alltoallv_in_place(). */
 VALET_EXPORT int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_bytes,

@@ -3,10 +3,14 @@
 #include "base/names.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
+#include "operations/alltoall/direct_exchange.hpp"
 #include "operations/alltoall/page_exchange.hpp"
 #include "operations/alltoall/sorted_exchange.hpp"
 #include "operations/page_flows.hpp"
 #include "plan/automatic.hpp"
+#include "plan/planner.hpp"
+#include "schedule/stream_sizes.hpp"
+#include "storage/call_scratch.hpp"
 #include <valet/alltoall.hpp>
 
 #include <algorithm>
@@ -14,6 +18,7 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -61,7 +66,7 @@ std::optional<Diagnostic> check_counts(const std::string& name,
 std::optional<Diagnostic> check_call(const AlltoallBuffer& buffer,
                                      std::span<const std::int64_t> send_counts,
                                      AlltoallMethod method, std::size_t ranks) {
-  if (method < AlltoallMethod::automatic || method > AlltoallMethod::pairwise)
+  if (method < AlltoallMethod::automatic || method > AlltoallMethod::direct)
     return Diagnostic{ErrorCode::invalid_argument, "unknown all-to-all method " +
                                                        std::to_string(static_cast<int>(method)) +
                                                        "; start from the default options"};
@@ -129,7 +134,9 @@ struct Call {
   std::uint64_t page = 0;  ///< bytes of one: the least that suits a rank
   std::uint64_t least_page =
       0;                        ///< from here to the page that suits it all fit a rank: the largest
+  std::uint64_t most_page = 0;  ///< the largest that suits a rank
   bool watched = false;         ///< a rank has a callback for the progress
+  bool at_once = false;         ///< `direct` suits a rank, then all
   plan::JointShape joint = {};  ///< pages: what the choice between them and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
 
@@ -149,6 +156,51 @@ void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) 
   schedule::ExchangeShape& shape = joint.shape;
   for (std::uint64_t* const count : {&shape.slots, &shape.sent, &shape.received, &shape.handled})
     *count = (*count * times + parts - 1) / parts;
+}
+
+/// Whether everything can leave this rank at once, and then the scratch for it.
+std::optional<Diagnostic> suit_at_once(plan::State& state, Call& call,
+                                       storage::CallScratch& scratch) {
+  const AlltoallMethod method = call.options.method;
+  if (method != AlltoallMethod::automatic && method != AlltoallMethod::direct) return std::nullopt;
+  const std::uint64_t needed = operations::DirectExchange::scratch_bytes(
+      call.sent, state.channel.rank(), call.buffer.element_bytes);
+  call.at_once = needed <= call.options.budget_bytes;
+  if (!call.at_once && method == AlltoallMethod::direct)
+    return Diagnostic{ErrorCode::budget_too_small,
+                      "the budget of " + std::to_string(call.options.budget_bytes) +
+                          " bytes is below the " + std::to_string(needed) +
+                          " that leave the rank at once; set budget_bytes to at least that, or "
+                          "take stream"};
+  // What is kept for others must not decide.
+  if (call.at_once && needed > operations::scratch_limit(state)) state.channel.kept().reset();
+  try {
+    if (call.at_once) scratch = operations::scratch_for(state, needed);
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{ErrorCode::out_of_memory,
+                      "the system has no memory for the " + std::to_string(needed) +
+                          " bytes that leave the rank at once; set a smaller budget"};
+  }
+  return std::nullopt;
+}
+
+/// What ranks that exchange pages of this size would share inside nodes.
+storage::NodeWish node_wish(plan::State& state, const Call& call) {
+  const auto self = static_cast<std::size_t>(state.channel.rank());
+  const auto others = [&](std::span<const std::uint64_t> counts) {
+    Vector<int> ranks(state.ledger);
+    ranks.reserve(static_cast<std::size_t>(
+        std::ranges::count_if(counts, [](std::uint64_t count) { return count > 0; })));
+    for (std::size_t r = 0; r < counts.size(); ++r)
+      if (r != self && counts[r] > 0) ranks.push_back(static_cast<int>(r));
+    return ranks;
+  };
+  const auto pages = [&](std::span<const std::uint64_t> counts) {
+    return (sum(counts) - counts[self]) / call.elements_of_page();
+  };
+  return plan::node_wish(
+      state, others(call.sent), others(call.received),
+      schedule::limits_of(state.options, state.blocks, pages(call.sent), pages(call.received)));
 }
 
 /// The page that suits this rank, and what it would have to do with pages of that size.
@@ -171,6 +223,11 @@ void suit_page(plan::State& state, Call& call) {
   call.joint = shape_of_pages(state, call.sent, call.received, elements);
   rescale(call.joint, elements, 1);
   call.swaps = {call.limits.buffer_bytes / element_bytes, element_bytes, call.options.budget_bytes};
+  call.most_page = call.page;
+  if (call.least_page == unknown) return;
+  state.options.budget_bytes -= page_overhead_bytes(call.limits, call.page);
+  state.kept = storage::state_of_kept(state.channel, node_wish(state, call));
+  state.options.budget_bytes = call.options.budget_bytes;
 }
 
 /// Agrees on what is wrong, on what must be equal everywhere, and on the pages. Collective: one
@@ -184,11 +241,17 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   agreement.equal({"AlltoallOptions::trace", mpi::is_given}, !call.options.trace.empty());
   agreement.least(call.page);
   agreement.largest(call.least_page);
+  agreement.largest(call.most_page);
   agreement.largest(call.watched);
+  agreement.least(call.at_once);
+  agreement.least(state.kept.serves);
+  agreement.least(state.kept.may_keep);
   call.joint.join(agreement);
   call.swaps.join(agreement);
   agreement.run(state.channel, mine);
   state.blocks.block_bytes = static_cast<std::size_t>(call.page);
+  // It was looked at with the page of each rank: the memory that pages leave depends on that.
+  state.kept.serves = state.kept.serves && call.page == call.most_page;
   rescale(call.joint, 1, call.elements_of_page());
 }
 
@@ -258,6 +321,23 @@ observe::ProgressWish progress_wish(const AlltoallOptions& options, int rank,
           std::string("valet: all-to-all by ") + to_string(method)};
 }
 
+/// Moves everything at once. Collective.
+Report at_once(plan::State& state, const Call& call, storage::CallScratch& scratch) {
+  if (call.options.method == AlltoallMethod::automatic) {
+    schedule::Choice choice;
+    choice.reason = "the budgets hold all that leaves";
+    state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
+  }
+  Report report =
+      operations::DirectExchange(state, call.buffer, call.sent, call.received)
+          .run(scratch, progress_wish(call.options, state.channel.rank(), AlltoallMethod::direct));
+  report.shared_bytes = operations::kept_bytes(state);
+  if (state.trace)
+    state.trace->write(state.channel,
+                       {report.method, report.block_bytes, call.options.budget_bytes});
+  return report;
+}
+
 /// Moves pages, once it is finalized that all fit. Collective.
 /// @param start  When the call began.
 Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std::uint64_t> sent,
@@ -285,10 +365,12 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
                          std::span<const std::int64_t> send_counts,
                          std::span<const std::int64_t> recv_counts, const AlltoallOptions& options,
                          bool& watched) {
-  auto state = std::make_unique<plan::State>(
-      mpi::Channel::open(communicator),
-      operations::page_options(Method::stream, options.share_memory, options.trace));
+  auto state =
+      std::make_unique<plan::State>(mpi::Channel::open_for_call(communicator),
+                                    operations::page_options(Method::stream, options.share_memory,
+                                                             options.keep_memory, options.trace));
   state->options.budget_bytes = options.budget_bytes;
+  storage::limit_kept(state->channel, options.budget_bytes / 2);
   const double start = mpi::now();
   const mpi::Channel& channel = state->channel;
   observe::Trace* const trace = state->observer.trace;
@@ -297,6 +379,7 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
   Call call{.buffer = buffer, .options = options, .sent = sent_span, .received = received_span};
   call.watched = static_cast<bool>(options.progress);
+  storage::CallScratch scratch;
   std::optional<Diagnostic> diagnostic = check_call(buffer, send_counts, options.method, ranks);
   if (diagnostic)
     std::ranges::fill(sent, unknown);
@@ -307,16 +390,24 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   if (!diagnostic && std::ranges::find(received_span, unknown) == received_span.end()) {
     diagnostic = check_received(received_span, recv_counts, buffer, channel.rank());
     if (!diagnostic) suit_page(*state, call);
+    if (!diagnostic) diagnostic = suit_at_once(*state, call, scratch);
   }
   agree_on_call(*state, diagnostic, call);
   watched = call.watched;
   const std::uint64_t before = sum(sent_span), after = sum(received_span);
   std::optional<operations::SortedExchange> swaps;
-  const std::optional<AlltoallMethod> method = choose_swaps(*state, call, after, swaps);
-  const std::shared_ptr<const schedule::Choice> choice = state->choice;
+  std::optional<AlltoallMethod> method = AlltoallMethod::direct;
+  if (!call.at_once) {
+    scratch = {};
+    scratch =
+        operations::scratch_while_planning(*state, options.method == AlltoallMethod::automatic);
+    method = choose_swaps(*state, call, after, swaps);
+  }
   Report report;
+  std::shared_ptr<const schedule::Choice> choice = state->choice;
   if (!method) {
     swaps.reset();
+    scratch = {};
     report = by_pages(std::move(state), call, std::move(sent), std::move(received), start);
   } else {
     const double end = mpi::now();
@@ -324,7 +415,13 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
       state->trace->align(channel);
       trace->span(observe::TraceKind::stage, "plan", start, end);
     }
-    report = swaps->run(progress_wish(options, channel.rank(), *method));
+    if (call.at_once) {
+      report = at_once(*state, call, scratch);
+    } else {
+      scratch = {};
+      report = swaps->run(progress_wish(options, channel.rank(), *method));
+    }
+    choice = state->choice;
     report.plan_seconds = end - start;
   }
   report.local_seconds += mpi::now() - start - report.seconds();
@@ -340,7 +437,8 @@ constexpr std::array methods{detail::Named{AlltoallMethod::automatic, "automatic
                              detail::Named{AlltoallMethod::stream, "stream"},
                              detail::Named{AlltoallMethod::swaps, "swaps"},
                              detail::Named{AlltoallMethod::bitonic, "bitonic"},
-                             detail::Named{AlltoallMethod::pairwise, "pairwise"}};
+                             detail::Named{AlltoallMethod::pairwise, "pairwise"},
+                             detail::Named{AlltoallMethod::direct, "direct"}};
 
 }  // namespace
 
@@ -360,7 +458,7 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
   bool watched = false;
   Report report =
       exchange_segments(communicator, buffer, send_counts, recv_counts, guarded, watched);
-  if (watched) mpi::agree(mpi::Channel::open(communicator), callbacks.diagnostic());
+  if (watched) mpi::agree(mpi::Channel::open_for_call(communicator), callbacks.diagnostic());
   return report;
 }
 

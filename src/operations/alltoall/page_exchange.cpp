@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace valet::operations {
@@ -134,7 +135,13 @@ Report PageExchange::move_pages(bool any_order) {
                    std::span(outgoing_), slot, std::span(incoming_), slot);
   prepare_method(state_);
   const BlockStorage pages{field(data_.data(), slots, static_cast<std::size_t>(page_bytes_))};
-  return execute(plan_, pages);
+  storage::CallScratch scratch;
+  try {
+    scratch = scratch_for(state_, plan_.workspace_bytes());
+  } catch (const std::bad_alloc&) {
+    // Executing finds out, too, and all ranks agree on it.
+  }
+  return execute_pages(plan_, pages, scratch);
 }
 
 void PageExchange::finalize_in_order() {

@@ -61,8 +61,9 @@ class InPlace {
   InPlace(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
           std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
       : plan_(plan::Access::make(std::make_unique<plan::State>(
-            mpi::Channel::open(communicator),
-            operations::page_options(options.method, options.share_memory, options.trace)))),
+            mpi::Channel::open_for_call(communicator),
+            operations::page_options(options.method, options.share_memory, options.keep_memory,
+                                     options.trace)))),
         state_(plan::Access::state_of(plan_)),
         channel_(state_.channel),
         ledger_(state_.ledger),
@@ -73,9 +74,12 @@ class InPlace {
   Report run();
 
  private:
-  Report move();
+  Report move_at_once();
+  Report move_pages();
   std::optional<Diagnostic> check();
   std::optional<Diagnostic> measure(std::int64_t& page);
+  std::optional<Diagnostic> prepare_at_once(std::uint64_t intersections);
+  void prepare_pages();
   [[nodiscard]] BlockStorage pages() const;
   void make_plan();
   void exchange_fragments();
@@ -91,10 +95,13 @@ class InPlace {
   Ledger& ledger_;
   layout::LayoutCall call_;
   const TargetArray& array_;
+  BlockCyclic::Extents strides_before_, strides_after_;
+  std::optional<layout::SharedParts> parts_;  ///< while everything may move at once
+  std::optional<storage::NodeLoan> node_;     ///< likewise
+  storage::CallScratch scratch_;
   PageNeeds needs_;
   std::size_t page_bytes_ = 1;
   std::optional<PageSort> leaving_, arriving_;
-  Array<std::byte> workspace_;
 };
 
 std::optional<Diagnostic> InPlace::check() {
@@ -104,9 +111,8 @@ std::optional<Diagnostic> InPlace::check() {
         ErrorCode::invalid_argument,
         "its array has strides; an array that is moved in place is contiguous before and "
         "after, so give none"};
-  BlockCyclic::Extents strides;
-  if (auto diagnostic = call_.check_array(call_.from, array_, strides)) return diagnostic;
-  return call_.check_array(call_.to, array_, strides);
+  if (auto diagnostic = call_.check_array(call_.from, array_, strides_before_)) return diagnostic;
+  return call_.check_array(call_.to, array_, strides_after_);
 }
 
 /// What the pages of this rank need, and the largest page that its budget allows.
@@ -147,10 +153,47 @@ std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
           std::to_string(enough)};
 }
 
+/// Where everything fits the budget at once, pages only cost time.
+std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) {
+  const std::uint64_t budget = call_.options.budget_bytes;
+  storage::limit_kept(channel_, budget / 2);
+  const bool is_free =
+      call_.options.method == Method::automatic || call_.options.method == Method::direct;
+  call_.at_once = is_free && intersections <= budget;
+  if (!call_.at_once) return std::nullopt;
+  try {
+    parts_.emplace(ledger_, call_);
+    node_.emplace(channel_, ledger_, budget / 2);
+    const std::uint64_t bytes = parts_->bytes_at_once();
+    const std::uint64_t taken = intersections + node_->memory().own().size();
+    call_.at_once = taken <= budget && bytes <= budget - taken;
+    if (call_.at_once)
+      scratch_ = {channel_, ledger_, bytes, budget - taken, call_.options.keep_memory};
+  } catch (const std::bad_alloc&) {
+    return layout::out_of_memory();
+  }
+  return std::nullopt;
+}
+
 void InPlace::prepare() {
   std::optional<Diagnostic> diagnostic = check();
   if (!diagnostic) diagnostic = measure(call_.least);
+  if (!diagnostic)
+    diagnostic = prepare_at_once(intersection_bytes(call_.from, call_.to.layout()) +
+                                 intersection_bytes(call_.to, call_.from.layout()));
   call_.agree(diagnostic, array_.order, array_.order);
+  if (call_.at_once && call_.source_order == call_.order) {
+    if (state_.trace) state_.trace->align(channel_);
+    return;
+  }
+  call_.at_once = false;
+  scratch_ = {};
+  node_.reset();
+  parts_.reset();
+  prepare_pages();
+}
+
+void InPlace::prepare_pages() {
   if (call_.least != layout::LayoutCall::no_limit)
     page_bytes_ = static_cast<std::size_t>(call_.least);
   std::optional<Diagnostic> odd;
@@ -173,10 +216,10 @@ void InPlace::prepare() {
   try {
     leaving_->allocate_buffers();
     arriving_->allocate_buffers();
-    workspace_ = Array<std::byte>(ledger_, plan_.workspace_bytes());
+    scratch_ = {};
+    scratch_ = operations::scratch_for(state_, plan_.workspace_bytes());
   } catch (const std::bad_alloc&) {
-    odd = Diagnostic{ErrorCode::out_of_memory,
-                     "the system has no memory for buffers within the budget; set a smaller one"};
+    odd = layout::out_of_memory();
   }
   mpi::agree(channel_, odd);
 }
@@ -196,6 +239,7 @@ void InPlace::make_plan() {
                                   needs_.list_bytes(page_bytes_);
   else
     state_.options.budget_bytes = call_.options.budget_bytes;
+  scratch_ = operations::scratch_while_planning(state_, state_.options.method == Method::automatic);
   const BlockStorage storage = pages();
   state_.blocks = storage.backend().traits();
   const std::uint64_t leaving = sum_of_others(leaving_->peers(), channel_.rank(), &PagePeer::pages);
@@ -246,8 +290,27 @@ std::uint64_t InPlace::handled_elements() const {
          elements_of_others(*leaving_) + elements_of_others(*arriving_);
 }
 
+Report InPlace::move_at_once() {
+  observe::Observer& observer = state_.observer;
+  observe::ProgressMeter progress(
+      observer.progress, call_.progress_wish("valet: redistribute in place"),
+      static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()), call_.element_bytes);
+  const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
+  const double start = mpi::now(), waited = observer.waiting_seconds;
+  const layout::OutgoingPart outgoing = parts_->outgoing(array_.data, strides_before_);
+  const layout::IncomingPart incoming = parts_->incoming(array_.data, strides_after_);
+  Report report;
+  parts_->move_at_once(ledger_, outgoing, incoming, scratch_, report);
+  progress.finish();
+  report.exchange_seconds = mpi::now() - start;
+  report.waiting_seconds = observer.waiting_seconds - waited;
+  report.shared_bytes = node_->memory().own().size();
+  report.peak_extra_bytes = ledger_.peak_bytes();
+  return report;
+}
+
 /// The three passes and what they come to; pages are the blocks of the report.
-Report InPlace::move() {
+Report InPlace::move_pages() {
   const double start = mpi::now();
   observe::Observer& observer = state_.observer;
   observe::ProgressMeter progress(observer.progress,
@@ -269,8 +332,8 @@ Report InPlace::move() {
   fragments_moved(fragment_bytes(*leaving_, channel_.rank()) +
                   fragment_bytes(*arriving_, channel_.rank()));
   leaving_->free_buffers();
-  Report report = execute(plan_, pages(), {workspace_.data(), workspace_.size()});
-  workspace_ = {};
+  Report report = operations::execute_pages(plan_, pages(), scratch_);
+  scratch_ = {};
   const double exchanged = mpi::now();
   {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::copy, "out of pages");
@@ -286,13 +349,14 @@ Report InPlace::move() {
 Report InPlace::run() {
   observe::TraceFile* const trace = state_.trace.get();
   if (trace != nullptr) trace->hold();  // it goes on after the pages have moved
-  Report report = move();
+  Report report = call_.at_once ? move_at_once() : move_pages();
   if (trace != nullptr) {
     trace->release();
     trace->write(channel_, {"layout in place", call_.element_bytes, call_.options.budget_bytes});
   }
   call_.agree_on_progress();
   call_.describe(report, "layout in place");
+  if (call_.at_once) return report;
   report.blocks_sent = elements_of_others(*leaving_);
   report.blocks_received = elements_of_others(*arriving_);
   report.bytes_sent = report.blocks_sent * call_.element_bytes;

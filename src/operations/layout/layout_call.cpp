@@ -200,6 +200,9 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   agreement.equal({"LayoutOptions::trace", mpi::is_given}, !options.trace.empty());
   agreement.least(least);
   agreement.largest(is_watched);
+  agreement.least(at_once);
+  agreement.least(kept.serves);
+  agreement.least(kept.may_keep);
   agreement.run(channel, mine);
   source_order = *source_found;
   order = *target_found;
@@ -221,6 +224,44 @@ void LayoutCall::describe(Report& report, const char* method) const {
 
 void LayoutCall::agree_on_progress() const {
   if (is_watched) mpi::agree(channel, callbacks.diagnostic());
+}
+
+Diagnostic out_of_memory() {
+  return {ErrorCode::out_of_memory,
+          "the system has no memory for buffers within the budget; set a smaller one"};
+}
+
+SharedParts::SharedParts(Ledger& ledger, const LayoutCall& call)
+    : call_(call), peers_([&] {
+        const GridSide &from = call.from, &to = call.to;
+        if (from.elements() > 0) sent_.emplace(ledger, from.layout(), from.grid_rank, to.layout());
+        if (to.elements() > 0) received_.emplace(ledger, to.layout(), to.grid_rank, from.layout());
+        return ArrayPeers(ledger, call.channel.rank(), sent_ ? &*sent_ : nullptr, to.grid,
+                          received_ ? &*received_ : nullptr, from.grid);
+      }()) {}
+
+OutgoingPart SharedParts::outgoing(const void* array, const BlockCyclic::Extents& strides) {
+  if (!sent_) return {};
+  pack_.emplace(*sent_, ArrayShape{strides, call_.element_bytes}, call_.order);
+  return {call_.to.grid_rank, &*pack_, static_cast<const std::byte*>(array)};
+}
+
+IncomingPart SharedParts::incoming(void* array, const BlockCyclic::Extents& strides) {
+  if (!received_) return {};
+  unpack_.emplace(*received_, ArrayShape{strides, call_.element_bytes}, call_.order);
+  return {call_.from.grid_rank, &*unpack_, static_cast<std::byte*>(array)};
+}
+
+void SharedParts::move_at_once(Ledger& ledger, const OutgoingPart& outgoing,
+                               const IncomingPart& incoming, storage::CallScratch& scratch,
+                               Report& report) {
+  try {
+    ArraysAtOnce(call_.channel, ledger, call_.element_bytes, take_peers(), outgoing, incoming)
+        .run(scratch.bytes(), report);
+  } catch (...) {
+    scratch.leak();  // MPI may still read and write it
+    throw;
+  }
 }
 
 std::uint64_t intersection_bytes(const GridSide& mine, const BlockCyclic& theirs) {

@@ -4,13 +4,19 @@
 /// What is checked of a redistribution before anything moves, and what all ranks agree on.
 
 #include "base/callback_guard.hpp"
+#include "engine/arrays_at_once.hpp"
+#include "geometry/intersection.hpp"
 #include "mpi/channel.hpp"
 #include "observe/progress.hpp"
+#include "storage/call_scratch.hpp"
+#include "storage/node_memory.hpp"
+#include "storage/sequence_copy.hpp"
 #include <valet/redistribute.hpp>
 
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <utility>
 
 namespace valet::layout {
 
@@ -48,7 +54,7 @@ struct LayoutCall {
                                                       const LocalArray<Pointer>& array,
                                                       BlockCyclic::Extents& strides) const;
   /// Either all ranks come back, having given the same layouts and numbers, or all throw.
-  /// Collective.
+  /// Collective: one reduction.
   /// @param mine            What this rank has found wrong.
   /// @param source, target  Of the arrays of this rank.
   void agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target);
@@ -68,9 +74,40 @@ struct LayoutCall {
   LayoutOptions options;  ///< with a callback that does not throw
   detail::CallbackGuard callbacks;
   bool is_watched = false;                          ///< by a rank, once agreed upon
+  bool at_once = true;                              ///< it suits a rank, then all
+  storage::NodeMemoryState kept{true, true};        ///< of this rank, then of all
   std::int64_t least = no_limit;                    ///< the piece that suits a rank, then all
   IndexOrder source_order = IndexOrder::row_major;  ///< on all ranks, once agreed upon
   IndexOrder order = IndexOrder::row_major;         ///< the same for the target
+};
+
+/// That there is no memory for buffers.
+[[nodiscard]] Diagnostic out_of_memory();
+
+/// What a rank shares with others, and how its arrays lie.
+class SharedParts {
+ public:
+  /// For good grids. @throws std::bad_alloc.
+  SharedParts(Ledger& ledger, const LayoutCall& call);
+
+  [[nodiscard]] const ArrayPeers& peers() const { return peers_; }
+  [[nodiscard]] ArrayPeers take_peers() { return std::move(peers_); }
+  /// Scratch to move everything at once. [local]
+  [[nodiscard]] std::uint64_t bytes_at_once() const {
+    return ArraysAtOnce::scratch_bytes(peers_, call_.element_bytes);
+  }
+  /// The arrays as the exchange sees them, once all ranks have agreed.
+  [[nodiscard]] OutgoingPart outgoing(const void* array, const BlockCyclic::Extents& strides);
+  [[nodiscard]] IncomingPart incoming(void* array, const BlockCyclic::Extents& strides);
+  /// Moves everything at once. Collective.
+  void move_at_once(Ledger& ledger, const OutgoingPart& outgoing, const IncomingPart& incoming,
+                    storage::CallScratch& scratch, Report& report);
+
+ private:
+  const LayoutCall& call_;
+  std::optional<Intersection> sent_, received_;
+  std::optional<SequenceCopy> pack_, unpack_;
+  ArrayPeers peers_;
 };
 
 /// Bytes that an intersection takes, found without taking them; 0 outside of the grid.

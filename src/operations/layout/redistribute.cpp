@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/array_exchange.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
 #include "observe/trace_file.hpp"
 #include "operations/layout/layout_call.hpp"
-#include "storage/sequence_copy.hpp"
 #include <valet/log.hpp>
 #include <valet/redistribute.hpp>
 
@@ -32,33 +32,15 @@ class Redistribution {
   void prepare(const SourceArray& source, const TargetArray& target) {
     const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "plan");
     std::optional<Diagnostic> diagnostic = check(source, target);
-    if (!diagnostic) diagnostic = intersect(call_.least);
+    if (!diagnostic) diagnostic = intersect();
     call_.agree(diagnostic, source.order, target.order);
     if (trace_) trace_->align(call_.channel);
-    if (call_.least != layout::LayoutCall::no_limit) chunk_elements_ = call_.least;
   }
 
   Report move(const void* source, void* target) {
-    layout::ArrayExchange::Outgoing outgoing;
-    layout::ArrayExchange::Incoming incoming;
-    std::optional<layout::SequenceCopy> pack, unpack;
-    if (sent_) {
-      pack.emplace(*sent_, layout::ArrayShape{source_strides_, call_.element_bytes}, call_.order);
-      outgoing = {&*sent_, &call_.to.grid, call_.to.grid_rank, &*pack,
-                  static_cast<const std::byte*>(source)};
-    }
-    if (received_) {
-      unpack.emplace(*received_, layout::ArrayShape{target_strides_, call_.element_bytes},
-                     call_.order);
-      incoming = {&*received_, &call_.from.grid, call_.from.grid_rank, &*unpack,
-                  static_cast<std::byte*>(target)};
-    }
+    const layout::OutgoingPart outgoing = parts_->outgoing(source, source_strides_);
+    const layout::IncomingPart incoming = parts_->incoming(target, target_strides_);
     const double start = mpi::now();
-    layout::ArrayExchange exchange(
-        call_.channel, ledger_,
-        layout::exchange_sizes(call_.options.budget_bytes - intersection_bytes_,
-                               call_.element_bytes, chunk_elements_),
-        outgoing, incoming, call_.options.share_memory);
     Report report;
     observe::ProgressMeter progress(
         observer_.progress, call_.progress_wish("valet: redistribute"),
@@ -67,11 +49,15 @@ class Redistribution {
     {
       const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "exchange");
       const double waited = observer_.waiting_seconds;
-      exchange.run(report);
+      if (call_.at_once)
+        parts_->move_at_once(ledger_, outgoing, incoming, scratch_, report);
+      else
+        move_in_chunks(outgoing, incoming, report);
       progress.finish();
       report.waiting_seconds = observer_.waiting_seconds - waited;
     }
     call_.describe(report, "layout");
+    report.shared_bytes = node_->memory().own().size();
     report.peak_extra_bytes = ledger_.peak_bytes();
     report.exchange_seconds = mpi::now() - start;
     if (trace_)
@@ -96,8 +82,9 @@ class Redistribution {
     return std::nullopt;
   }
 
-  /// Finds what is shared, within the budget, and the largest chunk that the rest allows.
-  std::optional<Diagnostic> intersect(std::int64_t& chunk_elements) {
+  /// Finds what is shared, within the budget, the largest chunk that the rest allows, and whether
+  /// everything can move at once.
+  std::optional<Diagnostic> intersect() {
     intersection_bytes_ = intersection_bytes(call_.from, call_.to.layout()) +
                           intersection_bytes(call_.to, call_.from.layout());
     const bool takes_part = call_.from.elements() > 0 || call_.to.elements() > 0;
@@ -110,19 +97,67 @@ class Redistribution {
               "set budget_bytes to at least " +
               std::to_string(needed)};
     try {
-      if (call_.from.elements() > 0)
-        sent_.emplace(ledger_, call_.from.layout(), call_.from.grid_rank, call_.to.layout());
-      if (call_.to.elements() > 0)
-        received_.emplace(ledger_, call_.to.layout(), call_.to.grid_rank, call_.from.layout());
+      parts_.emplace(ledger_, call_);
+      node_.emplace(call_.channel, ledger_, rest() / 2);
+      call_.at_once = parts_->bytes_at_once() <= scratch_limit();
+      if (call_.at_once) take_scratch(parts_->bytes_at_once());
+      if (takes_part) call_.least = layout::choose_chunk_elements(rest(), call_.element_bytes);
+      call_.kept = node_->state(node_wish());
     } catch (const std::bad_alloc&) {
-      return Diagnostic{ErrorCode::out_of_memory,
-                        "the system has no memory for the " + std::to_string(intersection_bytes_) +
-                            " bytes that what it shares with other ranks takes"};
+      return layout::out_of_memory();
     }
-    if (takes_part)
-      chunk_elements = layout::choose_chunk_elements(
-          call_.options.budget_bytes - intersection_bytes_, call_.element_bytes);
     return std::nullopt;
+  }
+
+  /// Of the budget, beside what is shared.
+  [[nodiscard]] std::uint64_t rest() const {
+    return call_.options.budget_bytes - intersection_bytes_;
+  }
+  /// The same beside memory shared with the node.
+  [[nodiscard]] std::uint64_t scratch_limit() const {
+    return rest() - std::min<std::uint64_t>(rest(), node_->memory().own().size());
+  }
+  void take_scratch(std::uint64_t bytes) {
+    scratch_ = {};
+    scratch_ = {call_.channel, ledger_, bytes, scratch_limit(), call_.options.keep_memory};
+  }
+  [[nodiscard]] layout::ExchangeSizes sizes() const {
+    const std::int64_t chunk = call_.least == layout::LayoutCall::no_limit ? 1 : call_.least;
+    return layout::exchange_sizes(rest(), call_.element_bytes, chunk);
+  }
+  [[nodiscard]] storage::NodeWish node_wish() {
+    const auto ranks = [this](const Vector<layout::ArrayPeer>& peers) {
+      Vector<int> list(ledger_);
+      list.reserve(peers.size());
+      for (const layout::ArrayPeer& peer : peers) list.push_back(peer.rank);
+      return list;
+    };
+    const layout::ExchangeSizes most = sizes();
+    const std::size_t bytes = call_.options.share_memory ? most.slots * most.chunk_bytes() : 0;
+    return {ranks(parts_->peers().destinations), ranks(parts_->peers().sources), bytes, bytes,
+            most.chunk_bytes()};
+  }
+
+  void move_in_chunks(const layout::OutgoingPart& outgoing, const layout::IncomingPart& incoming,
+                      Report& report) {
+    scratch_ = {};
+    scratch_ = {call_.channel, ledger_, 0, rest() / 2, call_.options.keep_memory};
+    node_->share(node_wish(), call_.kept, call_.options.keep_memory);
+    layout::ArrayExchange exchange(call_.channel, ledger_, sizes(), parts_->take_peers(), outgoing,
+                                   incoming, node_->memory());
+    std::optional<Diagnostic> diagnostic;
+    try {
+      take_scratch(exchange.scratch_bytes());
+    } catch (const std::bad_alloc&) {
+      diagnostic = layout::out_of_memory();
+    }
+    mpi::agree(call_.channel, diagnostic);
+    try {
+      exchange.run(scratch_.bytes(), report);
+    } catch (...) {
+      scratch_.leak();
+      throw;
+    }
   }
 
   layout::LayoutCall call_;
@@ -131,8 +166,9 @@ class Redistribution {
   std::optional<observe::TraceFile> trace_;
   BlockCyclic::Extents source_strides_, target_strides_;
   std::uint64_t intersection_bytes_ = 0;
-  std::optional<layout::Intersection> sent_, received_;
-  std::int64_t chunk_elements_ = 1;
+  std::optional<layout::SharedParts> parts_;
+  std::optional<storage::NodeLoan> node_;
+  storage::CallScratch scratch_;
 };
 
 }  // namespace
@@ -140,7 +176,7 @@ class Redistribution {
 Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                     std::size_t element_bytes, const SourceArray& source, const TargetArray& target,
                     const LayoutOptions& options) {
-  mpi::Channel channel = mpi::Channel::open(communicator);
+  mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   const double start = mpi::now();
   Redistribution redistribution(channel, from, to, element_bytes, options);
   redistribution.prepare(source, target);

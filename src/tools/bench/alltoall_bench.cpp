@@ -64,7 +64,7 @@ std::vector<int> swap_partners(AlltoallMethod method) {
 /// @param mine  The report of this rank.
 double swap_bandwidth_ratio(const Report& mine, std::span<const std::byte> from, int repeat) {
   const AlltoallMethod method = parse_alltoall_method(mine.method);
-  if (method == AlltoallMethod::stream) return 0;
+  if (method == AlltoallMethod::stream || method == AlltoallMethod::direct) return 0;
   const std::vector<int> partners = swap_partners(method);
   const std::size_t each = partners.empty() ? 0 : mine.bytes_sent / partners.size();
   const int bytes = mpi::checked_count(std::min(each, from.size()));
@@ -104,7 +104,7 @@ class AlltoallBenchmark final : public Benchmark {
              "to one rank",
              in_range(1, 4)},
             {"--method", &methods_,
-             "auto, stream, swaps, bitonic, pairwise; several separated by commas"},
+             "auto, stream, swaps, bitonic, pairwise, direct; several separated by commas"},
             {"--bytes", &bytes_, "bytes per rank, with K, M or G"},
             memory_option(),
             {"--any-order", &any_order_, "let elements end in any order"},
