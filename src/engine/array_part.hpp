@@ -50,14 +50,19 @@ struct ArrayPeers {
  private:
   std::int64_t list(Vector<ArrayPeer>& peers, const Intersection& shared,
                     const std::vector<int>& ranks, int own_rank) {
+    constexpr int few = 64;  // no need to look twice for them
     const int end = shared.theirs().ranks();
-    std::size_t count = 0;
-    for (int g = 0; g < end; ++g) count += shared.elements(g) > 0 ? 1 : 0;
-    peers.reserve(count);
+    std::int64_t count = end;
+    if (end > few) {
+      count = 0;
+      for (int g = 0; g < end; ++g) count += shared.elements(g) > 0 ? 1 : 0;
+    }
+    peers.reserve(static_cast<std::size_t>(count));
     std::int64_t sum = 0;
-    for (int g = shared.next_peer(0); g < end; g = shared.next_peer(g + 1)) {
-      const int rank = ranks.empty() ? g : ranks[static_cast<std::size_t>(g)];
+    for (int g = 0; g < end; ++g) {
       const std::int64_t elements = shared.elements(g);
+      if (elements == 0) continue;
+      const int rank = ranks.empty() ? g : ranks[static_cast<std::size_t>(g)];
       if (rank == own_rank) {
         own_elements = elements;
         continue;

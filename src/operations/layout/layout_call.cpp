@@ -89,11 +89,12 @@ GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
     : name(side), grid(chosen) {
   if (grid.ranks.empty()) {
     if (rank < layout().ranks()) grid_rank = rank;
-    return;
+  } else {
+    const auto found = std::ranges::find(grid.ranks, rank);
+    if (found != grid.ranks.end() && found - grid.ranks.begin() < layout().ranks())
+      grid_rank = static_cast<int>(found - grid.ranks.begin());
   }
-  const auto found = std::ranges::find(grid.ranks, rank);
-  if (found != grid.ranks.end() && found - grid.ranks.begin() < layout().ranks())
-    grid_rank = static_cast<int>(found - grid.ranks.begin());
+  if (grid_rank != outside) elements_ = layout().local_elements(grid_rank);
 }
 
 LayoutCall::LayoutCall(const mpi::Channel& opened, const GridLayout& source,

@@ -36,9 +36,10 @@ struct GridSide {
     return grid.ranks.empty() ? rank_in_grid : grid.ranks[static_cast<std::size_t>(rank_in_grid)];
   }
   /// Elements of this rank; none outside of the grid.
-  [[nodiscard]] std::int64_t elements() const {
-    return grid_rank == outside ? 0 : layout().local_elements(grid_rank);
-  }
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
+
+ private:
+  std::int64_t elements_ = 0;
 };
 
 /// One call on one rank, as far as redistribute() and redistribute_in_place() are alike.
