@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -81,9 +82,63 @@ TEST_P(AlltoallMemory, OfTheProcessGrowsByLessThan12MiBWhen128MiBMove) {
   EXPECT_LT(growth, 12 * mebibyte);
 }
 
+// What a rank takes for a call stays with the communicator, for plans and calls alike: whatever was
+// kept, and by whom, nobody writes where another plan or another rank does not expect it.
+TEST(AlltoallKeptMemory, ServesPlansAndCallsOfOneCommunicator) {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const auto ranks = static_cast<std::size_t>(size());
+  constexpr std::size_t each = 40'000;
+  std::vector<std::uint64_t> memory(each * ranks);
+  const auto fill = [&] {
+    for (std::size_t k = 0; k < memory.size(); ++k)
+      memory[k] = (static_cast<std::uint64_t>(rank()) << 32) + k;
+  };
+  const auto is_transposed = [&] {
+    bool right = true;
+    for (std::size_t k = 0; k < memory.size(); ++k)
+      right = right &&
+              memory[k] == ((k / each) << 32) + static_cast<std::size_t>(rank()) * each + k % each;
+    return all_ranks(right);
+  };
+  Options plain;
+  plain.method = Method::stream;
+  const std::vector<int> next(memory.size(), (rank() + 1) % size());
+  const auto make_plan = [&] {
+    return std::make_unique<Plan>(
+        plan_to_ranks(communicator, BlockStorage{field(memory.data(), memory.size(), 1)},
+                      memory.size(), next, plain));
+  };
+  std::unique_ptr<Plan> plan;
+  for (int round = 0; round < 12; ++round) {
+    // A plan that lives on some ranks only, and is used by all of them before.
+    if (round % 3 == 0) {
+      plan = make_plan();
+      static_cast<void>(execute(*plan, BlockStorage{field(memory.data(), memory.size(), 1)}));
+      if (round % 2 == rank() % 2) plan.reset();
+    }
+    for (const AlltoallMethod method : {AlltoallMethod::stream, AlltoallMethod::automatic}) {
+      AlltoallOptions options;
+      options.method = method;
+      options.keep_memory = round % 5 != 4;
+      options.budget_bytes = std::size_t{round % 4 == 3 ? 1U : 4U} << 20;
+      fill();
+      const std::vector<std::int64_t> send(ranks, each);
+      const Report report = alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8},
+                                               send, {}, options);
+      EXPECT_TRUE(is_transposed()) << report.method << " in round " << round;
+      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound))
+          << report.peak_extra_bytes << " of " << report.extra_bytes_bound;
+    }
+  }
+  plan.reset();
+  MPI_Comm_free(&communicator);
+}
+
 INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallMemory,
                          ::testing::Values(AlltoallMethod::stream, AlltoallMethod::swaps,
-                                           AlltoallMethod::bitonic, AlltoallMethod::pairwise),
+                                           AlltoallMethod::bitonic, AlltoallMethod::pairwise,
+                                           AlltoallMethod::automatic),
                          [](const ::testing::TestParamInfo<AlltoallMethod>& tested) -> std::string {
                            return to_string(tested.param);
                          });

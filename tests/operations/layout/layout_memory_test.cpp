@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace valet::test {
@@ -58,6 +59,45 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
       }
       MPI_Comm_free(&communicator);
     }
+}
+
+// Buffers stay with the communicator, until a call does not want that or has less of a budget.
+TEST_P(LayoutMemory, OfBuffersIsKeptForTheNextCall) {
+  const GridLayout from{BlockCyclic({400, 300}, {64, 64}, {size(), 1})};
+  const GridLayout to{BlockCyclic({400, 300}, {30, 50}, {1, size()})};
+  std::vector<double> source(static_cast<std::size_t>(from.layout.local_elements(rank())));
+  std::vector<double> target(
+      std::max(source.size(), static_cast<std::size_t>(to.layout.local_elements(rank()))));
+  MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  /// Bytes that a call leaves behind, and those that it takes for a time.
+  const auto used_by = [&](bool keep, std::size_t budget) {
+    const LayoutOptions options{.budget_bytes = budget, .keep_memory = keep};
+    const std::ptrdiff_t before = new_counters().live_bytes;
+    restart_peak();
+    const TargetArray array{.data = target.data(), .bytes = target.size() * sizeof(double)};
+    if (GetParam())
+      static_cast<void>(
+          redistribute_in_place(communicator, from, to, sizeof(double), array, options));
+    else
+      static_cast<void>(redistribute(
+          communicator, from, to, sizeof(double),
+          {.data = source.data(), .bytes = source.size() * sizeof(double)}, array, options));
+    return std::pair(new_counters().live_bytes - before, new_counters().peak_bytes - before);
+  };
+  constexpr std::size_t all = 4 << 20;
+  static_cast<void>(used_by(false, all));  // what is made once, by MPI too
+  const auto bytes =
+      static_cast<std::ptrdiff_t>(sizeof(double) * (source.size() + target.size()) / 2);
+  const auto [kept, most] = used_by(true, all);
+  EXPECT_GT(kept, bytes / 2);
+  const auto [kept_again, most_again] = used_by(true, all);
+  EXPECT_EQ(kept_again, 0);
+  EXPECT_LT(most_again, bytes / 2) << "the same buffers";
+  EXPECT_LE(used_by(false, all).first, -kept);
+  EXPECT_GE(used_by(true, all).first, kept);
+  EXPECT_LT(used_by(true, 128 << 10).first, 0) << "what is kept has to fit a smaller budget";
+  MPI_Comm_free(&communicator);
 }
 
 INSTANTIATE_TEST_SUITE_P(OutOfPlaceAndInPlace, LayoutMemory, ::testing::Bool(),
