@@ -21,9 +21,9 @@ namespace valet {
 /// How elements get to their ranks. All methods keep the order; where AlltoallOptions::any_order
 /// allows another one, only `stream` makes use of it.
 enum class AlltoallMethod {
-  /// `direct` where the budget of every rank holds what leaves it. Else `stream` where the budget
-  /// holds its pages on all ranks and it is predicted to be faster than `swaps`, which is for few
-  /// elements: see Method::automatic. Report::reason says why.
+  /// `direct` where the budget of every rank holds what leaves it, 8 MiB at most. Else `stream`
+  /// where the budget holds its pages on all ranks and it is predicted to be faster than `swaps`,
+  /// which is for few elements: see Method::automatic. Report::reason says why.
   automatic,
   /// Straight to the destination, in pages. Needs memory for the fragments of segments that do not
   /// fill a page and lists of pages, all within the budget.

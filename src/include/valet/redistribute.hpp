@@ -73,7 +73,7 @@ struct LayoutOptions {
 /// @param target         Room for its part by `to`; ignored outside of that grid. Memory between
 ///                       its elements stays as it is. [local]
 /// @param options        Budgets may differ between ranks.
-/// @return blocks are elements; `messages` are parts of at most 128 KiB.
+/// @return blocks are elements; `messages` are parts of 128 KiB, or 8 MiB where budgets hold all.
 /// @throws Error invalid_argument (layouts of different extents or that differ between ranks, a
 ///         grid that is larger than the communicator or has a rank twice, strides that let elements
 ///         overlap, arrays that overlap), rank_out_of_range (of a grid), block_size_mismatch
@@ -107,10 +107,10 @@ VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
 /// @throws Error as redistribute(): on all ranks alike, the array is as it was. mpi_failure: its
 ///         content is unspecified.
 ///
-/// Memory beyond the array: budget + 64 KiB + 64*P bytes. Three passes over the array: into pages
-/// of at most budget / (4*neighbours) and 64 KiB that belong to one destination each, their
-/// exchange, and out of them. Pages are listed, so a budget below some 20 * sqrt(neighbours * bytes
-/// of the part) is refused.
+/// Memory beyond the array: budget + 64 KiB + 64*P bytes. By Method::automatic and direct all moves
+/// at once where budgets hold what arrives and was there. Else in three passes: into pages of at
+/// most budget / (4*neighbours) and 64 KiB, their exchange, and out of them. Pages are listed, so a
+/// budget below some 20 * sqrt(neighbours * bytes of the part) is refused.
 VALET_EXPORT Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from,
                                           const GridLayout& to, std::size_t element_bytes,
                                           const TargetArray& array,

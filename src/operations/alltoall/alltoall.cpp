@@ -9,6 +9,7 @@
 #include "operations/page_flows.hpp"
 #include "plan/automatic.hpp"
 #include "plan/planner.hpp"
+#include "schedule/at_once.hpp"
 #include "schedule/stream_sizes.hpp"
 #include "storage/call_scratch.hpp"
 #include <valet/alltoall.hpp>
@@ -165,7 +166,8 @@ std::optional<Diagnostic> suit_at_once(plan::State& state, Call& call,
   if (method != AlltoallMethod::automatic && method != AlltoallMethod::direct) return std::nullopt;
   const std::uint64_t needed = operations::DirectExchange::scratch_bytes(
       call.sent, state.channel.rank(), call.buffer.element_bytes);
-  call.at_once = needed <= call.options.budget_bytes;
+  call.at_once = needed <= call.options.budget_bytes &&
+                 (method == AlltoallMethod::direct || needed <= schedule::most_bytes_at_once);
   if (!call.at_once && method == AlltoallMethod::direct)
     return Diagnostic{ErrorCode::budget_too_small,
                       "the budget of " + std::to_string(call.options.budget_bytes) +

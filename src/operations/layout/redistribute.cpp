@@ -5,6 +5,7 @@
 #include "observe/observer.hpp"
 #include "observe/trace_file.hpp"
 #include "operations/layout/layout_call.hpp"
+#include "schedule/at_once.hpp"
 #include <valet/log.hpp>
 #include <valet/redistribute.hpp>
 
@@ -99,7 +100,10 @@ class Redistribution {
     try {
       parts_.emplace(ledger_, call_);
       node_.emplace(call_.channel, ledger_, rest() / 2);
-      call_.at_once = parts_->bytes_at_once() <= scratch_limit();
+      const std::uint64_t leaving =
+          static_cast<std::uint64_t>(parts_->peers().elements_sent) * call_.element_bytes;
+      call_.at_once =
+          leaving <= schedule::most_bytes_at_once && parts_->bytes_at_once() <= scratch_limit();
       if (call_.at_once) take_scratch(parts_->bytes_at_once());
       if (takes_part) call_.least = layout::choose_chunk_elements(rest(), call_.element_bytes);
       call_.kept = node_->state(node_wish());
