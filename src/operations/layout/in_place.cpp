@@ -292,15 +292,20 @@ std::uint64_t InPlace::handled_elements() const {
 
 Report InPlace::move_at_once() {
   observe::Observer& observer = state_.observer;
+  // Elements that change ranks count once more, as they do in pages.
+  const std::uint64_t change =
+      static_cast<std::uint64_t>(parts_->peers().elements_sent + parts_->peers().elements_received);
   observe::ProgressMeter progress(
       observer.progress, call_.progress_wish("valet: redistribute in place"),
-      static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()), call_.element_bytes);
+      static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) + change,
+      call_.element_bytes);
   const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
   const double start = mpi::now(), waited = observer.waiting_seconds;
   const layout::OutgoingPart outgoing = parts_->outgoing(array_.data, strides_before_);
   const layout::IncomingPart incoming = parts_->incoming(array_.data, strides_after_);
   Report report;
   parts_->move_at_once(ledger_, outgoing, incoming, scratch_, report);
+  observer.moved(change);
   progress.finish();
   report.exchange_seconds = mpi::now() - start;
   report.waiting_seconds = observer.waiting_seconds - waited;
