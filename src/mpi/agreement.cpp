@@ -156,7 +156,7 @@ void maximum(const Channel& channel, std::span<double> values) {
 namespace valet::detail {
 
 void agree(MPI_Comm communicator, const std::function<std::optional<Diagnostic>(int)>& find) {
-  const mpi::Channel channel = mpi::Channel::open(communicator);
+  const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   mpi::agree(channel, find(channel.rank()));
 }
 
