@@ -16,8 +16,8 @@
  * MIGRATE_KEEP_MEMORY:
  *
  * - MIGRATE_METHOD: ZOLTAN, AUTO, STREAM, DIRECT, PHASED, CYCLIC. ZOLTAN is the stock function.
- * AUTO takes STREAM, which packs and sends what fits the cache at a time. DIRECT sends everything at
- * once, and is refused where that does not fit MIGRATE_MEMORY. PHASED moves in phases, none of
+ * AUTO takes STREAM, which packs and sends what fits the cache at a time. DIRECT sends everything
+ * at once, and is refused where that does not fit MIGRATE_MEMORY. PHASED moves in phases, none of
  * which brings a rank more than it can take. So does CYCLIC, where rank 0 makes each phase of
  * cycles and shifts between ranks: nobody takes from more than one rank, or sends to more.
  * - MIGRATE_MEMORY: 4M; bytes of scratch per rank, with K, M or G (powers of 1024).
@@ -32,8 +32,9 @@
  *   MIGRATE_MEMORY, where more moves than fits it at once or the neighbours are those of the last
  *   migration; otherwise, and where the system does not let them, packed objects go as messages.
  *   Callbacks come in the same order.
- * - MIGRATE_KEEP_MEMORY: 1, 0: whether scratch, up to MIGRATE_MEMORY, is kept for the next migration
- *   until Zoltan_Destroy; 0 on any rank gives it back everywhere at the end of the migration.
+ * - MIGRATE_KEEP_MEMORY: 1, 0: whether scratch, up to MIGRATE_MEMORY, is kept for the next
+ * migration until Zoltan_Destroy; 0 on any rank gives it back everywhere at the end of the
+ * migration.
  * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
  * - MIGRATE_PROGRESS: 0, 1: rank 0 prints to standard error how far the migration is.
  * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration.
