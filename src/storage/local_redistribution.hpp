@@ -25,9 +25,9 @@ struct Origins {
 /// free slots are enough: every shift ends in a free slot, so shifts run backwards from those, and
 /// what is left then are cycles. Shifts go first, so that they need no temporary block.
 ///
-/// Up to 16 chains are walked at a time, each step of which waits for memory: 1 million blocks of
-/// 64 bytes in one random cycle take 12 ns each, one after another 52. Where there are fewer and
-/// more than 1,024 moves are left, long ones are divided at a block that waits in scratch, as
+/// Up to 16 chains are walked at a time, because each step of one waits for memory: one after
+/// another a block of 64 bytes of a random cycle takes 52 ns. Where there are fewer and more than
+/// 1,024 moves are left, long ones are divided at a block that waits in scratch, as
 /// cycles are: a copy more for each division, some hundred in all.
 ///
 /// Local; O(slots) time, however many fields a block has.

@@ -46,11 +46,13 @@ TEST(ResidentMemory, GrowsByLessThan16MiBWhen256MiBMove) {
   EXPECT_GT(still, 256 * mebibyte) << "the measurement sees the data";
   EXPECT_LT(growth, 16 * mebibyte);
   long long wrong = 0;
+  // Half a megabyte of imports waits for the last slots, the others take those before.
+  const std::uint64_t aside = size() == 1 ? 0 : (std::uint64_t{512} << 10) / block_bytes;
   const auto from = static_cast<unsigned>((rank() + size() - 1) % size());
   for (std::uint64_t slot = 0; slot < slots; ++slot)
     for (const std::size_t byte : {std::size_t{0}, block_bytes / 2, block_bytes - 1})
       if (memory[slot * block_bytes + byte] !=
-          static_cast<std::byte>(static_cast<int>(slot + 7U * from) % 251))
+          static_cast<std::byte>(static_cast<int>((slot + aside) % slots + 7U * from) % 251))
         ++wrong;
   EXPECT_EQ(sum_over_ranks(wrong), 0);
 }
