@@ -132,7 +132,6 @@ void resolve_method(plan::State& state, JointShape& joint) {
     choice = schedule::choose_method(joint.model, joint.shape);
   }
   state.options.method = choice.method;
-  state.options.share_memory = state.options.share_memory && choice.shares_memory;
   state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
 }
 

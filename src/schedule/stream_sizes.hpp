@@ -40,8 +40,9 @@ struct StreamLimits {
   std::size_t pieces_per_block = 1;  ///< where blocks are sent from where they are
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_received = 0;
-  std::uint64_t waiting = 0;              ///< blocks that wait at once where they land in order
-  bool may_share = false;                 ///< memory with ranks of the same node; else never
+  std::uint64_t waiting = 0;  ///< blocks that wait at once where they land in order
+  /// The option says that memory is shared; messages are announced before anybody knows whether.
+  bool may_share = false;
   bool shares_memory = false;             ///< it does
   std::size_t node_bytes = 0;             ///< the segment that this rank offers
   std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through segments of other ranks
