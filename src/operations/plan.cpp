@@ -33,8 +33,10 @@ std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage
                                        const Options& options, FillIn&& fill_in) {
   auto state = std::make_unique<plan::State>(mpi::Channel::open(communicator), options);
   storage::limit_kept(state->channel, options.budget_bytes / 2);
-  // What is kept of scratch is this plan's, too, if it is no more than its budget.
-  storage::CallScratch(state->channel, state->ledger, 0, options.budget_bytes, options.keep_memory);
+  {  // Scratch that is kept is this plan's, too, if it is no more than its budget.
+    const storage::CallScratch kept(state->channel, state->ledger, 0, options.budget_bytes,
+                                    options.keep_memory);
+  }
   const double start = mpi::now();
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");
   fill_in(*state);

@@ -2,6 +2,7 @@
 
 // How often all ranks wait for each other in an all-to-all before and after its data moves.
 
+#include "counted_reductions.hpp"
 #include "test_comm.hpp"
 #include <valet/alltoall.hpp>
 
@@ -10,19 +11,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <vector>
-
-namespace {
-int reductions = 0;
-}  // namespace
-
-extern "C" {
-__attribute__((visibility("default"))) int MPI_Allreduce(const void* sent, void* received,
-                                                         int count, MPI_Datatype type,
-                                                         MPI_Op operation, MPI_Comm comm) {
-  ++reductions;
-  return PMPI_Allreduce(sent, received, count, type, operation, comm);
-}
-}
 
 namespace valet::test {
 namespace {

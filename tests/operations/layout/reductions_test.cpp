@@ -2,6 +2,7 @@
 
 // How often all ranks wait for each other where an array moves at once.
 
+#include "counted_reductions.hpp"
 #include "moved_arrays.hpp"
 #include "test_comm.hpp"
 #include <valet/redistribute.hpp>
@@ -9,19 +10,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-
-namespace {
-int reductions = 0;
-}  // namespace
-
-extern "C" {
-__attribute__((visibility("default"))) int MPI_Allreduce(const void* sent, void* received,
-                                                         int count, MPI_Datatype type,
-                                                         MPI_Op operation, MPI_Comm comm) {
-  ++reductions;
-  return PMPI_Allreduce(sent, received, count, type, operation, comm);
-}
-}
 
 namespace valet::test {
 namespace {
