@@ -37,7 +37,7 @@ int guarded(Action&& action) noexcept {
 /// get theirs, or all throw what one of them finds wrong. Collective; one reduction.
 template <class Convert>
 auto agreed(MPI_Comm communicator, Convert&& convert) {
-  const mpi::Channel channel = mpi::Channel::open(communicator);
+  const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   std::optional<decltype(convert(1))> arguments;
   std::optional<Diagnostic> diagnostic;
   try {

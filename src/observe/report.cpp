@@ -114,7 +114,7 @@ std::string Report::to_json() const {
 }
 
 Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
-  const mpi::Channel channel = mpi::Channel::open(communicator);
+  const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   Report total = report;
   total.ranks = channel.size();
   const auto sum = [&](auto values) { mpi::sum(channel, values); };

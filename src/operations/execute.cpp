@@ -119,8 +119,10 @@ class Workspace {
     const std::size_t bytes = scratch_bytes();
     const std::size_t room = context_.options.budget_bytes -
                              std::min(context_.options.budget_bytes, shared_bytes(bytes));
-    if (dynamic_cast<const HostFields*>(&backend) == nullptr)
+    if (dynamic_cast<const HostFields*>(&backend) == nullptr) {
+      context_.channel.take_scratch().reset();
       return std::make_unique<engine::Scratch>(context_.ledger, backend, bytes);
+    }
     const std::size_t offset =
         reinterpret_cast<std::uintptr_t>(backend.contiguous_data()) % alignment;
     storage::CallScratch loan(context_.channel, context_.ledger, bytes + alignment,

@@ -99,8 +99,8 @@ void prepare_method(plan::State& state);
 }
 
 /// execute() with such scratch. Collective.
-/// @param scratch  Of scratch_for(plan.workspace_bytes()); where it is smaller, there is memory of
-/// its own.
+/// @param scratch  Of scratch_for(plan.workspace_bytes()); where it is empty, there is memory of
+/// the plan's own.
 [[nodiscard]] Report execute_pages(Plan& plan, const BlockStorage& pages,
                                    storage::CallScratch& scratch);
 

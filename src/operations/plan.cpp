@@ -19,10 +19,7 @@ void share_memory(plan::State& state) {
   const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
   const bool shares = traits.shares_memory != nullptr && traits.shares_memory(state.options) &&
                       !(state.choice && !state.choice->shares_memory);
-  if (!shares) {  // what is kept stays for the next plan, if scratch leaves room
-    if (!state.options.keep_memory && state.kept.may_keep) state.channel.kept().reset();
-    return;
-  }
+  if (!shares) return;  // what is kept stays for the next plan, if scratch leaves room
   state.use(storage::share_node_memory(state.channel, plan::node_wish(state), state.kept,
                                        state.options.keep_memory));
 }
@@ -32,10 +29,12 @@ template <class FillIn>
 std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
                                        const Options& options, FillIn&& fill_in) {
   auto state = std::make_unique<plan::State>(mpi::Channel::open(communicator), options);
-  storage::limit_kept(state->channel, options.budget_bytes / 2);
+  storage::limit_kept(state->channel, options.keep_memory ? options.budget_bytes / 2 : 0);
+  // To measure the machine takes memory, too.
+  const bool measures = options.method == Method::automatic && !state->channel.machine();
   {  // Scratch that is kept is this plan's, too, if it is no more than its budget.
     const storage::CallScratch kept(state->channel, state->ledger, 0, options.budget_bytes,
-                                    options.keep_memory);
+                                    options.keep_memory && !measures);
   }
   const double start = mpi::now();
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");

@@ -87,7 +87,8 @@ JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own
   schedule::ExchangeShape& shape = joint.shape;
   shape.may_share =
       options.share_memory && state.blocks.reachable_by_mpi &&
-      schedule::repays_segment(schedule::limits_of(options, state.blocks, own.sent, own.received));
+      schedule::repays_segment(schedule::limits_of(options, state.blocks, own.sent, own.received),
+                               state.keeps_memory());
   shape.handled = own.sent + own.received;
   shape.budget_bytes = options.budget_bytes;
   shape.direct_fits = shape.handled * state.blocks.block_bytes <= options.budget_bytes;

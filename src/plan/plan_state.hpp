@@ -40,6 +40,8 @@ struct State {
   std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
   bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
   AnyFlows flows;
+  /// Whether memory that is shared serves what comes next, too. Local.
+  [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }
   /// Shares memory inside nodes, from now on.
   void use(std::shared_ptr<const storage::KeptNodeMemory> memory) {
     node = std::move(memory);

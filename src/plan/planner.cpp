@@ -423,7 +423,7 @@ storage::NodeWish node_wish(const State& state, Vector<int> destinations, Vector
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
   storage::NodeWish wish{std::move(destinations), std::move(sources)};
   if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
-  wish.wish = schedule::useful_segment_bytes(limits);
+  wish.wish = schedule::useful_segment_bytes(limits, state.keeps_memory());
   return wish;
 }
 

@@ -80,8 +80,7 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
           .pieces_per_block = blocks.pieces_per_block,
           .blocks_sent = blocks_sent,
           .blocks_received = blocks_received,
-          .may_share = options.share_memory,
-          .keeps_memory = options.keep_memory};
+          .may_share = options.share_memory};
 }
 
 StreamSizes stream_sizes(const StreamLimits& limits) {
@@ -136,18 +135,18 @@ std::size_t node_segment_bytes(const StreamLimits& limits, std::size_t destinati
   return bytes < 2 * whole_lines(limits.block_bytes) ? 0 : static_cast<std::size_t>(bytes);
 }
 
-std::size_t useful_segment_bytes(const StreamLimits& limits) {
+std::size_t useful_segment_bytes(const StreamLimits& limits, bool is_kept) {
   const std::uint64_t received = limits.blocks_received * limits.block_bytes;
   // One that is kept is large enough for all that arrives to be one message.
   const std::uint64_t useful =
-      limits.keeps_memory ? whole_lines(received) * node_buffers : received / uses_of_segment;
+      is_kept ? whole_lines(received) * node_buffers : received / uses_of_segment;
   return std::clamp<std::uint64_t>(useful, least_segment_bytes(limits),
                                    segment_of(limits, node_buffers));
 }
 
-bool repays_segment(const StreamLimits& limits) {
-  return limits.keeps_memory || limits.blocks_received * limits.block_bytes >=
-                                    uses_of_segment * least_segment_bytes(limits);
+bool repays_segment(const StreamLimits& limits, bool is_kept) {
+  return is_kept || limits.blocks_received * limits.block_bytes >=
+                        uses_of_segment * least_segment_bytes(limits);
 }
 
 }  // namespace valet::schedule

@@ -47,7 +47,6 @@ struct StreamLimits {
   std::size_t node_bytes = 0;             ///< the segment that this rank offers
   std::uint64_t blocks_sent_on_node = 0;  ///< part of blocks_sent, through segments of other ranks
   std::uint64_t blocks_received_on_node = 0;
-  bool keeps_memory = false;  ///< that is shared, for the plans that follow
 };
 
 [[nodiscard]] StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
@@ -102,8 +101,9 @@ struct OrderedSizes {
 /// The largest segment that pays for what a rank receives: mapping memory and touching it for the
 /// first time takes as long as copying it twenty times, so where it is for one plan each buffer is
 /// to be used often. Pure.
-[[nodiscard]] std::size_t useful_segment_bytes(const StreamLimits& limits);
+/// @param is_kept  For what comes next.
+[[nodiscard]] std::size_t useful_segment_bytes(const StreamLimits& limits, bool is_kept);
 /// Whether there is such a segment: always where it is kept. Pure.
-[[nodiscard]] VALET_EXPORT bool repays_segment(const StreamLimits& limits);
+[[nodiscard]] VALET_EXPORT bool repays_segment(const StreamLimits& limits, bool is_kept);
 
 }  // namespace valet::schedule

@@ -136,7 +136,7 @@ std::size_t NodeMemory::mapped_bytes() const {
 
 void limit_kept(const mpi::Channel& channel, std::size_t bytes) {
   const std::shared_ptr<KeptNodeMemory> kept = KeptNodeMemory::of(channel);
-  if (kept && kept->memory.own().size() > bytes) channel.kept().reset();
+  if (kept && (bytes == 0 || kept->memory.own().size() > bytes)) channel.kept().reset();
 }
 
 NodeMemoryState state_of_kept(const mpi::Channel& channel, const NodeWish& wish) {
@@ -151,7 +151,8 @@ NodeMemoryState state_of_kept(const mpi::Channel& channel, const NodeWish& wish)
 std::shared_ptr<KeptNodeMemory> share_node_memory(const mpi::Channel& channel, const NodeWish& wish,
                                                   const NodeMemoryState& state, bool keep) {
   std::shared_ptr<KeptNodeMemory> memory = KeptNodeMemory::of(channel);
-  if (state.may_keep) channel.kept().reset();
+  // Where only some ranks may keep it, nobody has the memory of two calls.
+  if (state.may_keep || (!state.serves && channel.has_kept())) channel.kept().reset();
   if (!state.serves) {
     memory.reset();  // before there is more
     memory = std::make_shared<KeptNodeMemory>();

@@ -102,7 +102,8 @@ struct KeptNodeMemory {
   }
 };
 
-/// Gives back what is kept where this rank's part of it has more than `bytes`. Local.
+/// Gives back what is kept where this rank's part of it has more than `bytes`, or always if that is
+/// 0. Local.
 VALET_EXPORT void limit_kept(const mpi::Channel& channel, std::size_t bytes);
 
 /// What all ranks must know of their kept memory before one of them uses it or keeps another: to be

@@ -5,13 +5,13 @@
 
 #include "counted_new.hpp"
 #include "filled_map.hpp"
+#include "process_memory.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
 
 #include <array>
-#include <fstream>
 #include <iostream>
 #include <string>
 
@@ -164,19 +164,6 @@ TEST_F(LedgerAgainstProcess, NothingGrowsWhenAPlanIsCarriedOutAHundredTimes) {
   for (int repetition = 0; repetition < 100; ++repetition)
     static_cast<void>(execute(plan, storage));
   EXPECT_EQ(max_over_ranks(new_counters().live_bytes - before), 0);
-}
-
-/// Bytes of this process's address space that are Valet's shared memory.
-std::size_t mapped_shared_bytes() {
-  std::ifstream maps("/proc/self/maps");
-  std::size_t bytes = 0;
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find("memfd:valet") == std::string::npos) continue;
-    std::size_t end_at = 0;
-    const std::size_t begin = std::stoull(line, &end_at, 16);
-    bytes += std::stoull(line.substr(end_at + 1), nullptr, 16) - begin;
-  }
-  return bytes;
 }
 
 TEST_F(LedgerAgainstProcess, WhatIsMappedOfAllRanksFitsHalfTheBudget) {

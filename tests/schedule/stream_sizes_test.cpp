@@ -89,9 +89,10 @@ TEST(StreamSizes, NothingIsReservedBeyondWhatMoves) {
 
 /// The limits of a rank that shares memory as much as it may; `peers` ranks write to it, and it
 /// writes to as many.
-StreamLimits shared(StreamLimits limits, std::size_t peers) {
+StreamLimits shared(StreamLimits limits, std::size_t peers, bool is_kept = false) {
   limits.may_share = true;
-  limits.node_bytes = std::min(node_segment_bytes(limits, peers), useful_segment_bytes(limits));
+  limits.node_bytes =
+      std::min(node_segment_bytes(limits, peers), useful_segment_bytes(limits, is_kept));
   limits.shares_memory = limits.node_bytes > 0;
   if (limits.shares_memory) limits.blocks_received_on_node = limits.blocks_received / 2;
   if (limits.shares_memory) limits.blocks_sent_on_node = limits.blocks_sent / 3;
@@ -117,11 +118,11 @@ TEST(StreamSizes, SegmentsAreSmallWhereLittleArrives) {
   StreamLimits limits;
   limits.budget_bytes = std::size_t{64} << 20;
   limits.block_bytes = 64;
-  std::size_t before = useful_segment_bytes(limits);
+  std::size_t before = useful_segment_bytes(limits, false);
   EXPECT_EQ(before, std::size_t{256} << 10) << "to take turns in, even for one block";
   for (std::uint64_t blocks = 1; blocks < (std::uint64_t{1} << 30); blocks *= 2) {
     limits.blocks_received = blocks;
-    const std::size_t bytes = useful_segment_bytes(limits);
+    const std::size_t bytes = useful_segment_bytes(limits, false);
     EXPECT_GE(bytes, before);
     before = bytes;
   }
@@ -132,13 +133,12 @@ TEST(StreamSizes, ASegmentThatIsKeptHasRoomForAllInOneMessage) {
   StreamLimits limits;
   limits.budget_bytes = std::size_t{4} << 20;
   limits.block_bytes = 64;
-  limits.keeps_memory = true;
   for (const std::uint64_t bytes : {10'000U, 100'000U, 262'144U, 10'000'000U}) {
     limits.blocks_sent = limits.blocks_received = bytes / limits.block_bytes;
     const std::uint64_t one =
         std::min(limits.blocks_received, (std::uint64_t{256} << 10) / limits.block_bytes);
-    EXPECT_GE(stream_sizes(shared(limits, 1)).node_blocks, one) << bytes;
-    EXPECT_TRUE(repays_segment(limits));
+    EXPECT_GE(stream_sizes(shared(limits, 1, true)).node_blocks, one) << bytes;
+    EXPECT_TRUE(repays_segment(limits, true));
   }
 }
 
@@ -146,9 +146,9 @@ TEST(StreamSizes, ASegmentForOnePlanPaysWhereItIsFilledOften) {
   StreamLimits limits;
   limits.block_bytes = 64;
   limits.blocks_received = (std::uint64_t{8} << 20) / 64;  // 32 times 256 KiB
-  EXPECT_TRUE(repays_segment(limits));
+  EXPECT_TRUE(repays_segment(limits, false));
   --limits.blocks_received;
-  EXPECT_FALSE(repays_segment(limits));
+  EXPECT_FALSE(repays_segment(limits, false));
 }
 
 TEST(StreamSizes, MessagesHaveAQuarterOfAMiBUnlessTheUserWishesOtherwise) {

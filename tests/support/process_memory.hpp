@@ -3,6 +3,7 @@
 
 /// What the system says of this process's memory.
 
+#include <cstddef>
 #include <fstream>
 #include <limits>
 #include <string>
@@ -28,6 +29,19 @@ inline bool restart_resident_peak() {
   std::ofstream file("/proc/self/clear_refs");
   file << "5" << std::flush;
   return static_cast<bool>(file);
+}
+
+/// Bytes of this process's address space that are Valet's shared memory.
+inline std::size_t mapped_shared_bytes() {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t bytes = 0;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("memfd:valet") == std::string::npos) continue;
+    std::size_t end_at = 0;
+    const std::size_t begin = std::stoull(line, &end_at, 16);
+    bytes += std::stoull(line.substr(end_at + 1), nullptr, 16) - begin;
+  }
+  return bytes;
 }
 
 }  // namespace valet::test

@@ -120,9 +120,13 @@ plan::JointShape shape_of_pages(const plan::State& state, std::span<const std::u
     sources += received[r] > 0 ? 1 : 0;
   }
   const std::uint64_t before = sum(sent), after = sum(received);
+  const std::uint64_t arriving = pages(after - received[self]);
+  const std::uint64_t in_message =
+      message_blocks(state, std::max<std::uint64_t>(1, arriving));  // as others have it, about
   return shape_of(state, {.slots = pages(std::max(before, after)),
                           .sent = pages(before - sent[self]),
-                          .received = pages(after - received[self]),
+                          .received = arriving,
+                          .messages = 2 * sources + arriving / in_message,  // and fragments
                           .neighbours = std::max(destinations, sources)});
 }
 
@@ -159,7 +163,14 @@ void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) 
     *count = (*count * times + parts - 1) / parts;
 }
 
+/// Local, but it has to be agreed upon before anybody counts on what is kept.
+void drop_node_memory(plan::State& state) {
+  state.channel.kept().reset();
+  state.kept.serves = false;
+}
+
 /// Whether everything can leave this rank at once, and then the scratch for it.
+/// @throws std::bad_alloc.
 std::optional<Diagnostic> suit_at_once(plan::State& state, Call& call,
                                        storage::CallScratch& scratch) {
   const AlltoallMethod method = call.options.method;
@@ -175,14 +186,8 @@ std::optional<Diagnostic> suit_at_once(plan::State& state, Call& call,
                           " that leave the rank at once; set budget_bytes to at least that, or "
                           "take stream"};
   // What is kept for others must not decide.
-  if (call.at_once && needed > operations::scratch_limit(state)) state.channel.kept().reset();
-  try {
-    if (call.at_once) scratch = operations::scratch_for(state, needed);
-  } catch (const std::bad_alloc&) {
-    return Diagnostic{ErrorCode::out_of_memory,
-                      "the system has no memory for the " + std::to_string(needed) +
-                          " bytes that leave the rank at once; set a smaller budget"};
-  }
+  if (call.at_once && needed > operations::scratch_limit(state)) drop_node_memory(state);
+  if (call.at_once) scratch = operations::scratch_for(state, needed);
   return std::nullopt;
 }
 
@@ -230,6 +235,19 @@ void suit_page(plan::State& state, Call& call) {
   state.options.budget_bytes -= page_overhead_bytes(call.limits, call.page);
   state.kept = storage::state_of_kept(state.channel, node_wish(state, call));
   state.options.budget_bytes = call.options.budget_bytes;
+}
+
+/// What suits this rank.
+std::optional<Diagnostic> suit(plan::State& state, Call& call, storage::CallScratch& scratch) {
+  try {
+    suit_page(state, call);
+    return suit_at_once(state, call, scratch);
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{ErrorCode::out_of_memory,
+                      "the system has no memory to move within the budget of " +
+                          std::to_string(call.options.budget_bytes) +
+                          " bytes; set a smaller budget"};
+  }
 }
 
 /// Agrees on what is wrong, on what must be equal everywhere, and on the pages. Collective: one
@@ -287,7 +305,7 @@ bool pages_pay(plan::State& state, plan::JointShape& joint) {
     const schedule::Prediction pages = schedule::predict(joint.model, joint.shape, Method::stream);
     const double swaps = schedule::swaps_seconds(joint.model, joint.shape);
     pays = pages.seconds <= swaps;
-    state.options.share_memory = state.options.share_memory && pages.shares_memory;
+    choice.shares_memory = pages.shares_memory;
     choice.seconds = std::min(pages.seconds, swaps);
     choice.lower_bound_seconds = schedule::lower_bound_seconds(joint.model, joint.shape);
     std::array<char, 96> reason{};
@@ -306,7 +324,13 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
                                            std::uint64_t elements_after,
                                            std::optional<operations::SortedExchange>& swaps) {
   const AlltoallMethod wish = call.options.method;
+  storage::CallScratch kept =
+      operations::scratch_while_planning(state, wish == AlltoallMethod::automatic);
   const auto make = [&]() -> operations::SortedExchange& {
+    // Swaps have the whole budget.
+    kept = {};
+    state.channel.take_scratch().reset();
+    drop_node_memory(state);
     return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes,
                          call.swaps);
   };
@@ -330,10 +354,12 @@ Report at_once(plan::State& state, const Call& call, storage::CallScratch& scrat
     choice.reason = "the budgets hold all that leaves";
     state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
   }
+  // What is kept of node memory stays, and is counted.
+  const storage::NodeLoan kept(state.channel, state.ledger, call.options.budget_bytes);
   Report report =
       operations::DirectExchange(state, call.buffer, call.sent, call.received)
           .run(scratch, progress_wish(call.options, state.channel.rank(), AlltoallMethod::direct));
-  report.shared_bytes = operations::kept_bytes(state);
+  report.shared_bytes = kept.memory().own().size();
   if (state.trace)
     state.trace->write(state.channel,
                        {report.method, report.block_bytes, call.options.budget_bytes});
@@ -372,7 +398,7 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                     operations::page_options(Method::stream, options.share_memory,
                                                              options.keep_memory, options.trace));
   state->options.budget_bytes = options.budget_bytes;
-  storage::limit_kept(state->channel, options.budget_bytes / 2);
+  storage::limit_kept(state->channel, options.keep_memory ? options.budget_bytes / 2 : 0);
   const double start = mpi::now();
   const mpi::Channel& channel = state->channel;
   observe::Trace* const trace = state->observer.trace;
@@ -391,8 +417,7 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   // Where a rank found something, all that the others do is to meet it.
   if (!diagnostic && std::ranges::find(received_span, unknown) == received_span.end()) {
     diagnostic = check_received(received_span, recv_counts, buffer, channel.rank());
-    if (!diagnostic) suit_page(*state, call);
-    if (!diagnostic) diagnostic = suit_at_once(*state, call, scratch);
+    if (!diagnostic) diagnostic = suit(*state, call, scratch);
   }
   agree_on_call(*state, diagnostic, call);
   watched = call.watched;
@@ -401,15 +426,12 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   std::optional<AlltoallMethod> method = AlltoallMethod::direct;
   if (!call.at_once) {
     scratch = {};
-    scratch =
-        operations::scratch_while_planning(*state, options.method == AlltoallMethod::automatic);
     method = choose_swaps(*state, call, after, swaps);
   }
   Report report;
   std::shared_ptr<const schedule::Choice> choice = state->choice;
   if (!method) {
     swaps.reset();
-    scratch = {};
     report = by_pages(std::move(state), call, std::move(sent), std::move(received), start);
   } else {
     const double end = mpi::now();
@@ -417,12 +439,8 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
       state->trace->align(channel);
       trace->span(observe::TraceKind::stage, "plan", start, end);
     }
-    if (call.at_once) {
-      report = at_once(*state, call, scratch);
-    } else {
-      scratch = {};
-      report = swaps->run(progress_wish(options, channel.rank(), *method));
-    }
+    report = call.at_once ? at_once(*state, call, scratch)
+                          : swaps->run(progress_wish(options, channel.rank(), *method));
     choice = state->choice;
     report.plan_seconds = end - start;
   }

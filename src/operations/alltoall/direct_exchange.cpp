@@ -19,22 +19,35 @@ DirectExchange::DirectExchange(plan::State& state, const AlltoallBuffer& buffer,
       self_(static_cast<std::size_t>(state.channel.rank())),
       requests_(state.ledger, 2 * sent.size(), state.channel.hooks()) {}
 
-/// To the ranks behind this one in ring order, so that nobody is everybody's first.
-void DirectExchange::send_all(std::byte* staged) {
+/// Calls action(to, begin, bytes) for the ranks behind this one in ring order, so that nobody is
+/// everybody's first, with where their segment begins.
+template <class Action>
+void DirectExchange::for_each_destination(Action&& action) const {
   const std::size_t ranks = sent_.size();
   std::size_t begin = offset_of(sent_, self_ + 1);
   for (std::size_t step = 1; step < ranks; ++step) {
     const std::size_t to = (self_ + step) % ranks;
     if (to == 0) begin = 0;
     const std::size_t bytes = bytes_of(sent_[to]);
-    if (bytes == 0) continue;
+    if (bytes > 0) action(to, begin, bytes);
+    begin += bytes;
+  }
+}
+
+void DirectExchange::stage(std::byte* staged) const {
+  for_each_destination([&](std::size_t, std::size_t begin, std::size_t bytes) {
     std::memcpy(staged, data() + begin, bytes);
-    MPI_Request& request = requests_[ranks + to];
+    staged += bytes;
+  });
+}
+
+void DirectExchange::send_all(const std::byte* staged) {
+  for_each_destination([&](std::size_t to, std::size_t, std::size_t bytes) {
+    MPI_Request& request = requests_[sent_.size() + to];
     mpi::post_send(state_.channel, staged, bytes, static_cast<int>(to), mpi::tag_data, request);
     state_.observer.sends(&request, static_cast<int>(to), bytes);
     staged += bytes;
-    begin += bytes;
-  }
+  });
 }
 
 void DirectExchange::move_own() {
@@ -65,9 +78,10 @@ Report DirectExchange::run(storage::CallScratch& scratch, const observe::Progres
   const double start = mpi::now(), waited = observer.waiting_seconds;
   try {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
-    send_all(scratch.bytes().data());
+    stage(scratch.bytes().data());
     move_own();
-    receive_all();
+    receive_all();  // before the sends, so that MPI has little to hold back
+    send_all(scratch.bytes().data());
     for (std::size_t slot = 0; slot < 2 * sent_.size(); ++slot) {
       if (requests_.idle(slot)) continue;
       requests_.wait(slot);

@@ -44,7 +44,10 @@ class DirectExchange {
                                       std::size_t rank) const {
     return bytes_of(sum(counts.first(rank)));
   }
-  void send_all(std::byte* staged);
+  template <class Action>
+  void for_each_destination(Action&& action) const;
+  void stage(std::byte* staged) const;
+  void send_all(const std::byte* staged);
   void move_own();
   void receive_all();
 

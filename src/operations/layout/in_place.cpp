@@ -156,7 +156,7 @@ std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
 /// Where everything fits the budget at once, pages only cost time.
 std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) {
   const std::uint64_t budget = call_.options.budget_bytes;
-  storage::limit_kept(channel_, budget / 2);
+  storage::limit_kept(channel_, call_.options.keep_memory ? budget / 2 : 0);
   const bool is_free =
       call_.options.method == Method::automatic || call_.options.method == Method::direct;
   call_.at_once = is_free && intersections <= budget;

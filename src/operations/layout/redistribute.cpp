@@ -99,7 +99,7 @@ class Redistribution {
               std::to_string(needed)};
     try {
       parts_.emplace(ledger_, call_);
-      node_.emplace(call_.channel, ledger_, rest() / 2);
+      node_.emplace(call_.channel, ledger_, call_.options.keep_memory ? rest() / 2 : 0);
       const std::uint64_t leaving =
           static_cast<std::uint64_t>(parts_->peers().elements_sent) * call_.element_bytes;
       call_.at_once =
@@ -147,17 +147,18 @@ class Redistribution {
     scratch_ = {};
     scratch_ = {call_.channel, ledger_, 0, rest() / 2, call_.options.keep_memory};
     node_->share(node_wish(), call_.kept, call_.options.keep_memory);
-    layout::ArrayExchange exchange(call_.channel, ledger_, sizes(), parts_->take_peers(), outgoing,
-                                   incoming, node_->memory());
+    std::optional<layout::ArrayExchange> exchange;
     std::optional<Diagnostic> diagnostic;
     try {
-      take_scratch(exchange.scratch_bytes());
+      exchange.emplace(call_.channel, ledger_, sizes(), parts_->take_peers(), outgoing, incoming,
+                       node_->memory());
+      take_scratch(exchange->scratch_bytes());
     } catch (const std::bad_alloc&) {
       diagnostic = layout::out_of_memory();
     }
     mpi::agree(call_.channel, diagnostic);
     try {
-      exchange.run(scratch_.bytes(), report);
+      exchange->run(scratch_.bytes(), report);
     } catch (...) {
       scratch_.leak();
       throw;

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <string>
@@ -132,6 +133,64 @@ TEST(AlltoallKeptMemory, ServesPlansAndCallsOfOneCommunicator) {
     }
   }
   plan.reset();
+  MPI_Comm_free(&communicator);
+}
+
+// A rank that could send all at once has no room for that beside what is kept, and gives it back:
+// the others, which have more to send, must not count on it.
+TEST(AlltoallKeptMemory, IsGivenBackByOneRankAlone) {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const auto ranks = static_cast<std::size_t>(size());
+  const auto count_between = [&](std::size_t from) {  // so many to each other rank
+    return ((from == 0 ? 3584U : 5120U) << 10) / 8 / std::max<std::size_t>(1, ranks - 1);
+  };
+  std::vector<std::int64_t> send(
+      ranks, static_cast<std::int64_t>(count_between(static_cast<std::size_t>(rank()))));
+  send[static_cast<std::size_t>(rank())] = 0;
+  std::vector<std::uint64_t> memory(count_between(1) * ranks);
+  for (int round = 0; round < 4; ++round) {
+    std::ranges::fill(memory, static_cast<std::uint64_t>(rank() + round));
+    static_cast<void>(alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8}, send,
+                                         {}, AlltoallOptions{}));
+    const std::uint64_t* next = memory.data();
+    bool right = true;
+    for (std::size_t from = 0; from < ranks; ++from)
+      for (std::size_t k = 0; from != static_cast<std::size_t>(rank()) && k < count_between(from);
+           ++k)
+        right = right && *next++ == from + static_cast<std::size_t>(round);
+    EXPECT_TRUE(all_ranks(right)) << "round " << round;
+  }
+  MPI_Comm_free(&communicator);
+}
+
+/// Bytes of shared mappings once a call of so many bytes is over.
+std::size_t mapped_after(MPI_Comm communicator, AlltoallMethod method, std::size_t bytes,
+                         bool keeps) {
+  const std::size_t elements = bytes / 8 / static_cast<std::size_t>(size());
+  std::vector<std::uint64_t> memory(elements * static_cast<std::size_t>(size()));
+  const std::vector<std::int64_t> send(static_cast<std::size_t>(size()),
+                                       static_cast<std::int64_t>(elements));
+  AlltoallOptions options;
+  options.method = method;
+  options.keep_memory = keeps;
+  static_cast<void>(
+      alltoallv_in_place(communicator, {memory.data(), memory.size() * 8, 8}, send, {}, options));
+  return mapped_shared_bytes();
+}
+
+TEST(AlltoallKeptMemory, GoesWithACallThatKeepsNothing) {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  for (const AlltoallMethod method :
+       {AlltoallMethod::direct, AlltoallMethod::pairwise, AlltoallMethod::stream}) {
+    const std::size_t kept = mapped_after(communicator, AlltoallMethod::stream, 16 << 20, true);
+    if (kept == 0) continue;  // one rank, or a system that does not share
+    if (method == AlltoallMethod::direct) {
+      EXPECT_EQ(mapped_after(communicator, method, 64 << 10, true), kept) << "it is not needed";
+    }
+    EXPECT_EQ(mapped_after(communicator, method, 64 << 10, false), 0U) << to_string(method);
+  }
   MPI_Comm_free(&communicator);
 }
 

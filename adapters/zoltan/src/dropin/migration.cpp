@@ -417,7 +417,8 @@ int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists
     report = empty_report(parameters, ranks);
     const double start = mpi::now();
     const HandleState state = handle_state_of(zoltan);
-    Workspace& workspace = Workspace::of(communicator);
+    WorkspaceLoan loan(communicator);
+    Workspace& workspace = loan.get();
     bool keeps = true;
     {
       Migration migration(stock, zoltan, workspace, lists, parameters, state, report);

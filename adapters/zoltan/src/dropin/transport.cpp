@@ -19,7 +19,7 @@ Vector<int> ranks_of(Ledger& ledger, std::span<const Peer> peers) {
 std::uint64_t NodeSlots::Wish::allowance() const {
   constexpr std::uint64_t least = 4096;
   const std::uint64_t each = room / (1 + destinations.size());
-  return each < least ? 0 : each;
+  return each < least ? 0 : each / unit * unit;
 }
 
 bool NodeSlots::serves(const Wish& wish) const {
@@ -34,7 +34,7 @@ bool NodeSlots::fits(const Wish& wish) const {
 void NodeSlots::connect(const mpi::Channel& channel, const Wish& wish) {
   release();
   memory_->connect(channel, ranks_of(ledger_, wish.destinations), ranks_of(ledger_, wish.sources),
-                   wish.allowance() / wish.unit * wish.unit, wish.bytes);
+                   wish.allowance(), wish.bytes);
 }
 
 void NodeSlots::release() {

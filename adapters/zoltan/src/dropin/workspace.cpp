@@ -105,6 +105,11 @@ Workspace& Workspace::of(MPI_Comm communicator) {
   return *workspace.release();
 }
 
+WorkspaceLoan::WorkspaceLoan(MPI_Comm communicator) : kept_(Workspace::of(communicator)) {
+  if (kept_.is_lent_) nested_.emplace(communicator);
+  get().is_lent_ = true;
+}
+
 std::byte* Workspace::place_arrivals(std::uint64_t bytes, std::uint64_t room) {
   const std::span<std::byte> own = node.memory().own();
   node.give_out(bytes > own.size());

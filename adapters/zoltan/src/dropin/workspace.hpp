@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace valet::zoltan {
@@ -68,7 +69,26 @@ struct Workspace {
   PackedMemory arrived{ledger};
 
  private:
+  friend class WorkspaceLoan;
   Vector<int> destinations_{ledger}, sources_{ledger};
+  bool is_lent_ = false;
+};
+
+/// The workspace of a communicator for one migration; one of its own where a callback of another
+/// migration makes it.
+class WorkspaceLoan {
+ public:
+  /// Collective, if it is nested or the first.
+  explicit WorkspaceLoan(MPI_Comm communicator);
+  WorkspaceLoan(const WorkspaceLoan&) = delete;
+  WorkspaceLoan& operator=(const WorkspaceLoan&) = delete;
+  ~WorkspaceLoan() { get().is_lent_ = false; }
+
+  [[nodiscard]] Workspace& get() { return nested_ ? *nested_ : kept_; }
+
+ private:
+  Workspace& kept_;
+  std::optional<Workspace> nested_;
 };
 
 }  // namespace valet::zoltan
