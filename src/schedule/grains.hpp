@@ -44,6 +44,8 @@ namespace valet::schedule {
   const std::uint64_t wished = std::min<std::uint64_t>(
       std::max<std::size_t>(1, shift_bytes / std::max<std::size_t>(1, block_bytes)),
       std::min(imports, exports) / 8);
+  // Messages are half as long: of less than that each costs more than unpacking what it brings.
+  if (wished * block_bytes < 2 * dense_bytes) return 0;
   return wished - std::min(wished, free);
 }
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unistd.h>
 #include <utility>
 
 namespace valet {
@@ -20,11 +21,11 @@ constexpr std::size_t worth_streaming_bytes = std::size_t{16} << 10;
 /// Packed blocks that stay in the first-level cache while all fields are moved.
 constexpr std::size_t cached_bytes = std::size_t{8} << 10;
 
-/// Copies to slots, which are not read again soon: past the cache no line is fetched only to be
-/// overwritten.
-void write_once(std::byte* to, const std::byte* from, std::size_t bytes) {
-  detail::stream_bytes(to, from, bytes);
-  detail::stream_fence();
+/// Bytes that the cache of one core holds; a little where the system does not tell.
+std::size_t core_cache_bytes() {
+  static const long second_level = sysconf(_SC_LEVEL2_CACHE_SIZE);
+  return std::max<std::size_t>(std::size_t{256} << 10,
+                               static_cast<std::size_t>(std::max(0L, second_level)));
 }
 
 /// Calls action(first, count) for parts of a list of `size` blocks that stay in the cache.
@@ -148,10 +149,18 @@ void HostFields::gather_past_cache(SlotList from, std::byte* packed) {
   from.visit([&](auto slots) { gather_streaming(slots, packed); });
 }
 
+/// Copies to slots. Past the cache no line is fetched only to be overwritten, but where all slots
+/// fit the cache they are there already.
+void HostFields::write_run(std::byte* to, const std::byte* from, std::size_t bytes) const {
+  if (slots_ * block_bytes_ <= core_cache_bytes()) return detail::copy_bytes(to, from, bytes);
+  detail::stream_bytes(to, from, bytes);
+  detail::stream_fence();
+}
+
 void HostFields::scatter(const std::byte* packed, SlotList to) {
   to.visit([&](auto slots) {
     if (dense_ != nullptr && is_run(slots)) {
-      write_once(dense_ + slots.front() * block_bytes_, packed, slots.size() * block_bytes_);
+      write_run(dense_ + slots.front() * block_bytes_, packed, slots.size() * block_bytes_);
       return;
     }
     for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
@@ -159,8 +168,8 @@ void HostFields::scatter(const std::byte* packed, SlotList to) {
       for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
         if (rows.bytes >= worth_streaming_bytes / 16) {
           for (std::size_t k = 0; k < count; ++k)
-            write_once(rows.at(slots[first + k]), batch + k * block_bytes_ + packed_offset,
-                       rows.bytes);
+            write_run(rows.at(slots[first + k]), batch + k * block_bytes_ + packed_offset,
+                      rows.bytes);
           return;
         }
         detail::scatter_rows(Packed<const std::byte>{batch + packed_offset, block_bytes_}, rows,

@@ -133,6 +133,8 @@ TEST(ShiftBlocks, IsForLongRunsAndLeavesOutWhatFreeSlotsDo) {
   EXPECT_EQ(shift_blocks(16'384, many, many, 1, 20), 12U);
   EXPECT_EQ(shift_blocks(16'384, many, many, 1, 33), 0U);
   EXPECT_EQ(shift_blocks(16'384, 80, many, 1, 0), 10U) << "an eighth of what arrives";
+  EXPECT_EQ(shift_blocks(16'384, 64, many, 1, 0), 8U) << "two messages of 64 KiB";
+  EXPECT_EQ(shift_blocks(16'384, 63, many, 1, 0), 0U) << "and no shorter ones";
   EXPECT_EQ(shift_blocks(16'384, many, 7, 1, 0), 0U) << "or leaves";
 }
 

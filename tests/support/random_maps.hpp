@@ -150,6 +150,7 @@ inline std::uint64_t shift_of(std::size_t block_bytes, std::uint64_t imports, st
   const std::uint64_t shift =
       std::min({std::max<std::uint64_t>(1, 524288 / block_bytes), imports / 8,
                 static_cast<std::uint64_t>(exports.size()) / 8});
+  if (shift * block_bytes < 131072) return 0;
   return shift > free ? shift - free : 0;
 }
 

@@ -69,11 +69,11 @@ using schedule::parse_cost_model;
 enum class Order {
   /// Valet chooses, so that hardly any block is copied twice: an arrival takes the slot that a
   /// block has just left. The slots depend on the map, the bytes of a block and the number of
-  /// ranks,
-  /// and not on budget, method or timing. Resident blocks keep their slots, but for those above the
-  /// final count. 8 bytes a slot in place of 12 (32-bit indices) where a quarter of the budget has
-  /// room for the blocks that wait: a few times 32 KiB for each neighbour, or 128 KiB where a block
-  /// has 4 KiB or more, and 512 KiB where what leaves stands in runs of 64 KiB or more.
+  /// ranks, and not on budget, method or timing. Resident blocks keep their slots, but for those
+  /// above the final count. 8 bytes a slot in place of 12 (32-bit indices) where a quarter of the
+  /// budget has room for the blocks that wait: a few times 32 KiB for each neighbour, or 128 KiB
+  /// where a block has 4 KiB or more, and up to 512 KiB where what leaves stands in runs of 64 KiB
+  /// or more.
   any,
   fill,    ///< resident blocks keep their slots, arrivals fill the lowest holes: few copies
   stable,  ///< resident blocks, then arrivals by (source rank, old slot), packed from slot 0

@@ -41,6 +41,7 @@ class VALET_EXPORT HostFields : public StorageBackend {
   };
 
   void append_row(const Field& field);
+  void write_run(std::byte* to, const std::byte* from, std::size_t bytes) const;
   template <class Action>
   void for_each_piece(Action&& action) const;
   template <class Index>
