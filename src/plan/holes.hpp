@@ -75,8 +75,13 @@ class HoleWalk {
       const std::uint64_t passed = std::min(piece.count, left - piece.first);
       const Index* const exports =
           flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
-      for (std::uint64_t k = 0; k < passed; ++k)  // what is above will not be occupied
-        if (exports[k] < flows_.blocks_after) slots[taken++] = exports[k];
+      // They ascend, and what is above the final count will not be occupied.
+      const Index* const end =
+          exports[passed - 1] < flows_.blocks_after
+              ? exports + passed
+              : std::lower_bound(exports, exports + passed, flows_.blocks_after);
+      taken =
+          static_cast<std::size_t>(std::copy(exports, end, slots.begin() + taken) - slots.begin());
       order_.advance(passed);
     }
     return taken;

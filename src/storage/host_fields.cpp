@@ -40,9 +40,9 @@ void for_each_batch(std::size_t size, std::size_t block_bytes, Action&& action) 
 template <class Index>
 bool is_run(std::span<const Index> slots) {
   if (slots.empty() || slots.back() - slots.front() != slots.size() - 1) return false;
-  for (std::size_t k = 1; k < slots.size(); ++k)
-    if (slots[k] != slots[k - 1] + 1) return false;
-  return true;
+  Index differences = 0;  // lists that begin and end like a run mostly are one: no early end
+  for (std::size_t k = 0; k < slots.size(); ++k) differences |= slots[k] - slots.front() - Index(k);
+  return differences == 0;
 }
 
 }  // namespace

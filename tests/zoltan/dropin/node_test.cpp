@@ -92,6 +92,7 @@ class Client {
 
   std::vector<std::string> calls;
   int unpacked = 0;
+  int nested = 0;  ///< migrations inside others: STEPS calls mid after each step
   Valet_Migration_Report report{};
 
  private:
@@ -104,6 +105,7 @@ class Client {
     *code = ZOLTAN_OK;
     Client& client = of(data);
     if (std::exchange(client.in_mid_, true)) return;
+    ++client.nested;
     client.migrate();
     client.in_mid_ = false;
   }
@@ -201,7 +203,8 @@ TEST(KeptMemory, IsNotThatOfTheMigrationWhoseCallbackMigrates) {
       const int expected = client.unpacked;
       client.migrate_within_mid();
       client.migrate();
-      EXPECT_EQ(client.unpacked, 2 * expected) << callbacks;
+      EXPECT_GT(client.nested, 0) << callbacks;
+      EXPECT_EQ(client.unpacked, (1 + client.nested) * expected) << callbacks;
     }
 }
 
