@@ -110,8 +110,10 @@ class NodeSlots {
 
 class Transport final : private engine::Participant {
  public:
-  /// Credits that a source has at a time: as many as it has slots in shared memory.
-  static constexpr std::size_t slots = 2;
+  /// Credits that a source has at a time: as many as it has slots in shared memory. Those used last
+  /// are used first, so that few are while both ranks run and they stay in the cache; the others
+  /// are for ranks that take turns on one core.
+  static constexpr std::size_t slots = 6;
   /// Where all arrivals have their place in it already, a step needs no further ones: every wait
   /// for a credit may cost a change of the running process.
   static constexpr std::size_t most_credits = 8;
