@@ -37,6 +37,9 @@ packages=("${valet_build_packages[@]}" libgtest-dev python3-matplotlib)
 if $lint; then
   packages+=(clang-format clang-tidy)
 fi
+if $long; then
+  packages+=(spin)
+fi
 valet_install_packages "${packages[@]}"
 # Optional: where there is no such package, the AMR example and its tests are skipped.
 valet_install_packages libp4est-dev || echo "Without libp4est-dev the AMR example is not built." >&2

@@ -13,7 +13,7 @@ namespace valet::engine {
 /// All exports before it have left, so of the imports before it at most AnyOrder::in_wait wait for
 /// their holes, and planning saw to it that there is room for one more on every rank. So its
 /// receiver can credit it; a sender that holds a credit has the block at hand and waits for
-/// nothing.
+/// nothing. tests/model/ordered.pml checks it for all small transfer matrices.
 template <class Index>
 class OrderedExchange final : public Exchange<Index>, public Participant {
  public:

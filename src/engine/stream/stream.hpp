@@ -28,6 +28,9 @@
 /// crosses a multiple of the sender's message size, so that what a sender staged ahead always
 /// answers whole credits. Sources advance in proportion to their totals and are tried starting
 /// after the own rank, so that no rank is everybody's first.
+///
+/// tests/model/slots.pml checks this for all small transfer matrices, but for memory shared on a
+/// node, and that each of the rules is needed.
 
 #include "engine/slots/slot_exchange.hpp"
 
