@@ -8,6 +8,14 @@ namespace {
 
 /// Messages that wait at once: runs in either room, which those that arrived next to each other are
 /// joined to. A run ends where the sources of one place follow those of the other, at a grain.
+///
+/// Why that is enough to go on. A list that is full of messages of which one is on its way gets
+/// shorter when that one comes. Once all have come the first waits in a room, for land() passes the
+/// others, and so do all behind it: nothing is credited to slots while a room is in use, and what
+/// is aside came before. Joined, those runs end at the end of a grain or of a room: of whole grains
+/// there are as many as the rooms hold, of short ones one a flow, of rooms two, and the first and
+/// the last run may be parts of grains. That leaves the receives, so there is a place for one more.
+/// Detours may end runs within a grain and are not counted here.
 template <class Index>
 std::size_t messages_at_once(const ExchangeContext& context, const plan::Flows<Index>& flows,
                              const schedule::OrderedSizes& sizes) {
