@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #endif
@@ -42,6 +43,14 @@ std::byte* map(int descriptor, std::size_t bytes) {
   return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
+/// Whether files may have as many bytes: memory without a name counts as one, and beyond the limit
+/// the system ends the process (SIGXFSZ), where an answer is wanted.
+bool may_have_files_of(std::size_t bytes) {
+  struct rlimit limit {};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+         (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
 std::uint64_t random_key() {
   std::random_device device;
   return (std::uint64_t{device()} << 32) | device();
@@ -50,6 +59,7 @@ std::uint64_t random_key() {
 }  // namespace
 
 SharedSegment SharedSegment::create(std::size_t bytes) {
+  if (!may_have_files_of(bytes)) return {};
   Descriptor descriptor(memfd_create("valet", MFD_CLOEXEC));
   // Pages are taken now, where it can fail, and not at the first touch, where it is a signal.
   if (descriptor.get() < 0 || posix_fallocate(descriptor.get(), 0, static_cast<off_t>(bytes)) != 0)

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <string>
+#include <sys/resource.h>
 
 namespace valet {
 namespace {
@@ -71,6 +72,22 @@ TEST_F(SharedSegments, CannotBeOpenedOnceClosed) {
   segment_.close();
   EXPECT_EQ(storage::SharedSegment::open(handle).data(), nullptr);
   segment_.data()[0] = std::byte{1};  // the owner keeps it
+}
+
+// `ulimit -f`: memory without a name is a file, and a larger one than the limit is a signal.
+TEST_F(SharedSegments, AreNotMadeBeyondTheLimitOfFiles) {
+  struct rlimit before {};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  struct rlimit limited = before;
+  limited.rlim_cur = bytes - 1;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limited), 0);
+  const storage::SharedSegment refused = storage::SharedSegment::create(bytes);
+  limited.rlim_cur = bytes;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limited), 0);
+  const storage::SharedSegment made = storage::SharedSegment::create(bytes);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(refused.size(), 0U);
+  EXPECT_EQ(made.size(), bytes);
 }
 
 TEST_F(SharedSegments, AreGoneWithTheirLastMapping) {
