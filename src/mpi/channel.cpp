@@ -5,6 +5,7 @@
 #include <valet/error.hpp>
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cstdint>
 #include <mutex>
@@ -26,10 +27,46 @@ bool mpi_is_usable() {
   return initialized != 0 && finalized == 0;
 }
 
-MPI_Comm duplicate(MPI_Comm communicator) {
+/// Of our duplicates: the user's communicator, as a std::atomic<MPI_Comm>*.
+int user_key() {
+  static const int key = [] {
+    int created = MPI_KEYVAL_INVALID;
+    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &created, nullptr),
+          "MPI_Comm_create_keyval");
+    return created;
+  }();
+  return key;
+}
+
+/// What MPI calls when a call on a duplicate fails: it tells the handler that the application has
+/// set for its own communicator, or for MPI_COMM_WORLD where it has freed that one. By default that
+/// handler ends the job; where it returns, so does the failed call, and check() throws.
+void tell_application(MPI_Comm* duplicate, int* code, ...) {
+  void* attribute = nullptr;
+  int found = 0;
+  MPI_Comm user = MPI_COMM_NULL;
+  if (MPI_Comm_get_attr(*duplicate, user_key(), static_cast<void*>(&attribute), &found) ==
+          MPI_SUCCESS &&
+      found != 0)
+    user = *static_cast<const std::atomic<MPI_Comm>*>(attribute);
+  MPI_Comm_call_errhandler(user == MPI_COMM_NULL ? MPI_COMM_WORLD : user, *code);
+}
+
+MPI_Errhandler telling_handler() {
+  static const MPI_Errhandler handler = [] {
+    MPI_Errhandler created = MPI_ERRHANDLER_NULL;
+    check(MPI_Comm_create_errhandler(tell_application, &created), "MPI_Comm_create_errhandler");
+    return created;
+  }();
+  return handler;
+}
+
+/// @param user  Whose handler is told of errors; lives as long as the duplicate.
+MPI_Comm duplicate(MPI_Comm communicator, std::atomic<MPI_Comm>& user) {
   MPI_Comm copy = MPI_COMM_NULL;
   check(MPI_Comm_dup(communicator, &copy), "MPI_Comm_dup");
-  check(MPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
+  check(MPI_Comm_set_attr(copy, user_key(), &user), "MPI_Comm_set_attr");
+  check(MPI_Comm_set_errhandler(copy, telling_handler()), "MPI_Comm_set_errhandler");
   return copy;
 }
 
@@ -39,7 +76,7 @@ MPI_Comm duplicate(MPI_Comm communicator) {
 /// plan may outlive the communicator it was made with.
 class CommunicatorCache {
  public:
-  explicit CommunicatorCache(MPI_Comm user) : base_(duplicate(user)) {}
+  explicit CommunicatorCache(MPI_Comm user) : user_(user), base_(duplicate(user, user_)) {}
   CommunicatorCache(const CommunicatorCache&) = delete;
   CommunicatorCache& operator=(const CommunicatorCache&) = delete;
   ~CommunicatorCache() {
@@ -55,8 +92,8 @@ class CommunicatorCache {
     std::uint64_t free_on_all = 0;
     check(MPI_Allreduce(&free_, &free_on_all, 1, MPI_UINT64_T, MPI_BAND, base_), "MPI_Allreduce");
     if (free_on_all == 0) {
-      if (pool_.size() == pool_limit) return {duplicate(base_), no_index};
-      pool_.push_back(duplicate(base_));
+      if (pool_.size() == pool_limit) return {duplicate(base_, user_), no_index};
+      pool_.push_back(duplicate(base_, user_));
       return {pool_.back(), static_cast<int>(pool_.size()) - 1};
     }
     const int index = std::countr_zero(free_on_all);
@@ -69,7 +106,7 @@ class CommunicatorCache {
   std::pair<MPI_Comm, int> borrow_for_call() {
     const std::lock_guard lock(mutex_);
     if (pool_.empty()) {
-      pool_.push_back(duplicate(base_));
+      pool_.push_back(duplicate(base_, user_));
       free_ |= 1;
     }
     if ((free_ & 1) == 0) return {base_, no_index};
@@ -92,6 +129,9 @@ class CommunicatorCache {
     return kept_[static_cast<std::size_t>(index)];
   }
 
+  /// The user's communicator is being freed; plans may live on.
+  void forget_user() noexcept { user_ = MPI_COMM_NULL; }
+
   std::shared_ptr<void> take_scratch() {
     const std::lock_guard lock(mutex_);
     return std::move(scratch_);
@@ -105,6 +145,7 @@ class CommunicatorCache {
 
  private:
   std::mutex mutex_;
+  std::atomic<MPI_Comm> user_;
   MPI_Comm base_;
   std::vector<MPI_Comm> pool_;
   std::array<std::shared_ptr<void>, pool_limit> kept_;
@@ -132,7 +173,9 @@ namespace {
 using CacheHandle = std::shared_ptr<CommunicatorCache>;
 
 int delete_cache(MPI_Comm, int, void* attribute, void*) {
-  delete static_cast<CacheHandle*>(attribute);
+  auto* const handle = static_cast<CacheHandle*>(attribute);
+  (*handle)->forget_user();
+  delete handle;
   return MPI_SUCCESS;
 }
 
@@ -163,11 +206,15 @@ Channel Channel::open(MPI_Comm user) { return open(user, false); }
 
 Channel Channel::open_for_call(MPI_Comm user) { return open(user, true); }
 
+void require_mpi() {
+  if (mpi_is_usable()) return;
+  throw Error(ErrorCode::not_initialized,
+              "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
+              "MPI_Finalize");
+}
+
 Channel Channel::open(MPI_Comm user, bool for_call) {
-  if (!mpi_is_usable())
-    throw Error(ErrorCode::not_initialized,
-                "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
-                "MPI_Finalize");
+  require_mpi();
   if (user == MPI_COMM_NULL)
     throw Error(ErrorCode::invalid_communicator,
                 "the communicator is MPI_COMM_NULL; only ranks that belong to it may call");

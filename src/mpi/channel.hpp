@@ -23,8 +23,12 @@ struct Machine {
   int ranks_on_node = 1;                     ///< most ranks that a node has
 };
 
-/// A communicator that belongs to one plan at a time: its tags are ours, errors are returned and
-/// not fatal. Move-only; given back to the pool by the destructor, also after MPI_Finalize.
+/// Passes while MPI can be used. @throws Error not_initialized. Local.
+VALET_EXPORT void require_mpi();
+
+/// A communicator that belongs to one plan at a time: its tags are ours. A failed call is told to
+/// the error handler of the user's communicator before it returns. Move-only; given back to the
+/// pool by the destructor, also after MPI_Finalize.
 class VALET_EXPORT Channel {
  public:
   /// Collective over `user`. @throws Error not_initialized or invalid_communicator, which every

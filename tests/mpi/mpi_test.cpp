@@ -102,14 +102,35 @@ TEST(Channel, MovesOwnership) {
   EXPECT_EQ(second.size(), size());
 }
 
-TEST(Channel, ReturnsErrorsWhateverTheHandlerOfTheCommunicator) {
-  const Channel channel = Channel::open(MPI_COMM_WORLD);
-  int value = 0;
-  const Outcome outcome = outcome_of([&] {
-    check(MPI_Send(&value, 1, MPI_INT, channel.size() + 3, 0, channel.get()), "MPI_Send", 42);
-  });
+MPI_Comm told = MPI_COMM_NULL;
+
+void remember_told(MPI_Comm* comm, int*, ...) { told = *comm; }
+
+// As MPI would do by itself for a call on the communicator that the application knows.
+TEST(Channel, TellsTheApplicationsHandlerOfErrorsAndThenThrows) {
+  MPI_Comm user = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &user);
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  MPI_Comm_create_errhandler(remember_told, &handler);
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+  const auto fail = [](const Channel& channel) {
+    int value = 0;
+    told = MPI_COMM_NULL;
+    return outcome_of([&] {
+      check(MPI_Send(&value, 1, MPI_INT, channel.size() + 3, 0, channel.get()), "MPI_Send", 42);
+    });
+  };
+  const Channel channel = Channel::open(user);
+  MPI_Comm_set_errhandler(user, handler);  // later than the channel was made
+  const Outcome outcome = fail(channel);
+  EXPECT_EQ(told, user);
   EXPECT_EQ(outcome.code, ErrorCode::mpi_failure);
   EXPECT_NE(outcome.text.find("MPI_Send with rank 42"), std::string::npos) << outcome.text;
+  MPI_Comm_free(&user);
+  EXPECT_EQ(fail(channel).code, ErrorCode::mpi_failure);
+  EXPECT_EQ(told, MPI_COMM_WORLD) << "where the communicator is freed";
+  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+  MPI_Errhandler_free(&handler);
 }
 
 /// What a call of these tests agrees on.

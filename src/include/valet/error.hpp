@@ -44,6 +44,13 @@ VALET_EXPORT const char* to_string(ErrorCode code) noexcept;
 /// is unspecified, after corrupted that of the blocks that the text names. callback_failed is
 /// agreed upon at the end, when all ranks have done what they could: its text says what threw, and
 /// whether blocks are in their places. The text names the rank, the block and the remedy.
+///
+/// mpi_failure is local: the others may be waiting for this rank. A failed MPI call is therefore
+/// first told to the error handler of the communicator that the application gave (MPI_COMM_WORLD's
+/// where that is freed): by default MPI_ERRORS_ARE_FATAL, which ends the job. Whoever sets a
+/// handler that returns must end the job, with MPI_Abort() for instance: no call of Valet may
+/// follow on that communicator, and the memory of what was pending is given up, not freed, because
+/// MPI may still write to it.
 class VALET_EXPORT Error : public std::runtime_error {
  public:
   /// @param code     What went wrong.

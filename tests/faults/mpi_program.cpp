@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// mpi_program <default|returns> <n>: a migration and an all-to-all in which the n-th call of MPI on
+// rank 1 fails, as a call on a broken network would: MPI tells the error handler of the call's
+// communicator, and where that returns the call returns its code. What should come of it, see
+// mpi_test.cpp.
+
+#include <valet/valet.hpp>
+
+#include <mpi.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+namespace {
+
+int calls_left = 0;                    ///< until one fails; 0: none does
+MPI_Comm last_comm = MPI_COMM_NULL;    ///< that something was posted on
+MPI_Comm application = MPI_COMM_NULL;  ///< what Valet is given
+int times_told = 0;
+
+bool fails_now() { return calls_left > 0 && --calls_left == 0; }
+
+int fail(MPI_Comm comm) {
+  PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+  return MPI_ERR_OTHER;
+}
+
+void tell(MPI_Comm* comm, int*, ...) {
+  if (*comm == application) ++times_told;
+}
+
+}  // namespace
+
+#define VALET_FAILS(Name, parameters, arguments, comm)                          \
+  extern "C" __attribute__((visibility("default"))) int MPI_##Name parameters { \
+    last_comm = comm;                                                           \
+    return fails_now() ? fail(comm) : PMPI_##Name arguments;                    \
+  }
+
+VALET_FAILS(Isend,
+            (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+             MPI_Request* request),
+            (data, count, type, to, tag, comm, request), comm)
+VALET_FAILS(Issend,
+            (const void* data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+             MPI_Request* request),
+            (data, count, type, to, tag, comm, request), comm)
+VALET_FAILS(Irecv,
+            (void* data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+             MPI_Request* request),
+            (data, count, type, from, tag, comm, request), comm)
+VALET_FAILS(Ibarrier, (MPI_Comm comm, MPI_Request* request), (comm, request), comm)
+VALET_FAILS(Allreduce,
+            (const void* sent, void* received, int count, MPI_Datatype type, MPI_Op operation,
+             MPI_Comm comm),
+            (sent, received, count, type, operation, comm), comm)
+VALET_FAILS(Alltoall,
+            (const void* sent, int sends, MPI_Datatype send_type, void* received, int receives,
+             MPI_Datatype receive_type, MPI_Comm comm),
+            (sent, sends, send_type, received, receives, receive_type, comm), comm)
+VALET_FAILS(Comm_dup, (MPI_Comm comm, MPI_Comm* copy), (comm, copy), comm)
+VALET_FAILS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), last_comm)
+VALET_FAILS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
+            (count, requests, index, status), last_comm)
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  int rank = 0, size = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  PMPI_Comm_dup(MPI_COMM_WORLD, &application);
+  if (std::string(argv[1]) == "returns") {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(tell, &handler);
+    MPI_Comm_set_errhandler(application, handler);
+  }
+  constexpr std::uint64_t blocks = 300;
+  std::vector<double> data(blocks + 60);
+  std::vector<int> ranks(blocks);
+  for (std::size_t k = 0; k < blocks; ++k) ranks[k] = static_cast<int>(k) % size;
+  valet::Options options;
+  options.method = valet::Method::stream;
+  options.budget_bytes = 200;
+  options.share_memory = false;
+  options.verify = true;
+  if (rank == 1) calls_left = std::atoi(argv[2]);
+  try {
+    static_cast<void>(valet::migrate(application,
+                                     valet::BlockStorage{valet::field(data.data(), data.size())},
+                                     blocks, ranks, options));
+    const std::vector<std::int64_t> counts(static_cast<std::size_t>(size), 50);
+    static_cast<void>(valet::alltoallv_in_place(
+        application, {data.data(), data.size() * sizeof(double), sizeof(double)}, counts));
+  } catch (const valet::Error& error) {
+    std::printf("rank %d was told %d times, then %s\n", rank, times_told, error.what());
+    std::fflush(stdout);
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  const bool is_through = rank == 1 && calls_left > 0;
+  if (is_through) std::printf("no call failed\n");
+  MPI_Finalize();
+  return 0;
+}
