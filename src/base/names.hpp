@@ -2,10 +2,12 @@
 #pragma once
 
 #include <valet/error.hpp>
+#include <valet/storage_backend.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +32,15 @@ const char* name_of(const std::array<Named<Value>, values>& table, Value value) 
   return "unknown";
 }
 
+/// The names of a table, as "a, b, c".
+template <class Value, std::size_t values>
+std::string names_of(const std::array<Named<Value>, values>& table) {
+  std::string names;
+  for (const Named<Value>& entry : table)
+    names.append(names.empty() ? "" : ", ").append(entry.name);
+  return names;
+}
+
 inline bool same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(
       a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
@@ -41,19 +52,29 @@ inline std::string upper_case(std::string text) {
   return text;
 }
 
+/// What is wrong with an option whose value the table does not have.
+/// @param option  Such as "Options::order".
+template <class Value, std::size_t values>
+std::optional<Diagnostic> unknown_choice(const std::array<Named<Value>, values>& table,
+                                         const char* option, Value value) {
+  if (std::ranges::find(table, value, &Named<Value>::value) != table.end()) return std::nullopt;
+  return Diagnostic{ErrorCode::invalid_argument, std::string(option) + " is " +
+                                                     std::to_string(static_cast<int>(value)) +
+                                                     ", which is none of " + names_of(table) +
+                                                     "; start from the default options"};
+}
+
 /// The value of a name, in upper or lower case; `what` names the enumeration in the error.
 /// @throws Error invalid_argument that lists the known names.
 template <class Value, std::size_t values>
 Value value_of(const std::array<Named<Value>, values>& table, const char* what,
                std::string_view name) {
-  std::string known;
   for (const Named<Value>& entry : table) {
     if (same_name(name, entry.name)) return entry.value;
     if (!name.empty() && same_name(name, entry.short_name)) return entry.value;
-    known += (known.empty() ? "" : ", ") + std::string(entry.name);
   }
-  throw Error(ErrorCode::invalid_argument,
-              "unknown " + std::string(what) + " '" + std::string(name) + "'; known: " + known);
+  throw Error(ErrorCode::invalid_argument, "unknown " + std::string(what) + " '" +
+                                               std::string(name) + "'; known: " + names_of(table));
 }
 
 }  // namespace valet::detail

@@ -87,7 +87,6 @@ void ArrayExchange::run(std::span<std::byte> scratch, Report& report) {
   report.blocks_received += static_cast<std::uint64_t>(peers_.elements_received);
   report.blocks_sent += static_cast<std::uint64_t>(peers_.elements_sent);
   report.bytes_sent += static_cast<std::uint64_t>(peers_.elements_sent) * sizes_.element_bytes;
-  report.neighbours += peers_.destinations.size();
 }
 
 void ArrayExchange::advance() {

@@ -84,7 +84,6 @@ void ArraysAtOnce::run(std::span<std::byte> scratch, Report& report) {
   for (std::size_t k = 0; k < peers_.destinations.size(); ++k)
     requests_.wait(peers_.sources.size() + k);
   report.messages += peers_.destinations.size();
-  report.neighbours += peers_.destinations.size();
   report.blocks_sent += static_cast<std::uint64_t>(peers_.elements_sent);
   report.bytes_sent += bytes_of(peers_.elements_sent);
   report.blocks_received += static_cast<std::uint64_t>(peers_.elements_received);

@@ -75,6 +75,9 @@ BlockCyclic::BlockCyclic(const Extents& extents, const Extents& block_sizes,
                          const Coordinates& grid, IndexOrder rank_order,
                          const Coordinates& first_ranks)
     : rank_order_(rank_order) {
+  if (rank_order != IndexOrder::row_major && rank_order != IndexOrder::column_major)
+    refuse("rank order " + std::to_string(static_cast<int>(rank_order)) +
+           " is neither row_major nor column_major");
   check_lengths(extents, block_sizes, grid, first_ranks);
   dimensions_ = layout::PerDimension<layout::Dimension>::filled(extents.size(), {});
   elements_ = 1;

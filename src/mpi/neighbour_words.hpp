@@ -161,6 +161,23 @@ template <class Peer>
   return found == peers.end() || found->rank != rank ? nullptr : &*found;
 }
 
+/// How many ranks are in one of these lists or in both, ascending by rank; `own_rank` does not
+/// count.
+template <class Outgoing, class Incoming>
+[[nodiscard]] std::uint64_t count_neighbours(const Outgoing& outgoing, const Incoming& incoming,
+                                             int own_rank) {
+  std::uint64_t neighbours = 0;
+  auto from = incoming.begin();
+  const auto count = [&](int rank) { neighbours += rank == own_rank ? 0 : 1; };
+  for (const auto& to : outgoing) {
+    for (; from != incoming.end() && from->rank < to.rank; ++from) count(from->rank);
+    if (from != incoming.end() && from->rank == to.rank) ++from;
+    count(to.rank);
+  }
+  for (; from != incoming.end(); ++from) count(from->rank);
+  return neighbours;
+}
+
 /// Brings the bytes from(peer) to to(peer) of that rank, also inside this one. Both sides know how
 /// many, in whole words. Collective among the ranks that are named. 16 KiB of buffers.
 template <class Out, class In, class From, class To>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/promise.hpp"
 #include "engine/exchange.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -259,8 +260,7 @@ std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Inde
   // Not both at a time: planning has ended when the root begins.
   const bool has_table = is_root || state.from_layout;
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
-  constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
-  return state.options.budget_bytes + fixed + 64 * (neighbours + ranks) +
+  return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks) +
          flows.words_per_slot() * sizeof(Index) * flows.slots;
 }
 
@@ -331,6 +331,7 @@ std::uint64_t Plan::workspace_bytes() const {
 }
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
+  mpi::require_mpi();
   plan::State& state = plan::Access::state_of(plan);
   return state.visit([&](const auto& flows) {
     return execute_flows(state, flows, plan.neighbours(), storage.backend(), workspace);

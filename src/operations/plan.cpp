@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/phased/phased.hpp"
 #include "mpi/check.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
 #include "operations/page_flows.hpp"
 #include "plan/planner.hpp"
@@ -84,8 +85,8 @@ std::uint64_t Plan::required_slots() const {
 }
 
 std::uint64_t Plan::neighbours() const {
-  return state_->visit([](const auto& flows) {
-    return flows.outgoing.size() + flows.incoming.size() - flows.partners();
+  return state_->visit([&](const auto& flows) {
+    return mpi::count_neighbours(flows.outgoing, flows.incoming, state_->channel.rank());
   });
 }
 

@@ -87,17 +87,6 @@ struct Flows {
     return form == Form::slots || form == Form::any ? 4 : 3;
   }
 
-  /// Ranks that are both sent to and received from.
-  [[nodiscard]] std::uint64_t partners() const {
-    std::uint64_t both = 0;
-    auto from = incoming.begin();
-    for (const Outgoing<Index>& to : outgoing) {
-      while (from != incoming.end() && from->rank < to.rank) ++from;
-      both += from != incoming.end() && from->rank == to.rank ? 1 : 0;
-    }
-    return both;
-  }
-
   /// Appends a flow from a rank above those that are listed; its blocks end behind theirs.
   void add_incoming(int rank, std::uint64_t count, std::uint64_t message_blocks) {
     Index cursor = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/callback_guard.hpp"
+#include "base/sizes.hpp"
 #include "mpi/channel.hpp"
 #include "observe/observer.hpp"
 #include "observe/trace_file.hpp"
@@ -21,6 +22,7 @@ using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
 struct State {
   State(mpi::Channel opened, const Options& chosen)
       : channel(std::move(opened)), options(chosen), flows(Flows<std::uint32_t>(ledger)) {
+    options.budget_bytes = detail::bounded_budget(options.budget_bytes);
     channel.watch(&observer);
     callbacks.protect(options.progress, "Options::progress");
     callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/planner.hpp"
 
+#include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
@@ -53,6 +54,14 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
   const Options& options = state.options;
   if (auto diagnostic = storage.backend().diagnostic()) return diagnostic;
   const std::uint64_t slots = storage.slots();
+  if (detail::bounded_product(slots, storage.block_bytes()) > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the storage says it has " + std::to_string(slots) + " slots for blocks of " +
+                          std::to_string(storage.block_bytes()) + " bytes, more than " +
+                          detail::most_bytes_text + "; give the numbers that it has"};
+  if (slots > 0 && storage.block_bytes() == 0)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the storage says it has blocks of zero bytes; give their size"};
   if (occupied.map_size() > slots)
     return Diagnostic{ErrorCode::invalid_argument,
                       std::to_string(occupied.map_size()) + " blocks do not fit the " +
@@ -72,6 +81,7 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
     return Diagnostic{ErrorCode::invalid_argument, "a window of " +
                                                        std::to_string(options.stream.window) +
                                                        " messages; choose one from 1 to 64"};
+  if (auto diagnostic = schedule::check_choices(options)) return diagnostic;
   if (auto diagnostic = check_phases(options)) return diagnostic;
   return check_budget(state);
 }

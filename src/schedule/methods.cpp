@@ -88,6 +88,10 @@ constexpr std::array names{
 
 const char* to_string(Method method) noexcept { return detail::name_of(names, method); }
 
+std::optional<Diagnostic> schedule::check_method(const char* option, Method method) {
+  return detail::unknown_choice(names, option, method);
+}
+
 Method parse_method(std::string_view name) { return detail::value_of(names, "method", name); }
 
 }  // namespace valet

@@ -8,7 +8,9 @@
 #include <valet/export.hpp>
 #include <valet/method_choice.hpp>
 #include <valet/options.hpp>
+#include <valet/storage_backend.hpp>
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,6 +66,11 @@ struct MethodTraits {
 [[nodiscard]] VALET_EXPORT const MethodTraits* find_traits(Method method) noexcept;
 /// The row of a method that is one. @throws Error invalid_argument.
 [[nodiscard]] VALET_EXPORT const MethodTraits& traits_of(Method method);
+/// What is wrong with a method that is none, and with the other choices of options. Local.
+/// @param option  What the message calls it.
+[[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_method(const char* option,
+                                                                  Method method);
+[[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_choices(const Options& options);
 /// "stream, direct, ...", for a help text.
 [[nodiscard]] VALET_EXPORT std::string method_names();
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/names.hpp"
+#include "schedule/methods.hpp"
 #include <valet/error.hpp>
 #include <valet/options.hpp>
 
@@ -45,6 +46,21 @@ Heuristic parse_heuristic(std::string_view name) {
 }
 EdgeOrder parse_edge_order(std::string_view name) {
   return detail::value_of(edge_orders, "edge order", name);
+}
+
+std::optional<Diagnostic> schedule::check_choices(const Options& options) {
+  if (auto unknown = check_method("Options::method", options.method)) return unknown;
+  if (auto unknown = detail::unknown_choice(orders, "Options::order", options.order))
+    return unknown;
+  const PhasedOptions& phased = options.phased;
+  if (auto unknown =
+          detail::unknown_choice(heuristics, "PhasedOptions::heuristic", phased.heuristic))
+    return unknown;
+  if (auto unknown =
+          detail::unknown_choice(schedulers, "PhasedOptions::scheduler", phased.scheduler))
+    return unknown;
+  return detail::unknown_choice(edge_orders, "CyclicOptions::edge_order",
+                                options.cyclic.edge_order);
 }
 
 std::span<const Heuristic> all_heuristics() noexcept {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/phased_sizes.hpp"
 
+#include "base/promise.hpp"
 #include "schedule/stream_sizes.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 namespace valet::schedule {
 namespace {
 
-constexpr std::uint64_t promised_of_neighbour = 64;
 // Shares of the 64 KiB that no budget pays for: slots, lists, waiting blocks. With the
 // 14 KiB of pieces, which small budgets need in place of the first, this is 52 KiB at most.
 constexpr std::uint64_t free_for_places = std::uint64_t{8} << 10;
@@ -51,7 +51,7 @@ std::uint64_t phased_list_bytes(const PhasedLimits& limits) {
 
 std::uint64_t phased_list_charge(const PhasedLimits& limits) {
   return above(phased_list_bytes(limits),
-               promised_of_neighbour * limits.neighbours + free_for_lists);
+               detail::promised_of_neighbour * limits.neighbours + free_for_lists);
 }
 
 std::uint64_t phased_least_budget(const PhasedLimits& limits) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/field_check.hpp"
 
+#include "base/sizes.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -92,16 +94,18 @@ struct Footprint {
   }
 };
 
-std::size_t row_bytes(const Field& field) {
-  std::size_t bytes = field.element_bytes;
-  for (std::size_t d = 0; d < field.dimension_count; ++d) bytes *= field.dimensions[d].extent;
+/// At most detail::most_bytes + 1, which stands for more.
+std::uint64_t row_bytes(const Field& field) {
+  std::uint64_t bytes = field.element_bytes;
+  for (std::size_t d = 0; d < field.dimension_count; ++d)
+    bytes = detail::bounded_product(bytes, field.dimensions[d].extent);
   return bytes;
 }
 
-/// Whether the rows span more than 2^60 bytes, which no memory does and the sums above could not
-/// count.
+/// Whether the rows span more than any memory has, which the sums above could not count.
 bool is_beyond_memory(const Field& field) {
-  constexpr auto most = static_cast<double>(std::int64_t{1} << 60);
+  if (detail::bounded_product(row_bytes(field), field.slots) > detail::most_bytes) return true;
+  constexpr auto most = static_cast<double>(detail::most_bytes);
   const auto span = [](std::int64_t stride, std::uint64_t count) {
     return std::abs(static_cast<double>(stride)) * static_cast<double>(count);
   };
@@ -124,11 +128,27 @@ std::string shape_of(const Field& field) {
          std::to_string(field.slot_stride_bytes) + " apart)";
 }
 
+/// What is wrong with the row of a field, whatever its slots.
+std::optional<Diagnostic> row_diagnostic(const Field& field, const std::string& name) {
+  if (field.dimension_count > Field::max_dimensions)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has rows of " + std::to_string(field.dimension_count) +
+                          " dimensions; describe them by at most " +
+                          std::to_string(Field::max_dimensions) +
+                          ", those that follow each other in memory as one"};
+  if (row_bytes(field) == 0)
+    return Diagnostic{ErrorCode::invalid_argument, name + " has rows of zero bytes; leave it out"};
+  if (row_bytes(field) > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has rows of more than " + detail::most_bytes_text +
+                          "; give the extents and the bytes of an element that it has"};
+  return std::nullopt;
+}
+
 std::optional<Diagnostic> diagnostic_of(std::span<const Field> fields, std::size_t f) {
   const Field& field = fields[f];
   const std::string name = name_of(fields, f);
-  if (row_bytes(field) == 0)
-    return Diagnostic{ErrorCode::invalid_argument, name + " has rows of zero bytes; leave it out"};
+  if (auto diagnostic = row_diagnostic(field, name)) return diagnostic;
   if (field.surplus_bytes > 0)
     return Diagnostic{ErrorCode::invalid_argument,
                       name + " has " + bytes_text(field.surplus_bytes) + " behind its " +
@@ -199,8 +219,15 @@ std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields) {
   if (fields.empty())
     return Diagnostic{ErrorCode::invalid_argument,
                       "a block storage without fields; give at least one"};
-  for (std::size_t f = 0; f < fields.size(); ++f)
+  std::uint64_t block_bytes = 0;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
     if (auto diagnostic = diagnostic_of(fields, f)) return diagnostic;
+    block_bytes = detail::bounded_sum(block_bytes, row_bytes(fields[f]));
+  }
+  if (block_bytes > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      std::string("the rows of all fields together have more than ") +
+                          detail::most_bytes_text + "; give the rows that they have"};
   if (fields.front().slots == 0) return std::nullopt;
   for (std::size_t b = 1; b < fields.size(); ++b)
     for (std::size_t a = 0; a < b; ++a)

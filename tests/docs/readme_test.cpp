@@ -111,7 +111,7 @@ TEST(Readme, PromisesTheMemoryOfItsExample) {
   if (rank == 0) text = testing::internal::GetCapturedStdout();
   EXPECT_EQ(report.block_bytes, 56);
   EXPECT_EQ(report.neighbours, size() == 1 ? 0 : size() == 2 ? 1 : 2);
-  EXPECT_EQ(report.extra_bytes_bound, 4194304 + 65536 + 64 * report.neighbours + 8 * slots);
+  EXPECT_EQ(report.extra_bytes_bound, 4194304 + 65536 + 256 * report.neighbours + 8 * slots);
   EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
   if (rank == 0) {
     EXPECT_NE(text.find("blocks left their rank"), std::string::npos) << text;

@@ -141,7 +141,8 @@ TEST(AnyOrder, TakesEightBytesASlot) {
     EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
     const std::uint64_t tables =
         report.plan_from_layout ? 64 * static_cast<std::uint64_t>(size()) : 0;
-    return report.extra_bytes_bound - report.budget_bytes - 65536 - 64 * report.neighbours - tables;
+    return report.extra_bytes_bound - report.budget_bytes - 65536 - 256 * report.neighbours -
+           tables;
   };
   EXPECT_EQ(bytes_for_slots(any_options(Method::stream, std::size_t{4} << 20)), 8 * slots);
   EXPECT_EQ(bytes_for_slots(any_options(Method::direct, std::size_t{4} << 20)), 8 * slots);

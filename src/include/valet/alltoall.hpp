@@ -99,11 +99,11 @@ struct AlltoallBuffer {
 ///         not_initialized, invalid_communicator: on all ranks alike, the data is as it was.
 ///         mpi_failure: the content is unspecified.
 ///
-/// Memory beyond the buffer: budget + 64 KiB + 64*P bytes. Nothing per element. Time: by `stream`
-/// every element crosses the network once; in order one more pass over the memory, unless all
-/// segments are multiples of a page. For the others see Zhuang, Nakashima, Nagamochi, "A
-/// memory-efficient algorithm and its implementation of variable-size all-to-all communication":
-/// O(N log^2 P) for `bitonic`, with N elements on a rank.
+/// Memory beyond the buffer: budget + 64 KiB + 256*neighbours + 64*P bytes. Nothing per element.
+/// Time: by `stream` every element crosses the network once; in order one more pass over the
+/// memory, unless all segments are multiples of a page. For the others see Zhuang, Nakashima,
+/// Nagamochi, "A memory-efficient algorithm and its implementation of variable-size all-to-all
+/// communication": O(N log^2 P) for `bitonic`, with N elements on a rank.
 VALET_EXPORT Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                        std::span<const std::int64_t> send_counts,
                                        std::span<const std::int64_t> recv_counts = {},

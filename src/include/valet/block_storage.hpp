@@ -76,7 +76,9 @@ template <class T>
 [[nodiscard]] Field field(T* data, std::uint64_t slots, std::size_t components = 1,
                           std::string label = {}) {
   static_assert(std::is_trivially_copyable_v<T>, "Valet moves bytes: T must be trivially copyable");
-  const std::size_t row_bytes = sizeof(T) * components;
+  // More than any row has, and not less, where the product would not fit.
+  constexpr std::size_t most = ~std::size_t{0};
+  const std::size_t row_bytes = components <= most / sizeof(T) ? sizeof(T) * components : most;
   return strided_field(data, slots, row_bytes, static_cast<std::ptrdiff_t>(row_bytes),
                        std::move(label));
 }
@@ -91,7 +93,7 @@ template <class T, std::size_t extent>
                           std::string label = {}) {
   const std::size_t slots = components == 0 ? values.size() : values.size() / components;
   Field result = field(values.data(), slots, components, std::move(label));
-  result.surplus_bytes = values.size_bytes() - slots * components * sizeof(T);
+  result.surplus_bytes = (values.size() - slots * components) * sizeof(T);
   return result;
 }
 

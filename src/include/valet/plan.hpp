@@ -165,7 +165,7 @@ class VALET_EXPORT Plan {
 ///         unspecified, unless the text says that nothing has moved; where a callback did, every
 ///         block is where the map said. The plan can be executed again after all but mpi_failure.
 ///
-/// Memory beyond the storage, plan included: budget + 64 KiB + 64*neighbours + c*slots bytes, c =
+/// Memory beyond the storage, plan included: budget + 64 KiB + 256*neighbours + c*slots bytes, c =
 /// 8 for a map to ranks, 12 with Order::fill or stable, and 16 for one to slots, or with Order::any
 /// under Method::phased and cyclic and where a budget is too small for the blocks that wait
 /// for their slots (Order::any); double from 2^32 slots on; 64*P more where the

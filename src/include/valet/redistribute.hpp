@@ -82,10 +82,10 @@ struct LayoutOptions {
 ///         not_initialized, invalid_communicator: on all ranks alike, nothing has been written.
 ///         mpi_failure: the content of the target is unspecified.
 ///
-/// Memory beyond the arrays: budget + 64 KiB + 64*P bytes. What a rank shares with the others is in
-/// the budget: per dimension 40 bytes a segment of one period, and 8 per coordinate of the other
-/// grid. Nothing per element. Nothing about the layouts is
-/// communicated, and each element crosses the network once, or not at all.
+/// Memory beyond the arrays: budget + 64 KiB + 256*neighbours + 64*P bytes. What a rank shares with
+/// the others is in the budget: per dimension 40 bytes a segment of one period, and 8 per
+/// coordinate of the other grid. Nothing per element. Nothing about the layouts is communicated,
+/// and each element crosses the network once, or not at all.
 VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
                                  const GridLayout& to, std::size_t element_bytes,
                                  const SourceArray& source, const TargetArray& target,
@@ -107,10 +107,10 @@ VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
 /// @throws Error as redistribute(): on all ranks alike, the array is as it was. mpi_failure: its
 ///         content is unspecified.
 ///
-/// Memory beyond the array: budget + 64 KiB + 64*P bytes. By Method::automatic and direct all moves
-/// at once where budgets hold what arrives and was there. Else in three passes: into pages of at
-/// most budget / (4*neighbours) and 64 KiB, their exchange, and out of them. Pages are listed, so a
-/// budget below some 20 * sqrt(neighbours * bytes of the part) is refused.
+/// Memory beyond the array: budget + 64 KiB + 256*neighbours + 64*P bytes. By Method::automatic and
+/// direct all moves at once where budgets hold what arrives and was there. Else in three passes:
+/// into pages of at most budget / (4*neighbours) and 64 KiB, their exchange, and out of them. Pages
+/// are listed, so a budget below some 20 * sqrt(neighbours * bytes of the part) is refused.
 VALET_EXPORT Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from,
                                           const GridLayout& to, std::size_t element_bytes,
                                           const TargetArray& array,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/callback_guard.hpp"
 #include "base/names.hpp"
+#include "base/promise.hpp"
+#include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "operations/alltoall/direct_exchange.hpp"
@@ -128,6 +130,15 @@ plan::JointShape shape_of_pages(const plan::State& state, std::span<const std::u
                           .received = arriving,
                           .messages = 2 * sources + arriving / in_message,  // and fragments
                           .neighbours = std::max(destinations, sources)});
+}
+
+/// Ranks that this one exchanges elements with.
+std::uint64_t count_neighbours(std::span<const std::uint64_t> sent,
+                               std::span<const std::uint64_t> received, std::size_t self) {
+  std::uint64_t neighbours = 0;
+  for (std::size_t r = 0; r < sent.size(); ++r)
+    neighbours += r != self && (sent[r] > 0 || received[r] > 0) ? 1 : 0;
+  return neighbours;
 }
 
 /// An all-to-all on one rank, and what the ranks agree on before anything moves.
@@ -429,6 +440,11 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
     method = choose_swaps(*state, call, after, swaps);
   }
   Report report;
+  // Swaps may have to do with any rank.
+  const std::uint64_t neighbours =
+      method && !call.at_once
+          ? ranks - 1
+          : count_neighbours(sent_span, received_span, static_cast<std::size_t>(channel.rank()));
   std::shared_ptr<const schedule::Choice> choice = state->choice;
   if (!method) {
     swaps.reset();
@@ -449,7 +465,8 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   report.blocks_before = before;
   report.blocks_after = after;
   report.budget_bytes = options.budget_bytes;
-  report.extra_bytes_bound = options.budget_bytes + (std::uint64_t{64} << 10) + 64 * ranks;
+  report.neighbours = neighbours;
+  report.extra_bytes_bound = detail::promised_bytes(options.budget_bytes, neighbours, ranks);
   return report;
 }
 
@@ -474,6 +491,7 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           const AlltoallOptions& options) {
   detail::CallbackGuard callbacks;
   AlltoallOptions guarded = options;
+  guarded.budget_bytes = detail::bounded_budget(guarded.budget_bytes);
   callbacks.protect(guarded.progress, "AlltoallOptions::progress");
   bool watched = false;
   Report report =

@@ -105,7 +105,6 @@ Report DirectExchange::run(storage::CallScratch& scratch, const observe::Progres
   report.blocks_received = arriving;
   report.bytes_sent = bytes_of(leaving);
   report.messages = count_others(sent_);
-  report.neighbours = std::max(count_others(sent_), count_others(received_));
   report.local_copies = leaving;
   report.exchange_seconds = mpi::now() - start;
   report.waiting_seconds = observer.waiting_seconds - waited;

@@ -304,6 +304,7 @@ Report InPlace::move_at_once() {
   const layout::OutgoingPart outgoing = parts_->outgoing(array_.data, strides_before_);
   const layout::IncomingPart incoming = parts_->incoming(array_.data, strides_after_);
   Report report;
+  report.neighbours = parts_->neighbours();
   parts_->move_at_once(ledger_, outgoing, incoming, scratch_, report);
   observer.moved(change);
   progress.finish();
@@ -360,6 +361,9 @@ Report InPlace::run() {
     trace->write(channel_, {"layout in place", call_.element_bytes, call_.options.budget_bytes});
   }
   call_.agree_on_progress();
+  if (!call_.at_once)
+    report.neighbours =
+        mpi::count_neighbours(leaving_->peers(), arriving_->peers(), channel_.rank());
   call_.describe(report, "layout in place");
   if (call_.at_once) return report;
   report.blocks_sent = elements_of_others(*leaving_);

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/layout/layout_call.hpp"
 
+#include "base/promise.hpp"
+#include "base/sizes.hpp"
 #include "geometry/intersection.hpp"
 #include "geometry/walks.hpp"
 #include "mpi/agreement.hpp"
+#include "schedule/methods.hpp"
 
 #include <xxhash.h>
 
@@ -104,10 +107,13 @@ LayoutCall::LayoutCall(const mpi::Channel& opened, const GridLayout& source,
       to("target", target, opened.rank()),
       element_bytes(bytes),
       options(chosen) {
+  options.budget_bytes = detail::bounded_budget(options.budget_bytes);
   callbacks.protect(options.progress, "LayoutOptions::progress");
 }
 
 std::optional<Diagnostic> LayoutCall::check_grids(Ledger& ledger) const {
+  if (auto unknown = schedule::check_method("LayoutOptions::method", options.method))
+    return unknown;
   if (element_bytes == 0)
     return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
   if (!(from.layout().extents() == to.layout().extents()))
@@ -116,11 +122,13 @@ std::optional<Diagnostic> LayoutCall::check_grids(Ledger& ledger) const {
                           shape_of(from.layout().extents()) + " elements, the " + to.name +
                           " layout of one of " + shape_of(to.layout().extents()) +
                           "; give both the same extents"};
-  if (static_cast<std::uint64_t>(std::max(from.elements(), to.elements())) >
-      static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) / element_bytes)
-    return Diagnostic{ErrorCode::invalid_argument, "a part of more than 2^63 bytes: elements of " +
-                                                       std::to_string(element_bytes) +
-                                                       " bytes are too large for this array"};
+  const auto most =
+      static_cast<std::uint64_t>(std::max({from.elements(), to.elements(), std::int64_t{1}}));
+  if (detail::bounded_product(most, element_bytes) > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "a part of " + std::to_string(most) + " elements of " +
+                          std::to_string(element_bytes) + " bytes has more than " +
+                          detail::most_bytes_text + "; give the size of an element in bytes"};
   const auto ranks = static_cast<std::size_t>(channel.size());
   if (auto diagnostic = check_grid(ledger, from, ranks)) return diagnostic;
   return check_grid(ledger, to, ranks);
@@ -132,6 +140,10 @@ std::optional<Diagnostic> LayoutCall::check_array(const GridSide& side,
                                                   BlockCyclic::Extents& strides) const {
   if (side.grid_rank == outside) return std::nullopt;
   const std::string name = std::string("its ") + side.name + " array";
+  if (array.order != IndexOrder::row_major && array.order != IndexOrder::column_major)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has index order " + std::to_string(static_cast<int>(array.order)) +
+                          "; give row_major or column_major"};
   const BlockCyclic::Extents extents = side.layout().local_extents(side.grid_rank);
   strides = array.strides.size() == 0 ? contiguous_strides(extents, array.order) : array.strides;
   if (strides.size() != extents.size())
@@ -219,8 +231,8 @@ void LayoutCall::describe(Report& report, const char* method) const {
   report.blocks_before = static_cast<std::uint64_t>(from.elements());
   report.blocks_after = static_cast<std::uint64_t>(to.elements());
   report.budget_bytes = options.budget_bytes;
-  report.extra_bytes_bound = options.budget_bytes + (std::uint64_t{64} << 10) +
-                             64 * static_cast<std::uint64_t>(channel.size());
+  report.extra_bytes_bound = detail::promised_bytes(options.budget_bytes, report.neighbours,
+                                                    static_cast<std::uint64_t>(channel.size()));
 }
 
 void LayoutCall::agree_on_progress() const {

@@ -7,6 +7,7 @@
 #include "engine/arrays_at_once.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/channel.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "observe/progress.hpp"
 #include "storage/call_scratch.hpp"
 #include "storage/node_memory.hpp"
@@ -93,6 +94,10 @@ class SharedParts {
 
   [[nodiscard]] const ArrayPeers& peers() const { return peers_; }
   [[nodiscard]] ArrayPeers take_peers() { return std::move(peers_); }
+  /// Ranks that this one exchanges elements with, before its peers are taken. [local]
+  [[nodiscard]] std::uint64_t neighbours() const {
+    return mpi::count_neighbours(peers_.destinations, peers_.sources, call_.channel.rank());
+  }
   /// Scratch to move everything at once. [local]
   [[nodiscard]] std::uint64_t bytes_at_once() const {
     return ArraysAtOnce::scratch_bytes(peers_, call_.element_bytes);

@@ -43,6 +43,7 @@ class Redistribution {
     const layout::IncomingPart incoming = parts_->incoming(target, target_strides_);
     const double start = mpi::now();
     Report report;
+    report.neighbours = parts_->neighbours();
     observe::ProgressMeter progress(
         observer_.progress, call_.progress_wish("valet: redistribute"),
         static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()),

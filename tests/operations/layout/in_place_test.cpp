@@ -26,7 +26,10 @@ void expect_moved_in_place(const GridLayout& from, const GridLayout& to, std::si
       {.data = memory.data(), .bytes = memory.size(), .order = order}, options);
   std::copy_n(memory.begin(), after.bytes().size(), after.bytes().begin());
   EXPECT_EQ(sum_over_ranks(after.wrong_bytes()), 0);
-  const auto promised = options.budget_bytes + (64U << 10) + 64U * static_cast<unsigned>(size());
+  const std::uint64_t neighbours = neighbours_of_rank(from, to);
+  EXPECT_TRUE(all_ranks(report.neighbours == neighbours));
+  const std::uint64_t promised =
+      promised_bytes(options.budget_bytes, neighbours, static_cast<std::uint64_t>(size()));
   EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= promised))
       << report.peak_extra_bytes << " of " << promised;
   EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised));

@@ -5,6 +5,7 @@
 /// copy. The first bytes of an element are its number in the array, the others follow from it.
 
 #include "../../geometry/cyclic_layouts.hpp"
+#include "promise.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -14,6 +15,7 @@
 #include <limits>
 #include <numeric>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -111,6 +113,28 @@ class Part {
   BlockCyclic::Extents strides_;
   std::vector<std::byte> bytes_;
 };
+
+/// Ranks that this one shares elements with, found by asking for the owners of each.
+inline std::uint64_t neighbours_of_rank(const GridLayout& from, const GridLayout& to) {
+  const std::vector<Cyclic> before = cyclic_dimensions(from.layout);
+  const std::vector<Cyclic> after = cyclic_dimensions(to.layout);
+  const auto owner = [](const GridLayout& grid, const std::vector<Cyclic>& cyclic,
+                        const auto& global) {
+    auto place = BlockCyclic::Coordinates::filled(global.size(), 0);
+    for (std::size_t d = 0; d < global.size(); ++d)
+      place[d] = cyclic[d].owner[static_cast<std::size_t>(global[d])];
+    const int g = grid.layout.rank(place);
+    return grid.ranks.empty() ? g : grid.ranks[static_cast<std::size_t>(g)];
+  };
+  std::set<int> neighbours;
+  for_every_element(from.layout.extents(), IndexOrder::row_major, [&](const auto& global) {
+    const int source = owner(from, before, global), target = owner(to, after, global);
+    if (source == rank()) neighbours.insert(target);
+    if (target == rank()) neighbours.insert(source);
+  });
+  neighbours.erase(rank());
+  return neighbours.size();
+}
 
 /// Layouts on random ranks of the communicator: all, some, disjoint or overlapping sets.
 class RandomGrids {

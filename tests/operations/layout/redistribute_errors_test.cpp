@@ -262,5 +262,24 @@ TEST(RedistributeErrors, BadCommunicators) {
   EXPECT_EQ(outcome.code, ErrorCode::invalid_communicator) << outcome.text;
 }
 
+TEST(RedistributeErrors, ValuesThatNoEnumerationHasAreRefused) {
+  Call method;
+  method.options.method = static_cast<Method>(77);
+  expect_both_refused(method, ErrorCode::invalid_argument, {"rank 0: ", "LayoutOptions::method is 77"});
+  Call order;
+  if (is_odd())
+    order.from_array.order = order.to_array.order = order.array.order = static_cast<IndexOrder>(77);
+  expect_both_refused(order, ErrorCode::invalid_argument, {odd_name(), "index order 77"});
+}
+
+TEST(RedistributeErrors, ElementsBeyondAnyMemoryAreRefused) {
+  for (const std::size_t bytes : {~std::size_t{0}, (std::size_t{1} << 60) + 1}) {
+    Call call;
+    call.element_bytes = bytes;
+    expect_refused(call, ErrorCode::invalid_argument,
+                   {"rank 0: ", std::to_string(bytes) + " bytes", "2^60 bytes"});
+  }
+}
+
 }  // namespace
 }  // namespace valet::test

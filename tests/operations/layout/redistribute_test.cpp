@@ -23,7 +23,10 @@ void expect_moved(const GridLayout& from, const GridLayout& to, std::size_t elem
                                      target.target(), options);
   EXPECT_EQ(sum_over_ranks(target.wrong_bytes()), 0);
   EXPECT_EQ(sum_over_ranks(source.wrong_bytes()), 0) << "the source has changed";
-  const auto promised = options.budget_bytes + (64U << 10) + 64U * static_cast<unsigned>(size());
+  const std::uint64_t neighbours = neighbours_of_rank(from, to);
+  EXPECT_TRUE(all_ranks(report.neighbours == neighbours));
+  const std::uint64_t promised =
+      promised_bytes(options.budget_bytes, neighbours, static_cast<std::uint64_t>(size()));
   EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised));
   EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= promised))
       << report.peak_extra_bytes << " of " << promised;

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What is promised of memory beyond the budget, in one place for all operations.
+
+#include <cstdint>
+
+namespace valet::detail {
+
+inline constexpr std::uint64_t promised_fixed = std::uint64_t{64} << 10;
+/// While planning about 200 bytes are used, while data moves about 80.
+inline constexpr std::uint64_t promised_of_neighbour = 256;
+/// Of every rank of the communicator, where something has to be kept of all of them.
+inline constexpr std::uint64_t promised_of_rank = 64;
+
+/// What is promised apart from what is promised of slots (Report::extra_bytes_bound).
+[[nodiscard]] constexpr std::uint64_t promised_bytes(std::uint64_t budget, std::uint64_t neighbours,
+                                                     std::uint64_t ranks) {
+  return budget + promised_fixed + promised_of_neighbour * neighbours + promised_of_rank * ranks;
+}
+
+}  // namespace valet::detail

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Sizes as users declare them: anything, up to 2^64 - 1. All of them are held against one limit
+/// before they are added or multiplied, so that nothing further on can overflow.
+
+#include <cstdint>
+
+namespace valet::detail {
+
+/// More bytes than any memory has.
+inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
+/// How messages call it.
+inline constexpr const char* most_bytes_text = "2^60 bytes (more than any memory has)";
+
+/// a * b; most_bytes + 1 where that is more than most_bytes.
+[[nodiscard]] constexpr std::uint64_t bounded_product(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > most_bytes / b ? most_bytes + 1 : a * b;
+}
+
+/// a + b; most_bytes + 1 where that is more than most_bytes.
+[[nodiscard]] constexpr std::uint64_t bounded_sum(std::uint64_t a, std::uint64_t b) {
+  return a > most_bytes || b > most_bytes - a ? most_bytes + 1 : a + b;
+}
+
+/// A budget of any size, which is as good as endless from most_bytes on.
+[[nodiscard]] constexpr std::uint64_t bounded_budget(std::uint64_t bytes) {
+  return bytes < most_bytes ? bytes : most_bytes;
+}
+
+}  // namespace valet::detail
