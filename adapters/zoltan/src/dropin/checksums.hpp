@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "mpi/sparse_exchange.hpp"
 #include "transport.hpp"
 
 #include <cstdint>
@@ -34,7 +35,11 @@ class Checksums {
     std::uint64_t sum = 0;
     std::uint64_t objects = 0;
   };
-  std::span<const Peer> peers_;
+  [[nodiscard]] static std::optional<Diagnostic> compare_flow(int rank,
+                                                              const mpi::SparseCount& packed,
+                                                              const Flow& arrived);
+
+  std::span<const Peer> peers_;  ///< ascending by rank
   Vector<Flow> flows_;
 };
 
