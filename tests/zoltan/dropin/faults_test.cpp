@@ -8,6 +8,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -18,6 +21,9 @@ using namespace valet::test;
 constexpr int objects = 30;
 constexpr int object_size = 100;
 constexpr int never = -1;
+
+/// What a callback does that fails.
+enum class Failure { code, exception, number };
 
 enum Call { in_size, in_pack, in_unpack, in_pre, in_mid, in_post, in_free, in_memory };
 
@@ -54,6 +60,12 @@ class Faulty {
   Faulty& operator=(const Faulty&) = delete;
   ~Faulty() { Zoltan_Destroy(&zoltan); }
 
+  void use_multi_forms() {
+    Zoltan_Set_Obj_Size_Multi_Fn(zoltan, size_all, this);
+    Zoltan_Set_Pack_Obj_Multi_Fn(zoltan, pack_all, this);
+    Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan, unpack_all, this);
+  }
+
   /// The code on this rank; what was printed is kept in `printed`.
   int migrate() {
     testing::internal::CaptureStderr();
@@ -77,6 +89,7 @@ class Faulty {
   int failing_rank = 0;
   int failing_number = 0;  ///< how many calls of that kind succeed
   int failing_code = ZOLTAN_FATAL;
+  Failure failure = Failure::code;
   int calls[8] = {};
   int size_answer = object_size;
   std::string printed;
@@ -87,7 +100,11 @@ class Faulty {
     const bool fails =
         kind == failing_call && rank() == failing_rank && calls[kind] == failing_number;
     ++calls[kind];
-    *code = fails ? failing_code : ZOLTAN_OK;
+    *code = fails && failure == Failure::code ? failing_code : ZOLTAN_OK;
+    if (!fails) return;
+    if (failing_code == ZOLTAN_MEMERR && failure == Failure::exception) throw std::bad_alloc();
+    if (failure == Failure::exception) throw std::runtime_error("the disk is full");
+    if (failure == Failure::number) throw 42;  // NOLINT: applications do
   }
   static int size_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
     of(data).call(in_size, code);
@@ -100,12 +117,24 @@ class Faulty {
   static void unpack_one(void* data, int, ZOLTAN_ID_PTR, int, char*, int* code) {
     of(data).call(in_unpack, code);
   }
+  static void size_all(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* sizes,
+                       int* code) {
+    std::fill_n(sizes, count, object_size);
+    of(data).call(in_size, code);
+  }
+  static void pack_all(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int*,
+                       char*, int* code) {
+    of(data).call(in_pack, code);
+  }
+  static void unpack_all(void* data, int, int, ZOLTAN_ID_PTR, int*, int*, char*, int* code) {
+    of(data).call(in_unpack, code);
+  }
   template <Call kind>
   static void stage(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
                     ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
-    of(data).call(kind, code);
     // As real ones do: whoever comes here alone waits for ever.
     MPI_Barrier(MPI_COMM_WORLD);
+    of(data).call(kind, code);
   }
   static void free_one(void* data, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* code) {
     of(data).call(in_free, code);
@@ -138,8 +167,8 @@ void expect_error_everywhere(Faulty& faulty, int code, int expected, const std::
 
 class CallbackFaults : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(CallbackFaults, EndTheMigrationOnAllRanks) {
-  const std::string mode = GetParam();
+/// Every callback with a fault in the first, a middle and the last call.
+std::vector<Fault> faults_of(const std::string& mode) {
   const bool steps = mode.substr(0, 5) == "STEPS";
   std::vector<Fault> faults{{in_pre, 0, "ZOLTAN_PRE_MIGRATE_PP_FN"},
                             {in_mid, 0, "ZOLTAN_MID_MIGRATE_PP_FN"},
@@ -155,7 +184,11 @@ TEST_P(CallbackFaults, EndTheMigrationOnAllRanks) {
   }
   if (steps) faults.push_back({in_mid, 2, "ZOLTAN_MID_MIGRATE_PP_FN"});
   if (mode != "HOLD") faults.push_back({in_memory, 1, "VALET_MEMORY_FN"});
-  for (const Fault& fault : faults) {
+  return faults;
+}
+
+TEST_P(CallbackFaults, EndTheMigrationOnAllRanks) {
+  for (const Fault& fault : faults_of(GetParam())) {
     for (const int where : {0, size() - 1}) {
       SCOPED_TRACE(std::string(fault.name) + " " + std::to_string(fault.number) + " on rank " +
                    std::to_string(where));
@@ -166,6 +199,62 @@ TEST_P(CallbackFaults, EndTheMigrationOnAllRanks) {
       expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL, fault.name);
     }
   }
+}
+
+TEST_P(CallbackFaults, MayBeExceptions) {
+  for (const Fault& fault : faults_of(GetParam()))
+    for (const Failure failure : {Failure::exception, Failure::number})
+      for (const int where : {0, size() - 1}) {
+        SCOPED_TRACE(std::string(fault.name) + " " + std::to_string(fault.number) + " on rank " +
+                     std::to_string(where));
+        Faulty faulty(GetParam());
+        faulty.failing_call = fault.call;
+        faulty.failing_rank = where;
+        faulty.failing_number = fault.number;
+        faulty.failure = failure;
+        expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL, fault.name);
+        const std::string message = faulty.report().message;
+        EXPECT_NE(message.find("Exception thrown by "), std::string::npos) << message;
+        EXPECT_NE(
+            message.find(failure == Failure::number ? ": without a text" : ": the disk is full"),
+            std::string::npos)
+            << message;
+      }
+}
+
+TEST_P(CallbackFaults, MayBeExceptionsInMultiForms) {
+  for (const Fault& fault : {Fault{in_size, 0, "ZOLTAN_OBJ_SIZE_MULTI_FN"},
+                             Fault{in_pack, 0, "ZOLTAN_PACK_OBJ_MULTI_FN"},
+                             Fault{in_unpack, 0, "ZOLTAN_UNPACK_OBJ_MULTI_FN"}})
+    for (const int where : {0, size() - 1}) {
+      SCOPED_TRACE(std::string(fault.name) + " on rank " + std::to_string(where));
+      Faulty faulty(GetParam());
+      faulty.use_multi_forms();
+      faulty.failing_call = fault.call;
+      faulty.failing_rank = where;
+      faulty.failure = Failure::exception;
+      expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL,
+                              std::string("Exception thrown by ") + fault.name);
+    }
+}
+
+TEST_P(CallbackFaults, DoNotSpoilTheNextMigrationAsExceptions) {
+  for (const Call call : {in_pack, in_unpack, in_mid}) {
+    Faulty faulty(GetParam());
+    faulty.failing_call = call;
+    faulty.failure = Failure::exception;
+    EXPECT_TRUE(all_ranks(faulty.migrate() == ZOLTAN_FATAL));
+    faulty.failing_call = never;
+    EXPECT_TRUE(all_ranks(faulty.migrate() == ZOLTAN_OK)) << faulty.printed;
+  }
+}
+
+TEST_P(CallbackFaults, OfNoMemoryMayBeExceptions) {
+  Faulty faulty(GetParam());
+  faulty.failing_call = in_pack;
+  faulty.failing_code = ZOLTAN_MEMERR;
+  faulty.failure = Failure::exception;
+  expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_MEMERR, "ZOLTAN_PACK_OBJ_FN");
 }
 
 TEST_P(CallbackFaults, KeepTheDifferenceBetweenFatalAndNoMemory) {
@@ -217,6 +306,29 @@ INSTANTIATE_TEST_SUITE_P(Modes, CallbackFaults,
                          ::testing::Values("HOLD", "STEPS", "HOLD_PHASED", "STEPS_PHASED",
                                            "STEPS_CYCLIC"),
                          [](const auto& one) { return std::string(one.param); });
+
+constexpr const char* likely_cause = "the local ids of those that have not left must stay valid";
+
+TEST(StaleLocalIds, AreNamedAsTheLikelyCauseWhereMidHasRun) {
+  for (const Call call : {in_size, in_pack, in_free}) {
+    Faulty faulty("STEPS");
+    faulty.failing_call = call;
+    // Sizes are asked for all objects first, then again for those of a step.
+    faulty.failing_number = call == in_size ? 2 * objects - 1 : objects - 1;
+    expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL, likely_cause);
+    EXPECT_TRUE(all_ranks(faulty.calls[in_mid] > 0));
+  }
+}
+
+TEST(StaleLocalIds, AreNotNamedWhereMidHasNotRun) {
+  for (const char* const mode : {"HOLD", "STEPS"}) {
+    Faulty faulty(mode);
+    faulty.failing_call = mode[0] == 'H' ? in_pack : in_size;
+    faulty.failing_number = objects - 1;
+    EXPECT_TRUE(all_ranks(faulty.migrate() == ZOLTAN_FATAL));
+    EXPECT_EQ(std::string(faulty.report().message).find(likely_cause), std::string::npos);
+  }
+}
 
 /// Nothing may have been called but what comes before the lists are looked at.
 void expect_refused(Faulty& faulty, int code, int expected, const std::string& text) {
@@ -287,20 +399,6 @@ TEST(BadInput, ListsOfDifferentKinds) {
                                   nullptr, exports ? 0 : -1, nullptr, nullptr, nullptr, nullptr);
   testing::internal::GetCapturedStderr();
   expect_refused(faulty, code, ZOLTAN_FATAL, "some ranks give export lists");
-}
-
-TEST(BadInput, ListsThatContradictEachOther) {
-  // Every rank says that rank 0 gives it an object that rank 0 does not export.
-  Faulty faulty("HOLD");
-  ZOLTAN_ID_TYPE gid = 77777;
-  ZOLTAN_ID_TYPE lid = 0;
-  int from = 0;
-  testing::internal::CaptureStderr();
-  const int code =
-      Zoltan_Migrate(faulty.zoltan, 1, &gid, &lid, &from, nullptr, objects, faulty.gids.data(),
-                     faulty.lids.data(), faulty.procs.data(), nullptr);
-  testing::internal::GetCapturedStderr();
-  expect_refused(faulty, code, ZOLTAN_FATAL, "the import list names 1 objects of rank 0");
 }
 
 TEST(BadInput, ParametersThatDifferBetweenRanks) {

@@ -2,44 +2,61 @@
 #include "callbacks.hpp"
 
 #include "batches.hpp"
+#include "handle_state.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <new>
+#include <utility>
 
 namespace valet::zoltan {
 
 template <class Function>
-void Callbacks::read(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type, Registered<Function>& into) {
+void Callbacks::read(ZOLTAN_FN_TYPE type, Registered<Function>& into) {
   ZOLTAN_VOID_FN* function = nullptr;
-  if (Zoltan_Get_Fn(zoltan, type, &function, &into.data) < 0) return;
+  into = {};
+  if (Zoltan_Get_Fn(zoltan_, type, &function, &into.data) < 0) return;
   into.function = reinterpret_cast<Function*>(function);
 }
 
-Callbacks::Callbacks(Zoltan_Struct* zoltan) {
-  read(zoltan, ZOLTAN_OBJ_SIZE_FN_TYPE, size_);
-  read(zoltan, ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE, size_multi_);
-  read(zoltan, ZOLTAN_PACK_OBJ_FN_TYPE, pack_);
-  read(zoltan, ZOLTAN_PACK_OBJ_MULTI_FN_TYPE, pack_multi_);
-  read(zoltan, ZOLTAN_UNPACK_OBJ_FN_TYPE, unpack_);
-  read(zoltan, ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE, unpack_multi_);
-  read(zoltan, ZOLTAN_PRE_MIGRATE_PP_FN_TYPE, pre_pp_);
-  read(zoltan, ZOLTAN_PRE_MIGRATE_FN_TYPE, pre_);
-  read(zoltan, ZOLTAN_MID_MIGRATE_PP_FN_TYPE, mid_pp_);
-  read(zoltan, ZOLTAN_MID_MIGRATE_FN_TYPE, mid_);
-  read(zoltan, ZOLTAN_POST_MIGRATE_PP_FN_TYPE, post_pp_);
-  read(zoltan, ZOLTAN_POST_MIGRATE_FN_TYPE, post_);
+void Callbacks::read_all() {
+  read(ZOLTAN_OBJ_SIZE_FN_TYPE, size_);
+  read(ZOLTAN_OBJ_SIZE_MULTI_FN_TYPE, size_multi_);
+  read(ZOLTAN_PACK_OBJ_FN_TYPE, pack_);
+  read(ZOLTAN_PACK_OBJ_MULTI_FN_TYPE, pack_multi_);
+  read(ZOLTAN_UNPACK_OBJ_FN_TYPE, unpack_);
+  read(ZOLTAN_UNPACK_OBJ_MULTI_FN_TYPE, unpack_multi_);
+  read(ZOLTAN_PRE_MIGRATE_PP_FN_TYPE, pre_pp_);
+  read(ZOLTAN_PRE_MIGRATE_FN_TYPE, pre_);
+  read(ZOLTAN_MID_MIGRATE_PP_FN_TYPE, mid_pp_);
+  read(ZOLTAN_MID_MIGRATE_FN_TYPE, mid_);
+  read(ZOLTAN_POST_MIGRATE_PP_FN_TYPE, post_pp_);
+  read(ZOLTAN_POST_MIGRATE_FN_TYPE, post_);
+  const HandleState own = handle_state_of(zoltan_);
+  free_ = {own.free_object, own.free_data};
+  memory_ = {own.memory, own.memory_data};
 }
 
+namespace {
+
+Diagnostic must_register(const char* what) {
+  return {ErrorCode::invalid_argument,
+          std::string("Must register a ") + what + " function to migrate."};
+}
+
+}  // namespace
+
 std::optional<Diagnostic> Callbacks::missing() const {
-  const char* what = nullptr;
   if (!size_.given() && !size_multi_.given())
-    what = "ZOLTAN_OBJ_SIZE_FN or ZOLTAN_OBJ_SIZE_MULTI_FN";
-  else if (!pack_.given() && !pack_multi_.given())
-    what = "ZOLTAN_PACK_OBJ_FN or ZOLTAN_PACK_OBJ_MULTI_FN";
-  else if (!unpack_.given() && !unpack_multi_.given())
-    what = "ZOLTAN_UNPACK_OBJ_FN or ZOLTAN_UNPACK_OBJ_MULTI_FN";
-  if (what == nullptr) return std::nullopt;
-  return Diagnostic{ErrorCode::invalid_argument,
-                    std::string("Must register a ") + what + " function to migrate."};
+    return must_register("ZOLTAN_OBJ_SIZE_FN or ZOLTAN_OBJ_SIZE_MULTI_FN");
+  if (!pack_.given() && !pack_multi_.given())
+    return must_register("ZOLTAN_PACK_OBJ_FN or ZOLTAN_PACK_OBJ_MULTI_FN");
+  return missing_unpack();
+}
+
+std::optional<Diagnostic> Callbacks::missing_unpack() const {
+  if (unpack_.given() || unpack_multi_.given()) return std::nullopt;
+  return must_register("ZOLTAN_UNPACK_OBJ_FN or ZOLTAN_UNPACK_OBJ_MULTI_FN");
 }
 
 std::string Callbacks::named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const {
@@ -55,13 +72,53 @@ std::string Callbacks::named_range(ZOLTAN_ID_PTR gids, std::uint64_t first, std:
   return text;
 }
 
+template <class Call>
+int Callbacks::code_of(Call&& call) {
+  int code = ZOLTAN_OK;
+  try {
+    call(&code);
+  } catch (...) {
+    code = keep_exception();
+  }
+  return code;
+}
+
+/// Of the exception at hand.
+int Callbacks::keep_exception() {
+  try {
+    throw;
+  } catch (const std::bad_alloc& error) {
+    thrown_ = error.what();
+    return ZOLTAN_MEMERR;
+  } catch (const std::exception& error) {
+    thrown_ = error.what();
+  } catch (...) {
+    thrown_.clear();
+  }
+  if (thrown_.empty()) thrown_ = "without a text";
+  return ZOLTAN_FATAL;
+}
+
 std::optional<Diagnostic> Callbacks::judge(int code, const char* function,
                                            const std::string& object) {
-  last_code_ = code;
   if (code >= 0) return std::nullopt;
+  std::string text = (thrown_.empty() ? "Error returned from " : "Exception thrown by ") +
+                     std::string(function) + " function";
+  if (!object.empty()) text += " for " + object;
+  text += thrown_.empty() ? "." : ": " + thrown_;
+  thrown_.clear();
   return Diagnostic{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-                    std::string("Error returned from ") + function +
-                        (object.empty() ? " function." : " function for " + object + ".")};
+                    text};
+}
+
+/// Of what goes wrong with an object that has not left yet, when mid has run: so in STEPS.
+std::optional<Diagnostic> Callbacks::with_likely_cause(std::optional<Diagnostic> diagnostic) const {
+  if (diagnostic && mid_ran_)
+    diagnostic->text +=
+        " With MIGRATE_CALLBACKS STEPS mid has run for earlier objects, and the local ids of those "
+        "that have not left must stay valid: if mid, or what runs with it, changed them, let it "
+        "keep them, or use HOLD.";
+  return diagnostic;
 }
 
 template <class WithParts, class Plain>
@@ -70,19 +127,23 @@ std::optional<Diagnostic> Callbacks::call_stage(WithParts& with_parts, Plain& pl
                                                 const MigrationList& exports) {
   const std::string name = std::string("ZOLTAN_") + stage + "_MIGRATE";
   if (with_parts.given()) {
-    int code = ZOLTAN_OK;
-    with_parts.function(with_parts.data, entries_.gid, entries_.lid, imports.count,
-                        imports.ids.gids, imports.ids.lids, imports.procs, imports.parts,
-                        exports.count, exports.ids.gids, exports.ids.lids, exports.procs,
-                        exports.parts, &code);
-    if (auto diagnostic = judge(code, (name + "_PP_FN").c_str(), {})) return diagnostic;
+    last_code_ = code_of([&](int* code) {
+      with_parts.function(with_parts.data, entries_.gid, entries_.lid, imports.count,
+                          imports.ids.gids, imports.ids.lids, imports.procs, imports.parts,
+                          exports.count, exports.ids.gids, exports.ids.lids, exports.procs,
+                          exports.parts, code);
+    });
+    read_all();
+    if (auto diagnostic = judge(last_code_, (name + "_PP_FN").c_str(), {})) return diagnostic;
   }
   if (!plain.given()) return std::nullopt;
-  int code = ZOLTAN_OK;
-  plain.function(plain.data, entries_.gid, entries_.lid, imports.count, imports.ids.gids,
-                 imports.ids.lids, imports.procs, exports.count, exports.ids.gids, exports.ids.lids,
-                 exports.procs, &code);
-  return judge(code, (name + "_FN").c_str(), {});
+  last_code_ = code_of([&](int* code) {
+    plain.function(plain.data, entries_.gid, entries_.lid, imports.count, imports.ids.gids,
+                   imports.ids.lids, imports.procs, exports.count, exports.ids.gids,
+                   exports.ids.lids, exports.procs, code);
+  });
+  read_all();
+  return judge(last_code_, (name + "_FN").c_str(), {});
 }
 
 std::optional<Diagnostic> Callbacks::pre(const MigrationList& imports,
@@ -92,6 +153,7 @@ std::optional<Diagnostic> Callbacks::pre(const MigrationList& imports,
 std::optional<Diagnostic> Callbacks::mid(const MigrationList& imports,
                                          const MigrationList& exports) {
   last_code_ = ZOLTAN_OK;  // what came before the move does not count any more
+  mid_ran_ = true;
   return call_stage(mid_pp_, mid_, "MID", imports, exports);
 }
 std::optional<Diagnostic> Callbacks::post(const MigrationList& imports,
@@ -102,20 +164,24 @@ std::optional<Diagnostic> Callbacks::post(const MigrationList& imports,
 std::optional<Diagnostic> Callbacks::sizes(const ObjectIds& ids, std::uint64_t first,
                                            std::span<int> sizes) {
   if (sizes.empty()) return std::nullopt;
-  int code = ZOLTAN_OK;
   if (size_multi_.given()) {
-    size_multi_.function(size_multi_.data, entries_.gid, entries_.lid,
-                         static_cast<int>(sizes.size()), ids.gids, ids.lids, sizes.data(), &code);
-    if (auto diagnostic = judge(code, "ZOLTAN_OBJ_SIZE_MULTI_FN",
-                                named_range(ids.gids, first, sizes.size(), "exports")))
-      return diagnostic;
+    last_code_ = code_of([&](int* code) {
+      size_multi_.function(size_multi_.data, entries_.gid, entries_.lid,
+                           static_cast<int>(sizes.size()), ids.gids, ids.lids, sizes.data(), code);
+    });
+    if (last_code_ < 0)
+      return judge(last_code_, "ZOLTAN_OBJ_SIZE_MULTI_FN",
+                   named_range(ids.gids, first, sizes.size(), "exports"));
   }
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     const ZOLTAN_ID_PTR gid = ids.gid(entries_, k);
     if (!size_multi_.given()) {
-      sizes[k] =
-          size_.function(size_.data, entries_.gid, entries_.lid, gid, ids.lid(entries_, k), &code);
-      if (code < 0) return judge(code, "ZOLTAN_OBJ_SIZE_FN", named(gid, first + k, "exports"));
+      last_code_ = code_of([&](int* code) {
+        sizes[k] =
+            size_.function(size_.data, entries_.gid, entries_.lid, gid, ids.lid(entries_, k), code);
+      });
+      if (last_code_ < 0)
+        return judge(last_code_, "ZOLTAN_OBJ_SIZE_FN", named(gid, first + k, "exports"));
     }
     if (sizes[k] < 0 || sizes[k] > largest_size)
       return Diagnostic{ErrorCode::invalid_argument,
@@ -124,7 +190,6 @@ std::optional<Diagnostic> Callbacks::sizes(const ObjectIds& ids, std::uint64_t f
                             std::to_string(largest_size)};
     sizes[k] = rounded_size(sizes[k]);
   }
-  last_code_ = code;
   return std::nullopt;
 }
 
@@ -150,10 +215,15 @@ std::optional<Diagnostic> Callbacks::set_sizes(const PackBatch& batch, std::span
 std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::span<const int> before,
                                           bool asks_again, std::uint64_t first,
                                           std::uint64_t& done) {
+  if (batch.sizes.empty()) return std::nullopt;
+  auto diagnostic = set_sizes(batch, before, asks_again, first);
+  if (!diagnostic) diagnostic = call_pack(batch, first, done);
+  return with_likely_cause(std::move(diagnostic));
+}
+
+std::optional<Diagnostic> Callbacks::call_pack(const PackBatch& batch, std::uint64_t first,
+                                               std::uint64_t& done) {
   const std::size_t count = batch.sizes.size();
-  if (count == 0) return std::nullopt;
-  if (auto diagnostic = set_sizes(batch, before, asks_again, first)) return diagnostic;
-  int code = ZOLTAN_OK;
   auto* const memory = reinterpret_cast<char*>(batch.memory);
   // What an application does not write arrives as zeros, as in stock Zoltan.
   const auto clear = [&](std::size_t k) {
@@ -161,9 +231,11 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::span<cons
   };
   if (pack_multi_.given()) {
     for (std::size_t k = 0; k < count; ++k) clear(k);
-    pack_multi_.function(pack_multi_.data, entries_.gid, entries_.lid, static_cast<int>(count),
-                         batch.ids.gids, batch.ids.lids, batch.destinations, batch.sizes.data(),
-                         const_cast<int*>(batch.offsets.data()), memory, &code);
+    const int code = code_of([&](int* answer) {
+      pack_multi_.function(pack_multi_.data, entries_.gid, entries_.lid, static_cast<int>(count),
+                           batch.ids.gids, batch.ids.lids, batch.destinations, batch.sizes.data(),
+                           const_cast<int*>(batch.offsets.data()), memory, answer);
+    });
     if (code < 0)
       return judge(code, "ZOLTAN_PACK_OBJ_MULTI_FN",
                    named_range(batch.ids.gids, first, count, "exports"));
@@ -173,8 +245,10 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::span<cons
   for (std::size_t k = 0; k < count; ++k) {
     const ZOLTAN_ID_PTR gid = batch.ids.gid(entries_, k);
     clear(k);
-    pack_.function(pack_.data, entries_.gid, entries_.lid, gid, batch.ids.lid(entries_, k),
-                   batch.destinations[k], batch.sizes[k], memory + batch.offsets[k], &code);
+    const int code = code_of([&](int* answer) {
+      pack_.function(pack_.data, entries_.gid, entries_.lid, gid, batch.ids.lid(entries_, k),
+                     batch.destinations[k], batch.sizes[k], memory + batch.offsets[k], answer);
+    });
     if (code < 0) return judge(code, "ZOLTAN_PACK_OBJ_FN", named(gid, first + k, "exports"));
     ++done;
   }
@@ -182,23 +256,39 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::span<cons
 }
 
 std::optional<Diagnostic> Callbacks::unpack_many(const UnpackBatch& batch, std::uint64_t first) {
-  int code = ZOLTAN_OK;
-  unpack_multi_.function(unpack_multi_.data, entries_.gid, static_cast<int>(batch.sizes.size()),
-                         batch.gids, batch.sizes.data(), batch.offsets.data(),
-                         reinterpret_cast<char*>(batch.memory), &code);
-  last_code_ = code;
-  if (code >= 0) return std::nullopt;
-  return judge(code, "ZOLTAN_UNPACK_OBJ_MULTI_FN",
+  last_code_ = code_of([&](int* code) {
+    unpack_multi_.function(unpack_multi_.data, entries_.gid, static_cast<int>(batch.sizes.size()),
+                           batch.gids, batch.sizes.data(), batch.offsets.data(),
+                           reinterpret_cast<char*>(batch.memory), code);
+  });
+  if (last_code_ >= 0) return std::nullopt;
+  return judge(last_code_, "ZOLTAN_UNPACK_OBJ_MULTI_FN",
                named_range(batch.gids, first, batch.sizes.size(), "imports"));
 }
 
 std::optional<Diagnostic> Callbacks::unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
                                                 std::uint64_t number) {
-  int code = ZOLTAN_OK;
-  unpack_.function(unpack_.data, entries_.gid, gid, size, reinterpret_cast<char*>(memory), &code);
-  last_code_ = code;
+  last_code_ = code_of([&](int* code) {
+    unpack_.function(unpack_.data, entries_.gid, gid, size, reinterpret_cast<char*>(memory), code);
+  });
+  if (last_code_ >= 0) return std::nullopt;
+  return judge(last_code_, "ZOLTAN_UNPACK_OBJ_FN", named(gid, number, "imports"));
+}
+
+std::optional<Diagnostic> Callbacks::free_one(const ObjectIds& ids, std::uint64_t number) {
+  if (!free_.given()) return std::nullopt;
+  const ZOLTAN_ID_PTR gid = ids.gid(entries_, number);
+  const int code = code_of([&](int* answer) {
+    free_.function(free_.data, entries_.gid, entries_.lid, gid, ids.lid(entries_, number), answer);
+  });
   if (code >= 0) return std::nullopt;
-  return judge(code, "ZOLTAN_UNPACK_OBJ_FN", named(gid, number, "imports"));
+  return with_likely_cause(judge(code, "VALET_FREE_OBJ_FN", named(gid, number, "exports")));
+}
+
+std::optional<Diagnostic> Callbacks::memory(std::uint64_t step, std::uint64_t& answer) {
+  const int code = code_of([&](int* ours) { answer = memory_.function(memory_.data, ours); });
+  if (code >= 0) return std::nullopt;
+  return judge(code, "VALET_MEMORY_FN", "step " + std::to_string(step));
 }
 
 }  // namespace valet::zoltan

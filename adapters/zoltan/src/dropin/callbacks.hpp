@@ -79,19 +79,21 @@ constexpr int largest_size = 0x7FFFFFF8;
 
 class Callbacks {
  public:
-  /// Reads what is registered now.
-  explicit Callbacks(Zoltan_Struct* zoltan);
+  explicit Callbacks(Zoltan_Struct* zoltan) : zoltan_(zoltan) { read_all(); }
 
   void set_entries(EntryCounts entries) { entries_ = entries; }
   [[nodiscard]] const EntryCounts& entries() const { return entries_; }
 
   /// What is not registered and must be.
   [[nodiscard]] std::optional<Diagnostic> missing() const;
+  [[nodiscard]] std::optional<Diagnostic> missing_unpack() const;
   [[nodiscard]] bool has_pre() const { return pre_pp_.given() || pre_.given(); }
   [[nodiscard]] bool has_mid() const { return mid_pp_.given() || mid_.given(); }
   [[nodiscard]] bool has_post() const { return post_pp_.given() || post_.given(); }
+  [[nodiscard]] bool has_memory() const { return memory_.given(); }
   [[nodiscard]] bool unpacks_many() const { return unpack_multi_.given(); }
 
+  // Any of them may register others, which count from then on, as in stock Zoltan.
   std::optional<Diagnostic> pre(const MigrationList& imports, const MigrationList& exports);
   std::optional<Diagnostic> mid(const MigrationList& imports, const MigrationList& exports);
   std::optional<Diagnostic> post(const MigrationList& imports, const MigrationList& exports);
@@ -108,6 +110,10 @@ class Callbacks {
   std::optional<Diagnostic> unpack_many(const UnpackBatch& batch, std::uint64_t first);
   std::optional<Diagnostic> unpack_one(ZOLTAN_ID_PTR gid, int size, std::byte* memory,
                                        std::uint64_t number);
+  /// Tells the application that an object has left, if it wants to know.
+  std::optional<Diagnostic> free_one(const ObjectIds& ids, std::uint64_t number);
+  /// Asks what the application can take right now; has_memory().
+  std::optional<Diagnostic> memory(std::uint64_t step, std::uint64_t& answer);
 
   /// The warning, if any, that the last of the callbacks after the move came back with.
   [[nodiscard]] int last_code() const { return last_code_; }
@@ -120,15 +126,24 @@ class Callbacks {
     [[nodiscard]] bool given() const { return function != nullptr; }
   };
 
+  void read_all();
   template <class Function>
-  static void read(Zoltan_Struct* zoltan, ZOLTAN_FN_TYPE type, Registered<Function>& into);
+  void read(ZOLTAN_FN_TYPE type, Registered<Function>& into);
+  /// The error code of a callback. What it throws counts as an error, too: other ranks wait.
+  template <class Call>
+  int code_of(Call&& call);
+  int keep_exception();
   [[nodiscard]] std::optional<Diagnostic> judge(int code, const char* function,
                                                 const std::string& object);
+  [[nodiscard]] std::optional<Diagnostic> with_likely_cause(
+      std::optional<Diagnostic> diagnostic) const;
   /// "object with global id 17, number 3 of the exports".
   [[nodiscard]] std::string named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const;
   [[nodiscard]] std::optional<Diagnostic> set_sizes(const PackBatch& batch,
                                                     std::span<const int> before, bool asks_again,
                                                     std::uint64_t first);
+  [[nodiscard]] std::optional<Diagnostic> call_pack(const PackBatch& batch, std::uint64_t first,
+                                                    std::uint64_t& done);
   [[nodiscard]] std::string named_range(ZOLTAN_ID_PTR gids, std::uint64_t first,
                                         std::uint64_t count, const char* list) const;
 
@@ -136,8 +151,11 @@ class Callbacks {
   std::optional<Diagnostic> call_stage(WithParts& with_parts, Plain& plain, const char* stage,
                                        const MigrationList& imports, const MigrationList& exports);
 
+  Zoltan_Struct* zoltan_;
   EntryCounts entries_;
   int last_code_ = ZOLTAN_OK;
+  bool mid_ran_ = false;
+  std::string thrown_;  ///< by the last callback, if it threw
   Registered<ZOLTAN_OBJ_SIZE_FN> size_;
   Registered<ZOLTAN_OBJ_SIZE_MULTI_FN> size_multi_;
   Registered<ZOLTAN_PACK_OBJ_FN> pack_;
@@ -150,6 +168,8 @@ class Callbacks {
   Registered<ZOLTAN_MID_MIGRATE_FN> mid_;
   Registered<ZOLTAN_POST_MIGRATE_PP_FN> post_pp_;
   Registered<ZOLTAN_POST_MIGRATE_FN> post_;
+  Registered<VALET_FREE_OBJ_FN> free_;
+  Registered<VALET_MEMORY_FN> memory_;
 };
 
 }  // namespace valet::zoltan

@@ -5,6 +5,7 @@
 #include "callbacks.hpp"
 #include "division.hpp"
 #include "lists.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "observe/progress.hpp"
 #include "observe/trace.hpp"
@@ -23,8 +24,8 @@ namespace valet::zoltan {
 struct Agreed {
   bool exports_given = false;
   bool imports_compared = false;  ///< both lists were given, and some rank imports something
-  bool with_parts = false;        ///< some rank gave parts
-  bool pre = false;               ///< registered on some rank
+  bool with_parts = false;  ///< some rank gave parts
+  bool pre = false;         ///< registered on some rank
   bool mid = false;
   bool post = false;
   bool memory_fn = false;
@@ -47,6 +48,12 @@ struct Context {
   Valet_Migration_Report& report;
   observe::ProgressBar progress;
   observe::Trace* trace = nullptr;  ///< nullptr: nobody looks
+
+  /// Whether this rank's application is asked what it can take.
+  [[nodiscard]] bool asks_memory() const {
+    return callbacks.has_memory() &&
+           (parameters.callbacks == CallbackMode::steps || parameters.has_phases());
+  }
 };
 
 /// Packed objects of one source that are consecutive in memory and in the lists of imports.
@@ -88,6 +95,20 @@ inline void show_progress(Context& context) {
                                            .total = context.report.bytes_imported,
                                            .bytes = true,
                                            .lines_elsewhere = true});
+}
+
+/// Agrees on the errors of a callback that may have registered others, and whether there are stages
+/// to come. Collective, in one reduction. @throws Error on all ranks alike.
+inline void agree_on_callbacks(Context& context, const std::optional<Diagnostic>& mine) {
+  Agreed& agreed = context.agreed;
+  agreed.mid = agreed.mid || context.callbacks.has_mid();
+  agreed.post = context.callbacks.has_post();
+  agreed.memory_fn = context.asks_memory();
+  mpi::Agreement agreement;
+  agreement.largest(agreed.memory_fn);
+  agreement.largest(agreed.mid);
+  agreement.largest(agreed.post);
+  agreement.run(context.channel, mine);
 }
 
 /// A method that moves everything at once needs a budget for all it `does`.

@@ -17,13 +17,13 @@ namespace {
 /// Sizes to the receivers, then room for what is sent and what arrives. Collective. Returns where
 /// arrivals are held.
 std::byte* prepare(Context& context, const ObjectList& exports, std::span<int> sizes,
-                   Imports& imports, const Scratch& scratch, const HandleState& state,
-                   std::optional<Diagnostic> mine, std::unique_ptr<HoldExchange>& exchange) {
+                   Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine,
+                   std::unique_ptr<HoldExchange>& exchange) {
   if (!mine) mine = check_everything(context, "packs", sum_of(sizes));
   if (!mine)
     mine = within_memory("the objects that are sent", [&] {
       exchange = context.parameters.has_phases()
-                     ? make_hold_phases(context, exports, sizes, scratch, state)
+                     ? make_hold_phases(context, exports, sizes, scratch)
                      : make_hold_stream(context, exports, sizes, scratch);
     });
   if (!exchange) std::ranges::fill(sizes, 0);  // until all ranks know
@@ -43,12 +43,11 @@ std::byte* prepare(Context& context, const ObjectList& exports, std::span<int> s
 }  // namespace
 
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
-                  Imports& imports, const Scratch& scratch, const HandleState& state,
-                  std::optional<Diagnostic> mine) {
+                  Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine) {
   const double start = mpi::now();
   std::unique_ptr<HoldExchange> exchange;
   std::byte* const held =
-      prepare(context, exports, sizes, imports, scratch, state, std::move(mine), exchange);
+      prepare(context, exports, sizes, imports, scratch, std::move(mine), exchange);
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   std::optional<Diagnostic> diagnostic = exchange->run(imports, held);
@@ -67,8 +66,11 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
   exchange.reset();
   const double moved = mpi::now();
   context.report.move_seconds += moved - listed;
-  if (context.agreed.mid)
-    mpi::agree(context.channel, context.callbacks.mid(context.user.imports, context.user.exports));
+  if (context.agreed.mid) {
+    diagnostic = context.callbacks.mid(context.user.imports, context.user.exports);
+    if (!diagnostic) diagnostic = context.callbacks.missing_unpack();
+    agree_on_callbacks(context, diagnostic);
+  }
   diagnostic = unpack(context, imports, ranges);
   mpi::agree(context.channel, diagnostic);
   context.report.unpack_seconds += mpi::now() - moved;

@@ -6,7 +6,6 @@
 
 #include "batches.hpp"
 #include "context.hpp"
-#include "handle_state.hpp"
 
 #include <optional>
 #include <span>
@@ -19,7 +18,6 @@ namespace valet::zoltan {
 /// @param imports  Sources and counts are known; gets the rest.
 /// @param mine     What this rank found wrong until now, if anything.
 void migrate_held(Context& context, const ObjectList& exports, std::span<int> sizes,
-                  Imports& imports, const Scratch& scratch, const HandleState& state,
-                  std::optional<Diagnostic> mine);
+                  Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine);
 
 }  // namespace valet::zoltan

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "handle_state.hpp"
 #include "hold_batches.hpp"
 
 #include <cstdint>
@@ -38,7 +37,6 @@ class HoldExchange {
 [[nodiscard]] std::unique_ptr<HoldExchange> make_hold_phases(Context& context,
                                                              const ObjectList& exports,
                                                              std::span<int> sizes,
-                                                             const Scratch& scratch,
-                                                             const HandleState& state);
+                                                             const Scratch& scratch);
 
 }  // namespace valet::zoltan

@@ -61,9 +61,8 @@ std::uint64_t batch_limit(const Scratch& scratch) {
 class HoldPhases final : public HoldExchange {
  public:
   HoldPhases(Context& context, const ObjectList& exports, std::span<int> sizes,
-             const Scratch& scratch, const HandleState& state)
+             const Scratch& scratch)
       : context_(context),
-        state_(state),
         scratch_(scratch),
         limit_(scratch.budget - scratch.budget / 2),
         batches_(context, exports, sizes, batch_limit(scratch)),
@@ -92,8 +91,8 @@ class HoldPhases final : public HoldExchange {
     planner.withhold();
     const std::unique_ptr<Division> division = make_division(context_, imports.sources);
     StepReceiver receiver(context_, sizes, scratch_.chunk, Placement::by_offset);
-    StepLoop loop(context_, {planner, *division, sender_, receiver, state_, held, limit_,
-                             object_bytes, true});
+    StepLoop loop(context_,
+                  {planner, *division, sender_, receiver, held, limit_, object_bytes, true});
     loop.run(0, 0, [] {});
     return sender_.diagnostic;
   }
@@ -105,7 +104,6 @@ class HoldPhases final : public HoldExchange {
   }
 
   Context& context_;
-  const HandleState& state_;
   const Scratch& scratch_;
   std::uint64_t limit_;
   HoldBatches batches_;
@@ -117,9 +115,8 @@ class HoldPhases final : public HoldExchange {
 }  // namespace
 
 std::unique_ptr<HoldExchange> make_hold_phases(Context& context, const ObjectList& exports,
-                                               std::span<int> sizes, const Scratch& scratch,
-                                               const HandleState& state) {
-  return std::make_unique<HoldPhases>(context, exports, sizes, scratch, state);
+                                               std::span<int> sizes, const Scratch& scratch) {
+  return std::make_unique<HoldPhases>(context, exports, sizes, scratch);
 }
 
 }  // namespace valet::zoltan

@@ -47,14 +47,13 @@ int code_of(ErrorCode code) {
 class Migration {
  public:
   Migration(MigrateFunction stock, Zoltan_Struct* zoltan, Workspace& workspace,
-            const UserLists& lists, const MigrationParameters& parameters, const HandleState& state,
+            const UserLists& lists, const MigrationParameters& parameters,
             Valet_Migration_Report& report)
       : stock_(stock),
         zoltan_(zoltan),
         channel_(workspace.channel),
         ledger_(workspace.ledger),
         callbacks_(zoltan),
-        state_(state),
         parameters_(parameters),
         context_{workspace, channel_, ledger_, callbacks_, parameters_, lists, {}, {}, report, {}},
         leading_(ledger_),
@@ -72,8 +71,7 @@ class Migration {
     {
       const observe::TraceSpan span(context_.trace, observe::TraceKind::stage, "lists");
       find_lists();
-      if (context_.agreed.pre)
-        mpi::agree(channel_, callbacks_.pre(context_.user.imports, context_.user.exports));
+      if (context_.agreed.pre) call_pre();
     }
     context_.report.list_seconds = mpi::now() - start;
     {
@@ -192,8 +190,7 @@ class Migration {
     agreed.pre = callbacks_.has_pre();
     agreed.mid = callbacks_.has_mid();
     agreed.post = callbacks_.has_post();
-    agreed.memory_fn = state_.memory != nullptr &&
-                       (parameters.callbacks == CallbackMode::steps || parameters.has_phases());
+    agreed.memory_fn = context_.asks_memory();
     agreed.report = !parameters.report.empty();
     agreed.trace = !parameters.trace.empty();
     agreed.smallest_memory = parameters.memory_bytes;
@@ -264,6 +261,16 @@ class Migration {
     mpi::agree(channel_, diagnostic);
   }
 
+  void call_pre() {
+    const bool had_mid = context_.agreed.mid;
+    std::optional<Diagnostic> diagnostic =
+        callbacks_.pre(context_.user.imports, context_.user.exports);
+    if (!diagnostic) diagnostic = callbacks_.missing();
+    agree_on_callbacks(context_, diagnostic);
+    if (context_.agreed.mid && !had_mid)
+      mpi::agree(channel_, within_memory("the lists of mid", [&] { allocate_lists_of_mid(); }));
+  }
+
   void invert_lists(std::span<const mpi::SparseCount> wanted, std::optional<Diagnostic> mine) {
     const EntryCounts& entries = callbacks_.entries();
     const bool with_parts = context_.agreed.with_parts;
@@ -285,6 +292,9 @@ class Migration {
   void allocate_lists() {
     sizes_ = Array<int>(ledger_, exports_.count);
     imports_.sizes = Array<int>(ledger_, imports_.count);
+    allocate_lists_of_mid();
+  }
+  void allocate_lists_of_mid() {
     if (context_.parameters.callbacks == CallbackMode::hold || !context_.agreed.mid) return;
     imports_.lids = Array<ZOLTAN_ID_TYPE>(
         ledger_, imports_.count * static_cast<std::size_t>(callbacks_.entries().lid));
@@ -368,10 +378,9 @@ class Migration {
     context_.report.budget_raised_bytes =
         least - std::min<std::uint64_t>(least, context_.parameters.memory_bytes);
     if (steps)
-      migrate_in_steps(context_, exports_, sizes_, imports_, scratch, state_,
-                       std::move(diagnostic));
+      migrate_in_steps(context_, exports_, sizes_, imports_, scratch, std::move(diagnostic));
     else
-      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch, state_,
+      migrate_held(context_, exports_, {sizes_.data(), sizes_.size()}, imports_, scratch,
                    std::move(diagnostic));
   }
 
@@ -380,7 +389,6 @@ class Migration {
   mpi::Channel& channel_;
   Ledger& ledger_;
   Callbacks callbacks_;
-  const HandleState& state_;
   MigrationParameters parameters_;  ///< AUTO is replaced by its choice
   observe::Observer observer_;
   std::optional<observe::TraceFile> trace_;
@@ -416,12 +424,11 @@ int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists
     MPI_Comm_size(communicator, &ranks);
     report = empty_report(parameters, ranks);
     const double start = mpi::now();
-    const HandleState state = handle_state_of(zoltan);
     WorkspaceLoan loan(communicator);
     Workspace& workspace = loan.get();
     bool keeps = true;
     {
-      Migration migration(stock, zoltan, workspace, lists, parameters, state, report);
+      Migration migration(stock, zoltan, workspace, lists, parameters, report);
       try {
         migration.run();
         report.code = migration.warning();

@@ -37,16 +37,11 @@ StepLoop::StepLoop(Context& context, const StepParts& parts)
 
 /// What the application can take right now; asked in every step.
 std::uint64_t StepLoop::ask_memory() {
-  if (parts_.state.memory == nullptr || !context_.agreed.memory_fn || parts_.sender.diagnostic)
-    return no_limit;
-  int code = ZOLTAN_OK;
-  const std::uint64_t answer = parts_.state.memory(parts_.state.memory_data, &code);
-  if (code >= 0) return answer;
-  parts_.sender.diagnostic =
-      Diagnostic{code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-                 "Error returned from VALET_MEMORY_FN function in step " +
-                     std::to_string(context_.report.steps) + "."};
-  return 0;
+  std::optional<Diagnostic>& diagnostic = parts_.sender.diagnostic;
+  if (!context_.callbacks.has_memory() || !context_.agreed.memory_fn || diagnostic) return no_limit;
+  std::uint64_t answer = 0;
+  diagnostic = context_.callbacks.memory(context_.report.steps, answer);
+  return diagnostic ? 0 : answer;
 }
 
 bool StepLoop::parks() const {
@@ -154,7 +149,7 @@ void StepLoop::run(std::uint64_t own, std::uint64_t all, const std::function<voi
     finish();
   }
   context_.report.messages += transport_->messages();
-  mpi::agree(context_.channel, parts_.sender.diagnostic);
+  agree_on_callbacks(context_, parts_.sender.diagnostic);
 }
 
 }  // namespace valet::zoltan

@@ -4,7 +4,6 @@
 /// The steps of STEPS and of PHASED: in each of them the ranks decide what moves, it moves, and
 /// they agree whether that went well and whether there is more.
 
-#include "handle_state.hpp"
 #include "step_parking.hpp"
 
 #include <cstdint>
@@ -24,7 +23,6 @@ struct StepParts {
   Division& division;
   StepSender& sender;
   StepReceiver& receiver;
-  const HandleState& state;
   std::byte* memory = nullptr;     ///< where arrivals are placed
   std::uint64_t limit = 0;         ///< scratch for what arrives in a step and what waits here
   std::uint64_t object_bytes = 0;  ///< the planner's

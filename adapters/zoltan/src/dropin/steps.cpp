@@ -48,8 +48,8 @@ class StepLists {
 class Steps {
  public:
   Steps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
-        const Scratch& scratch, const HandleState& state, std::optional<Diagnostic> mine)
-      : context_(context), exports_(exports), imports_(imports), scratch_(scratch), state_(state) {
+        const Scratch& scratch, std::optional<Diagnostic> mine)
+      : context_(context), exports_(exports), imports_(imports), scratch_(scratch) {
     if (!mine)
       mine = within_memory("the sizes", [&] {
         // In the order of the destinations; the list's own order is not needed any more.
@@ -69,8 +69,8 @@ class Steps {
     const bool open = is_phased() || context_.agreed.memory_fn;
     const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most_steps_);
     {
-      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, state_, memory_,
-                               step_limit(), arrival_bytes(), false});
+      StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(),
+                               arrival_bytes(), false});
       loop.run(own_steps_, all, [&] { finish_step(); });
     }
     if (!context_.parameters.verify) return;
@@ -142,27 +142,17 @@ class Steps {
     // Also after a failure of this rank: mid may communicate, and the others are on their way.
     if (context_.agreed.mid) {
       auto failed = call_mid();
+      if (!failed) failed = context_.callbacks.missing();
       if (!diagnostic) diagnostic = std::move(failed);
     }
     if (!diagnostic) diagnostic = unpack_step();
   }
 
   std::optional<Diagnostic> free_objects() {
-    if (state_.free_object == nullptr) return std::nullopt;
-    for (const StepRange& range : sender_->ranges()) {
-      for (std::uint64_t k = range.first; k < range.end; ++k) {
-        const std::uint64_t at = exports_.sorted(k);
-        int code = ZOLTAN_OK;
-        state_.free_object(state_.free_data, entries().gid, entries().lid,
-                           exports_.ids.gid(entries(), at), exports_.ids.lid(entries(), at), &code);
-        if (code >= 0) continue;
-        return Diagnostic{
-            ErrorCode::invalid_argument,
-            "Error returned from VALET_FREE_OBJ_FN function for the object with global id " +
-                std::to_string(exports_.ids.gid(entries(), at)[0]) + " (number " +
-                std::to_string(at) + " of the exports)."};
-      }
-    }
+    for (const StepRange& range : sender_->ranges())
+      for (std::uint64_t k = range.first; k < range.end; ++k)
+        if (auto diagnostic = context_.callbacks.free_one(exports_.ids, exports_.sorted(k)))
+          return diagnostic;
     return std::nullopt;
   }
 
@@ -199,7 +189,6 @@ class Steps {
   const ObjectList& exports_;
   Imports& imports_;
   const Scratch& scratch_;
-  const HandleState& state_;
   std::span<const int> sizes_;
   std::byte* memory_ = nullptr;  ///< of what arrives in a step
   std::uint64_t own_steps_ = 0;
@@ -214,10 +203,9 @@ class Steps {
 }  // namespace
 
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, const HandleState& state,
-                      std::optional<Diagnostic> mine) {
+                      Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine) {
   const double start = mpi::now();
-  Steps steps(context, exports, sizes, imports, scratch, state, std::move(mine));
+  Steps steps(context, exports, sizes, imports, scratch, std::move(mine));
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   steps.run();

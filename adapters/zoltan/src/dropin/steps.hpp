@@ -5,7 +5,6 @@
 
 #include "batches.hpp"
 #include "context.hpp"
-#include "handle_state.hpp"
 
 #include <optional>
 
@@ -18,7 +17,6 @@ namespace valet::zoltan {
 /// @param imports  Sources and counts are known; gets the rest.
 /// @param mine     What this rank found wrong until now, if anything.
 void migrate_in_steps(Context& context, const ObjectList& exports, Array<int>& sizes,
-                      Imports& imports, const Scratch& scratch, const HandleState& state,
-                      std::optional<Diagnostic> mine);
+                      Imports& imports, const Scratch& scratch, std::optional<Diagnostic> mine);
 
 }  // namespace valet::zoltan
