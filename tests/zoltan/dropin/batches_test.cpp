@@ -127,8 +127,13 @@ TEST(Parameters, RefuseWhatIsUnknownAndSayWhy) {
       table.set("MIGRATE_SCHEDULER", "ROOT").warning.find("it takes DISTRIBUTED, CENTRALIZED"),
       std::string::npos);
   EXPECT_EQ(table.set("MIGRATE_TRACE", "Trace.json").verdict, Verdict::taken);
-  for (const char* value : {"4X", "-1", "0", "many"})
-    EXPECT_EQ(table.set("MIGRATE_MEMORY", value).verdict, Verdict::refused) << value;
+  for (const char* value : {"4X", "-1", "0", "0K", "many"}) {
+    const ParameterAnswer answer = table.set("MIGRATE_MEMORY", value);
+    EXPECT_EQ(answer.verdict, Verdict::refused) << value;
+    EXPECT_NE(answer.warning.find("it takes a number of bytes from 1 on, such as 65536, 64K"),
+              std::string::npos)
+        << answer.warning;
+  }
   EXPECT_EQ(table.set("MIGRATE_VERIFY", "yes").verdict, Verdict::refused);
 }
 
