@@ -23,7 +23,6 @@ namespace valet::zoltan {
 /// What the ranks of a migration agreed upon before it began.
 struct Agreed {
   bool exports_given = false;
-  bool imports_compared = false;  ///< both lists were given, and some rank imports something
   bool with_parts = false;  ///< some rank gave parts
   bool pre = false;         ///< registered on some rank
   bool mid = false;

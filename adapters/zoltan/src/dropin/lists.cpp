@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lists.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -178,16 +176,11 @@ class RecordReceiver : public Incoming {
   Vector<Source> from_;
 };
 
-std::uint64_t hash_of(const ZOLTAN_ID_TYPE* gid, const EntryCounts& entries) {
-  return XXH3_64bits(gid, sizeof(ZOLTAN_ID_TYPE) * static_cast<std::size_t>(entries.gid));
-}
-
 }  // namespace
 
 std::optional<Diagnostic> check_lists(const UserLists& lists, const EntryCounts& entries,
                                       int ranks) {
-  if (auto diagnostic = check_list(lists.exports, entries, ranks, "export")) return diagnostic;
-  return check_list(lists.imports, entries, ranks, "import");
+  return check_list(lists.leading(), entries, ranks, lists.exports_given() ? "export" : "import");
 }
 
 Array<int> ObjectList::sorted(Ledger& ledger, std::span<const int> values) const {
@@ -299,46 +292,13 @@ void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& impor
 }
 
 Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
-                                  const ObjectList& list, const EntryCounts& entries) {
+                                  const ObjectList& list) {
   Vector<mpi::SparseCount> outgoing(ledger);
   outgoing.reserve(list.peers.size());
-  std::uint64_t first = 0;
-  for (const Peer& peer : list.peers) {
-    std::uint64_t sum = 0;
-    for (std::uint64_t k = first; k < first + peer.count; ++k)
-      sum += hash_of(list.ids.gid(entries, list.sorted(k)), entries);
-    outgoing.push_back({peer.rank, peer.count, sum});
-    first += peer.count;
-  }
+  for (const Peer& peer : list.peers) outgoing.push_back({peer.rank, peer.count});
   Vector<mpi::SparseCount> received(ledger);
   mpi::exchange_sparse_counts(channel, ledger, outgoing, received);
   return received;
-}
-
-std::optional<Diagnostic> compare(Ledger& ledger, const ObjectList& imports,
-                                  std::span<const mpi::SparseCount> announced,
-                                  const EntryCounts& entries) {
-  Vector<std::uint64_t> sums(imports.peers.size(), 0, ledger);
-  for (std::uint64_t k = 0; k < imports.count; ++k)
-    sums[imports.peer_of(imports.procs[k])] += hash_of(imports.ids.gid(entries, k), entries);
-  const auto disagree = [](int rank, std::uint64_t mine, std::uint64_t theirs) {
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the import list names " + std::to_string(mine) + " objects of rank " +
-                          std::to_string(rank) + ", whose export list has " +
-                          std::to_string(theirs) + (mine == theirs ? ", but others" : "") +
-                          "; give lists that agree, or -1 imports"};
-  };
-  std::size_t p = 0;
-  for (const mpi::SparseCount& count : announced) {
-    if (p == imports.peers.size() || imports.peers[p].rank > count.rank)
-      return disagree(count.rank, 0, count.count);
-    if (imports.peers[p].rank < count.rank) break;
-    if (imports.peers[p].count != count.count || sums[p] != count.detail)
-      return disagree(count.rank, imports.peers[p].count, count.count);
-    ++p;
-  }
-  if (p < imports.peers.size()) return disagree(imports.peers[p].rank, imports.peers[p].count, 0);
-  return std::nullopt;
 }
 
 }  // namespace valet::zoltan

@@ -17,13 +17,14 @@ namespace valet::zoltan {
 struct UserLists {
   MigrationList imports;
   MigrationList exports;
-  /// Stock Zoltan looks at the imports only where there are no exports.
+  /// Stock Zoltan looks at the imports only where there are no exports; else it hands them to pre,
+  /// mid and post as they are, whatever is in them.
   [[nodiscard]] bool exports_given() const { return exports.count >= 0; }
   [[nodiscard]] bool imports_given() const { return imports.count >= 0; }
   [[nodiscard]] const MigrationList& leading() const { return exports_given() ? exports : imports; }
 };
 
-/// What one rank alone can find wrong with its lists. Local.
+/// What one rank alone can find wrong with the lists that say what moves. Local.
 [[nodiscard]] std::optional<Diagnostic> check_lists(const UserLists& lists,
                                                     const EntryCounts& entries, int ranks);
 
@@ -94,14 +95,9 @@ void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& impor
             ObjectList& exports, const EntryCounts& entries, bool with_parts,
             std::size_t chunk_bytes);
 
-/// Reports to each destination how much it will get and who asks for it: the received counts have
-/// the number of objects, and a sum over their global ids. Collective.
+/// Reports to each destination how many objects it will get, or how many are asked of it.
+/// Collective.
 [[nodiscard]] Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
-                                                const ObjectList& list, const EntryCounts& entries);
-
-/// Whether import lists say the same as the export lists of the other ranks. Local.
-[[nodiscard]] std::optional<Diagnostic> compare(Ledger& ledger, const ObjectList& imports,
-                                                std::span<const mpi::SparseCount> announced,
-                                                const EntryCounts& entries);
+                                                const ObjectList& list);
 
 }  // namespace valet::zoltan

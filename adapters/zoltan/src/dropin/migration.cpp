@@ -168,7 +168,8 @@ class Migration {
 
   /// What the ranks must know of each other before anything else, in one reduction.
   void agree_on_input() {
-    const Probe found = probe(stock_, zoltan_);
+    const MigrationList& leading = context_.user.leading();
+    const Probe found = probe(stock_, zoltan_, leading.count > 0 ? leading.ids : ObjectIds{});
     callbacks_.set_entries(found.entries);
     only_proc_changes_ = found.only_proc_changes;
     // What is kept was within the memory of the last migration. What is shared goes only together.
@@ -185,7 +186,6 @@ class Migration {
     Agreed& agreed = context_.agreed;
     agreed.exports_given = user.exports_given();
     bool imports_lead = !user.exports_given();
-    bool imports = user.imports.count > 0;
     agreed.with_parts = user.leading().count >= 0 && user.leading().parts != nullptr;
     agreed.pre = callbacks_.has_pre();
     agreed.mid = callbacks_.has_mid();
@@ -196,8 +196,8 @@ class Migration {
     agreed.smallest_memory = parameters.memory_bytes;
     mpi::Agreement agreement;
     for (bool* const on_some_rank :
-         {&agreed.exports_given, &imports_lead, &imports, &agreed.with_parts, &agreed.pre,
-          &agreed.mid, &agreed.post, &agreed.memory_fn, &agreed.report, &agreed.trace})
+         {&agreed.exports_given, &imports_lead, &agreed.with_parts, &agreed.pre, &agreed.mid,
+          &agreed.post, &agreed.memory_fn, &agreed.report, &agreed.trace})
       agreement.largest(*on_some_rank);
     agreement.least(agreed.smallest_memory);
     bool keep_memory = parameters.keep_memory;
@@ -213,7 +213,6 @@ class Migration {
       throw Error(ErrorCode::invalid_argument,
                   "some ranks give export lists and others only import lists; give the same kind "
                   "on all ranks (0 objects where there are none, -1 for a list that is not given)");
-    agreed.imports_compared = agreed.exports_given && imports;
   }
 
   /// All ranks record, or none.
@@ -237,8 +236,7 @@ class Migration {
   void find_lists() {
     std::optional<Diagnostic> diagnostic =
         within_memory("the lists", [&] { give_parts_to_imports(); });
-    const Vector<mpi::SparseCount> announced =
-        announce(channel_, ledger_, leading_, callbacks_.entries());
+    const Vector<mpi::SparseCount> announced = announce(channel_, ledger_, leading_);
     if (!context_.agreed.exports_given) return invert_lists(announced, std::move(diagnostic));
     exports_ = std::move(leading_);
     if (!diagnostic)
@@ -253,11 +251,6 @@ class Migration {
         imports_.gids = imports_.own_gids.data();
         allocate_lists();
       });
-    if (!diagnostic && context_.agreed.imports_compared)
-      diagnostic = compare(ledger_,
-                           migrating(ledger_, context_.user.imports, callbacks_.entries(),
-                                     only_proc_changes_, channel_.rank()),
-                           announced, callbacks_.entries());
     mpi::agree(channel_, diagnostic);
   }
 

@@ -102,7 +102,7 @@ MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
   return head.communicator;
 }
 
-Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan) {
+Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, ObjectIds object) {
   if (stock == nullptr)
     throw Error(ErrorCode::internal,
                 "no Zoltan_Migrate behind Valet; link or preload libvalet_zoltan.so in front of a "
@@ -113,12 +113,11 @@ Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan) {
   Zoltan_Set_Obj_Size_Fn(zoltan, report_packed, &result);
   Zoltan_Set_Pack_Obj_Fn(zoltan, pack_nothing, nullptr);
   Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_nothing, nullptr);
-  // One object that stays where it is: it is packed unless only changes of the rank count. As many
-  // entries as any application has in a global id.
-  std::array<ZOLTAN_ID_TYPE, 1024> id{};
+  // One object that stays where it is: it is packed unless only changes of the rank count. It is
+  // one of the application's, whose ids are as long as they are.
   int self = 0;
-  result.code = stock(zoltan, -1, nullptr, nullptr, nullptr, nullptr, 1, id.data(), id.data(),
-                      &self, nullptr);
+  result.code = stock(zoltan, -1, nullptr, nullptr, nullptr, nullptr,
+                      object.gids == nullptr ? 0 : 1, object.gids, object.lids, &self, nullptr);
   return result;
 }
 

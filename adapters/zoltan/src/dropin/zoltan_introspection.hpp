@@ -23,12 +23,14 @@ using MigrateFunction = decltype(&Zoltan_Migrate);
 struct Probe {
   int code = ZOLTAN_FATAL;  ///< what the stock function returned
   EntryCounts entries;
-  bool only_proc_changes = true;
+  bool only_proc_changes = true;  ///< also where it was not found out
 };
 
 /// Asks the stock function with callbacks of our own, on this rank alone, and puts the
 /// application's and the communicator back. Local. @throws Error internal where there is no stock
 /// function.
-[[nodiscard]] Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan);
+/// @param object  Of the application; nothing but its global id is looked at. Without one, or with
+///                a null pointer, it is not found out which objects migrate.
+[[nodiscard]] Probe probe(MigrateFunction stock, Zoltan_Struct* zoltan, ObjectIds object);
 
 }  // namespace valet::zoltan

@@ -59,13 +59,15 @@ extern "C" {
  * Migrates the objects of the lists with the callbacks registered in `zz`.
  *
  * Collective over zz's communicator; ranks outside of it return ZOLTAN_OK at once. The arguments
- * are Zoltan_Migrate's: import lists, export lists or both; which of them are given must be the
- * same on all ranks. MIGRATE_METHOD is obeyed, but for its default: whoever calls this function
- * gets STREAM then.
+ * are Zoltan_Migrate's: import lists, export lists or both; whether export lists are given must be
+ * the same on all ranks, and where they are import lists are only handed to pre, mid and post.
+ * Callbacks that pre or mid registers count from then on. MIGRATE_METHOD is obeyed, but for its
+ * default: whoever calls this function gets STREAM then.
  *
  * HOLD: pre; the sizes of all objects; batch by batch in the order of the export list sizes again
  * (when there is more than one batch) and pack; mid; every unpack, in Zoltan's order; post. Extra
- * memory: imports + MIGRATE_MEMORY + 24 + 4*(gid + lid entries) bytes for each object in the lists.
+ * memory: imports + MIGRATE_MEMORY + 24 + 4*(gid + lid entries) bytes for each object that leaves
+ * or arrives.
  *
  * PHASED or CYCLIC with HOLD: the same, but batches take half of MIGRATE_MEMORY, no phase brings a
  * rank more than the other half, and a memory callback is obeyed: it says what may arrive, packed.
@@ -97,7 +99,8 @@ extern "C" {
  * @return ZOLTAN_OK or ZOLTAN_WARN, or ZOLTAN_FATAL or ZOLTAN_MEMERR on all ranks: the error is
  *         printed, and Valet_Get_Report() says what had moved. Errors of the lists, and of pre and
  *         of the sizes, are found before an object moves; of pack, before mid runs (in STEPS: of
- *         that step).
+ *         that step). An exception that a callback throws is ZOLTAN_FATAL, or ZOLTAN_MEMERR for
+ *         std::bad_alloc.
  */
 VALET_EXPORT int Valet_Migrate(struct Zoltan_Struct* zz, int num_import,
                                ZOLTAN_ID_PTR import_global_ids, ZOLTAN_ID_PTR import_local_ids,
