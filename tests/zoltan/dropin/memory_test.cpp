@@ -108,6 +108,9 @@ class LongIds {
   LongIds& operator=(const LongIds&) = delete;
   ~LongIds() { Zoltan_Destroy(&zoltan_); }
 
+  void set(const char* name, const char* value) {
+    EXPECT_EQ(Zoltan_Set_Param(zoltan_, name, value), ZOLTAN_OK) << name;
+  }
   void give_exports(bool of_all_ranks) {
     if (rank() > 0 && !of_all_ranks) return;
     for (int k = 0; k < count; ++k) add(rank(), k, k % size());
@@ -181,5 +184,69 @@ std::string name_of(const ::testing::TestParamInfo<ListCase>& one) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lists, ListMemory, ::testing::ValuesIn(list_cases()), name_of);
+
+struct BoundCase {
+  const char* name;
+  const char* callbacks;
+  std::vector<std::array<const char*, 2>> parameters;
+  bool has_root = false;
+  std::uint64_t trace_bytes = 0;
+  std::uint64_t raised_bytes = 0;  ///< at most
+};
+
+class Bound : public ::testing::TestWithParam<BoundCase> {};
+
+/// src/docs/zoltan_migrate.md, word for word: imports with HOLD, the budget, 24 + 4*(gid + lid
+/// entries) bytes an object that leaves or arrives, 64 KiB + 64*P where there is a root, 24 KiB for
+/// a trace, and by how much the budget was raised.
+TEST_P(Bound, IsTheFormulaOfTheDocumentation) {
+  const BoundCase& one = GetParam();
+  for (const bool of_all_ranks : {true, false}) {
+    LongIds client(one.callbacks, "1");
+    for (const auto& [name, value] : one.parameters) client.set(name, value);
+    client.give_exports(of_all_ranks);
+    const Valet_Migration_Report report = client.migrate(true);
+    // Object k goes to rank k % P; what stays is neither exported nor imported.
+    const auto count = static_cast<std::uint64_t>(LongIds::count);
+    const auto ranks = static_cast<std::uint64_t>(size());
+    const auto self = static_cast<std::uint64_t>(rank());
+    const std::uint64_t mine = (count + ranks - 1 - self) / ranks;
+    const std::uint64_t exports = of_all_ranks || rank() == 0 ? count - mine : 0;
+    const std::uint64_t imports = of_all_ranks ? mine * (ranks - 1) : rank() == 0 ? 0 : mine;
+    const std::uint64_t held = std::string(one.callbacks) == "HOLD" ? 8 * imports : 0;
+    const std::uint64_t objects_bytes = (24 + 4 * (4 + 4)) * (exports + imports);
+    const std::uint64_t root = one.has_root ? 65536 + 64 * ranks : 0;
+    EXPECT_EQ(report.extra_bytes_bound,
+              held + 262144 + report.budget_raised_bytes + objects_bytes + root + one.trace_bytes);
+    EXPECT_LE(report.budget_raised_bytes, one.raised_bytes);
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, Bound,
+    ::testing::Values(
+        BoundCase{"Hold", "HOLD", {}}, BoundCase{"Steps", "STEPS", {}},
+        BoundCase{"HoldPhased", "HOLD", {{"MIGRATE_METHOD", "PHASED"}}},
+        BoundCase{"StepsPhased", "STEPS", {{"MIGRATE_METHOD", "PHASED"}}},
+        BoundCase{"HoldCyclic", "HOLD", {{"MIGRATE_METHOD", "CYCLIC"}}, true},
+        BoundCase{"StepsCyclic", "STEPS", {{"MIGRATE_METHOD", "CYCLIC"}}, true},
+        // What waits is rounded up to pages, and so is what arrives.
+        BoundCase{"HoldParking",
+                  "HOLD",
+                  {{"MIGRATE_METHOD", "PHASED"}, {"MIGRATE_PARKING", "2"}},
+                  true,
+                  0,
+                  8192},
+        BoundCase{"StepsParking",
+                  "STEPS",
+                  {{"MIGRATE_METHOD", "PHASED"}, {"MIGRATE_PARKING", "2"}},
+                  true},
+        BoundCase{"StepsCentralized",
+                  "STEPS",
+                  {{"MIGRATE_METHOD", "PHASED"}, {"MIGRATE_SCHEDULER", "CENTRALIZED"}},
+                  true},
+        BoundCase{"HoldWithTrace", "HOLD", {{"MIGRATE_TRACE", "/dev/null"}}, false, 24576}),
+    [](const auto& one) { return std::string(one.param.name); });
 
 }  // namespace
