@@ -32,7 +32,7 @@ CASES = [
     ("ordered", dict(MOST=2, SENDS=2, TOTAL=6)),
     ("ordered", dict(MOST=2, DIRECT=1, SHIFT=1, TOTAL=6)),
     ("ordered", dict(MOST=2, GRAIN=2, MESSAGE=2, ROOM=2, TOTAL=8)),
-    ("ordered", dict(MOST=3, GRAIN=2, MESSAGE=2, TOTAL=7)),
+    ("ordered", dict(MOST=3, GRAIN=2, MESSAGE=2, TOTAL=6)),
     ("ordered", dict(MOST=3, GRAIN=2, MESSAGE=2, SENDS=2, TOTAL=6)),
     ("ordered", dict(P=4, TOTAL=4)),
     ("ordered", dict(P=4, SENDS=1, TOTAL=4)),
