@@ -265,7 +265,8 @@ TEST(RedistributeErrors, BadCommunicators) {
 TEST(RedistributeErrors, ValuesThatNoEnumerationHasAreRefused) {
   Call method;
   method.options.method = static_cast<Method>(77);
-  expect_both_refused(method, ErrorCode::invalid_argument, {"rank 0: ", "LayoutOptions::method is 77"});
+  expect_both_refused(method, ErrorCode::invalid_argument,
+                      {"rank 0: ", "LayoutOptions::method is 77"});
   Call order;
   if (is_odd())
     order.from_array.order = order.to_array.order = order.array.order = static_cast<IndexOrder>(77);

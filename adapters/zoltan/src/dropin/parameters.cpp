@@ -95,8 +95,7 @@ struct Row {
 using Parameters = MigrationParameters;
 constexpr std::array<Row, ParameterTable::count> rows{
     {{"MIGRATE_METHOD", nullptr, set_method},
-     {"MIGRATE_MEMORY", "a number of bytes from 1 on, such as 65536, 64K, 4M or 1G",
-      set_memory},
+     {"MIGRATE_MEMORY", "a number of bytes from 1 on, such as 65536, 64K, 4M or 1G", set_memory},
      {"MIGRATE_CALLBACKS", "HOLD, STEPS", set_callbacks},
      {"MIGRATE_VERIFY", "0, 1", set_flag<&Parameters::verify>},
      {"MIGRATE_PROGRESS", "0, 1", set_flag<&Parameters::progress>},
