@@ -80,8 +80,8 @@ class HoleWalk {
           exports[passed - 1] < flows_.blocks_after
               ? exports + passed
               : std::lower_bound(exports, exports + passed, flows_.blocks_after);
-      taken =
-          static_cast<std::size_t>(std::copy(exports, end, slots.begin() + taken) - slots.begin());
+      std::copy(exports, end, slots.data() + taken);
+      taken += static_cast<std::size_t>(end - exports);
       order_.advance(passed);
     }
     return taken;
