@@ -38,11 +38,11 @@ std::optional<std::string> carry_out(const std::vector<Move>& moves, std::size_t
 }  // namespace
 
 PhaseCounts count_phases(const TransferMatrix& matrix, std::span<const std::uint64_t> free,
-                         const PhaseOptions& options) {
+                         const PhaseOptions& options, std::uint64_t most_phases) {
   Ledger ledger;
   PhaseScheduler scheduler(ledger, matrix.transfers(), free, options);
   PhaseCounts counts;
-  while (scheduler.next()) {
+  while (counts.phases < most_phases && scheduler.next()) {
     ++counts.phases;
     counts.messages += scheduler.messages();
     for (const Move& move : scheduler.moves()) {
@@ -51,6 +51,7 @@ PhaseCounts count_phases(const TransferMatrix& matrix, std::span<const std::uint
     }
   }
   counts.complete = scheduler.done();
+  counts.stopped = !counts.complete && counts.phases == most_phases;
   return counts;
 }
 

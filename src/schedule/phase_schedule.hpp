@@ -17,17 +17,20 @@ namespace valet::schedule {
 
 /// What a schedule costs.
 struct PhaseCounts {
-  bool complete = false;  ///< false: some blocks could not move any more
+  bool complete = false;  ///< false: some blocks could not move any more, or were not waited for
+  bool stopped = false;   ///< after as many phases as were wanted
   std::uint64_t phases = 0;
   std::uint64_t messages = 0;  ///< pairs of ranks, summed over phases
   std::uint64_t volume = 0;    ///< blocks moved; one that waits on the way is moved twice
   std::uint64_t detours = 0;   ///< moves of blocks to a rank where they wait
 };
 
-/// Runs a PhaseScheduler to its end and counts. Local; memory of a PhaseScheduler.
+/// Runs a PhaseScheduler to its end, or for so many phases, and counts. Local; memory of a
+/// PhaseScheduler.
 [[nodiscard]] VALET_EXPORT PhaseCounts count_phases(const TransferMatrix& matrix,
                                                     std::span<const std::uint64_t> free,
-                                                    const PhaseOptions& options);
+                                                    const PhaseOptions& options,
+                                                    std::uint64_t most_phases = ~std::uint64_t{0});
 
 /// The moves of each phase.
 using PhaseSchedule = std::vector<std::vector<Move>>;

@@ -18,12 +18,13 @@ Case analyse_phases(const Problem& problem, const AnalysisOptions& options) {
   Case cases = Case::array();
   for (const Heuristic heuristic : options.heuristics)
     for (const std::uint64_t parking : options.parking) {
-      const schedule::PhaseCounts counts =
-          schedule::count_phases(problem.matrix, problem.free, {heuristic, parking, options.seed});
+      const schedule::PhaseCounts counts = schedule::count_phases(
+          problem.matrix, problem.free, {heuristic, parking, options.seed}, options.most_phases);
       cases.push_back({{"heuristic", to_string(heuristic)},
                        {"parking", parking},
                        {"seed", options.seed},
                        {"complete", counts.complete},
+                       {"stopped", counts.stopped},
                        {"phases", counts.phases},
                        {"messages", counts.messages},
                        {"volume", counts.volume},
@@ -51,9 +52,9 @@ Case analyse_cyclic(const Problem& problem) {
 }
 
 /// The fewest phases of any schedule at hand: of those asked for, and of all heuristics with
-/// parking at every phase, which always come to an end.
+/// parking at every phase, which always come to an end. None is followed beyond what is known.
 std::uint64_t fewest_phases(const Problem& problem, const Case& cases,
-                            const schedule::PhaseBounds& bounds, std::uint64_t seed) {
+                            const schedule::PhaseBounds& bounds, const AnalysisOptions& options) {
   std::uint64_t fewest = bounds.upper;
   for (const Case& one : cases)
     if (one["complete"].get<bool>()) fewest = std::min(fewest, one["phases"].get<std::uint64_t>());
@@ -63,8 +64,10 @@ std::uint64_t fewest_phases(const Problem& problem, const Case& cases,
       return one["heuristic"] == to_string(heuristic) && one["parking"] == 1;
     });
     if (is_known) continue;
-    const auto counts = schedule::count_phases(problem.matrix, problem.free, {heuristic, 1, seed});
-    fewest = std::min(fewest, counts.phases);
+    const auto counts =
+        schedule::count_phases(problem.matrix, problem.free, {heuristic, 1, options.seed},
+                               std::min(fewest, options.most_phases));
+    if (counts.complete) fewest = std::min(fewest, counts.phases);
   }
   return fewest;
 }
@@ -86,9 +89,8 @@ Case analyse(const Problem& problem, const AnalysisOptions& options) {
   const schedule::PhaseBounds bounds = schedule::phase_bounds(matrix.volume(), all_free);
   const schedule::Relaxation relaxation = schedule::relax(matrix.totals(problem.free));
   const Case cases = analyse_phases(problem, options);
-  const ExactMinimum exact =
-      find_minimum(problem, bounds.lower, fewest_phases(problem, cases, bounds, options.seed),
-                   options.exact_seconds);
+  const ExactMinimum exact = find_minimum(
+      problem, bounds.lower, fewest_phases(problem, cases, bounds, options), options.exact_seconds);
   return {{"problem",
            {{"name", problem.name},
             {"ranks", matrix.ranks()},

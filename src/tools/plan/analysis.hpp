@@ -17,6 +17,7 @@ struct AnalysisOptions {
   std::vector<std::uint64_t> parking;  ///< intervals, 0 for never
   std::uint64_t seed = 1;
   double exact_seconds = 10;
+  std::uint64_t most_phases = 1'000'000;  ///< of a case; it is stopped then
 };
 
 /// What is known about a problem without moving a byte: {"problem": ..., "bounds": ...,

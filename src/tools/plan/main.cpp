@@ -28,6 +28,7 @@ struct Arguments {
   std::vector<std::string> heuristics;
   std::vector<int> parking{0, 1};
   double exact_seconds = 10;
+  std::uint64_t most_phases = 1'000'000;
   std::string json;
 };
 
@@ -57,6 +58,8 @@ std::vector<valet::tools::Option> options_of(Arguments& arguments) {
           {"--parking", &arguments.parking,
            "parking intervals, separated by commas: 0 never, k every k-th phase"},
           {"--seed", &arguments.pattern.seed, "of random patterns and heuristics"},
+          {"--most-phases", &arguments.most_phases, "phases after which a heuristic is stopped",
+           valet::tools::positive()},
           {"--exact-seconds", &arguments.exact_seconds,
            "time limit for the exact minimum; 0 does without"},
           {"--json", &arguments.json, "file for the numbers"}};
@@ -93,6 +96,7 @@ valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
   valet::plan::AnalysisOptions options;
   options.seed = arguments.pattern.seed;
   options.exact_seconds = arguments.exact_seconds;
+  options.most_phases = arguments.most_phases;
   for (const std::string& name : arguments.heuristics)
     options.heuristics.push_back(valet::parse_heuristic(name));
   if (options.heuristics.empty())

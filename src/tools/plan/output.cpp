@@ -7,6 +7,7 @@ namespace valet::plan {
 namespace {
 
 std::string note(const Case& one, const Case& bounds) {
+  if (one["stopped"].get<bool>()) return "stopped; --most-phases lets it go on";
   if (!one["complete"].get<bool>()) return "stuck: no block can move without parking";
   return one["parking"] == 1 && one["phases"] > bounds["published"]
              ? "more than the published bound"
@@ -55,6 +56,7 @@ void print(const Case& analysis) {
     row["note"] = note(row, bounds);
     row.erase("seed");
     row.erase("complete");
+    row.erase("stopped");
   }
   tools::print_table(phases);
   std::printf("\n");

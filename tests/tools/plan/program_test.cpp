@@ -77,6 +77,18 @@ TEST(Program, ReadsAMatrixAndFreeMemory) {
       << with_scratch.text;
 }
 
+TEST(Program, StopsHeuristicsThatNeedTooManyPhases) {
+  const TemporaryFile matrix(
+      "%%MatrixMarket matrix coordinate integer general\n3 3 3\n1 2 1000000000000\n"
+      "2 3 1000000000000\n3 1 1000000000000\n");
+  const ProgramRun stopped = run(matrix.path() + " --free 1 --most-phases 1000 --exact-seconds 1");
+  EXPECT_EQ(stopped.code, 0) << stopped.text;
+  EXPECT_NE(stopped.text.find("stopped; --most-phases lets it go on"), std::string::npos)
+      << stopped.text;
+  const ProgramRun ended = run(matrix.path() + " --free 1000000000 --most-phases 1001");
+  EXPECT_EQ(ended.text.find("stopped"), std::string::npos) << ended.text;
+}
+
 TEST(Program, ReadsAGraph) {
   const TemporaryFile graph(
       "%%MatrixMarket matrix coordinate pattern general\n3 3 4\n1 2\n2 1\n1 3\n3 1\n");
