@@ -34,8 +34,6 @@ using operations::sum;
 /// another rank for them.
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
 
-constexpr std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max();
-
 /// What this rank alone can find wrong with its counts.
 std::optional<Diagnostic> check_counts(const std::string& name,
                                        std::span<const std::int64_t> counts, std::size_t ranks,
@@ -45,7 +43,7 @@ std::optional<Diagnostic> check_counts(const std::string& name,
                                                        " entries for a communicator of " +
                                                        std::to_string(ranks) +
                                                        " ranks; it needs one for each"};
-  const std::uint64_t most = most_bytes / buffer.element_bytes;
+  const std::uint64_t most = detail::most_bytes / buffer.element_bytes;
   std::uint64_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
     const std::int64_t count = counts[r];
@@ -54,8 +52,9 @@ std::optional<Diagnostic> check_counts(const std::string& name,
                                                          std::to_string(count) +
                                                          "; a count is zero or more"};
     if (static_cast<std::uint64_t>(count) > most - total)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        name + " adds up to more than 2^63 bytes; fix entry " + std::to_string(r)};
+      return Diagnostic{ErrorCode::invalid_argument, name + " adds up to more than " +
+                                                         detail::most_bytes_text + "; fix entry " +
+                                                         std::to_string(r)};
     total += static_cast<std::uint64_t>(count);
   }
   if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
@@ -75,6 +74,10 @@ std::optional<Diagnostic> check_call(const AlltoallBuffer& buffer,
                                                        "; start from the default options"};
   if (buffer.element_bytes == 0)
     return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
+  if (buffer.element_bytes > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "elements of " + std::to_string(buffer.element_bytes) + " bytes, more than " +
+                          detail::most_bytes_text + "; give their size"};
   if (buffer.data == nullptr && buffer.bytes > 0)
     return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
                                                           std::to_string(buffer.bytes) + " bytes"};
@@ -98,7 +101,7 @@ std::optional<Diagnostic> check_received(std::span<const std::uint64_t> received
     return std::nullopt;
   }
   std::uint64_t total = 0;
-  for (const std::uint64_t count : received) total += std::min(count, most_bytes - total);
+  for (const std::uint64_t count : received) total = detail::bounded_sum(total, count);
   if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
   // The total may be cut off; the number of elements that would do is given as far as it is known.
   return Diagnostic{ErrorCode::infeasible, "it gets " + std::to_string(total) +

@@ -25,7 +25,7 @@ class DirectExchange {
   DirectExchange(plan::State& state, const AlltoallBuffer& buffer,
                  std::span<const std::uint64_t> sent, std::span<const std::uint64_t> received);
 
-  /// Bytes of scratch: all that leaves `rank`. At most 2^63.
+  /// Bytes of scratch: all that leaves `rank`. At most 2^60.
   [[nodiscard]] static std::uint64_t scratch_bytes(std::span<const std::uint64_t> sent, int rank,
                                                    std::size_t element_bytes) {
     return (sum(sent) - sent[static_cast<std::size_t>(rank)]) * element_bytes;

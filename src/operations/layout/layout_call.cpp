@@ -154,8 +154,7 @@ std::optional<Diagnostic> LayoutCall::check_array(const GridSide& side,
   const std::int64_t elements = side.elements();
   if (elements == 0) return std::nullopt;
   // Each dimension must step over all that the faster ones fill.
-  const std::int64_t most =
-      std::numeric_limits<std::int64_t>::max() / static_cast<std::int64_t>(element_bytes);
+  const auto most = static_cast<std::int64_t>(detail::most_bytes / element_bytes);
   std::int64_t filled = 1;
   for (std::size_t step = 0; step < extents.size(); ++step) {
     const std::size_t d =
@@ -169,10 +168,9 @@ std::optional<Diagnostic> LayoutCall::check_array(const GridSide& side,
                             std::to_string(filled) + " is needed for local extents of " +
                             shape_of(extents)};
     if (strides[d] > (most - filled) / (extents[d] - 1))
-      return Diagnostic{ErrorCode::invalid_argument, name +
-                                                         " would span more than 2^63 bytes; fix "
-                                                         "its stride in dimension " +
-                                                         std::to_string(d)};
+      return Diagnostic{ErrorCode::invalid_argument,
+                        name + " would span more than " + detail::most_bytes_text +
+                            "; fix its stride in dimension " + std::to_string(d)};
     filled += strides[d] * (extents[d] - 1);
   }
   const std::uint64_t needed = static_cast<std::uint64_t>(filled) * element_bytes;

@@ -113,7 +113,18 @@ TEST_P(AlltoallErrors, MoreReceivedThanTheBufferHolds) {
 TEST_P(AlltoallErrors, CountsThatOverflow) {
   Call call(GetParam());
   if (is_odd()) call.send[0] = std::numeric_limits<std::int64_t>::max() / 2;
-  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "more than 2^63 bytes"});
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "more than 2^60 bytes"});
+}
+
+/// Nothing is to be moved, but nothing overflows either.
+TEST_P(AlltoallErrors, ElementsThatNoMemoryHolds) {
+  for (const std::size_t bytes : {std::size_t{1} << 61, std::size_t{1} << 63, ~std::size_t{0}}) {
+    Call call(GetParam());
+    std::ranges::fill(call.send, 0);
+    call.element_bytes = bytes;
+    expect_refused(call, ErrorCode::invalid_argument,
+                   {"rank 0: elements of " + std::to_string(bytes), "more than 2^60 bytes"});
+  }
 }
 
 TEST_P(AlltoallErrors, ElementsOfDifferentSizes) {
