@@ -29,13 +29,16 @@ std::uint64_t waiting_charge(const PhasedLimits& limits, std::uint64_t all) {
 
 }  // namespace
 
-PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
+PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks, std::uint64_t leaving,
                            std::size_t reserved_bytes) {
   return {.budget_bytes = options.budget_bytes - std::min(options.budget_bytes, reserved_bytes),
           .block_bytes = blocks.block_bytes,
           .message_bytes = options.message_bytes,
           .pieces_per_block = blocks.pieces_per_block,
-          .reachable_by_mpi = blocks.reachable_by_mpi};
+          .reachable_by_mpi = blocks.reachable_by_mpi,
+          .leaving = leaving,
+          .blocks_wait =
+              options.phased.parking > 0 || options.phased.heuristic == Heuristic::continuous};
 }
 
 std::uint64_t phased_list_bytes(const PhasedLimits& limits) {
@@ -63,7 +66,10 @@ std::uint64_t phased_least_budget(const PhasedLimits& limits) {
 }
 
 PhasedSizes phased_sizes(const PhasedLimits& limits) {
-  const std::uint64_t wished = schedule::message_blocks(limits.message_bytes, limits.block_bytes);
+  const std::uint64_t message = schedule::message_blocks(limits.message_bytes, limits.block_bytes);
+  // Where blocks wait those of others leave, too.
+  const std::uint64_t wished =
+      limits.blocks_wait ? message : std::clamp<std::uint64_t>(limits.leaving, 1, message);
   const std::uint64_t budget_blocks =
       std::max<std::uint64_t>(1, limits.budget_bytes / limits.block_bytes);
   PhasedSizes sizes;
@@ -94,7 +100,9 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
         std::max<std::uint64_t>(1, above(std::numeric_limits<std::uint32_t>::max() - 1,
                                          limits.slots + limits.node_bytes / limits.block_bytes)));
   sizes.node_places = limits.node_bytes / limits.block_bytes;
-  sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.places() / 4, 1, wished);
+  sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.places() / 4, 1, message);
+  if (!limits.blocks_wait)
+    sizes.scratch_places = std::clamp<std::uint64_t>(limits.arriving, 1, sizes.scratch_places);
   if (limits.blocks_wait)
     sizes.most_waiting =
         std::min(limits.slots + sizes.places(), (limits.slot_bytes + free_for_waiting + waiting) /

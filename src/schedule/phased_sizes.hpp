@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 namespace valet::schedule {
 
@@ -22,15 +23,19 @@ struct PhasedLimits {
   std::uint64_t neighbours = 0;  ///< flows in either direction
   std::uint64_t ranks = 1;       ///< in the communicator
   std::uint64_t slot_bytes = 0;  ///< promised for slots, and used by nothing else
+  /// Blocks of this rank that leave, and that arrive.
+  std::uint64_t leaving = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t arriving = std::numeric_limits<std::uint64_t>::max();
   bool blocks_wait = false;      ///< some wait on ranks where they do not belong
   std::size_t node_bytes = 0;    ///< the segment that this rank offers
   std::size_t shared_bytes = 0;  ///< in the budget, for this segment and others
 };
 
 /// What options and blocks say of them, before anything is known of the map.
+/// @param leaving         As PhasedLimits::leaving.
 /// @param reserved_bytes  Of the budget, for something else.
 [[nodiscard]] PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
-                                         std::size_t reserved_bytes);
+                                         std::uint64_t leaving, std::size_t reserved_bytes);
 
 /// How Method::phased divides its scratch on one rank.
 struct PhasedSizes {
@@ -67,8 +72,10 @@ struct PhasedSizes {
 /// as free memory. A budget of one block is one place, and blocks are sent from where they are.
 /// What comes off the places: lists (phased_list_charge), the bookkeeping of places that is more
 /// than 8 KiB, and up to an eighth of the budget for the bookkeeping of blocks that wait, as far as
-/// memory promised for slots does not hold it. Pure; the scratch fits the budget. send_blocks and
-/// send_buffers depend on the first five limits only.
+/// memory promised for slots does not hold it. No more than can be in it: a message is no longer
+/// than what leaves, and there are no more places than blocks that arrive, but where blocks of
+/// others wait. Pure; the scratch fits the budget. send_blocks and send_buffers depend on the first
+/// five limits, on what leaves and on whether blocks wait only.
 [[nodiscard]] VALET_EXPORT PhasedSizes phased_sizes(const PhasedLimits& limits);
 
 }  // namespace valet::schedule

@@ -159,5 +159,37 @@ TEST(Parking, MatchesOfManyRanksFitTheRootsShare) {
     }
 }
 
+TEST(PhasedSizes, HaveNoMoreThanCanBeInThem) {
+  constexpr std::uint64_t unlimited = PhasedLimits().leaving;
+  for_limits([&](PhasedLimits limits) {
+    if (limits.blocks_wait) return;
+    const PhasedSizes most = phased_sizes(limits);
+    for (const std::uint64_t leaving : {std::uint64_t{0}, std::uint64_t{3}, unlimited})
+      for (const std::uint64_t arriving : {std::uint64_t{0}, std::uint64_t{5}, unlimited}) {
+        limits.leaving = leaving;
+        limits.arriving = arriving;
+        const PhasedSizes sizes = phased_sizes(limits);
+        const std::uint64_t one = 1;
+        EXPECT_EQ(sizes.send_blocks, std::min(most.send_blocks, std::max(one, leaving)))
+            << text(limits);
+        EXPECT_LE(sizes.scratch_places, std::max(one, arriving)) << text(limits);
+        EXPECT_TRUE(arriving != unlimited || sizes.scratch_places >= most.scratch_places);
+      }
+  });
+}
+
+// 1,000 blocks of 8 bytes and a budget of 1 GiB.
+TEST(PhasedSizes, DoNotGrowWithABudgetThatNothingFills) {
+  const PhasedSizes sizes = phased_sizes({.budget_bytes = std::size_t{1} << 30,
+                                          .block_bytes = 8,
+                                          .slots = 1000,
+                                          .neighbours = 2,
+                                          .ranks = 3,
+                                          .leaving = 1000,
+                                          .arriving = 1000});
+  EXPECT_EQ(sizes.scratch_places, 1000U);
+  EXPECT_EQ(sizes.send_blocks * sizes.send_buffers, 2000U);
+}
+
 }  // namespace
 }  // namespace valet::schedule

@@ -67,7 +67,9 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
                                      const plan::Flows<Index>& flows,
                                      const storage::NodeMemory& node, int ranks,
                                      std::size_t reserved_bytes) {
-  schedule::PhasedLimits limits = schedule::phased_limits(options, blocks, reserved_bytes);
+  schedule::PhasedLimits limits =
+      schedule::phased_limits(options, blocks, flows.exports.size(), reserved_bytes);
+  limits.arriving = flows.blocks_arriving;
   limits.node_bytes = node.own().size();
   // A place takes an entry of a list and a bit besides.
   limits.shared_bytes = limits.node_bytes + node.mapped_bytes() +
@@ -77,7 +79,6 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
   limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
   limits.ranks = static_cast<std::uint64_t>(ranks);
   limits.slot_bytes = unused_slot_bytes(flows);
-  limits.blocks_wait = blocks_wait(options);
   return limits;
 }
 
