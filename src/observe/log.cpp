@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "observe/observer.hpp"
 #include <valet/log.hpp>
+#include <valet/report.hpp>
 
 #include <atomic>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <utility>
 
 namespace valet {
@@ -54,3 +57,10 @@ void log(LogLevel level, int rank, const std::string& message) noexcept {
 }
 
 }  // namespace valet
+
+void valet::observe::log_finished(int rank, const Report& report) noexcept {
+  try {
+    if (is_logged(LogLevel::info, rank)) log(LogLevel::info, rank, report.to_line());
+  } catch (const std::bad_alloc&) {
+  }
+}

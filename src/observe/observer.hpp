@@ -9,7 +9,15 @@
 
 #include <cstdint>
 
+namespace valet {
+struct Report;
+}  // namespace valet
+
 namespace valet::observe {
+
+/// One line about what has finished, where somebody listens. Without memory for it there is none:
+/// the data has moved, and the other ranks have succeeded. Local.
+void log_finished(int rank, const Report& report) noexcept;
 
 /// Watches what happens on one channel of one rank: who waits in MPI and for how long, and, where
 /// they are wanted, the trace and the progress. Where nobody looks, a hook costs the test of a

@@ -10,7 +10,6 @@
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
 #include <valet/detail/host_fields.hpp>
-#include <valet/log.hpp>
 #include <valet/plan.hpp>
 
 #include <algorithm>
@@ -317,8 +316,7 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   report.plan_from_layout = state.from_layout;
   report.choice = state.choice;
   run(state, flows, backend, storage_may_throw, report);
-  if (const int rank = state.channel.rank(); is_logged(LogLevel::info, rank))
-    log(LogLevel::info, rank, report.to_line());
+  observe::log_finished(state.channel.rank(), report);
   if (callbacks_may_throw) mpi::agree(state.channel, state.callbacks.diagnostic());
   return report;
 }

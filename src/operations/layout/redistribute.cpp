@@ -6,7 +6,6 @@
 #include "observe/trace_file.hpp"
 #include "operations/layout/layout_call.hpp"
 #include "schedule/at_once.hpp"
-#include <valet/log.hpp>
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
@@ -189,8 +188,7 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
   const double planned = mpi::now() - start;
   Report report = redistribution.move(source.data, target.data);
   report.plan_seconds = planned;
-  if (is_logged(LogLevel::info, channel.rank()))
-    log(LogLevel::info, channel.rank(), report.to_line());
+  observe::log_finished(channel.rank(), report);
   return report;
 }
 
