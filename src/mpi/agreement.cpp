@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/agreement.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
 #include <valet/detail/agree.hpp>
 
@@ -156,6 +157,7 @@ void maximum(const Channel& channel, std::span<double> values) {
 namespace valet::detail {
 
 void agree(MPI_Comm communicator, const std::function<std::optional<Diagnostic>(int)>& find) {
+  const detail::MemoryReserve reserve;
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   mpi::agree(channel, find(channel.rank()));
 }

@@ -15,8 +15,15 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace valet::mpi {
+
+/// Words of buffers for messages of so many: a few in either direction.
+[[nodiscard]] constexpr std::size_t words_of_neighbours(std::size_t entries) {
+  constexpr std::size_t window = 4;
+  return 2 * window * entries;
+}
 
 /// Sends and receives lists of 64-bit words between ranks that both know the length of each list.
 ///
@@ -30,17 +37,23 @@ namespace valet::mpi {
 template <class Outgoing, class Incoming>
 class NeighbourWords {
  public:
-  static constexpr std::size_t window = 4;  ///< messages in either direction
+  static constexpr std::size_t window = words_of_neighbours(1) / 2;
 
-  /// Messages of at most `entries` words; allocates 8*window messages in `ledger`.
+  /// Messages of at most `entries` words; allocates words_of_neighbours(entries) in `ledger`.
   NeighbourWords(const Channel& channel, Ledger& ledger, int tag, std::size_t entries,
+                 Outgoing outgoing, Incoming incoming)
+      : NeighbourWords(channel, ledger, tag,
+                       Array<std::uint64_t>(ledger, words_of_neighbours(entries)), outgoing,
+                       incoming) {}
+  /// With buffers that were allocated before: words_of_neighbours() for messages of some size.
+  NeighbourWords(const Channel& channel, Ledger& ledger, int tag, Array<std::uint64_t> buffers,
                  Outgoing outgoing, Incoming incoming)
       : channel_(channel),
         tag_(tag),
-        entries_(entries),
+        entries_(buffers.size() / words_of_neighbours(1)),
         outgoing_(outgoing),
         incoming_(incoming),
-        buffers_(ledger, 2 * window * entries),
+        buffers_(std::move(buffers)),
         requests_(ledger, 2 * window, channel.hooks()) {}
 
   /// Blocking; nothing is pending on return. May be called again, and does not allocate.
@@ -179,7 +192,9 @@ template <class Outgoing, class Incoming>
 }
 
 /// Brings the bytes from(peer) to to(peer) of that rank, also inside this one. Both sides know how
-/// many, in whole words. Collective among the ranks that are named. 16 KiB of buffers.
+/// many, in whole words. Collective among the ranks that are named. 16 KiB of buffers. A rank
+/// without memory for its bytes takes part nevertheless: where from() or to() has no data, zeros
+/// leave and what arrives is dropped.
 template <class Out, class In, class From, class To>
 void exchange_bytes(const Channel& channel, Ledger& ledger, std::span<Out> outgoing,
                     std::span<In> incoming, From from, To to) {
@@ -188,17 +203,22 @@ void exchange_bytes(const Channel& channel, Ledger& ledger, std::span<Out> outgo
   const auto sent = [&](Out& peer) -> std::uint64_t { return from(peer).size() / word; };
   const auto received = [&](In& peer) -> std::uint64_t { return to(peer).size() / word; };
   const auto provide = [&](Out& peer, std::uint64_t first, std::span<std::uint64_t> words) {
-    std::memcpy(words.data(), from(peer).data() + first * word, words.size_bytes());
+    if (from(peer).data() == nullptr)
+      std::ranges::fill(words, std::uint64_t{0});
+    else
+      std::memcpy(words.data(), from(peer).data() + first * word, words.size_bytes());
   };
   const auto consume = [&](In& peer, std::uint64_t first, std::span<std::uint64_t> words) {
-    std::memcpy(to(peer).data() + first * word, words.data(), words.size_bytes());
+    if (to(peer).data() != nullptr)
+      std::memcpy(to(peer).data() + first * word, words.data(), words.size_bytes());
   };
   NeighbourWords(channel, ledger, tag_fragments, entries, PeerWords{outgoing, rank, sent, provide},
                  PeerWords{incoming, rank, received, consume})
       .run();
   Out* const own = find_peer(outgoing, rank);
-  if (own != nullptr && !from(*own).empty())
-    std::memcpy(to(*find_peer(incoming, rank)).data(), from(*own).data(), from(*own).size());
+  if (own == nullptr || from(*own).data() == nullptr) return;
+  if (std::byte* const target = to(*find_peer(incoming, rank)).data(); target != nullptr)
+    std::memcpy(target, from(*own).data(), from(*own).size());
 }
 
 }  // namespace valet::mpi

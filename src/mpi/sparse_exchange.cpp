@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 
 namespace valet::mpi {
 namespace {
@@ -45,11 +46,16 @@ class NbxExchange {
     }
     MPI_Status status{};
     if (!requests_.withdraw(receive_slot, status)) keep_received(status);
+    if (lacks_memory_) throw std::bad_alloc();
   }
 
  private:
   void keep_received(const MPI_Status& status) {
-    received_.push_back({status.MPI_SOURCE, incoming_[0], incoming_[1]});
+    try {
+      if (!lacks_memory_) received_.push_back({status.MPI_SOURCE, incoming_[0], incoming_[1]});
+    } catch (const std::bad_alloc&) {
+      lacks_memory_ = true;
+    }
   }
 
   void post_receive() {
@@ -80,6 +86,7 @@ class NbxExchange {
   std::array<Words, send_window> words_{};
   std::size_t next_ = 0;
   std::size_t acknowledged_ = 0;
+  bool lacks_memory_ = false;  ///< for what arrives; the others still wait for an answer
 };
 
 }  // namespace

@@ -25,6 +25,7 @@ struct SparseCount {
 ///
 /// @param outgoing  At most one count per rank [local].
 /// @param received  Gets what was sent to this rank, ascending by rank.
+/// @throws std::bad_alloc when the exchange is over, for lack of memory for `received` [local].
 /// A second exchange on the same channel must be separated from this one by a collective call.
 VALET_EXPORT void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
                                          std::span<const SparseCount> outgoing,

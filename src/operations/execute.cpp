@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
 #include "base/promise.hpp"
 #include "engine/exchange.hpp"
 #include "mpi/agreement.hpp"
@@ -60,9 +61,10 @@ class Workspace {
     }
     if (scratch_ != nullptr && !is_lent_) return;
     scratch_.reset();
-    scratch_ = make_scratch(backend);
+    own_origins_ = {};
     own_origins_ = Array<Index>(context_.ledger, slots_to_track());
     origins_ = {own_origins_.data(), own_origins_.size()};
+    scratch_ = make_scratch(backend);  // last: it says that all is there
     is_lent_ = false;
   }
 
@@ -220,6 +222,7 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Fl
 template <class Index>
 std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& flows,
                                   StorageBackend& backend, std::span<std::byte> lent) {
+  if (state.failure) return state.failure;
   if (auto diagnostic = check_storage(state, flows, backend)) return diagnostic;
   detail::FirstFailure failure;
   if (!failure.attempt(
@@ -240,6 +243,7 @@ std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& 
                             "; align it as malloc does"};
     workspace.provide(backend, lent);
   } catch (const std::bad_alloc&) {
+    detail::MemoryReserve::refill();
     return Diagnostic{ErrorCode::out_of_memory,
                       "no memory for a budget of " + std::to_string(state.options.budget_bytes) +
                           " bytes and the plan's own arrays; lower budget_bytes"};
@@ -330,6 +334,7 @@ std::uint64_t Plan::workspace_bytes() const {
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
   mpi::require_mpi();
+  const detail::MemoryReserve reserve;
   plan::State& state = plan::Access::state_of(plan);
   return state.visit([&](const auto& flows) {
     return execute_flows(state, flows, plan.neighbours(), storage.backend(), workspace);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
 #include "engine/phased/phased.hpp"
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
@@ -94,6 +95,7 @@ std::uint64_t Plan::extra_bytes() const { return state_->ledger.current_bytes();
 
 Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const int> ranks, const Options& options) {
+  const detail::MemoryReserve reserve;
   return plan::Access::make(make_plan(communicator, storage, options, [&](plan::State& state) {
     plan::plan_ranks(state, storage, occupied, ranks);
   }));
@@ -101,6 +103,7 @@ Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage, const Occ
 
 Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const Address> addresses, const Options& options) {
+  const detail::MemoryReserve reserve;
   return plan::Access::make(make_plan(communicator, storage, options, [&](plan::State& state) {
     plan::plan_slots(state, storage, occupied, addresses);
   }));

@@ -12,6 +12,7 @@
 #include <valet/plan.hpp>
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -52,8 +53,11 @@ struct State {
   /// Shared by this plan, or nothing.
   std::shared_ptr<const storage::KeptNodeMemory> node =
       std::make_shared<const storage::KeptNodeMemory>();
-  storage::NodeMemoryState kept;    ///< of earlier plans, for this one; agreed upon
-  std::size_t schedule_bytes = 0;   ///< part of the budget, for the schedule that this rank makes
+  storage::NodeMemoryState kept;   ///< of earlier plans, for this one; agreed upon
+  std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
+  /// What this rank lacked memory for when the ranks could not agree on it any more: they do when
+  /// the plan is executed.
+  std::optional<Diagnostic> failure;
   std::shared_ptr<void> workspace;  ///< what a method keeps between executions
 
   /// Calls action(flows) with the index type at hand.

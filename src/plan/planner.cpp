@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/planner.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/neighbour_words.hpp"
@@ -18,7 +19,6 @@
 
 #include <bit>
 #include <limits>
-#include <new>
 #include <string>
 #include <utility>
 
@@ -84,6 +84,11 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
   if (auto diagnostic = schedule::check_choices(options)) return diagnostic;
   if (auto diagnostic = check_phases(options)) return diagnostic;
   return check_budget(state);
+}
+
+Diagnostic no_memory_to_plan(std::uint64_t slots) {
+  return {ErrorCode::out_of_memory,
+          "no memory to plan for " + std::to_string(slots) + " slots; use fewer or larger blocks"};
 }
 
 /// Whether this rank has no room for the blocks that wait when they come in the order of any.
@@ -241,14 +246,22 @@ std::optional<Diagnostic> check_final_slots(const mpi::Channel& channel, Ledger&
   return std::nullopt;
 }
 
+/// How final slots travel: in messages of so many words.
+struct SlotWords {
+  static constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
+  [[nodiscard]] static Array<std::uint64_t> buffers(Ledger& ledger) {
+    return {ledger, mpi::words_of_neighbours(entries)};
+  }
+};
+
 /// Sends every rank the slot in which each block that it will get must end: fills flows.arrivals.
 /// Collective among neighbours. Returns what is wrong with the arrivals, if anything: a slot out of
 /// range or taken twice, by another arrival or by a block that stays.
 template <class Index>
 std::optional<Diagnostic> exchange_final_slots(const mpi::Channel& channel, Ledger& ledger,
                                                Flows<Index>& flows,
-                                               std::span<const Address> addresses) {
-  constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
+                                               std::span<const Address> addresses,
+                                               Array<std::uint64_t> buffers) {
   const auto count = [](const auto& flow) -> std::uint64_t { return flow.count; };
   const auto provide = [&](const Outgoing<Index>& flow, std::uint64_t first,
                            std::span<std::uint64_t> words) {
@@ -263,11 +276,15 @@ std::optional<Diagnostic> exchange_final_slots(const mpi::Channel& channel, Ledg
       arrivals[k] = static_cast<Index>(std::min(words[k], flows.slots));
   };
   const int rank = channel.rank();
-  mpi::NeighbourWords(channel, ledger, mpi::tag_slots, entries,
+  mpi::NeighbourWords(channel, ledger, mpi::tag_slots, std::move(buffers),
                       mpi::PeerWords{std::span(flows.outgoing), rank, count, provide},
                       mpi::PeerWords{std::span(flows.incoming), rank, count, consume})
       .run();
-  return check_final_slots(channel, ledger, flows, addresses);
+  std::optional<Diagnostic> found;
+  auto failed = detail::unless_out_of_memory(
+      [&] { found = check_final_slots(channel, ledger, flows, addresses); },
+      [&] { return no_memory_to_plan(flows.slots); });
+  return failed ? std::move(failed) : std::move(found);
 }
 
 /// One planning: map_counts, counts exchanged or computed, exports sorted, final slots exchanged,
@@ -294,7 +311,10 @@ class Planner {
     MapCounts map_counts = diagnostic ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
     Vector<mpi::SparseCount> arriving(state_.ledger);
     look_for_layout(map_counts, diagnostic.has_value());
-    find_arriving(map_counts, arriving);
+    const auto no_memory = [&] { return no_memory_to_plan(storage_.slots()); };
+    if (auto failed =
+            detail::unless_out_of_memory([&] { find_arriving(map_counts, arriving); }, no_memory))
+      diagnostic = std::move(failed);
     std::uint64_t arrivals = 0;
     for (const mpi::SparseCount& count : arriving) arrivals += count.count;
     const std::uint64_t slots = std::max(
@@ -302,27 +322,34 @@ class Planner {
         form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
     if (slots > std::numeric_limits<std::uint32_t>::max())
       state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
-    try {
-      state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving); });
-    } catch (const std::bad_alloc&) {
-      diagnostic =
-          Diagnostic{ErrorCode::out_of_memory, "no memory to plan for " + std::to_string(slots) +
-                                                   " slots; use fewer or larger blocks"};
-    }
+    if (auto failed = detail::unless_out_of_memory(
+            [&] {
+              state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving); });
+              if (form_ == Form::slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
+            },
+            [&] { return no_memory_to_plan(slots); }))
+      diagnostic = std::move(failed);
     agree_on_flows(state_, diagnostic, form_, storage_.backend().contiguous_data() != nullptr);
     if (form_ != Form::slots) return;
     state_.visit([&](auto& flows) {
-      mpi::agree(state_.channel,
-                 exchange_final_slots(state_.channel, state_.ledger, flows, addresses_));
+      mpi::agree(state_.channel, exchange_final_slots(state_.channel, state_.ledger, flows,
+                                                      addresses_, std::move(slot_buffers_)));
     });
   }
 
  private:
   MapCounts counted_map(std::optional<Diagnostic>& diagnostic) {
-    MapCounts map_counts(state_.ledger, storage_.slots());
-    count_map(map_counts, occupied_, state_.channel.rank(), state_.channel.size(), destination_of_);
-    if (!map_counts.diagnostic) return map_counts;
-    diagnostic = map_counts.diagnostic;
+    std::optional<MapCounts> map_counts;
+    diagnostic = detail::unless_out_of_memory(
+        [&] {
+          map_counts.emplace(state_.ledger, storage_.slots());
+          count_map(*map_counts, occupied_, state_.channel.rank(), state_.channel.size(),
+                    destination_of_);
+        },
+        [&] { return no_memory_to_plan(storage_.slots()); });
+    if (map_counts && map_counts->diagnostic) diagnostic = map_counts->diagnostic;
+    if (!diagnostic) return std::move(*map_counts);
+    map_counts.reset();
     return {state_.ledger, 0};
   }
 
@@ -400,6 +427,7 @@ class Planner {
   DestinationOf destination_of_;
   MapLayout layout_ = MapLayout::none;
   layout::CyclicDistribution distribution_;
+  Array<std::uint64_t> slot_buffers_;  ///< while the ranks can agree that there is no memory
   State& state_;
 };
 
@@ -457,15 +485,14 @@ void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, boo
   if (landing == schedule::LandingRule::at_once ||
       (landing == schedule::LandingRule::in_order && !any_lacks_room))
     return;
-  std::optional<Diagnostic> out_of_memory;
-  try {
-    state.visit([&](auto& flows) { list_arrivals(state.ledger, flows); });
-  } catch (const std::bad_alloc&) {
-    out_of_memory = Diagnostic{ErrorCode::out_of_memory,
-                               "no memory to list the slots of the blocks that arrive; raise "
-                               "budget_bytes, then there is no need for it"};
-  }
-  mpi::agree(state.channel, out_of_memory);
+  mpi::agree(state.channel,
+             detail::unless_out_of_memory(
+                 [&] { state.visit([&](auto& flows) { list_arrivals(state.ledger, flows); }); },
+                 [] {
+                   return Diagnostic{ErrorCode::out_of_memory,
+                                     "no memory to list the slots of the blocks that arrive; raise "
+                                     "budget_bytes, then there is no need for it"};
+                 }));
 }
 
 void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occupied,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/callback_guard.hpp"
+#include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
@@ -257,6 +258,7 @@ std::optional<Diagnostic> suit(plan::State& state, Call& call, storage::CallScra
     suit_page(state, call);
     return suit_at_once(state, call, scratch);
   } catch (const std::bad_alloc&) {
+    detail::MemoryReserve::refill();
     return Diagnostic{ErrorCode::out_of_memory,
                       "the system has no memory to move within the budget of " +
                           std::to_string(call.options.budget_bytes) +
@@ -492,6 +494,7 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> send_counts,
                           std::span<const std::int64_t> recv_counts,
                           const AlltoallOptions& options) {
+  const detail::MemoryReserve reserve;
   detail::CallbackGuard callbacks;
   AlltoallOptions guarded = options;
   guarded.budget_bytes = detail::bounded_budget(guarded.budget_bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/alltoall/page_exchange.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "operations/page_flows.hpp"
 #include "schedule/stream_sizes.hpp"
 #include "storage/copy.hpp"
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <new>
 #include <utility>
 
 namespace valet::operations {
@@ -18,6 +18,11 @@ namespace {
 /// Copies; no bytes may be nowhere, which memcpy does not allow.
 void copy_some(void* to, const void* from, std::size_t bytes) {
   if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
+Diagnostic out_of_memory() {
+  return {ErrorCode::out_of_memory,
+          "the system has no memory for pages within the budget; set a smaller one"};
 }
 
 }  // namespace
@@ -87,11 +92,19 @@ Array<std::byte> PageExchange::make_staging(Vector<Segment>& segments) {
     segment.staging_offset = offset;
     offset += whole_words(segment.fragment_bytes());
   }
-  return {ledger_, static_cast<std::size_t>(offset)};
+  Array<std::byte> staging;
+  if (auto failed = detail::unless_out_of_memory(
+          [&] {
+            staging = {ledger_, static_cast<std::size_t>(offset)};
+          },
+          [] { return out_of_memory(); }))
+    state_.failure = std::move(failed);
+  return staging;
 }
 
 void PageExchange::stage_fragments() {
   staging_out_ = make_staging(outgoing_);
+  if (state_.failure) return;
   for (const Segment& segment : outgoing_) {
     std::byte* const to = staging_out_.data() + segment.staging_offset;
     const std::byte* const from = data_.data() + segment.begin;
@@ -106,7 +119,8 @@ void PageExchange::exchange_fragments() {
   staging_in_ = make_staging(incoming_);
   const auto staged = [](Array<std::byte>& staging) {
     return [&staging](const Segment& segment) {
-      return std::span(staging.data() + segment.staging_offset,
+      std::byte* const all = staging.data();
+      return std::span(all == nullptr ? nullptr : all + segment.staging_offset,
                        whole_words(segment.fragment_bytes()));
     };
   };
@@ -124,23 +138,43 @@ std::uint64_t PageExchange::fragment_bytes() const {
   return bytes;
 }
 
+/// The flows of the pages; where there is no memory for them only who exchanges pages with this
+/// rank, so that it goes on until all agree on the error.
+void PageExchange::build_flows(bool any_order, std::uint64_t slots) {
+  const auto slot = [](const Segment& segment, std::uint64_t k) { return segment.first_page + k; };
+  auto failed = detail::unless_out_of_memory(
+      [&] {
+        build_page_flows(state_, any_order ? plan::Form::fill : plan::Form::slots, slots,
+                         std::span(outgoing_), slot, std::span(incoming_), slot);
+      },
+      [] { return out_of_memory(); });
+  if (!failed) return;
+  state_.failure = std::move(failed);
+  state_.visit([&]<class Index>(plan::Flows<Index>& flows) {
+    flows = plan::Flows<Index>(ledger_);
+    for (const Segment& segment : outgoing_)
+      if (segment.rank != rank_ && segment.pages > 0)
+        flows.outgoing.push_back({segment.rank, static_cast<Index>(segment.pages), 0});
+    for (const Segment& segment : incoming_)
+      if (segment.rank != rank_ && segment.pages > 0)
+        flows.incoming.push_back({segment.rank, static_cast<Index>(segment.pages), 0, 1});
+  });
+}
+
 Report PageExchange::move_pages(bool any_order) {
   std::uint64_t before = 0, packed = 0;
   for (const Segment& segment : outgoing_)
     if (segment.pages > 0) before = segment.first_page + segment.pages;
   for (Segment& segment : incoming_) packed = (segment.first_page = packed) + segment.pages;
-  const auto slot = [](const Segment& segment, std::uint64_t k) { return segment.first_page + k; };
   const std::uint64_t slots = std::max(before, packed);
-  build_page_flows(state_, any_order ? plan::Form::fill : plan::Form::slots, slots,
-                   std::span(outgoing_), slot, std::span(incoming_), slot);
+  build_flows(any_order, slots);
   prepare_method(state_);
   const BlockStorage pages{field(data_.data(), slots, static_cast<std::size_t>(page_bytes_))};
   storage::CallScratch scratch;
-  try {
-    scratch = scratch_for(state_, plan_.workspace_bytes());
-  } catch (const std::bad_alloc&) {
-    // Executing finds out, too, and all ranks agree on it.
-  }
+  if (!state_.failure)
+    state_.failure = detail::unless_out_of_memory(
+        [&] { scratch = scratch_for(state_, plan_.workspace_bytes()); },
+        [] { return out_of_memory(); });
   return execute_pages(plan_, pages, scratch);
 }
 

@@ -52,6 +52,7 @@ class PageExchange {
   void stage_fragments();
   void exchange_fragments();
   [[nodiscard]] std::uint64_t fragment_bytes() const;
+  void build_flows(bool any_order, std::uint64_t slots);
   Report move_pages(bool any_order);
   void finalize_in_order();
   void append_fragments(std::uint64_t begin);

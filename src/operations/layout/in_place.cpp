@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -80,6 +81,7 @@ class InPlace {
   std::optional<Diagnostic> measure(std::int64_t& page);
   std::optional<Diagnostic> prepare_at_once(std::uint64_t intersections);
   void prepare_pages();
+  void sort_pages();
   [[nodiscard]] BlockStorage pages() const;
   void make_plan();
   void exchange_fragments();
@@ -170,6 +172,7 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
     if (call_.at_once)
       scratch_ = {channel_, ledger_, bytes, budget - taken, call_.options.keep_memory};
   } catch (const std::bad_alloc&) {
+    detail::MemoryReserve::refill();
     return layout::out_of_memory();
   }
   return std::nullopt;
@@ -177,7 +180,12 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
 
 void InPlace::prepare() {
   std::optional<Diagnostic> diagnostic = check();
-  if (!diagnostic) diagnostic = measure(call_.least);
+  if (!diagnostic) {
+    std::optional<Diagnostic> found;
+    diagnostic =
+        detail::unless_out_of_memory([&] { found = measure(call_.least); }, layout::out_of_memory);
+    if (!diagnostic) diagnostic = std::move(found);
+  }
   if (!diagnostic)
     diagnostic = prepare_at_once(intersection_bytes(call_.from, call_.to.layout()) +
                                  intersection_bytes(call_.to, call_.from.layout()));
@@ -211,29 +219,33 @@ void InPlace::prepare_pages() {
                        " bytes, the most that the budget of another rank allows; set budget_bytes "
                        "to at least " +
                        std::to_string(needed) + ", or give that rank more"};
+  else
+    odd = detail::unless_out_of_memory([&] { sort_pages(); }, layout::out_of_memory);
   mpi::agree(channel_, odd);
   make_plan();
-  try {
-    leaving_->allocate_buffers();
-    arriving_->allocate_buffers();
-    scratch_ = {};
-    scratch_ = operations::scratch_for(state_, plan_.workspace_bytes());
-  } catch (const std::bad_alloc&) {
-    odd = layout::out_of_memory();
-  }
-  mpi::agree(channel_, odd);
+  mpi::agree(channel_, detail::unless_out_of_memory(
+                           [&] {
+                             leaving_->allocate_buffers();
+                             arriving_->allocate_buffers();
+                             scratch_ = {};
+                             scratch_ = operations::scratch_for(state_, plan_.workspace_bytes());
+                           },
+                           layout::out_of_memory));
 }
 
 BlockStorage InPlace::pages() const {
   return BlockStorage{field(part(), std::max(leaving_->pages(), arriving_->pages()), page_bytes_)};
 }
 
+void InPlace::sort_pages() {
+  leaving_.emplace(ledger_, call_.from, call_.to, call_.order, call_.element_bytes, page_bytes_);
+  arriving_.emplace(ledger_, call_.to, call_.from, call_.order, call_.element_bytes, page_bytes_);
+}
+
 /// Pages leave from where to_pages() puts them and land where from_pages() looks for them. Both
 /// sides know how many; what a sender sends is how it cuts them into messages.
 void InPlace::make_plan() {
   const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "plan");
-  leaving_.emplace(ledger_, call_.from, call_.to, call_.order, call_.element_bytes, page_bytes_);
-  arriving_.emplace(ledger_, call_.to, call_.from, call_.order, call_.element_bytes, page_bytes_);
   if (needs_.ranks > 0)
     state_.options.budget_bytes = call_.options.budget_bytes - needs_.buffer_bytes(page_bytes_) -
                                   needs_.list_bytes(page_bytes_);
@@ -258,9 +270,13 @@ void InPlace::make_plan() {
   const auto slot_in = [](const PageSort& sort) {
     return [&sort](const PagePeer& peer, std::uint64_t k) { return sort.slot(peer, k); };
   };
-  operations::build_page_flows(state_, plan::Form::slots, storage.slots(), leaving_->peers(),
-                               slot_in(*leaving_), arriving_->peers(), slot_in(*arriving_));
-  std::optional<Diagnostic> diagnostic = storage.backend().diagnostic();
+  std::optional<Diagnostic> diagnostic = detail::unless_out_of_memory(
+      [&] {
+        operations::build_page_flows(state_, plan::Form::slots, storage.slots(), leaving_->peers(),
+                                     slot_in(*leaving_), arriving_->peers(), slot_in(*arriving_));
+      },
+      layout::out_of_memory);
+  if (!diagnostic) diagnostic = storage.backend().diagnostic();
   if (!diagnostic) diagnostic = check_budget(state_);
   agree_on_flows(state_, diagnostic, plan::Form::slots, true);
   operations::prepare_method(state_);
@@ -378,6 +394,7 @@ Report InPlace::run() {
 Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                              std::size_t element_bytes, const TargetArray& array,
                              const LayoutOptions& options) {
+  const detail::MemoryReserve reserve;
   InPlace move(communicator, from, to, element_bytes, array, options);
   const double start = mpi::now();
   move.prepare();

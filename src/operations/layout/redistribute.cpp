@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
 #include "engine/array_exchange.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -108,6 +109,7 @@ class Redistribution {
       if (takes_part) call_.least = layout::choose_chunk_elements(rest(), call_.element_bytes);
       call_.kept = node_->state(node_wish());
     } catch (const std::bad_alloc&) {
+      detail::MemoryReserve::refill();
       return layout::out_of_memory();
     }
     return std::nullopt;
@@ -154,6 +156,7 @@ class Redistribution {
                        node_->memory());
       take_scratch(exchange->scratch_bytes());
     } catch (const std::bad_alloc&) {
+      detail::MemoryReserve::refill();
       diagnostic = layout::out_of_memory();
     }
     mpi::agree(call_.channel, diagnostic);
@@ -181,6 +184,7 @@ class Redistribution {
 Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
                     std::size_t element_bytes, const SourceArray& source, const TargetArray& target,
                     const LayoutOptions& options) {
+  const detail::MemoryReserve reserve;
   mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   const double start = mpi::now();
   Redistribution redistribution(channel, from, to, element_bytes, options);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Memory for hard times. A rank to which the system refuses memory in the middle of a collective
+/// call must not leave it alone: the others would wait for ever. What grows with the problem is
+/// therefore allocated where the ranks can agree that it failed. For all else - a list of a few
+/// neighbours, the text of an error - memory is held back, and given up when nothing else is left.
+
+#include <valet/export.hpp>
+
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace valet::detail {
+
+/// One collective call of this thread: while it lives, allocations of the thread by operator new
+/// that fail are tried again with the reserve of the thread. It may be nested. Then, and for other
+/// threads, a new-handler of the application is asked as without us. Local.
+class VALET_EXPORT MemoryReserve {
+ public:
+  /// Held back by each thread that has made a call.
+  static constexpr std::size_t bytes = std::size_t{20} << 10;
+
+  MemoryReserve() noexcept;
+  MemoryReserve(const MemoryReserve&) = delete;
+  MemoryReserve& operator=(const MemoryReserve&) = delete;
+  ~MemoryReserve();
+
+  /// Holds memory back again where it was given up and the system has some. A failed allocation
+  /// takes the reserve even where that is too small for it.
+  static void refill() noexcept;
+};
+
+/// Runs a local step of a collective call that may need much memory.
+/// @return What `failed()` makes of it where there is none, for the next agreement; else nothing.
+template <class Step, class Failed>
+[[nodiscard]] auto unless_out_of_memory(Step&& step, Failed&& failed)
+    -> std::optional<decltype(failed())> {
+  try {
+    std::forward<Step>(step)();
+    return std::nullopt;
+  } catch (const std::bad_alloc&) {
+    MemoryReserve::refill();
+  }
+  return std::forward<Failed>(failed)();
+}
+
+}  // namespace valet::detail
