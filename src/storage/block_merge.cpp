@@ -38,12 +38,20 @@ std::uint64_t BlockMerge::block_elements(std::uint64_t elements, std::size_t ele
   std::uint64_t best = 0;
   for (std::uint64_t block = 1; block * element_bytes * scratch_blocks <= scratch_bytes;
        block *= 2) {
-    if (best > 0 && block * element_bytes > most_cached_bytes) break;
+    if (best > 0 &&
+        (block * element_bytes > most_cached_bytes || block * (scratch_blocks - 1) > elements))
+      break;
     if (can_be_numbered(elements, block) &&
         bytes_for(elements, element_bytes, block) <= scratch_bytes)
       best = block;
   }
   return best;
+}
+
+std::uint64_t BlockMerge::useful_scratch_bytes(std::uint64_t elements, std::size_t element_bytes,
+                                               std::uint64_t scratch_bytes) {
+  const std::uint64_t block = block_elements(elements, element_bytes, scratch_bytes);
+  return block == 0 ? scratch_bytes : bytes_for(elements, element_bytes, block);
 }
 
 std::uint64_t BlockMerge::least_scratch_bytes(std::uint64_t elements, std::size_t element_bytes) {

@@ -29,10 +29,15 @@ class VALET_EXPORT BlockMerge {
   BlockMerge(std::span<std::byte> data, std::size_t element_bytes, std::span<std::byte> scratch);
 
   /// The block that is best for merging so many elements with so much scratch: 0 when the scratch
-  /// is too small. [local]
+  /// is too small. All blocks of the scratch together are about as large as the elements at most.
+  /// [local]
   [[nodiscard]] static std::uint64_t block_elements(std::uint64_t elements,
                                                     std::size_t element_bytes,
                                                     std::uint64_t scratch_bytes);
+  /// What of so much scratch is of use for so many elements or fewer. [local]
+  [[nodiscard]] static std::uint64_t useful_scratch_bytes(std::uint64_t elements,
+                                                          std::size_t element_bytes,
+                                                          std::uint64_t scratch_bytes);
   /// Scratch that does for so many elements: O(sqrt(elements)) of them, and as many words. [local]
   [[nodiscard]] static std::uint64_t least_scratch_bytes(std::uint64_t elements,
                                                          std::size_t element_bytes);

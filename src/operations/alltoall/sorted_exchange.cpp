@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/alltoall/sorted_exchange.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "operations/alltoall/swap_methods.hpp"
 #include "storage/block_merge.hpp"
 
@@ -34,7 +35,30 @@ SortedExchange::SortedExchange(plan::State& state, const AlltoallBuffer& buffer,
       before_(sum(sent)),
       after_(elements_after),
       sizes_(sizes),
-      budget_bytes_(budget_bytes) {}
+      budget_bytes_(budget_bytes) {
+  sizes_.message_elements = std::clamp<std::uint64_t>(sizes_.most_anywhere, 1,  // the same on all
+                                                      sizes_.message_elements);
+}
+
+std::size_t SortedExchange::scratch_bytes(std::uint64_t most_elements) const {
+  const std::uint64_t messages = 2 * sizes_.message_elements * buffer_.element_bytes;
+  const std::uint64_t merging = storage::BlockMerge::useful_scratch_bytes(
+      most_elements, buffer_.element_bytes, most_scratch_bytes());
+  return static_cast<std::size_t>(std::max(messages, merging));
+}
+
+std::optional<Diagnostic> SortedExchange::provide_scratch(std::uint64_t most_elements) {
+  scratch_ = {};
+  return detail::unless_out_of_memory(
+      [&] {
+        scratch_ = {state_.ledger, scratch_bytes(most_elements)};
+      },
+      [] {
+        return Diagnostic{ErrorCode::out_of_memory,
+                          "the system has no memory to swap elements within the budget; set a "
+                          "smaller one"};
+      });
+}
 
 /// A network that sorts needs equally many slots on all ranks; swaps in pairs do not.
 std::uint64_t SortedExchange::slots(AlltoallMethod method) const {
@@ -99,7 +123,7 @@ std::optional<Diagnostic> SortedExchange::diagnostic_of(const SwapSequence& sequ
                           " elements here for a time, but the buffer has room for " +
                           std::to_string(buffer_.bytes / buffer_.element_bytes) +
                           "; enlarge it to that many, or take stream or pairwise"};
-  if (storage::BlockMerge::block_elements(most, buffer_.element_bytes, scratch_bytes()) == 0)
+  if (storage::BlockMerge::block_elements(most, buffer_.element_bytes, most_scratch_bytes()) == 0)
     return Diagnostic{ErrorCode::budget_too_small,
                       "the budget of " + std::to_string(budget_bytes_) + " bytes is below the " +
                           std::to_string(2 * storage::BlockMerge::least_scratch_bytes(
@@ -115,7 +139,11 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   const Report& report = sequence->report();
   std::optional<Diagnostic> diagnostic = diagnostic_of(*sequence, method);
   const bool suits = !diagnostic;
-  return {method, report.blocks_sent + report.blocks_received, sequence->volume(), suits,
+  return {method,
+          report.blocks_sent + report.blocks_received,
+          sequence->most_elements(),
+          sequence->volume(),
+          suits,
           std::move(diagnostic)};
 }
 
@@ -127,13 +155,17 @@ SortedExchange::Trial SortedExchange::try_all(AlltoallMethod wish) {
     pairwise->join(agreement);
   }
   if (wish == AlltoallMethod::pairwise) {
-    agreement.run(channel_, std::nullopt);
+    agreement.run(channel_,
+                  pairwise->suits ? provide_scratch(pairwise->most_elements) : std::nullopt);
     if (pairwise->suits) return *pairwise;
     agreement = {};
+    scratch_ = {};
   }
   Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
+  std::uint64_t most_elements = bitonic.suits ? bitonic.most_elements : 0;
+  if (pairwise && pairwise->suits) most_elements = std::max(most_elements, pairwise->most_elements);
   bitonic.join(agreement);
-  agreement.run(channel_, std::nullopt);
+  agreement.run(channel_, provide_scratch(most_elements));
   const bool is_better =
       pairwise && pairwise->suits && (!bitonic.suits || pairwise->volume <= bitonic.volume);
   return is_better ? *pairwise : bitonic;
@@ -153,7 +185,6 @@ std::optional<AlltoallMethod> SortedExchange::find_suited() {
 Report SortedExchange::run(const observe::ProgressWish& wish) {
   const AlltoallMethod method = chosen_.method;
   std::unique_ptr<SwapSequence> sequence = make_sequence(method);
-  Array<std::byte> scratch(state_.ledger, scratch_bytes());
   observe::ProgressMeter progress(state_.observer.progress, wish, chosen_.moves,
                                   buffer_.element_bytes);
   const double waited = state_.observer.waiting_seconds;
@@ -161,14 +192,14 @@ Report SortedExchange::run(const observe::ProgressWish& wish) {
     const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "exchange");
     sequence->attach({{static_cast<std::byte*>(buffer_.data), buffer_.bytes},
                       buffer_.element_bytes,
-                      {scratch.begin(), scratch.size()},
+                      {scratch_.begin(), scratch_.size()},
                       sizes_.message_elements});
     exchange(*sequence, method);
     if (sequence->gave_up() || elements_of(sequence->chunks()) != after_)
       throw Error(ErrorCode::internal, std::string(to_string(method)) + " ended elsewhere");
     progress.finish();
   } catch (...) {
-    scratch.leak();  // MPI may still read and write both
+    scratch_.leak();  // MPI may still read and write both
     static_cast<void>(sequence.release());
     throw;
   }

@@ -60,6 +60,7 @@ class SortedExchange {
   struct Trial {
     AlltoallMethod method = AlltoallMethod::bitonic;
     std::uint64_t moves = 0;               ///< elements sent and received by this rank
+    std::uint64_t most_elements = 0;       ///< held by this rank at once
     std::uint64_t volume = 0;              ///< the most of any rank
     bool suits = false;                    ///< all ranks
     std::optional<Diagnostic> diagnostic;  ///< this rank's
@@ -70,7 +71,12 @@ class SortedExchange {
     }
   };
 
-  [[nodiscard]] std::size_t scratch_bytes() const { return budget_bytes_ / 2; }
+  /// Half of the budget, for messages and for merging.
+  [[nodiscard]] std::size_t most_scratch_bytes() const { return budget_bytes_ / 2; }
+  /// What of it this rank can fill when it holds so many elements at once.
+  [[nodiscard]] std::size_t scratch_bytes(std::uint64_t most_elements) const;
+  /// Allocates it for the methods that may be chosen, while the ranks can agree that they cannot.
+  [[nodiscard]] std::optional<Diagnostic> provide_scratch(std::uint64_t most_elements);
   [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const;
   [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const;
   [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method);
@@ -90,6 +96,7 @@ class SortedExchange {
   SwapSizes sizes_;
   std::size_t budget_bytes_;
   Trial chosen_;
+  Array<std::byte> scratch_;
 };
 
 }  // namespace valet::operations

@@ -202,5 +202,25 @@ INSTANTIATE_TEST_SUITE_P(EachMethod, AlltoallMemory,
                            return to_string(tested.param);
                          });
 
+// A budget is what may be used, not what must be: scratch holds no more than what moves.
+TEST(AlltoallMemoryOfSwaps, DoesNotGrowWithABudgetThatNothingFills) {
+  constexpr std::int64_t elements = 400;
+  for (const AlltoallMethod method :
+       {AlltoallMethod::swaps, AlltoallMethod::bitonic, AlltoallMethod::pairwise}) {
+    std::vector<std::uint64_t> memory(static_cast<std::size_t>(elements * size()));
+    const std::vector<std::int64_t> send(static_cast<std::size_t>(size()), elements);
+    AlltoallOptions options;
+    options.method = method;
+    options.budget_bytes = std::size_t{64} << 30;
+    const Report report = alltoallv_in_place(MPI_COMM_WORLD, {memory.data(), memory.size() * 8, 8},
+                                             send, {}, options);
+    // Two messages or the blocks of a merge, and tables.
+    const std::uint64_t moved = 2 * memory.size() * 8;
+    EXPECT_LE(report.peak_extra_bytes,
+              moved + (std::uint64_t{4} << 10) + 64 * static_cast<std::uint64_t>(size()))
+        << report.method;
+  }
+}
+
 }  // namespace
 }  // namespace valet::test
