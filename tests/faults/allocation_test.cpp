@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The system refuses memory to one rank: its n-th allocation, n = 1 until a call makes fewer. Then
+// all ranks get the same error and nothing has moved, or all succeed. Nobody is left waiting.
+
+#include "../operations/layout/moved_arrays.hpp"
+#include "outcome.hpp"
+#include "refused_new.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+/// A call and what must be true of its data.
+struct Case {
+  std::function<void(MPI_Comm)> call;
+  std::function<void()> restore;       ///< the data before the call
+  std::function<bool()> is_unchanged;  ///< here
+  std::function<bool()> has_moved;     ///< here
+};
+
+/// Runs the call with the n-th allocation of one rank refused.
+/// @return Whether there was an n-th one.
+bool survives(const Case& tested, MPI_Comm communicator, int poor, long long n) {
+  tested.restore();
+  Outcome outcome;
+  if (rank() == poor) refuse_allocation(n);
+  outcome = outcome_of([&] { tested.call(communicator); });
+  const bool refused = end_refusal();
+  const std::string which = "allocation " + std::to_string(n) + " of rank " + std::to_string(poor);
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << which << ": " << outcome.text;
+  const bool success = outcome.code == ErrorCode::success;
+  EXPECT_TRUE(all_ranks(success || outcome.code == ErrorCode::out_of_memory))
+      << which << ": " << outcome.text;
+  EXPECT_TRUE(all_ranks(success ? tested.has_moved() : tested.is_unchanged()))
+      << which << ": " << outcome.text;
+  return !all_ranks(!refused);
+}
+
+/// On a communicator that is new each time, and on one that has been used.
+void survives_all(const Case& tested, const std::string& name) {
+  SCOPED_TRACE(name);
+  for (const bool is_new : {true, false})
+    for (long long n = 1; !::testing::Test::HasFailure(); ++n) {
+      MPI_Comm communicator = MPI_COMM_WORLD;
+      if (is_new) MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+      const bool goes_on = survives(tested, communicator, is_new ? 1 : 2, n);
+      if (is_new) MPI_Comm_free(&communicator);
+      if (!goes_on) break;
+    }
+}
+
+/// Blocks of 8 bytes that say where they began. Of each rank block k goes to rank_of(rank, k).
+class Blocks {
+ public:
+  Blocks(std::uint64_t slots, std::uint64_t count, bool is_cyclic)
+      : count_(count), is_cyclic_(is_cyclic), data_(slots), ranks_(count), addresses_(count) {
+    for (std::uint64_t k = 0; k < count; ++k) {
+      ranks_[k] = rank_of(rank(), k);
+      addresses_[k] = {static_cast<int>((k + static_cast<std::uint64_t>(rank())) % ranks()), k};
+    }
+  }
+
+  [[nodiscard]] Case to_ranks(const Options& options) {
+    return {[this, options](MPI_Comm communicator) {
+              static_cast<void>(migrate(communicator, storage_, count_, ranks_, options));
+            },
+            [this] { fill(); }, [this] { return is_unchanged(); },
+            [this] { return all_are_mine(); }};
+  }
+  [[nodiscard]] Plan plan(const Options& options) {
+    return plan_to_ranks(MPI_COMM_WORLD, storage_, count_, ranks_, options);
+  }
+  [[nodiscard]] Case executed(Plan& plan) {
+    return {[this, &plan](MPI_Comm) { static_cast<void>(execute(plan, storage_)); },
+            [this] { fill(); }, [this] { return is_unchanged(); },
+            [this] { return all_are_mine(); }};
+  }
+  [[nodiscard]] Case to_slots(const Options& options) {
+    return {[this, options](MPI_Comm communicator) {
+              static_cast<void>(migrate(communicator, storage_, count_, addresses_, options));
+            },
+            [this] { fill(); }, [this] { return is_unchanged(); },
+            [this] { return all_are_in_place(); }};
+  }
+
+ private:
+  static std::uint64_t ranks() { return static_cast<std::uint64_t>(size()); }
+  [[nodiscard]] int rank_of(int from, std::uint64_t k) const {
+    const std::uint64_t mixed = (k + 17 * static_cast<std::uint64_t>(from)) * 0x9E3779B97F4A7C15U;
+    return static_cast<int>((is_cyclic_ ? k : mixed >> 40) % ranks());
+  }
+  [[nodiscard]] static std::uint64_t value(int from, std::uint64_t k) {
+    return (static_cast<std::uint64_t>(from) << 40) + k;
+  }
+  void fill() {
+    for (std::uint64_t k = 0; k < data_.size(); ++k) data_[k] = k < count_ ? value(rank(), k) : ~k;
+  }
+  [[nodiscard]] bool is_unchanged() const {
+    for (std::uint64_t k = 0; k < count_; ++k)
+      if (data_[k] != value(rank(), k)) return false;
+    return true;
+  }
+  /// The first slots hold each block that is sent here, once.
+  [[nodiscard]] bool all_are_mine() const {
+    std::uint64_t arrived = 0;
+    for (int from = 0; from < size(); ++from)
+      for (std::uint64_t k = 0; k < count_; ++k) arrived += rank_of(from, k) == rank() ? 1 : 0;
+    std::vector<bool> seen(ranks() * count_);
+    for (std::uint64_t slot = 0; slot < arrived; ++slot) {
+      const std::uint64_t from = data_[slot] >> 40, k = data_[slot] & 0xFFFFFFFFFFU;
+      if (from >= ranks() || k >= count_ || rank_of(static_cast<int>(from), k) != rank() ||
+          seen[from * count_ + k])
+        return false;
+      seen[from * count_ + k] = true;
+    }
+    return true;
+  }
+  [[nodiscard]] bool all_are_in_place() const {
+    for (std::uint64_t k = 0; k < count_; ++k) {
+      const std::uint64_t from = (static_cast<std::uint64_t>(rank()) + k * (ranks() - 1)) % ranks();
+      if (data_[k] != value(static_cast<int>(from), k)) return false;
+    }
+    return true;
+  }
+
+  std::uint64_t count_;
+  bool is_cyclic_;
+  std::vector<std::uint64_t> data_;
+  std::vector<int> ranks_;
+  std::vector<Address> addresses_;
+  const BlockStorage storage_{field(data_.data(), data_.size(), 1)};
+};
+
+constexpr Method all_methods[] = {Method::stream, Method::direct, Method::phased, Method::cyclic,
+                                  Method::automatic};
+
+std::vector<Options> all_options() {
+  std::vector<Options> all;
+  for (const Method method : all_methods)
+    for (const Order order : {Order::any, Order::fill}) {
+      if (order == Order::fill && method != Method::stream) continue;
+      Options options;
+      options.method = method;
+      options.order = order;
+      options.budget_bytes = std::size_t{1} << 20;
+      all.push_back(options);
+    }
+  return all;
+}
+
+std::string name_of(const Options& options) {
+  return std::string(to_string(options.method)) + ", order " + to_string(options.order);
+}
+
+TEST(RefusedAllocation, EndsMapsToRanksOnAllRanks) {
+  Blocks blocks(90, 60, false);
+  for (const Options& options : all_options())
+    survives_all(blocks.to_ranks(options), name_of(options));
+}
+
+TEST(RefusedAllocation, EndsCyclicMapsOnAllRanks) {
+  Blocks blocks(90, 60, true);
+  survives_all(blocks.to_ranks({}), "cyclic map");
+}
+
+TEST(RefusedAllocation, EndsMapsToSlotsOnAllRanks) {
+  Blocks blocks(90, 60, false);
+  for (const Options& options : all_options())
+    if (options.order == Order::any) survives_all(blocks.to_slots(options), name_of(options));
+}
+
+// More than is held back for hard times: bitmaps, lists and scratch.
+TEST(RefusedAllocation, EndsLargeMapsOnAllRanks) {
+  Blocks blocks(140'000, 8'000, false);
+  for (const Options& options : all_options()) {
+    survives_all(blocks.to_ranks(options), name_of(options));
+    if (options.method == Method::stream && options.order == Order::any)
+      survives_all(blocks.to_slots(options), name_of(options) + ", slots");
+  }
+}
+
+TEST(RefusedAllocation, EndsVerifiedAndCentralizedMapsOnAllRanks) {
+  Blocks blocks(90, 60, false);
+  Options options;
+  options.verify = true;
+  options.keep_memory = false;
+  survives_all(blocks.to_ranks(options), "verified");
+  options.method = Method::phased;
+  options.phased.scheduler = Scheduler::centralized;
+  options.phased.parking = 1;
+  survives_all(blocks.to_ranks(options), "centralized");
+}
+
+// A plan that could not be executed can be executed when there is memory.
+TEST(RefusedAllocation, LeavesAPlanThatCanBeExecuted) {
+  Blocks blocks(140'000, 8'000, false);
+  for (const Options& options : all_options()) {
+    SCOPED_TRACE(name_of(options));
+    bool goes_on = true;
+    for (long long n = 1; goes_on && !::testing::Test::HasFailure(); ++n) {
+      Plan plan = blocks.plan(options);
+      goes_on = survives(blocks.executed(plan), MPI_COMM_WORLD, 1, n);
+      survives(blocks.executed(plan), MPI_COMM_WORLD, 1, 0);
+    }
+  }
+}
+
+// A field of 2^45 rows on one rank, none on the others.
+TEST(RefusedAllocation, EndsAFieldBeyondAllMemoryOnAllRanks) {
+  const std::uint64_t rows = rank() == 1 ? std::uint64_t{1} << 45 : 0;
+  std::byte memory{};
+  const BlockStorage storage{field(&memory, rows, 1)};
+  const Outcome outcome =
+      outcome_of([&] { static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, storage, 0, {}, {})); });
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+  EXPECT_EQ(outcome.code, ErrorCode::out_of_memory) << outcome.text;
+  EXPECT_NE(outcome.text.find("rank 1: "), std::string::npos) << outcome.text;
+}
+
+class Segments {
+ public:
+  explicit Segments(std::uint64_t each) : each_(each), data_(each * ranks()) {}
+
+  [[nodiscard]] Case by(AlltoallMethod method, std::size_t budget_bytes) {
+    AlltoallOptions options;
+    options.method = method;
+    options.budget_bytes = budget_bytes;
+    return {[this, options](MPI_Comm communicator) {
+              static_cast<void>(alltoallv_in_place(
+                  communicator, {data_.data(), data_.size() * 8, 8}, counts_, {}, options));
+            },
+            [this] {
+              for (std::uint64_t k = 0; k < data_.size(); ++k) data_[k] = value(self(), k);
+            },
+            [this] {
+              for (std::uint64_t k = 0; k < data_.size(); ++k)
+                if (data_[k] != value(self(), k)) return false;
+              return true;
+            },
+            [this] {
+              for (std::uint64_t k = 0; k < data_.size(); ++k)
+                if (data_[k] != value(k / each_, self() * each_ + k % each_)) return false;
+              return true;
+            }};
+  }
+
+ private:
+  static std::uint64_t ranks() { return static_cast<std::uint64_t>(size()); }
+  static std::uint64_t self() { return static_cast<std::uint64_t>(rank()); }
+  static std::uint64_t value(std::uint64_t from, std::uint64_t k) { return (from << 40) + k; }
+
+  std::uint64_t each_;
+  std::vector<std::uint64_t> data_;
+  const std::vector<std::int64_t> counts_ =
+      std::vector<std::int64_t>(ranks(), static_cast<std::int64_t>(each_));
+};
+
+TEST(RefusedAllocation, EndsAnAlltoallOnAllRanks) {
+  for (const std::uint64_t each : {std::uint64_t{31}, std::uint64_t{40'003}})
+    for (const AlltoallMethod method :
+         {AlltoallMethod::automatic, AlltoallMethod::stream, AlltoallMethod::direct,
+          AlltoallMethod::swaps, AlltoallMethod::bitonic, AlltoallMethod::pairwise}) {
+      if (each > 31 && method == AlltoallMethod::swaps) continue;  // tries both that follow
+      Segments segments(each);
+      const std::size_t budget =
+          method == AlltoallMethod::direct ? std::size_t{4} << 20 : std::size_t{1} << 19;
+      survives_all(segments.by(method, budget),
+                   std::string(to_string(method)) + ", " + std::to_string(each));
+    }
+}
+
+Case layout_case(Part& before, Part& after, const GridLayout& from, const GridLayout& to,
+                 const LayoutOptions& options) {
+  return {[&before, &after, &from, &to, options](MPI_Comm communicator) {
+            static_cast<void>(
+                redistribute(communicator, from, to, 8, before.source(), after.target(), options));
+          },
+          [&before, &after] {
+            before.fill();
+            std::ranges::fill(after.bytes(), untouched);
+          },
+          [&before] { return before.wrong_bytes() == 0; },
+          [&after] { return after.wrong_bytes() == 0; }};
+}
+
+TEST(RefusedAllocation, EndsARedistributionOnAllRanks) {
+  const GridLayout from{BlockCyclic({150, 130}, {64, 64}, {size(), 1}), {}};
+  const GridLayout to{BlockCyclic({150, 130}, {30, 50}, {1, size()}), {}};
+  Part before(from, 8, IndexOrder::column_major), after(to, 8, IndexOrder::column_major);
+  for (const std::size_t budget : {std::size_t{64} << 10, std::size_t{4} << 20})
+    survives_all(layout_case(before, after, from, to, {.budget_bytes = budget}),
+                 "budget " + std::to_string(budget));
+}
+
+TEST(RefusedAllocation, EndsARedistributionInPlaceOnAllRanks) {
+  const GridLayout from{BlockCyclic({150, 130}, {64, 64}, {size(), 1}), {}};
+  const GridLayout to{BlockCyclic({150, 130}, {30, 50}, {1, size()}), {}};
+  const IndexOrder order = IndexOrder::column_major;
+  Part before(from, 8, order), after(to, 8, order);
+  before.fill();
+  std::vector<std::byte> memory(std::max(before.bytes().size(), after.bytes().size()));
+  for (const Method method : all_methods) {
+    LayoutOptions options{.budget_bytes = std::size_t{256} << 10, .method = method};
+    if (method == Method::direct) options.budget_bytes = std::size_t{8} << 20;
+    const Case tested{
+        [&](MPI_Comm communicator) {
+          static_cast<void>(redistribute_in_place(
+              communicator, from, to, 8,
+              {.data = memory.data(), .bytes = memory.size(), .order = order}, options));
+        },
+        [&] { std::ranges::copy(before.bytes(), memory.begin()); },
+        [&] { return std::equal(before.bytes().begin(), before.bytes().end(), memory.begin()); },
+        [&] {
+          std::copy_n(memory.begin(), after.bytes().size(), after.bytes().begin());
+          return after.wrong_bytes() == 0;
+        }};
+    survives_all(tested, to_string(method));
+  }
+}
+
+}  // namespace
+}  // namespace valet::test

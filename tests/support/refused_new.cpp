@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Replaces operator new of the whole process, shared libraries included.
+
+#include "refused_new.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace {
+
+constexpr std::size_t largest_small = std::size_t{16} << 10;
+
+thread_local long long until_refusal = 0;  ///< 0: none is refused
+thread_local bool refused = false;
+
+/// @throws std::bad_alloc as the handler does, or where there is none.
+void ask_handler() {
+  const std::new_handler handler = std::get_new_handler();
+  if (handler == nullptr) throw std::bad_alloc();
+  handler();
+}
+
+void* allocate(std::size_t size, std::size_t alignment) {
+  if (until_refusal > 0 && --until_refusal == 0) {
+    refused = true;
+    do ask_handler();
+    while (size > largest_small);
+  }
+  const std::size_t whole =
+      (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+  void* const memory = std::aligned_alloc(alignment, whole);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
+
+void* allocate_or_null(std::size_t size, std::size_t alignment) noexcept {
+  try {
+    return allocate(size, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
+constexpr std::size_t least_alignment = alignof(std::max_align_t);
+
+std::size_t number(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
+
+}  // namespace
+
+namespace valet::test {
+
+void refuse_allocation(long long n) {
+  refused = false;
+  until_refusal = n;
+}
+
+bool end_refusal() {
+  until_refusal = 0;
+  return refused;
+}
+
+}  // namespace valet::test
+
+// NOLINTBEGIN(misc-new-delete-overloads)
+void* operator new(std::size_t size) { return allocate(size, least_alignment); }
+void* operator new[](std::size_t size) { return allocate(size, least_alignment); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size, least_alignment);
+}
+void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size, least_alignment);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return allocate(size, number(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return allocate(size, number(alignment));
+}
+void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size, number(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
+  return allocate_or_null(size, number(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+// NOLINTEND(misc-new-delete-overloads)

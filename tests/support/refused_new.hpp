@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// A replaced operator new that refuses one allocation. A test that uses it lists refused_new.cpp
+/// as a source.
+
+namespace valet::test {
+
+/// Refuses the n-th allocation of this thread from now on, as the system would: the new-handler is
+/// asked, and a small allocation is then granted, a large one only by a handler that never comes to
+/// an end.
+void refuse_allocation(long long n);
+/// Refuses none any more. @return Whether one was refused.
+bool end_refusal();
+
+}  // namespace valet::test
