@@ -3,6 +3,7 @@
 #include <valet/storage_backend.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 #include <new>
 
 #if defined(__linux__)
@@ -14,13 +15,18 @@ namespace valet {
 std::shared_ptr<std::byte> storage::allocate_pages(std::size_t bytes) {
   constexpr std::size_t huge_page = std::size_t{2} << 20;
   constexpr std::size_t page = 4096;
-  const auto alignment = static_cast<std::align_val_t>(bytes >= huge_page ? huge_page : page);
-  auto* const memory = static_cast<std::byte*>(::operator new(bytes, alignment));
+  void* memory = nullptr;
+  // Like operator new, but that may round up to a multiple of the alignment: 4.5 MB to 6 MiB.
+  while (posix_memalign(&memory, bytes >= huge_page ? huge_page : page, bytes) != 0) {
+    const std::new_handler handler = std::get_new_handler();
+    if (handler == nullptr) throw std::bad_alloc();
+    handler();
+  }
 #if defined(__linux__)
   // A hint: without huge pages everything works, only slower.
   if (bytes >= huge_page) madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);
 #endif
-  return {memory, [alignment](std::byte* data) { ::operator delete(data, alignment); }};
+  return {static_cast<std::byte*>(memory), [](std::byte* data) { std::free(data); }};
 }
 
 /// The distance to slot 0 is a multiple of a cache line, which decides how fast MPI moves what is

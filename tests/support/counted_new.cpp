@@ -2,12 +2,17 @@
 
 // Replaces operator new of the whole process, shared libraries included. The size asked for stands
 // in front of the memory handed out, so that exactly that is counted and not what malloc rounds to.
+// Scratch comes from posix_memalign: of that the calls of Valet are counted, not those of MPI.
 
 #include "counted_new.hpp"
 
+#include "calls_of_valet.hpp"
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
+#include <mutex>
 #include <new>
 
 namespace {
@@ -21,6 +26,14 @@ static_assert(least_header >= alignof(std::max_align_t));
 
 std::size_t header_of(std::size_t alignment) { return std::max(alignment, least_header); }
 
+void count(std::size_t size) {
+  ++allocations;
+  const std::ptrdiff_t live = live_bytes += static_cast<std::ptrdiff_t>(size);
+  std::ptrdiff_t peak = peak_bytes;
+  while (live > peak && !peak_bytes.compare_exchange_weak(peak, live)) {
+  }
+}
+
 void* counted_allocate(std::size_t size, std::size_t alignment) noexcept {
   const std::size_t header = header_of(alignment);
   const std::size_t whole = (size + 2 * header - 1) / header * header;
@@ -28,11 +41,7 @@ void* counted_allocate(std::size_t size, std::size_t alignment) noexcept {
   if (memory == nullptr) return nullptr;
   std::byte* const result = memory + header;
   *reinterpret_cast<std::size_t*>(result - least_header) = size;
-  ++allocations;
-  const std::ptrdiff_t live = live_bytes += static_cast<std::ptrdiff_t>(size);
-  std::ptrdiff_t peak = peak_bytes;
-  while (live > peak && !peak_bytes.compare_exchange_weak(peak, live)) {
-  }
+  count(size);
   return result;
 }
 
@@ -51,6 +60,42 @@ void counted_free(void* memory, std::size_t alignment) noexcept {
 
 std::size_t number(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
 
+/// What posix_memalign has given to Valet and is not free yet.
+class AlignedMemory {
+ public:
+  void add(const void* memory, std::size_t size) noexcept {
+    const std::lock_guard lock(mutex_);
+    for (Piece& piece : pieces_) {
+      if (piece.memory != nullptr) continue;
+      piece = {memory, size};
+      ++live_;
+      count(size);
+      return;
+    }
+    std::abort();  // more pieces than any test needs
+  }
+  void remove(const void* memory) noexcept {
+    if (live_ == 0) return;
+    const std::lock_guard lock(mutex_);
+    for (Piece& piece : pieces_) {
+      if (piece.memory != memory) continue;
+      live_bytes -= static_cast<std::ptrdiff_t>(piece.size);
+      piece = {};
+      --live_;
+    }
+  }
+
+ private:
+  struct Piece {
+    const void* memory = nullptr;
+    std::size_t size = 0;
+  };
+  std::array<Piece, 64> pieces_{};
+  std::atomic<int> live_{0};
+  std::mutex mutex_;
+};
+constinit AlignedMemory aligned_memory;
+
 }  // namespace
 
 namespace valet::test {
@@ -59,6 +104,22 @@ NewCounters new_counters() { return {allocations, live_bytes, peak_bytes}; }
 void restart_peak() { peak_bytes = live_bytes.load(); }
 
 }  // namespace valet::test
+
+extern "C" VALET_INTERPOSED int posix_memalign(void** memory, std::size_t alignment,
+                                               std::size_t size) noexcept {
+  static const auto next =
+      valet::test::next_function<int (*)(void**, std::size_t, std::size_t)>("posix_memalign");
+  const int error = next(memory, alignment, size);
+  if (error == 0 && valet::test::is_valet(__builtin_return_address(0)))
+    aligned_memory.add(*memory, size);
+  return error;
+}
+
+extern "C" VALET_INTERPOSED void free(void* memory) noexcept {
+  static const auto next = valet::test::next_function<void (*)(void*)>("free");
+  if (memory != nullptr) aligned_memory.remove(memory);
+  next(memory);
+}
 
 // NOLINTBEGIN(misc-new-delete-overloads)
 void* operator new(std::size_t size) { return counted_allocate_or_throw(size, least_header); }

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Replaces operator new of the whole process, shared libraries included.
+// Replaces operator new of the whole process, shared libraries included, and posix_memalign, from
+// which scratch comes, where Valet calls it.
 
 #include "refused_new.hpp"
 
+#include "calls_of_valet.hpp"
+
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdlib>
 #include <new>
@@ -23,11 +27,16 @@ void ask_handler() {
   handler();
 }
 
+/// Whether the next allocation of this thread is the one to be refused.
+bool is_refused() {
+  if (until_refusal == 0 || --until_refusal > 0) return false;
+  return refused = true;
+}
+
 void* allocate(std::size_t size, std::size_t alignment) {
-  if (until_refusal > 0 && --until_refusal == 0) {
-    refused = true;
-    do ask_handler();
-    while (size > largest_small);
+  if (is_refused()) {
+    ask_handler();
+    while (size > largest_small) ask_handler();
   }
   const std::size_t whole =
       (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
@@ -63,6 +72,18 @@ bool end_refusal() {
 }
 
 }  // namespace valet::test
+
+// Its caller asks the new-handler, and then again: one more that is refused.
+extern "C" VALET_INTERPOSED int posix_memalign(void** memory, std::size_t alignment,
+                                               std::size_t size) noexcept {
+  static const auto next =
+      valet::test::next_function<int (*)(void**, std::size_t, std::size_t)>("posix_memalign");
+  if (valet::test::is_valet(__builtin_return_address(0)) && is_refused()) {
+    if (size > largest_small) until_refusal = 1;
+    return ENOMEM;
+  }
+  return next(memory, alignment, size);
+}
 
 // NOLINTBEGIN(misc-new-delete-overloads)
 void* operator new(std::size_t size) { return allocate(size, least_alignment); }
