@@ -3,9 +3,13 @@
 
 #include "base/machine_identity.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <limits>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
@@ -13,17 +17,98 @@
 namespace valet::observe {
 namespace {
 
-constexpr std::size_t has_parts = 0, machine = 1, device = 2, inode = 3;
+constexpr std::size_t has_parts = 0, machine = 1, process = 2, number = 3, device = 4, inode = 5;
+
+/// Bytes that a file may have (ulimit -f). Beyond, the system ends the process (SIGXFSZ) where an
+/// error is wanted.
+std::uint64_t most_file_bytes() {
+  struct rlimit limit {};
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY
+             ? limit.rlim_cur
+             : std::numeric_limits<std::uint64_t>::max();
+}
+
+/// Whether nothing can take this path's place: a pipe, a device, what a descriptor stands for.
+bool is_written_in_place(const std::string& path) {
+  struct stat status {};
+  if (path.starts_with("/dev/std") || path.starts_with("/dev/fd/") || path.starts_with("/proc/"))
+    return true;
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+/// The file itself where the path is a link to one.
+std::string resolved(const std::string& path) {
+  char* const file = realpath(path.c_str(), nullptr);
+  std::string result = file == nullptr ? path : file;
+  std::free(file);
+  return result;
+}
+
+/// A name in the same directory for a file that is not complete.
+std::string temporary_name(const std::string& path) {
+  return path + ".valet_" + std::to_string(getpid());
+}
+
+std::string path_of_descriptor(std::uint64_t process_number, std::uint64_t descriptor) {
+  return "/proc/" + std::to_string(process_number) + "/fd/" + std::to_string(descriptor);
+}
 
 }  // namespace
 
+void File::open_parts(int descriptor) {
+  descriptor_ = descriptor;
+  has_parts_ = descriptor >= 0;
+  offset_ = 0;
+  most_bytes_ = most_file_bytes();
+  if (!has_parts_) error_ = errno;
+}
+
 void File::create(const std::string& path) {
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  struct stat status {};
-  if (descriptor_ < 0 || fstat(descriptor_, &status) != 0)
+  if (is_written_in_place(path)) {
+    descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (descriptor_ < 0) error_ = errno;
+    return;
+  }
+  path_ = resolved(path);
+  make_in_directory();
+}
+
+void File::make_in_directory() {
+  const std::size_t slash = path_.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+  int descriptor = -1;
+#ifdef O_TMPFILE
+  descriptor = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+#endif
+  if (descriptor < 0) {
+    // A file system that cannot: network file systems.
+    const std::string name = temporary_name(path_);
+    unlink(name.c_str());
+    descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) temporary_ = name;
+  }
+  open_parts(descriptor);
+}
+
+void File::publish() {
+  if (path_.empty()) return close();
+  if (error_ == 0 && temporary_.empty()) {
+    // A file without a name can get one that is free, not take that of another.
+    const std::string name = temporary_name(path_);
+    const std::string own = path_of_descriptor(static_cast<std::uint64_t>(getpid()),
+                                               static_cast<std::uint64_t>(descriptor_));
+    unlink(name.c_str());
+    if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
+      temporary_ = name;
+    else
+      error_ = errno;
+  }
+  close_descriptor();
+  if (error_ == 0 && std::rename(temporary_.c_str(), path_.c_str()) == 0)
+    temporary_.clear();
+  else if (error_ == 0)
     error_ = errno;
-  else
-    has_parts_ = S_ISREG(status.st_mode);
+  close();
 }
 
 void File::create_temporary() {
@@ -39,8 +124,7 @@ void File::create_temporary() {
     descriptor_ = mkstemp(path.data());
     if (descriptor_ >= 0) unlink(path.c_str());
   }
-  has_parts_ = descriptor_ >= 0;
-  if (!has_parts_) error_ = errno;
+  open_parts(descriptor_);
 }
 
 File::Identity File::identity() const {
@@ -49,34 +133,45 @@ File::Identity File::identity() const {
   if (!has_parts_ || fstat(descriptor_, &status) != 0) return identity;
   identity[has_parts] = 1;
   identity[machine] = machine_identity();
+  identity[process] = static_cast<std::uint64_t>(getpid());
+  identity[number] = static_cast<std::uint64_t>(descriptor_);
   identity[device] = status.st_dev;
   identity[inode] = status.st_ino;
   return identity;
 }
 
-bool File::join(const std::string& path, const Identity& identity) {
+bool File::join(const Identity& identity) {
   if (identity[has_parts] == 0 || identity[machine] == 0 || identity[machine] != machine_identity())
     return false;
-  descriptor_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  has_parts_ = descriptor_ >= 0;
-  if (has_parts_ && this->identity() == identity) return true;
+  const std::string path = path_of_descriptor(identity[process], identity[number]);
+  // Should this be some other file after all, then opening it must not wait.
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (descriptor < 0) return false;
+  open_parts(descriptor);
+  const Identity own = this->identity();
+  if (own[device] == identity[device] && own[inode] == identity[inode]) return true;
   close();
   return false;
 }
 
 void File::seek(std::uint64_t offset) {
-  if (has_parts_ && error_ == 0 && lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0)
-    error_ = errno;
+  if (!has_parts_ || error_ != 0) return;
+  offset_ = offset;
+  if (lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0) error_ = errno;
 }
 
 void File::write(std::span<const char> bytes) {
+  if (error_ == 0 && has_parts_ && bytes.size() > most_bytes_ - std::min(most_bytes_, offset_))
+    error_ = EFBIG;
   while (error_ == 0 && !bytes.empty()) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0)
+    if (written <= 0) {
       error_ = written < 0 ? errno : EIO;
-    else
+    } else {
       bytes = bytes.subspan(static_cast<std::size_t>(written));
+      offset_ += static_cast<std::uint64_t>(written);
+    }
   }
 }
 
@@ -90,19 +185,40 @@ bool File::read(std::uint64_t offset, std::span<char> bytes) const {
   return true;
 }
 
-void File::truncate(std::uint64_t size) {
-  struct stat status {};
-  if (!has_parts_ || error_ != 0) return;
-  // Ranks may be about to write their parts, which end before.
-  if (fstat(descriptor_, &status) != 0 || (static_cast<std::uint64_t>(status.st_size) > size &&
-                                           ftruncate(descriptor_, static_cast<off_t>(size)) != 0))
-    error_ = errno;
-}
-
-void File::close() {
+void File::close_descriptor() {
   if (descriptor_ >= 0 && ::close(std::exchange(descriptor_, -1)) != 0 && error_ == 0)
     error_ = errno;
   has_parts_ = false;
+}
+
+void File::close() {
+  close_descriptor();
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+  temporary_.clear();
+  path_.clear();
+}
+
+int append(const std::string& path, std::span<const char> text) {
+  const int descriptor = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (descriptor < 0) return errno;
+  struct stat status {};
+  const bool is_file = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  const std::uint64_t most_bytes = most_file_bytes();
+  const auto before = static_cast<std::uint64_t>(is_file ? status.st_size : 0);
+  int error = 0;
+  if (is_file && text.size() > most_bytes - std::min(most_bytes, before)) error = EFBIG;
+  // One call, so that the lines of several programs do not mix.
+  const ssize_t written = error == 0 ? ::write(descriptor, text.data(), text.size()) : 0;
+  if (written < 0) error = errno;
+  if (error == 0 && written < static_cast<ssize_t>(text.size())) {
+    error = ENOSPC;
+    const off_t end = lseek(descriptor, 0, SEEK_CUR);
+    if (is_file && fstat(descriptor, &status) == 0 && status.st_size == end &&
+        ftruncate(descriptor, end - written) != 0)
+      error = errno;
+  }
+  if (::close(descriptor) != 0 && error == 0) error = errno;
+  return error;
 }
 
 }  // namespace valet::observe

@@ -33,7 +33,9 @@ std::string opening(const TraceCaption& caption, int ranks) {
 std::string warning(const std::string& path, int error, std::uint64_t lost) {
   if (error != 0)
     return "cannot write the trace to '" + path + "' (" + std::strerror(error) +
-           "); the migration itself went on. Give a path that rank 0 can write";
+           "); the migration itself went on. Give a path in a directory with room for it that rank "
+           "0 "
+           "can write";
   return "the trace in '" + path + "' lacks " + std::to_string(lost) +
          " events that found no room; set TMPDIR to a directory with room for a temporary file of "
          "every rank";
@@ -58,7 +60,7 @@ bool TraceFile::open(const mpi::Channel& channel, File& output, bool& writes_its
   mpi::broadcast_words(channel, words);
   File::Identity identity{};
   std::copy(words.begin() + 1, words.end(), identity.begin());
-  writes_itself = is_root || (words[0] != 0 && output.join(path_, identity));
+  writes_itself = is_root || (words[0] != 0 && output.join(identity));
   return words[0] != 0;
 }
 
@@ -93,12 +95,7 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
     output.write(head);
     write_own(output, bytes);
   }
-  std::uint64_t end = parts;
-  if (is_root) output.seek(end);
-  const auto append = [&](std::span<const char> text) {
-    output.write(text);
-    end += text.size();
-  };
+  if (is_root) output.seek(parts);
   const std::span<char> buffer = trace_.text_buffer().first(Trace::least_buffer);
   int writing = mpi::root;
   if (streaming > 0)
@@ -109,14 +106,11 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
         },
         [&](int rank, std::span<const char> text) {
           // The text of a rank has no comma before its first event.
-          if (rank != writing) append(separator);
+          if (rank != writing) output.write(separator);
           writing = rank;
-          append(text);
+          output.write(text);
         });
-  if (is_root) {
-    append(closing);
-    output.truncate(end);
-  }
+  if (is_root) output.write(closing);
 }
 
 void TraceFile::write(const mpi::Channel& channel, const TraceCaption& caption) {
@@ -129,14 +123,15 @@ void TraceFile::write(const mpi::Channel& channel, const TraceCaption& caption) 
   std::array<std::uint64_t, 1> lost{0}, error{0};
   if (open(channel, output, writes_itself)) {
     write_events(channel, caption, output, writes_itself);
-    output.close();
+    const bool is_root = channel.rank() == mpi::root;
+    if (!is_root) output.close();
     lost[0] = trace_.lost();
     error[0] = static_cast<std::uint64_t>(output.error());
     mpi::sum(channel, lost);
     mpi::maximum(channel, std::span<std::uint64_t>(error));
-  } else {
-    error[0] = static_cast<std::uint64_t>(output.error());
+    if (is_root && error[0] == 0) output.publish();
   }
+  if (error[0] == 0) error[0] = static_cast<std::uint64_t>(output.error());
   if (channel.rank() == mpi::root && (error[0] != 0 || lost[0] > 0))
     log(LogLevel::warning, channel.rank(), warning(path_, static_cast<int>(error[0]), lost[0]));
   trace_.clear();

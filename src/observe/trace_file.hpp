@@ -35,8 +35,8 @@ class VALET_EXPORT TraceFile {
   /// Writes the file and forgets the entries. Ranks that see the file of rank 0 on the same machine
   /// write their events themselves, all at the same time, each to a part of its own; those of the
   /// others rank 0 writes behind them, one rank after the other, in pieces of a few KiB.
-  /// Collective; when a rank comes back the file is complete. Never fails: a file that cannot be
-  /// written, and entries that were lost, are warnings of rank 0.
+  /// Collective; when rank 0 comes back the file is complete. Never fails: entries that were lost
+  /// are a warning of rank 0, and so is a file that cannot be written; what was there then stays.
   void write(const mpi::Channel& channel, const TraceCaption& caption);
 
   /// While it is held, write() does nothing: a call that is made of others writes one file.
