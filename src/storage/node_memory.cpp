@@ -39,14 +39,18 @@ void exchange_words(const mpi::Channel& channel, Ledger& ledger, std::span<const
 }
 
 /// Once only, for applications that migrate in every time step.
-void warn_once(int rank) {
+void warn_once(int rank, bool has_memory) {
   static std::atomic<bool> warned = false;
   if (warned.exchange(true)) return;
   log(LogLevel::warning, rank,
       "rank " + std::to_string(rank) +
           " cannot share memory with another rank of its node, so their blocks go as messages, "
-          "which is slower; let processes open each other's /proc/<pid>/fd (containers: one user "
-          "and the capability SYS_PTRACE), or set share_memory to false");
+          "which is slower; " +
+          (has_memory ? "let processes open each other's /proc/<pid>/fd (containers: one user and "
+                        "the capability SYS_PTRACE)"
+                      : "let it have files in memory (memfd_create) of half its budget, which "
+                        "ulimit -f and -v and the memory of a container limit") +
+          ", or set share_memory to false");
 }
 
 }  // namespace
@@ -75,10 +79,10 @@ void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> desti
         bytes = std::min(bytes, words[1]);
       });
   std::ranges::sort(writers_);
-  bool refused = false;
+  bool has_memory = true, refused = false;
   if (!writers_.empty()) {
     own_ = SharedSegment::create(bytes);
-    refused = own_.size() == 0;
+    has_memory = own_.size() > 0;
   }
   ledger_.add(own_.size());
   const SegmentHandle own = own_.handle();
@@ -107,7 +111,7 @@ void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> desti
         if (words[0] == 0) std::erase(writers_, sources[i]);
       });
   own_.close();
-  if (refused) warn_once(channel.rank());
+  if (refused || !has_memory) warn_once(channel.rank(), has_memory);
 }
 
 bool NodeMemory::serves(std::span<const int> destinations, std::span<const int> sources,
