@@ -2,6 +2,7 @@
 #include "report.hpp"
 
 #include "mpi/agreement.hpp"
+#include "observe/file.hpp"
 #include <valet/mpi.hpp>
 
 #include <nlohmann/json.hpp>
@@ -9,7 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <fstream>
+#include <cstring>
 
 namespace valet::zoltan {
 namespace {
@@ -74,10 +75,11 @@ void append_report(const mpi::Channel& channel, const std::string& path,
                                        {"verified", report.verified != 0},
                                        {"reason", report.reason},
                                        {"message", report.message}};
-  std::ofstream file(path, std::ios::app);
-  file << line.dump() << "\n";
-  if (!file.flush())
-    print_warning("Zoltan_Migrate", "cannot write the report to MIGRATE_REPORT `" + path + "'");
+  if (const int error = observe::append(path, line.dump() + "\n"); error != 0)
+    print_warning("Zoltan_Migrate", "cannot write the report to MIGRATE_REPORT `" + path + "' (" +
+                                        std::strerror(error) +
+                                        "); the migration itself went on. Give a path that rank 0 "
+                                        "can write, with room");
 }
 
 void print_error_once(const mpi::Channel& channel, const char* function, const std::string& text) {

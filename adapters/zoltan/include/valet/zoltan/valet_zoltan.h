@@ -37,7 +37,8 @@
  * migration.
  * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
  * - MIGRATE_PROGRESS: 0, 1: rank 0 prints to standard error how far the migration is.
- * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration.
+ * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration. Where it cannot,
+ *   nothing is appended and a warning says why; likewise a trace.
  * - MIGRATE_TRACE: a file that gets what every rank did and when, as Chrome trace events (for
  *   ui.perfetto.dev), of the last migration. It takes 24 KiB more.
  */
