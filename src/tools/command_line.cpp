@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <type_traits>
 
 namespace valet::tools {
@@ -70,6 +72,8 @@ void run_command_line(const Command& program, const std::vector<Command>& subcom
     if (error.get_exit_code() != 0) throw Error(ErrorCode::invalid_argument, error.what());
     if (prints) app.exit(error);
   }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+    throw std::runtime_error("cannot write to standard output: is its disk full?");
 }
 
 }  // namespace valet::tools

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/output.hpp"
 
+#include "observe/file.hpp"
 #include <valet/version.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
+#include <cstring>
 #include <stdexcept>
 
 namespace valet::tools {
@@ -43,9 +44,13 @@ void write_json(const std::string& path, const Case& content) {
                                    std::to_string(VALET_VERSION_MINOR) + "." +
                                    std::to_string(VALET_VERSION_PATCH)}};
   document.update(content);
-  std::ofstream file(path);
-  file << document.dump(2) << "\n";
-  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+  observe::File file;
+  file.create(path);
+  file.write(document.dump(2) + "\n");
+  file.publish();
+  if (file.error() != 0)
+    throw std::runtime_error("cannot write '" + path + "' (" + std::strerror(file.error()) +
+                             "); give a path in a directory with room for it that you can write");
 }
 
 }  // namespace valet::tools

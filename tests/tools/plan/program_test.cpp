@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <filesystem>
 #include <string>
 
 namespace valet::test {
@@ -128,7 +129,38 @@ TEST(Program, RefusesBadInput) {
 TEST(Program, FailsWhereItCannotWrite) {
   const ProgramRun outcome = run("--pattern ring --json /no/such/directory/file.json");
   EXPECT_EQ(outcome.code, 1);
-  EXPECT_NE(outcome.text.find("cannot write /no/such/directory/file.json"), std::string::npos)
+  EXPECT_NE(outcome.text.find("cannot write '/no/such/directory/file.json' (No such file"),
+            std::string::npos)
+      << outcome.text;
+}
+
+TEST(Program, WritesItsFileAsAWholeOrNotAtAll) {
+  const TemporaryFile json("what was there");
+  const ProgramRun outcome =
+      run_program("ulimit -f 1; " VALET_PLAN_PROGRAM " --pattern figure5 --json " + json.path());
+  EXPECT_EQ(outcome.code, 1) << outcome.text;
+  EXPECT_NE(outcome.text.find("(File too large); give a path"), std::string::npos) << outcome.text;
+  EXPECT_EQ(json.text(), "what was there");
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::path(json.path()).parent_path())) {
+    const std::string name = entry.path().string();
+    EXPECT_TRUE(name == json.path() || !name.starts_with(json.path())) << name << " is left";
+  }
+  EXPECT_EQ(run("--pattern figure5 --json /dev/full").code, 1);
+}
+
+TEST(Program, WritesItsFileToAPipeToo) {
+  const ProgramRun outcome =
+      run_program("{ " VALET_PLAN_PROGRAM " --pattern figure5 --json /dev/fd/3 3>&1 >/dev/null; }");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_FALSE(nlohmann::json::parse(outcome.text, nullptr, false).is_discarded()) << outcome.text;
+}
+
+TEST(Program, SaysThatStandardOutputIsFull) {
+  const ProgramRun outcome =
+      run_program("{ " VALET_PLAN_PROGRAM " --pattern figure5 > /dev/full; } 2>&1");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_NE(outcome.text.find("cannot write to standard output"), std::string::npos)
       << outcome.text;
 }
 
