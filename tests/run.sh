@@ -7,6 +7,7 @@ set -euo pipefail
 usage() {
   cat <<'USAGE'
 Usage: tests/run.sh [--long] [--large] [--sanitize] [--lint]
+       tests/run.sh --mutate [folder]
 
 Installs what is missing, builds the release preset into build/ and runs its tests.
   --long      also the tests labelled "long"
@@ -14,19 +15,31 @@ Installs what is missing, builds the release preset into build/ and runs its tes
   --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer into
               build/sanitize and run the tests that are not labelled "slow" there
   --lint      check format (clang-format) and code (clang-tidy) before the tests
+  --mutate    instead: show which mistakes the tests would not notice. Applies the mutants that
+              tests/mutants lists, one after the other, to a copy in build/mutate and runs the
+              tests that concern each. Hours for all of them; stopped and started again it goes on
 USAGE
 }
 
-long=false large=false sanitize=false lint=false
-for argument in "$@"; do
-  case "$argument" in
+long=false large=false sanitize=false lint=false mutate=false
+mutated=()
+while (($# > 0)); do
+  case "$1" in
     --long) long=true ;;
     --large) large=true ;;
     --sanitize) sanitize=true ;;
     --lint) lint=true ;;
+    --mutate)
+      mutate=true
+      if [[ -n "${2:-}" && "$2" != -* ]]; then
+        mutated=("$2")
+        shift
+      fi
+      ;;
     -h | --help) usage; exit 0 ;;
-    *) echo "Unknown argument: $argument" >&2; usage >&2; exit 2 ;;
+    *) echo "Unknown argument: $1" >&2; usage >&2; exit 2 ;;
   esac
+  shift
 done
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -69,6 +82,10 @@ check_code() {
     done |
     xargs -0 -r -n 1 -P "$jobs" clang-tidy -p build --quiet 2> >(grep -v ' warnings\? generated\.$' >&2)
 }
+
+if $mutate; then
+  exec python3 tests/mutants/run.py "${mutated[@]}"
+fi
 
 # Cheapest first: format, then build, then what needs the build.
 if $lint; then
