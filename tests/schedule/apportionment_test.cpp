@@ -144,6 +144,18 @@ TEST(Apportionment, ContinuousSendsEqualPiecesInTheirNumberOfPhases) {
   }
 }
 
+TEST(Apportionment, ContinuousBeginsWithAnotherSourceInEachPhase) {
+  // Less than a block in all is a block, of another source each time; two sources share more.
+  const Counts remaining{2, 2, 2};
+  const auto piece = [&](std::uint64_t pieces_left) {
+    return credited(Heuristic::continuous, remaining, 1000, 1, pieces_left);
+  };
+  EXPECT_EQ(piece(8), (Counts{0, 0, 1}));
+  EXPECT_EQ(piece(7), (Counts{0, 1, 0}));
+  EXPECT_EQ(piece(6), (Counts{1, 0, 0}));
+  EXPECT_EQ(piece(5), (Counts{0, 1, 1})) << "six blocks in five pieces: two now";
+}
+
 TEST(Apportionment, ContinuousNeverExceedsFreeMemory) {
   EXPECT_EQ(sum(credited(Heuristic::continuous, {10, 10, 10}, 4, 1, 2)), 4U);
   EXPECT_EQ(credited(Heuristic::continuous, {10, 10, 10}, 14, 1, 0), (Counts{10, 4, 0}))

@@ -125,6 +125,31 @@ TEST(MethodChoice, SharesMemoryInsideANodeWhereBlocksArePackedOrCopiesAreFaster)
   EXPECT_FALSE(shares(fast_copies(), true, [](ExchangeShape& shape) { shape.ranks_on_node = 1; }));
 }
 
+TEST(MethodChoice, OnlyCopiesCountWhereAllRanksShareMemory) {
+  const CostModel model = fast_copies();
+  ExchangeShape shape = ring();
+  shape.packs = shape.may_share = true;
+  shape.messages = 0;
+  const auto seconds = [&] { return predict(model, shape, Method::stream).seconds; };
+  const double blocks = static_cast<double>(shape.handled);
+  const double copies = blocks * (4096 / model.copy_bandwidth + model.block_seconds);
+  EXPECT_DOUBLE_EQ(seconds(), copies);
+  shape.ranks_on_node = 2;
+  shape.handled = 0;
+  EXPECT_DOUBLE_EQ(seconds(), lower_bound_seconds(model, shape)) << "the rest is sent";
+}
+
+TEST(MethodChoice, TheLowerBoundIsWhatARankSendsOrReceives) {
+  CostModel model;
+  model.bandwidth = 4096;
+  ExchangeShape shape = ring();
+  shape.sent = 3;
+  shape.received = 7;
+  EXPECT_DOUBLE_EQ(lower_bound_seconds(model, shape), 7);
+  std::swap(shape.sent, shape.received);
+  EXPECT_DOUBLE_EQ(lower_bound_seconds(model, shape), 7);
+}
+
 TEST(MethodChoice, MoreBytesAndSlowerMachinesTakeLonger) {
   for (const bool packs : {false, true})
     for (const Method method : {Method::stream, Method::direct}) {

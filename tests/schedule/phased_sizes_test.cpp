@@ -71,6 +71,8 @@ TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
     const PhasedSizes sizes = phased_sizes(limits);
     ASSERT_GE(sizes.scratch_places, 1U) << text(limits);
     ASSERT_GE(sizes.receive_blocks, 1U) << text(limits);
+    ASSERT_LE(sizes.receive_blocks, std::max<std::uint64_t>(1, sizes.places() / 4))
+        << "four messages find room: " << text(limits);
     if (limits.budget_bytes < phased_least_budget(limits)) {
       ++refused;
       return;

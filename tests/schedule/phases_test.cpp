@@ -138,6 +138,28 @@ TEST(Phases, MessagesArePairsOfRanks) {
   EXPECT_EQ(scheduler.messages(), 1U);
 }
 
+TEST(Phases, OfOneSourceAreAMessageForEachRank) {
+  const TransferMatrix matrix(3, {{0, 1, 1}, {0, 2, 1}});
+  const std::vector<std::uint64_t> free{0, 1, 1};
+  Ledger ledger;
+  PhaseScheduler scheduler(ledger, matrix.transfers(), free, {});
+  ASSERT_TRUE(scheduler.next());
+  EXPECT_EQ(scheduler.messages(), 2U);
+}
+
+TEST(Phases, RankWithNothingToSendTakesNoRoomForParking) {
+  // Rank 0 can take a block in place of ten, and has none to part with: ranks 2 and 3, which are
+  // full, then need what rank 4 has.
+  const TransferMatrix matrix(5, {{1, 0, 10}, {2, 3, 4}, {3, 2, 4}});
+  const std::vector<std::uint64_t> free{10, 0, 0, 0, 8};
+  Ledger ledger;
+  PhaseScheduler scheduler(ledger, matrix.transfers(), free, {});
+  const std::vector<PhaseStart> starts{{1, 100}, {0, 100}, {0, 100}, {0, 100}, {8, 100}};
+  ASSERT_TRUE(scheduler.next(starts));
+  const std::vector<Move> moves(scheduler.moves().begin(), scheduler.moves().end());
+  EXPECT_EQ(moves, (std::vector<Move>{{1, 0, 0, 1}, {2, 4, 3, 4}, {3, 4, 2, 4}}));
+}
+
 TEST(Phases, SchedulerStaysWithinTheMemoryItStates) {
   std::mt19937_64 random(3);
   const Instance instance = test::neighbourhood(random, 12, 100, 3);
@@ -196,7 +218,9 @@ struct TightRanks {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> left;  ///< where they started
 };
 
-TEST(Phases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanTheRootCan) {
+class TightPhases : public testing::TestWithParam<Heuristic> {};
+
+TEST_P(TightPhases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanTheRootCan) {
   std::uint64_t limited = 0;
   std::uint64_t free_to_park = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
@@ -207,11 +231,12 @@ TEST(Phases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanTheRootCan
     tight.waiting.resize(ranks);
     for (const TransferEntry& transfer : instance.matrix.transfers())
       tight.left[{transfer.source, transfer.destination}] = transfer.blocks;
-    PhaseOptions options{Heuristic::random, 1, seed};
+    PhaseOptions options{GetParam(), 1, seed};
     free_to_park += count(instance, options).detours;
     options.most_pairs = instance.matrix.transfers().size() + test::pick(random, 0, 20);
     Ledger ledger;
-    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, options);
+    const std::vector<std::uint64_t> room(ranks, tight.most_waiting);
+    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, options, room);
     while (scheduler.next(tight.starts())) {
       ASSERT_LE(tight.carry_out(scheduler.moves()), tight.most_waiting) << "seed " << seed;
       for (const Move& move : scheduler.moves())
@@ -227,6 +252,10 @@ TEST(Phases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanTheRootCan
   EXPECT_GT(limited, 0U);
   EXPECT_LT(limited, free_to_park);
 }
+
+INSTANTIATE_TEST_SUITE_P(Heuristics, TightPhases,
+                         testing::Values(Heuristic::random, Heuristic::continuous),
+                         [](const auto& one) { return to_string(one.param); });
 
 TEST(Violation, IsFound) {
   const TransferMatrix matrix(2, {{0, 1, 3}});

@@ -51,6 +51,15 @@ TEST(Relaxation, GivesFreeMemoryToThoseWhoReceive) {
   EXPECT_DOUBLE_EQ(solution.volume, 18);
 }
 
+TEST(Relaxation, WhatARankLacksIsRoundedUpAndWhatItHasTooMuchDown) {
+  // The 1.5 blocks of memory that each swapper lacks are two, while the third rank has them.
+  const Instance instance = test::swaps(1, 6, 4);
+  Ledger ledger;
+  const ContinuousFlows flows = continuous_flows(ledger, instance.matrix.totals(instance.free));
+  EXPECT_EQ(std::vector<Flow>(flows.after.begin(), flows.after.end()),
+            (std::vector<Flow>{{2, 0, 2}, {2, 1, 1}}));
+}
+
 TEST(Relaxation, RoundedFlowsFitEverybodysMemory) {
   for (std::uint64_t seed = 0; seed < 3000; ++seed) {
     std::mt19937_64 random(seed);
