@@ -343,7 +343,7 @@ TEST(Bench, FailsWhereItCannotWrite) {
   const ProgramRun outcome =
       run(2, "madre --experiment 1 --blocks 5 --repeat 1 --json /no/such/directory/file.json");
   EXPECT_NE(outcome.code, 0);
-  EXPECT_NE(outcome.text.find("cannot write /no/such/directory/file.json"), std::string::npos)
+  EXPECT_NE(outcome.text.find("cannot write '/no/such/directory/file.json'"), std::string::npos)
       << outcome.text;
 }
 
