@@ -77,6 +77,7 @@ TEST(BlockCyclic, BlockAndCyclicAreCases) {
   const BlockCyclic block = BlockCyclic::block({10, 7}, {3, 2});
   EXPECT_EQ(block, BlockCyclic({10, 7}, {4, 4}, {3, 2}));
   EXPECT_EQ(block.local_extents(5), (BlockCyclic::Extents{2, 3}));
+  EXPECT_EQ(BlockCyclic::block({9}, {3}), BlockCyclic({9}, {3}, {3})) << "all are full";
   const BlockCyclic cyclic = BlockCyclic::cyclic({10, 7}, {3, 2});
   EXPECT_EQ(cyclic, BlockCyclic({10, 7}, {1, 1}, {3, 2}));
   EXPECT_EQ(cyclic.local_extents(0), (BlockCyclic::Extents{4, 4}));

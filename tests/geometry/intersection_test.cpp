@@ -53,10 +53,23 @@ void for_the_study(Check&& check) {
         }
 }
 
+/// Whether two families of own blocks inside one of their blocks could be one.
+bool continues(const DimensionPair& pair, const SegmentFamily& first, const SegmentFamily& next) {
+  return first.length == pair.mine.block && next.length == pair.mine.block &&
+         next.position == first.position + first.count * pair.mine.stride &&
+         next.position / pair.theirs.block == first.position / pair.theirs.block;
+}
+
 TEST(Operations, OfAspenAreAtMostTwoPerFamilyItReturnsOnAllGridsOfTheStudy) {
   for_the_study([](const DimensionPair& pair, int coordinate) {
     const Found aspen = found(pair, coordinate, Algorithm::aspen);
     ASSERT_LE(aspen.operations, 2 * static_cast<std::int64_t>(aspen.families.size()));
+    for (std::size_t f = 0; f < aspen.families.size(); ++f) {
+      ASSERT_LT(aspen.families[f].position, pair.extent) << "nothing is looked for behind it";
+      if (f > 0) {
+        ASSERT_FALSE(continues(pair, aspen.families[f - 1], aspen.families[f]));
+      }
+    }
     // And no family is there twice: together they are the indices of the coordinate in a period.
     std::int64_t indices = 0;
     for (const SegmentFamily& family : aspen.families) {
@@ -99,6 +112,16 @@ TEST(Operations, OfClassicalAndFallsAreTheComparisonsOfTheirDefinition) {
   EXPECT_EQ(found(equal, 0, Algorithm::falls).operations, 32);
   EXPECT_EQ(found(equal, 0, Algorithm::aspen).operations, 2);
   EXPECT_EQ(equal.period, 960);
+}
+
+// Each comparison ends the search for an own block, or leaves a block of theirs behind for good.
+TEST(Operations, OfFallsAreNoMoreThanTheBlocksOfAPeriodThatAreMetOnwards) {
+  for_the_study([](const DimensionPair& pair, int coordinate) {
+    const std::int64_t own = (pair.period - 1) / pair.mine.stride + 1;
+    const std::int64_t others = (pair.period - 1) / pair.theirs.block + 1;
+    ASSERT_LE(found(pair, coordinate, Algorithm::falls).operations,
+              own * pair.theirs.ranks + others);
+  });
 }
 
 TEST(Intersection, OfBlockAndCyclicTakesMemoryForTheGridAndNotForTheArray) {

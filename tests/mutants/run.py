@@ -149,7 +149,7 @@ class Folder:
             fail(f"the sources as they are cannot be built:\n{output[-4000:]}")
         self.registered = registered_tests()
         for test in tests:
-            if test not in self.registered:
+            if lists.name_of(test) not in self.registered:
                 fail(f"{self.name}.txt names the test '{test}', which this build does not have")
             start = time.monotonic()
             if self.run_test(test, MUTANT_SECONDS) != 0:
@@ -158,7 +158,9 @@ class Folder:
             self.seconds[test] = time.monotonic() - start
 
     def run_test(self, test, seconds):
-        command, environment = self.registered[test]
+        command, environment = self.registered[lists.name_of(test)]
+        if lists.filter_of(test):
+            command = [*command, f"--gtest_filter={lists.filter_of(test)}"]
         # With several ranks one that leaves early would let the others wait.
         alone = {} if "_np" in test else {"GTEST_FAIL_FAST": "1"}
         return run(command, seconds, {**environment, **alone}, BUILD)[0]
@@ -183,8 +185,9 @@ class Folder:
     def judge(self, mutant, deadline):
         for test in mutant.tests:
             left = deadline - time.monotonic()
-            # A rank that waits forever is as good as an error, where the machine is not to blame.
-            patience = min(15 + 10 * self.seconds[test], max(left, 2 * self.seconds[test] + 10))
+            # A rank that waits for ever is as good as an error, but a busy machine is none.
+            least = 15 if "_np" not in test else 60
+            patience = max(10, min(least + 10 * self.seconds[test], left))
             status = self.run_test(test, patience)
             if status != 0:
                 return "killed", test + (" (time limit)" if status is None else "")
@@ -312,6 +315,8 @@ def main():
 
 
 if __name__ == "__main__":
+    for asked_to_stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(asked_to_stop, signal.default_int_handler)
     try:
         sys.exit(main())
     except KeyboardInterrupt:

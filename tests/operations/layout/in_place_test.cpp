@@ -103,6 +103,14 @@ TEST(RedistributeInPlace, HandsOverBetweenDisjointGrids) {
   expect_moved_in_place(from, to, 8, IndexOrder::row_major, {.budget_bytes = 256U << 10});
 }
 
+// Most ranks have columns, but no row.
+TEST(RedistributeInPlace, MovesFewerRowsThanThereAreRanks) {
+  for (const IndexOrder order : {IndexOrder::row_major, IndexOrder::column_major})
+    expect_moved_in_place({BlockCyclic({2, 4'000}, {1, 4'000}, {size(), 1})},
+                          {BlockCyclic({2, 4'000}, {2, 100}, {1, size()})}, 8, order,
+                          {.budget_bytes = 8U << 10});
+}
+
 TEST(RedistributeInPlace, MovesCyclicToBlockInFourDimensions) {
   expect_moved_in_place({BlockCyclic::cyclic({20, 10, 8, 6}, {1, size(), 1, 1})},
                         {BlockCyclic::block({20, 10, 8, 6}, {size(), 1, 1, 1})}, 16,
