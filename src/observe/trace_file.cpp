@@ -33,9 +33,8 @@ std::string opening(const TraceCaption& caption, int ranks) {
 std::string warning(const std::string& path, int error, std::uint64_t lost) {
   if (error != 0)
     return "cannot write the trace to '" + path + "' (" + std::strerror(error) +
-           "); the migration itself went on. Give a path in a directory with room for it that rank "
-           "0 "
-           "can write";
+           "); the migration itself went on. Give a path in a directory with room "
+           "for it that rank 0 can write";
   return "the trace in '" + path + "' lacks " + std::to_string(lost) +
          " events that found no room; set TMPDIR to a directory with room for a temporary file of "
          "every rank";

@@ -10,8 +10,8 @@ namespace valet::storage {
 
 /// Memory for blocks in transit, from the beginning of a page on; not initialised. Where it is
 /// large it asks for huge pages: inside a node the kernel pins the pages of the sender one by one,
-/// which takes as long as copying them, but whole huge pages at once. No more than `bytes` are asked
-/// of the system. @throws std::bad_alloc.
+/// which takes as long as copying them, but whole huge pages at once. No more than `bytes` are
+/// asked of the system. @throws std::bad_alloc.
 [[nodiscard]] VALET_EXPORT std::shared_ptr<std::byte> allocate_pages(std::size_t bytes);
 
 }  // namespace valet::storage
