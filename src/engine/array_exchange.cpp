@@ -44,6 +44,11 @@ ExchangeSizes exchange_sizes(std::uint64_t bytes, std::size_t element_bytes,
   return sizes;
 }
 
+std::uint64_t most_send_bytes(std::uint64_t bytes, std::size_t element_bytes) {
+  return std::min<std::uint64_t>(bytes / 2,
+                                 most_send_buffers * std::max(most_chunk_bytes, element_bytes));
+}
+
 ArrayExchange::ArrayExchange(const mpi::Channel& channel, Ledger& ledger,
                              const ExchangeSizes& sizes, ArrayPeers&& peers,
                              const OutgoingPart& outgoing, const IncomingPart& incoming,

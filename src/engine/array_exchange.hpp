@@ -37,6 +37,8 @@ struct ExchangeSizes {
 /// Slots and buffers of such chunks, for the two halves of `bytes`.
 [[nodiscard]] ExchangeSizes exchange_sizes(std::uint64_t bytes, std::size_t element_bytes,
                                            std::int64_t chunk_elements);
+/// What the send buffers take of `bytes` at most, whatever the chunk.
+[[nodiscard]] std::uint64_t most_send_bytes(std::uint64_t bytes, std::size_t element_bytes);
 
 class ArrayExchange final : public engine::Participant {
  public:

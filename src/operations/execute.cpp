@@ -145,9 +145,8 @@ class Workspace {
   std::size_t shared_bytes(std::size_t scratch) {
     std::shared_ptr<void>& kept = context_.channel.kept();
     const auto others = std::static_pointer_cast<storage::KeptNodeMemory>(kept);
-    if (!others || &others->memory == &context_.node)
-      return context_.node.own().size() + context_.node.mapped_bytes();
-    const std::size_t bytes = others->memory.own().size() + others->memory.mapped_bytes();
+    if (!others || &others->memory == &context_.node) return context_.node.bytes();
+    const std::size_t bytes = others->memory.bytes();
     if (!lists_in_budget() && bytes + scratch <= context_.options.budget_bytes) {
       if (!beside_) context_.ledger.add(others->ledger.current_bytes());
       beside_ = others;

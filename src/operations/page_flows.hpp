@@ -75,8 +75,7 @@ void prepare_method(plan::State& state);
 /// Bytes of this rank that are shared with the node: by this plan, or by what is kept. [local]
 [[nodiscard]] inline std::size_t kept_bytes(const plan::State& state) {
   const auto kept = storage::KeptNodeMemory::of(state.channel);
-  return std::max(state.node->memory.own().size(),
-                  kept ? kept->memory.own().size() : std::size_t{0});
+  return std::max(state.node->memory.bytes(), kept ? kept->memory.bytes() : std::size_t{0});
 }
 /// What they leave of the budget. [local]
 [[nodiscard]] inline std::size_t scratch_limit(const plan::State& state) {

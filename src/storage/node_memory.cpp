@@ -118,7 +118,7 @@ bool NodeMemory::serves(std::span<const int> destinations, std::span<const int> 
                         std::size_t allowance, std::size_t wish) const {
   const bool took_part = asked_bytes_ > 0;
   return took_part == (allowance > 0) && std::min(allowance, wish) <= 2 * asked_bytes_ &&
-         own_.size() + mapped_bytes() <= allowance * (1 + destinations.size()) &&
+         bytes() <= allowance * (1 + destinations.size()) &&
          std::ranges::includes(destinations_, destinations) &&
          std::ranges::includes(sources_, sources);
 }
@@ -140,7 +140,7 @@ std::size_t NodeMemory::mapped_bytes() const {
 
 void limit_kept(const mpi::Channel& channel, std::size_t bytes) {
   const std::shared_ptr<KeptNodeMemory> kept = KeptNodeMemory::of(channel);
-  if (kept && (bytes == 0 || kept->memory.own().size() > bytes)) channel.kept().reset();
+  if (kept && (bytes == 0 || kept->memory.bytes() > bytes)) channel.kept().reset();
 }
 
 NodeMemoryState state_of_kept(const mpi::Channel& channel, const NodeWish& wish) {

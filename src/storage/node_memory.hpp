@@ -64,6 +64,8 @@ class VALET_EXPORT NodeMemory {
   [[nodiscard]] bool shares() const { return own_.size() > 0 || !peers_.empty(); }
   /// Bytes of the segments that this rank reaches. [local]
   [[nodiscard]] std::size_t mapped_bytes() const;
+  /// Those and its own. [local]
+  [[nodiscard]] std::size_t bytes() const { return own().size() + mapped_bytes(); }
   /// The segment of a rank that this one sends to; nullptr where there is none. [local]
   [[nodiscard]] std::byte* of(int destination) const;
 

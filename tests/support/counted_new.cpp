@@ -2,7 +2,8 @@
 
 // Replaces operator new of the whole process, shared libraries included. The size asked for stands
 // in front of the memory handed out, so that exactly that is counted and not what malloc rounds to.
-// Scratch comes from posix_memalign: of that the calls of Valet are counted, not those of MPI.
+// Scratch comes from posix_memalign, memory that is shared from mmap: of those the calls of Valet
+// are counted, not those of MPI.
 
 #include "counted_new.hpp"
 
@@ -14,24 +15,31 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <sys/mman.h>
 
 namespace {
 
 std::atomic<long long> allocations{0};
 std::atomic<std::ptrdiff_t> live_bytes{0};
 std::atomic<std::ptrdiff_t> peak_bytes{0};
+std::atomic<std::ptrdiff_t> mapped_bytes{0};
+std::atomic<std::ptrdiff_t> asked_peak_bytes{0};  ///< of both
 
 constexpr std::size_t least_header = 16;
 static_assert(least_header >= alignof(std::max_align_t));
 
 std::size_t header_of(std::size_t alignment) { return std::max(alignment, least_header); }
 
+void raise(std::atomic<std::ptrdiff_t>& peak, std::ptrdiff_t value) {
+  std::ptrdiff_t before = peak;
+  while (value > before && !peak.compare_exchange_weak(before, value)) {
+  }
+}
+
 void count(std::size_t size) {
   ++allocations;
-  const std::ptrdiff_t live = live_bytes += static_cast<std::ptrdiff_t>(size);
-  std::ptrdiff_t peak = peak_bytes;
-  while (live > peak && !peak_bytes.compare_exchange_weak(peak, live)) {
-  }
+  raise(peak_bytes, live_bytes += static_cast<std::ptrdiff_t>(size));
+  raise(asked_peak_bytes, live_bytes + mapped_bytes);
 }
 
 void* counted_allocate(std::size_t size, std::size_t alignment) noexcept {
@@ -100,8 +108,13 @@ constinit AlignedMemory aligned_memory;
 
 namespace valet::test {
 
-NewCounters new_counters() { return {allocations, live_bytes, peak_bytes}; }
-void restart_peak() { peak_bytes = live_bytes.load(); }
+NewCounters new_counters() {
+  return {allocations, live_bytes, peak_bytes, mapped_bytes, asked_peak_bytes};
+}
+void restart_peak() {
+  peak_bytes = live_bytes.load();
+  asked_peak_bytes = live_bytes + mapped_bytes;
+}
 
 }  // namespace valet::test
 
@@ -119,6 +132,26 @@ extern "C" VALET_INTERPOSED void free(void* memory) noexcept {
   static const auto next = valet::test::next_function<void (*)(void*)>("free");
   if (memory != nullptr) aligned_memory.remove(memory);
   next(memory);
+}
+
+extern "C" VALET_INTERPOSED void* mmap(void* wish, std::size_t size, int protection, int flags,
+                                       int file, off_t offset) noexcept {
+  static const auto next =
+      valet::test::next_function<void* (*)(void*, std::size_t, int, int, int, off_t)>("mmap");
+  void* const memory = next(wish, size, protection, flags, file, offset);
+  if (memory != MAP_FAILED && valet::test::is_valet(__builtin_return_address(0))) {
+    mapped_bytes += static_cast<std::ptrdiff_t>(size);
+    raise(asked_peak_bytes, live_bytes + mapped_bytes);
+  }
+  return memory;
+}
+
+extern "C" VALET_INTERPOSED int munmap(void* memory, std::size_t size) noexcept {
+  static const auto next = valet::test::next_function<int (*)(void*, std::size_t)>("munmap");
+  const int error = next(memory, size);
+  if (error == 0 && valet::test::is_valet(__builtin_return_address(0)))
+    mapped_bytes -= static_cast<std::ptrdiff_t>(size);
+  return error;
 }
 
 // NOLINTBEGIN(misc-new-delete-overloads)

@@ -167,7 +167,7 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
     parts_.emplace(ledger_, call_);
     node_.emplace(channel_, ledger_, budget / 2);
     const std::uint64_t bytes = parts_->bytes_at_once();
-    const std::uint64_t taken = intersections + node_->memory().own().size();
+    const std::uint64_t taken = intersections + node_->memory().bytes();
     call_.at_once = taken <= budget && bytes <= budget - taken;
     if (call_.at_once)
       scratch_ = {channel_, ledger_, bytes, budget - taken, call_.options.keep_memory};

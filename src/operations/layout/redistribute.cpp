@@ -100,12 +100,13 @@ class Redistribution {
               std::to_string(needed)};
     try {
       parts_.emplace(ledger_, call_);
-      node_.emplace(call_.channel, ledger_, call_.options.keep_memory ? rest() / 2 : 0);
       const std::uint64_t leaving =
           static_cast<std::uint64_t>(parts_->peers().elements_sent) * call_.element_bytes;
-      call_.at_once =
-          leaving <= schedule::most_bytes_at_once && parts_->bytes_at_once() <= scratch_limit();
-      if (call_.at_once) take_scratch(parts_->bytes_at_once());
+      const std::uint64_t bytes = parts_->bytes_at_once();
+      call_.at_once = leaving <= schedule::most_bytes_at_once && bytes <= rest();
+      const std::uint64_t most_kept = call_.at_once ? rest() - bytes : node_limit();
+      node_.emplace(call_.channel, ledger_, call_.options.keep_memory ? most_kept : 0);
+      if (call_.at_once) take_scratch(bytes);
       if (takes_part) call_.least = layout::choose_chunk_elements(rest(), call_.element_bytes);
       call_.kept = node_->state(node_wish());
     } catch (const std::bad_alloc&) {
@@ -119,9 +120,13 @@ class Redistribution {
   [[nodiscard]] std::uint64_t rest() const {
     return call_.options.budget_bytes - intersection_bytes_;
   }
+  /// The same beside the most that is sent from.
+  [[nodiscard]] std::uint64_t node_limit() const {
+    return rest() - layout::most_send_bytes(rest(), call_.element_bytes);
+  }
   /// The same beside memory shared with the node.
   [[nodiscard]] std::uint64_t scratch_limit() const {
-    return rest() - std::min<std::uint64_t>(rest(), node_->memory().own().size());
+    return rest() - std::min<std::uint64_t>(rest(), node_->memory().bytes());
   }
   void take_scratch(std::uint64_t bytes) {
     scratch_ = {};
@@ -131,6 +136,17 @@ class Redistribution {
     const std::int64_t chunk = call_.least == layout::LayoutCall::no_limit ? 1 : call_.least;
     return layout::exchange_sizes(rest(), call_.element_bytes, chunk);
   }
+  /// Where no source is on this node, slots are scratch, beside the memory of destinations.
+  [[nodiscard]] layout::ExchangeSizes sizes_beside_node() const {
+    layout::ExchangeSizes beside = sizes();
+    const std::uint64_t taken =
+        beside.send_buffers * beside.chunk_bytes() + node_->memory().mapped_bytes();
+    const std::uint64_t left = rest() - std::min(rest(), taken);
+    beside.slots = std::clamp<std::uint64_t>(left / beside.chunk_bytes(), 1, beside.slots);
+    return beside;
+  }
+  /// The own segment and those of destinations take no more than the budget leaves, and each holds
+  /// at least two chunks, of which one is filled while the other is emptied.
   [[nodiscard]] storage::NodeWish node_wish() {
     const auto ranks = [this](const Vector<layout::ArrayPeer>& peers) {
       Vector<int> list(ledger_);
@@ -139,7 +155,11 @@ class Redistribution {
       return list;
     };
     const layout::ExchangeSizes most = sizes();
-    const std::size_t bytes = call_.options.share_memory ? most.slots * most.chunk_bytes() : 0;
+    const std::uint64_t share = node_limit() / (1 + parts_->peers().destinations.size());
+    const std::size_t least = std::min<std::size_t>(most.slots, 2) * most.chunk_bytes();
+    const bool takes_part = call_.options.share_memory && share >= least;
+    const std::size_t bytes =
+        takes_part ? std::min<std::uint64_t>(most.slots * most.chunk_bytes(), share) : 0;
     return {ranks(parts_->peers().destinations), ranks(parts_->peers().sources), bytes, bytes,
             most.chunk_bytes()};
   }
@@ -152,8 +172,8 @@ class Redistribution {
     std::optional<layout::ArrayExchange> exchange;
     std::optional<Diagnostic> diagnostic;
     try {
-      exchange.emplace(call_.channel, ledger_, sizes(), parts_->take_peers(), outgoing, incoming,
-                       node_->memory());
+      exchange.emplace(call_.channel, ledger_, sizes_beside_node(), parts_->take_peers(), outgoing,
+                       incoming, node_->memory());
       take_scratch(exchange->scratch_bytes());
     } catch (const std::bad_alloc&) {
       detail::MemoryReserve::refill();

@@ -6,6 +6,7 @@
 
 #include "counted_new.hpp"
 #include "process_memory.hpp"
+#include "promise.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -57,6 +58,38 @@ TEST_P(AlltoallMemory, IsWithinThePromiseAndKnownToTheLedger) {
           << report.method;
       EXPECT_EQ(sum_over_ranks(new_counters().live_bytes - before), 0) << report.method;
     }
+  }
+}
+
+/// What one call asks the system for, shared memory included, from a new communicator on.
+void expect_promise(AlltoallMethod method, std::size_t budget) {
+  const auto ranks = static_cast<std::uint64_t>(size());
+  const std::vector<std::int64_t> send = counts(200'000 / size() * size());
+  std::vector<std::uint32_t> memory(200'000);
+  AlltoallOptions options;
+  options.method = method;
+  options.budget_bytes = budget;
+  MPI_Comm communicator = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+  const AskedBytes asked;
+  const Report report =
+      alltoallv_in_place(communicator, {memory.data(), memory.size() * 4, 4}, send, {}, options);
+  const std::uint64_t most_asked = asked.most();
+  const std::uint64_t promised = promised_bytes(budget, ranks - 1, ranks);
+  EXPECT_TRUE(all_ranks(most_asked <= promised))
+      << to_string(method) << ": " << most_asked << " of " << promised;
+  EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised)) << report.extra_bytes_bound;
+  MPI_Comm_free(&communicator);
+}
+
+TEST(AlltoallPromise, IsKeptByEveryMethod) {
+  constexpr std::size_t budget = std::size_t{4} << 20;
+  expect_promise(AlltoallMethod::direct, budget);  // is refused with less
+  for (const AlltoallMethod method :
+       {AlltoallMethod::automatic, AlltoallMethod::stream, AlltoallMethod::swaps,
+        AlltoallMethod::bitonic, AlltoallMethod::pairwise}) {
+    expect_promise(method, std::size_t{192} << 10);
+    expect_promise(method, budget);
   }
 }
 

@@ -4,6 +4,8 @@
 // budget + 64 KiB + 64*P, for an array many times as large, and the ledger knows of it.
 
 #include "counted_new.hpp"
+#include "moved_arrays.hpp"
+#include "promise.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -57,6 +59,39 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
         EXPECT_LE(max_over_ranks(used + shared - known), uncounted_bytes)
             << used << " and " << shared << " used, " << known << " known";
       }
+      MPI_Comm_free(&communicator);
+    }
+}
+
+// Of the system, shared memory included, from the first call of a communicator on.
+TEST_P(LayoutMemory, IsAskedForWithinThePromise) {
+  const GridLayout from{BlockCyclic({500, 400}, {64, 64}, {size(), 1}), {}};
+  const GridLayout to{BlockCyclic({500, 400}, {30, 50}, {1, size()}), {}};
+  const std::uint64_t neighbours = neighbours_of_rank(from, to);
+  std::vector<double> source(static_cast<std::size_t>(from.layout.local_elements(rank())));
+  std::vector<double> target(
+      std::max(source.size(), static_cast<std::size_t>(to.layout.local_elements(rank()))));
+  const TargetArray array{.data = target.data(), .bytes = target.size() * sizeof(double)};
+  for (const Method method :
+       {Method::automatic, Method::stream, Method::direct, Method::phased, Method::cyclic})
+    for (const std::size_t budget : {std::size_t{192} << 10, std::size_t{8} << 20}) {
+      if (method == Method::direct && budget < 1'000'000) continue;  // is refused
+      const LayoutOptions options{.budget_bytes = budget, .method = method};
+      MPI_Comm communicator = MPI_COMM_NULL;
+      MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
+      const AskedBytes asked;
+      const Report report =
+          GetParam()
+              ? redistribute_in_place(communicator, from, to, sizeof(double), array, options)
+              : redistribute(communicator, from, to, sizeof(double),
+                             {.data = source.data(), .bytes = source.size() * sizeof(double)},
+                             array, options);
+      const std::uint64_t most_asked = asked.most();
+      const std::uint64_t promised =
+          promised_bytes(budget, neighbours, static_cast<std::uint64_t>(size()));
+      EXPECT_TRUE(all_ranks(most_asked <= promised))
+          << report.method << ": " << most_asked << " of " << promised;
+      EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised)) << report.extra_bytes_bound;
       MPI_Comm_free(&communicator);
     }
 }

@@ -28,7 +28,7 @@ bool NodeSlots::serves(const Wish& wish) const {
 }
 
 bool NodeSlots::fits(const Wish& wish) const {
-  return memory_->own().size() + memory_->mapped_bytes() <= wish.room;
+  return memory_->bytes() <= wish.room;
 }
 
 void NodeSlots::connect(const mpi::Channel& channel, const Wish& wish) {
