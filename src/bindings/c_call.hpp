@@ -4,6 +4,7 @@
 /// What the functions of valet.h have in common: exceptions become codes, what a rank finds wrong
 /// with its arguments becomes known to all, and structs are translated.
 
+#include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include <valet/options.hpp>
@@ -37,6 +38,7 @@ int guarded(Action&& action) noexcept {
 /// get theirs, or all throw what one of them finds wrong. Collective; one reduction.
 template <class Convert>
 auto agreed(MPI_Comm communicator, Convert&& convert) {
+  const detail::MemoryReserve reserve;
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   std::optional<decltype(convert(1))> arguments;
   std::optional<Diagnostic> diagnostic;

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/trace.hpp"
 
+#include "base/promise.hpp"
+
 #include <algorithm>
 #include <bit>
 
 namespace valet::observe {
+
+static_assert(Trace::memory_bytes == detail::promised_of_trace);
+
 namespace {
 
 /// Most waits end at once: they would be a third of all entries and nobody would see them.

@@ -262,7 +262,8 @@ std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Inde
   // Not both at a time: planning has ended when the root begins.
   const bool has_table = is_root || state.from_layout;
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
-  return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks) +
+  return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks,
+                                state.trace != nullptr) +
          flows.words_per_slot() * sizeof(Index) * flows.slots;
 }
 

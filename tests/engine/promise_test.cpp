@@ -95,7 +95,7 @@ void expect_promise(const MethodCase& c, FilledMap& filled, const GlobalMap& map
   const std::uint64_t promised =
       promised_bytes(c.options.budget_bytes, neighbours,
                      has_table ? static_cast<std::uint64_t>(size()) : 0) +
-      slot_bytes * filled.slots();
+      (c.options.trace.empty() ? 0 : 24 * 1024) + slot_bytes * filled.slots();
   EXPECT_TRUE(all_ranks(report.neighbours == neighbours)) << report.neighbours;
   EXPECT_TRUE(all_ranks(report.extra_bytes_bound == promised))
       << report.extra_bytes_bound << " for " << promised;
@@ -117,6 +117,14 @@ TEST(Promise, OfEveryMethodIsTheFormulaOfTheReadme) {
       expect_promise(c, filled, *map, Form::to_slots, bytes_of_slot(c, Form::to_slots, Order::any));
     }
   }
+}
+
+TEST(Promise, OfATraceIsAsDocumented) {
+  const GlobalMap map = ring_map(size(), 500, 500, 0);
+  FilledMap filled(map, rank(), Shape::dense);
+  MethodCase c = method_cases().front();
+  c.options.trace = "/dev/null";
+  expect_promise(c, filled, map, Form::to_slots, bytes_of_slot(c, Form::to_slots, Order::any));
 }
 
 TEST(Promise, OfAnEndlessBudgetDoesNotWrap) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "geometric_partition.hpp"
 #include "mpi/agreement.hpp"
@@ -46,6 +47,7 @@ Columns columns_of(const ColumnSource& source) {
   try {
     columns = source();
   } catch (const std::bad_alloc&) {
+    valet::detail::MemoryReserve::refill();
     columns.diagnostic = Diagnostic{ErrorCode::out_of_memory,
                                     "no memory to read coordinates or weights on the host"};
   } catch (...) {
@@ -163,6 +165,7 @@ void Rebalancer::balance_count(bool balance) { state_->options.balance_count = b
 Zoltan_Struct* Rebalancer::handle() const { return state_->partition.handle(); }
 
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
+  const valet::detail::MemoryReserve reserve;
   const mpi::Channel& communicator = state_->communicator;
   RebalanceResult result;
   const double start = MPI_Wtime();
@@ -176,6 +179,7 @@ RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& s
     try {
       if (!diagnostic) ranks.resize(count);
     } catch (const std::bad_alloc&) {
+      valet::detail::MemoryReserve::refill();
       diagnostic = Diagnostic{ErrorCode::out_of_memory,
                               "no memory for the map of " + std::to_string(count) + " objects"};
     }

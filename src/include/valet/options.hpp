@@ -148,9 +148,9 @@ struct Options {
   CyclicOptions cyclic = {};        ///< likewise
   /// A file that gets what every rank did and when, as Chrome trace events for ui.perfetto.dev: the
   /// plan and its first execution, then each execution anew. Empty on all ranks or on none; the
-  /// path of rank 0 counts. It takes 24 KiB of what is promised, and a temporary file of each rank
-  /// in $TMPDIR where that is not enough. The file is there as a whole or as it was before: one
-  /// that cannot be written is a warning.
+  /// path of rank 0 counts. It takes 24 KiB beyond what is promised without, and a temporary file
+  /// of each rank in $TMPDIR where that is not enough. The file is there as a whole or as it was
+  /// before: one that cannot be written is a warning.
   std::string trace = {};
   /// Told while blocks leave and arrive, ten times a second at most, and when all have. Must not
   /// communicate or touch the storage. If it throws it is not called again, and the call throws

@@ -471,7 +471,8 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   report.blocks_after = after;
   report.budget_bytes = options.budget_bytes;
   report.neighbours = neighbours;
-  report.extra_bytes_bound = detail::promised_bytes(options.budget_bytes, neighbours, ranks);
+  report.extra_bytes_bound =
+      detail::promised_bytes(options.budget_bytes, neighbours, ranks, !options.trace.empty());
   return report;
 }
 

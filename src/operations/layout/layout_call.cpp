@@ -229,8 +229,9 @@ void LayoutCall::describe(Report& report, const char* method) const {
   report.blocks_before = static_cast<std::uint64_t>(from.elements());
   report.blocks_after = static_cast<std::uint64_t>(to.elements());
   report.budget_bytes = options.budget_bytes;
-  report.extra_bytes_bound = detail::promised_bytes(options.budget_bytes, report.neighbours,
-                                                    static_cast<std::uint64_t>(channel.size()));
+  report.extra_bytes_bound =
+      detail::promised_bytes(options.budget_bytes, report.neighbours,
+                             static_cast<std::uint64_t>(channel.size()), !options.trace.empty());
 }
 
 void LayoutCall::agree_on_progress() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/memory_reserve.hpp"
 #include "batches.hpp"
 #include "callbacks.hpp"
 #include "division.hpp"
@@ -16,7 +17,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <new>
+#include <utility>
 
 namespace valet::zoltan {
 
@@ -126,12 +127,9 @@ inline std::optional<Diagnostic> check_everything(const Context& context, const 
 /// Runs what may find no memory; the answer is agreed upon with the other ranks later.
 template <class Action>
 std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
-  try {
-    action();
-  } catch (const std::bad_alloc&) {
+  return valet::detail::unless_out_of_memory(std::forward<Action>(action), [what] {
     return Diagnostic{ErrorCode::out_of_memory, std::string("no memory for ") + what};
-  }
-  return std::nullopt;
+  });
 }
 
 }  // namespace valet::zoltan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "migration.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "batches.hpp"
 #include "context.hpp"
@@ -406,6 +407,7 @@ Valet_Migration_Report empty_report(const MigrationParameters& parameters, int r
 
 int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists,
             const MigrationParameters& parameters) {
+  const valet::detail::MemoryReserve reserve;
   MPI_Comm communicator = MPI_COMM_NULL;
   Valet_Migration_Report report{};
   int rank = 0;
