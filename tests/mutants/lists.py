@@ -4,8 +4,8 @@
 import pathlib
 import re
 
-NAMES = ["schedule", "geometry"]
-LEAST = 100  # mutants in all lists
+NAMES = ["schedule", "geometry", "verification"]
+LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent
 
 
@@ -35,7 +35,8 @@ class Mutant:
 
     def applied_to(self, text):
         at = text.index(self.old, text.index(self.within) if self.within else 0)
-        return text[:at] + self.new + text[at + len(self.old):]
+        dropped = ";" if self.old.endswith(";") else ""  # it may be all that an if or a loop has
+        return text[:at] + (self.new or dropped) + text[at + len(self.old):]
 
 
 def read(name):

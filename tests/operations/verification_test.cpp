@@ -132,14 +132,15 @@ class Migrations {
     EXPECT_TRUE(report.verified);
   }
 
-  /// A slot whose block came from another rank, or from this one. After a healthy run.
-  [[nodiscard]] std::uint64_t slot_of(bool resident) {
+  /// Slots whose blocks came from another rank, or from this one, ascending. After a healthy run.
+  [[nodiscard]] std::vector<std::uint64_t> slots_of(bool resident) {
+    std::vector<std::uint64_t> slots;
     for (std::uint64_t slot = 0; slot < blocks; ++slot)
       for (std::uint64_t k = 0; k < blocks; ++k)
         for (int other = 0; other < size(); ++other)
           if ((other == rank()) == resident && filled_.blocks().holds(slot, {other, k}))
-            return slot;
-    return 0;
+            slots.push_back(slot);
+    return slots;
   }
 
   /// From the beginning, with a fault on the last rank.
@@ -168,12 +169,18 @@ TEST_P(Verification, FindsWhateverChanges) {
     faults.insert(faults.end(),
                   {Fault::byte_when_sent, Fault::byte_when_received, Fault::not_unpacked,
                    Fault::in_others_slots, Fault::byte_of_an_arrival});
-  const std::uint64_t arrival = migrations.slot_of(false);
-  const std::uint64_t resident = migrations.slot_of(true);
+  faults.push_back(Fault::byte_of_a_resident);
+  const std::vector<std::uint64_t> arrivals = migrations.slots_of(false);
+  // The last one is not where it was, by Order::stable; the first one is.
+  std::vector<std::uint64_t> residents = migrations.slots_of(true);
   for (const Fault fault : faults) {
     SCOPED_TRACE(static_cast<int>(fault));
-    const Outcome outcome =
-        migrations.run(fault, fault == Fault::byte_of_a_resident ? resident : arrival);
+    std::uint64_t slot = arrivals.empty() ? 0 : arrivals.front();
+    if (fault == Fault::byte_of_a_resident) {
+      slot = residents.front();
+      std::ranges::reverse(residents);
+    }
+    const Outcome outcome = migrations.run(fault, slot);
     EXPECT_TRUE(all_ranks(migrations.has_corrupted()));
     EXPECT_TRUE(same_on_all_ranks(outcome));
     EXPECT_EQ(outcome.code, ErrorCode::corrupted) << outcome.text;
@@ -186,6 +193,19 @@ TEST_P(Verification, FindsWhateverChanges) {
     EXPECT_NE(outcome.text.find(expected), std::string::npos) << outcome.text;
   }
   EXPECT_EQ(migrations.run(Fault::none, 0).code, ErrorCode::success);
+}
+
+TEST(VerificationOfManyBlocks, AgreesWhereTheyLandInManyPieces) {
+  const GlobalMap map = ring_map(size(), 3000, 3000, 0);
+  FilledMap filled(map, rank(), Shape::dense);
+  Options options;
+  options.method = Method::stream;
+  options.verify = true;
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  Report report;
+  const Outcome outcome = outcome_of([&] { report = execute(plan, filled.storage()); });
+  EXPECT_EQ(outcome.code, ErrorCode::success) << outcome.text;
+  EXPECT_TRUE(all_ranks(report.verified));
 }
 
 INSTANTIATE_TEST_SUITE_P(MethodsAndOrders, Verification,

@@ -109,12 +109,15 @@ TEST(Checksums, FindSourcesThatAreMissing) {
 }
 
 TEST(Checksums, FindSourcesThatPackedNothing) {
-  expect_found(
-      [](Arrived& arrived) {
-        arrived.sources.push_back({size(), 1});
-        arrived.objects.push_back({packed(0, 0, 0)});
-      },
-      "rank " + std::to_string(size()) + " packed 0 objects for this rank, but 1 arrived");
+  // Behind all that packed something, and in front of them.
+  for (const int source : {size(), -1})
+    expect_found(
+        [source](Arrived& arrived) {
+          const auto at = source < 0 ? 0 : static_cast<std::ptrdiff_t>(arrived.sources.size());
+          arrived.sources.insert(arrived.sources.begin() + at, {source, 1});
+          arrived.objects.insert(arrived.objects.begin() + at, {packed(0, 0, 0)});
+        },
+        "rank " + std::to_string(source) + " packed 0 objects for this rank, but 1 arrived");
 }
 
 }  // namespace
