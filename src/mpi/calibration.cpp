@@ -26,7 +26,10 @@ constexpr std::size_t most_bytes = std::size_t{512} << 10;
 constexpr std::size_t long_message_bytes = std::size_t{256} << 10;  // as STREAM sends
 constexpr std::size_t small_block_bytes = 64;
 constexpr int empty_messages = 16;
-constexpr int attempts = 4;
+constexpr int least_attempts = 2, most_attempts = 4;
+/// Of one attempt. Where a message takes long, because ranks or threads wait for a core, few tell
+/// as much as many, and many would take seconds.
+constexpr double most_seconds = 1e-3;
 
 /// Two buffers of equal size; on the stack where little is wanted, or the system has less.
 class Buffers {
@@ -61,11 +64,12 @@ class Buffers {
 };
 
 /// The time of the slowest rank, in the best of some attempts: what else the machine does at the
-/// moment is not its cost.
+/// moment is not its cost. All ranks make as many, because all know the same times.
 template <class Action>
 double slowest_seconds(const Channel& channel, Buffers& buffers, Action&& action) {
-  double best = std::numeric_limits<double>::max();
-  for (int k = 0; k < attempts; ++k) {
+  double best = std::numeric_limits<double>::max(), spent = 0;
+  for (int k = 0; k < most_attempts; ++k) {
+    if (k >= least_attempts && spent > most_attempts * most_seconds) break;
     buffers.evict();
     check(MPI_Barrier(channel.get()), "MPI_Barrier");
     const double start = now();
@@ -74,6 +78,7 @@ double slowest_seconds(const Channel& channel, Buffers& buffers, Action&& action
     double seconds = now() - start;
     maximum(channel, std::span(&seconds, 1));
     best = std::min(best, seconds);
+    spent += seconds;
   }
   return std::max(best, 1e-9);
 }
@@ -119,13 +124,14 @@ schedule::CostModel measure(const Channel& channel, Ledger& ledger, std::size_t 
   maximum(channel, std::span(&shortage, 1));
   const std::size_t shortest = std::numeric_limits<std::uint64_t>::max() - shortage;
   const std::size_t message = std::min(long_message_bytes, shortest);
-  const std::size_t rounds = most_bytes / message;
   model.latency_seconds = slowest_seconds(channel, buffers,
                                           [&] {
                                             for (int k = 0; k < empty_messages; ++k)
                                               send_round(channel, buffers, 0);
                                           }) /
                           empty_messages;
+  const auto in_time = static_cast<std::size_t>(most_seconds / model.latency_seconds);
+  const std::size_t rounds = std::clamp(in_time, std::size_t{2}, most_bytes / message);
   model.bandwidth = static_cast<double>(rounds * message) / slowest_seconds(channel, buffers, [&] {
                       for (std::size_t k = 0; k < rounds; ++k)
                         send_round(channel, buffers, message, k % (shortest / message) * message);
