@@ -10,18 +10,11 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstdlib>
 #include <iostream>
 #include <string>
 
 namespace valet::test {
 namespace {
-
-/// Maps of each number of ranks from 2 to 9.
-std::uint64_t maps_of_a_size() {
-  const char* const text = std::getenv("VALET_TEST_MAPS");
-  return text == nullptr ? 130 : std::strtoull(text, nullptr, 10);
-}
 
 /// Ranks 0 to `low` - 1 of MPI_COMM_WORLD, and the others.
 class Groups {
@@ -118,7 +111,7 @@ long long carried_out(const Groups& group, const Problem& problem, const Options
 
 TEST(AllRankCounts, EveryMethodEndsAsStreamAndAsTheMapSays) {
   if (size() != 9) GTEST_SKIP() << "made for nine ranks";
-  const std::uint64_t maps = maps_of_a_size();
+  const std::uint64_t maps = cases_wanted(130);
   if (valet::test::rank() == 0)
     std::cout << maps << " maps of each number of ranks from 2 to 9, seeds " << seed() << " to "
               << seed() + maps - 1 << "\n";

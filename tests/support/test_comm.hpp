@@ -9,8 +9,8 @@
 #include <string>
 
 /// What MPI tests say over and over. Reduce first, then EXPECT: then all ranks reach the same
-/// verdict and none leaves a collective early. All functions but rank, size, seed and seed_note are
-/// collective over MPI_COMM_WORLD.
+/// verdict and none leaves a collective early. All functions but rank, size, seed, cases_wanted and
+/// seed_note are collective over MPI_COMM_WORLD.
 namespace valet::test {
 
 inline int rank() {
@@ -49,6 +49,12 @@ inline std::uint64_t seed() {
   const std::uint64_t value = std::strtoull(text, &end, 0);
   if (*end != '\0') throw std::invalid_argument("VALET_TEST_SEED is not a number");
   return value;
+}
+
+/// How many cases a random test goes through, unless VALET_TEST_CASES says otherwise.
+inline std::uint64_t cases_wanted(std::uint64_t otherwise) {
+  const char* const text = std::getenv("VALET_TEST_CASES");
+  return text == nullptr || *text == '\0' ? otherwise : std::strtoull(text, nullptr, 0);
 }
 
 /// For SCOPED_TRACE: how to repeat a random test, given the number of the case in it.

@@ -38,11 +38,11 @@ void expect_moved_in_place(const GridLayout& from, const GridLayout& to, std::si
 }
 
 TEST(RedistributeInPlace, DeliversEveryElementBetweenRandomLayouts) {
-  const int cases = size() > 2 ? 80 : 40;
-  std::mt19937_64 random(seed());
-  RandomGrids grids(random);
-  for (int test_case = 0; test_case < cases; ++test_case) {
-    SCOPED_TRACE(seed_note(seed(), test_case));
+  const std::uint64_t cases = cases_wanted(size() > 2 ? 80 : 40);
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    RandomGrids grids(random);
     const auto [from, to] = grids.pair();
     constexpr std::array<std::size_t, 8> sizes{1, 2, 3, 4, 8, 12, 16, 64};
     const std::size_t element_bytes = sizes[static_cast<std::size_t>(grids.pick(0, 7))];
