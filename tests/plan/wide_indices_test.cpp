@@ -49,7 +49,7 @@ void widen(Plan& plan) {
 }
 
 TEST(WideIndices, GiveTheSameContent) {
-  constexpr std::uint64_t maps = 300;
+  const std::uint64_t maps = cases_wanted(300);
   if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
   for (std::uint64_t k = 0; k < maps; ++k) {
     std::mt19937_64 random(seed() + k);
@@ -58,7 +58,8 @@ TEST(WideIndices, GiveTheSameContent) {
     const Form form = pick(random, 0, 1) == 0 ? Form::to_ranks : Form::to_slots;
     Options options;
     options.order = all_orders[pick(random, 0, 2)];
-    options.method = pick(random, 0, 2) == 0 ? Method::direct : Method::stream;
+    options.method = std::array{Method::phased, Method::direct, Method::cyclic,
+                                Method::stream}[std::min<std::size_t>(pick(random, 0, 9) / 2, 3)];
     options.budget_bytes = options.method == Method::direct
                                ? 1'000'000
                                : std::array<std::size_t, 3>{48, 200, 4000}[pick(random, 0, 2)];
@@ -70,7 +71,8 @@ TEST(WideIndices, GiveTheSameContent) {
       filled.fill();
       static_cast<void>(execute(plan, filled.storage()));
       ASSERT_EQ(sum_over_ranks(filled.wrong(form, options.order)), 0)
-          << seed_note(seed() + k, 0) << ", repetition " << repetition;
+          << seed_note(seed() + k, 0) << ", " << to_string(options.method) << ", repetition "
+          << repetition;
     }
   }
 }
