@@ -6,6 +6,7 @@
 #include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
+#include "operations/alltoall/checks.hpp"
 #include "operations/alltoall/direct_exchange.hpp"
 #include "operations/alltoall/page_exchange.hpp"
 #include "operations/alltoall/sorted_exchange.hpp"
@@ -34,82 +35,6 @@ using operations::sum;
 /// What a rank that found something wrong sends in place of its counts, so that nobody blames
 /// another rank for them.
 constexpr std::uint64_t unknown = std::numeric_limits<std::uint64_t>::max();
-
-/// What this rank alone can find wrong with its counts.
-std::optional<Diagnostic> check_counts(const std::string& name,
-                                       std::span<const std::int64_t> counts, std::size_t ranks,
-                                       const AlltoallBuffer& buffer) {
-  if (counts.size() != ranks)
-    return Diagnostic{ErrorCode::invalid_argument, name + " has " + std::to_string(counts.size()) +
-                                                       " entries for a communicator of " +
-                                                       std::to_string(ranks) +
-                                                       " ranks; it needs one for each"};
-  const std::uint64_t most = detail::most_bytes / buffer.element_bytes;
-  std::uint64_t total = 0;
-  for (std::size_t r = 0; r < ranks; ++r) {
-    const std::int64_t count = counts[r];
-    if (count < 0)
-      return Diagnostic{ErrorCode::invalid_argument, name + "[" + std::to_string(r) + "] is " +
-                                                         std::to_string(count) +
-                                                         "; a count is zero or more"};
-    if (static_cast<std::uint64_t>(count) > most - total)
-      return Diagnostic{ErrorCode::invalid_argument, name + " adds up to more than " +
-                                                         detail::most_bytes_text + "; fix entry " +
-                                                         std::to_string(r)};
-    total += static_cast<std::uint64_t>(count);
-  }
-  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
-  return Diagnostic{ErrorCode::infeasible,
-                    name + " adds up to " + std::to_string(total) + " elements of " +
-                        std::to_string(buffer.element_bytes) + " bytes, but the buffer has " +
-                        std::to_string(buffer.bytes) + " bytes; it needs " +
-                        std::to_string(total * buffer.element_bytes)};
-}
-
-std::optional<Diagnostic> check_call(const AlltoallBuffer& buffer,
-                                     std::span<const std::int64_t> send_counts,
-                                     AlltoallMethod method, std::size_t ranks) {
-  if (method < AlltoallMethod::automatic || method > AlltoallMethod::direct)
-    return Diagnostic{ErrorCode::invalid_argument, "unknown all-to-all method " +
-                                                       std::to_string(static_cast<int>(method)) +
-                                                       "; start from the default options"};
-  if (buffer.element_bytes == 0)
-    return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
-  if (buffer.element_bytes > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "elements of " + std::to_string(buffer.element_bytes) + " bytes, more than " +
-                          detail::most_bytes_text + "; give their size"};
-  if (buffer.data == nullptr && buffer.bytes > 0)
-    return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
-                                                          std::to_string(buffer.bytes) + " bytes"};
-  return check_counts("send_counts", send_counts, ranks, buffer);
-}
-
-/// What this rank finds wrong once it knows what the others send.
-std::optional<Diagnostic> check_received(std::span<const std::uint64_t> received,
-                                         std::span<const std::int64_t> recv_counts,
-                                         const AlltoallBuffer& buffer, int rank) {
-  if (!recv_counts.empty()) {
-    if (auto diagnostic = check_counts("recv_counts", recv_counts, received.size(), buffer))
-      return diagnostic;
-    for (std::size_t r = 0; r < received.size(); ++r)
-      if (static_cast<std::uint64_t>(recv_counts[r]) != received[r])
-        return Diagnostic{ErrorCode::invalid_argument,
-                          "recv_counts[" + std::to_string(r) + "] is " +
-                              std::to_string(recv_counts[r]) + ", but rank " + std::to_string(r) +
-                              " has send_counts[" + std::to_string(rank) +
-                              "] = " + std::to_string(received[r]) + "; give the same number"};
-    return std::nullopt;
-  }
-  std::uint64_t total = 0;
-  for (const std::uint64_t count : received) total = detail::bounded_sum(total, count);
-  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
-  // The total may be cut off; the number of elements that would do is given as far as it is known.
-  return Diagnostic{ErrorCode::infeasible, "it gets " + std::to_string(total) +
-                                               " elements, but its buffer has room for " +
-                                               std::to_string(buffer.bytes / buffer.element_bytes) +
-                                               "; enlarge it to that many"};
-}
 
 /// What the choice between pages and swaps is made from: pages of this rank.
 plan::JointShape shape_of_pages(const plan::State& state, std::span<const std::uint64_t> sent,
@@ -403,12 +328,36 @@ Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std:
                       element_bytes);
 }
 
+/// What a caller gives.
+struct Counts {
+  std::span<const std::int64_t> send;
+  std::span<const std::int64_t> receive;  ///< or none
+};
+
+/// Tells every rank what it gets of this one: fills `sent` and `received`. Collective. Returns what
+/// is wrong with the call, if anything.
+std::optional<Diagnostic> exchange_counts(plan::State& state, Call& call, const Counts& counts,
+                                          std::span<std::uint64_t> sent,
+                                          std::span<std::uint64_t> received,
+                                          storage::CallScratch& scratch) {
+  std::optional<Diagnostic> diagnostic =
+      operations::check_alltoall(call.buffer, counts.send, call.options.method, sent.size());
+  if (diagnostic)
+    std::ranges::fill(sent, unknown);
+  else
+    std::ranges::copy(counts.send, sent.begin());
+  mpi::exchange_all(state.channel, sent, received);
+  // Where a rank found something, all that the others do is to meet it.
+  if (diagnostic || std::ranges::find(received, unknown) != received.end()) return diagnostic;
+  diagnostic =
+      operations::check_received(received, counts.receive, call.buffer, state.channel.rank());
+  return diagnostic ? diagnostic : suit(state, call, scratch);
+}
+
 /// An all-to-all whose progress is reported without exceptions. Collective.
 /// @param watched  Out: whether a rank has a callback for it.
-Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
-                         std::span<const std::int64_t> send_counts,
-                         std::span<const std::int64_t> recv_counts, const AlltoallOptions& options,
-                         bool& watched) {
+Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, const Counts& counts,
+                         const AlltoallOptions& options, bool& watched) {
   auto state =
       std::make_unique<plan::State>(mpi::Channel::open_for_call(communicator),
                                     operations::page_options(Method::stream, options.share_memory,
@@ -424,18 +373,8 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer,
   Call call{.buffer = buffer, .options = options, .sent = sent_span, .received = received_span};
   call.watched = static_cast<bool>(options.progress);
   storage::CallScratch scratch;
-  std::optional<Diagnostic> diagnostic = check_call(buffer, send_counts, options.method, ranks);
-  if (diagnostic)
-    std::ranges::fill(sent, unknown);
-  else
-    std::ranges::copy(send_counts, sent.begin());
-  mpi::exchange_all(channel, sent_span, received_span);
-  // Where a rank found something, all that the others do is to meet it.
-  if (!diagnostic && std::ranges::find(received_span, unknown) == received_span.end()) {
-    diagnostic = check_received(received_span, recv_counts, buffer, channel.rank());
-    if (!diagnostic) diagnostic = suit(*state, call, scratch);
-  }
-  agree_on_call(*state, diagnostic, call);
+  agree_on_call(*state, exchange_counts(*state, call, counts, sent_span, received_span, scratch),
+                call);
   watched = call.watched;
   const std::uint64_t before = sum(sent_span), after = sum(received_span);
   std::optional<operations::SortedExchange> swaps;
@@ -502,7 +441,7 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
   callbacks.protect(guarded.progress, "AlltoallOptions::progress");
   bool watched = false;
   Report report =
-      exchange_segments(communicator, buffer, send_counts, recv_counts, guarded, watched);
+      exchange_segments(communicator, buffer, {send_counts, recv_counts}, guarded, watched);
   if (watched) mpi::agree(mpi::Channel::open_for_call(communicator), callbacks.diagnostic());
   return report;
 }
