@@ -9,6 +9,7 @@
 #include "schedule/methods.hpp"
 #include <valet/plan.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -22,8 +23,14 @@ void share_memory(plan::State& state) {
   const bool shares = traits.shares_memory != nullptr && traits.shares_memory(state.options) &&
                       !(state.choice && !state.choice->shares_memory);
   if (!shares) return;  // what is kept stays for the next plan, if scratch leaves room
-  state.use(storage::share_node_memory(state.channel, plan::node_wish(state), state.kept,
-                                       state.options.keep_memory));
+  const storage::NodeWish wish = plan::node_wish(state);
+  if (!state.kept.serves) {  // Scratch that is kept must leave room for new memory.
+    const std::size_t budget = state.options.budget_bytes;
+    const storage::CallScratch kept(state.channel, state.ledger, 0,
+                                    budget - std::min({budget, wish.allowance, wish.wish}),
+                                    state.options.keep_memory);
+  }
+  state.use(storage::share_node_memory(state.channel, wish, state.kept, state.options.keep_memory));
 }
 
 /// Plans with `fill_in`, then prepares what the method needs.

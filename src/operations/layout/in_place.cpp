@@ -279,6 +279,7 @@ void InPlace::make_plan() {
   if (!diagnostic) diagnostic = storage.backend().diagnostic();
   if (!diagnostic) diagnostic = check_budget(state_);
   agree_on_flows(state_, diagnostic, plan::Form::slots, true);
+  scratch_ = {};  // kept as far as memory that is shared leaves room
   operations::prepare_method(state_);
 }
 

@@ -73,6 +73,16 @@ TEST(RedistributeInPlace, TakesAnyMethod) {
                           IndexOrder::row_major, {.budget_bytes = 2U << 20, .method = method});
 }
 
+// The scratch that a call without shared memory leaves for the next one is as large as its budget.
+TEST(RedistributeInPlace, SharesMemoryInPlaceOfScratchThatIsKept) {
+  const GridLayout from{BlockCyclic({1500, 1200}, {64, 64}, {size(), 1})};
+  const GridLayout to{BlockCyclic({1500, 1200}, {30, 50}, {1, size()})};
+  for (const Method method : {Method::phased, Method::stream})
+    for (const bool share_memory : {false, true, false, true})
+      expect_moved_in_place(from, to, 8, IndexOrder::row_major,
+                            {.method = method, .share_memory = share_memory});
+}
+
 // All pages at once do not fit: refused before anything has moved.
 TEST(RedistributeInPlace, RefusesDirectBeyondTheBudget) {
   if (size() == 1) return;
