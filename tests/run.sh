@@ -10,7 +10,8 @@ Usage: tests/run.sh [--long] [--large] [--sanitize] [--lint]
        tests/run.sh --mutate [folder]
 
 Installs what is missing, builds the release preset into build/ and runs its tests.
-  --long      also the tests labelled "long"
+  --long      also the tests labelled "long": 100,000 random maps, a thousand jobs with delays in
+              MPI, the whole model
   --large     also the tests labelled "large", which need several GB of memory
   --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer into
               build/sanitize and run the tests that are not labelled "slow" there
@@ -18,6 +19,9 @@ Installs what is missing, builds the release preset into build/ and runs its tes
   --mutate    instead: show which mistakes the tests would not notice. Applies the mutants that
               tests/mutants lists, one after the other, to a copy in build/mutate and runs the
               tests that concern each. Hours for all of them; stopped and started again it goes on
+
+Random tests name the seed of the case that fails: VALET_TEST_SEED=<seed> VALET_TEST_CASES=1 in the
+environment of the program runs it again alone.
 USAGE
 }
 
