@@ -61,7 +61,7 @@ struct Observer final : mpi::Hooks {
 /// for the profiler that the storage may know of (StorageBackend::begin_stage()).
 class Stage {
  public:
-  Stage(StorageBackend& backend, Trace* trace, const char* name)
+  Stage(StorageBackend& backend, Trace* trace, const char* name) noexcept
       : backend_(backend), span_(trace, TraceKind::stage, name) {
     backend_.begin_stage(name);
   }

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <new>
 #include <string>
 #include <utility>
@@ -192,30 +193,31 @@ Workspace<Index>& workspace_of(plan::State& state, const plan::Flows<Index>& flo
 template <class Index>
 std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Flows<Index>& flows,
                                         const StorageBackend& backend) {
-  if (auto diagnostic = backend.diagnostic()) return diagnostic;
-  if (backend.block_bytes() != state.blocks.block_bytes)
+  if (auto diagnostic = storage::asked([&] { return backend.diagnostic(); })) return diagnostic;
+  const BlockTraits blocks = backend.traits();
+  if (blocks.block_bytes != state.blocks.block_bytes)
     return Diagnostic{ErrorCode::block_size_mismatch,
-                      "the storage has blocks of " + std::to_string(backend.block_bytes()) +
+                      "the storage has blocks of " + std::to_string(blocks.block_bytes) +
                           " bytes, the plan was made for " +
                           std::to_string(state.blocks.block_bytes) +
                           "; give the fields that were planned for"};
-  if (backend.reachable_by_mpi() != state.blocks.reachable_by_mpi)
+  if (blocks.reachable_by_mpi != state.blocks.reachable_by_mpi)
     return Diagnostic{ErrorCode::invalid_argument,
                       "the storage is in another kind of memory than the one that was planned for; "
                       "plan again"};
-  if (backend.slots() >= flows.slots) return std::nullopt;
-  if (flows.blocks_after > backend.slots())
+  const std::uint64_t slots = storage::asked([&] { return backend.slots(); });
+  if (slots >= flows.slots) return std::nullopt;
+  if (flows.blocks_after > slots)
     return Diagnostic{
         ErrorCode::infeasible,
         "it would hold " + std::to_string(flows.blocks_after) + " blocks, but has " +
-            std::to_string(backend.slots()) +
+            std::to_string(slots) +
             " slots (required_slots = " + std::to_string(flows.blocks_after) +
             "); grow its fields to that many slots, or partition again with the count "
             "as a constraint"};
   return Diagnostic{ErrorCode::invalid_argument,
-                    "the storage has " + std::to_string(backend.slots()) +
-                        " slots, the plan was made for " + std::to_string(flows.slots) +
-                        "; give storage that is not smaller"};
+                    "the storage has " + std::to_string(slots) + " slots, the plan was made for " +
+                        std::to_string(flows.slots) + "; give storage that is not smaller"};
 }
 
 template <class Index>
@@ -289,6 +291,11 @@ void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& ba
     if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
       write_trace(state, report);
     throw;
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (...) {
+    // A storage that says it does not. Other ranks wait for this one.
+    std::terminate();
   }
   report.peak_extra_bytes = state.ledger.peak_bytes();
   report.shared_bytes = state.node->memory.own().size();
@@ -299,7 +306,8 @@ template <class Index>
 Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::uint64_t neighbours,
                      StorageBackend& backend, std::span<std::byte> lent) {
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
-  bool storage_may_throw = backend.may_throw(), callbacks_may_throw = state.callbacks.any();
+  bool storage_may_throw = storage::asked([&] { return backend.may_throw(); });
+  bool callbacks_may_throw = state.callbacks.any();
   mpi::Agreement agreement;
   agreement.largest(storage_may_throw);
   agreement.largest(callbacks_may_throw);

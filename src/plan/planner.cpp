@@ -16,6 +16,7 @@
 #include "schedule/methods.hpp"
 #include "schedule/phased_sizes.hpp"
 #include "schedule/stream_sizes.hpp"
+#include "storage/guarded_backend.hpp"
 
 #include <bit>
 #include <limits>
@@ -52,7 +53,8 @@ std::optional<Diagnostic> check_phases(const Options& options) {
 std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied& occupied,
                                      std::size_t map_entries, const State& state) {
   const Options& options = state.options;
-  if (auto diagnostic = storage.backend().diagnostic()) return diagnostic;
+  if (auto diagnostic = storage::asked([&] { return storage.backend().diagnostic(); }))
+    return diagnostic;
   const std::uint64_t slots = storage.slots();
   if (detail::bounded_product(slots, storage.block_bytes()) > detail::most_bytes)
     return Diagnostic{ErrorCode::invalid_argument,
@@ -329,7 +331,9 @@ class Planner {
             },
             [&] { return no_memory_to_plan(slots); }))
       diagnostic = std::move(failed);
-    agree_on_flows(state_, diagnostic, form_, storage_.backend().contiguous_data() != nullptr);
+    const bool is_dense =
+        storage::asked([&] { return storage_.backend().contiguous_data() != nullptr; });
+    agree_on_flows(state_, diagnostic, form_, is_dense);
     if (form_ != Form::slots) return;
     state_.visit([&](auto& flows) {
       mpi::agree(state_.channel, exchange_final_slots(state_.channel, state_.ledger, flows,

@@ -9,10 +9,17 @@
 
 namespace valet::storage {
 
+/// What a storage answers that must not throw: where it does, the program ends with the text of the
+/// exception. Local.
+template <class Question>
+[[nodiscard]] auto asked(Question&& question) noexcept {
+  return question();
+}
+
 /// A storage that may throw, made one that does not: passes everything on until the storage throws,
 /// and from then on moves nothing. So an exchange runs to its end on all ranks, with blocks of any
-/// content, and the error is reported there. Questions about addresses are passed on unchanged.
-/// Local.
+/// content, and the error is reported there. Questions are passed on unchanged; those that must not
+/// throw end the program where they do. Local.
 class GuardedBackend final : public StorageBackend {
  public:
   /// @param backend  Must outlive this.
@@ -23,16 +30,16 @@ class GuardedBackend final : public StorageBackend {
     return failure_.diagnostic(consequence);
   }
 
-  [[nodiscard]] std::uint64_t slots() const override { return backend_.slots(); }
-  [[nodiscard]] std::size_t block_bytes() const override { return backend_.block_bytes(); }
-  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
+  [[nodiscard]] std::uint64_t slots() const noexcept override { return backend_.slots(); }
+  [[nodiscard]] std::size_t block_bytes() const noexcept override { return backend_.block_bytes(); }
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const noexcept override {
     return backend_.diagnostic();
   }
   [[nodiscard]] bool may_throw() const override { return false; }
 
   void synchronize() override { backend_.synchronize(); }
-  void begin_stage(const char* name) override { backend_.begin_stage(name); }
-  void end_stage() override { backend_.end_stage(); }
+  void begin_stage(const char* name) noexcept override { backend_.begin_stage(name); }
+  void end_stage() noexcept override { backend_.end_stage(); }
 
   void gather(SlotList from, std::byte* packed) override {
     failure_.attempt("packing blocks (StorageBackend::gather)",
@@ -51,9 +58,13 @@ class GuardedBackend final : public StorageBackend {
                      [&] { backend_.copy(from, to, scratch); });
   }
 
-  [[nodiscard]] std::byte* contiguous_data() const override { return backend_.contiguous_data(); }
-  [[nodiscard]] bool reachable_by_mpi() const override { return backend_.reachable_by_mpi(); }
-  [[nodiscard]] std::size_t pieces_per_block() const override {
+  [[nodiscard]] std::byte* contiguous_data() const noexcept override {
+    return backend_.contiguous_data();
+  }
+  [[nodiscard]] bool reachable_by_mpi() const noexcept override {
+    return backend_.reachable_by_mpi();
+  }
+  [[nodiscard]] std::size_t pieces_per_block() const noexcept override {
     return backend_.pieces_per_block();
   }
   /// Appends nothing where the storage fails: the message is then shorter than its receiver allows.

@@ -127,9 +127,9 @@ class VALET_EXPORT BlockStorage {
   explicit BlockStorage(std::shared_ptr<StorageBackend> backend);
 
   /// The most blocks that this rank can hold. [local]
-  [[nodiscard]] std::uint64_t slots() const { return backend_->slots(); }
+  [[nodiscard]] std::uint64_t slots() const noexcept { return backend_->slots(); }
   /// Bytes of a block, all fields together.
-  [[nodiscard]] std::size_t block_bytes() const { return backend_->block_bytes(); }
+  [[nodiscard]] std::size_t block_bytes() const noexcept { return backend_->block_bytes(); }
   /// Who touches the memory.
   [[nodiscard]] StorageBackend& backend() const { return *backend_; }
 

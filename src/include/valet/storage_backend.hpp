@@ -69,7 +69,8 @@ struct Diagnostic {
 /// so. This storage is then not called again, the other ranks get blocks of any content, and when
 /// all is over every rank throws Error callback_failed with the text of the exception. What
 /// synchronize() and allocate_scratch() throw is reported in the same way before anything moves.
-/// The other functions must not throw.
+/// The other functions, and those where may_throw() is false, must not throw: where one does, the
+/// program ends (std::terminate), because other ranks wait for this one.
 class VALET_EXPORT StorageBackend {
  public:
   StorageBackend() = default;
@@ -120,7 +121,7 @@ class VALET_EXPORT StorageBackend {
   virtual void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const = 0;
 
   /// What a plan remembers of this storage.
-  [[nodiscard]] BlockTraits traits() const {
+  [[nodiscard]] BlockTraits traits() const noexcept {
     return {block_bytes(), pieces_per_block(), reachable_by_mpi()};
   }
 
