@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// mpi_program <default|returns> <n>: a migration and an all-to-all in which the n-th call of MPI on
-// rank 1 fails, as a call on a broken network would: MPI tells the error handler of the call's
-// communicator, and where that returns the call returns its code. What should come of it, see
-// mpi_test.cpp.
+// mpi_program <default|returns|dies> <n>: a migration and an all-to-all in which the n-th call of
+// MPI on rank 1 fails, as a call on a broken network would: MPI tells the error handler of the
+// call's communicator, and where that returns the call returns its code. With "dies" rank 1 is
+// killed there, while files are open in the working directory. What should come of it, see
+// mpi_test.cpp and kill_test.cpp.
 
 #include <valet/valet.hpp>
 
 #include <mpi.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -20,10 +23,12 @@ int calls_left = 0;                    ///< until one fails; 0: none does
 MPI_Comm last_comm = MPI_COMM_NULL;    ///< that something was posted on
 MPI_Comm application = MPI_COMM_NULL;  ///< what Valet is given
 int times_told = 0;
+bool dies = false;
 
 bool fails_now() { return calls_left > 0 && --calls_left == 0; }
 
 int fail(MPI_Comm comm) {
+  if (dies) kill(getpid(), SIGKILL);
   PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
   return MPI_ERR_OTHER;
 }
@@ -61,6 +66,13 @@ VALET_FAILS(Alltoall,
             (const void* sent, int sends, MPI_Datatype send_type, void* received, int receives,
              MPI_Datatype receive_type, MPI_Comm comm),
             (sent, sends, send_type, received, receives, receive_type, comm), comm)
+VALET_FAILS(Bcast, (void* data, int count, MPI_Datatype type, int root, MPI_Comm comm),
+            (data, count, type, root, comm), comm)
+VALET_FAILS(Exscan,
+            (const void* sent, void* received, int count, MPI_Datatype type, MPI_Op operation,
+             MPI_Comm comm),
+            (sent, received, count, type, operation, comm), comm)
+VALET_FAILS(Barrier, (MPI_Comm comm), (comm), comm)
 VALET_FAILS(Comm_dup, (MPI_Comm comm, MPI_Comm* copy), (comm, copy), comm)
 VALET_FAILS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), last_comm)
 VALET_FAILS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
@@ -72,20 +84,28 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   PMPI_Comm_dup(MPI_COMM_WORLD, &application);
-  if (std::string(argv[1]) == "returns") {
+  const std::string mode = argv[1];
+  dies = mode == "dies";
+  if (mode == "returns") {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     MPI_Comm_create_errhandler(tell, &handler);
     MPI_Comm_set_errhandler(application, handler);
   }
-  constexpr std::uint64_t blocks = 300;
+  const std::uint64_t blocks = dies ? 3000 : 300;
   std::vector<double> data(blocks + 60);
   std::vector<int> ranks(blocks);
   for (std::size_t k = 0; k < blocks; ++k) ranks[k] = static_cast<int>(k) % size;
   valet::Options options;
   options.method = valet::Method::stream;
   options.budget_bytes = 200;
-  options.share_memory = false;
+  options.share_memory = dies;
   options.verify = true;
+  valet::AlltoallOptions alltoall;
+  if (dies) {
+    setenv("TMPDIR", ".", 1);  // for Valet alone: MPI has its files already
+    options.budget_bytes = 2000;
+    options.trace = alltoall.trace = "trace.json";
+  }
   if (rank == 1) calls_left = std::atoi(argv[2]);
   try {
     static_cast<void>(valet::migrate(application,
@@ -93,7 +113,8 @@ int main(int argc, char** argv) {
                                      blocks, ranks, options));
     const std::vector<std::int64_t> counts(static_cast<std::size_t>(size), 50);
     static_cast<void>(valet::alltoallv_in_place(
-        application, {data.data(), data.size() * sizeof(double), sizeof(double)}, counts));
+        application, {data.data(), data.size() * sizeof(double), sizeof(double)}, counts, {},
+        alltoall));
   } catch (const valet::Error& error) {
     std::printf("rank %d was told %d times, then %s\n", rank, times_told, error.what());
     std::fflush(stdout);
