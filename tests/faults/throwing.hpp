@@ -23,18 +23,16 @@ class Throwing {
     has_thrown_ = false;
   }
   void called() {
-    EXPECT_FALSE(has_thrown_ && stays_silent_) << "called again after it threw";
+    EXPECT_FALSE(has_thrown_) << "called again after it threw";
     if (left_ == 0 || --left_ > 0) return;
     has_thrown_ = true;
     throw std::runtime_error("the window is gone");
   }
-  /// It may be called again after it threw.
-  void may_be_called_again() { stays_silent_ = false; }
   [[nodiscard]] bool has_thrown() const { return has_thrown_; }
 
  private:
   int left_ = 0;
-  bool has_thrown_ = false, stays_silent_ = true;
+  bool has_thrown_ = false;
 };
 
 /// An operation whose callback calls Throwing::called().

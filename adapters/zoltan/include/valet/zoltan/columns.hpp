@@ -19,9 +19,10 @@ namespace valet::zoltan {
 
 /// One number per slot in host memory, of any arithmetic type.
 struct Column {
-  const std::byte* data = nullptr;                   ///< the number of slot 0
-  std::ptrdiff_t stride_bytes = 0;                   ///< from a slot to the next
-  double (*read)(const std::byte* place) = nullptr;  ///< what stands there, as a double
+  const std::byte* data = nullptr;  ///< the number of slot 0
+  std::ptrdiff_t stride_bytes = 0;  ///< from a slot to the next
+  /// What stands there, as a double. An exception would leave the other ranks waiting: noexcept.
+  double (*read)(const std::byte* place) noexcept = nullptr;
 
   /// The number of a slot.
   [[nodiscard]] double operator[](std::uint64_t slot) const {
@@ -50,7 +51,8 @@ using ColumnSource = std::function<Columns()>;
 template <class T>
 [[nodiscard]] Column column(const T* data, std::ptrdiff_t stride_bytes) {
   static_assert(std::is_arithmetic_v<T>, "Valet: coordinates and weights are numbers");
-  return {reinterpret_cast<const std::byte*>(data), stride_bytes, [](const std::byte* place) {
+  return {reinterpret_cast<const std::byte*>(data), stride_bytes,
+          [](const std::byte* place) noexcept {
             return static_cast<double>(*reinterpret_cast<const T*>(place));
           }};
 }
