@@ -6,6 +6,10 @@
 !! are type(c_ptr): give c_loc(array), or c_null_ptr where NULL is allowed. Communicators are the
 !! integers of `mpi`, or comm%mpi_val of `mpi_f08`. Counts and slots are 64 bits, and ranks and
 !! slots start at 0, as in MPI and C.
+!!
+!! VALET_MPI_FAILURE is returned where the communicator has an error handler that returns
+!! (MPI_ERRORS_RETURN), on this rank alone: others may be waiting for it, so end the job with
+!! MPI_Abort. By default a failed MPI call ends the job itself.
 module valet
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int, &
     c_int64_t, c_null_char, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t, c_sizeof

@@ -13,7 +13,14 @@
  * Valet_Plan is found by its own rank alone, because nothing else knows the communicator. After
  * VALET_MPI_FAILURE and VALET_INTERNAL the content of the occupied slots is unspecified, after
  * VALET_CORRUPTED that of the blocks that the text names; after VALET_CALLBACK_FAILED the text says
- * whether every block is where the map said. No function ends the program.
+ * whether every block is where the map said. Valet itself ends no program.
+ *
+ * VALET_MPI_FAILURE is local: the others may be waiting for this rank. A failed MPI call is
+ * therefore first told to the error handler of the communicator that the application gave
+ * (MPI_COMM_WORLD's where that is freed): by default MPI_ERRORS_ARE_FATAL, which ends the job.
+ * Whoever sets a handler that returns, MPI_ERRORS_RETURN for instance, must end the job where a
+ * function returns this code, with MPI_Abort(): no call of Valet may follow on that communicator,
+ * and the memory of what was pending is given up, not freed, because MPI may still write to it.
  *
  * Options and reports begin with their size, so that later members do not break what was compiled
  * before; one that this library cannot have is VALET_INVALID_ARGUMENT.
@@ -69,7 +76,7 @@ enum {
   VALET_INVALID_COMMUNICATOR = 11, /**< MPI_COMM_NULL or an intercommunicator */
   VALET_OUT_OF_MEMORY = 12,        /**< the operating system refused memory */
   VALET_CORRUPTED = 13,            /**< verification found a block that is not what was sent */
-  VALET_MPI_FAILURE = 14,          /**< an MPI call returned an error */
+  VALET_MPI_FAILURE = 14,          /**< an MPI call returned an error; end the job: see above */
   VALET_INTERNAL = 15,             /**< a broken invariant: a bug in Valet */
   VALET_CALLBACK_FAILED = 16       /**< a callback of the application threw a C++ exception */
 };

@@ -101,7 +101,9 @@ extern "C" {
  *         printed, and Valet_Get_Report() says what had moved. Errors of the lists, and of pre and
  *         of the sizes, are found before an object moves; of pack, before mid runs (in STEPS: of
  *         that step). An exception that a callback throws is ZOLTAN_FATAL, or ZOLTAN_MEMERR for
- *         std::bad_alloc.
+ *         std::bad_alloc. A failed MPI call is told to the error handler of zz's communicator, by
+ *         default one that ends the job; where it returns, this rank alone returns ZOLTAN_FATAL,
+ *         and must end the job (MPI_Abort), because others may wait for it.
  */
 VALET_EXPORT int Valet_Migrate(struct Zoltan_Struct* zz, int num_import,
                                ZOLTAN_ID_PTR import_global_ids, ZOLTAN_ID_PTR import_local_ids,
