@@ -27,9 +27,7 @@ bool NodeSlots::serves(const Wish& wish) const {
                          wish.allowance(), wish.bytes);
 }
 
-bool NodeSlots::fits(const Wish& wish) const {
-  return memory_->bytes() <= wish.room;
-}
+bool NodeSlots::fits(const Wish& wish) const { return memory_->bytes() <= wish.room; }
 
 void NodeSlots::connect(const mpi::Channel& channel, const Wish& wish) {
   release();
