@@ -17,6 +17,7 @@ struct Reserve {
 
   void* memory = nullptr;
   int calls = 0;            ///< of this thread that are running
+  int leaving = 0;          ///< steps that may not take it
   bool asks_other = false;  ///< whose handler may in turn call ours
 };
 thread_local Reserve own;
@@ -27,7 +28,7 @@ std::atomic<std::new_handler> other = nullptr;
 
 /// What operator new calls before it tries again.
 void give_up_reserve() {
-  if (own.calls > 0 && own.memory != nullptr) {
+  if (own.calls > 0 && own.leaving == 0 && own.memory != nullptr) {
     std::free(std::exchange(own.memory, nullptr));
     return;
   }
@@ -38,6 +39,11 @@ void give_up_reserve() {
     ~Asking() { own.asks_other = false; }
   } const asking;
   handler();
+}
+
+/// Where it was given up and the system has some again.
+void refill() noexcept {
+  if (own.memory == nullptr) own.memory = std::malloc(MemoryReserve::bytes);
 }
 
 }  // namespace
@@ -57,8 +63,7 @@ MemoryReserve::~MemoryReserve() {
   if (--users == 0 && std::get_new_handler() == give_up_reserve) std::set_new_handler(other);
 }
 
-void MemoryReserve::refill() noexcept {
-  if (own.memory == nullptr) own.memory = std::malloc(bytes);
-}
+LeaveReserve::LeaveReserve() noexcept { ++own.leaving; }
+LeaveReserve::~LeaveReserve() { --own.leaving; }
 
 }  // namespace valet::detail

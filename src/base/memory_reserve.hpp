@@ -21,16 +21,22 @@ namespace valet::detail {
 class VALET_EXPORT MemoryReserve {
  public:
   /// Held back by each thread that has made a call.
-  static constexpr std::size_t bytes = std::size_t{20} << 10;
+  static constexpr std::size_t bytes = std::size_t{24} << 10;
 
   MemoryReserve() noexcept;
   MemoryReserve(const MemoryReserve&) = delete;
   MemoryReserve& operator=(const MemoryReserve&) = delete;
   ~MemoryReserve();
+};
 
-  /// Holds memory back again where it was given up and the system has some. A failed allocation
-  /// takes the reserve even where that is too small for it.
-  static void refill() noexcept;
+/// A step that may end for lack of memory, of which the ranks learn at their next agreement: while
+/// it lives, the reserve is left for the way there. It may be nested. Local.
+class VALET_EXPORT LeaveReserve {
+ public:
+  LeaveReserve() noexcept;
+  LeaveReserve(const LeaveReserve&) = delete;
+  LeaveReserve& operator=(const LeaveReserve&) = delete;
+  ~LeaveReserve();
 };
 
 /// Runs a local step of a collective call that may need much memory.
@@ -39,10 +45,10 @@ template <class Step, class Failed>
 [[nodiscard]] auto unless_out_of_memory(Step&& step, Failed&& failed)
     -> std::optional<decltype(failed())> {
   try {
+    const LeaveReserve leave;
     std::forward<Step>(step)();
     return std::nullopt;
-  } catch (const std::bad_alloc&) {
-    MemoryReserve::refill();
+  } catch (const std::bad_alloc&) {  // said below, where the reserve may be taken
   }
   return std::forward<Failed>(failed)();
 }

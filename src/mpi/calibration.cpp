@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/calibration.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "mpi/tags.hpp"
@@ -36,6 +37,7 @@ class Buffers {
  public:
   Buffers(Ledger& ledger, std::size_t wanted) {
     try {
+      const detail::LeaveReserve leave;
       if (wanted > least_bytes) memory_ = Array<std::byte>(ledger, 2 * wanted);
     } catch (const std::bad_alloc&) {
       memory_ = {};

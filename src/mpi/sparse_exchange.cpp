@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/sparse_exchange.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
@@ -52,6 +53,7 @@ class NbxExchange {
  private:
   void keep_received(const MPI_Status& status) {
     try {
+      const detail::LeaveReserve leave;
       if (!lacks_memory_) received_.push_back({status.MPI_SOURCE, incoming_[0], incoming_[1]});
     } catch (const std::bad_alloc&) {
       lacks_memory_ = true;

@@ -231,6 +231,9 @@ std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& 
           [&] { backend.synchronize(); }))
     return failure.diagnostic(nothing_has_moved);
   try {
+    // What is left to allocate beside memory that is lent is small, and pages have been sorted.
+    std::optional<detail::LeaveReserve> leave;
+    if (lent.empty()) leave.emplace();
     Workspace<Index>& workspace = workspace_of(state, flows);
     if (!lent.empty() && lent.size() < workspace.lent_bytes())
       return Diagnostic{ErrorCode::invalid_argument,
@@ -244,7 +247,6 @@ std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& 
                             "; align it as malloc does"};
     workspace.provide(backend, lent);
   } catch (const std::bad_alloc&) {
-    detail::MemoryReserve::refill();
     return Diagnostic{ErrorCode::out_of_memory,
                       "no memory for a budget of " + std::to_string(state.options.budget_bytes) +
                           " bytes and the plan's own arrays; lower budget_bytes"};

@@ -20,6 +20,7 @@
 
 #include <bit>
 #include <limits>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -313,10 +314,11 @@ class Planner {
     MapCounts map_counts = diagnostic ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
     Vector<mpi::SparseCount> arriving(state_.ledger);
     look_for_layout(map_counts, diagnostic.has_value());
-    const auto no_memory = [&] { return no_memory_to_plan(storage_.slots()); };
-    if (auto failed =
-            detail::unless_out_of_memory([&] { find_arriving(map_counts, arriving); }, no_memory))
-      diagnostic = std::move(failed);
+    try {
+      find_arriving(map_counts, arriving);
+    } catch (const std::bad_alloc&) {  // when the exchange is over
+      diagnostic = no_memory_to_plan(storage_.slots());
+    }
     std::uint64_t arrivals = 0;
     for (const mpi::SparseCount& count : arriving) arrivals += count.count;
     const std::uint64_t slots = std::max(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The system refuses memory to one rank: its n-th allocation, n = 1 until a call makes fewer. Then
-// all ranks get the same error and nothing has moved, or all succeed. Nobody is left waiting.
+// The system refuses memory to one rank: its n-th allocation, or that and all that follow, n = 1
+// until a call makes fewer. Then all ranks get the same error and nothing has moved, or all
+// succeed. Nobody is left waiting.
 
 #include "../operations/layout/moved_arrays.hpp"
 #include "outcome.hpp"
@@ -30,11 +31,10 @@ struct Case {
 
 /// Runs the call with the n-th allocation of one rank refused.
 /// @return Whether there was an n-th one.
-bool survives(const Case& tested, MPI_Comm communicator, int poor, long long n) {
+bool survives(const Case& tested, MPI_Comm communicator, int poor, long long n, Refusal refusal) {
   tested.restore();
-  Outcome outcome;
-  if (rank() == poor) refuse_allocation(n);
-  outcome = outcome_of([&] { tested.call(communicator); });
+  if (rank() == poor) refuse_allocation(n, refusal);
+  const Outcome outcome = outcome_of([&] { tested.call(communicator); });
   const bool refused = end_refusal();
   const std::string which = "allocation " + std::to_string(n) + " of rank " + std::to_string(poor);
   EXPECT_TRUE(same_on_all_ranks(outcome)) << which << ": " << outcome.text;
@@ -47,11 +47,12 @@ bool survives(const Case& tested, MPI_Comm communicator, int poor, long long n) 
 }
 
 /// On a communicator that is new each time, or on one that has been used.
-void survives_all(const Case& tested, int poor, bool is_new) {
+void survives_all(const Case& tested, int poor, bool is_new, Refusal refusal) {
+  SCOPED_TRACE(refusal == Refusal::once ? "once" : "for good");
   for (long long n = 1; !::testing::Test::HasFailure(); ++n) {
     MPI_Comm communicator = MPI_COMM_WORLD;
     if (is_new) MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
-    const bool goes_on = survives(tested, communicator, poor, n);
+    const bool goes_on = survives(tested, communicator, poor, n, refusal);
     if (is_new) MPI_Comm_free(&communicator);
     if (!goes_on) break;
   }
@@ -60,13 +61,15 @@ void survives_all(const Case& tested, int poor, bool is_new) {
 /// Rank 0, which is the root of some methods, and another one; with VALET_FAULTS_ALL every rank.
 void survives_all(const Case& tested, const std::string& name) {
   SCOPED_TRACE(name);
-  if (std::getenv("VALET_FAULTS_ALL") == nullptr) {
-    survives_all(tested, 1, true);
-    survives_all(tested, 0, false);
-    return;
+  for (const Refusal refusal : {Refusal::once, Refusal::for_good}) {
+    if (std::getenv("VALET_FAULTS_ALL") == nullptr) {
+      survives_all(tested, 1, true, refusal);
+      survives_all(tested, 0, false, refusal);
+    } else {
+      for (int poor = 0; poor < size(); ++poor)
+        for (const bool is_new : {true, false}) survives_all(tested, poor, is_new, refusal);
+    }
   }
-  for (int poor = 0; poor < size(); ++poor)
-    for (const bool is_new : {true, false}) survives_all(tested, poor, is_new);
 }
 
 /// Blocks of 8 bytes that say where they began. Of each rank block k goes to rank_of(rank, k).
@@ -219,8 +222,8 @@ TEST(RefusedAllocation, LeavesAPlanThatCanBeExecuted) {
     bool goes_on = true;
     for (long long n = 1; goes_on && !::testing::Test::HasFailure(); ++n) {
       Plan plan = blocks.plan(options);
-      goes_on = survives(blocks.executed(plan), MPI_COMM_WORLD, 1, n);
-      survives(blocks.executed(plan), MPI_COMM_WORLD, 1, 0);
+      goes_on = survives(blocks.executed(plan), MPI_COMM_WORLD, 1, n, Refusal::for_good);
+      survives(blocks.executed(plan), MPI_COMM_WORLD, 1, 0, Refusal::once);
     }
   }
 }

@@ -28,7 +28,7 @@ class AskedBytes {
     before_ = new_counters().asked_peak_bytes;
   }
   [[nodiscard]] unsigned long long most() const {
-    constexpr std::ptrdiff_t held_back = 20 << 10;  // by malloc, once for each thread
+    constexpr std::ptrdiff_t held_back = 24 << 10;  // by malloc, once for each thread
     return static_cast<std::size_t>(new_counters().asked_peak_bytes - before_ + held_back);
   }
 

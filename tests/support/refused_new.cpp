@@ -7,6 +7,8 @@
 
 #include "calls_of_valet.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -16,9 +18,13 @@
 namespace {
 
 constexpr std::size_t largest_small = std::size_t{16} << 10;
+constexpr std::size_t held_back = std::size_t{24} << 10;  ///< what Valet's new-handler gives back
 
 thread_local long long until_refusal = 0;  ///< 0: none is refused
 thread_local bool refused = false;
+thread_local bool for_good = false;
+thread_local bool is_exhausted = false;
+thread_local std::size_t given_back = 0;  ///< since then
 
 /// @throws std::bad_alloc as the handler does, or where there is none.
 void ask_handler() {
@@ -30,19 +36,36 @@ void ask_handler() {
 /// Whether the next allocation of this thread is the one to be refused.
 bool is_refused() {
   if (until_refusal == 0 || --until_refusal > 0) return false;
+  is_exhausted = for_good;
   return refused = true;
 }
 
+/// Whether so much was given back when there was nothing left.
+bool take_back(std::size_t size) {
+  if (size > given_back) return false;
+  given_back -= size;
+  return true;
+}
+
 void* allocate(std::size_t size, std::size_t alignment) {
-  if (is_refused()) {
+  if (is_refused() && !is_exhausted) {
     ask_handler();
     while (size > largest_small) ask_handler();
   }
   const std::size_t whole =
       (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+  while (is_exhausted && !take_back(whole)) {
+    ask_handler();
+    given_back += held_back;
+  }
   void* const memory = std::aligned_alloc(alignment, whole);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
+}
+
+void give_back(void* memory) noexcept {
+  if (is_exhausted && memory != nullptr) given_back += malloc_usable_size(memory);
+  std::free(memory);
 }
 
 void* allocate_or_null(std::size_t size, std::size_t alignment) noexcept {
@@ -61,13 +84,16 @@ std::size_t number(std::align_val_t alignment) { return static_cast<std::size_t>
 
 namespace valet::test {
 
-void refuse_allocation(long long n) {
+void refuse_allocation(long long n, Refusal refusal) {
   refused = false;
   until_refusal = n;
+  for_good = refusal == Refusal::for_good;
+  given_back = 0;
 }
 
 bool end_refusal() {
   until_refusal = 0;
+  is_exhausted = false;
   return refused;
 }
 
@@ -78,9 +104,12 @@ extern "C" VALET_INTERPOSED int posix_memalign(void** memory, std::size_t alignm
                                                std::size_t size) noexcept {
   static const auto next =
       valet::test::next_function<int (*)(void**, std::size_t, std::size_t)>("posix_memalign");
-  if (valet::test::is_valet(__builtin_return_address(0)) && is_refused()) {
-    if (size > largest_small) until_refusal = 1;
-    return ENOMEM;
+  if (valet::test::is_valet(__builtin_return_address(0))) {
+    if (is_refused() && !is_exhausted) {
+      if (size > largest_small) until_refusal = 1;
+      return ENOMEM;
+    }
+    if (is_exhausted && !take_back(size)) return ENOMEM;
   }
   return next(memory, alignment, size);
 }
@@ -106,20 +135,20 @@ void* operator new(std::size_t size, std::align_val_t alignment, const std::noth
 void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
   return allocate_or_null(size, number(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { give_back(memory); }
+void operator delete[](void* memory) noexcept { give_back(memory); }
+void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
+void operator delete(void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
+void operator delete[](void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::align_val_t) noexcept { give_back(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
 void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  std::free(memory);
+  give_back(memory);
 }
 void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  std::free(memory);
+  give_back(memory);
 }
 // NOLINTEND(misc-new-delete-overloads)

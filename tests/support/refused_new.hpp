@@ -6,10 +6,12 @@
 
 namespace valet::test {
 
+enum class Refusal { once, for_good };
+
 /// Refuses the n-th allocation of this thread from now on, as the system would: the new-handler is
 /// asked, and a small allocation is then granted, a large one only by a handler that never comes to
-/// an end.
-void refuse_allocation(long long n);
+/// an end. For good: and all that follow, until they fit what was given back.
+void refuse_allocation(long long n, Refusal refusal = Refusal::once);
 /// Refuses none any more. @return Whether one was refused.
 bool end_refusal();
 

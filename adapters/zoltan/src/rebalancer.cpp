@@ -45,9 +45,9 @@ Columns columns_of(const ColumnSource& source) {
   Columns columns;
   valet::detail::FirstFailure failure;
   try {
+    const valet::detail::LeaveReserve leave;
     columns = source();
   } catch (const std::bad_alloc&) {
-    valet::detail::MemoryReserve::refill();
     columns.diagnostic = Diagnostic{ErrorCode::out_of_memory,
                                     "no memory to read coordinates or weights on the host"};
   } catch (...) {
@@ -177,9 +177,9 @@ RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& s
     objects.rank = communicator.rank();
     std::optional<Diagnostic> diagnostic = state_->look_at(objects);
     try {
+      const valet::detail::LeaveReserve leave;
       if (!diagnostic) ranks.resize(count);
     } catch (const std::bad_alloc&) {
-      valet::detail::MemoryReserve::refill();
       diagnostic = Diagnostic{ErrorCode::out_of_memory,
                               "no memory for the map of " + std::to_string(count) + " objects"};
     }

@@ -180,10 +180,10 @@ void suit_page(plan::State& state, Call& call) {
 /// What suits this rank.
 std::optional<Diagnostic> suit(plan::State& state, Call& call, storage::CallScratch& scratch) {
   try {
+    const detail::LeaveReserve leave;
     suit_page(state, call);
     return suit_at_once(state, call, scratch);
   } catch (const std::bad_alloc&) {
-    detail::MemoryReserve::refill();
     return Diagnostic{ErrorCode::out_of_memory,
                       "the system has no memory to move within the budget of " +
                           std::to_string(call.options.budget_bytes) +

@@ -164,6 +164,7 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
   call_.at_once = is_free && intersections <= budget;
   if (!call_.at_once) return std::nullopt;
   try {
+    const detail::LeaveReserve leave;
     parts_.emplace(ledger_, call_);
     node_.emplace(channel_, ledger_, budget / 2);
     const std::uint64_t bytes = parts_->bytes_at_once();
@@ -172,7 +173,6 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
     if (call_.at_once)
       scratch_ = {channel_, ledger_, bytes, budget - taken, call_.options.keep_memory};
   } catch (const std::bad_alloc&) {
-    detail::MemoryReserve::refill();
     return layout::out_of_memory();
   }
   return std::nullopt;

@@ -99,6 +99,7 @@ class Redistribution {
               "set budget_bytes to at least " +
               std::to_string(needed)};
     try {
+      const detail::LeaveReserve leave;
       parts_.emplace(ledger_, call_);
       const std::uint64_t leaving =
           static_cast<std::uint64_t>(parts_->peers().elements_sent) * call_.element_bytes;
@@ -110,7 +111,6 @@ class Redistribution {
       if (takes_part) call_.least = layout::choose_chunk_elements(rest(), call_.element_bytes);
       call_.kept = node_->state(node_wish());
     } catch (const std::bad_alloc&) {
-      detail::MemoryReserve::refill();
       return layout::out_of_memory();
     }
     return std::nullopt;
@@ -172,11 +172,11 @@ class Redistribution {
     std::optional<layout::ArrayExchange> exchange;
     std::optional<Diagnostic> diagnostic;
     try {
+      const detail::LeaveReserve leave;
       exchange.emplace(call_.channel, ledger_, sizes_beside_node(), parts_->take_peers(), outgoing,
                        incoming, node_->memory());
       take_scratch(exchange->scratch_bytes());
     } catch (const std::bad_alloc&) {
-      detail::MemoryReserve::refill();
       diagnostic = layout::out_of_memory();
     }
     mpi::agree(call_.channel, diagnostic);
