@@ -172,26 +172,30 @@ class Folder:
         deadline = time.monotonic() + MUTANT_SECONDS
         try:
             path.write_text(mutant.applied_to(original.decode()))
-            status, output = build(mutant.tests, MUTANT_SECONDS)
-            if status is None:
-                return "faulty", f"is not built within {MUTANT_SECONDS} s"
-            if status != 0:
-                first = re.search(r"^.*error: .*$", output, re.MULTILINE)
-                return "faulty", "does not compile: " + (first.group(0) if first else output[-300:])
-            return self.judge(mutant, deadline)
+            for test in mutant.tests:  # what the first ones notice needs no other program
+                verdict = self.look_at(test, deadline - time.monotonic())
+                if verdict:
+                    return verdict
+            return "survived", ""
         finally:
             path.write_bytes(original)
 
-    def judge(self, mutant, deadline):
-        for test in mutant.tests:
-            left = deadline - time.monotonic()
-            # A rank that waits for ever is as good as an error, but a busy machine is none.
-            least = 15 if "_np" not in test else 60
-            patience = max(10, min(least + 10 * self.seconds[test], left))
-            status = self.run_test(test, patience)
-            if status != 0:
-                return "killed", test + (" (time limit)" if status is None else "")
-        return "survived", ""
+    def look_at(self, test, seconds):
+        """What one test makes of the mutant at hand; nothing where it does not notice."""
+        start = time.monotonic()
+        status, output = build([test], seconds)
+        if status is None:
+            return "faulty", f"{test} is not built in the {MUTANT_SECONDS} s of a mutant"
+        if status != 0:
+            first = re.search(r"^.*error: .*$", output, re.MULTILINE)
+            return "faulty", "does not compile: " + (first.group(0) if first else output[-300:])
+        # A rank that waits for ever is as good as an error, but a busy machine is none.
+        patience = (30 if "_np" in test else 15) + 10 * self.seconds[test]
+        left = seconds - (time.monotonic() - start)
+        status = self.run_test(test, max(10, min(patience, left)))
+        if status == 0:
+            return None
+        return "killed", test + (" (time limit)" if status is None else "")
 
 
 class Decisions:

@@ -154,6 +154,41 @@ TEST(Automatic, ObeysTheEnvironmentsModel) {
   }
 }
 
+/// What is predicted where nothing but messages takes time: a second for each, and one for its
+/// credit.
+double predicted_seconds(const GlobalMap& map, Options options) {
+  options.share_memory = false;
+  options.order = Order::fill;
+  options.automatic.model = CostModel{
+      .latency_seconds = 1, .bandwidth = 1e30, .copy_bandwidth = 1e30, .block_seconds = 1e-30};
+  return move(MPI_COMM_WORLD, map, options).predicted_seconds();
+}
+
+/// Every rank sends so many blocks to one.
+template <class DestinationOf>
+GlobalMap map_to_one(std::size_t blocks, DestinationOf&& destination_of) {
+  GlobalMap map;
+  for (int source = 0; source < size(); ++source) {
+    map.slots.push_back(static_cast<std::uint64_t>(size()) * blocks);
+    auto& row = map.destination.emplace_back(map.slots.back());
+    for (std::size_t k = 0; k < blocks; ++k) row[k] = Address{destination_of(source), 0};
+  }
+  return map;
+}
+
+TEST(Automatic, CountsTheMessagesOfBothMethods) {
+  if (size() == 1) GTEST_SKIP() << "nothing leaves";
+  Options options;
+  options.budget_bytes = std::size_t{40} * 64;  // a message has a quarter of it
+  const GlobalMap ring = map_to_one(280, [](int source) { return (source + 1) % size(); });
+  EXPECT_NEAR(predicted_seconds(ring, options), 2 * 18, 1e-6);
+  // To rank 0, a block in a message or all at once: as many messages as sources.
+  options.budget_bytes = std::size_t{1} << 20;
+  options.message_bytes = 40;
+  const GlobalMap star = map_to_one(8, [](int) { return 0; });
+  EXPECT_NEAR(predicted_seconds(star, options), 2 * (size() - 1), 1e-6);
+}
+
 TEST(Automatic, ReplansWithEveryPlanAndKeepsItsChoiceForAllExecutions) {
   const GlobalMap map = ring_map(size(), 100, 90, 1);
   FilledMap filled(map, rank(), Shape::structure);

@@ -18,6 +18,12 @@
 namespace {
 /// Synchronous sends of this rank, which is how counts are exchanged.
 long long counts = 0;
+/// Calls of this rank in which all ranks take part: reductions, a word of everybody to everybody,
+/// a word of everybody for everybody.
+struct Collectives {
+  long long reductions = 0, gathers = 0, exchanges = 0;
+  bool operator==(const Collectives&) const = default;
+} collectives;
 }  // namespace
 
 extern "C" {
@@ -26,6 +32,26 @@ __attribute__((visibility("default"))) int MPI_Issend(const void* buffer, int co
                                                       MPI_Comm comm, MPI_Request* request) {
   ++counts;
   return PMPI_Issend(buffer, count, type, destination, tag, comm, request);
+}
+__attribute__((visibility("default"))) int MPI_Allreduce(const void* sent, void* received,
+                                                         int count, MPI_Datatype type,
+                                                         MPI_Op operation, MPI_Comm comm) {
+  ++collectives.reductions;
+  return PMPI_Allreduce(sent, received, count, type, operation, comm);
+}
+__attribute__((visibility("default"))) int MPI_Allgather(const void* sent, int count,
+                                                         MPI_Datatype type, void* received,
+                                                         int of_each, MPI_Datatype received_type,
+                                                         MPI_Comm comm) {
+  ++collectives.gathers;
+  return PMPI_Allgather(sent, count, type, received, of_each, received_type, comm);
+}
+__attribute__((visibility("default"))) int MPI_Alltoall(const void* sent, int count,
+                                                        MPI_Datatype type, void* received,
+                                                        int of_each, MPI_Datatype received_type,
+                                                        MPI_Comm comm) {
+  ++collectives.exchanges;
+  return PMPI_Alltoall(sent, count, type, received, of_each, received_type, comm);
 }
 }
 
@@ -161,6 +187,35 @@ TEST(MapLayout, LayoutsAndNothingElseArePlannedWithoutExchangingCounts) {
   if (size() > 1) {
     EXPECT_LT(found, static_cast<long long>(maps_tried)) << "nothing was spoilt";
   }
+}
+
+/// What planning a map to ranks takes.
+Collectives collectives_of(const Maps& maps) {
+  FilledMap filled(global_map(maps, 0), rank(), Shape::dense);
+  Options options;
+  options.method = Method::stream;
+  options.order = Order::fill;
+  options.share_memory = false;
+  collectives = {};
+  const Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  return collectives;
+}
+
+TEST(MapLayout, TakesOneGatherAndNothingThatGrowsWithEveryPair) {
+  const auto ranks = static_cast<std::size_t>(size());
+  Maps cyclic(ranks), blocks(ranks), irregular(ranks);
+  for (std::size_t r = 0; r < ranks; ++r)
+    for (std::size_t k = 0; k < 6 * ranks; ++k) {
+      cyclic[r].push_back(static_cast<int>(k % ranks));
+      blocks[r].push_back(r == 0 ? std::min<int>(static_cast<int>(k) / 2, 2) : size() - 1);
+      irregular[r].push_back(static_cast<int>(k * k % ranks));
+    }
+  static_cast<void>(collectives_of(cyclic));  // whatever the first plan takes
+  // A communicator is taken, is it a layout, the agreement.
+  EXPECT_EQ(collectives_of(cyclic), (Collectives{3, 1, 0}));
+  if (size() < 3) return;  // everything is cyclic
+  EXPECT_EQ(collectives_of(blocks), (Collectives{5, 1, 0})) << "does it ascend, and all lengths";
+  EXPECT_EQ(collectives_of(irregular), (Collectives{3, 0, 0}));
 }
 
 TEST(MapLayout, BlocksWithGapsBetweenThemAreNoLayout) {
