@@ -2,9 +2,9 @@
 
 // mpi_program <default|returns|dies> <n>: a migration and an all-to-all in which the n-th call of
 // MPI on rank 1 fails, as a call on a broken network would: MPI tells the error handler of the
-// call's communicator, and where that returns the call returns its code. With "dies" rank 1 is
-// killed there, while files are open in the working directory. What should come of it, see
-// mpi_test.cpp and kill_test.cpp.
+// call's communicator, and where that returns the call returns its code. With "dies" it
+// is rank n % 2, and it is killed there, while files are open in the working directory. What should
+// come of it, see mpi_test.cpp and kill_test.cpp.
 
 #include <valet/valet.hpp>
 
@@ -106,7 +106,9 @@ int main(int argc, char** argv) {
     options.budget_bytes = 2000;
     options.trace = alltoall.trace = "trace.json";
   }
-  if (rank == 1) calls_left = std::atoi(argv[2]);
+  const int call = std::atoi(argv[2]);
+  const int failing = dies ? call % 2 : 1;
+  if (rank == failing) calls_left = call;
   try {
     static_cast<void>(valet::migrate(application,
                                      valet::BlockStorage{valet::field(data.data(), data.size())},
@@ -120,7 +122,7 @@ int main(int argc, char** argv) {
     std::fflush(stdout);
     MPI_Abort(MPI_COMM_WORLD, 3);
   }
-  const bool is_through = rank == 1 && calls_left > 0;
+  const bool is_through = rank == failing && calls_left > 0;
   if (is_through) std::printf("no call failed\n");
   MPI_Finalize();
   return 0;
