@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// mpi_program <default|returns|dies> <n>: a migration and an all-to-all in which the n-th call of
-// MPI on rank 1 fails, as a call on a broken network would: MPI tells the error handler of the
-// call's communicator, and where that returns the call returns its code. With "dies" it
-// is rank n % 2, and it is killed there, while files are open in the working directory. What should
-// come of it, see mpi_test.cpp and kill_test.cpp.
+// mpi_program <default|returns|dies|dies_writing> <n>: a migration and an all-to-all in which the
+// n-th call of MPI on rank 1 fails, as a call on a broken network would: MPI tells the error
+// handler of the call's communicator, and where that returns the call returns its code. With "dies"
+// it is rank n % 2, and it is killed there, while files are open in the working directory; with
+// "dies_writing" when it writes to one of those for the n-th time. What should come of it, see
+// mpi_test.cpp and kill_test.cpp.
 
 #include <valet/valet.hpp>
 
@@ -14,6 +15,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
@@ -23,12 +26,12 @@ int calls_left = 0;                    ///< until one fails; 0: none does
 MPI_Comm last_comm = MPI_COMM_NULL;    ///< that something was posted on
 MPI_Comm application = MPI_COMM_NULL;  ///< what Valet is given
 int times_told = 0;
-bool dies = false;
+bool dies = false, dies_writing = false;
 
 bool fails_now() { return calls_left > 0 && --calls_left == 0; }
 
 int fail(MPI_Comm comm) {
-  if (dies) kill(getpid(), SIGKILL);
+  if (dies) std::raise(SIGKILL);
   PMPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
   return MPI_ERR_OTHER;
 }
@@ -42,7 +45,7 @@ void tell(MPI_Comm* comm, int*, ...) {
 #define VALET_FAILS(Name, parameters, arguments, comm)                          \
   extern "C" __attribute__((visibility("default"))) int MPI_##Name parameters { \
     last_comm = comm;                                                           \
-    return fails_now() ? fail(comm) : PMPI_##Name arguments;                    \
+    return !dies_writing && fails_now() ? fail(comm) : PMPI_##Name arguments;   \
   }
 
 VALET_FAILS(Isend,
@@ -78,6 +81,17 @@ VALET_FAILS(Wait, (MPI_Request * request, MPI_Status* status), (request, status)
 VALET_FAILS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
             (count, requests, index, status), last_comm)
 
+/// Files in the working directory, not what MPI writes to: half of what is asked for.
+extern "C" __attribute__((visibility("default"))) ssize_t write(int descriptor, const void* data,
+                                                                size_t bytes) {
+  struct stat status {};
+  if (dies_writing && fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && fails_now()) {
+    syscall(SYS_write, descriptor, data, bytes / 2);
+    std::raise(SIGKILL);
+  }
+  return syscall(SYS_write, descriptor, data, bytes);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   int rank = 0, size = 0;
@@ -85,7 +99,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   PMPI_Comm_dup(MPI_COMM_WORLD, &application);
   const std::string mode = argv[1];
-  dies = mode == "dies";
+  dies_writing = mode == "dies_writing";
+  dies = dies_writing || mode == "dies";
   if (mode == "returns") {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
     MPI_Comm_create_errhandler(tell, &handler);
