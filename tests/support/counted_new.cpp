@@ -103,6 +103,7 @@ class AlignedMemory {
   std::mutex mutex_;
 };
 constinit AlignedMemory aligned_memory;
+bool has_aligned_memory = false;  ///< from the first piece on
 
 }  // namespace
 
@@ -123,16 +124,29 @@ extern "C" VALET_INTERPOSED int posix_memalign(void** memory, std::size_t alignm
   static const auto next =
       valet::test::next_function<int (*)(void**, std::size_t, std::size_t)>("posix_memalign");
   const int error = next(memory, alignment, size);
-  if (error == 0 && valet::test::is_valet(__builtin_return_address(0)))
+  if (error == 0 && valet::test::is_valet(__builtin_return_address(0))) {
+    has_aligned_memory = true;
     aligned_memory.add(*memory, size);
+  }
   return error;
 }
 
+#if defined(__SANITIZE_ADDRESS__)
+// AddressSanitizer frees memory while it starts: before code that it checks can run, and inside the
+// search for the next function.
+extern "C" void __interceptor_free(void* memory);
+extern "C" VALET_INTERPOSED __attribute__((no_sanitize("address", "undefined"))) void free(
+    void* memory) noexcept {
+  if (has_aligned_memory && memory != nullptr) aligned_memory.remove(memory);
+  __interceptor_free(memory);
+}
+#else
 extern "C" VALET_INTERPOSED void free(void* memory) noexcept {
   static const auto next = valet::test::next_function<void (*)(void*)>("free");
-  if (memory != nullptr) aligned_memory.remove(memory);
+  if (has_aligned_memory && memory != nullptr) aligned_memory.remove(memory);
   next(memory);
 }
+#endif
 
 extern "C" VALET_INTERPOSED void* mmap(void* wish, std::size_t size, int protection, int flags,
                                        int file, off_t offset) noexcept {
