@@ -55,6 +55,7 @@ TEST(Threads, MigrateAtTheSameTimeOnCommunicatorsOfTheirOwn) {
   std::array<MPI_Comm, thread_count> comms{};
   for (MPI_Comm& comm : comms) MPI_Comm_dup(MPI_COMM_WORLD, &comm);
   std::atomic<long long> wrong = 0;
+  const std::uint64_t calls = calls_seen();
   std::vector<std::thread> threads;
   for (int t = 0; t < thread_count; ++t)
     threads.emplace_back([&, t] {
@@ -64,6 +65,7 @@ TEST(Threads, MigrateAtTheSameTimeOnCommunicatorsOfTheirOwn) {
       ADD_FAILURE() << seed_note() << ", thread " << t << ": " << outcome.text;
     });
   for (std::thread& thread : threads) thread.join();
+  EXPECT_GT(calls_seen(), calls + thread_count) << "calls of the library are not delayed";
   EXPECT_EQ(sum_over_ranks(wrong), 0) << seed_note();
   for (MPI_Comm& comm : comms) MPI_Comm_free(&comm);
 }

@@ -25,6 +25,7 @@ struct Thread {
 
 std::array<Thread, most_threads> threads;
 std::atomic<std::size_t> thread_count = 0;
+std::atomic<std::uint64_t> calls = 0;
 std::atomic<std::uint64_t> current_seed = 0;
 std::atomic<int> own_rank = -1;
 
@@ -57,6 +58,7 @@ void pause(std::mt19937_64& random) {
 class Call {
  public:
   explicit Call(const char* name) : thread_(own_thread()) {
+    ++calls;
     thread_.call = thread_.last = name;
     if (delays() != 0) pause(random());
   }
@@ -139,6 +141,8 @@ void working_on(std::uint64_t seed) {
   current_seed = seed;
   if (stall_seconds() > 0) alarm(stall_seconds());
 }
+
+std::uint64_t calls_seen() { return calls; }
 
 }  // namespace valet::test
 

@@ -14,4 +14,7 @@ namespace valet::test {
 /// Something else begins, for which VALET_TEST_SEED is `seed`: the time counts anew.
 void working_on(std::uint64_t seed);
 
+/// Calls of MPI so far that came by here, if not all of MPI's functions.
+[[nodiscard]] std::uint64_t calls_seen();
+
 }  // namespace valet::test
