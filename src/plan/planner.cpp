@@ -4,10 +4,10 @@
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
 #include "plan/automatic.hpp"
+#include "plan/final_slots.hpp"
 #include "plan/map_counts.hpp"
 #include "plan/map_layout.hpp"
 #include "plan/plan_state.hpp"
@@ -215,81 +215,6 @@ void list_cyclic_exports(Ledger& ledger, Flows<Index>& flows,
   }
 }
 
-/// Checks range and injectivity of everything that ends on this rank.
-template <class Index>
-std::optional<Diagnostic> check_final_slots(const mpi::Channel& channel, Ledger& ledger,
-                                            const Flows<Index>& flows,
-                                            std::span<const Address> addresses) {
-  storage::SlotSet taken(ledger, flows.slots);
-  const auto finding = [&](ErrorCode code, std::uint64_t slot, int source,
-                           const std::string& what) {
-    return Diagnostic{code, "the block that rank " + std::to_string(source) + " sends to slot " +
-                                std::to_string(slot) + " of rank " +
-                                std::to_string(channel.rank()) + what};
-  };
-  const auto take = [&](std::uint64_t slot, int source) -> std::optional<Diagnostic> {
-    if (slot >= flows.slots)
-      return finding(ErrorCode::slot_out_of_range, slot, source,
-                     " or beyond is out of range: there are " + std::to_string(flows.slots) +
-                         " slots; grow the storage before planning, or fix the map");
-    if (taken.contains(slot))
-      return finding(ErrorCode::slot_taken_twice, slot, source,
-                     " is not alone: another block has the same address; fix the map, every block "
-                     "needs a slot of its own");
-    taken.insert(slot);
-    return std::nullopt;
-  };
-  for (std::uint64_t slot = 0; slot < addresses.size(); ++slot) {
-    if (flows.initially_free.contains(slot) || addresses[slot].rank != channel.rank()) continue;
-    if (auto diagnostic = take(addresses[slot].slot, channel.rank())) return diagnostic;
-  }
-  for (const Incoming<Index>& flow : flows.incoming)
-    for (std::uint64_t k = 0; k < flow.count; ++k)
-      if (auto diagnostic = take(flows.arrivals[flow.cursor + k], flow.rank)) return diagnostic;
-  return std::nullopt;
-}
-
-/// How final slots travel: in messages of so many words.
-struct SlotWords {
-  static constexpr std::size_t entries = 512;  // 32 KiB of buffers in all
-  [[nodiscard]] static Array<std::uint64_t> buffers(Ledger& ledger) {
-    return {ledger, mpi::words_of_neighbours(entries)};
-  }
-};
-
-/// Sends every rank the slot in which each block that it will get must end: fills flows.arrivals.
-/// Collective among neighbours. Returns what is wrong with the arrivals, if anything: a slot out of
-/// range or taken twice, by another arrival or by a block that stays.
-template <class Index>
-std::optional<Diagnostic> exchange_final_slots(const mpi::Channel& channel, Ledger& ledger,
-                                               Flows<Index>& flows,
-                                               std::span<const Address> addresses,
-                                               Array<std::uint64_t> buffers) {
-  const auto count = [](const auto& flow) -> std::uint64_t { return flow.count; };
-  const auto provide = [&](const Outgoing<Index>& flow, std::uint64_t first,
-                           std::span<std::uint64_t> words) {
-    const Index* const exports = flows.exports.begin() + flow.first + first;
-    for (std::size_t k = 0; k < words.size(); ++k) words[k] = addresses[exports[k]].slot;
-  };
-  // What does not fit the index type is out of range, and stays so when cut to slots.
-  const auto consume = [&](const Incoming<Index>& flow, std::uint64_t first,
-                           std::span<const std::uint64_t> words) {
-    Index* const arrivals = flows.arrivals.begin() + flow.cursor + first;
-    for (std::size_t k = 0; k < words.size(); ++k)
-      arrivals[k] = static_cast<Index>(std::min(words[k], flows.slots));
-  };
-  const int rank = channel.rank();
-  mpi::NeighbourWords(channel, ledger, mpi::tag_slots, std::move(buffers),
-                      mpi::PeerWords{std::span(flows.outgoing), rank, count, provide},
-                      mpi::PeerWords{std::span(flows.incoming), rank, count, consume})
-      .run();
-  std::optional<Diagnostic> found;
-  auto failed = detail::unless_out_of_memory(
-      [&] { found = check_final_slots(channel, ledger, flows, addresses); },
-      [&] { return no_memory_to_plan(flows.slots); });
-  return failed ? std::move(failed) : std::move(found);
-}
-
 /// One planning: map_counts, counts exchanged or computed, exports sorted, final slots exchanged,
 /// agreement.
 template <class DestinationOf>
@@ -336,14 +261,23 @@ class Planner {
     const bool is_dense =
         storage::asked([&] { return storage_.backend().contiguous_data() != nullptr; });
     agree_on_flows(state_, diagnostic, form_, is_dense);
-    if (form_ != Form::slots) return;
-    state_.visit([&](auto& flows) {
-      mpi::agree(state_.channel, exchange_final_slots(state_.channel, state_.ledger, flows,
-                                                      addresses_, std::move(slot_buffers_)));
-    });
+    if (form_ == Form::slots) find_final_slots();
   }
 
  private:
+  /// Brings final slots to where they are needed, and agrees on what is wrong with them.
+  void find_final_slots() {
+    state_.visit([&](auto& flows) {
+      exchange_final_slots(state_.channel, state_.ledger, flows, addresses_,
+                           std::move(slot_buffers_));
+      std::optional<Diagnostic> found;
+      auto failed = detail::unless_out_of_memory(
+          [&] { found = check_final_slots(state_.channel, state_.ledger, flows, addresses_); },
+          [&] { return no_memory_to_plan(flows.slots); });
+      mpi::agree(state_.channel, failed ? failed : found);
+    });
+  }
+
   MapCounts counted_map(std::optional<Diagnostic>& diagnostic) {
     std::optional<MapCounts> map_counts;
     diagnostic = detail::unless_out_of_memory(
