@@ -81,7 +81,7 @@ constexpr std::uint64_t most_blocks = 3000;
 Report migrate_in_ring(const Options& options) {
   FilledMap filled(ring_map(size(), most_blocks, most_blocks, 1), rank(), Shape::dense);
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
-  const Report report = execute(plan, filled.storage());
+  Report report = execute(plan, filled.storage());
   EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
   return report;
 }
