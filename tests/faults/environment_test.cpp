@@ -134,7 +134,7 @@ TEST(LittleAddressSpace, IsAnErrorOfAllRanksBeforeAnythingMoves) {
 }
 
 TEST(LittleAddressSpace, DoesNotStopWhatNeedsNone) {
-  for (const Method method : {Method::stream, Method::cyclic}) {
+  for (const Method method : {Method::stream, Method::phased, Method::cyclic}) {
     SCOPED_TRACE(to_string(method));
     const Limited space(RLIMIT_AS, is_last() ? address_space() + spare : RLIM_INFINITY);
     Options options = stream();
