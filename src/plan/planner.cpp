@@ -377,6 +377,7 @@ std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
   const Options& options = state.options;
   const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
   if (traits != nullptr && traits->messages == schedule::MessageRule::phased)
+    // A root that keeps a part for its schedule may send less at a time: it announces how much.
     return schedule::phased_sizes(schedule::phased_limits(options, state.blocks, blocks_leaving, 0))
         .send_blocks;
   return schedule::stream_sizes(schedule::limits_of(options, state.blocks, blocks_leaving, 0))
