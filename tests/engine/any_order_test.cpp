@@ -24,6 +24,16 @@ GlobalMap random_tight_map(std::uint64_t number, std::size_t block_bytes) {
   return random_map(random, size(), slots, static_cast<Tightness>(number % 3), number % 2 == 0);
 }
 
+/// All blocks of a rank go to the next one; all slots are occupied.
+GlobalMap next_rank_map(std::uint64_t blocks) {
+  GlobalMap map;
+  for (int source = 0; source < size(); ++source) {
+    map.slots.push_back(blocks);
+    map.destination.emplace_back(blocks, Address{(source + 1) % size(), 0});
+  }
+  return map;
+}
+
 Options any_options(Method method, std::size_t budget_bytes) {
   Options options;
   options.order = Order::any;
@@ -85,6 +95,36 @@ TEST(AnyOrder, RanksMayHaveVeryDifferentRoom) {
     }
 }
 
+// A grain for rank 0 has arrived when its first slot is left: all of it waits, in as little room as
+// there may be, in messages of single blocks or such that do not fill the room.
+TEST(AnyOrder, RoomForThoseThatWaitAndOneMoreIsEnough) {
+  if (size() < 3) GTEST_SKIP() << "needs a rank between two others";
+  constexpr std::size_t block_bytes = 64;
+  constexpr std::uint64_t grain = 512;
+  GlobalMap map;
+  map.slots.assign(static_cast<std::size_t>(size()), 1);
+  map.slots[0] = map.slots[1] = 2 * grain;
+  map.slots[2] = grain;
+  for (const std::uint64_t slots : map.slots) map.destination.emplace_back(slots);
+  for (std::uint64_t slot = 0; slot < 2 * grain; ++slot) {
+    map.destination[0][slot] = Address{slot < grain ? 1 : 2, 0};
+    map.destination[1][slot] = Address{0, 0};
+  }
+  FilledMap filled(map, rank(), Shape::dense, block_bytes);
+  const GlobalContent content = filled.content(Form::to_ranks, Order::any);
+  for (const bool shares : {false, true})
+    for (const std::size_t message_blocks : {1, 7})
+      for (const int window : {1, 32}) {
+        if (shares && message_blocks == 1) continue;  // as slow as it is useless
+        Options options = any_options(Method::stream, 4 * grain * block_bytes);
+        options.share_memory = shares;
+        options.message_bytes = message_blocks * block_bytes;
+        options.stream.window = window;
+        EXPECT_EQ(wrong_after(filled, content, options), 0)
+            << message_blocks << " blocks in a message, window " << window << ", shares " << shares;
+      }
+}
+
 TEST(AnyOrder, NothingIsCopiedTwiceWhereThereIsRoom) {
   for (const std::size_t block_bytes : block_sizes)
     for (std::uint64_t number = 0; number < 12; ++number) {
@@ -128,6 +168,17 @@ TEST(AnyOrder, LongRunsGoStraightFromSlotsToSlots) {
   if (size() == 2) {
     EXPECT_LE(4 * backend->calls(Call::scatter), report.messages) << "hardly any is unpacked";
   }
+}
+
+// The shift of 32 blocks is not a multiple of these messages.
+TEST(AnyOrder, OnlyTheShiftWaitsForTheLastHolesWhateverTheMessagesAre) {
+  constexpr std::size_t block_bytes = 16'384;
+  const GlobalMap map = next_rank_map(512);
+  FilledMap filled(map, rank(), Shape::dense, block_bytes);
+  Options options = any_options(Method::stream, std::size_t{4} << 20);
+  options.share_memory = false;
+  options.message_bytes = 5 * block_bytes;
+  EXPECT_EQ(wrong_after(filled, filled.content(Form::to_ranks, Order::any), options), 0);
 }
 
 TEST(AnyOrder, TakesEightBytesASlot) {

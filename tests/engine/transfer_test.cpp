@@ -40,6 +40,21 @@ class Full {
     Block packed = k;
     return transfer_->place(as_bytes(packed), k, 1, misplace) == 1;
   }
+  /// The first arrivals at once; returns how many found their final slots.
+  std::uint64_t receive_many(std::uint32_t count) {
+    std::vector<Block> packed(count);
+    for (std::uint32_t k = 0; k < count; ++k) packed[k] = k;
+    return transfer_->place(reinterpret_cast<const std::byte*>(packed.data()), 0, count,
+                            engine::Transfer<std::uint32_t>::Misplace::never);
+  }
+  /// All arrivals in one run of slots, whose first is slot 0; returns how many are misplaced.
+  std::uint64_t receive_run() {
+    const storage::SlotRun run{0, slots_};
+    transfer_->reserve(run);
+    for (std::uint32_t k = 0; k < slots_; ++k) memory_[k] = k;
+    transfer_->landed(0, run);
+    return transfer_->misplaced();
+  }
   std::uint64_t redistribute() {
     Block scratch = 0;
     return transfer_->redistribute({as_bytes(scratch), sizeof scratch});
@@ -100,6 +115,26 @@ TEST(Transfer, WhatIsMisplacedToTheLastIsMovedInTheEnd) {
   rank.send(0);
   EXPECT_TRUE(rank.receive(1, if_needed));
   EXPECT_EQ(rank.redistribute(), 1U);
+  rank.expect_all_home();
+}
+
+TEST(Transfer, OfARunThatLandsInOtherSlotsOnlyThoseAreMisplacedThatAreNotAtHome) {
+  Full rank({0, 2, 1, 3});
+  for (std::uint32_t slot = 0; slot < 4; ++slot) rank.send(slot);
+  EXPECT_EQ(rank.receive_run(), 2U);
+  EXPECT_EQ(rank.redistribute(), 3U) << "two change places, through scratch";
+  rank.expect_all_home();
+}
+
+TEST(Transfer, ListedSlotsAreTakenOneByOneThoughTheirEndsLookLikeARun) {
+  std::vector<std::uint32_t> finals(18);
+  for (std::uint32_t k = 0; k < finals.size(); ++k) finals[k] = k;
+  std::swap(finals[1], finals[17]);
+  Full rank(finals);
+  for (std::uint32_t slot = 0; slot < finals.size(); ++slot) rank.send(slot);
+  EXPECT_EQ(rank.receive_many(17), 17U);
+  EXPECT_TRUE(rank.receive(17, never)) << "slot 1 is free yet";
+  EXPECT_EQ(rank.redistribute(), 0U);
   rank.expect_all_home();
 }
 

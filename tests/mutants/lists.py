@@ -4,7 +4,7 @@
 import pathlib
 import re
 
-NAMES = ["schedule", "geometry", "plan", "verification"]
+NAMES = ["schedule", "geometry", "plan", "verification", "engine"]
 LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent
 
