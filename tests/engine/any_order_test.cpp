@@ -95,20 +95,22 @@ TEST(AnyOrder, RanksMayHaveVeryDifferentRoom) {
     }
 }
 
-// A grain for rank 0 has arrived when its first slot is left: all of it waits, in as little room as
-// there may be, in messages of single blocks or such that do not fill the room.
+// No slot is free, and rank 0 has to take a grain from rank 1 before a slot of its own is left:
+// rank 1 takes what rank 3 has for it before what rank 2 has, and rank 0 leaves its slots to rank 2
+// first. So all of the grain waits, in as little room as there may be.
 TEST(AnyOrder, RoomForThoseThatWaitAndOneMoreIsEnough) {
-  if (size() < 3) GTEST_SKIP() << "needs a rank between two others";
+  if (size() < 4) GTEST_SKIP() << "needs four ranks";
   constexpr std::size_t block_bytes = 64;
   constexpr std::uint64_t grain = 512;
   GlobalMap map;
-  map.slots.assign(static_cast<std::size_t>(size()), 1);
-  map.slots[0] = map.slots[1] = 2 * grain;
-  map.slots[2] = grain;
+  map.slots.assign(static_cast<std::size_t>(size()), 0);
+  for (const std::size_t full : {0, 1}) map.slots[full] = 2 * grain;
+  for (const std::size_t half : {2, 3}) map.slots[half] = grain;
   for (const std::uint64_t slots : map.slots) map.destination.emplace_back(slots);
   for (std::uint64_t slot = 0; slot < 2 * grain; ++slot) {
-    map.destination[0][slot] = Address{slot < grain ? 1 : 2, 0};
+    map.destination[0][slot] = Address{slot < grain ? 2 : 3, 0};
     map.destination[1][slot] = Address{0, 0};
+    map.destination[slot < grain ? 2 : 3][slot % grain] = Address{1, 0};
   }
   FilledMap filled(map, rank(), Shape::dense, block_bytes);
   const GlobalContent content = filled.content(Form::to_ranks, Order::any);
