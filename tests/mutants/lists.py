@@ -4,7 +4,7 @@
 import pathlib
 import re
 
-NAMES = ["schedule", "geometry", "plan", "verification", "engine"]
+NAMES = ["schedule", "geometry", "plan", "verification", "dropin", "engine"]
 LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent
 

@@ -42,6 +42,19 @@ TEST(Scratch, IsOneBatchWhereEverythingIsToGoAtOnceOrIsLittle) {
   EXPECT_EQ(divide_scratch({4 << 20, 4 << 20, 10000, 200 << 10, 1}).batch, 200U << 10);
 }
 
+TEST(Batches, AddUpWithoutTheMark) {
+  const std::vector<int> sizes{8, 16 | last_of_message};
+  EXPECT_EQ(sum_of(sizes), 24U);
+}
+
+TEST(Scratch, OfABatchIsWithinWhatAnIntCounts) {
+  const std::uint64_t large = std::uint64_t{1} << 40;
+  EXPECT_EQ(divide_scratch(
+                {.memory = large, .smallest_memory = large, .exported = large, .at_once = true})
+                .batch,
+            largest_batch);
+}
+
 TEST(Scratch, StaysInsideTheMemory) {
   for (const std::uint64_t memory : {100'000ULL, 1ULL << 20, 4ULL << 20, 1ULL << 33}) {
     const Scratch scratch = divide_scratch({memory, memory, 5000, 1ULL << 40, 30});
