@@ -187,7 +187,6 @@ std::size_t Transfer<Index>::take_final_slots(std::span<const Index> finals) {
       const storage::SlotRun free_run = free_.next_run(finals[taken], run);
       free_.erase(free_run);
       taken += free_run.count;
-      if (free_run.count < run) break;
     } else {
       free_.erase(std::uint64_t{finals[taken++]});
     }

@@ -35,7 +35,6 @@ std::uint64_t batch_end(std::span<const int> sizes, std::uint64_t first, std::ui
     cost += static_cast<std::uint64_t>(plain_size(sizes[end])) + object_bytes;
     if (cost > limit && end > first) break;
     ++end;
-    if (cost > limit) break;
   }
   return end;
 }
