@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <filesystem>
 #include <limits>
+#include <random>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -36,21 +39,36 @@ bool is_written_in_place(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-/// The file itself where the path is a link to one.
-std::string resolved(const std::string& path) {
-  char* const file = realpath(path.c_str(), nullptr);
-  std::string result = file == nullptr ? path : file;
-  std::free(file);
+/// The file itself, which need not be there, where the path is a link to one.
+std::string resolved(std::filesystem::path path) {
+  constexpr int most_links = 40;
+  std::error_code error;
+  for (int k = 0; k < most_links && std::filesystem::is_symlink(path, error); ++k)
+    path = path.parent_path() / std::filesystem::read_symlink(path, error);
+  return path.string();
+}
+
+/// A name in the same directory for a file that is not complete; another one for each attempt.
+std::string temporary_name(const std::string& path) {
+  return path + ".valet_" + std::to_string(std::random_device()());
+}
+
+/// What an attempt with some names returns, the first time that the name was free.
+template <class Attempt>
+int with_free_name(const std::string& path, std::string& name, Attempt&& attempt) {
+  constexpr int most_attempts = 100;
+  int result = -1;
+  for (int k = 0; k < most_attempts; ++k) {
+    name = temporary_name(path);
+    result = attempt(name.c_str());
+    if (result >= 0 || errno != EEXIST) break;
+  }
+  if (result < 0) name.clear();
   return result;
 }
 
-/// A name in the same directory for a file that is not complete.
-std::string temporary_name(const std::string& path) {
-  return path + ".valet_" + std::to_string(getpid());
-}
-
-std::string path_of_descriptor(std::uint64_t process_number, std::uint64_t descriptor) {
-  return "/proc/" + std::to_string(process_number) + "/fd/" + std::to_string(descriptor);
+std::string path_of_descriptor(const std::string& owner, std::uint64_t descriptor) {
+  return "/proc/" + owner + "/fd/" + std::to_string(descriptor);
 }
 
 }  // namespace
@@ -66,11 +84,20 @@ void File::open_parts(int descriptor) {
 void File::create(const std::string& path) {
   if (is_written_in_place(path)) {
     descriptor_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    if (descriptor_ < 0) error_ = errno;
+    struct stat status {};
+    if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
+      error_ = errno;
+    } else if (S_ISREG(status.st_mode)) {  // where standard output goes
+      offset_ = static_cast<std::uint64_t>(status.st_size);
+      most_bytes_ = most_file_bytes();
+    }
     return;
   }
   path_ = resolved(path);
-  make_in_directory();
+  if (access(path_.c_str(), W_OK) != 0 && errno != ENOENT)
+    error_ = errno;
+  else
+    make_in_directory();
 }
 
 void File::make_in_directory() {
@@ -78,29 +105,29 @@ void File::make_in_directory() {
   const std::string directory = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
   int descriptor = -1;
 #ifdef O_TMPFILE
-  descriptor = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+  if (access("/proc/self/fd", X_OK) == 0)  // by which it gets its name
+    descriptor = ::open(directory.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 #endif
-  if (descriptor < 0) {
-    // A file system that cannot: network file systems.
-    const std::string name = temporary_name(path_);
-    unlink(name.c_str());
-    descriptor = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (descriptor >= 0) temporary_ = name;
-  }
+  if (descriptor < 0)  // a file system that cannot: network file systems
+    descriptor = with_free_name(path_, temporary_, [](const char* name) {
+      return ::open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    });
   open_parts(descriptor);
+  // As the file in whose place it comes.
+  struct stat before {};
+  if (descriptor >= 0 && stat(path_.c_str(), &before) == 0 &&
+      fchmod(descriptor, before.st_mode & 0777U) != 0)
+    error_ = errno;
 }
 
 void File::publish() {
   if (path_.empty()) return close();
   if (error_ == 0 && temporary_.empty()) {
     // A file without a name can get one that is free, not take that of another.
-    const std::string name = temporary_name(path_);
-    const std::string own = path_of_descriptor(static_cast<std::uint64_t>(getpid()),
-                                               static_cast<std::uint64_t>(descriptor_));
-    unlink(name.c_str());
-    if (linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0)
-      temporary_ = name;
-    else
+    const std::string own = path_of_descriptor("self", static_cast<std::uint64_t>(descriptor_));
+    if (with_free_name(path_, temporary_, [&](const char* name) {
+          return linkat(AT_FDCWD, own.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+        }) < 0)
       error_ = errno;
   }
   close_descriptor();
@@ -143,7 +170,7 @@ File::Identity File::identity() const {
 bool File::join(const Identity& identity) {
   if (identity[has_parts] == 0 || identity[machine] == 0 || identity[machine] != machine_identity())
     return false;
-  const std::string path = path_of_descriptor(identity[process], identity[number]);
+  const std::string path = path_of_descriptor(std::to_string(identity[process]), identity[number]);
   // Should this be some other file after all, then opening it must not wait.
   const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return false;
@@ -161,8 +188,7 @@ void File::seek(std::uint64_t offset) {
 }
 
 void File::write(std::span<const char> bytes) {
-  if (error_ == 0 && has_parts_ && bytes.size() > most_bytes_ - std::min(most_bytes_, offset_))
-    error_ = EFBIG;
+  if (error_ == 0 && bytes.size() > most_bytes_ - std::min(most_bytes_, offset_)) error_ = EFBIG;
   while (error_ == 0 && !bytes.empty()) {
     const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;

@@ -63,10 +63,10 @@ class VALET_EXPORT File {
   int descriptor_ = -1;
   int error_ = 0;
   bool has_parts_ = false;
-  std::uint64_t offset_ = 0;      ///< of what is written next
-  std::uint64_t most_bytes_ = 0;  ///< that a file of this process may have
-  std::string path_;              ///< what publish() makes of it; empty: nothing
-  std::string temporary_;         ///< its name until then, if it has one
+  std::uint64_t offset_ = 0;                      ///< of what is written next
+  std::uint64_t most_bytes_ = ~std::uint64_t{0};  ///< that a file of this process may have
+  std::string path_;                              ///< what publish() makes of it; empty: nothing
+  std::string temporary_;                         ///< its name until then, if it has one
 };
 
 /// Appends a text to a file, which is made where there is none: all of it or, after an error,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "observe/report_fields.hpp"
 #include <valet/report.hpp>
@@ -114,6 +115,7 @@ std::string Report::to_json() const {
 }
 
 Report summed_over_ranks(const Report& report, MPI_Comm communicator) {
+  const detail::MemoryReserve reserve;
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   Report total = report;
   total.ranks = channel.size();
