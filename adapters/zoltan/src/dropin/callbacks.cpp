@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "callbacks.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "batches.hpp"
 #include "handle_state.hpp"
 
@@ -76,6 +77,7 @@ template <class Call>
 int Callbacks::code_of(Call&& call) {
   int code = ZOLTAN_OK;
   try {
+    const valet::detail::LeaveReserve leave;
     call(&code);
   } catch (...) {
     code = keep_exception();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace valet::zoltan {
@@ -51,16 +52,21 @@ void migrate_held(Context& context, const ObjectList& exports, std::span<int> si
   const double listed = mpi::now();
   context.report.list_seconds += listed - start;
   std::optional<Diagnostic> diagnostic = exchange->run(imports, held);
+  Vector<ArrivedRange> ranges(context.ledger);
+  std::optional<Checksums> received;
+  if (!diagnostic)
+    diagnostic = within_memory("the list of what has arrived", [&] {
+      for (std::uint64_t k = 0; k < imports.count; ++k)  // the marks have served
+        imports.sizes[k] = plain_size(imports.sizes[k]);
+      ranges = ranges_of_held(context.ledger, imports, held);
+      if (context.parameters.verify) received.emplace(context.ledger, imports.sources);
+    });
   mpi::agree(context.channel, diagnostic);
   context.report.objects_sent = exports.count;
-  for (std::uint64_t k = 0; k < imports.count; ++k)  // the marks have served
-    imports.sizes[k] = plain_size(imports.sizes[k]);
-  const Vector<ArrivedRange> ranges = ranges_of_held(context.ledger, imports, held);
-  if (context.parameters.verify) {
-    Checksums received(context.ledger, imports.sources);
-    add_checksums(received, imports, ranges);
+  if (received) {
+    add_checksums(*received, imports, ranges);
     mpi::agree(context.channel,
-               exchange->checksums().compare(context.channel, context.ledger, received));
+               exchange->checksums().compare(context.channel, context.ledger, *received));
     context.report.verified = 1;
   }
   exchange.reset();

@@ -291,14 +291,12 @@ void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& impor
   send_records(channel, ledger, imports, exports.peers, columns, chunk_bytes);
 }
 
-Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
-                                  const ObjectList& list) {
+void announce(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
+              Vector<mpi::SparseCount>& received) {
   Vector<mpi::SparseCount> outgoing(ledger);
   outgoing.reserve(list.peers.size());
   for (const Peer& peer : list.peers) outgoing.push_back({peer.rank, peer.count});
-  Vector<mpi::SparseCount> received(ledger);
   mpi::exchange_sparse_counts(channel, ledger, outgoing, received);
-  return received;
 }
 
 }  // namespace valet::zoltan

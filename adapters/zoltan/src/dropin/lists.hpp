@@ -95,9 +95,9 @@ void invert(const mpi::Channel& channel, Ledger& ledger, const ObjectList& impor
             ObjectList& exports, const EntryCounts& entries, bool with_parts,
             std::size_t chunk_bytes);
 
-/// Reports to each destination how many objects it will get, or how many are asked of it.
-/// Collective.
-[[nodiscard]] Vector<mpi::SparseCount> announce(const mpi::Channel& channel, Ledger& ledger,
-                                                const ObjectList& list);
+/// Reports to each destination how many objects it will get, or how many are asked of it: what
+/// others report is `received`. Collective. @throws std::bad_alloc as exchange_sparse_counts().
+void announce(const mpi::Channel& channel, Ledger& ledger, const ObjectList& list,
+              Vector<mpi::SparseCount>& received);
 
 }  // namespace valet::zoltan

@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -237,7 +238,13 @@ class Migration {
   void find_lists() {
     std::optional<Diagnostic> diagnostic =
         within_memory("the lists", [&] { give_parts_to_imports(); });
-    const Vector<mpi::SparseCount> announced = announce(channel_, ledger_, leading_);
+    Vector<mpi::SparseCount> announced(ledger_);
+    try {
+      announce(channel_, ledger_, leading_, announced);
+    } catch (const std::bad_alloc&) {  // when the exchange is over
+      announced.clear();
+      diagnostic = Diagnostic{ErrorCode::out_of_memory, "no memory for the lists"};
+    }
     if (!context_.agreed.exports_given) return invert_lists(announced, std::move(diagnostic));
     exports_ = std::move(leading_);
     if (!diagnostic)

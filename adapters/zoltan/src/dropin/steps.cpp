@@ -157,17 +157,15 @@ class Steps {
   }
 
   std::optional<Diagnostic> call_mid() {
-    std::optional<Diagnostic> failed;
-    auto no_memory = within_memory("the lists of a step", [&] {
-      const StepLists in(context_.ledger, entries(), planner_->ranges(), imports_.sources,
-                         {imports_.gids, imports_.lids.data()}, imports_.parts.data(), nullptr);
-      const StepLists out(context_.ledger, entries(), sender_->ranges(), exports_.peers,
-                          exports_.ids,
-                          context_.agreed.with_parts ? exports_.destinations() : nullptr,
-                          exports_.grouped ? nullptr : exports_.order.data());
-      failed = context_.callbacks.mid(in.list(), out.list());
+    std::optional<StepLists> in, out;
+    std::optional<Diagnostic> no_memory = within_memory("the lists of a step", [&] {
+      in.emplace(context_.ledger, entries(), planner_->ranges(), imports_.sources,
+                 ObjectIds{imports_.gids, imports_.lids.data()}, imports_.parts.data(), nullptr);
+      out.emplace(context_.ledger, entries(), sender_->ranges(), exports_.peers, exports_.ids,
+                  context_.agreed.with_parts ? exports_.destinations() : nullptr,
+                  exports_.grouped ? nullptr : exports_.order.data());
     });
-    if (!no_memory) return failed;
+    if (!no_memory) return context_.callbacks.mid(in->list(), out->list());
     context_.callbacks.mid({0, {}, nullptr, nullptr}, {0, {}, nullptr, nullptr});
     return no_memory;
   }
