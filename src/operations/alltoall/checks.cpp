@@ -54,6 +54,10 @@ std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
     return Diagnostic{ErrorCode::invalid_argument,
                       "elements of " + std::to_string(buffer.element_bytes) + " bytes, more than " +
                           detail::most_bytes_text + "; give their size"};
+  if (buffer.bytes > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "a buffer of " + std::to_string(buffer.bytes) + " bytes, more than " +
+                          detail::most_bytes_text + "; give its size in bytes"};
   if (buffer.data == nullptr && buffer.bytes > 0)
     return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
                                                           std::to_string(buffer.bytes) + " bytes"};

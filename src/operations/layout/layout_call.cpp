@@ -173,6 +173,10 @@ std::optional<Diagnostic> LayoutCall::check_array(const GridSide& side,
                             "; fix its stride in dimension " + std::to_string(d)};
     filled += strides[d] * (extents[d] - 1);
   }
+  if (array.bytes > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has " + std::to_string(array.bytes) + " bytes, more than " +
+                          detail::most_bytes_text + "; give its size in bytes"};
   const std::uint64_t needed = static_cast<std::uint64_t>(filled) * element_bytes;
   if (needed > array.bytes)
     return Diagnostic{ErrorCode::infeasible, name + " has " + std::to_string(array.bytes) +

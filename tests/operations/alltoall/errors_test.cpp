@@ -11,6 +11,7 @@
 
 #include <array>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,16 @@ struct Call {
   }
   void run() {
     static_cast<void>(alltoallv_in_place(
-        MPI_COMM_WORLD, {memory.data(), memory.size() * sizeof(std::uint64_t), element_bytes}, send,
-        recv, options));
+        MPI_COMM_WORLD,
+        {memory.data(), buffer_bytes.value_or(memory.size() * sizeof(std::uint64_t)),
+         element_bytes},
+        send, recv, options));
   }
 
   std::vector<std::int64_t> send = std::vector<std::int64_t>(static_cast<std::size_t>(size()), 10);
   std::vector<std::int64_t> recv = send;
   std::vector<std::uint64_t> memory = std::vector<std::uint64_t>(10 * send.size(), 42);
+  std::optional<std::size_t> buffer_bytes;  ///< if not those of `memory`
   std::size_t element_bytes = sizeof(std::uint64_t);
   AlltoallOptions options;
   AlltoallMethod good_method = AlltoallMethod::automatic;
@@ -125,6 +129,12 @@ TEST_P(AlltoallErrors, ElementsThatNoMemoryHolds) {
     expect_refused(call, ErrorCode::invalid_argument,
                    {"rank 0: elements of " + std::to_string(bytes), "more than 2^60 bytes"});
   }
+}
+
+TEST_P(AlltoallErrors, ABufferThatNoMemoryHolds) {
+  Call call(GetParam());
+  if (is_odd()) call.buffer_bytes = ~std::size_t{0};
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "more than 2^60 bytes"});
 }
 
 TEST_P(AlltoallErrors, ElementsOfDifferentSizes) {

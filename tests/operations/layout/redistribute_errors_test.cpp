@@ -154,6 +154,9 @@ TEST(RedistributeErrors, LeadingDimensionTooSmall) {
   expect_refused(call, ErrorCode::invalid_argument,
                  {odd_name(), "has 11 elements from an index to the next in dimension 1",
                   "leading dimension of at least 12"});
+  if (is_odd()) call.to_array.bytes = ~std::size_t{0};
+  if (is_odd()) call.to_array.strides = {1, 12};
+  expect_refused(call, ErrorCode::invalid_argument, {odd_name(), "more than 2^60 bytes"});
   if (is_odd()) call.to_array.strides = {1};
   expect_refused(call, ErrorCode::invalid_argument, {"has 1 strides for 2 dimensions"});
   if (is_odd()) call.to_array.strides = {1, std::numeric_limits<std::int64_t>::max() / 16};
