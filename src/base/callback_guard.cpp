@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/callback_guard.hpp"
 
+#include "base/memory_reserve.hpp"
+
 #include <limits>
 #include <utility>
 
@@ -10,6 +12,7 @@ void CallbackGuard::protect(std::function<void(const Progress&)>& progress, cons
   if (!progress) return;
   any_ = true;
   progress = [this, name, told = std::move(progress)](const Progress& now) {
+    const LeaveReserve leave;
     progress_.attempt(name, [&] { told(now); });
   };
 }
@@ -19,6 +22,7 @@ void CallbackGuard::protect(std::function<std::size_t()>& available_bytes, const
   any_ = true;
   available_bytes = [this, name, asked = std::move(available_bytes)] {
     std::size_t bytes = std::numeric_limits<std::size_t>::max();
+    const LeaveReserve leave;
     available_.attempt(name, [&] { bytes = asked(); });
     return bytes;
   };

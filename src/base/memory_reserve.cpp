@@ -8,19 +8,26 @@
 namespace valet::detail {
 namespace {
 
-/// From malloc, because operator new would ask the new-handler.
+/// Of a thread. Nothing is done when it is looked at for the first time, or when the thread ends:
+/// the handler looks at it in threads that have never called Valet.
 struct Reserve {
-  Reserve() = default;
-  Reserve(const Reserve&) = delete;
-  Reserve& operator=(const Reserve&) = delete;
-  ~Reserve() { std::free(memory); }
-
-  void* memory = nullptr;
+  void* memory = nullptr;   ///< from malloc, because operator new would ask the new-handler
   int calls = 0;            ///< of this thread that are running
   int leaving = 0;          ///< steps that may not take it
   bool asks_other = false;  ///< whose handler may in turn call ours
+  bool has_ended = false;   ///< the thread; destructors of objects of the program may still call
 };
-thread_local Reserve own;
+constinit thread_local Reserve own;
+
+struct EndOfThread {
+  EndOfThread() = default;
+  EndOfThread(const EndOfThread&) = delete;
+  EndOfThread& operator=(const EndOfThread&) = delete;
+  ~EndOfThread() {
+    std::free(std::exchange(own.memory, nullptr));
+    own.has_ended = true;
+  }
+};
 
 std::mutex mutex;
 int users = 0;  ///< calls of all threads that are running
@@ -43,7 +50,9 @@ void give_up_reserve() {
 
 /// Where it was given up and the system has some again.
 void refill() noexcept {
-  if (own.memory == nullptr) own.memory = std::malloc(MemoryReserve::bytes);
+  if (own.memory != nullptr || own.has_ended) return;
+  thread_local const EndOfThread end;
+  own.memory = std::malloc(MemoryReserve::bytes);
 }
 
 }  // namespace
@@ -52,7 +61,9 @@ MemoryReserve::MemoryReserve() noexcept {
   refill();
   if (own.calls++ > 0) return;
   const std::lock_guard lock(mutex);
-  if (users++ == 0) other = std::set_new_handler(give_up_reserve);
+  if (users++ > 0) return;
+  const std::new_handler before = std::set_new_handler(give_up_reserve);
+  if (before != give_up_reserve) other = before;  // else the application has put ours back
 }
 
 MemoryReserve::~MemoryReserve() {

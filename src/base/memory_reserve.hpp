@@ -6,6 +6,7 @@
 /// therefore allocated where the ranks can agree that it failed. For all else - a list of a few
 /// neighbours, the text of an error - memory is held back, and given up when nothing else is left.
 
+#include "base/promise.hpp"
 #include <valet/export.hpp>
 
 #include <cstddef>
@@ -16,12 +17,12 @@
 namespace valet::detail {
 
 /// One collective call of this thread: while it lives, allocations of the thread by operator new
-/// that fail are tried again with the reserve of the thread. It may be nested. Then, and for other
-/// threads, a new-handler of the application is asked as without us. Local.
+/// that fail are tried again with the reserve of the thread, and only then a new-handler of the
+/// application is asked. Other threads ask that handler as without us. It may be nested. Local.
 class VALET_EXPORT MemoryReserve {
  public:
   /// Held back by each thread that has made a call.
-  static constexpr std::size_t bytes = std::size_t{24} << 10;
+  static constexpr std::size_t bytes = promised_reserve;
 
   MemoryReserve() noexcept;
   MemoryReserve(const MemoryReserve&) = delete;

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/memory_reserve.hpp"
 #include <valet/detail/first_failure.hpp>
 #include <valet/storage_backend.hpp>
 
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace valet::storage {
 
@@ -42,20 +44,17 @@ class GuardedBackend final : public StorageBackend {
   void end_stage() noexcept override { backend_.end_stage(); }
 
   void gather(SlotList from, std::byte* packed) override {
-    failure_.attempt("packing blocks (StorageBackend::gather)",
-                     [&] { backend_.gather(from, packed); });
+    attempt("packing blocks (StorageBackend::gather)", [&] { backend_.gather(from, packed); });
   }
   void gather_past_cache(SlotList from, std::byte* packed) override {
-    failure_.attempt("packing blocks (StorageBackend::gather)",
-                     [&] { backend_.gather_past_cache(from, packed); });
+    attempt("packing blocks (StorageBackend::gather)",
+            [&] { backend_.gather_past_cache(from, packed); });
   }
   void scatter(const std::byte* packed, SlotList to) override {
-    failure_.attempt("unpacking blocks (StorageBackend::scatter)",
-                     [&] { backend_.scatter(packed, to); });
+    attempt("unpacking blocks (StorageBackend::scatter)", [&] { backend_.scatter(packed, to); });
   }
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
-    failure_.attempt("copying blocks (StorageBackend::copy)",
-                     [&] { backend_.copy(from, to, scratch); });
+    attempt("copying blocks (StorageBackend::copy)", [&] { backend_.copy(from, to, scratch); });
   }
 
   [[nodiscard]] std::byte* contiguous_data() const noexcept override {
@@ -70,8 +69,8 @@ class GuardedBackend final : public StorageBackend {
   /// Appends nothing where the storage fails: the message is then shorter than its receiver allows.
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {
     const std::size_t before = list.size();
-    if (!failure_.attempt("finding a block in memory (StorageBackend::pieces)",
-                          [&] { backend_.pieces(slot, list); }))
+    if (!attempt("finding a block in memory (StorageBackend::pieces)",
+                 [&] { backend_.pieces(slot, list); }))
       list.resize(before);
   }
 
@@ -80,6 +79,13 @@ class GuardedBackend final : public StorageBackend {
   }
 
  private:
+  /// Memory that is held back is not for the application.
+  template <class Action>
+  bool attempt(const char* activity, Action&& action) const {
+    const detail::LeaveReserve leave;
+    return failure_.attempt(activity, std::forward<Action>(action));
+  }
+
   StorageBackend& backend_;
   mutable detail::FirstFailure failure_;  // pieces() is const
 };

@@ -40,8 +40,7 @@ struct Command {
 /// @param subcommands  One of them is required; if there are none, the program runs.
 /// @param prints       Whether this process prints help when it is asked for.
 /// @throws Error invalid_argument where the command line is wrong; std::runtime_error where
-/// standard
-///         output takes no more; what run() throws.
+///         standard output takes no more; what run() throws.
 void run_command_line(const Command& program, const std::vector<Command>& subcommands, int argc,
                       char** argv, bool prints);
 

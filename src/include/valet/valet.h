@@ -13,7 +13,7 @@
  * Valet_Plan is found by its own rank alone, because nothing else knows the communicator. After
  * VALET_MPI_FAILURE and VALET_INTERNAL the content of the occupied slots is unspecified, after
  * VALET_CORRUPTED that of the blocks that the text names; after VALET_CALLBACK_FAILED the text says
- * whether every block is where the map said. Valet itself ends no program.
+ * whether every block is where the map said.
  *
  * VALET_MPI_FAILURE is local: the others may be waiting for this rank. A failed MPI call is
  * therefore first told to the error handler of the communicator that the application gave
