@@ -293,10 +293,8 @@ void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& ba
     if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
       write_trace(state, report);
     throw;
-  } catch (const std::bad_alloc&) {
-    throw;
   } catch (...) {
-    // A storage that says it does not. Other ranks wait for this one.
+    // A storage that says it does not throw, or no memory at all. Other ranks wait for this one.
     std::terminate();
   }
   report.peak_extra_bytes = state.ledger.peak_bytes();

@@ -26,8 +26,9 @@ void share_memory(plan::State& state) {
   const storage::NodeWish wish = plan::node_wish(state);
   if (!state.kept.serves) {  // Scratch that is kept must leave room for new memory.
     const std::size_t budget = state.options.budget_bytes;
-    const storage::CallScratch kept(state.channel, state.ledger, 0,
-                                    budget - std::min({budget, wish.allowance, wish.wish}),
+    const std::size_t most = std::min(wish.allowance, wish.wish) +
+                             wish.allowance * wish.destinations.size();  // its own, and others'
+    const storage::CallScratch kept(state.channel, state.ledger, 0, budget - std::min(budget, most),
                                     state.options.keep_memory);
   }
   state.use(storage::share_node_memory(state.channel, wish, state.kept, state.options.keep_memory));

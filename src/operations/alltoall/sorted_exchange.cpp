@@ -2,6 +2,7 @@
 #include "operations/alltoall/sorted_exchange.hpp"
 
 #include "base/memory_reserve.hpp"
+#include "base/promise.hpp"
 #include "operations/alltoall/swap_methods.hpp"
 #include "storage/block_merge.hpp"
 
@@ -68,8 +69,9 @@ std::uint64_t SortedExchange::slots(AlltoallMethod method) const {
 /// Half of the budget, and parts of what is promised beyond it: 32 of the 64*P are counts.
 ChunkLimits SortedExchange::limits(AlltoallMethod method) const {
   const auto ranks = static_cast<std::uint64_t>(channel_.size());
-  const std::uint64_t traced = state_.trace ? observe::Trace::memory_bytes : 0;
-  return {.bytes = budget_bytes_ / 2 + (std::uint64_t{48} << 10) - traced + 24 * ranks,
+  constexpr std::uint64_t others = std::uint64_t{12} << 10;  // requests, counts, what is agreed on
+  constexpr std::uint64_t promised = detail::promised_fixed - detail::promised_reserve - others;
+  return {.bytes = budget_bytes_ / 2 + promised + 24 * ranks,
           .most_chunks = method == AlltoallMethod::pairwise
                              ? 4 * ranks
                              : std::numeric_limits<std::uint64_t>::max() / 64};

@@ -167,7 +167,7 @@ class Redistribution {
   void move_in_chunks(const layout::OutgoingPart& outgoing, const layout::IncomingPart& incoming,
                       Report& report) {
     scratch_ = {};
-    scratch_ = {call_.channel, ledger_, 0, rest() / 2, call_.options.keep_memory};
+    scratch_ = {call_.channel, ledger_, 0, rest() - node_limit(), call_.options.keep_memory};
     node_->share(node_wish(), call_.kept, call_.options.keep_memory);
     std::optional<layout::ArrayExchange> exchange;
     std::optional<Diagnostic> diagnostic;
