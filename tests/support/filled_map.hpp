@@ -36,8 +36,8 @@ class FilledMap {
     fill();
   }
 
-  /// Writes every block to the slot where it starts, and to free slots what belongs nowhere: what an
-  /// earlier run left there would look as if it had just arrived.
+  /// Writes every block to the slot where it starts, and to free slots what belongs nowhere: what
+  /// an earlier run left there would look as if it had just arrived.
   void fill() {
     for (std::uint64_t slot = 0; slot < destination().size(); ++slot)
       blocks_.write(slot, {destination()[slot] ? self_ : -1, slot});
