@@ -27,14 +27,17 @@ bool mpi_is_usable() {
   return initialized != 0 && finalized == 0;
 }
 
+/// For an attribute that duplicates of a communicator do not get.
+int make_key(MPI_Comm_delete_attr_function* delete_attribute) {
+  int created = MPI_KEYVAL_INVALID;
+  check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_attribute, &created, nullptr),
+        "MPI_Comm_create_keyval");
+  return created;
+}
+
 /// Of our duplicates: the user's communicator, as a std::atomic<MPI_Comm>*.
 int user_key() {
-  static const int key = [] {
-    int created = MPI_KEYVAL_INVALID;
-    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &created, nullptr),
-          "MPI_Comm_create_keyval");
-    return created;
-  }();
+  static const int key = make_key(MPI_COMM_NULL_DELETE_FN);
   return key;
 }
 
@@ -180,12 +183,7 @@ int delete_cache(MPI_Comm, int, void* attribute, void*) {
 }
 
 int cache_key() {
-  static const int key = [] {
-    int created = MPI_KEYVAL_INVALID;
-    check(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_cache, &created, nullptr),
-          "MPI_Comm_create_keyval");
-    return created;
-  }();
+  static const int key = make_key(delete_cache);
   return key;
 }
 

@@ -8,6 +8,7 @@
 #include "counted_new.hpp"
 
 #include "calls_of_valet.hpp"
+#include "replaced_new.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,32 +42,6 @@ void count(std::size_t size) {
   raise(peak_bytes, live_bytes += static_cast<std::ptrdiff_t>(size));
   raise(asked_peak_bytes, live_bytes + mapped_bytes);
 }
-
-void* counted_allocate(std::size_t size, std::size_t alignment) noexcept {
-  const std::size_t header = header_of(alignment);
-  const std::size_t whole = (size + 2 * header - 1) / header * header;
-  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(header, whole));
-  if (memory == nullptr) return nullptr;
-  std::byte* const result = memory + header;
-  *reinterpret_cast<std::size_t*>(result - least_header) = size;
-  count(size);
-  return result;
-}
-
-void* counted_allocate_or_throw(std::size_t size, std::size_t alignment) {
-  void* const memory = counted_allocate(size, alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-void counted_free(void* memory, std::size_t alignment) noexcept {
-  if (memory == nullptr) return;
-  auto* const bytes = static_cast<std::byte*>(memory);
-  live_bytes -= static_cast<std::ptrdiff_t>(*reinterpret_cast<std::size_t*>(bytes - least_header));
-  std::free(bytes - header_of(alignment));
-}
-
-std::size_t number(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
 
 /// What posix_memalign has given to Valet and is not free yet.
 class AlignedMemory {
@@ -168,53 +143,26 @@ extern "C" VALET_INTERPOSED int munmap(void* memory, std::size_t size) noexcept 
   return error;
 }
 
-// NOLINTBEGIN(misc-new-delete-overloads)
-void* operator new(std::size_t size) { return counted_allocate_or_throw(size, least_header); }
-void* operator new[](std::size_t size) { return counted_allocate_or_throw(size, least_header); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return counted_allocate(size, least_header);
+void* replaced::allocate_or_null(std::size_t size, std::size_t alignment) noexcept {
+  const std::size_t header = header_of(alignment);
+  const std::size_t whole = (size + 2 * header - 1) / header * header;
+  auto* const memory = static_cast<std::byte*>(std::aligned_alloc(header, whole));
+  if (memory == nullptr) return nullptr;
+  std::byte* const result = memory + header;
+  *reinterpret_cast<std::size_t*>(result - least_header) = size;
+  count(size);
+  return result;
 }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return counted_allocate(size, least_header);
+
+void* replaced::allocate(std::size_t size, std::size_t alignment) {
+  void* const memory = allocate_or_null(size, alignment);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted_allocate_or_throw(size, number(alignment));
+
+void replaced::release(void* memory, std::size_t alignment) noexcept {
+  if (memory == nullptr) return;
+  auto* const bytes = static_cast<std::byte*>(memory);
+  live_bytes -= static_cast<std::ptrdiff_t>(*reinterpret_cast<std::size_t*>(bytes - least_header));
+  std::free(bytes - header_of(alignment));
 }
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return counted_allocate_or_throw(size, number(alignment));
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return counted_allocate(size, number(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return counted_allocate(size, number(alignment));
-}
-void operator delete(void* memory) noexcept { counted_free(memory, least_header); }
-void operator delete[](void* memory) noexcept { counted_free(memory, least_header); }
-void operator delete(void* memory, std::size_t) noexcept { counted_free(memory, least_header); }
-void operator delete[](void* memory, std::size_t) noexcept { counted_free(memory, least_header); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-  counted_free(memory, least_header);
-}
-void operator delete[](void* memory, const std::nothrow_t&) noexcept {
-  counted_free(memory, least_header);
-}
-void operator delete(void* memory, std::align_val_t alignment) noexcept {
-  counted_free(memory, number(alignment));
-}
-void operator delete[](void* memory, std::align_val_t alignment) noexcept {
-  counted_free(memory, number(alignment));
-}
-void operator delete(void* memory, std::size_t, std::align_val_t alignment) noexcept {
-  counted_free(memory, number(alignment));
-}
-void operator delete[](void* memory, std::size_t, std::align_val_t alignment) noexcept {
-  counted_free(memory, number(alignment));
-}
-void operator delete(void* memory, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  counted_free(memory, number(alignment));
-}
-void operator delete[](void* memory, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  counted_free(memory, number(alignment));
-}
-// NOLINTEND(misc-new-delete-overloads)

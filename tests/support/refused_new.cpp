@@ -6,6 +6,7 @@
 #include "refused_new.hpp"
 
 #include "calls_of_valet.hpp"
+#include "replaced_new.hpp"
 
 #include <malloc.h>
 
@@ -47,39 +48,6 @@ bool take_back(std::size_t size) {
   return true;
 }
 
-void* allocate(std::size_t size, std::size_t alignment) {
-  if (is_refused() && !is_exhausted) {
-    ask_handler();
-    while (size > largest_small) ask_handler();
-  }
-  const std::size_t whole =
-      (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
-  while (is_exhausted && !take_back(whole)) {
-    ask_handler();
-    given_back += held_back;
-  }
-  void* const memory = std::aligned_alloc(alignment, whole);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-
-void give_back(void* memory) noexcept {
-  if (is_exhausted && memory != nullptr) given_back += malloc_usable_size(memory);
-  std::free(memory);
-}
-
-void* allocate_or_null(std::size_t size, std::size_t alignment) noexcept {
-  try {
-    return allocate(size, alignment);
-  } catch (const std::bad_alloc&) {
-    return nullptr;
-  }
-}
-
-constexpr std::size_t least_alignment = alignof(std::max_align_t);
-
-std::size_t number(std::align_val_t alignment) { return static_cast<std::size_t>(alignment); }
-
 }  // namespace
 
 namespace valet::test {
@@ -114,41 +82,31 @@ extern "C" VALET_INTERPOSED int posix_memalign(void** memory, std::size_t alignm
   return next(memory, alignment, size);
 }
 
-// NOLINTBEGIN(misc-new-delete-overloads)
-void* operator new(std::size_t size) { return allocate(size, least_alignment); }
-void* operator new[](std::size_t size) { return allocate(size, least_alignment); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size, least_alignment);
+void* replaced::allocate(std::size_t size, std::size_t alignment) {
+  if (is_refused() && !is_exhausted) {
+    ask_handler();
+    while (size > largest_small) ask_handler();
+  }
+  const std::size_t whole =
+      (std::max<std::size_t>(size, 1) + alignment - 1) / alignment * alignment;
+  while (is_exhausted && !take_back(whole)) {
+    ask_handler();
+    given_back += held_back;
+  }
+  void* const memory = std::aligned_alloc(alignment, whole);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
 }
-void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size, least_alignment);
+
+void* replaced::allocate_or_null(std::size_t size, std::size_t alignment) noexcept {
+  try {
+    return allocate(size, alignment);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
 }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return allocate(size, number(alignment));
+
+void replaced::release(void* memory, std::size_t) noexcept {
+  if (is_exhausted && memory != nullptr) given_back += malloc_usable_size(memory);
+  std::free(memory);
 }
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return allocate(size, number(alignment));
-}
-void* operator new(std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size, number(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment, const std::nothrow_t&) noexcept {
-  return allocate_or_null(size, number(alignment));
-}
-void operator delete(void* memory) noexcept { give_back(memory); }
-void operator delete[](void* memory) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { give_back(memory); }
-void operator delete(void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
-void operator delete[](void* memory, const std::nothrow_t&) noexcept { give_back(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { give_back(memory); }
-void operator delete(void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give_back(memory);
-}
-void operator delete[](void* memory, std::align_val_t, const std::nothrow_t&) noexcept {
-  give_back(memory);
-}
-// NOLINTEND(misc-new-delete-overloads)

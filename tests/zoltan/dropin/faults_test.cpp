@@ -151,6 +151,13 @@ struct Fault {
   const char* name;  ///< the callback's, in the message
 };
 
+void fail_at(Faulty& faulty, const Fault& fault, int where, Failure failure = Failure::code) {
+  faulty.failing_call = fault.call;
+  faulty.failing_rank = where;
+  faulty.failing_number = fault.number;
+  faulty.failure = failure;
+}
+
 void expect_error_everywhere(Faulty& faulty, int code, int expected, const std::string& text) {
   EXPECT_TRUE(all_ranks(code == expected)) << code;
   const Valet_Migration_Report report = faulty.report();
@@ -193,9 +200,7 @@ TEST_P(CallbackFaults, EndTheMigrationOnAllRanks) {
       SCOPED_TRACE(std::string(fault.name) + " " + std::to_string(fault.number) + " on rank " +
                    std::to_string(where));
       Faulty faulty(GetParam());
-      faulty.failing_call = fault.call;
-      faulty.failing_rank = where;
-      faulty.failing_number = fault.number;
+      fail_at(faulty, fault, where);
       expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL, fault.name);
     }
   }
@@ -208,9 +213,7 @@ TEST_P(CallbackFaults, MayBeExceptions) {
         SCOPED_TRACE(std::string(fault.name) + " " + std::to_string(fault.number) + " on rank " +
                      std::to_string(where));
         Faulty faulty(GetParam());
-        faulty.failing_call = fault.call;
-        faulty.failing_rank = where;
-        faulty.failing_number = fault.number;
+        fail_at(faulty, fault, where);
         faulty.failure = failure;
         expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL, fault.name);
         const std::string message = faulty.report().message;
@@ -230,9 +233,7 @@ TEST_P(CallbackFaults, MayBeExceptionsInMultiForms) {
       SCOPED_TRACE(std::string(fault.name) + " on rank " + std::to_string(where));
       Faulty faulty(GetParam());
       faulty.use_multi_forms();
-      faulty.failing_call = fault.call;
-      faulty.failing_rank = where;
-      faulty.failure = Failure::exception;
+      fail_at(faulty, fault, where, Failure::exception);
       expect_error_everywhere(faulty, faulty.migrate(), ZOLTAN_FATAL,
                               std::string("Exception thrown by ") + fault.name);
     }
