@@ -132,8 +132,8 @@ void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from);
 
 /// Brings the same number of bytes of every rank to all ranks, in rank order. Collective.
-void gather_everywhere(const Channel& channel, std::span<const std::byte> own,
-                       std::span<std::byte> all);
+VALET_EXPORT void gather_everywhere(const Channel& channel, std::span<const std::byte> own,
+                                    std::span<std::byte> all);
 
 /// The largest value of the ranks below this one; the least possible one on rank 0. Collective.
 std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value);

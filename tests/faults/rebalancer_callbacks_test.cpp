@@ -58,7 +58,7 @@ TEST_P(ThrowingSource, IsReportedOnAllRanksBeforeAnythingMoves) {
   rebalancer.coordinates(of_weights ? source : throws);
   if (of_weights) rebalancer.weights(throws);
   const Operation operation{
-      .name = "reading coordinates or weights",
+      .name = of_weights ? "reading weights" : "reading coordinates",
       .consequence = "nothing has moved",
       .prepare = [&] { all.fill(); },
       .call = [&] { static_cast<void>(rebalancer.rebalance(objects, all.storage())); },

@@ -12,6 +12,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -93,11 +94,18 @@ TEST(RebalancerOptions, ParametersThatTheRebalancerSetsAreRefusedWithTheWayToGo)
   expect_on_all_ranks(error_of_options(options), {"AUTO_MIGRATE", "Valet migrates"});
 }
 
-TEST(RebalancerOptions, OnlyMethodsThatUseCoordinatesOrOrder) {
+TEST(RebalancerOptions, UnknownMethodsAreNamedWithThoseThereAre) {
   RebalancerOptions options;
-  options.method = "GRAPH";
+  options.method = "GRAPHS";
   expect_on_all_ranks(error_of_options(options),
-                      {"invalid_argument", "GRAPH", "RCB, RIB, HSFC, BLOCK or CYCLIC"});
+                      {"invalid_argument", "'GRAPHS'", "RCB, RIB, HSFC, BLOCK", "HYPERGRAPH"});
+}
+
+TEST(RebalancerOptions, PartsAreForAllRanksOrForNone) {
+  if (size() == 1) return;
+  RebalancerOptions options;
+  if (rank() == 0) options.parameters = {{"NUM_GLOBAL_PARTS", "7"}};
+  expect_on_all_ranks(error_of_options(options), {"invalid_argument", "NUM_GLOBAL_PARTS"});
 }
 
 TEST(RebalancerOptions, ToleranceMustBeAboveOne) {
@@ -135,6 +143,35 @@ TEST(Rebalancer, NumbersThatAreNoneAreFoundBeforeZoltanSeesThem) {
   if (rank() == size() - 1) points.place[3 * 5 + 1] = std::nan("");
   expect_on_all_ranks(error_of_rebalance(points), {"invalid_argument", "coordinate 1", "slot 5",
                                                    "nan", "rank " + std::to_string(size() - 1)});
+}
+
+TEST(Rebalancer, GlobalIdsMustBeIdsOfZoltan) {
+  Points points;
+  std::vector<double> ids{0, 1, 2, 3, 4, 5, 6, 7};
+  for (const double bad : {-1.0, 0.5, 0x1p32, std::nan("")}) {
+    ids[3] = rank() == size() - 1 ? bad : 3.0;
+    Rebalancer rebalancer(MPI_COMM_WORLD);
+    rebalancer.coordinates(array_columns(points.place.data(), 8, 3));
+    rebalancer.global_ids(array_columns(ids.data(), 8, 1));
+    expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
+                        {"invalid_argument", "global id", "slot 3", "4294967295",
+                         "rank " + std::to_string(size() - 1)});
+  }
+}
+
+TEST(Partition, RanksThatDoNotExistAreFoundBeforeAnythingMoves) {
+  Points points;
+  Rebalancer rebalancer(MPI_COMM_WORLD);
+  rebalancer.coordinates(array_columns(points.place.data(), 8, 3));
+  for (const int bad : {-1, size()}) {
+    valet::zoltan::Partition partition = rebalancer.partition(8);
+    if (rank() == 0) partition.ranks()[6] = bad;
+    expect_on_all_ranks(error_of([&] { rebalancer.evaluate(partition); }),
+                        {"rank_out_of_range", "slot 6", "rank " + std::to_string(bad)});
+    expect_on_all_ranks(
+        error_of([&] { rebalancer.migrate(std::move(partition), points.storage()); }),
+        {"rank_out_of_range", "slot 6", "rank " + std::to_string(bad)});
+  }
 }
 
 TEST(Rebalancer, NegativeAndZeroWeights) {
@@ -191,7 +228,7 @@ TEST(Rebalancer, SourcesThatThrowAreReportedOnAllRanks) {
   });
   expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
                       {"callback_failed", "rank " + std::to_string(size() - 1),
-                       "reading coordinates or weights failed: no mirror; nothing has moved"});
+                       "reading coordinates failed: no mirror; nothing has moved"});
 }
 
 TEST(Rebalancer, ErrorsOfTheMigrationComeThrough) {

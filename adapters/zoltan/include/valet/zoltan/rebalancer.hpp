@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Partition with Zoltan by coordinates, then move the data in place: for codes whose objects
-/// live in Kokkos Views (or plain arrays), one object per slot.
+/// Partition with Zoltan, then move the data in place: for codes whose objects live in Kokkos Views
+/// (or plain arrays), one object per slot.
 
 #include <valet/block_storage.hpp>
 #include <valet/export.hpp>
@@ -19,6 +19,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,9 +32,12 @@ namespace valet::zoltan {
 /// What the user decides about partition and migration. The same on all ranks, but for
 /// migration.budget_bytes.
 struct RebalancerOptions {
-  /// RCB, RIB or HSFC, in upper or lower case; or, by the order of ranks and slots and without
-  /// coordinates, BLOCK (contiguous, balanced weights) or CYCLIC (one by one, weights ignored):
-  /// these are planned without exchanging counts (Report::plan_from_layout).
+  /// A method of Zoltan, in upper or lower case. By coordinates: RCB, RIB or HSFC. By the order of
+  /// ranks and slots: BLOCK (contiguous, balanced weights) or CYCLIC (one by one, weights ignored),
+  /// which are planned without exchanging counts (Report::plan_from_layout). RANDOM. By what the
+  /// application tells Zoltan through query functions that it registers on Rebalancer::handle():
+  /// GRAPH, HYPERGRAPH, HIER or REFTREE; local ids are slots there, global ids those of
+  /// Rebalancer::global_ids().
   std::string method = "RCB";
   /// Largest over mean weight per rank that Zoltan aims for; above 1.
   double imbalance_tolerance = 1.05;
@@ -42,8 +46,9 @@ struct RebalancerOptions {
   /// (RCB_MULTICRITERIA_NORM: 1 sum, 2 Euclid, 3 maximum), so that neither is within its tolerance
   /// for certain. Without weights the number is what is balanced anyway.
   bool balance_count = false;
-  /// Any parameter of Zoltan, as name and value. Those that the options above stand for, and those
-  /// that fix the form of ids and lists, are refused.
+  /// Any parameter of Zoltan, as name and value; NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS for other
+  /// parts than one per rank. Those that the options above stand for, and those that fix the form
+  /// of ids and lists, are refused.
   std::vector<std::pair<std::string, std::string>> parameters = {};
   /// How the data moves: budget, method, order, verification.
   Options migration = {};
@@ -66,13 +71,51 @@ struct RebalanceResult {
   Report report;                     ///< the migration's, on this rank
 };
 
-/// Balances objects, by their coordinates or by their order, over the ranks of a communicator and
-/// moves their data in place. Move-only. Must be destroyed before MPI_Finalize, on all ranks.
+/// What Rebalancer::partition() decided, before anything moves: to be looked at, changed, and then
+/// given to Rebalancer::migrate(). Move-only; local, it may outlive the Rebalancer.
+class VALET_EXPORT Partition {
+ public:
+  /// Moves a partition; what it is moved from can be destroyed or assigned to.
+  Partition(Partition&&) noexcept;
+  /// Frees this partition and moves another one here.
+  Partition& operator=(Partition&&) noexcept;
+  Partition(const Partition&) = delete;
+  Partition& operator=(const Partition&) = delete;
+  ~Partition();
+
+  /// Objects on this rank: those in slots 0 to count()-1. [local]
+  [[nodiscard]] std::uint64_t count() const;
+  /// The rank that each object goes to, which may be changed; count() entries. [local]
+  [[nodiscard]] std::span<int> ranks();
+  /// The same to look at. [local]
+  [[nodiscard]] std::span<const int> ranks() const;
+  /// The part that Zoltan put each object in; empty where parts are ranks. [local]
+  [[nodiscard]] std::span<const int> parts() const;
+  /// Over all ranks, as the objects are now.
+  [[nodiscard]] Imbalance before() const;
+  /// Over all ranks, as they will be: by the ranks that partition() or the last
+  /// Rebalancer::evaluate() found.
+  [[nodiscard]] Imbalance after() const;
+  /// Slots that this rank will need; likewise. [local]
+  [[nodiscard]] std::uint64_t required_slots() const;
+  /// Seconds that the partition took. [local]
+  [[nodiscard]] double seconds() const;
+
+ private:
+  friend class Rebalancer;
+  struct State;
+  explicit Partition(std::unique_ptr<State> state);
+
+  std::unique_ptr<State> state_;
+};
+
+/// Balances objects over the ranks of a communicator and moves their data in place. Move-only. Must
+/// be destroyed before MPI_Finalize, on all ranks.
 ///
-/// Memory beyond the storage and valet::execute()'s bound: 4 bytes per object for the map, 8 bytes
-/// per rank while imbalances are computed; and, before anything is moved, what Zoltan takes for
-/// its partition and its export list, which are freed by then. Data the host cannot read is
-/// copied to it for the partition.
+/// Memory beyond the storage and valet::execute()'s bound: 4 bytes per object for the map, and as
+/// much where parts are not ranks, 16 bytes per rank while imbalances are computed; and, before
+/// anything is moved, what Zoltan takes for its partition and its export list, which are freed by
+/// then. Data the host cannot read is copied to it for the partition.
 class VALET_EXPORT Rebalancer {
  public:
   /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which
@@ -90,15 +133,19 @@ class VALET_EXPORT Rebalancer {
   Rebalancer& operator=(const Rebalancer&) = delete;
   ~Rebalancer();
 
-  /// Where the objects are: 1 to 3 columns, the same number on all ranks. Local. Not needed for
-  /// BLOCK and CYCLIC. Read by each rebalance(), in the state they then have: a View that belongs
-  /// to the storage moves along. For arrays: array_columns().
+  /// Where the objects are: 1 to 3 columns, the same number on all ranks. Local. Needed for RCB,
+  /// RIB and HSFC. Read by each rebalance(), in the state they then have: a View that belongs to
+  /// the storage moves along. For arrays: array_columns().
   void coordinates(ColumnSource source);
   /// How much work each object is: one column of finite values of at least 0. Local. Without
   /// weights all objects count the same.
   void weights(ColumnSource source);
   /// From now on all objects count the same. Local.
   void no_weights();
+  /// The objects' names in Zoltan's query functions: a column of integers from 0 to 2^32-1 for each
+  /// entry of a global id, 1 to 3, the same number on all ranks. Unique over all ranks. Local.
+  /// Without them an object is named by two entries, its rank and its slot.
+  void global_ids(ColumnSource source);
   /// See RebalancerOptions::balance_count. Local; the same on all ranks.
   void balance_count(bool balance);
 
@@ -116,6 +163,22 @@ class VALET_EXPORT Rebalancer {
   requires(Kokkos::is_view<View>::value) void weights(const View& view) {
     weights(detail::view_columns(view));
   }
+  /// The objects' names, as a View of rank 1, or of rank 2, slots x entries. Local.
+  template <class View>
+  requires(Kokkos::is_view<View>::value) void global_ids(const View& view) {
+    global_ids(detail::view_columns(view));
+  }
+
+  /// Moves the rows of Views as a partition says: migrate() of valet::kokkos::blocks(first,
+  /// rest...).
+  /// @param partition  Of this rebalancer.
+  /// @param first      A View, or an execution space instance.
+  /// @param rest       The other Views.
+  template <class First, class... Rest>
+  requires(!std::is_same_v<First, BlockStorage>) RebalanceResult
+      migrate(Partition partition, const First& first, const Rest&... rest) {
+    return migrate(std::move(partition), valet::kokkos::blocks(first, rest...));
+  }
 
   /// Partitions and moves the rows of Views: rebalance() of valet::kokkos::blocks(first, rest...).
   /// @param count  Objects on this rank, in rows 0 to count-1; below 2^31. [local]
@@ -128,7 +191,8 @@ class VALET_EXPORT Rebalancer {
   }
 #endif
 
-  /// Partitions the objects in slots 0 to count-1 and moves every field of `storage` accordingly.
+  /// Partitions the objects in slots 0 to count-1 and moves every field of `storage` accordingly:
+  /// partition() and migrate() in one call, with the errors of both.
   ///
   /// Collective; blocking. Coordinates and weights take part in the move only if they are among
   /// the fields of `storage`, and they should be, for the next time.
@@ -137,19 +201,47 @@ class VALET_EXPORT Rebalancer {
   /// @param storage  The data that moves; its number of slots is the most objects that this rank
   ///                 can hold. [local]
   /// @return The new count, imbalances, times and the report of the migration.
-  /// @throws Error infeasible  The partition gives some rank more objects than it has slots; the
-  ///         text has the required slots. Grow the storage there, or balance the count.
-  /// @throws Error invalid_argument  Coordinates are missing or not finite, weights are negative,
-  ///         not finite or all zero, or Zoltan cannot partition (it explains on standard error).
-  /// @throws Error out_of_memory  Zoltan found no memory. Further the errors of
-  ///         valet::plan_to_ranks() and valet::execute(); callback_failed also where coordinates or
-  ///         weights could not be read: nothing has moved then.
-  ///         All are thrown on all ranks alike, and the data is as it was, but for mpi_failure,
-  ///         corrupted and the callback_failed of valet::execute().
   RebalanceResult rebalance(std::uint64_t count, const BlockStorage& storage);
 
-  /// Zoltan's own handle, for functions that have no counterpart here and do not ask for objects:
-  /// outside of rebalance() no query functions are registered.
+  /// Asks Zoltan where the objects in slots 0 to count-1 should be. Moves nothing.
+  ///
+  /// Collective; blocking.
+  ///
+  /// @param count  Objects on this rank; below 2^31. [local]
+  /// @throws Error invalid_argument  Coordinates are missing or not finite, weights are negative,
+  ///         not finite or all zero, global ids are no integers, or Zoltan cannot partition (it
+  ///         explains on standard error).
+  /// @throws Error out_of_memory, also where Zoltan found none; callback_failed where coordinates,
+  ///         weights or global ids could not be read. On all ranks alike.
+  [[nodiscard]] Partition partition(std::uint64_t count);
+
+  /// Computes after() and required_slots() of a partition whose ranks() have been changed, with the
+  /// weights as they are now. Collective; blocking.
+  /// @throws Error rank_out_of_range, and as partition(), on all ranks alike.
+  void evaluate(Partition& partition);
+
+  /// The slots that every rank will need, by the last evaluate(), to grow for. Collective; 8 bytes
+  /// per rank. @throws Error out_of_memory.
+  [[nodiscard]] std::vector<std::uint64_t> required_slots(const Partition& partition) const;
+
+  /// Moves every field of `storage` as a partition says. Collective; blocking.
+  ///
+  /// @param partition  Of the objects that are in the storage now, by the ranks() that it has now;
+  ///                   their weights are read again for the result's imbalance.
+  /// @param storage    As for rebalance(). [local]
+  /// @return As rebalance().
+  /// @throws Error infeasible  The partition gives some rank more objects than it has slots; the
+  ///         text has the required slots. Grow the storage there, or balance the count.
+  /// @throws Error Further the errors of evaluate(), valet::plan_to_ranks() and valet::execute().
+  /// All are thrown
+  ///         on all ranks alike, and the data is as it was, but for mpi_failure, corrupted and the
+  ///         callback_failed of valet::execute().
+  RebalanceResult migrate(Partition partition, const BlockStorage& storage);
+
+  /// Zoltan's own handle: to register the application's query functions for graphs, hypergraphs,
+  /// hierarchies, trees, parts and fixed objects, and for functions that have no counterpart here
+  /// and do not ask for objects. Those for objects and coordinates are registered during a
+  /// partition only.
   [[nodiscard]] Zoltan_Struct* handle() const;
 
  private:

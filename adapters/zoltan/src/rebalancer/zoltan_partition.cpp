@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "geometric_partition.hpp"
+#include "zoltan_partition.hpp"
 
 #include "base/names.hpp"
 #include "mpi/agreement.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 #include <sstream>
 
 namespace valet::zoltan {
 namespace {
 
-// Global id: rank and local index. Local id: local index, which is the slot.
-constexpr int gid_entries = 2;
-constexpr int lid_entries = 1;
-
 /// Parameters that the Rebalancer sets itself, with what to do instead.
 struct Reserved {
   const char* name;
   const char* remedy;
 };
-constexpr std::array<Reserved, 9> reserved_parameters{
+constexpr std::array<Reserved, 7> reserved_parameters{
     {{"LB_METHOD", "use RebalancerOptions::method"},
      {"IMBALANCE_TOL", "use RebalancerOptions::imbalance_tolerance"},
      {"OBJ_WEIGHT_DIM", "give weights(), and balance_count if wanted"},
-     {"NUM_GID_ENTRIES", "leave it out"},
-     {"NUM_LID_ENTRIES", "leave it out"},
-     {"RETURN_LISTS", "leave it out"},
-     {"AUTO_MIGRATE", "leave it out: Valet migrates"},
-     {"NUM_GLOBAL_PARTS", "leave it out: there is one part for each rank"},
-     {"NUM_LOCAL_PARTS", "leave it out: there is one part for each rank"}}};
+     {"NUM_GID_ENTRIES", "leave it out: global_ids() says it"},
+     {"NUM_LID_ENTRIES", "leave it out: local ids are slots"},
+     {"RETURN_LISTS", "leave it out: partition() returns all"},
+     {"AUTO_MIGRATE", "leave it out: Valet migrates"}}};
 
 const Objects& objects_of(void* data) { return *static_cast<const Objects*>(data); }
 
@@ -45,8 +38,12 @@ void list_of_objects(void* data, int, int, ZOLTAN_ID_PTR global_ids, ZOLTAN_ID_P
   const Objects& objects = objects_of(data);
   const auto dimensions = static_cast<std::size_t>(weight_dimensions);
   for (std::uint64_t k = 0; k < objects.count; ++k) {
-    global_ids[2 * k] = static_cast<ZOLTAN_ID_TYPE>(objects.rank);
-    global_ids[2 * k + 1] = static_cast<ZOLTAN_ID_TYPE>(k);
+    if (objects.ids.size == 0) {
+      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(objects.rank);
+      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(k);
+    }
+    for (std::size_t e = 0; e < objects.ids.size; ++e)
+      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(objects.ids.column[e][k]);
     local_ids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
     for (std::size_t d = 0; d < dimensions; ++d)
       weights[dimensions * k + d] =
@@ -69,27 +66,34 @@ void list_of_coordinates(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_
   *error = ZOLTAN_OK;
 }
 
-/// Lets Zoltan ask for these objects while it lives, and for none afterwards.
+/// Lets Zoltan ask for these objects while it lives, and for none afterwards. Other queries are the
+/// application's.
 class Queries {
  public:
-  Queries(Zoltan_Struct* zoltan, const Objects& objects) : zoltan_(zoltan) {
-    set(number_of_objects, list_of_objects, number_of_coordinates, list_of_coordinates,
-        const_cast<void*>(static_cast<const void*>(&objects)));
+  Queries(Zoltan_Struct* zoltan, const Objects& objects)
+      : zoltan_(zoltan), with_coordinates_(objects.coordinates.size > 0) {
+    void* const data = const_cast<void*>(static_cast<const void*>(&objects));
+    Zoltan_Set_Num_Obj_Fn(zoltan_, number_of_objects, data);
+    Zoltan_Set_Obj_List_Fn(zoltan_, list_of_objects, data);
+    if (with_coordinates_) set_coordinates(number_of_coordinates, list_of_coordinates, data);
   }
   Queries(const Queries&) = delete;
   Queries& operator=(const Queries&) = delete;
-  ~Queries() { set(nullptr, nullptr, nullptr, nullptr, nullptr); }
+  ~Queries() {
+    Zoltan_Set_Num_Obj_Fn(zoltan_, nullptr, nullptr);
+    Zoltan_Set_Obj_List_Fn(zoltan_, nullptr, nullptr);
+    if (with_coordinates_) set_coordinates(nullptr, nullptr, nullptr);
+  }
 
  private:
-  void set(ZOLTAN_NUM_OBJ_FN* objects, ZOLTAN_OBJ_LIST_FN* object_list,
-           ZOLTAN_NUM_GEOM_FN* dimensions, ZOLTAN_GEOM_MULTI_FN* coordinates, void* data) {
-    Zoltan_Set_Num_Obj_Fn(zoltan_, objects, data);
-    Zoltan_Set_Obj_List_Fn(zoltan_, object_list, data);
+  void set_coordinates(ZOLTAN_NUM_GEOM_FN* dimensions, ZOLTAN_GEOM_MULTI_FN* coordinates,
+                       void* data) {
     Zoltan_Set_Num_Geom_Fn(zoltan_, dimensions, data);
     Zoltan_Set_Geom_Multi_Fn(zoltan_, coordinates, data);
   }
 
   Zoltan_Struct* zoltan_;
+  bool with_coordinates_;
 };
 
 /// What Zoltan_LB_Partition allocates.
@@ -112,11 +116,15 @@ class Lists {
                                &export_gids_, &export_lids_, &export_procs_, &export_parts_);
   }
 
-  void write_exports(std::span<int> ranks) const {
-    for (int k = 0; k < exports_; ++k) ranks[export_lids_[k]] = export_procs_[k];
-  }
+  /// To the entries of the objects' slots.
+  void write_ranks(Array<int>& ranks) const { write(export_procs_, ranks); }
+  void write_parts(Array<int>& parts) const { write(export_parts_, parts); }
 
  private:
+  void write(const int* from, Array<int>& to) const {
+    for (int k = 0; k < exports_; ++k) to[export_lids_[k]] = from[k];
+  }
+
   int imports_ = 0;
   ZOLTAN_ID_PTR import_gids_ = nullptr;
   ZOLTAN_ID_PTR import_lids_ = nullptr;
@@ -148,51 +156,39 @@ std::optional<Diagnostic> failure_of(int code) {
   return std::nullopt;
 }
 
-/// Only methods that need no more than coordinates, which is all that is asked from the user.
 std::optional<Diagnostic> check_method(const std::string& method) {
-  const std::string name = valet::detail::upper_case(method);
-  if (name == "RCB" || name == "RIB" || name == "HSFC" || !needs_coordinates(method))
+  constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC",
+                               "GRAPH", "HYPERGRAPH", "HIER", "RANDOM", "REFTREE"};
+  if (std::ranges::find(methods, valet::detail::upper_case(method)) != methods.end())
     return std::nullopt;
-  return Diagnostic{
-      ErrorCode::invalid_argument,
-      "the method '" + method +
-          "' does not partition by coordinates or by the order of the objects; choose "
-          "RCB, RIB, HSFC, BLOCK or CYCLIC"};
+  std::string names;
+  for (const char* const name : methods)
+    names += (names.empty() ? "" : name == methods.back() ? " or " : ", ") + std::string(name);
+  return Diagnostic{ErrorCode::invalid_argument,
+                    "there is no method '" + method + "'; choose " + names};
 }
 
 }  // namespace
 
-bool needs_coordinates(const std::string& method) {
+bool goes_by_coordinates(const std::string& method) {
   const std::string name = valet::detail::upper_case(method);
-  return name != "BLOCK" && name != "CYCLIC";
+  return name == "RCB" || name == "RIB" || name == "HSFC";
 }
 
-std::optional<Diagnostic> check_objects(const Objects& objects) {
-  for (std::size_t c = 0; c < objects.coordinates.size; ++c)
-    for (std::uint64_t k = 0; k < objects.count; ++k)
-      if (const double value = objects.coordinates.column[c][k]; !std::isfinite(value))
-        return Diagnostic{ErrorCode::invalid_argument,
-                          "coordinate " + std::to_string(c) + " of the object in slot " +
-                              std::to_string(k) + " is " + text_of(value) +
-                              "; coordinates must be finite"};
-  for (std::size_t c = 0; c < objects.weights.size; ++c)
-    for (std::uint64_t k = 0; k < objects.count; ++k)
-      if (const double value = objects.weights.column[c][k]; !std::isfinite(value) || value < 0)
-        return Diagnostic{ErrorCode::invalid_argument,
-                          "the weight of the object in slot " + std::to_string(k) + " is " +
-                              text_of(value) + "; weights must be finite and at least 0"};
-  return std::nullopt;
+bool goes_by_order(const std::string& method) {
+  const std::string name = valet::detail::upper_case(method);
+  return name == "BLOCK" || name == "CYCLIC" || name == "RANDOM";
 }
 
-void GeometricPartition::Destroy::operator()(Zoltan_Struct* zoltan) const {
+void ZoltanPartition::Destroy::operator()(Zoltan_Struct* zoltan) const {
   // Zoltan frees a communicator; after MPI_Finalize that would end the program.
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (finalized == 0) Zoltan_Destroy(&zoltan);
 }
 
-GeometricPartition::GeometricPartition(const mpi::Channel& communicator,
-                                       const RebalancerOptions& options) {
+ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator,
+                                 const RebalancerOptions& options) {
   // MPI is initialised, so all this does is to note so, every time anew.
   float version = 0;
   std::optional<Diagnostic> diagnostic;
@@ -202,11 +198,13 @@ GeometricPartition::GeometricPartition(const mpi::Channel& communicator,
     diagnostic = Diagnostic{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
   else
     diagnostic = set_all(options);
-  mpi::agree(communicator, diagnostic);
+  mpi::Agreement agreement;
+  agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
+                  has_parts_);
+  agreement.run(communicator, diagnostic);
 }
 
-std::optional<Diagnostic> GeometricPartition::set(const std::string& name,
-                                                  const std::string& value) {
+std::optional<Diagnostic> ZoltanPartition::set(const std::string& name, const std::string& value) {
   if (Zoltan_Set_Param(zoltan_.get(), name.c_str(), value.c_str()) == ZOLTAN_OK)
     return std::nullopt;
   return Diagnostic{ErrorCode::invalid_argument,
@@ -214,7 +212,7 @@ std::optional<Diagnostic> GeometricPartition::set(const std::string& name,
                         "; check its name and its value in Zoltan's manual"};
 }
 
-std::optional<Diagnostic> GeometricPartition::set_all(const RebalancerOptions& options) {
+std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& options) {
   if (auto diagnostic = check_method(options.method)) return diagnostic;
   if (!(options.imbalance_tolerance > 1))
     return Diagnostic{ErrorCode::invalid_argument,
@@ -223,35 +221,42 @@ std::optional<Diagnostic> GeometricPartition::set_all(const RebalancerOptions& o
   std::ostringstream tolerance;
   tolerance.precision(std::numeric_limits<float>::max_digits10);
   tolerance << options.imbalance_tolerance;
-  const std::array<std::pair<const char*, std::string>, 6> own{
+  const std::array<std::pair<const char*, std::string>, 4> own{
       {{"DEBUG_LEVEL", "0"},
        {"LB_METHOD", options.method},
        {"IMBALANCE_TOL", tolerance.str()},
-       {"NUM_GID_ENTRIES", std::to_string(gid_entries)},
-       {"NUM_LID_ENTRIES", std::to_string(lid_entries)},
-       {"RETURN_LISTS", "EXPORT"}}};
+       {"NUM_LID_ENTRIES", "1"}}};  // the slot
   for (const auto& [name, value] : own)
     if (auto diagnostic = set(name, value)) return diagnostic;
-  for (const auto& [name, value] : options.parameters) {
-    for (const Reserved& reserved : reserved_parameters)
-      if (valet::detail::upper_case(name) == reserved.name)
-        return Diagnostic{
-            ErrorCode::invalid_argument,
-            "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
-    if (auto diagnostic = set(name, value)) return diagnostic;
-  }
-  return std::nullopt;
+  for (const auto& [name, value] : options.parameters)
+    if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
+  // Of parts, Zoltan lists only what changes, unless all of them are asked for.
+  return set("RETURN_LISTS", has_parts_ ? "PARTS" : "EXPORT");
 }
 
-void GeometricPartition::partition(const mpi::Channel& communicator, const Objects& objects,
-                                   std::span<int> ranks) {
-  mpi::agree(communicator, set("OBJ_WEIGHT_DIM", std::to_string(objects.weight_dimensions())));
+std::optional<Diagnostic> ZoltanPartition::set_user_parameter(const std::string& name,
+                                                              const std::string& value) {
+  const std::string upper = valet::detail::upper_case(name);
+  for (const Reserved& reserved : reserved_parameters)
+    if (upper == reserved.name)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
+  has_parts_ = has_parts_ || upper == "NUM_GLOBAL_PARTS" || upper == "NUM_LOCAL_PARTS";
+  return set(name, value);
+}
+
+void ZoltanPartition::partition(const mpi::Channel& communicator, const Objects& objects,
+                                Array<int>& ranks, Array<int>& parts) {
+  auto diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(objects.weight_dimensions()));
+  if (!diagnostic) diagnostic = set("NUM_GID_ENTRIES", std::to_string(objects.id_entries()));
+  mpi::agree(communicator, diagnostic);
   const Queries queries(zoltan_.get(), objects);
   Lists lists;
   const int code = lists.partition(zoltan_.get());
   mpi::agree(communicator, failure_of(code));
   std::fill(ranks.begin(), ranks.end(), communicator.rank());
-  lists.write_exports(ranks);
+  lists.write_ranks(ranks);
+  if (has_parts_) lists.write_parts(parts);
 }
 
 }  // namespace valet::zoltan

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// How well work and objects are balanced over the ranks, before and after.
+
+#include "mpi/channel.hpp"
+#include "objects.hpp"
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <cstdint>
+#include <span>
+
+namespace valet::zoltan {
+
+/// What one rank has.
+struct Load {
+  double weight = 0;
+  double count = 0;
+};
+
+struct Totals {
+  Imbalance imbalance;
+  Load sum;
+};
+/// Collective; two reductions.
+[[nodiscard]] Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own);
+
+/// What this rank will have. Collective: each rank adds up what it gives to whom, 16 bytes per
+/// rank.
+/// @param ranks  Where each object goes [local].
+[[nodiscard]] Load load_after(const mpi::Channel& communicator, Ledger& ledger,
+                              const Objects& objects, std::span<const int> ranks);
+
+}  // namespace valet::zoltan

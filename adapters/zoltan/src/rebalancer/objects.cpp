@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "objects.hpp"
+
+#include "base/memory_reserve.hpp"
+#include "base/names.hpp"
+#include "zoltan_partition.hpp"
+#include <valet/detail/first_failure.hpp>
+
+#include <zoltan.h>
+
+#include <cmath>
+#include <limits>
+#include <new>
+#include <sstream>
+#include <string>
+
+namespace valet::zoltan {
+namespace {
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+Diagnostic bad_argument(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
+
+/// A source may have to copy to the host; a rank that throws alone would leave the others behind.
+/// @param activity  Such as "reading weights", for the error.
+Columns columns_of(const ColumnSource& source, const char* activity) {
+  Columns columns;
+  valet::detail::FirstFailure failure;
+  try {
+    const valet::detail::LeaveReserve leave;
+    columns = source();
+  } catch (const std::bad_alloc&) {
+    columns.diagnostic =
+        Diagnostic{ErrorCode::out_of_memory, std::string("no memory on the host for ") + activity};
+  } catch (...) {
+    failure.keep(activity);
+    columns.diagnostic = failure.diagnostic("nothing has moved");
+  }
+  return columns;
+}
+
+/// The first number that is not as `is_good` wants it; `text(c, slot, value)` says so.
+template <class IsGood, class Text>
+std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t count,
+                                        IsGood&& is_good, Text&& text) {
+  for (std::size_t c = 0; c < columns.size; ++c)
+    for (std::uint64_t k = 0; k < count; ++k)
+      if (const double value = columns.column[c][k]; !is_good(value))
+        return bad_argument(
+            text(std::to_string(c), " in slot " + std::to_string(k) + " is ", text_of(value)));
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> check_numbers(const Objects& objects) {
+  using Text = const std::string&;
+  auto found = check_numbers(
+      objects.coordinates, objects.count, [](double value) { return std::isfinite(value); },
+      [](Text c, Text where, Text value) {
+        return "coordinate " + c + " of the object" + where + value +
+               "; coordinates must be finite";
+      });
+  if (!found)
+    found = check_numbers(
+        objects.weights, objects.count,
+        [](double value) { return std::isfinite(value) && value >= 0; },
+        [](Text, Text where, Text value) {
+          return "the weight of the object" + where + value +
+                 "; weights must be finite and at least 0";
+        });
+  if (!found)
+    found = check_numbers(
+        objects.ids, objects.count,
+        [](double value) {
+          return value >= 0 && value <= std::numeric_limits<ZOLTAN_ID_TYPE>::max() &&
+                 value == std::floor(value);
+        },
+        [](Text c, Text where, Text value) {
+          return "entry " + c + " of the global id of the object" + where + value +
+                 "; Zoltan's ids are integers from 0 to " +
+                 std::to_string(std::numeric_limits<ZOLTAN_ID_TYPE>::max());
+        });
+  return found;
+}
+
+std::optional<Diagnostic> check_slots(const Columns& columns, const char* name,
+                                      std::uint64_t count) {
+  if (columns.diagnostic) return columns.diagnostic;
+  if (columns.size == 0 || columns.slots >= count) return std::nullopt;
+  return bad_argument(std::to_string(count) + " objects, but only " +
+                      std::to_string(columns.slots) + " " + name + "; give one for each object");
+}
+
+}  // namespace
+
+std::optional<Diagnostic> look_at(const Sources& sources, const RebalancerOptions& options,
+                                  Objects& objects) {
+  if (goes_by_coordinates(options.method) && !sources.coordinates)
+    return bad_argument("there are no coordinates; call coordinates() first");
+  if (options.balance_count && valet::detail::upper_case(options.method) != "RCB")
+    return bad_argument("balance_count needs the method RCB: " +
+                        valet::detail::upper_case(options.method) + " balances one weight only");
+  if (objects.count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    return bad_argument(std::to_string(objects.count) +
+                        " objects; Zoltan counts them with 31 bits, so use more ranks");
+  if (sources.coordinates && !goes_by_order(options.method))
+    objects.coordinates = columns_of(sources.coordinates, "reading coordinates");
+  if (auto found = check_slots(objects.coordinates, "coordinates", objects.count)) return found;
+  if (sources.weights) objects.weights = columns_of(sources.weights, "reading weights");
+  if (auto found = check_slots(objects.weights, "weights", objects.count)) return found;
+  if (sources.ids) objects.ids = columns_of(sources.ids, "reading global ids");
+  if (auto found = check_slots(objects.ids, "global ids", objects.count)) return found;
+  if (sources.weights && objects.weights.size != 1)
+    return bad_argument("weights of " + std::to_string(objects.weights.size) +
+                        " components; give one per object");
+  objects.count_weighs = options.balance_count && sources.weights;
+  return check_numbers(objects);
+}
+
+double sum_of_weights(const Objects& objects) {
+  if (objects.weights.size == 0) return static_cast<double>(objects.count);
+  double sum = 0;
+  for (std::uint64_t k = 0; k < objects.count; ++k) sum += objects.weights.column[0][k];
+  return sum;
+}
+
+}  // namespace valet::zoltan

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The objects of this rank as the application describes them: columns of numbers, one number per
+/// slot. Local, no Zoltan.
+
+#include <valet/storage_backend.hpp>
+#include <valet/zoltan/columns.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace valet::zoltan {
+
+/// The objects of this rank while they are partitioned.
+struct Objects {
+  std::uint64_t count = 0;
+  int rank = 0;
+  Columns coordinates;        ///< no columns: there are none
+  Columns weights;            ///< no columns: all count the same
+  Columns ids;                ///< no columns: rank and slot
+  bool count_weighs = false;  ///< every object has 1 as its last weight
+
+  [[nodiscard]] std::size_t weight_dimensions() const {
+    return weights.size + (count_weighs ? 1U : 0U);
+  }
+  /// Entries of a global id.
+  [[nodiscard]] std::size_t id_entries() const { return ids.size == 0 ? 2 : ids.size; }
+  [[nodiscard]] double weight(std::uint64_t slot) const {
+    return weights.size == 0 ? 1 : weights.column[0][slot];
+  }
+};
+
+/// What the application gives as sources of numbers.
+struct Sources {
+  ColumnSource coordinates;
+  ColumnSource weights;
+  ColumnSource ids;
+};
+
+/// Reads what the sources give now.
+/// @return What this rank alone can find wrong with it, if anything. Zoltan would search for the
+///         median of values that are not numbers for ever.
+[[nodiscard]] std::optional<Diagnostic> look_at(const Sources& sources,
+                                                const RebalancerOptions& options, Objects& objects);
+
+/// The weights of all objects of this rank together, or their number.
+[[nodiscard]] double sum_of_weights(const Objects& objects);
+
+}  // namespace valet::zoltan

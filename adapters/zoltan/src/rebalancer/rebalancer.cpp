@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "balance.hpp"
+#include "base/memory_reserve.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/channel.hpp"
+#include "mpi/check.hpp"
+#include "objects.hpp"
+#include "partition_state.hpp"
+#include "zoltan_partition.hpp"
+#include <valet/plan.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace valet::zoltan {
+
+Partition::Partition(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Partition::Partition(Partition&&) noexcept = default;
+Partition& Partition::operator=(Partition&&) noexcept = default;
+Partition::~Partition() = default;
+
+std::uint64_t Partition::count() const { return state_->count; }
+std::span<int> Partition::ranks() { return state_->ranks; }
+std::span<const int> Partition::ranks() const { return state_->ranks; }
+std::span<const int> Partition::parts() const { return state_->parts; }
+Imbalance Partition::before() const { return state_->before; }
+Imbalance Partition::after() const { return state_->after; }
+std::uint64_t Partition::required_slots() const { return state_->required_slots; }
+double Partition::seconds() const { return state_->seconds; }
+
+struct Rebalancer::State {
+  State(MPI_Comm user, const RebalancerOptions& chosen)
+      : communicator(mpi::Channel::open(user)), options(chosen), zoltan(communicator, chosen) {}
+
+  mpi::Channel communicator;
+  RebalancerOptions options;
+  ZoltanPartition zoltan;
+  Sources sources;
+
+  void look_at_objects(Objects& objects) const;
+  void allocate(Partition::State& partition) const;
+  void choose_ranks(const Objects& objects, Partition::State& partition);
+  void evaluate(const Objects& objects, Partition::State& partition) const;
+  RebalanceResult move(Partition partition, const BlockStorage& storage) const;
+};
+
+/// Zoltan would deadlock or read beyond its arrays where ranks differ in the dimensions.
+void Rebalancer::State::look_at_objects(Objects& objects) const {
+  objects.rank = communicator.rank();
+  const std::optional<Diagnostic> mine = look_at(sources, options, objects);
+  mpi::Agreement agreement;
+  agreement.equal({"the coordinates of an object"}, objects.coordinates.size);
+  agreement.equal({"the weights of an object"}, objects.weight_dimensions());
+  agreement.equal({"the entries of a global id"}, objects.id_entries());
+  agreement.run(communicator, mine);
+}
+
+void Rebalancer::State::allocate(Partition::State& partition) const {
+  mpi::agree(communicator,
+             valet::detail::unless_out_of_memory(
+                 [&] {
+                   partition.ranks = Array<int>(partition.ledger, partition.count);
+                   if (zoltan.has_parts())
+                     partition.parts = Array<int>(partition.ledger, partition.count);
+                 },
+                 [&] {
+                   return Diagnostic{
+                       ErrorCode::out_of_memory,
+                       "no memory for the map of " + std::to_string(partition.count) + " objects"};
+                 }));
+}
+
+void Rebalancer::State::choose_ranks(const Objects& objects, Partition::State& partition) {
+  const Totals before = totals_over_ranks(
+      communicator, {sum_of_weights(objects), static_cast<double>(objects.count)});
+  partition.before = before.imbalance;
+  if (before.sum.count == 0) return;  // Zoltan prints a warning when there is nothing to do
+  if (before.sum.weight == 0)
+    mpi::agree(communicator, Diagnostic{ErrorCode::invalid_argument,
+                                        "all weights are zero; give weights above zero, or none"});
+  zoltan.partition(communicator, objects, partition.ranks, partition.parts);
+}
+
+void Rebalancer::State::evaluate(const Objects& objects, Partition::State& partition) const {
+  const Load load = load_after(communicator, partition.ledger, objects, partition.ranks);
+  partition.after = totals_over_ranks(communicator, load).imbalance;
+  partition.required_slots = static_cast<std::uint64_t>(load.count);
+}
+
+RebalanceResult Rebalancer::State::move(Partition partition, const BlockStorage& storage) const {
+  const double start = MPI_Wtime();
+  RebalanceResult result;
+  result.before = partition.before();
+  result.after = partition.after();
+  result.partition_seconds = partition.seconds();
+  Plan plan = plan_to_ranks(communicator.get(), storage, partition.count(),
+                            std::as_const(partition).ranks(), options.migration);
+  partition.state_->ranks = {};  // the plan needs it no more, and blocks are yet to move
+  result.required_slots = plan.required_slots();
+  result.report = execute(plan, storage);
+  result.count = result.report.blocks_after;
+  result.migration_seconds = MPI_Wtime() - start;
+  return result;
+}
+
+Rebalancer::Rebalancer(MPI_Comm communicator, const RebalancerOptions& options)
+    : state_(std::make_unique<State>(communicator, options)) {}
+Rebalancer::Rebalancer(Rebalancer&&) noexcept = default;
+Rebalancer& Rebalancer::operator=(Rebalancer&&) noexcept = default;
+Rebalancer::~Rebalancer() = default;
+
+void Rebalancer::coordinates(ColumnSource source) {
+  state_->sources.coordinates = std::move(source);
+}
+void Rebalancer::weights(ColumnSource source) { state_->sources.weights = std::move(source); }
+void Rebalancer::no_weights() { state_->sources.weights = nullptr; }
+void Rebalancer::global_ids(ColumnSource source) { state_->sources.ids = std::move(source); }
+void Rebalancer::balance_count(bool balance) { state_->options.balance_count = balance; }
+Zoltan_Struct* Rebalancer::handle() const { return state_->zoltan.handle(); }
+
+Partition Rebalancer::partition(std::uint64_t count) {
+  const valet::detail::MemoryReserve reserve;
+  const double start = MPI_Wtime();
+  auto partition = std::make_unique<Partition::State>();
+  partition->count = count;
+  {  // What was copied to the host for Zoltan ends here, before blocks move.
+    Objects objects;
+    objects.count = count;
+    state_->look_at_objects(objects);
+    state_->allocate(*partition);
+    state_->choose_ranks(objects, *partition);
+    state_->evaluate(objects, *partition);
+  }
+  partition->seconds = MPI_Wtime() - start;
+  return Partition(std::move(partition));
+}
+
+void Rebalancer::evaluate(Partition& partition) {
+  const valet::detail::MemoryReserve reserve;
+  Objects objects;
+  objects.count = partition.count();
+  state_->look_at_objects(objects);
+  state_->evaluate(objects, *partition.state_);
+}
+
+std::vector<std::uint64_t> Rebalancer::required_slots(const Partition& partition) const {
+  const valet::detail::MemoryReserve reserve;
+  const mpi::Channel& communicator = state_->communicator;
+  std::vector<std::uint64_t> all;
+  mpi::agree(communicator,
+             valet::detail::unless_out_of_memory(
+                 [&] { all.resize(static_cast<std::size_t>(communicator.size())); },
+                 [] {
+                   return Diagnostic{ErrorCode::out_of_memory, "no memory for 8 bytes per rank"};
+                 }));
+  const std::uint64_t own = partition.required_slots();
+  mpi::gather_everywhere(communicator, std::as_bytes(std::span(&own, 1)),
+                         std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+RebalanceResult Rebalancer::migrate(Partition partition, const BlockStorage& storage) {
+  const valet::detail::MemoryReserve reserve;
+  evaluate(partition);  // its ranks may have been changed
+  return state_->move(std::move(partition), storage);
+}
+
+RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
+  const valet::detail::MemoryReserve reserve;
+  return state_->move(partition(count), storage);
+}
+
+}  // namespace valet::zoltan
