@@ -2,6 +2,7 @@
 
 #include "geometry/intersection.hpp"
 
+#include "geometry/owner_walk.hpp"
 #include "geometry/walks.hpp"
 #include "outcome.hpp"
 #include "storage/sequence_copy.hpp"
@@ -65,7 +66,10 @@ TEST(Operations, OfAspenAreAtMostTwoPerFamilyItReturnsOnAllGridsOfTheStudy) {
     const Found aspen = found(pair, coordinate, Algorithm::aspen);
     ASSERT_LE(aspen.operations, 2 * static_cast<std::int64_t>(aspen.families.size()));
     for (std::size_t f = 0; f < aspen.families.size(); ++f) {
-      ASSERT_LT(aspen.families[f].position, pair.extent) << "nothing is looked for behind it";
+      const SegmentFamily& family = aspen.families[f];
+      ASSERT_LT(family.position, pair.extent) << "nothing is looked for behind it";
+      ASSERT_EQ((family.position / pair.theirs.block + pair.theirs.first_rank) % pair.theirs.ranks,
+                family.peer);
       if (f > 0) {
         ASSERT_FALSE(continues(pair, aspen.families[f - 1], aspen.families[f]));
       }
@@ -122,6 +126,16 @@ TEST(Operations, OfFallsAreNoMoreThanTheBlocksOfAPeriodThatAreMetOnwards) {
     ASSERT_LE(found(pair, coordinate, Algorithm::falls).operations,
               own * pair.theirs.ranks + others);
   });
+}
+
+TEST(OwnerWalk, OfAPartThatIsEmptyInOneDimensionIsEmpty) {
+  const BlockCyclic mine({3, 5}, {1, 5}, {4, 1});
+  const BlockCyclic theirs({3, 5}, {2, 2}, {1, 2});
+  const auto stretch = [](int, std::int64_t) { FAIL() << "rank 3 has none of the three rows"; };
+  for (const IndexOrder order : {IndexOrder::row_major, IndexOrder::column_major}) {
+    layout::walk_owners<layout::Direction::forward>(mine, 3, theirs, order, stretch);
+    layout::walk_owners<layout::Direction::backward>(mine, 3, theirs, order, stretch);
+  }
 }
 
 TEST(Intersection, OfBlockAndCyclicTakesMemoryForTheGridAndNotForTheArray) {

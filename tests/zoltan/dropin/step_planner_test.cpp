@@ -101,6 +101,38 @@ TEST(StepPlanner, TakesAnObjectLargerThanTheLimitAloneAndSaysByHowMuch) {
   EXPECT_EQ(step.raised, 8008U - 100U);
 }
 
+/// A step of CYCLIC in which this rank takes from its second source only.
+class SecondSourceOnly final : public Division {
+ public:
+  void divide(const Demand&, std::span<std::uint64_t> shares) override {
+    std::ranges::fill(shares, 0);
+    shares[1] = 1;
+  }
+  [[nodiscard]] bool one_source() const override { return true; }
+};
+
+TEST(StepPlanner, TakesALargeObjectOfTheSourceThatHasTheShare) {
+  valet::Ledger ledger;
+  const Sources sources{{{0, 1}, {1, 1}}, {8000, 8000}};
+  StepPlanner planner = sources.planner(ledger);
+  SecondSourceOnly division;
+  EXPECT_EQ(planner.plan(division, 100, no_limit).objects, 1U);
+  EXPECT_EQ(credits_of(planner), (Credits{0, 1}));
+}
+
+TEST(ParkedObjects, CostWhatWaitsAndNothingForParcelsThatAreTaken) {
+  valet::Ledger ledger;
+  std::vector<std::byte> memory(100);
+  ParkedObjects parked(ledger);
+  parked.use(memory.data() + memory.size());
+  parked.reserve(3);
+  parked.add(0, std::array<std::uint64_t, 2>{8, 8});
+  parked.add(1, std::array<std::uint64_t, 1>{16});
+  EXPECT_EQ(parked.cost(), 32 + 3 * parked_object_bytes + 2 * parcel_bytes);
+  parked.take(0, 2);
+  EXPECT_EQ(parked.cost(), 16 + parked_object_bytes + parcel_bytes);
+}
+
 TEST(StepPlanner, ObeysThePackedLimitEvenWhenNothingFits) {
   valet::Ledger ledger;
   const Sources sources{{{0, 2}}, {64, 8}};

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
 #include "handle_state.hpp"
 #include "migration.hpp"
 #include <valet/zoltan/valet_zoltan.h>
@@ -9,6 +10,7 @@ int Valet_Migrate(struct Zoltan_Struct* zz, int num_import, ZOLTAN_ID_PTR import
                   ZOLTAN_ID_PTR import_local_ids, int* import_procs, int* import_to_part,
                   int num_export, ZOLTAN_ID_PTR export_global_ids, ZOLTAN_ID_PTR export_local_ids,
                   int* export_procs, int* export_to_part) {
+  const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
   MigrationParameters parameters = parameters_of(zz);
   if (!parameters.method) parameters.method = valet::Method::stream;
   return migrate(

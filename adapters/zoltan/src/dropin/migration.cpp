@@ -414,7 +414,6 @@ Valet_Migration_Report empty_report(const MigrationParameters& parameters, int r
 
 int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists,
             const MigrationParameters& parameters) {
-  const valet::detail::MemoryReserve reserve;
   MPI_Comm communicator = MPI_COMM_NULL;
   Valet_Migration_Report report{};
   int rank = 0;

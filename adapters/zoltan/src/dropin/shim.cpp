@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shim.hpp"
 
+#include "base/memory_reserve.hpp"
 #include "handle_state.hpp"
 #include "migration.hpp"
 #include "report.hpp"
@@ -28,6 +29,7 @@ int migrate(decltype(&Zoltan_Migrate) stock, Zoltan_Struct* zz, int num_import,
             ZOLTAN_ID_PTR import_global_ids, ZOLTAN_ID_PTR import_local_ids, int* import_procs,
             int* import_to_part, int num_export, ZOLTAN_ID_PTR export_global_ids,
             ZOLTAN_ID_PTR export_local_ids, int* export_procs, int* export_to_part) {
+  const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
   const MigrationParameters parameters = parameters_of(zz);
   if (!parameters.method)
     return stock(zz, num_import, import_global_ids, import_local_ids, import_procs, import_to_part,
