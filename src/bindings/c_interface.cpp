@@ -193,6 +193,20 @@ int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uin
                   valet::plan_to_slots);
 }
 
+int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask, int* ranks,
+                 uint64_t slots, uint64_t* changed, uint64_t* changed_in_all) {
+  return guarded([&] {
+    const std::span<int> map = agreed(communicator, [&](int) {
+      if (count > 0) require_pointer(ranks, "the map", "give a destination for each block");
+      return std::span(ranks, static_cast<std::size_t>(count));
+    });
+    const valet::RepairResult result =
+        valet::repair(communicator, to_occupied(count, mask), map, slots);
+    if (changed != nullptr) *changed = result.changed;
+    if (changed_in_all != nullptr) *changed_in_all = result.changed_in_all;
+  });
+}
+
 void Valet_Plan_free(Valet_Plan* plan) { delete plan; }
 
 uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan) {

@@ -22,6 +22,13 @@ VALET_EXPORT int Valet_Plan_to_slots_f(MPI_Fint communicator, const Valet_Storag
                              plan);
 }
 
+VALET_EXPORT int Valet_Repair_f(MPI_Fint communicator, uint64_t count, const uint8_t* mask,
+                                int* ranks, uint64_t slots, uint64_t* changed,
+                                uint64_t* changed_in_all) {
+  return Valet_Repair(MPI_Comm_f2c(communicator), count, mask, ranks, slots, changed,
+                      changed_in_all);
+}
+
 VALET_EXPORT int Valet_Alltoallv_in_place_f(MPI_Fint communicator, void* buffer,
                                             size_t buffer_bytes, const int64_t* send_counts,
                                             const int64_t* recv_counts, size_t element_bytes,

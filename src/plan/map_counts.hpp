@@ -159,6 +159,12 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
               "; fix the map, nothing has moved"};
 }
 
+[[nodiscard]] inline Diagnostic bad_map_size(std::size_t entries, std::uint64_t wanted) {
+  return {ErrorCode::invalid_argument, "the map has " + std::to_string(entries) + " entries for " +
+                                           std::to_string(wanted) +
+                                           " blocks; it needs one for each"};
+}
+
 /// Looks up where the slots of a word go: those of `slots`, bits from slot `first` on.
 template <class DestinationOf>
 void read_ranks(WordOfRanks& ranks, std::uint64_t first, std::uint64_t slots,

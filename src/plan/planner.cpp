@@ -76,10 +76,7 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
                       "the mask has " + std::to_string(occupied.map_size()) +
                           " entries for a storage of " + std::to_string(slots) +
                           " slots; it needs one entry per slot"};
-  if (map_entries != occupied.map_size())
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the map has " + std::to_string(map_entries) + " entries for " +
-                          std::to_string(occupied.map_size()) + " blocks; it needs one for each"};
+  if (map_entries != occupied.map_size()) return bad_map_size(map_entries, occupied.map_size());
   if (options.stream.window < 1 || options.stream.window > 64)
     return Diagnostic{ErrorCode::invalid_argument, "a window of " +
                                                        std::to_string(options.stream.window) +

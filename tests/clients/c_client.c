@@ -260,6 +260,27 @@ static void check_what_is_seen(int rank, int size, const Valet_Storage* storage,
   Valet_Set_log_callback(NULL, NULL);
 }
 
+/* All blocks want to be on rank 0, which keeps half of its slots' worth. */
+static void check_repair(int rank, int size) {
+  int ranks[slots] = {0};
+  uint8_t mask[slots];
+  uint64_t changed = 77, changed_in_all = 77, kept = 0;
+  memset(mask, 1, sizeof mask);
+  require(Valet_Repair(MPI_COMM_WORLD, slots, NULL, ranks, rank == 0 ? slots / 2 : 2 * slots,
+                       &changed, &changed_in_all) == (size > 1 ? VALET_SUCCESS : VALET_INFEASIBLE),
+          "a repair");
+  for (int s = 0; s < slots; ++s) kept += ranks[s] == 0;
+  require(size == 1 ||
+              (changed == slots - kept && changed_in_all == (uint64_t)(size * slots - slots / 2)),
+          "what a repair changed");
+  require(size > 1 || (changed == 77 && strstr(Valet_Error_message(), "too few") != NULL),
+          "a repair that there is not");
+  mask[slots - 1] = 0;
+  ranks[slots - 1] = -5;
+  require(Valet_Repair(MPI_COMM_WORLD, slots, mask, ranks, 2 * slots, NULL, NULL) == VALET_SUCCESS,
+          "a repair with a mask");
+}
+
 int main(int argc, char** argv) {
   int rank = 0;
   int size = 1;
@@ -341,6 +362,7 @@ int main(int argc, char** argv) {
 
   check_alltoall(rank, size);
   check_layouts(rank, size);
+  check_repair(rank, size);
 
   Valet_Storage_free(storage);
   MPI_Finalize();

@@ -75,6 +75,15 @@ static int plan_to_slots(void) {
   return code;
 }
 
+/* Has no options, so it is not among the calls below. */
+static void check_repair(int odd) {
+  fill();
+  expect_refusal(
+      "Valet_Repair",
+      Valet_Repair(MPI_COMM_WORLD, slots, NULL, rank == odd ? NULL : ranks, slots, NULL, NULL), odd,
+      "the map is a null pointer");
+}
+
 static int alltoall(void) {
   return Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, counts, NULL,
                                   sizeof values[0], 0, &options, NULL);
@@ -262,6 +271,7 @@ int main(int argc, char** argv) {
 
   check_options(size - 1);
   check_options(0);
+  check_repair(size - 1);
   check_null_pointers(size - 1);
   check_null_pointers(0);
   check_fields(size - 1);

@@ -25,6 +25,7 @@ program fortran_client
   call check_alltoall(VALET_ALLTOALL_SWAPS)
   call check_alltoall(VALET_ALLTOALL_BITONIC)
   call check_alltoall(VALET_ALLTOALL_PAIRWISE)
+  call check_repair()
   call check_layouts()
   call check_errors()
   call MPI_Finalize(ierror)
@@ -105,6 +106,24 @@ contains
       'blocks moved to slots')
     call Valet_Plan_free(plan)
     call Valet_Storage_free(storage)
+  end subroutine
+
+  ! All blocks want to be on rank 0, which has room for half of its own.
+  subroutine check_repair()
+    integer(c_int) :: destinations(slots)
+    integer(c_int64_t) :: changed, changed_in_all
+    destinations = 0
+    changed_in_all = -1
+    if (ranks == 1) then
+      call require(Valet_Repair(MPI_COMM_WORLD, int(slots, c_int64_t), c_null_ptr, destinations, &
+        int(slots/2, c_int64_t)) == VALET_INFEASIBLE, 'a repair that there is not')
+      return
+    end if
+    call require(Valet_Repair(MPI_COMM_WORLD, int(slots, c_int64_t), c_null_ptr, destinations, &
+      int(merge(slots/2, 2*slots, rank == 0), c_int64_t), changed, changed_in_all) == &
+      VALET_SUCCESS, 'a repair')
+    call require(changed == count(destinations /= 0), 'what a repair changed here')
+    call require(changed_in_all == ranks*slots - slots/2, 'what a repair changed in all')
   end subroutine
 
   subroutine hear_progress(progress, data) bind(C)

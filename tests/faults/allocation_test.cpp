@@ -228,6 +228,26 @@ TEST(RefusedAllocation, LeavesAPlanThatCanBeExecuted) {
   }
 }
 
+TEST(RefusedAllocation, EndsARepairOnAllRanks) {
+  // All want to be on rank 0, which has room for a half of its own.
+  for (const std::size_t count : {std::size_t{60}, std::size_t{8'000}}) {
+    std::vector<int> ranks;
+    const std::vector<int> wish(count, 0);
+    RepairResult result;
+    const Case tested{
+        [&](MPI_Comm communicator) {
+          result = repair(communicator, count, ranks, rank() == 0 ? count / 2 : 2 * count);
+        },
+        [&] { ranks = wish; }, [&] { return ranks == wish; },
+        [&] {
+          const auto changed =
+              count - static_cast<std::size_t>(std::count(ranks.begin(), ranks.end(), 0));
+          return result.changed == changed && result.changed_in_all > changed;
+        }};
+    survives_all(tested, "repair of " + std::to_string(count));
+  }
+}
+
 // A field of 2^45 rows on one rank, none on the others.
 TEST(RefusedAllocation, EndsAFieldBeyondAllMemoryOnAllRanks) {
   const std::uint64_t rows = rank() == 1 ? std::uint64_t{1} << 45 : 0;

@@ -187,7 +187,7 @@ module valet
     Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
     Valet_Parse_cost_model, Valet_Storage_create, Valet_Storage_add_field, &
     Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
-    Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
+    Valet_Repair, Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
     Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
     Valet_Set_log_callback, Valet_Error_message, Valet_String
 
@@ -269,6 +269,18 @@ module valet
       type(Valet_Address), intent(in) :: addresses(*)
       type(Valet_Options), optional :: options
       type(c_ptr), intent(inout) :: plan
+      integer(c_int) :: code
+    end function
+
+    !> `mask`: c_null_ptr, or one byte per slot. `ranks` is corrected in place.
+    function Valet_Repair(communicator, count, mask, ranks, slots, changed, changed_in_all) &
+        bind(C, name="Valet_Repair_f") result(code)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int), value :: communicator
+      integer(c_int64_t), value :: count, slots
+      type(c_ptr), value :: mask
+      integer(c_int), intent(inout) :: ranks(*)
+      integer(c_int64_t), intent(out), optional :: changed, changed_in_all
       integer(c_int) :: code
     end function
 

@@ -347,6 +347,19 @@ VALET_EXPORT int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage*
                                      uint64_t count, const uint8_t* mask,
                                      const Valet_Address* addresses, const Valet_Options* options,
                                      Valet_Plan** plan);
+/** Corrects a map to ranks by the fewest changes, so that no rank is given more blocks than it has
+ * slots: valet::repair(). Collective; moves nothing.
+ * @param communicator    An intracommunicator.
+ * @param count           Blocks, in the first slots. With a mask: its length, the number of slots.
+ * @param mask            NULL, or per slot whether it holds a block. [local]
+ * @param ranks           `count` destinations, corrected in place. [local]
+ * @param slots           Most blocks that this rank may hold afterwards. [local]
+ * @param changed         NULL, or gets the blocks of this rank that got another destination.
+ * @param changed_in_all  NULL, or gets those of all ranks.
+ * @return VALET_SUCCESS or the code of an error of valet::repair(): the map is as it was then. */
+VALET_EXPORT int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask,
+                              int* ranks, uint64_t slots, uint64_t* changed,
+                              uint64_t* changed_in_all);
 /** Frees a plan. Local; also after MPI_Finalize. @param plan  Or NULL. */
 VALET_EXPORT void Valet_Plan_free(Valet_Plan* plan);
 

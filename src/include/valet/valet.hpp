@@ -13,6 +13,7 @@
 #include <valet/plan.hpp>
 #include <valet/progress.hpp>
 #include <valet/redistribute.hpp>
+#include <valet/repair.hpp>
 #include <valet/report.hpp>
 #include <valet/scalapack.hpp>
 #include <valet/version.hpp>
@@ -21,8 +22,8 @@
 ///
 /// An application describes its arrays (valet::field, valet::BlockStorage), says where each block
 /// goes, and calls valet::migrate(), or valet::plan_to_ranks() and valet::execute() to look at what
-/// a map needs first. Further there are valet::alltoallv_in_place() and, for block-cyclic layouts,
-/// valet::redistribute().
+/// a map needs first. valet::repair() corrects a map that asks for too many slots. Further there
+/// are valet::alltoallv_in_place() and, for block-cyclic layouts, valet::redistribute().
 namespace valet {}
 /// Block-cyclic layouts, dimension by dimension, and ScaLAPACK's descriptors of them.
 namespace valet::layout {}
