@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "balance.hpp"
 #include "base/memory_reserve.hpp"
+#include "infeasible.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
@@ -8,6 +9,7 @@
 #include "partition_state.hpp"
 #include "zoltan_partition.hpp"
 #include <valet/plan.hpp>
+#include <valet/repair.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <span>
@@ -170,7 +172,18 @@ RebalanceResult Rebalancer::migrate(Partition partition, const BlockStorage& sto
 
 RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& storage) {
   const valet::detail::MemoryReserve reserve;
-  return state_->move(partition(count), storage);
+  const mpi::Channel& communicator = state_->communicator;
+  const RebalancerOptions& options = state_->options;
+  Partition planned = partition(count);
+  const std::uint64_t required = planned.required_slots();
+  if (options.when_infeasible == WhenInfeasible::refuse ||
+      !some_rank_lacks_slots(communicator, required, storage))
+    return state_->move(std::move(planned), storage);
+  if (options.when_infeasible == WhenInfeasible::grow)
+    return state_->move(std::move(planned),
+                        grown_storage(communicator, options.grow, required, storage));
+  repair(communicator.get(), count, planned.ranks(), storage.slots());
+  return migrate(std::move(planned), storage);
 }
 
 }  // namespace valet::zoltan

@@ -26,6 +26,11 @@ constexpr std::array<Reserved, 7> reserved_parameters{
      {"RETURN_LISTS", "leave it out: partition() returns all"},
      {"AUTO_MIGRATE", "leave it out: Valet migrates"}}};
 
+std::string name_of_choice(std::int64_t when_infeasible) {
+  constexpr std::array names{"refuse", "repair", "grow"};
+  return names[static_cast<std::size_t>(when_infeasible)];
+}
+
 const Objects& objects_of(void* data) { return *static_cast<const Objects*>(data); }
 
 int number_of_objects(void* data, int* error) {
@@ -201,6 +206,7 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator,
   mpi::Agreement agreement;
   agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
                   has_parts_);
+  agreement.equal({"RebalancerOptions::when_infeasible", name_of_choice}, options.when_infeasible);
   agreement.run(communicator, diagnostic);
 }
 
@@ -218,6 +224,10 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
     return Diagnostic{ErrorCode::invalid_argument,
                       "an imbalance tolerance of " + text_of(options.imbalance_tolerance) +
                           "; it is largest over mean and must be above 1"};
+  if (options.when_infeasible == WhenInfeasible::grow && !options.grow)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "when_infeasible is grow, but there is no RebalancerOptions::grow; give a "
+                      "function that returns a larger storage"};
   std::ostringstream tolerance;
   tolerance.precision(std::numeric_limits<float>::max_digits10);
   tolerance << options.imbalance_tolerance;

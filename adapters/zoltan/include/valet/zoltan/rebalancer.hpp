@@ -18,6 +18,7 @@
 #endif
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -29,7 +30,14 @@ struct Zoltan_Struct;
 /// Partitioning with Zoltan, and migration of what it decides.
 namespace valet::zoltan {
 
-/// What the user decides about partition and migration. The same on all ranks, but for
+/// What Rebalancer::rebalance() does where Zoltan gives a rank more objects than it has slots.
+enum class WhenInfeasible {
+  refuse,  ///< nothing: it throws infeasible, and nothing has moved
+  repair,  ///< corrects the partition by the fewest changes: valet::repair()
+  grow     ///< asks the application for more slots: RebalancerOptions::grow
+};
+
+/// What the user decides about partition and migration. The same on all ranks, but for `grow` and
 /// migration.budget_bytes.
 struct RebalancerOptions {
   /// A method of Zoltan, in upper or lower case. By coordinates: RCB, RIB or HSFC. By the order of
@@ -46,6 +54,15 @@ struct RebalancerOptions {
   /// (RCB_MULTICRITERIA_NORM: 1 sum, 2 Euclid, 3 maximum), so that neither is within its tolerance
   /// for certain. Without weights the number is what is balanced anyway.
   bool balance_count = false;
+  /// What rebalance() does where a partition does not fit.
+  WhenInfeasible when_infeasible = WhenInfeasible::refuse;
+  /// For WhenInfeasible::grow: enlarges the application's storage to at least so many slots, with
+  /// the objects where they are, and returns it. Called in rebalance() on the ranks that need more
+  /// slots only, after the partition and before anything moves; so it must not communicate. It may
+  /// throw: then all ranks throw callback_failed and nothing has moved; what was enlarged stays so.
+  /// Columns that were given to the Rebalancer and are in memory that was replaced must be given
+  /// anew before the next partition, here for instance.
+  std::function<BlockStorage(std::uint64_t required_slots)> grow = {};
   /// Any parameter of Zoltan, as name and value; NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS for other
   /// parts than one per rank. Those that the options above stand for, and those that fix the form
   /// of ids and lists, are refused.
@@ -199,8 +216,12 @@ class VALET_EXPORT Rebalancer {
   ///
   /// @param count    Objects on this rank; below 2^31. [local]
   /// @param storage  The data that moves; its number of slots is the most objects that this rank
-  ///                 can hold. [local]
+  ///                 can hold, unless RebalancerOptions::grow gives it more. [local]
   /// @return The new count, imbalances, times and the report of the migration.
+  /// @throws Error infeasible  The partition gives some rank more objects than it has slots, and
+  ///         RebalancerOptions::when_infeasible is to refuse that; or all ranks together have too
+  ///         few slots, or the storage that RebalancerOptions::grow gave has. callback_failed where
+  ///         that threw. On all ranks alike, and nothing has moved.
   RebalanceResult rebalance(std::uint64_t count, const BlockStorage& storage);
 
   /// Asks Zoltan where the objects in slots 0 to count-1 should be. Moves nothing.
