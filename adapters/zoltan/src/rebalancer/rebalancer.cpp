@@ -108,8 +108,10 @@ RebalanceResult Rebalancer::State::move(Partition partition, const BlockStorage&
   return result;
 }
 
-Rebalancer::Rebalancer(MPI_Comm communicator, const RebalancerOptions& options)
-    : state_(std::make_unique<State>(communicator, options)) {}
+Rebalancer::Rebalancer(MPI_Comm communicator, const RebalancerOptions& options) {
+  const valet::detail::MemoryReserve reserve;
+  state_ = std::make_unique<State>(communicator, options);
+}
 Rebalancer::Rebalancer(Rebalancer&&) noexcept = default;
 Rebalancer& Rebalancer::operator=(Rebalancer&&) noexcept = default;
 Rebalancer::~Rebalancer() = default;

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The system refuses memory to one rank in the middle of a rebalance: its n-th allocation, or that
+// and all that follow, n = 1 until a call makes fewer. All ranks throw out_of_memory and nothing
+// has moved, or all have balanced objects. Nobody is left waiting.
+
+#include "outcome.hpp"
+#include "refused_new.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using zoltan::array_columns;
+using zoltan::Partition;
+using zoltan::Rebalancer;
+using zoltan::RebalancerOptions;
+using zoltan::WhenInfeasible;
+
+/// Objects on a line, all of them on the first half of it at first, which say where they began.
+class Line {
+ public:
+  explicit Line(std::uint64_t count)
+      : count_(count), place_(2 * count), weight_(2 * count), number_(2 * count) {}
+
+  void fill() {
+    here_ = count_;
+    for (std::uint64_t k = 0; k < count_; ++k) {
+      place_[k] = static_cast<double>(k * k % 1009) + (rank() == 0 ? 0.25 : 0.75);
+      weight_[k] = place_[k] < 500 ? 2 : 1;
+      number_[k] = number(k);
+    }
+  }
+  [[nodiscard]] Rebalancer rebalancer(const RebalancerOptions& options) const {
+    Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    rebalancer.coordinates(array_columns(place_.data(), place_.size(), 1));
+    rebalancer.weights(array_columns(weight_.data(), weight_.size(), 1));
+    return rebalancer;
+  }
+  [[nodiscard]] std::uint64_t count() const { return here_; }
+  void has_moved(std::uint64_t count) { here_ = count; }
+  [[nodiscard]] const BlockStorage& storage() const { return storage_; }
+
+  [[nodiscard]] bool is_unchanged() const {
+    for (std::uint64_t k = 0; k < count_; ++k)
+      if (number_[k] != number(k)) return false;
+    return here_ == count_;
+  }
+  /// Every object is somewhere, once.
+  [[nodiscard]] bool is_whole() const {
+    std::vector<int> found(count_ * static_cast<std::uint64_t>(size()), 0);
+    for (std::uint64_t k = 0; k < here_; ++k)
+      if (number_[k] < found.size()) ++found[number_[k]];
+    MPI_Allreduce(MPI_IN_PLACE, found.data(), static_cast<int>(found.size()), MPI_INT, MPI_SUM,
+                  MPI_COMM_WORLD);
+    return std::ranges::all_of(found, [](int times) { return times == 1; });
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t number(std::uint64_t k) const {
+    return count_ * static_cast<std::uint64_t>(rank()) + k;
+  }
+
+  std::uint64_t count_;
+  std::uint64_t here_ = 0;
+  std::vector<double> place_, weight_;
+  std::vector<std::uint64_t> number_;
+  const BlockStorage storage_{field(place_), field(weight_), field(number_)};
+};
+
+/// @return Whether there was an n-th allocation on rank `poor`.
+template <class Call>
+bool survives(Line& line, Call&& call, int poor, long long n, Refusal refusal) {
+  line.fill();
+  if (rank() == poor) refuse_allocation(n, refusal);
+  const Outcome outcome = outcome_of(call);
+  const bool refused = end_refusal();
+  SCOPED_TRACE("allocation " + std::to_string(n) + " of rank " + std::to_string(poor) +
+               (refusal == Refusal::once ? ", once: " : ", for good: ") + outcome.text);
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+  const bool success = outcome.code == ErrorCode::success;
+  EXPECT_TRUE(all_ranks(success || outcome.code == ErrorCode::out_of_memory));
+  EXPECT_TRUE(line.is_whole());
+  EXPECT_TRUE(all_ranks(success || line.is_unchanged()));
+  return !all_ranks(!refused);
+}
+
+template <class Call>
+void survives_all(Line& line, Call&& call) {
+  for (const Refusal refusal : {Refusal::once, Refusal::for_good})
+    for (const int poor : {0, size() - 1})
+      for (long long n = 1; !::testing::Test::HasFailure(); ++n)
+        if (!survives(line, call, poor, n, refusal)) break;
+}
+
+/// Few objects, and more than what is held back for hard times has room for.
+class RefusedAllocation : public testing::TestWithParam<std::uint64_t> {};
+
+TEST_P(RefusedAllocation, EndsARebalanceOnAllRanks) {
+  for (const char* const method : {"RCB", "HSFC", "BLOCK", "CYCLIC"}) {
+    SCOPED_TRACE(method);
+    Line line(GetParam());
+    RebalancerOptions options;
+    options.method = method;
+    Rebalancer rebalancer = line.rebalancer(options);
+    survives_all(line,
+                 [&] { line.has_moved(rebalancer.rebalance(line.count(), line.storage()).count); });
+  }
+}
+
+TEST_P(RefusedAllocation, EndsARepairedPartitionOnAllRanks) {
+  Line line(GetParam());
+  RebalancerOptions options;
+  options.when_infeasible = WhenInfeasible::repair;
+  Rebalancer rebalancer = line.rebalancer(options);
+  survives_all(line, [&] {
+    Partition partition = rebalancer.partition(line.count());
+    for (std::uint64_t k = 0; k < partition.count(); ++k) partition.ranks()[k] = 0;
+    rebalancer.evaluate(partition);
+    static_cast<void>(rebalancer.required_slots(partition));
+    repair(MPI_COMM_WORLD, partition.count(), partition.ranks(), line.storage().slots());
+    line.has_moved(rebalancer.migrate(std::move(partition), line.storage()).count);
+  });
+}
+
+TEST_P(RefusedAllocation, EndsTheStartOfARebalancerOnAllRanks) {
+  Line line(GetParam());
+  survives_all(line, [] { const Rebalancer rebalancer(MPI_COMM_WORLD); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocation, testing::Values(60, 9000),
+                         [](const auto& tested) { return std::to_string(tested.param); });
+
+}  // namespace
+}  // namespace valet::test
