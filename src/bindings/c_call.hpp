@@ -23,9 +23,11 @@ Diagnostic diagnostic_in_flight();
 int keep_error() noexcept;
 const char* last_error() noexcept;
 
-/// Runs `action`; turns what it throws into a code and keeps the text.
+/// Runs `action`; turns what it throws into a code and keeps the text. In a collective call nothing
+/// may end on one rank alone, so the few bytes that a translation takes are held back, too.
 template <class Action>
 int guarded(Action&& action) noexcept {
+  const detail::MemoryReserve reserve;
   try {
     action();
     return VALET_SUCCESS;
@@ -38,7 +40,6 @@ int guarded(Action&& action) noexcept {
 /// get theirs, or all throw what one of them finds wrong. Collective; one reduction.
 template <class Convert>
 auto agreed(MPI_Comm communicator, Convert&& convert) {
-  const detail::MemoryReserve reserve;
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   std::optional<decltype(convert(1))> arguments;
   std::optional<Diagnostic> diagnostic;

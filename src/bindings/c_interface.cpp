@@ -52,7 +52,6 @@ int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t 
              const std::uint8_t* mask, const Destination* map, const Valet_Options* options,
              Valet_Plan** plan, MakePlan&& make) {
   return guarded([&] {
-    const valet::detail::MemoryReserve reserve;  // for the place of the plan, too
     const auto [blocks, chosen] = agreed(communicator, [&](int) {
       require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
       require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");

@@ -8,6 +8,7 @@
 #include "outcome.hpp"
 #include "refused_new.hpp"
 #include "test_comm.hpp"
+#include <valet/valet.h>
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
@@ -81,7 +82,11 @@ class Blocks {
       ranks_[k] = rank_of(rank(), k);
       addresses_[k] = {static_cast<int>((k + static_cast<std::uint64_t>(rank())) % ranks()), k};
     }
+    Valet_Storage_add_field(in_c_, data_.data(), slots, 8, 8, "blocks");
   }
+  Blocks(const Blocks&) = delete;
+  Blocks& operator=(const Blocks&) = delete;
+  ~Blocks() { Valet_Storage_free(in_c_); }
 
   [[nodiscard]] Case to_ranks(const Options& options) {
     return {[this, options](MPI_Comm communicator) {
@@ -95,6 +100,19 @@ class Blocks {
   }
   [[nodiscard]] Case executed(Plan& plan) {
     return {[this, &plan](MPI_Comm) { static_cast<void>(execute(plan, storage_)); },
+            [this] { fill(); }, [this] { return is_unchanged(); },
+            [this] { return all_are_mine(); }};
+  }
+  [[nodiscard]] Case to_ranks_in_c() {
+    return {[this](MPI_Comm communicator) {
+              Valet_Plan* plan = nullptr;
+              int code = Valet_Plan_to_ranks(communicator, in_c_, count_, nullptr, ranks_.data(),
+                                             nullptr, &plan);
+              if (code == VALET_SUCCESS) code = Valet_Execute(plan, in_c_, nullptr);
+              Valet_Plan_free(plan);
+              if (code != VALET_SUCCESS)
+                throw Error(static_cast<ErrorCode>(code), Valet_Error_message());
+            },
             [this] { fill(); }, [this] { return is_unchanged(); },
             [this] { return all_are_mine(); }};
   }
@@ -152,6 +170,7 @@ class Blocks {
   std::vector<int> ranks_;
   std::vector<Address> addresses_;
   const BlockStorage storage_{field(data_.data(), data_.size(), 1)};
+  Valet_Storage* const in_c_ = Valet_Storage_create();
 };
 
 constexpr Method all_methods[] = {Method::stream, Method::direct, Method::phased, Method::cyclic,
@@ -179,6 +198,13 @@ TEST(RefusedAllocation, EndsMapsToRanksOnAllRanks) {
   Blocks blocks(90, 60, false);
   for (const Options& options : all_options())
     survives_all(blocks.to_ranks(options), name_of(options));
+}
+
+TEST(RefusedAllocation, EndsMapsToRanksInCOnAllRanks) {
+  for (const std::uint64_t count : {std::uint64_t{60}, std::uint64_t{8'000}}) {
+    Blocks blocks(3 * count, count, false);
+    survives_all(blocks.to_ranks_in_c(), "in C, " + std::to_string(count));
+  }
 }
 
 TEST(RefusedAllocation, EndsCyclicMapsOnAllRanks) {

@@ -181,7 +181,9 @@ VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
 
 /// plan_to_ranks() and execute() in one call, with the errors and the memory of both; the report
-/// has the new number of blocks (blocks_after). Collective; blocking.
+/// has the new number of blocks (blocks_after). Collective; blocking. An error of a callback that
+/// comes when the blocks have moved leaves no report: where callbacks may throw, ask
+/// Plan::blocks_after() of a plan.
 VALET_EXPORT Report migrate(MPI_Comm communicator, const BlockStorage& storage,
                             const Occupied& occupied, std::span<const int> ranks,
                             const Options& options = {});
