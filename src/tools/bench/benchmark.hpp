@@ -125,5 +125,6 @@ std::unique_ptr<Benchmark> make_trace_benchmark();
 std::unique_ptr<Benchmark> make_kokkos_benchmark();
 std::unique_ptr<Benchmark> make_dropin_benchmark();
 std::unique_ptr<Benchmark> make_phases_benchmark();
+std::unique_ptr<Benchmark> make_rebalance_benchmark();
 
 }  // namespace valet::bench

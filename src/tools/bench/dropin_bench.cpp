@@ -1,44 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
 #include "dropin_client.hpp"
-
-#include <malloc.h>
+#include "peak_memory.hpp"
 
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 #include <sys/mman.h>
 
 namespace valet::bench {
 namespace {
-
-/// A line of /proc/self/status in bytes; 0 where the system has none.
-std::uint64_t status_bytes(const std::string& key) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(key + ":")) return std::stoull(line.substr(key.size() + 1)) * 1024;
-  return 0;
-}
-
-/// What the process grows by at its peak.
-class PeakMemory {
- public:
-  PeakMemory() {
-    malloc_trim(0);
-    // 5 sets the peak to what is resident now.
-    std::ofstream("/proc/self/clear_refs") << "5";
-    before_ = status_bytes("VmRSS");
-  }
-  [[nodiscard]] std::uint64_t grown() const {
-    const std::uint64_t peak = status_bytes("VmHWM");
-    return peak - std::min(peak, before_);
-  }
-
- private:
-  std::uint64_t before_;
-};
 
 /// Takes fresh memory from the system, writes to it and gives it back. A virtual machine may return
 /// free memory to its host and pay milliseconds for each large page that it asks back; all modes

@@ -295,6 +295,45 @@ TEST(DropinBench, ComparesWithStock) {
   }
 }
 
+TEST(RebalanceBench, ComparesCellsWithEveryParticleByItself) {
+  const Json document = document_of(
+      3, "rebalance --particles 3000 --method RCB,hsfc --memory 256K --repeat 1 --parts 8");
+  ASSERT_EQ(document.at("cases").size(), 4U * 2 * 2);
+  std::set<std::string> distributions;
+  for (const Json& one : document.at("cases")) {
+    for (const char* const key : {"seconds_median", "ratio_uncoarsened", "growth_bytes",
+                                  "promised_bytes", "imbalance_after", "cut_pairs", "ratio_cut"})
+      EXPECT_TRUE(one.at(key).is_number()) << key << " of " << one;
+    EXPECT_TRUE(one.at("verified").get<bool>()) << one;
+    EXPECT_LT(one.at("imbalance_after"), 1.06) << one;
+    EXPECT_EQ(one.at("ranks"), 3);
+    if (one.at("granularity") == "1") {
+      EXPECT_EQ(one.at("ratio_uncoarsened"), 1) << one;
+      EXPECT_EQ(one.at("ratio_cut"), 1) << one;
+    }
+    distributions.insert(one.at("distribution").get<std::string>());
+  }
+  EXPECT_EQ(distributions,
+            (std::set<std::string>{"uniform", "clustered", "needle", "moving-front"}));
+}
+
+// Zoltan takes 80 bytes and more for each particle: that must be seen in every case, after others
+// have taken and freed as much.
+TEST(RebalanceBench, ShowsWhatThePartitionTakes) {
+  const Json document = document_of(
+      2, "rebalance --particles 100000 --distribution uniform,uniform --method RCB,RIB --repeat 1");
+  for (const Json& one : document.at("cases"))
+    if (one.at("granularity") == "1") {
+      EXPECT_GT(one.at("growth_bytes"), 80 * 100'000) << one;
+    }
+}
+
+TEST(RebalanceBench, RefusesBadInput) {
+  expect_refused(2, "rebalance --distribution heap",
+                 "unknown distribution 'heap'; known: uniform, clustered, needle, moving-front");
+  expect_refused(2, "rebalance --particles 0", "--particles: Value 0 is not positive");
+}
+
 TEST(PhasesBench, ReadsAGraph) {
   // A ring of 24 vertices.
   std::string text = "24 24\n";

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "benchmark.hpp"
+#include "neighbour_pairs.hpp"
+#include "particle_cloud.hpp"
+#include "peak_memory.hpp"
+#include <valet/mpi.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <vector>
+
+namespace valet::bench {
+namespace {
+
+using zoltan::Rebalancer;
+using zoltan::RebalanceResult;
+using zoltan::RebalancerOptions;
+
+/// A communicator on which nobody keeps anything yet.
+class FreshCommunicator {
+ public:
+  FreshCommunicator() { MPI_Comm_dup(MPI_COMM_WORLD, &communicator_); }
+  FreshCommunicator(const FreshCommunicator&) = delete;
+  FreshCommunicator& operator=(const FreshCommunicator&) = delete;
+  ~FreshCommunicator() { MPI_Comm_free(&communicator_); }
+  [[nodiscard]] MPI_Comm get() const { return communicator_; }
+
+ private:
+  MPI_Comm communicator_ = MPI_COMM_NULL;
+};
+
+/// One way to rebalance, and what it came to.
+struct Way {
+  const char* granularity;
+  RebalancerOptions options;
+  std::vector<double> partition_seconds = {};
+  RebalanceResult result = {};
+  std::uint64_t growth = 0;
+  std::uint64_t promised = 0;
+  std::uint64_t cut_pairs = 0;
+};
+
+/// Until options have it, all ways are the same.
+template <class AnyOptions>
+void set_granularity(AnyOptions& options, std::optional<std::uint64_t> objects) {
+  if constexpr (requires { options.granularity = objects; }) options.granularity = objects;
+}
+
+/// A few of the particles, and which of them are neighbours: known to rank 0.
+class SampledPairs {
+ public:
+  SampledPairs(const ParticleCloud& cloud, std::uint64_t particles) {
+    constexpr std::uint64_t wanted = 40'000;
+    constexpr std::size_t neighbours = 6;
+    stride_ = std::max<std::uint64_t>(1, particles / wanted);
+    count_ = (particles + stride_ - 1) / stride_;
+    if (world_rank() != 0) return;
+    std::vector<Point> points(count_);
+    for (std::uint64_t k = 0; k < count_; ++k) points[k] = cloud.place_of(k * stride_);
+    pairs_ = neighbour_pairs(points, neighbours);
+  }
+
+  /// Pairs in different parts. Collective.
+  [[nodiscard]] std::uint64_t cut(const ParticleCloud& cloud, std::span<const int> parts) const {
+    std::vector<int> part(count_, -1);
+    for (std::uint64_t k = 0; k < cloud.count; ++k)
+      if (cloud.id(k) % stride_ == 0) part[cloud.id(k) / stride_] = parts[k];
+    MPI_Allreduce(MPI_IN_PLACE, part.data(), static_cast<int>(count_), MPI_INT, MPI_MAX,
+                  MPI_COMM_WORLD);
+    const auto is_cut = [&](const NeighbourPair& pair) {
+      return part[pair.first] != part[pair.second];
+    };
+    return largest_of_ranks(static_cast<std::uint64_t>(std::ranges::count_if(pairs_, is_cut)));
+  }
+
+ private:
+  std::uint64_t stride_ = 1;
+  std::size_t count_ = 0;
+  std::vector<NeighbourPair> pairs_;
+};
+
+class RebalanceBenchmark final : public Benchmark {
+ public:
+  RebalanceBenchmark()
+      : Benchmark("rebalance",
+                  "Partition with Zoltan and migration of particles of 72 bytes: of cells of "
+                  "particles, and of every particle by itself; time, growth of the process, and "
+                  "quality of the partition",
+                  11) {}
+
+ private:
+  std::vector<Option> own_options() override {
+    return {{"--distribution", &distributions_, "uniform, clustered, needle, moving-front"},
+            {"--method", &methods_, "RCB, HSFC, RIB"},
+            {"--particles", &particles_, "on each rank", positive()},
+            {"--parts", &parts_, "of the partition whose cut pairs of neighbours are counted",
+             positive()},
+            memory_option()};
+  }
+
+  Jobs jobs() override {
+    FreedAtOnce::keep_freed_memory();
+    Jobs jobs;
+    jobs.reserve(distributions_.size() * methods_.size());
+    for (const std::string& distribution : distributions_)
+      for (const std::string& method : methods_)
+        jobs.emplace_back([this, distribution, method] { measure(distribution, method); });
+    return jobs;
+  }
+
+  static RebalanceResult rebalanced(Rebalancer& rebalancer, ParticleCloud& cloud) {
+    RebalanceResult result = rebalancer.rebalance(cloud.count, cloud.storage());
+    cloud.count = result.count;
+    return result;
+  }
+  static void tell(Rebalancer& rebalancer, const ParticleCloud& cloud) {
+    rebalancer.coordinates(cloud.places());
+    rebalancer.weights(cloud.works());
+  }
+
+  static Outcome run_way(Rebalancer& rebalancer, ParticleCloud& cloud, Way& way) {
+    cloud.fill();
+    const double seconds = slowest_seconds([&] { way.result = rebalanced(rebalancer, cloud); });
+    way.partition_seconds.push_back(slowest(way.result.partition_seconds));
+    return {seconds, cloud.is_complete()};
+  }
+
+  /// What the process grows by in one rebalance, on a communicator on which nothing is kept.
+  static bool measure_growth(ParticleCloud& cloud, Way& way) {
+    const FreedAtOnce freed_at_once;
+    const FreshCommunicator communicator;
+    Rebalancer rebalancer(communicator.get(), way.options);
+    tell(rebalancer, cloud);
+    cloud.fill();
+    const PeakMemory memory;
+    const RebalanceResult result = rebalanced(rebalancer, cloud);
+    way.growth = largest_of_ranks(memory.grown());
+    // The bound of the migration has 8 bytes a slot, the whole step 12.
+    way.promised = largest_of_ranks(result.report.extra_bytes_bound + 4 * cloud.slots());
+    return cloud.is_complete();
+  }
+
+  /// Pairs of neighbours that a partition into more parts cuts.
+  void count_cut_pairs(ParticleCloud& cloud, const SampledPairs& pairs, Way& way) const {
+    RebalancerOptions options = way.options;
+    options.parameters.emplace_back("NUM_GLOBAL_PARTS",
+                                    std::to_string(std::max(parts_, world_size())));
+    Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    tell(rebalancer, cloud);
+    cloud.fill();
+    const zoltan::Partition partition = rebalancer.partition(cloud.count);
+    way.cut_pairs =
+        pairs.cut(cloud, partition.parts().empty() ? partition.ranks() : partition.parts());
+  }
+
+  void measure(const std::string& distribution, const std::string& method) {
+    ParticleCloud cloud(parse_distribution(distribution), particles_);
+    std::array<Way, 2> ways{Way{"automatic", options_of(method, std::nullopt)},
+                            Way{"1", options_of(method, 1)}};
+    std::vector<Rebalancer> rebalancers;
+    std::vector<Series> all;
+    for (Way& way : ways) {
+      rebalancers.emplace_back(MPI_COMM_WORLD, way.options);
+      tell(rebalancers.back(), cloud);
+    }
+    for (std::size_t w = 0; w < ways.size(); ++w)
+      all.push_back(
+          {ways[w].granularity, [&, w] { return run_way(rebalancers[w], cloud, ways[w]); }});
+    take_turns(all);
+    rebalancers.clear();
+    const SampledPairs pairs(cloud, particles_ * static_cast<std::uint64_t>(world_size()));
+    for (std::size_t w = 0; w < ways.size(); ++w) {
+      count_cut_pairs(cloud, pairs, ways[w]);
+      all[w].verified = measure_growth(cloud, ways[w]) && all[w].verified;
+    }
+    for (std::size_t w = 0; w < ways.size(); ++w)
+      add_row({{"distribution", distribution}, {"method", method}}, ways, all, w);
+  }
+
+  void add_row(Case row, const std::array<Way, 2>& ways, const std::vector<Series>& all,
+               std::size_t w) {
+    const Way& way = ways[w];
+    const double seconds = median(all[w].seconds);
+    row["granularity"] = way.granularity;
+    row["ranks"] = world_size();
+    row["particles"] = particles_;
+    row["memory"] = way.options.migration.budget_bytes;
+    row["seconds_median"] = seconds;
+    row["seconds_partition"] = median(way.partition_seconds);
+    row["ratio_uncoarsened"] = seconds / median(all.back().seconds);
+    row["growth_bytes"] = way.growth;
+    row["promised_bytes"] = way.promised;
+    row["imbalance_after"] = way.result.after.weight;
+    row["parts"] = std::max(parts_, world_size());
+    row["cut_pairs"] = way.cut_pairs;
+    row["ratio_cut"] = static_cast<double>(way.cut_pairs) /
+                       static_cast<double>(std::max<std::uint64_t>(1, ways.back().cut_pairs));
+    row["verified"] = all[w].verified;
+    rows_.push_back(std::move(row));
+  }
+
+  [[nodiscard]] RebalancerOptions options_of(const std::string& method,
+                                             std::optional<std::uint64_t> granularity) const {
+    RebalancerOptions options;
+    options.method = method;
+    set_common(options.migration);
+    set_granularity(options, granularity);
+    return options;
+  }
+
+  std::vector<std::string> distributions_{"uniform", "clustered", "needle", "moving-front"};
+  std::vector<std::string> methods_{"RCB", "HSFC", "RIB"};
+  std::uint64_t particles_ = 500'000;
+  int parts_ = 8;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_rebalance_benchmark() {
+  return std::make_unique<RebalanceBenchmark>();
+}
+
+}  // namespace valet::bench
