@@ -3,92 +3,12 @@
 // Every mistake of a caller, made on the last rank only: all ranks throw the same error, whose text
 // names the rank, the block and a remedy; the data is as it was, and the communicator still works.
 
-#include "filled_map.hpp"
-#include "outcome.hpp"
-#include "test_comm.hpp"
-#include <valet/detail/host_fields.hpp>
-#include <valet/valet.hpp>
-
-#include <gtest/gtest.h>
+#include "spoilt_call.hpp"
 
 #include <climits>
-#include <functional>
-#include <memory>
 
 namespace valet::test {
 namespace {
-
-constexpr std::uint64_t slots = 6;
-constexpr std::uint64_t blocks = 4;
-
-int odd_rank() { return size() - 1; }
-bool is_odd() { return rank() == odd_rank(); }
-std::string odd_name() { return "rank " + std::to_string(odd_rank()) + ":"; }
-
-/// As errors write who has a value.
-std::string odd_ranks() { return "rank " + std::to_string(odd_rank()); }
-std::string other_ranks() {
-  return odd_rank() == 1 ? "rank 0" : "ranks 0-" + std::to_string(odd_rank() - 1);
-}
-
-/// A good call, which a test spoils on the odd rank: block k of rank r goes to slot k of rank
-/// r + k + 1.
-struct Call {
-  explicit Call(std::uint64_t slot_count = slots) : memory(Shape::structure, slot_count) {
-    for (std::uint64_t k = 0; k < blocks; ++k) {
-      memory.write(k, {rank(), k});
-      ranks.push_back((rank() + static_cast<int>(k) + 1) % size());
-      addresses.push_back({ranks.back(), k});
-    }
-    before = memory.memory();
-  }
-
-  [[nodiscard]] Plan plan_ranks() {
-    return plan_to_ranks(MPI_COMM_WORLD, storage, occupied, ranks, options);
-  }
-  [[nodiscard]] Plan plan_slots() {
-    return plan_to_slots(MPI_COMM_WORLD, storage, occupied, addresses, options);
-  }
-
-  AddressedBlocks memory;
-  BlockStorage storage = memory.storage();
-  Occupied occupied{blocks};
-  std::vector<int> ranks;
-  std::vector<Address> addresses;
-  Options options;
-  std::vector<std::byte> before;
-};
-
-bool good_migration_works() {
-  const GlobalMap map = ring_map(size(), slots, blocks, 1);
-  FilledMap filled(map, rank(), Shape::dense);
-  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, {});
-  static_cast<void>(execute(plan, filled.storage()));
-  return all_ranks(filled.wrong(Form::to_ranks, Order::any) == 0);
-}
-
-void expect_refused(const Call& call, const std::function<void()>& action, ErrorCode code,
-                    const std::vector<std::string>& words) {
-  const Outcome outcome = outcome_of(action);
-  const bool same = same_on_all_ranks(outcome);
-  const bool untouched = all_ranks(call.memory.memory() == call.before);
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  EXPECT_TRUE(same) << "this rank says: " << outcome.text;
-  EXPECT_TRUE(untouched) << "data was moved before the error was found";
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.text.find(word), std::string::npos)
-        << "no '" << word << "' in: " << outcome.text;
-  EXPECT_TRUE(good_migration_works()) << "after the error";
-}
-
-void expect_plans_refused(Call& call, ErrorCode code, const std::vector<std::string>& words) {
-  SCOPED_TRACE("map to ranks");
-  expect_refused(
-      call, [&] { static_cast<void>(call.plan_ranks()); }, code, words);
-  SCOPED_TRACE("then a map to slots");
-  expect_refused(
-      call, [&] { static_cast<void>(call.plan_slots()); }, code, words);
-}
 
 TEST(MapErrors, DestinationRankOutOfRangeNamesRankAndSlot) {
   for (const int bad : {-1, INT_MIN, size(), INT_MAX})
@@ -472,91 +392,6 @@ TEST(MapErrors, IntercommunicatorIsRefused) {
   MPI_Comm_free(&group);
   EXPECT_EQ(outcome.code, ErrorCode::invalid_communicator);
   EXPECT_NE(outcome.text.find("MPI_Intercomm_merge"), std::string::npos) << outcome.text;
-}
-
-/// Fields that no memory holds, declared on the odd rank.
-void expect_field_refused(const Field& bad, ErrorCode code, const std::string& part) {
-  SCOPED_TRACE(part);
-  Call call;
-  if (is_odd()) call.storage = {bad};
-  expect_plans_refused(call, code, {odd_name(), part});
-}
-
-TEST(SizeErrors, FieldsBeyondAnyMemoryAreRefused) {
-  std::vector<double> values(64);
-  const Field good = field(values.data(), 8);
-  Field bad = good;
-  bad.slots = ~std::uint64_t{0} - 62;
-  expect_field_refused(bad, ErrorCode::invalid_argument, "more than any memory");
-  bad.slot_stride_bytes = 0;
-  expect_field_refused(bad, ErrorCode::invalid_argument, "more than any memory");
-  bad = good;  // 2^64 + 2^35 bytes
-  bad.dimensions[0] = {std::size_t{1} << 32, 8};
-  bad.dimensions[1] = {(std::size_t{1} << 29) + 1, 8};
-  bad.dimension_count = 2;
-  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of more than 2^60 bytes");
-  bad.dimension_count = 9;
-  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of 9 dimensions");
-  bad = field(values.data(), 8, (std::size_t{1} << 61) + 1);  // 2^64 + 8 bytes
-  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of more than 2^60 bytes");
-  bad = field(std::span(values), (std::size_t{1} << 61) + 1);
-  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of more than 2^60 bytes");
-}
-
-/// A storage of the application that says of itself what it likes.
-struct AbsurdStorage final : HostFields {
-  AbsurdStorage(std::uint64_t slot_count, std::size_t bytes)
-      : HostFields(std::span<const Field>(&field_, 1)), slots_(slot_count), bytes_(bytes) {}
-  [[nodiscard]] std::uint64_t slots() const override { return slots_; }
-  [[nodiscard]] std::size_t block_bytes() const override { return bytes_; }
-
- private:
-  static inline double value_ = 0;
-  static inline const Field field_ = field(&value_, 1);
-  std::uint64_t slots_;
-  std::size_t bytes_;
-};
-
-TEST(SizeErrors, StoragesBeyondAnyMemoryAreRefused) {
-  for (const std::uint64_t slot_count : {~std::uint64_t{0}, ~std::uint64_t{0} - 62}) {
-    Call call;
-    if (is_odd()) call.storage = BlockStorage(std::make_shared<AbsurdStorage>(slot_count, 16));
-    expect_plans_refused(call, ErrorCode::invalid_argument,
-                         {odd_name(), std::to_string(slot_count) + " slots", "2^60 bytes"});
-  }
-  Call call;
-  if (is_odd()) call.storage = BlockStorage(std::make_shared<AbsurdStorage>(6, 0));
-  expect_plans_refused(call, ErrorCode::invalid_argument, {odd_name(), "zero bytes"});
-}
-
-TEST(OptionErrors, ValuesThatNoEnumerationHasAreRefused) {
-  const auto expect = [](const std::function<void(Options&)>& spoil, const std::string& name) {
-    SCOPED_TRACE(name);
-    for (const bool everywhere : {false, true}) {
-      Call call;
-      if (everywhere || is_odd()) spoil(call.options);
-      expect_plans_refused(call, ErrorCode::invalid_argument,
-                           {everywhere ? "rank 0:" : odd_name(), name + " is 77", "none of"});
-    }
-  };
-  expect([](Options& o) { o.method = static_cast<Method>(77); }, "Options::method");
-  expect([](Options& o) { o.order = static_cast<Order>(77); }, "Options::order");
-  for (const Method method : {Method::phased, Method::stream}) {
-    expect(
-        [=](Options& o) {
-          o.method = method;
-          o.phased.heuristic = static_cast<Heuristic>(77);
-        },
-        "PhasedOptions::heuristic");
-    expect(
-        [=](Options& o) {
-          o.method = method;
-          o.phased.scheduler = static_cast<Scheduler>(77);
-        },
-        "PhasedOptions::scheduler");
-  }
-  expect([](Options& o) { o.cyclic.edge_order = static_cast<EdgeOrder>(77); },
-         "CyclicOptions::edge_order");
 }
 
 }  // namespace

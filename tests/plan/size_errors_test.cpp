@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Sizes and choices that cannot be, declared on the last rank only: all ranks throw the same error,
+// and nothing overflows before.
+
+#include "spoilt_call.hpp"
+#include <valet/detail/host_fields.hpp>
+
+#include <memory>
+
+namespace valet::test {
+namespace {
+
+/// Fields that no memory holds, declared on the odd rank.
+void expect_field_refused(const Field& bad, ErrorCode code, const std::string& part) {
+  SCOPED_TRACE(part);
+  Call call;
+  if (is_odd()) call.storage = {bad};
+  expect_plans_refused(call, code, {odd_name(), part});
+}
+
+TEST(SizeErrors, FieldsBeyondAnyMemoryAreRefused) {
+  std::vector<double> values(64);
+  const Field good = field(values.data(), 8);
+  Field bad = good;
+  bad.slots = ~std::uint64_t{0} - 62;
+  expect_field_refused(bad, ErrorCode::invalid_argument, "more than any memory");
+  bad.slot_stride_bytes = 0;
+  expect_field_refused(bad, ErrorCode::invalid_argument, "more than any memory");
+  bad = good;  // 2^64 + 2^35 bytes
+  bad.dimensions[0] = {std::size_t{1} << 32, 8};
+  bad.dimensions[1] = {(std::size_t{1} << 29) + 1, 8};
+  bad.dimension_count = 2;
+  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of more than 2^60 bytes");
+  bad.dimension_count = 9;
+  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of 9 dimensions");
+  bad = field(values.data(), 8, (std::size_t{1} << 61) + 1);  // 2^64 + 8 bytes
+  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of more than 2^60 bytes");
+  bad = field(std::span(values), (std::size_t{1} << 61) + 1);
+  expect_field_refused(bad, ErrorCode::invalid_argument, "rows of more than 2^60 bytes");
+}
+
+/// A storage of the application that says of itself what it likes.
+struct AbsurdStorage final : HostFields {
+  AbsurdStorage(std::uint64_t slot_count, std::size_t bytes)
+      : HostFields(std::span<const Field>(&field_, 1)), slots_(slot_count), bytes_(bytes) {}
+  [[nodiscard]] std::uint64_t slots() const override { return slots_; }
+  [[nodiscard]] std::size_t block_bytes() const override { return bytes_; }
+
+ private:
+  static inline double value_ = 0;
+  static inline const Field field_ = field(&value_, 1);
+  std::uint64_t slots_;
+  std::size_t bytes_;
+};
+
+TEST(SizeErrors, StoragesBeyondAnyMemoryAreRefused) {
+  for (const std::uint64_t slot_count : {~std::uint64_t{0}, ~std::uint64_t{0} - 62}) {
+    Call call;
+    if (is_odd()) call.storage = BlockStorage(std::make_shared<AbsurdStorage>(slot_count, 16));
+    expect_plans_refused(call, ErrorCode::invalid_argument,
+                         {odd_name(), std::to_string(slot_count) + " slots", "2^60 bytes"});
+  }
+  Call call;
+  if (is_odd()) call.storage = BlockStorage(std::make_shared<AbsurdStorage>(6, 0));
+  expect_plans_refused(call, ErrorCode::invalid_argument, {odd_name(), "zero bytes"});
+}
+
+TEST(OptionErrors, ValuesThatNoEnumerationHasAreRefused) {
+  const auto expect = [](const std::function<void(Options&)>& spoil, const std::string& name) {
+    SCOPED_TRACE(name);
+    for (const bool everywhere : {false, true}) {
+      Call call;
+      if (everywhere || is_odd()) spoil(call.options);
+      expect_plans_refused(call, ErrorCode::invalid_argument,
+                           {everywhere ? "rank 0:" : odd_name(), name + " is 77", "none of"});
+    }
+  };
+  expect([](Options& o) { o.method = static_cast<Method>(77); }, "Options::method");
+  expect([](Options& o) { o.order = static_cast<Order>(77); }, "Options::order");
+  for (const Method method : {Method::phased, Method::stream}) {
+    expect(
+        [=](Options& o) {
+          o.method = method;
+          o.phased.heuristic = static_cast<Heuristic>(77);
+        },
+        "PhasedOptions::heuristic");
+    expect(
+        [=](Options& o) {
+          o.method = method;
+          o.phased.scheduler = static_cast<Scheduler>(77);
+        },
+        "PhasedOptions::scheduler");
+  }
+  expect([](Options& o) { o.cyclic.edge_order = static_cast<EdgeOrder>(77); },
+         "CyclicOptions::edge_order");
+}
+
+}  // namespace
+}  // namespace valet::test
