@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "balance.hpp"
 
+#include "base/assert.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -18,33 +19,47 @@ double largest_over_mean(double largest, double sum, int ranks) {
   return sum > 0 ? largest * ranks / sum : 1;
 }
 
+Diagnostic bad_rank(std::uint64_t slot, int rank, std::size_t ranks) {
+  return {ErrorCode::rank_out_of_range,
+          "the object in slot " + std::to_string(slot) + " is sent to rank " +
+              std::to_string(rank) + ", but there are ranks 0 to " + std::to_string(ranks - 1) +
+              "; fix Partition::ranks(), nothing has moved"};
+}
+
 std::optional<Diagnostic> add_up(const Objects& objects, std::span<const int> ranks,
                                  std::span<Load> given) {
-  for (std::uint64_t k = 0; k < objects.count; ++k) {
-    if (ranks[k] < 0 || static_cast<std::size_t>(ranks[k]) >= given.size())
-      return Diagnostic{ErrorCode::rank_out_of_range,
-                        "the object in slot " + std::to_string(k) + " is sent to rank " +
-                            std::to_string(ranks[k]) + ", but there are ranks 0 to " +
-                            std::to_string(given.size() - 1) +
-                            "; fix Partition::ranks(), nothing has moved"};
-    Load& load = given[static_cast<std::size_t>(ranks[k])];
-    load.weight += objects.weight(k);
-    load.count += 1;
+  std::array<double, 512> weights{};  // read at a time, from the first-level cache
+  weights.fill(1);
+  for (std::uint64_t first = 0; first < objects.count; first += weights.size()) {
+    const std::size_t count = std::min<std::uint64_t>(weights.size(), objects.count - first);
+    if (objects.weights.size > 0) objects.weights.column[0].copy_to(weights.data(), first, count);
+    for (std::size_t k = 0; k < count; ++k) {
+      const int rank = ranks[first + k];
+      if (rank < 0 || static_cast<std::size_t>(rank) >= given.size())
+        return bad_rank(first + k, rank, given.size());
+      Load& load = given[static_cast<std::size_t>(rank)];
+      load.weight += weights[k];
+      load.count += 1;
+    }
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own) {
+Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own,
+                         std::span<double> largest) {
+  constexpr std::size_t most = 8;
+  VALET_ASSERT(largest.size() <= most);
   Load sums;
-  Load largest;
+  std::array<double, 2 + most> maxima{own.weight, own.count};
+  std::ranges::copy(largest, maxima.begin() + 2);
   mpi::check(MPI_Allreduce(&own, &sums, 2, MPI_DOUBLE, MPI_SUM, communicator.get()),
              "MPI_Allreduce");
-  mpi::check(MPI_Allreduce(&own, &largest, 2, MPI_DOUBLE, MPI_MAX, communicator.get()),
-             "MPI_Allreduce");
-  return {{largest_over_mean(largest.weight, sums.weight, communicator.size()),
-           largest_over_mean(largest.count, sums.count, communicator.size())},
+  mpi::maximum(communicator, std::span(maxima).first(2 + largest.size()));
+  std::copy_n(maxima.begin() + 2, largest.size(), largest.begin());
+  return {{largest_over_mean(maxima[0], sums.weight, communicator.size()),
+           largest_over_mean(maxima[1], sums.count, communicator.size())},
           sums};
 }
 

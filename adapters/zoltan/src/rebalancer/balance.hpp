@@ -23,7 +23,9 @@ struct Totals {
   Load sum;
 };
 /// Collective; two reductions.
-[[nodiscard]] Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own);
+/// @param largest  Other numbers, which become the largest of all ranks; at most 8.
+[[nodiscard]] Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own,
+                                       std::span<double> largest);
 
 /// What this rank will have. Collective: each rank adds up what it gives to whom, 16 bytes per
 /// rank.

@@ -8,14 +8,20 @@
 
 #include <zoltan.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <new>
+#include <span>
 #include <sstream>
 #include <string>
 
 namespace valet::zoltan {
 namespace {
+
+/// They stay in the first-level cache.
+constexpr std::size_t numbers_at_a_time = 512;
 
 std::string text_of(double value) {
   std::ostringstream text;
@@ -43,25 +49,51 @@ Columns columns_of(const ColumnSource& source, const char* activity) {
   return columns;
 }
 
-/// The first number that is not as `is_good` wants it; `text(c, slot, value)` says so.
-template <class IsGood, class Text>
+/// The first number that is not as `is_good` wants it; `text(c, slot, value)` says so. All numbers
+/// before are shown to `see(c, numbers)`, in order.
+template <class IsGood, class Text, class See>
 std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t count,
-                                        IsGood&& is_good, Text&& text) {
+                                        IsGood&& is_good, Text&& text, See&& see) {
+  std::array<double, numbers_at_a_time> numbers{};
   for (std::size_t c = 0; c < columns.size; ++c)
-    for (std::uint64_t k = 0; k < count; ++k)
-      if (const double value = columns.column[c][k]; !is_good(value))
+    for (std::uint64_t first = 0; first < count; first += numbers.size()) {
+      const auto read = std::span(numbers).first(
+          static_cast<std::size_t>(std::min<std::uint64_t>(numbers.size(), count - first)));
+      columns.column[c].copy_to(read.data(), first, read.size());
+      bool all_good = true;
+      for (const double value : read) all_good &= is_good(value);
+      if (!all_good) {
+        const auto bad = std::ranges::find_if_not(read, is_good);
+        const auto slot = first + static_cast<std::uint64_t>(bad - read.begin());
         return bad_argument(
-            text(std::to_string(c), " in slot " + std::to_string(k) + " is ", text_of(value)));
+            text(std::to_string(c), " in slot " + std::to_string(slot) + " is ", text_of(*bad)));
+      }
+      see(c, read);
+    }
   return std::nullopt;
 }
 
-std::optional<Diagnostic> check_numbers(const Objects& objects) {
+std::optional<Diagnostic> check_numbers(Objects& objects) {
   using Text = const std::string&;
+  using Numbers = std::span<const double>;
+  objects.range.low.fill(std::numeric_limits<double>::infinity());
+  objects.range.high.fill(-std::numeric_limits<double>::infinity());
+  objects.total_weight = objects.weights.size == 0 ? static_cast<double>(objects.count) : 0;
   auto found = check_numbers(
       objects.coordinates, objects.count, [](double value) { return std::isfinite(value); },
       [](Text c, Text where, Text value) {
         return "coordinate " + c + " of the object" + where + value +
                "; coordinates must be finite";
+      },
+      [&](std::size_t c, Numbers numbers) {
+        double low = objects.range.low[c];
+        double high = objects.range.high[c];
+        for (const double value : numbers) {
+          low = std::min(low, value);
+          high = std::max(high, value);
+        }
+        objects.range.low[c] = low;
+        objects.range.high[c] = high;
       });
   if (!found)
     found = check_numbers(
@@ -70,6 +102,9 @@ std::optional<Diagnostic> check_numbers(const Objects& objects) {
         [](Text, Text where, Text value) {
           return "the weight of the object" + where + value +
                  "; weights must be finite and at least 0";
+        },
+        [&](std::size_t, Numbers numbers) {
+          for (const double value : numbers) objects.total_weight += value;
         });
   if (!found)
     found = check_numbers(
@@ -82,7 +117,8 @@ std::optional<Diagnostic> check_numbers(const Objects& objects) {
           return "entry " + c + " of the global id of the object" + where + value +
                  "; Zoltan's ids are integers from 0 to " +
                  std::to_string(std::numeric_limits<ZOLTAN_ID_TYPE>::max());
-        });
+        },
+        [](std::size_t, Numbers) {});
   return found;
 }
 
@@ -118,13 +154,6 @@ std::optional<Diagnostic> look_at(const Sources& sources, const RebalancerOption
                         " components; give one per object");
   objects.count_weighs = options.balance_count && sources.weights;
   return check_numbers(objects);
-}
-
-double sum_of_weights(const Objects& objects) {
-  if (objects.weights.size == 0) return static_cast<double>(objects.count);
-  double sum = 0;
-  for (std::uint64_t k = 0; k < objects.count; ++k) sum += objects.weights.column[0][k];
-  return sum;
 }
 
 }  // namespace valet::zoltan

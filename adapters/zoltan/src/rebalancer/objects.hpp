@@ -4,6 +4,7 @@
 /// The objects of this rank as the application describes them: columns of numbers, one number per
 /// slot. Local, no Zoltan.
 
+#include "cells.hpp"
 #include <valet/storage_backend.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
@@ -21,6 +22,8 @@ struct Objects {
   Columns weights;            ///< no columns: all count the same
   Columns ids;                ///< no columns: rank and slot
   bool count_weighs = false;  ///< every object has 1 as its last weight
+  double total_weight = 0;    ///< of all objects here; their number where there are no weights
+  Box range{};                ///< of the coordinates; low is above high where there are no objects
 
   [[nodiscard]] std::size_t weight_dimensions() const {
     return weights.size + (count_weighs ? 1U : 0U);
@@ -39,13 +42,10 @@ struct Sources {
   ColumnSource ids;
 };
 
-/// Reads what the sources give now.
+/// Reads what the sources give now, all of it once.
 /// @return What this rank alone can find wrong with it, if anything. Zoltan would search for the
 ///         median of values that are not numbers for ever.
 [[nodiscard]] std::optional<Diagnostic> look_at(const Sources& sources,
                                                 const RebalancerOptions& options, Objects& objects);
-
-/// The weights of all objects of this rank together, or their number.
-[[nodiscard]] double sum_of_weights(const Objects& objects);
 
 }  // namespace valet::zoltan

@@ -19,6 +19,7 @@ struct Partition::State {
   Imbalance after;
   std::uint64_t required_slots = 0;
   double seconds = 0;
+  double largest_cell_share = 0;
 };
 
 }  // namespace valet::zoltan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "balance.hpp"
 #include "base/memory_reserve.hpp"
+#include "cell_partition.hpp"
 #include "infeasible.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
@@ -12,12 +13,19 @@
 #include <valet/repair.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
+#include <array>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace valet::zoltan {
+namespace {
+
+/// Where cuts through cells leave more than this above the tolerance, cells are kept together.
+constexpr double tolerated_division = 0.01;
+
+}  // namespace
 
 Partition::Partition(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Partition::Partition(Partition&&) noexcept = default;
@@ -32,6 +40,8 @@ Imbalance Partition::before() const { return state_->before; }
 Imbalance Partition::after() const { return state_->after; }
 std::uint64_t Partition::required_slots() const { return state_->required_slots; }
 double Partition::seconds() const { return state_->seconds; }
+double Partition::largest_cell_share() const { return state_->largest_cell_share; }
+std::uint64_t Partition::extra_bytes() const { return state_->ledger.peak_bytes(); }
 
 struct Rebalancer::State {
   State(MPI_Comm user, const RebalancerOptions& chosen)
@@ -76,19 +86,46 @@ void Rebalancer::State::allocate(Partition::State& partition) const {
 }
 
 void Rebalancer::State::choose_ranks(const Objects& objects, Partition::State& partition) {
+  // The range of all objects, its low end negated, and whether some rank wants cells.
+  CellPartition in_cells(partition.ledger, zoltan, options, objects);
+  constexpr std::size_t most = Columns::most;
+  std::array<double, 2 * most + 1> largest{};
+  for (std::size_t d = 0; d < most; ++d) {
+    largest[d] = -objects.range.low[d];
+    largest[most + d] = objects.range.high[d];
+  }
+  largest.back() = in_cells.wants_cells() ? 1 : 0;
   const Totals before = totals_over_ranks(
-      communicator, {sum_of_weights(objects), static_cast<double>(objects.count)});
+      communicator, {objects.total_weight, static_cast<double>(objects.count)}, largest);
   partition.before = before.imbalance;
-  if (before.sum.count == 0) return;  // Zoltan prints a warning when there is nothing to do
+  if (before.sum.count == 0)
+    return evaluate(objects, partition);  // Zoltan prints a warning when there is nothing to do
   if (before.sum.weight == 0)
     mpi::agree(communicator, Diagnostic{ErrorCode::invalid_argument,
                                         "all weights are zero; give weights above zero, or none"});
-  zoltan.partition(communicator, objects, partition.ranks, partition.parts);
+  if (largest.back() == 0) {
+    zoltan.partition(communicator, partition.ledger, objects, partition.ranks, partition.parts);
+    return evaluate(objects, partition);
+  }
+  AllObjects all{before.sum.weight, before.sum.count, {}};
+  for (std::size_t d = 0; d < most; ++d) {
+    all.range.low[d] = -largest[d];
+    all.range.high[d] = largest[most + d];
+  }
+  in_cells.run(communicator, all, partition.ranks, partition.parts);
+  partition.largest_cell_share = in_cells.largest_share();
+  evaluate(objects, partition);
+  if (!in_cells.divides_cells() ||
+      partition.after.weight <= options.imbalance_tolerance + tolerated_division)
+    return;
+  in_cells.keep_cells_together(communicator, partition.ranks, partition.parts);
+  evaluate(objects, partition);
 }
 
 void Rebalancer::State::evaluate(const Objects& objects, Partition::State& partition) const {
   const Load load = load_after(communicator, partition.ledger, objects, partition.ranks);
-  partition.after = totals_over_ranks(communicator, load).imbalance;
+  partition.after =
+      totals_over_ranks(communicator, load, std::span(&partition.largest_cell_share, 1)).imbalance;
   partition.required_slots = static_cast<std::uint64_t>(load.count);
 }
 
@@ -98,6 +135,8 @@ RebalanceResult Rebalancer::State::move(Partition partition, const BlockStorage&
   result.before = partition.before();
   result.after = partition.after();
   result.partition_seconds = partition.seconds();
+  result.largest_cell_share = partition.largest_cell_share();
+  result.partition_extra_bytes = partition.extra_bytes();
   Plan plan = plan_to_ranks(communicator.get(), storage, partition.count(),
                             std::as_const(partition).ranks(), options.migration);
   partition.state_->ranks = {};  // the plan needs it no more, and blocks are yet to move
@@ -136,7 +175,6 @@ Partition Rebalancer::partition(std::uint64_t count) {
     state_->look_at_objects(objects);
     state_->allocate(*partition);
     state_->choose_ranks(objects, *partition);
-    state_->evaluate(objects, *partition);
   }
   partition->seconds = MPI_Wtime() - start;
   return Partition(std::move(partition));

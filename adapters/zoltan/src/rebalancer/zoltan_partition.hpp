@@ -30,13 +30,21 @@ class ZoltanPartition {
 
   /// Gives each object a rank, and a part where parts are not ranks. Collective.
   ///
+  /// @param ledger   Is told what Zoltan takes, about, while it does.
   /// @param objects  Looked at, and at least one on some rank [local].
   /// @param ranks    objects.count entries, written [local].
   /// @param parts    Likewise; empty where there is one part for each rank.
+  /// @param mine     What this rank found wrong before [local].
   /// @throws Error when Zoltan fails, on all ranks alike.
-  void partition(const mpi::Channel& communicator, const Objects& objects, Array<int>& ranks,
-                 Array<int>& parts);
+  void partition(const mpi::Channel& communicator, Ledger& ledger, const Objects& objects,
+                 Array<int>& ranks, Array<int>& parts,
+                 std::optional<Diagnostic> mine = std::nullopt);
 
+  /// From the next partition on, Zoltan can say where a point is: after RCB, RIB or HSFC.
+  void keep_cuts();
+
+  /// Parts over all ranks, or ranks where there are more; a good guess where ranks differ.
+  [[nodiscard]] double part_count() const { return part_count_; }
   /// Whether parts are not ranks.
   [[nodiscard]] bool has_parts() const { return has_parts_; }
   [[nodiscard]] Zoltan_Struct* handle() const { return zoltan_.get(); }
@@ -53,6 +61,7 @@ class ZoltanPartition {
 
   std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
   bool has_parts_ = false;
+  double part_count_;
 };
 
 }  // namespace valet::zoltan

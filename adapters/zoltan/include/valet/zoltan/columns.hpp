@@ -23,10 +23,19 @@ struct Column {
   std::ptrdiff_t stride_bytes = 0;  ///< from a slot to the next
   /// What stands there, as a double. An exception would leave the other ranks waiting: noexcept.
   double (*read)(const std::byte* place) noexcept = nullptr;
+  /// The same for `count` slots, `stride_bytes` apart: one call for many numbers. May be null.
+  void (*read_many)(const std::byte* first, std::ptrdiff_t stride_bytes, std::size_t count,
+                    double* numbers) noexcept = nullptr;
 
   /// The number of a slot.
   [[nodiscard]] double operator[](std::uint64_t slot) const {
     return read(data + static_cast<std::ptrdiff_t>(slot) * stride_bytes);
+  }
+  /// The numbers of `count` slots from `first` on.
+  void copy_to(double* numbers, std::uint64_t first, std::size_t count) const {
+    const std::byte* const place = data + static_cast<std::ptrdiff_t>(first) * stride_bytes;
+    if (read_many != nullptr) return read_many(place, stride_bytes, count, numbers);
+    for (std::size_t k = 0; k < count; ++k) numbers[k] = (*this)[first + k];
   }
 };
 
@@ -54,6 +63,11 @@ template <class T>
   return {reinterpret_cast<const std::byte*>(data), stride_bytes,
           [](const std::byte* place) noexcept {
             return static_cast<double>(*reinterpret_cast<const T*>(place));
+          },
+          [](const std::byte* first, std::ptrdiff_t stride, std::size_t count,
+             double* numbers) noexcept {
+            for (std::size_t k = 0; k < count; ++k, first += stride)
+              numbers[k] = static_cast<double>(*reinterpret_cast<const T*>(first));
           }};
 }
 

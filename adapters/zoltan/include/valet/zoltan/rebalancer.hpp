@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -63,6 +64,13 @@ struct RebalancerOptions {
   /// Columns that were given to the Rebalancer and are in memory that was replaced must be given
   /// anew before the next partition, here for instance.
   std::function<BlockStorage(std::uint64_t required_slots)> grow = {};
+  /// The most objects in a cell. Zoltan takes about 100 bytes and 200 ns for every object it is
+  /// given, so RCB, RIB and HSFC are given cells of neighbouring objects; the objects of a cell
+  /// that a cut of RCB or RIB goes through are put on its sides one by one. Nothing: cells of at
+  /// most 1 % of a rank's share of the work, mostly far less, as far as memory goes
+  /// (RebalanceResult::largest_cell_share); ranks with few objects give each by itself. 1: every
+  /// object by itself, on all ranks. Objects with global_ids() are never put in cells.
+  std::optional<std::uint64_t> granularity = {};
   /// Any parameter of Zoltan, as name and value; NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS for other
   /// parts than one per rank. Those that the options above stand for, and those that fix the form
   /// of ids and lists, are refused.
@@ -79,13 +87,15 @@ struct Imbalance {
 
 /// What one rebalance() did.
 struct RebalanceResult {
-  std::uint64_t count = 0;           ///< objects on this rank now: in slots 0 to count-1
-  std::uint64_t required_slots = 0;  ///< slots that this rank needed
-  Imbalance before;                  ///< over all ranks
-  Imbalance after;                   ///< over all ranks
-  double partition_seconds = 0;      ///< Zoltan, on this rank
-  double migration_seconds = 0;      ///< planning and moving, on this rank
-  Report report;                     ///< the migration's, on this rank
+  std::uint64_t count = 0;                  ///< objects on this rank now: in slots 0 to count-1
+  std::uint64_t required_slots = 0;         ///< slots that this rank needed
+  Imbalance before;                         ///< over all ranks
+  Imbalance after;                          ///< over all ranks
+  double partition_seconds = 0;             ///< Zoltan, on this rank
+  double migration_seconds = 0;             ///< planning and moving, on this rank
+  double largest_cell_share = 0;            ///< see Partition::largest_cell_share()
+  std::uint64_t partition_extra_bytes = 0;  ///< see Partition::extra_bytes()
+  Report report;                            ///< the migration's, on this rank
 };
 
 /// What Rebalancer::partition() decided, before anything moves: to be looked at, changed, and then
@@ -117,6 +127,14 @@ class VALET_EXPORT Partition {
   [[nodiscard]] std::uint64_t required_slots() const;
   /// Seconds that the partition took. [local]
   [[nodiscard]] double seconds() const;
+  /// The heaviest cell of all ranks, as a part of a rank's (or part's) share of the weight: so much
+  /// the balance may be off. 0 where every object was given to Zoltan by itself. Above 0.01 where
+  /// a single object weighs as much; or where a rank holds so much more than its share that its
+  /// memory for cells is used up: then partition again after migrating, when it holds less.
+  [[nodiscard]] double largest_cell_share() const;
+  /// The most memory that the partition took: what Valet allocated, the map included, and 100 bytes
+  /// for each cell or object that Zoltan was given, more than its geometric methods take. [local]
+  [[nodiscard]] std::uint64_t extra_bytes() const;
 
  private:
   friend class Rebalancer;
@@ -129,10 +147,13 @@ class VALET_EXPORT Partition {
 /// Balances objects over the ranks of a communicator and moves their data in place. Move-only. Must
 /// be destroyed before MPI_Finalize, on all ranks.
 ///
-/// Memory beyond the storage and valet::execute()'s bound: 4 bytes per object for the map, and as
-/// much where parts are not ranks, 16 bytes per rank while imbalances are computed; and, before
-/// anything is moved, what Zoltan takes for its partition and its export list, which are freed by
-/// then. Data the host cannot read is copied to it for the partition.
+/// Memory beyond the storage: with order any and methods that go by coordinates, 12 bytes a slot
+/// and the budget once, the map included, and what valet::execute() is promised apart from its
+/// slots; in this the cells are held before anything is moved, and what Zoltan takes for them (but
+/// never fewer than 4,096, 0.7 MB). Where parts are not ranks 4 bytes more per object, 16 bytes per
+/// rank while imbalances are computed. Other methods, and a granularity of 1, take what Zoltan
+/// takes, about 100 bytes per object, before anything is moved. Data the host cannot read is copied
+/// to it for the partition.
 class VALET_EXPORT Rebalancer {
  public:
   /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which

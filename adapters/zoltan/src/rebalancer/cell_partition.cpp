@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cell_partition.hpp"
+
+#include "base/memory_reserve.hpp"
+#include "base/names.hpp"
+#include "mpi/agreement.hpp"
+
+#include <zoltan.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <string>
+
+namespace valet::zoltan {
+namespace {
+
+/// Ranks with as many objects at most give each by itself.
+constexpr std::size_t least_cells = 4096;
+/// More gain nothing.
+constexpr std::size_t most_cells = 16384;
+/// The heaviest cell that is not split, as a part of a share. What is promised is 1 %; where cells
+/// are cut, one of 60 cells around a part is on the wrong side, but they do not add up.
+constexpr double heaviest = 0.0025;
+/// Splits a heavy cell so that its parts are not heavy, even where its objects are not spread
+/// evenly: another round costs more than some cells.
+constexpr double parts_of_cell = 12;
+/// What we and Zoltan take for a cell.
+constexpr std::uint64_t bytes_of_cell = 200;
+
+Diagnostic no_memory(std::uint64_t objects) {
+  return {ErrorCode::out_of_memory, "no memory for the cells of " + std::to_string(objects) +
+                                        " objects; give a granularity of 1 to do without"};
+}
+
+}  // namespace
+
+CellPartition::CellPartition(Ledger& ledger, ZoltanPartition& zoltan,
+                             const RebalancerOptions& options, const Objects& objects)
+    : ledger_(ledger),
+      zoltan_(zoltan),
+      options_(options),
+      objects_(objects),
+      shape_(valet::detail::upper_case(options.method) == "HSFC" ? OctreeShape::hilbert
+                                                                 : OctreeShape::cubes) {}
+
+bool CellPartition::wants_cells() const {
+  if (!goes_by_coordinates(options_.method) || objects_.ids.size > 0) return false;
+  return options_.granularity ? *options_.granularity > 1 && objects_.count > 0
+                              : objects_.count > least_cells;
+}
+
+CellLimits CellPartition::limits() const {
+  CellLimits limits;
+  if (options_.granularity) {
+    limits.count = static_cast<double>(*options_.granularity);
+    return limits;
+  }
+  limits.weight = heaviest * share_;
+  if (objects_.count_weighs) limits.count = std::max(1.0, heaviest * share_of_count_);
+  // Of 12 bytes for each object the map has 4; the plan and the exchange, which need the rest and
+  // the budget, come later.
+  const std::uint64_t bytes = 8 * objects_.count + options_.migration.budget_bytes;
+  limits.cells = std::clamp<std::uint64_t>(bytes / bytes_of_cell, least_cells, most_cells);
+  limits.parts = parts_of_cell;
+  return limits;
+}
+
+void CellPartition::fill_cells(Array<int>& cell_of) {
+  cells_.emplace(ledger_, *octree_, objects_.coordinates, objects_.range, objects_.weights,
+                 limits(), std::span(cell_of));
+}
+
+/// The cells as objects for Zoltan.
+void CellPartition::describe_cells(const AllObjects& all) {
+  const std::span<const int> used = cells_->used();
+  const std::size_t dimensions = octree_->dimensions();
+  const std::size_t weights = objects_.count_weighs ? 2 : 1;
+  places_ = Array<double>(ledger_, used.size() * dimensions);
+  weights_ = Array<double>(ledger_, used.size() * weights);
+  for (std::size_t u = 0; u < used.size(); ++u) {
+    const Cell& cell = cells_->all()[static_cast<std::size_t>(used[u])];
+    weights_[weights * u] = cell.weight;
+    if (weights > 1) weights_[weights * u + 1] = cell.count;
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      double place = objects_.coordinates.column[d][cell.object];
+      if (shape_ == OctreeShape::hilbert) {
+        // HSFC should find the range of all objects, in which the octree is.
+        const auto same_side = [&](double other) {
+          return octree_->key(d, other) >> cell.shift == octree_->key(d, place) >> cell.shift;
+        };
+        if (same_side(all.range.low[d]))
+          place = all.range.low[d];
+        else if (same_side(all.range.high[d]))
+          place = all.range.high[d];
+      }
+      places_[dimensions * u + d] = place;
+    }
+  }
+  given_.count = used.size();
+  given_.rank = objects_.rank;
+  given_.coordinates.size = dimensions;
+  given_.weights.size = weights;
+  for (std::size_t d = 0; d < dimensions; ++d)
+    given_.coordinates.column[d] =
+        column(places_.data() + d, static_cast<std::ptrdiff_t>(dimensions * sizeof(double)));
+  for (std::size_t w = 0; w < weights; ++w)
+    given_.weights.column[w] =
+        column(weights_.data() + w, static_cast<std::ptrdiff_t>(weights * sizeof(double)));
+}
+
+void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all, Array<int>& ranks,
+                        Array<int>& parts) {
+  share_ = all.weight / zoltan_.part_count();
+  share_of_count_ = all.count / zoltan_.part_count();
+  // Cells are intervals of HSFC's curve, of which at most one is cut for each part.
+  divides_cells_ = shape_ != OctreeShape::hilbert;
+  if (divides_cells_) zoltan_.keep_cuts();
+  octree_.emplace(all.range, objects_.coordinates.size, shape_);
+  if (!wants_cells()) return zoltan_.partition(communicator, ledger_, objects_, ranks, parts);
+  Array<int> chosen_ranks;
+  Array<int> chosen_parts;
+  auto failed = valet::detail::unless_out_of_memory(
+      [&] {
+        fill_cells(ranks);
+        describe_cells(all);
+        chosen_ranks = Array<int>(ledger_, given_.count);
+        rank_of_ = Array<int>(ledger_, cells_->all().size());
+        if (!zoltan_.has_parts()) return;
+        chosen_parts = Array<int>(ledger_, given_.count);
+        part_of_ = Array<int>(ledger_, cells_->all().size());
+      },
+      [&] { return no_memory(objects_.count); });
+  zoltan_.partition(communicator, ledger_, given_, chosen_ranks, chosen_parts, std::move(failed));
+  largest_share_ = cells_->heaviest() / share_;
+  take_targets(chosen_ranks, chosen_parts);
+  spread(ranks, parts);
+}
+
+/// Whether a cut of RCB or RIB goes through a cell: parts are convex, so then its corners differ.
+bool CellPartition::is_cut(int cell, int part) {
+  const std::size_t dimensions = octree_->dimensions();
+  const Box box =
+      box_of(cells_->all()[static_cast<std::size_t>(cell)], *octree_, objects_.coordinates);
+  for (unsigned corner = 0; corner < 1U << dimensions; ++corner) {
+    Point place{};
+    for (std::size_t d = 0; d < dimensions; ++d)
+      place[d] = (corner >> d & 1U) == 0 ? box.low[d] : box.high[d];
+    int rank_there = 0;
+    int part_there = 0;
+    if (Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place.data(), &rank_there, &part_there) !=
+        ZOLTAN_OK)
+      return false;
+    if (part_there != part) return true;
+  }
+  return false;
+}
+
+void CellPartition::take_targets(const Array<int>& ranks, const Array<int>& parts) {
+  const std::span<const int> used = cells_->used();
+  for (std::size_t u = 0; u < used.size(); ++u) {
+    const auto cell = static_cast<std::size_t>(used[u]);
+    const int part = zoltan_.has_parts() ? parts[u] : ranks[u];
+    const bool cut = divides_cells_ && is_cut(used[u], part);
+    rank_of_[cell] = cut ? ~ranks[u] : ranks[u];
+    if (zoltan_.has_parts()) part_of_[cell] = part;
+  }
+}
+
+/// From the cell of each object to its rank and part.
+void CellPartition::spread(Array<int>& ranks, Array<int>& parts) {
+  constexpr std::size_t block = 256;  // its coordinates stay in the first-level cache
+  std::array<std::array<double, block>, Columns::most> coordinates{};
+  const std::size_t dimensions = octree_->dimensions();
+  for (std::uint64_t first = 0; first < ranks.size(); first += block) {
+    const std::size_t count = std::min<std::uint64_t>(block, ranks.size() - first);
+    bool read = false;
+    for (std::size_t k = 0; k < count; ++k) {
+      const auto cell = static_cast<std::size_t>(ranks[first + k]);
+      int rank = rank_of_[cell];
+      int part = zoltan_.has_parts() ? part_of_[cell] : 0;
+      if (rank < 0) {
+        rank = ~rank;
+        if (!read)
+          for (std::size_t d = 0; d < dimensions; ++d)
+            objects_.coordinates.column[d].copy_to(coordinates[d].data(), first, count);
+        read = true;
+        Point place{coordinates[0][k], coordinates[1][k], coordinates[2][k]};
+        int part_there = 0;
+        int rank_there = 0;
+        if (divides_cells_ && Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place.data(), &rank_there,
+                                                        &part_there) == ZOLTAN_OK) {
+          rank = rank_there;
+          part = part_there;
+        }
+      }
+      ranks[first + k] = rank;
+      if (zoltan_.has_parts()) parts[first + k] = part;
+    }
+  }
+}
+
+void CellPartition::keep_cells_together(const mpi::Channel& communicator, Array<int>& ranks,
+                                        Array<int>& parts) {
+  divides_cells_ = false;
+  // The ranks have taken the place of the cells; these will be the same again.
+  auto failed = cells_ ? valet::detail::unless_out_of_memory(
+                             [&] {
+                               cells_.reset();
+                               fill_cells(ranks);
+                             },
+                             [&] { return no_memory(objects_.count); })
+                       : std::nullopt;
+  mpi::agree(communicator, failed);
+  if (cells_) spread(ranks, parts);
+}
+
+}  // namespace valet::zoltan

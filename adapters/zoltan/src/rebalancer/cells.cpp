@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cells.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace valet::zoltan {
+namespace {
+
+using Key = std::int64_t;
+using Keys = std::array<Key, Columns::most>;
+
+/// Objects that are read at a time; their numbers stay in the first-level cache.
+constexpr std::size_t block_size = 256;
+
+/// Cells that one cell is split into. Below 2^dimensions it may not come apart at all.
+constexpr double least_parts = 8;
+constexpr double most_parts = 4096;
+
+/// What is so far above its limits is worth a pass over its objects, to find where they are.
+constexpr double crowded = 64;
+
+/// Cells side by side; of dimensions that do not exist there is one layer.
+struct Grid {
+  Point origin{};     ///< as a position
+  double factor = 0;  ///< from positions to the grid; a power of two
+  std::array<int, Columns::most> stride{};
+  int first = 0;  ///< number of the first cell
+
+  [[nodiscard]] int along(std::size_t d, double position) const {
+    return stride[d] * static_cast<int>((position - origin[d]) * factor);
+  }
+};
+
+/// A cell that is split: into a grid in its box, or, where its objects share a place, into pieces
+/// of equal count by index.
+struct Split {
+  int cell = 0;
+  int parts = 0;
+  int shift = 0;  ///< of the boxes of the grid
+  bool in_pieces = false;
+  bool searched = false;  ///< whether its objects are looked at to find their range
+  Keys low{};             ///< range of the keys of its objects
+  Keys high{};
+  Grid grid;
+  std::uint32_t seen = 0;   ///< objects given to pieces
+  std::uint32_t count = 0;  ///< of its objects
+
+  /// The finest grid over the range of the keys that has not more cells than wanted.
+  void fit(std::size_t dimensions, double wanted);
+};
+
+void Split::fit(std::size_t dimensions, double wanted) {
+  in_pieces = low == high;
+  if (in_pieces) {
+    parts = static_cast<int>(std::min(wanted, static_cast<double>(count)));
+    return;
+  }
+  const auto cells = [&] {
+    double product = 1;
+    for (std::size_t d = 0; d < dimensions; ++d)
+      product *= static_cast<double>((high[d] >> shift) - (low[d] >> shift) + 1);
+    return product;
+  };
+  while (cells() > wanted) ++shift;
+  parts = 1;
+  grid.factor = std::ldexp(1, -shift);
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    grid.stride[d] = parts;
+    grid.origin[d] = static_cast<double>((low[d] >> shift) << shift);
+    parts *= static_cast<int>((high[d] >> shift) - (low[d] >> shift) + 1);
+  }
+}
+
+}  // namespace
+
+Octree::Octree(const Box& range, std::size_t dimensions, OctreeShape shape)
+    : dimensions_(dimensions) {
+  Point half{};
+  for (std::size_t d = 0; d < dimensions; ++d) half[d] = 0.5 * range.high[d] - 0.5 * range.low[d];
+  if (shape == OctreeShape::cubes) half.fill(*std::ranges::max_element(half));
+  // A plane of the octree should not be where a partitioner likes to cut.
+  constexpr Point margin_of_cubes{0.0573, 0.0718, 0.0392};
+  constexpr double margin_of_hsfc = 1.6e-7;  // HSFC_EPSILON of Zoltan's half extent
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    const double margin = shape == OctreeShape::cubes ? margin_of_cubes[d] : 2 * margin_of_hsfc;
+    const double extent = shape == OctreeShape::cubes ? 1.0931 : 1 + 2 * margin_of_hsfc;
+    half_low_[d] = 0.5 * range.low[d] - half[d] * margin / (shape == OctreeShape::cubes ? 1 : 2);
+    const double scale = std::ldexp(1 / (half[d] * extent), bits);
+    scale_[d] = std::isfinite(scale) ? scale : 0;
+  }
+}
+
+void Octree::to_positions(std::size_t d, std::span<double> coordinates) const {
+  for (double& x : coordinates) x = (0.5 * x - half_low_[d]) * scale_[d];
+}
+
+Key Octree::key(std::size_t d, double coordinate) const {
+  to_positions(d, std::span(&coordinate, 1));
+  return static_cast<Key>(coordinate);
+}
+
+double Octree::coordinate(std::size_t d, Key key) const {
+  return 2 * (half_low_[d] + (scale_[d] > 0 ? static_cast<double>(key) / scale_[d] : 0));
+}
+
+/// One round of splitting after the other.
+class Cells::Splitting {
+ public:
+  Splitting(Cells& cells, const Octree& octree, const Columns& coordinates, const Columns& weights,
+            const CellLimits& limits, std::span<int> cell_of)
+      : octree_(octree),
+        cells_(cells.cells_),
+        coordinates_(coordinates),
+        weights_(weights),
+        limits_(limits),
+        cell_of_(cell_of),
+        splits_(cells_.get_allocator()),
+        split_of_(cells_.get_allocator()) {
+    std::iota(members_.begin(), members_.end(), 0);
+  }
+
+  /// Makes the first cells, of all objects.
+  void begin(const Box& range);
+  /// Splits what is above the limits. Returns whether there was anything.
+  bool go_on();
+
+ private:
+  [[nodiscard]] double load(const Cell& cell) const {
+    return std::max(cell.weight / limits_.weight, cell.count / limits_.count);
+  }
+  [[nodiscard]] double room() const {
+    return static_cast<double>(limits_.cells - std::min(limits_.cells, cells_.size()));
+  }
+  void choose();
+  void find_ranges();
+  void number_parts();
+  void add_parts(Split& split, double load);
+  void move_objects();
+  std::size_t find_members(std::uint64_t first, std::size_t count);
+  void read_block(std::uint64_t first, std::size_t count);
+  void number_all(const Grid& grid, std::size_t count);
+  void number_members(std::uint64_t first, std::size_t found);
+  void move_members(std::uint64_t first, std::size_t found);
+  [[nodiscard]] Split& split_of(std::uint64_t object) {
+    return splits_[static_cast<std::size_t>(split_of_[static_cast<std::size_t>(cell_of_[object])])];
+  }
+
+  const Octree& octree_;
+  Vector<Cell>& cells_;
+  const Columns& coordinates_;
+  const Columns& weights_;
+  const CellLimits& limits_;
+  std::span<int> cell_of_;
+  int round_ = 0;
+  Vector<Split> splits_;
+  Vector<int> split_of_;  // of each cell; -1: stays as it is
+
+  // Of the block that is read. Members are the objects of cells that are split.
+  std::array<int, block_size> members_{};
+  std::array<int, block_size> number_{};
+  std::array<std::array<double, block_size>, Columns::most> position_{};
+  std::array<double, block_size> weight_{};
+};
+
+/// The cells above the limits, heaviest first, and where their objects are at most.
+void Cells::Splitting::choose() {
+  splits_.clear();
+  for (std::size_t c = 0; c < cells_.size(); ++c) {
+    const Cell& cell = cells_[c];
+    if (cell.count < 2 || load(cell) <= 1) continue;
+    Split& split = splits_.emplace_back();
+    split.cell = static_cast<int>(c);
+    split.count = cell.count;
+    // Objects that fill their box need no search; those that stay together again do not.
+    split.searched = cell.shift > 0 && (round_ > 1 || load(cell) > crowded);
+    for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
+      const Key key = octree_.key(d, coordinates_.column[d][cell.object]) >> cell.shift;
+      split.low[d] = key << cell.shift;
+      split.high[d] = ((key + 1) << cell.shift) - 1;
+    }
+  }
+  std::ranges::sort(splits_, [this](const Split& a, const Split& b) {
+    const double load_a = load(cells_[static_cast<std::size_t>(a.cell)]);
+    const double load_b = load(cells_[static_cast<std::size_t>(b.cell)]);
+    return load_a > load_b || (load_a == load_b && a.cell < b.cell);
+  });
+  split_of_.assign(cells_.size(), -1);
+  for (std::size_t s = 0; s < splits_.size(); ++s)
+    split_of_[static_cast<std::size_t>(splits_[s].cell)] = static_cast<int>(s);
+}
+
+std::size_t Cells::Splitting::find_members(std::uint64_t first, std::size_t count) {
+  std::size_t found = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    members_[found] = static_cast<int>(k);
+    found += split_of_[static_cast<std::size_t>(cell_of_[first + k])] >= 0 ? 1U : 0U;
+  }
+  return found;
+}
+
+void Cells::Splitting::read_block(std::uint64_t first, std::size_t count) {
+  for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
+    coordinates_.column[d].copy_to(position_[d].data(), first, count);
+    octree_.to_positions(d, std::span(position_[d]).first(count));
+  }
+}
+
+void Cells::Splitting::find_ranges() {
+  if (std::ranges::none_of(splits_, &Split::searched)) return;
+  for (Split& split : splits_)
+    if (split.searched) std::swap(split.low, split.high);
+  for (std::uint64_t first = 0; first < cell_of_.size(); first += block_size) {
+    const std::size_t count = std::min<std::uint64_t>(block_size, cell_of_.size() - first);
+    const std::size_t found = find_members(first, count);
+    if (found > 0) read_block(first, count);
+    for (std::size_t m = 0; m < found; ++m) {
+      const auto k = static_cast<std::size_t>(members_[m]);
+      Split& split = split_of(first + k);
+      if (!split.searched) continue;
+      for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
+        const auto key = static_cast<Key>(position_[d][k]);
+        split.low[d] = std::min(split.low[d], key);
+        split.high[d] = std::max(split.high[d], key);
+      }
+    }
+  }
+}
+
+void Cells::Splitting::add_parts(Split& split, double load) {
+  // What one cell takes leaves room for others.
+  const double most = std::clamp(room() / 2, least_parts, most_parts);
+  split.fit(octree_.dimensions(), std::clamp(limits_.parts * load, least_parts, most));
+  split.grid.first = static_cast<int>(cells_.size());
+  cells_.resize(cells_.size() + static_cast<std::size_t>(split.parts), {.shift = split.shift});
+}
+
+void Cells::Splitting::number_parts() {
+  std::size_t done = 0;
+  for (; done < splits_.size() && room() >= least_parts; ++done) {
+    const auto cell = static_cast<std::size_t>(splits_[done].cell);
+    add_parts(splits_[done], load(cells_[cell]));
+    cells_[cell] = {};
+  }
+  for (std::size_t s = done; s < splits_.size(); ++s)
+    split_of_[static_cast<std::size_t>(splits_[s].cell)] = -1;
+  splits_.resize(done);
+}
+
+/// The numbers of the cells that all objects of the block go to.
+void Cells::Splitting::number_all(const Grid& grid, std::size_t count) {
+  std::fill_n(number_.begin(), count, grid.first);
+  for (std::size_t d = 0; d < octree_.dimensions(); ++d)
+    for (std::size_t k = 0; k < count; ++k) number_[k] += grid.along(d, position_[d][k]);
+}
+
+void Cells::Splitting::number_members(std::uint64_t first, std::size_t found) {
+  for (std::size_t m = 0; m < found; ++m) {
+    const auto k = static_cast<std::size_t>(members_[m]);
+    Split& split = split_of(first + k);
+    const Grid& grid = split.grid;
+    number_[k] = grid.first;
+    if (split.in_pieces)
+      number_[k] += static_cast<int>(std::uint64_t{split.seen++} *
+                                     static_cast<std::uint64_t>(split.parts) / split.count);
+    else
+      for (std::size_t d = 0; d < Columns::most; ++d) number_[k] += grid.along(d, position_[d][k]);
+  }
+}
+
+void Cells::Splitting::move_members(std::uint64_t first, std::size_t found) {
+  const bool weighted = weights_.size > 0;
+  for (std::size_t m = 0; m < found; ++m) {
+    const auto k = static_cast<std::size_t>(members_[m]);
+    cell_of_[first + k] = number_[k];
+    Cell& cell = cells_[static_cast<std::size_t>(number_[k])];
+    ++cell.count;
+    cell.weight += weighted ? weight_[k] : 1;
+    // Multiplied by an odd number: each object has another one.
+    const std::uint32_t lot = static_cast<std::uint32_t>(first + k) * 2654435761U;
+    if (lot < cell.lot) {
+      cell.lot = lot;
+      cell.object = static_cast<std::uint32_t>(first + k);
+    }
+  }
+}
+
+void Cells::Splitting::move_objects() {
+  for (std::uint64_t first = 0; first < cell_of_.size(); first += block_size) {
+    const std::size_t count = std::min<std::uint64_t>(block_size, cell_of_.size() - first);
+    const std::size_t found = round_ == 0 ? count : find_members(first, count);
+    if (found == 0) continue;
+    read_block(first, count);
+    if (weights_.size > 0) weights_.column[0].copy_to(weight_.data(), first, count);
+    if (round_ == 0 && !splits_[0].in_pieces)
+      number_all(splits_[0].grid, count);
+    else
+      number_members(first, found);
+    move_members(first, found);
+  }
+  ++round_;
+}
+
+void Cells::Splitting::begin(const Box& range) {
+  Split& split = splits_.emplace_back();
+  split.count = static_cast<std::uint32_t>(cell_of_.size());
+  for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
+    split.low[d] = octree_.key(d, range.low[d]);
+    split.high[d] = octree_.key(d, range.high[d]);
+  }
+  add_parts(split, most_parts);
+  if (split.in_pieces) {
+    std::ranges::fill(cell_of_, 0);
+    split_of_.assign(1, 0);
+  }
+  move_objects();
+}
+
+bool Cells::Splitting::go_on() {
+  choose();
+  find_ranges();
+  number_parts();
+  if (splits_.empty()) return false;
+  move_objects();
+  return true;
+}
+
+Cells::Cells(Ledger& ledger, const Octree& octree, const Columns& coordinates, const Box& range,
+             const Columns& weights, const CellLimits& limits, std::span<int> cell_of)
+    : cells_(ledger), used_(ledger) {
+  if (cell_of.empty()) return;
+  Splitting splitting(*this, octree, coordinates, weights, limits, cell_of);
+  splitting.begin(range);
+  while (splitting.go_on()) {
+  }
+  for (std::size_t c = 0; c < cells_.size(); ++c)
+    if (cells_[c].count > 0) used_.push_back(static_cast<int>(c));
+}
+
+double Cells::heaviest() const {
+  double weight = 0;
+  for (const Cell& cell : cells_) weight = std::max(weight, cell.weight);
+  return weight;
+}
+
+Box box_of(const Cell& cell, const Octree& octree, const Columns& coordinates) {
+  Box box;
+  for (std::size_t d = 0; d < octree.dimensions(); ++d) {
+    const Key key = octree.key(d, coordinates.column[d][cell.object]) >> cell.shift;
+    box.low[d] = octree.coordinate(d, key << cell.shift);
+    box.high[d] = octree.coordinate(d, (key + 1) << cell.shift);
+  }
+  return box;
+}
+
+}  // namespace valet::zoltan
