@@ -33,6 +33,11 @@ struct CyclicDistribution {
   [[nodiscard]] std::int64_t count_of(int rank, int ranks) const {
     return dimension(ranks).local_extent(rank) - (rank == first_rank ? offset : 0);
   }
+  /// How often all ranks have their turn, the last time perhaps not all of them.
+  [[nodiscard]] std::int64_t periods(int ranks) const {
+    const std::int64_t period = block_size * ranks;
+    return (offset + count + period - 1) / period;
+  }
   /// Calls action(first, count) for every run of blocks that goes to a rank, ascending.
   template <class Action>
   void for_each_run(int rank, int ranks, Action&& action) const {

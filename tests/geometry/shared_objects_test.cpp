@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What two ranks share of numbered objects, for every pair of ranks of random sides, against the
+// definition tried out object by object.
+
+#include "geometry/shared_objects.hpp"
+
+#include "random_maps.hpp"
+#include "test_comm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using layout::Dimension;
+using layout::ObjectSide;
+using layout::SharedObjects;
+
+/// A side with what it refers to.
+struct Side {
+  std::vector<std::int64_t> bounds;
+  Dimension cyclic;
+  [[nodiscard]] ObjectSide get() const {
+    return bounds.empty() ? ObjectSide(cyclic) : ObjectSide(std::span(bounds));
+  }
+};
+
+Side random_side(std::mt19937_64& random, std::int64_t objects) {
+  const int ranks = static_cast<int>(pick(random, 1, 7));
+  const auto below = [&](std::int64_t most) {
+    return static_cast<std::int64_t>(pick(random, 0, static_cast<std::uint64_t>(most)));
+  };
+  Side side;
+  if (pick(random, 0, 2) > 0) {
+    const std::int64_t most = pick(random, 0, 1) == 0 ? 4 : objects + 2;
+    side.cyclic = Dimension(objects, 1 + below(most), ranks);
+    return side;
+  }
+  side.bounds.assign(static_cast<std::size_t>(ranks) + 1, objects);
+  side.bounds[0] = 0;
+  for (std::size_t r = 1; r + 1 < side.bounds.size(); ++r) side.bounds[r] = below(objects);
+  std::sort(side.bounds.begin(), side.bounds.end());
+  return side;
+}
+
+/// The numbers of each rank, by slot.
+std::vector<std::vector<std::int64_t>> numbers_of(const Side& side, int ranks) {
+  std::vector<std::vector<std::int64_t>> numbers(static_cast<std::size_t>(ranks));
+  const std::int64_t objects = side.get().objects();
+  for (std::int64_t number = 0; number < objects; ++number) {
+    std::size_t rank = 0;
+    if (side.bounds.empty())
+      rank = static_cast<std::size_t>(number / side.cyclic.block_size() % side.cyclic.ranks());
+    else
+      while (side.bounds[rank + 1] <= number) ++rank;
+    numbers[rank].push_back(number);
+  }
+  return numbers;
+}
+
+void expect_shared(const Side& mine, const Side& theirs, int ranks) {
+  Ledger ledger;
+  const ObjectSide a = mine.get(), b = theirs.get();
+  const auto of_mine = numbers_of(mine, ranks), of_theirs = numbers_of(theirs, ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    const SharedObjects shared(ledger, a, rank, b);
+    const auto& own = of_mine[static_cast<std::size_t>(rank)];
+    ASSERT_EQ(a.count(rank), static_cast<std::int64_t>(own.size()));
+    for (int peer = 0; peer < ranks; ++peer) {
+      const auto& other = of_theirs[static_cast<std::size_t>(peer)];
+      std::vector<std::int64_t> expected, found;
+      std::ranges::set_intersection(own, other, std::back_inserter(expected));
+      shared.for_each_run(peer, [&](const layout::SharedRun& run) {
+        for (std::int64_t k = 0; k < run.length; ++k) {
+          found.push_back(run.number + k);
+          ASSERT_EQ(own.at(static_cast<std::size_t>(run.slot + k)), run.number + k);
+          ASSERT_EQ(other.at(static_cast<std::size_t>(b.slot(peer, run.number) + k)),
+                    run.number + k);
+        }
+      });
+      ASSERT_EQ(found, expected) << "rank " << rank << ", peer " << peer;
+      ASSERT_EQ(shared.count(peer), static_cast<std::int64_t>(expected.size()));
+      ASSERT_EQ(shared.segments(peer) == 0, expected.empty());
+    }
+  }
+}
+
+TEST(SharedObjects, AreThoseOfBothRanksInTheSameOrderWhateverTheSides) {
+  constexpr int ranks = 8;  // some have nothing on either side
+  const std::uint64_t cases = cases_wanted(400);
+  for (std::uint64_t number = 0; number < cases; ++number) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
+    std::mt19937_64 random(seed() + number);
+    const auto objects = static_cast<std::int64_t>(pick(random, 0, 150));
+    const Side mine = random_side(random, objects), theirs = random_side(random, objects);
+    expect_shared(mine, theirs, ranks);
+    ASSERT_FALSE(HasFatalFailure());
+  }
+}
+
+TEST(SharedObjects, OfManyObjectsAreDescribedByFewSegments) {
+  constexpr std::int64_t objects = 1'000'000'000'000;
+  Ledger ledger;
+  const ObjectSide before(Dimension(objects, 3, 64)), after(Dimension(objects, 2, 50));
+  const SharedObjects shared(ledger, before, 5, after);
+  std::int64_t count = 0;
+  std::uint64_t segments = 0;
+  for (int peer = 0; peer < 50; ++peer) {
+    count += shared.count(peer);
+    segments += shared.segments(peer);
+  }
+  EXPECT_EQ(count, before.count(5));
+  EXPECT_EQ(layout::shared_period(before, after), 4800);
+  EXPECT_LE(segments, 50U) << "a period has 25 blocks, each in two pieces at most";
+  EXPECT_LE(ledger.peak_bytes(), 4096U);
+}
+
+}  // namespace
+}  // namespace valet::test
