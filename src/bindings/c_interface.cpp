@@ -64,9 +64,18 @@ int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t 
   });
 }
 
+/// The arguments of a plan to a layout, as C++ has them.
+struct LayoutPlanCall {
+  valet::BlockStorage storage;
+  valet::ObjectLayout to;
+  valet::Options options;
+};
+
 /// @throws Error where there is no plan. Local.
 void require_plan(const Valet_Plan* plan) {
-  require_pointer(plan, "the plan", "make one by Valet_Plan_to_ranks() or Valet_Plan_to_slots()");
+  require_pointer(
+      plan, "the plan",
+      "make one by Valet_Plan_to_ranks(), Valet_Plan_to_slots() or Valet_Plan_to_layout()");
 }
 
 /// A number of a plan; 0 where there is none, with a text but no place for a code.
@@ -203,6 +212,26 @@ int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask, int
         valet::repair(communicator, to_occupied(count, mask), map, slots);
     if (changed != nullptr) *changed = result.changed;
     if (changed_in_all != nullptr) *changed_in_all = result.changed_in_all;
+  });
+}
+
+int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage, uint64_t count,
+                         const Valet_Object_layout* from, const Valet_Object_layout* to,
+                         const Valet_Options* options, Valet_Plan** plan) {
+  return guarded([&] {
+    const LayoutPlanCall call = agreed(communicator, [&](int) {
+      require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+      require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
+      require_pointer(to, "the layout after", "give a Valet_Object_layout");
+      return LayoutPlanCall{to_storage(storage),
+                            {to->block_size, to->ranks},
+                            valet::c::to_options(valet::c::complete_options(options))};
+    });
+    *plan = new Valet_Plan{
+        from == nullptr
+            ? valet::plan_to_layout(communicator, call.storage, count, call.to, call.options)
+            : valet::plan_to_layout(communicator, call.storage, count,
+                                    {from->block_size, from->ranks}, call.to, call.options)};
   });
 }
 

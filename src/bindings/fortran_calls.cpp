@@ -29,6 +29,13 @@ VALET_EXPORT int Valet_Repair_f(MPI_Fint communicator, uint64_t count, const uin
                       changed_in_all);
 }
 
+VALET_EXPORT int Valet_Plan_to_layout_f(MPI_Fint communicator, const Valet_Storage* storage,
+                                        uint64_t count, const Valet_Object_layout* from,
+                                        const Valet_Object_layout* to, const Valet_Options* options,
+                                        Valet_Plan** plan) {
+  return Valet_Plan_to_layout(MPI_Comm_f2c(communicator), storage, count, from, to, options, plan);
+}
+
 VALET_EXPORT int Valet_Alltoallv_in_place_f(MPI_Fint communicator, void* buffer,
                                             size_t buffer_bytes, const int64_t* send_counts,
                                             const int64_t* recv_counts, size_t element_bytes,

@@ -102,8 +102,10 @@ std::string Report::to_string() const {
               ? "\n  lower bound " + readable_milliseconds(lower_bound_seconds()) + ", achieved " +
                     formatted("%.0f %%", achieved_fraction() * 100)
               : "") +
-         (plan_from_layout ? "\n  planned from the layout found in the map, no counts exchanged"
-                           : "") +
+         (plan_from_layout
+              ? "\n  planned from the layout, no counts exchanged: " + std::to_string(segments) +
+                    " segments, " + std::to_string(periods) + " periods"
+              : "") +
          (verified ? "\n  verified: every block arrived as it was sent" : "");
 }
 

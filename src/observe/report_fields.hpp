@@ -54,7 +54,9 @@ inline constexpr std::array report_counts{VALET_FIELD(block_bytes, same),
                                           VALET_FIELD(budget_bytes, largest),
                                           VALET_FIELD(peak_extra_bytes, largest),
                                           VALET_FIELD(extra_bytes_bound, largest),
-                                          VALET_FIELD(shared_bytes, largest)};
+                                          VALET_FIELD(shared_bytes, largest),
+                                          VALET_FIELD(segments, sum),
+                                          VALET_FIELD(periods, largest)};
 
 inline constexpr std::array report_seconds{
     VALET_FIELD(plan_seconds, largest),    VALET_FIELD(exchange_seconds, largest),

@@ -11,6 +11,7 @@
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
 #include <valet/detail/host_fields.hpp>
+#include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
 #include <algorithm>
@@ -326,6 +327,8 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours);
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
+  report.segments = state.segments;
+  report.periods = state.periods;
   report.choice = state.choice;
   run(state, flows, backend, storage_may_throw, report);
   observe::log_finished(state.channel.rank(), report);
@@ -358,6 +361,18 @@ Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupie
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                std::span<const Address> addresses, const Options& options) {
   Plan plan = plan_to_slots(communicator, storage, occupied, addresses, options);
+  return execute(plan, storage);
+}
+
+Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                         const ObjectLayout& to, const Options& options) {
+  Plan plan = plan_to_layout(communicator, storage, count, to, options);
+  return execute(plan, storage);
+}
+
+Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                         const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
+  Plan plan = plan_to_layout(communicator, storage, count, from, to, options);
   return execute(plan, storage);
 }
 

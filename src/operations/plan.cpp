@@ -5,8 +5,10 @@
 #include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
 #include "operations/page_flows.hpp"
+#include "plan/object_planner.hpp"
 #include "plan/planner.hpp"
 #include "schedule/methods.hpp"
+#include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
 #include <algorithm>
@@ -54,6 +56,14 @@ std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage
   return state;
 }
 
+Plan plan_objects(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                  const plan::ObjectMove& move, const Options& options) {
+  const detail::MemoryReserve reserve;
+  return plan::Access::make(make_plan(communicator, storage, options, [&](plan::State& state) {
+    plan::plan_objects(state, storage, count, move);
+  }));
+}
+
 }  // namespace
 
 void operations::prepare_method(plan::State& state) {
@@ -88,8 +98,9 @@ std::uint64_t Plan::blocks_after() const {
 }
 
 std::uint64_t Plan::required_slots() const {
-  return state_->visit([](const auto& flows) {
-    return flows.form == plan::Form::slots ? flows.slots : flows.blocks_after;
+  return state_->visit([this](const auto& flows) {
+    const bool is_map_to_slots = flows.form == plan::Form::slots && !state_->objects;
+    return is_map_to_slots ? flows.slots : flows.blocks_after;
   });
 }
 
@@ -115,6 +126,16 @@ Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occ
   return plan::Access::make(make_plan(communicator, storage, options, [&](plan::State& state) {
     plan::plan_slots(state, storage, occupied, addresses);
   }));
+}
+
+Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                    const ObjectLayout& to, const Options& options) {
+  return plan_objects(communicator, storage, count, {std::nullopt, to}, options);
+}
+
+Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                    const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
+  return plan_objects(communicator, storage, count, {from, to}, options);
 }
 
 }  // namespace valet

@@ -9,6 +9,7 @@
 #include "plan/flows.hpp"
 #include "storage/node_memory.hpp"
 #include <valet/method_choice.hpp>
+#include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
 #include <memory>
@@ -19,6 +20,12 @@
 namespace valet::plan {
 
 using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
+
+/// Numbered objects from one layout to another.
+struct ObjectMove {
+  std::optional<ObjectLayout> from;  ///< nothing: they are numbered by rank and slot
+  ObjectLayout to;
+};
 
 struct State {
   State(mpi::Channel opened, const Options& chosen)
@@ -41,7 +48,10 @@ struct State {
   BlockTraits blocks;
   double plan_seconds = 0;
   std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
-  bool from_layout = false;  ///< Report::plan_from_layout; the same on all ranks
+  bool from_layout = false;           ///< Report::plan_from_layout; the same on all ranks
+  std::uint64_t segments = 0;         ///< Report::segments
+  std::uint64_t periods = 0;          ///< Report::periods
+  std::optional<ObjectMove> objects;  ///< where there is no map
   AnyFlows flows;
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }

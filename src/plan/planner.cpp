@@ -50,47 +50,6 @@ std::optional<Diagnostic> check_phases(const Options& options) {
   return std::nullopt;
 }
 
-/// What this rank alone can find wrong before it looks at the map.
-std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied& occupied,
-                                     std::size_t map_entries, const State& state) {
-  const Options& options = state.options;
-  if (auto diagnostic = storage::asked([&] { return storage.backend().diagnostic(); }))
-    return diagnostic;
-  const std::uint64_t slots = storage.slots();
-  if (detail::bounded_product(slots, storage.block_bytes()) > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the storage says it has " + std::to_string(slots) + " slots for blocks of " +
-                          std::to_string(storage.block_bytes()) + " bytes, more than " +
-                          detail::most_bytes_text + "; give the numbers that it has"};
-  if (slots > 0 && storage.block_bytes() == 0)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the storage says it has blocks of zero bytes; give their size"};
-  if (occupied.map_size() > slots)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      std::to_string(occupied.map_size()) + " blocks do not fit the " +
-                          std::to_string(slots) +
-                          " slots of the storage; give the number of blocks "
-                          "that it holds"};
-  if (occupied.is_masked() && occupied.map_size() != slots)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the mask has " + std::to_string(occupied.map_size()) +
-                          " entries for a storage of " + std::to_string(slots) +
-                          " slots; it needs one entry per slot"};
-  if (map_entries != occupied.map_size()) return bad_map_size(map_entries, occupied.map_size());
-  if (options.stream.window < 1 || options.stream.window > 64)
-    return Diagnostic{ErrorCode::invalid_argument, "a window of " +
-                                                       std::to_string(options.stream.window) +
-                                                       " messages; choose one from 1 to 64"};
-  if (auto diagnostic = schedule::check_choices(options)) return diagnostic;
-  if (auto diagnostic = check_phases(options)) return diagnostic;
-  return check_budget(state);
-}
-
-Diagnostic no_memory_to_plan(std::uint64_t slots) {
-  return {ErrorCode::out_of_memory,
-          "no memory to plan for " + std::to_string(slots) + " slots; use fewer or larger blocks"};
-}
-
 /// Whether this rank has no room for the blocks that wait when they come in the order of any.
 bool lacks_room(const State& state) {
   return std::visit(
@@ -100,6 +59,16 @@ bool lacks_room(const State& state) {
         return flows.in_order() && limits.waiting >= schedule::room_to_wait(limits);
       },
       state.flows);
+}
+
+/// The layouts of numbered objects must be the same everywhere.
+void agree_on_layouts(mpi::Agreement& agreement, const ObjectMove& objects) {
+  const ObjectLayout from = objects.from.value_or(ObjectLayout{});
+  agreement.equal({"the layout before", mpi::is_given}, objects.from.has_value());
+  agreement.equal({"the block size of the layout before"}, from.block_size);
+  agreement.equal({"the number of ranks of the layout before"}, from.ranks);
+  agreement.equal({"the block size of the layout after"}, objects.to.block_size);
+  agreement.equal({"the number of ranks of the layout after"}, objects.to.ranks);
 }
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
@@ -132,6 +101,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   agreement.equal({"Options::phased.available_bytes", mpi::is_given},
                   bool(options.phased.available_bytes));
   agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
+  agree_on_layouts(agreement, state.objects.value_or(ObjectMove{}));
   shape.join(agreement);
   agreement.run(state.channel, mine);
   return any_lacks_room;
@@ -339,6 +309,13 @@ class Planner {
     flows.incoming.reserve(arriving.size());
     for (const mpi::SparseCount& count : arriving)
       flows.add_incoming(count.rank, count.count, count.detail);
+    if (state_.from_layout) {
+      state_.segments = flows.outgoing.size() + flows.incoming.size();
+      state_.periods =
+          layout_ == MapLayout::cyclic
+              ? static_cast<std::uint64_t>(distribution_.periods(state_.channel.size()))
+              : 1;
+    }
     if (form_ == Form::any) {
       complete_any_order(ledger, flows, flows.holes, state_.blocks.block_bytes);
       flows.holes = {};
@@ -369,6 +346,46 @@ class Planner {
 };
 
 }  // namespace
+
+std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied& occupied,
+                                     std::size_t map_entries, const State& state) {
+  const Options& options = state.options;
+  if (auto diagnostic = storage::asked([&] { return storage.backend().diagnostic(); }))
+    return diagnostic;
+  const std::uint64_t slots = storage.slots();
+  if (detail::bounded_product(slots, storage.block_bytes()) > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the storage says it has " + std::to_string(slots) + " slots for blocks of " +
+                          std::to_string(storage.block_bytes()) + " bytes, more than " +
+                          detail::most_bytes_text + "; give the numbers that it has"};
+  if (slots > 0 && storage.block_bytes() == 0)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the storage says it has blocks of zero bytes; give their size"};
+  if (occupied.map_size() > slots)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      std::to_string(occupied.map_size()) + " blocks do not fit the " +
+                          std::to_string(slots) +
+                          " slots of the storage; give the number of blocks "
+                          "that it holds"};
+  if (occupied.is_masked() && occupied.map_size() != slots)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the mask has " + std::to_string(occupied.map_size()) +
+                          " entries for a storage of " + std::to_string(slots) +
+                          " slots; it needs one entry per slot"};
+  if (map_entries != occupied.map_size()) return bad_map_size(map_entries, occupied.map_size());
+  if (options.stream.window < 1 || options.stream.window > 64)
+    return Diagnostic{ErrorCode::invalid_argument, "a window of " +
+                                                       std::to_string(options.stream.window) +
+                                                       " messages; choose one from 1 to 64"};
+  if (auto diagnostic = schedule::check_choices(options)) return diagnostic;
+  if (auto diagnostic = check_phases(options)) return diagnostic;
+  return check_budget(state);
+}
+
+Diagnostic no_memory_to_plan(std::uint64_t slots) {
+  return {ErrorCode::out_of_memory,
+          "no memory to plan for " + std::to_string(slots) + " slots; use fewer or larger blocks"};
+}
 
 std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
   const Options& options = state.options;

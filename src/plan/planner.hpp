@@ -23,6 +23,12 @@ void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occup
 void plan_slots(State& state, const BlockStorage& storage, const Occupied& occupied,
                 std::span<const Address> addresses);
 
+/// What this rank alone can find wrong before it looks at the map.
+[[nodiscard]] std::optional<Diagnostic> check_call(const BlockStorage& storage,
+                                                   const Occupied& occupied,
+                                                   std::size_t map_entries, const State& state);
+[[nodiscard]] Diagnostic no_memory_to_plan(std::uint64_t slots);
+
 /// The size of this rank's messages, which receivers must know; of STREAM where the method is not
 /// known yet. Local.
 [[nodiscard]] std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving);

@@ -194,6 +194,32 @@ static void check_alltoall(int rank, int size) {
 
 /* A vector of 1000 numbers, in blocks of 7 over all ranks, is handed to the last rank, then
  * distributed one by one inside its memory. An element is its global index. */
+/* All blocks of all ranks in a row are dealt to the ranks one by one, and go back. */
+static void check_object_layouts(int rank, int size, const Valet_Storage* storage) {
+  const Valet_Object_layout cyclic = {1, 0}, balanced = {0, 0};
+  Valet_Plan* plan = NULL;
+  Valet_Report report = Valet_Report_default();
+  fill(rank);
+  require(Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL, &cyclic, NULL, &plan) == 0 &&
+              Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
+          "to a cyclic layout");
+  for (int s = 0; s < slots; ++s) {
+    const int number = s * size + rank;
+    require(ids[s] == (uint64_t)(number / slots * 1000 + number % slots),
+            "a block is not where its number says");
+  }
+  require(report.plan_from_layout && report.periods == slots &&
+              report.segments == 2 * (uint64_t)(size - 1),
+          "a plan from a layout");
+  Valet_Plan_free(plan);
+  require(
+      Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, &cyclic, &balanced, NULL, &plan) == 0 &&
+          Valet_Execute(plan, storage, NULL) == VALET_SUCCESS,
+      "from a cyclic layout");
+  check(rank);
+  Valet_Plan_free(plan);
+}
+
 static void check_layouts(int rank, int size) {
   enum { extent = 1000 };
   const int64_t extents[] = {extent};
@@ -363,6 +389,7 @@ int main(int argc, char** argv) {
   check_alltoall(rank, size);
   check_layouts(rank, size);
   check_repair(rank, size);
+  check_object_layouts(rank, size, storage);
 
   Valet_Storage_free(storage);
   MPI_Finalize();

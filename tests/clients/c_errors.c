@@ -84,6 +84,14 @@ static void check_repair(int odd) {
       "the map is a null pointer");
 }
 
+static int plan_to_layout(void) {
+  const Valet_Object_layout to = {1, 0};
+  Valet_Plan* plan = NULL;
+  const int code = Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL, &to, &options, &plan);
+  failures += plan != NULL;
+  return code;
+}
+
 static int alltoall(void) {
   return Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, counts, NULL,
                                   sizeof values[0], 0, &options, NULL);
@@ -112,6 +120,7 @@ static const struct {
   Call* call;
 } calls[] = {{"Valet_Plan_to_ranks", plan_to_ranks},
              {"Valet_Plan_to_slots", plan_to_slots},
+             {"Valet_Plan_to_layout", plan_to_layout},
              {"Valet_Alltoallv_in_place", alltoall},
              {"Valet_Redistribute", redistribute},
              {"Valet_Redistribute_in_place", redistribute_in_place}};
@@ -146,7 +155,7 @@ static void check_options(int odd) {
   fill();
   if (rank == odd) options.alltoall_method = 17;
   expect_refusal("Valet_Alltoallv_in_place", alltoall(), odd, "unknown all-to-all method 17");
-  for (int c = 0; c < 2; ++c) {
+  for (int c = 0; c < 3; ++c) {
     fill();
     if (rank == odd) options.stream.window = -3;
     expect_refusal(calls[c].name, calls[c].call(), odd, "a window of -3 messages");
@@ -164,6 +173,7 @@ static void check_null_pointers(int odd) {
   if (rank == odd) storage = NULL;
   expect_refusal("Valet_Plan_to_ranks", plan_to_ranks(), odd, "the storage is a null pointer");
   expect_refusal("Valet_Plan_to_slots", plan_to_slots(), odd, "the storage is a null pointer");
+  expect_refusal("Valet_Plan_to_layout", plan_to_layout(), odd, "the storage is a null pointer");
   storage = whole;
   expect_refusal("Valet_Plan_to_ranks",
                  Valet_Plan_to_ranks(MPI_COMM_WORLD, storage, slots, NULL, ranks, NULL,
@@ -181,6 +191,15 @@ static void check_null_pointers(int odd) {
                  Valet_Plan_to_slots(MPI_COMM_WORLD, storage, slots, NULL,
                                      rank == odd ? NULL : addresses, NULL, &plan),
                  odd, "the map is a null pointer");
+  const Valet_Object_layout layout = {1, 0};
+  expect_refusal("Valet_Plan_to_layout",
+                 Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL,
+                                      rank == odd ? NULL : &layout, NULL, &plan),
+                 odd, "the layout after is a null pointer");
+  expect_refusal("Valet_Plan_to_layout",
+                 Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL, &layout, NULL,
+                                      rank == odd ? NULL : &plan),
+                 odd, "the place for the plan is a null pointer");
   expect_refusal(
       "Valet_Alltoallv_in_place",
       Valet_Alltoallv_in_place(MPI_COMM_WORLD, values, sizeof values, rank == odd ? NULL : counts,

@@ -105,6 +105,23 @@ contains
     call require(all(nint(values(1, :)) == [(1000*from + s, s=slots, 1, -1)]), &
       'blocks moved to slots')
     call Valet_Plan_free(plan)
+
+    ! All blocks in a row are dealt to the ranks one by one, and go back.
+    call fill(values)
+    call require(Valet_Plan_to_layout(MPI_COMM_WORLD, storage, int(slots, c_int64_t), &
+      to=Valet_Object_layout(block_size=1), plan=plan) == VALET_SUCCESS, 'a plan to a layout')
+    call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'an execution to a layout')
+    do s = 0, slots - 1
+      call require(nint(values(1, s + 1)) == 1000*((s*ranks + rank)/slots) &
+        + mod(s*ranks + rank, slots) + 1, 'blocks moved to a layout')
+    end do
+    call Valet_Plan_free(plan)
+    call require(Valet_Plan_to_layout(MPI_COMM_WORLD, storage, int(slots, c_int64_t), &
+      Valet_Object_layout(block_size=1), Valet_Object_layout(), plan=plan) == VALET_SUCCESS, &
+      'a plan from a layout')
+    call require(Valet_Execute(plan, storage) == VALET_SUCCESS, 'an execution from a layout')
+    call require(all(nint(values(1, :)) == [(1000*rank + s, s=1, slots)]), 'blocks moved back')
+    call Valet_Plan_free(plan)
     call Valet_Storage_free(storage)
   end subroutine
 

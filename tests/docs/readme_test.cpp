@@ -120,6 +120,28 @@ TEST(Readme, PromisesTheMemoryOfItsExample) {
   }
 }
 
+TEST(Readme, DealsObjects) {
+  if (size() < 4) GTEST_SKIP() << "needs 4 ranks";
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t count = 500;
+  const std::uint64_t all = count * static_cast<std::uint64_t>(size());
+  std::vector<std::uint64_t> numbers(all);
+  for (std::uint64_t k = 0; k < count; ++k)
+    numbers[k] = count * static_cast<std::uint64_t>(rank()) + k;
+  const valet::BlockStorage storage{valet::field(numbers.data(), numbers.size())};
+
+  using valet::ObjectLayout;
+  const auto dealt = ObjectLayout::cyclic(64);      // in blocks of 64 to all ranks in turn
+  const auto gathered = ObjectLayout::balanced(4);  // one block on each of the first 4
+  valet::Report report = valet::migrate_to_layout(comm, storage, count, dealt);
+  report = valet::migrate_to_layout(comm, storage, report.blocks_after, dealt, gathered);
+
+  long long wrong = report.blocks_after == (rank() < 4 ? all / 4 : 0) ? 0 : 1;
+  for (std::uint64_t k = 0; k < report.blocks_after; ++k)
+    wrong += numbers[k] != all / 4 * static_cast<std::uint64_t>(rank()) + k;
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+}
+
 TEST(Readme, HandsAMatrixToOtherRanks) {
   if (size() < 7) GTEST_SKIP() << "needs 7 ranks";
   const MPI_Comm comm = MPI_COMM_WORLD;

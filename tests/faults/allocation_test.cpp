@@ -124,6 +124,15 @@ class Blocks {
             [this] { return all_are_in_place(); }};
   }
 
+  /// Dealt to the ranks one by one.
+  [[nodiscard]] Case to_layout() {
+    return {[this](MPI_Comm communicator) {
+              static_cast<void>(
+                  migrate_to_layout(communicator, storage_, count_, ObjectLayout::cyclic(1)));
+            },
+            [this] { fill(); }, [this] { return is_unchanged(); }, [this] { return are_dealt(); }};
+  }
+
  private:
   static std::uint64_t ranks() { return static_cast<std::uint64_t>(size()); }
   [[nodiscard]] int rank_of(int from, std::uint64_t k) const {
@@ -160,6 +169,14 @@ class Blocks {
     for (std::uint64_t k = 0; k < count_; ++k) {
       const std::uint64_t from = (static_cast<std::uint64_t>(rank()) + k * (ranks() - 1)) % ranks();
       if (data_[k] != value(static_cast<int>(from), k)) return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] bool are_dealt() const {
+    for (std::uint64_t k = 0; k < count_; ++k) {
+      const std::uint64_t number = k * ranks() + static_cast<std::uint64_t>(rank());
+      if (data_[k] != value(static_cast<int>(number / count_), number % count_)) return false;
     }
     return true;
   }
@@ -210,6 +227,12 @@ TEST(RefusedAllocation, EndsMapsToRanksInCOnAllRanks) {
 TEST(RefusedAllocation, EndsCyclicMapsOnAllRanks) {
   Blocks blocks(90, 60, true);
   survives_all(blocks.to_ranks({}), "cyclic map");
+}
+
+TEST(RefusedAllocation, EndsLayoutsOnAllRanks) {
+  Blocks small(90, 60, false), large(140'000, 8'000, false);
+  survives_all(small.to_layout(), "layout");
+  survives_all(large.to_layout(), "large layout");
 }
 
 TEST(RefusedAllocation, EndsMapsToSlotsOnAllRanks) {

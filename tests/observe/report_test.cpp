@@ -56,6 +56,8 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "peak_extra_bytes",
                                        "extra_bytes_bound",
                                        "shared_bytes",
+                                       "segments",
+                                       "periods",
                                        "seconds",
                                        "plan_seconds",
                                        "exchange_seconds",

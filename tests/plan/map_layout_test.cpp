@@ -246,6 +246,8 @@ TEST(MapLayout, PlanIsExecutedAgainAndTheReportCoversAllRanks) {
     EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
     EXPECT_TRUE(all_ranks(report.plan_from_layout));
     EXPECT_NE(report.to_string().find("planned from the layout"), std::string::npos);
+    EXPECT_GT(report.periods, 0U);
+    EXPECT_EQ(report.segments > 0, report.blocks_sent > 0);
   }
 }
 

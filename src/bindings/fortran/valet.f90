@@ -139,6 +139,8 @@ module valet
     integer(c_int64_t) :: peak_extra_bytes
     integer(c_int64_t) :: extra_bytes_bound
     integer(c_int64_t) :: shared_bytes
+    integer(c_int64_t) :: segments
+    integer(c_int64_t) :: periods
     real(c_double) :: plan_seconds
     real(c_double) :: exchange_seconds
     real(c_double) :: local_seconds
@@ -183,11 +185,19 @@ module valet
     type(c_ptr) :: strides = c_null_ptr
   end type
 
+  !> How numbered objects lie on ranks: blocks of `block_size` in turn, or with 0 one block for each
+  !! rank, over the first `ranks` ranks, or with 0 all.
+  type, bind(C), public :: Valet_Object_layout
+    integer(c_int64_t) :: block_size = 0
+    integer(c_int) :: ranks = 0
+  end type
+
   public :: Valet_Options_default, Valet_Options_init, Valet_Report_default, Valet_Report_init, &
     Valet_Report_to_string, Valet_Report_to_json, Valet_Summed_over_ranks, &
     Valet_Parse_cost_model, Valet_Storage_create, Valet_Storage_add_field, &
-    Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_free, &
-    Valet_Repair, Valet_Plan_blocks_after, Valet_Plan_required_slots, Valet_Execute, &
+    Valet_Storage_free, Valet_Plan_to_ranks, Valet_Plan_to_slots, Valet_Plan_to_layout, &
+    Valet_Plan_free, Valet_Repair, Valet_Plan_blocks_after, Valet_Plan_required_slots, &
+    Valet_Execute, &
     Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
     Valet_Set_log_callback, Valet_Error_message, Valet_String
 
@@ -281,6 +291,20 @@ module valet
       type(c_ptr), value :: mask
       integer(c_int), intent(inout) :: ranks(*)
       integer(c_int64_t), intent(out), optional :: changed, changed_in_all
+      integer(c_int) :: code
+    end function
+
+    !> Without `from` the objects are numbered through by rank and slot.
+    function Valet_Plan_to_layout(communicator, storage, count, from, to, options, plan) &
+        bind(C, name="Valet_Plan_to_layout_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, Valet_Object_layout, Valet_Options
+      integer(c_int), value :: communicator
+      type(c_ptr), value :: storage
+      integer(c_int64_t), value :: count
+      type(Valet_Object_layout), intent(in), optional :: from
+      type(Valet_Object_layout), intent(in) :: to
+      type(Valet_Options), optional :: options
+      type(c_ptr), intent(inout) :: plan
       integer(c_int) :: code
     end function
 

@@ -75,8 +75,8 @@ class VALET_EXPORT Plan {
   [[nodiscard]] std::uint64_t blocks_before() const;
   /// Blocks on this rank afterwards. [local]
   [[nodiscard]] std::uint64_t blocks_after() const;
-  /// Slots this rank needs to carry the plan out: for a map to ranks blocks_after(), for a map to
-  /// slots those that the storage had. execute() refuses with fewer, so grow first or partition
+  /// Slots this rank needs to carry the plan out: for a map to ranks and for a layout
+  /// blocks_after(), for a map to slots those that the storage had. execute() refuses with fewer, so grow first or partition
   /// again. [local]
   [[nodiscard]] std::uint64_t required_slots() const;
   /// Ranks that this rank exchanges blocks with. [local]

@@ -39,16 +39,21 @@ struct Report {
   std::uint64_t peak_extra_bytes = 0;   ///< most that the ledger ever counted on a rank
   std::uint64_t extra_bytes_bound = 0;  ///< what it promises not to pass
   std::uint64_t shared_bytes = 0;  ///< part of the extra bytes, shared with ranks of the same node
-  double plan_seconds = 0;         ///< looking at the map, counts and final slots exchanged
-  double exchange_seconds = 0;     ///< blocks between ranks
-  double local_seconds = 0;        ///< blocks inside the rank
-  double verify_seconds = 0;       ///< checksums, when asked for
-  double gather_seconds = 0;       ///< part of exchange: matrix to the root, centralized scheduler
-  double solve_seconds = 0;        ///< part of exchange: the root makes phases
-  double scatter_seconds = 0;      ///< part of exchange: phases to the ranks, waiting included
-  double waiting_seconds = 0;      ///< part of exchange: blocked in MPI
-  bool verified = false;           ///< checksums were compared and agreed
-  /// The map was recognised as block or cyclic on all ranks: counts were computed, not exchanged.
+  /// Planned from a layout: the line segments of one period that flows were computed from, at the
+  /// sender and at the receiver.
+  std::uint64_t segments = 0;
+  std::uint64_t periods = 0;    ///< how often these occur; 0 where no layout was found
+  double plan_seconds = 0;      ///< looking at the map, counts and final slots exchanged
+  double exchange_seconds = 0;  ///< blocks between ranks
+  double local_seconds = 0;     ///< blocks inside the rank
+  double verify_seconds = 0;    ///< checksums, when asked for
+  double gather_seconds = 0;    ///< part of exchange: matrix to the root, centralized scheduler
+  double solve_seconds = 0;     ///< part of exchange: the root makes phases
+  double scatter_seconds = 0;   ///< part of exchange: phases to the ranks, waiting included
+  double waiting_seconds = 0;   ///< part of exchange: blocked in MPI
+  bool verified = false;        ///< checksums were compared and agreed
+  /// The map was recognised as block or cyclic on all ranks, or plan_to_layout() made the plan:
+  /// counts were computed, not exchanged.
   bool plan_from_layout = false;
   /// What Method::automatic chose from; nothing where a method was named.
   std::shared_ptr<const schedule::Choice> choice;

@@ -234,7 +234,7 @@ typedef struct Valet_Report {
   size_t struct_size;         /**< sizeof(Valet_Report); no more is written */
   int ranks;                  /**< in these numbers */
   int verified;               /**< not 0: checksums were compared and agreed */
-  int plan_from_layout;       /**< not 0: counts were computed from the map's layout */
+  int plan_from_layout;       /**< not 0: counts were computed from a layout */
   uint64_t block_bytes;       /**< one block, all fields together */
   uint64_t blocks_before;     /**< on this rank */
   uint64_t blocks_after;      /**< on this rank */
@@ -254,6 +254,8 @@ typedef struct Valet_Report {
   uint64_t peak_extra_bytes;  /**< most that Valet had allocated at a time */
   uint64_t extra_bytes_bound; /**< what it promises not to pass */
   uint64_t shared_bytes;      /**< part of the extra bytes, shared with ranks of the same node */
+  uint64_t segments;          /**< planned from a layout: line segments of a period */
+  uint64_t periods;           /**< planned from a layout: how often these occur; else 0 */
   double plan_seconds;        /**< looking at the map */
   double exchange_seconds;    /**< blocks between ranks */
   double local_seconds;       /**< blocks inside the rank */
@@ -347,6 +349,28 @@ VALET_EXPORT int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage*
                                      uint64_t count, const uint8_t* mask,
                                      const Valet_Address* addresses, const Valet_Options* options,
                                      Valet_Plan** plan);
+/** How numbered objects lie on ranks; see valet::ObjectLayout. */
+typedef struct Valet_Object_layout {
+  uint64_t block_size; /**< objects in a block, dealt to the ranks in turn; 0: one block for each
+                            rank, of equal lengths up to one object */
+  int ranks;           /**< the first so many; 0: all of the communicator */
+} Valet_Object_layout;
+
+/** Plans that numbered objects go to a layout, without a map: valet::plan_to_layout(). Collective;
+ * moves nothing.
+ * @param communicator  An intracommunicator.
+ * @param storage       The objects of this rank. [local]
+ * @param count         Objects, in the first slots. [local]
+ * @param from          How they lie; NULL: they are numbered through by rank and slot. The same on
+ *                      all ranks.
+ * @param to            Where they go. The same on all ranks.
+ * @param options       NULL for the defaults.
+ * @param plan          Gets the plan, to be freed with Valet_Plan_free(); untouched on an error.
+ * @return VALET_SUCCESS or the code of an error of valet::plan_to_layout(). */
+VALET_EXPORT int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage,
+                                      uint64_t count, const Valet_Object_layout* from,
+                                      const Valet_Object_layout* to, const Valet_Options* options,
+                                      Valet_Plan** plan);
 /** Corrects a map to ranks by the fewest changes, so that no rank is given more blocks than it has
  * slots: valet::repair(). Collective; moves nothing.
  * @param communicator    An intracommunicator.

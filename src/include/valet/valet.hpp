@@ -9,6 +9,7 @@
 #include <valet/block_storage.hpp>
 #include <valet/error.hpp>
 #include <valet/log.hpp>
+#include <valet/object_layout.hpp>
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
 #include <valet/progress.hpp>
@@ -22,8 +23,9 @@
 ///
 /// An application describes its arrays (valet::field, valet::BlockStorage), says where each block
 /// goes, and calls valet::migrate(), or valet::plan_to_ranks() and valet::execute() to look at what
-/// a map needs first. valet::repair() corrects a map that asks for too many slots. Further there
-/// are valet::alltoallv_in_place() and, for block-cyclic layouts, valet::redistribute().
+/// a map needs first. valet::repair() corrects a map that asks for too many slots,
+/// valet::plan_to_layout() does without a map. Further there are valet::alltoallv_in_place() and,
+/// for block-cyclic layouts, valet::redistribute().
 namespace valet {}
 /// Block-cyclic layouts, dimension by dimension, and ScaLAPACK's descriptors of them.
 namespace valet::layout {}

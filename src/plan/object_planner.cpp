@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/object_planner.hpp"
+
+#include "base/memory_reserve.hpp"
+#include "base/sizes.hpp"
+#include "geometry/shared_objects.hpp"
+#include "mpi/agreement.hpp"
+#include "plan/planner.hpp"
+#include "storage/guarded_backend.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace valet::plan {
+namespace {
+
+/// What a rank tells all others, in one word.
+class RankWord {
+ public:
+  static constexpr int message_bits = 16;  // as credits have them
+  static constexpr std::uint64_t most_objects = (std::uint64_t{1} << (64 - message_bits)) - 2;
+
+  RankWord() = default;
+  RankWord(std::uint64_t objects, std::uint64_t message_blocks)
+      : word_(objects << message_bits | message_blocks) {}
+  /// Of a rank that has found something wrong.
+  static RankWord wrong() { return {most_objects + 1, 0}; }
+
+  [[nodiscard]] bool is_wrong() const { return objects() > most_objects; }
+  [[nodiscard]] std::uint64_t objects() const { return word_ >> message_bits; }
+  [[nodiscard]] std::uint64_t message_blocks() const {
+    return word_ & ((std::uint64_t{1} << message_bits) - 1);
+  }
+
+ private:
+  std::uint64_t word_ = 0;
+};
+
+/// Blocks that leave or arrive, but for this rank's own.
+struct Totals {
+  std::uint64_t objects = 0, segments = 0;
+  std::size_t peers = 0;
+};
+
+Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
+
+/// What is wrong with a layout for so many ranks, whatever there are of objects.
+std::optional<Diagnostic> check_layout(const ObjectLayout& layout, const char* name, int ranks) {
+  if (layout.ranks >= 0 && layout.ranks <= ranks) return std::nullopt;
+  return wrong("the layout " + std::string(name) + " is over " + std::to_string(layout.ranks) +
+               " ranks, but the communicator has " + std::to_string(ranks) +
+               "; give 1 to that many, or 0 for all of them");
+}
+
+/// Where rank r of a balanced layout begins: N r / P, rounded to the nearest integer, halves
+/// upwards. Zoltan's BLOCK has the same rule for objects without weights.
+std::int64_t balanced_bound(std::int64_t objects, std::int64_t rank, std::int64_t ranks) {
+  return objects / ranks * rank + (2 * (objects % ranks) * rank + ranks) / (2 * ranks);
+}
+
+class ObjectPlanner {
+  using Dimension = layout::Dimension;
+
+ public:
+  ObjectPlanner(State& state, const BlockStorage& storage, std::uint64_t count,
+                const ObjectMove& move)
+      : state_(state), storage_(storage), count_(count), move_(move) {}
+
+  void run() {
+    state_.objects = move_;
+    state_.blocks = storage_.backend().traits();
+    state_.from_layout = true;
+    std::optional<Diagnostic> diagnostic = check();
+    gather(diagnostic.has_value());
+    if (!diagnostic && !any_wrong_) diagnostic = check_objects();
+    if (!diagnostic && !any_wrong_)
+      diagnostic = detail::unless_out_of_memory([&] { compute(); },
+                                                [&] { return no_memory_to_plan(slots_); });
+    const bool is_dense =
+        storage::asked([&] { return storage_.backend().contiguous_data() != nullptr; });
+    agree_on_flows(state_, diagnostic, Form::slots, is_dense);
+  }
+
+ private:
+  [[nodiscard]] int ranks() const { return state_.channel.size(); }
+  [[nodiscard]] int self() const { return state_.channel.rank(); }
+
+  [[nodiscard]] std::optional<Diagnostic> check() const {
+    if (auto diagnostic = check_call(storage_, count_, count_, state_)) return diagnostic;
+    if (count_ > RankWord::most_objects)
+      return wrong(std::to_string(count_) + " objects on a rank, more than the " +
+                   std::to_string(RankWord::most_objects) + " that a layout can have there");
+    if (move_.from)
+      if (auto diagnostic = check_layout(*move_.from, "before", ranks())) return diagnostic;
+    return check_layout(move_.to, "after", ranks());
+  }
+
+  /// How many objects every rank has, and what messages it will send. Collective.
+  void gather(bool is_wrong) {
+    const auto all = static_cast<std::size_t>(ranks());
+    // A message is cut to what leaves; that is the same to a receiver as one that is not.
+    const std::uint64_t message =
+        is_wrong || count_ == 0 ? 0
+                                : message_blocks(state_, std::numeric_limits<std::uint32_t>::max());
+    const RankWord own = is_wrong ? RankWord::wrong() : RankWord(count_, message);
+    words_ = Array<RankWord>(state_.ledger, all);
+    mpi::gather_everywhere(state_.channel, std::as_bytes(std::span(&own, 1)),
+                           std::as_writable_bytes(std::span(words_)));
+    for (const RankWord& word : words_) {
+      any_wrong_ = any_wrong_ || word.is_wrong();
+      if (!any_wrong_) objects_ = detail::bounded_sum(objects_, word.objects());
+    }
+  }
+
+  /// What is wrong with the counts, the same on all ranks but for those that one rank has.
+  [[nodiscard]] std::optional<Diagnostic> check_objects() const {
+    if (objects_ > static_cast<std::uint64_t>(BlockCyclic::most_elements))
+      return wrong("there are more than 2^60 objects on all ranks together");
+    for (const ObjectLayout* layout : {move_.from ? &*move_.from : nullptr, &move_.to})
+      if (layout != nullptr &&
+          detail::bounded_product(std::min(layout->block_size, objects_),
+                                  static_cast<std::uint64_t>(ranks_of(*layout))) >
+              static_cast<std::uint64_t>(BlockCyclic::most_elements))
+        return wrong("blocks of " + std::to_string(layout->block_size) + " objects on " +
+                     std::to_string(ranks_of(*layout)) +
+                     " ranks span more than 2^60; give smaller blocks");
+    if (!move_.from) return std::nullopt;
+    const std::uint64_t expected = count_in(*move_.from);
+    if (expected == count_) return std::nullopt;
+    return wrong("it has " + std::to_string(count_) + " objects, but of the " +
+                 std::to_string(objects_) + " on all ranks the layout before gives it " +
+                 std::to_string(expected) +
+                 "; give the layout that they lie in, or none where they are numbered by rank");
+  }
+
+  [[nodiscard]] int ranks_of(const ObjectLayout& layout) const {
+    return layout.ranks == 0 ? ranks() : layout.ranks;
+  }
+
+  /// Objects that a layout gives this rank.
+  [[nodiscard]] std::uint64_t count_in(const ObjectLayout& layout) const {
+    const int ranks = ranks_of(layout);
+    if (self() >= ranks) return 0;
+    const auto objects = static_cast<std::int64_t>(objects_);
+    return static_cast<std::uint64_t>(layout.block_size > 0
+                                          ? dimension_of(layout).local_extent(self())
+                                          : balanced_bound(objects, self() + 1, ranks) -
+                                                balanced_bound(objects, self(), ranks));
+  }
+
+  /// A block beyond all objects is as good as one of all of them.
+  [[nodiscard]] Dimension dimension_of(const ObjectLayout& layout) const {
+    const std::uint64_t most = std::max<std::uint64_t>(1, objects_);
+    return {static_cast<std::int64_t>(objects_),
+            static_cast<std::int64_t>(std::min(layout.block_size, most)), ranks_of(layout)};
+  }
+
+  /// @param bounds  Gets what the side refers to. @throws std::bad_alloc.
+  [[nodiscard]] layout::ObjectSide side_of(const ObjectLayout& layout,
+                                           Array<std::int64_t>& bounds) const {
+    const int ranks = ranks_of(layout);
+    const auto objects = static_cast<std::int64_t>(objects_);
+    if (layout.block_size > 0) return layout::ObjectSide(dimension_of(layout));
+    bounds = Array<std::int64_t>(state_.ledger, static_cast<std::size_t>(ranks) + 1);
+    for (std::size_t r = 0; r < bounds.size(); ++r)
+      bounds[r] = balanced_bound(objects, static_cast<std::int64_t>(r), ranks);
+    return layout::ObjectSide(std::span<const std::int64_t>(bounds.data(), bounds.size()));
+  }
+  /// Objects that lie as they are, numbered by rank and slot.
+  [[nodiscard]] layout::ObjectSide side_in_a_row(Array<std::int64_t>& bounds) const {
+    bounds = Array<std::int64_t>(state_.ledger, words_.size() + 1);
+    bounds[0] = 0;
+    for (std::size_t r = 0; r < words_.size(); ++r)
+      bounds[r + 1] = bounds[r] + static_cast<std::int64_t>(words_[r].objects());
+    return layout::ObjectSide(std::span<const std::int64_t>(bounds.data(), bounds.size()));
+  }
+
+  void compute() {
+    Array<std::int64_t> bounds_before, bounds_after;
+    const layout::ObjectSide before =
+        move_.from ? side_of(*move_.from, bounds_before) : side_in_a_row(bounds_before);
+    const layout::ObjectSide after = side_of(move_.to, bounds_after);
+    const std::int64_t period = layout::shared_period(before, after);
+    state_.periods = period > 0 ? (objects_ + static_cast<std::uint64_t>(period) - 1) /
+                                      static_cast<std::uint64_t>(period)
+                                : 0;
+    slots_ = std::max(storage_.slots(), static_cast<std::uint64_t>(after.count(self())));
+    if (slots_ > std::numeric_limits<std::uint32_t>::max())
+      state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
+    state_.visit([&](auto& flows) {
+      flows.form = Form::slots;
+      flows.slots = slots_;
+      flows.blocks_before = count_;
+      flows.initially_free = storage::SlotSet(state_.ledger, slots_);
+      flows.initially_free.insert(storage::SlotRun{count_, slots_ - count_});
+      {
+        const layout::SharedObjects leaving(state_.ledger, before, self(), after);
+        list_leaving(flows, leaving, after);
+      }
+      list_arriving(flows, layout::SharedObjects(state_.ledger, after, self(), before));
+    });
+  }
+
+  [[nodiscard]] Totals totals(const layout::SharedObjects& shared) const {
+    Totals totals;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      if (peer == self() || shared.count(peer) == 0) continue;
+      ++totals.peers;
+      totals.objects += static_cast<std::uint64_t>(shared.count(peer));
+      totals.segments += shared.segments(peer);
+    }
+    return totals;
+  }
+
+  template <class Index>
+  static Index* list_run(Index* next, const layout::SharedRun& run) {
+    for (std::int64_t k = 0; k < run.length; ++k) *next++ = static_cast<Index>(run.slot + k);
+    return next;
+  }
+
+  /// What this rank sends to whom, and what changes its slot here.
+  template <class Index>
+  void list_leaving(Flows<Index>& flows, const layout::SharedObjects& shared,
+                    const layout::ObjectSide& after) {
+    const Totals leaving = totals(shared);
+    state_.segments += leaving.segments;
+    flows.outgoing.reserve(leaving.peers);
+    flows.exports = Array<Index>(state_.ledger, leaving.objects);
+    Index* next = flows.exports.begin();
+    for (int peer = 0; peer < ranks(); ++peer) {
+      const std::int64_t count = peer == self() ? 0 : shared.count(peer);
+      if (count == 0) continue;
+      flows.outgoing.push_back(
+          {peer, static_cast<Index>(count), static_cast<Index>(next - flows.exports.begin())});
+      shared.for_each_run(peer, [&](const layout::SharedRun& run) { next = list_run(next, run); });
+    }
+    flows.blocks_resident = count_ - leaving.objects;
+    // Consecutive slots here are consecutive there.
+    flows.list_local_moves(state_.ledger, [&](auto&& move) {
+      shared.for_each_run(self(), [&](const layout::SharedRun& run) {
+        const std::int64_t to = after.slot(self(), run.number);
+        for (std::int64_t k = 0; to != run.slot && k < run.length; ++k)
+          move(static_cast<std::uint64_t>(run.slot + k), static_cast<std::uint64_t>(to + k));
+      });
+    });
+  }
+
+  /// What it gets from whom, and where that ends.
+  template <class Index>
+  void list_arriving(Flows<Index>& flows, const layout::SharedObjects& shared) {
+    const Totals arriving = totals(shared);
+    state_.segments += arriving.segments;
+    flows.incoming.reserve(arriving.peers);
+    flows.arrivals = Array<Index>(state_.ledger, arriving.objects);
+    Index* next = flows.arrivals.begin();
+    flows.blocks_after = flows.blocks_resident;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      const std::int64_t count = peer == self() ? 0 : shared.count(peer);
+      if (count == 0) continue;
+      flows.add_incoming(peer, static_cast<std::uint64_t>(count),
+                         words_[static_cast<std::size_t>(peer)].message_blocks());
+      shared.for_each_run(peer, [&](const layout::SharedRun& run) { next = list_run(next, run); });
+    }
+  }
+
+  State& state_;
+  const BlockStorage& storage_;
+  std::uint64_t count_;
+  ObjectMove move_;
+  Array<RankWord> words_;  ///< of every rank
+  bool any_wrong_ = false;
+  std::uint64_t objects_ = 0;  ///< of all ranks
+  std::uint64_t slots_ = 0;
+};
+
+}  // namespace
+
+void plan_objects(State& state, const BlockStorage& storage, std::uint64_t count,
+                  const ObjectMove& move) {
+  ObjectPlanner(state, storage, count, move).run();
+}
+
+}  // namespace valet::plan

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Numbered objects to layouts without a map: where every object ends, by its number, what is
+// communicated for it in comparison with a map, the memory, and what is refused.
+
+#include "addressed_blocks.hpp"
+#include "counted_mpi.hpp"
+#include "outcome.hpp"
+#include "random_maps.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+/// What all ranks have, by the definition: the numbers of each rank's slots.
+using Numbers = std::vector<std::vector<std::uint64_t>>;
+
+int rank_in(const ObjectLayout& layout, std::uint64_t number, std::uint64_t objects) {
+  const auto ranks = static_cast<std::uint64_t>(layout.ranks == 0 ? size() : layout.ranks);
+  if (layout.block_size > 0) return static_cast<int>(number / layout.block_size % ranks);
+  std::uint64_t rank = 0;  // 2 * bound = 2 * objects * rank / ranks + 1, rounded downwards
+  while ((2 * objects * (rank + 1) + ranks) / (2 * ranks) <= number) ++rank;
+  return static_cast<int>(rank);
+}
+
+Numbers numbers_of(const ObjectLayout& layout, std::uint64_t objects) {
+  Numbers numbers(static_cast<std::size_t>(size()));
+  for (std::uint64_t number = 0; number < objects; ++number)
+    numbers[static_cast<std::size_t>(rank_in(layout, number, objects))].push_back(number);
+  return numbers;
+}
+
+Numbers in_a_row(const std::vector<std::uint64_t>& counts) {
+  Numbers numbers;
+  std::uint64_t next = 0;
+  for (const std::uint64_t count : counts) {
+    auto& own = numbers.emplace_back(count);
+    for (std::uint64_t& number : own) number = next++;
+  }
+  return numbers;
+}
+
+/// The objects of this rank, whose values are their numbers.
+class Objects {
+ public:
+  Objects(const Numbers& before, const Numbers& after, Shape shape, std::uint64_t more = 0)
+      : before_(before[static_cast<std::size_t>(rank())]),
+        after_(after[static_cast<std::size_t>(rank())]),
+        blocks_(shape, std::max(before_.size(), after_.size()) + more) {
+    fill();
+  }
+  void fill() {
+    for (std::uint64_t slot = 0; slot < before_.size(); ++slot)
+      blocks_.write(slot, Address{0, before_[slot]});
+  }
+  [[nodiscard]] std::uint64_t count() const { return before_.size(); }
+  [[nodiscard]] std::uint64_t count_after() const { return after_.size(); }
+  [[nodiscard]] BlockStorage storage() { return blocks_.storage(); }
+  /// Slots that do not hold what they should.
+  [[nodiscard]] long long wrong() {
+    long long wrong = 0;
+    for (std::uint64_t slot = 0; slot < after_.size(); ++slot)
+      wrong += blocks_.holds(slot, Address{0, after_[slot]}) ? 0 : 1;
+    return wrong;
+  }
+
+ private:
+  std::vector<std::uint64_t> before_, after_;
+  AddressedBlocks blocks_;
+};
+
+/// Objects, where they are and where they go.
+struct Case {
+  std::vector<std::uint64_t> counts;  ///< where they are in a row
+  std::optional<ObjectLayout> from;
+  ObjectLayout to;
+  [[nodiscard]] std::uint64_t objects() const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t count : counts) sum += count;
+    return sum;
+  }
+  [[nodiscard]] Numbers before() const {
+    return from ? numbers_of(*from, objects()) : in_a_row(counts);
+  }
+  [[nodiscard]] Numbers after() const { return numbers_of(to, objects()); }
+};
+
+Plan plan_case(const Case& c, Objects& objects, const Options& options) {
+  if (c.from)
+    return plan_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), *c.from, c.to,
+                          options);
+  return plan_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), c.to, options);
+}
+
+ObjectLayout random_layout(std::mt19937_64& random, std::uint64_t objects) {
+  const int ranks = static_cast<int>(pick(random, 0, static_cast<std::uint64_t>(size())));
+  switch (pick(random, 0, 3)) {
+    case 0: return ObjectLayout::balanced(ranks);
+    case 1: return ObjectLayout::cyclic(1, ranks);
+    case 2: return ObjectLayout::cyclic(pick(random, 1, 9), ranks);
+    default: return ObjectLayout::cyclic(pick(random, 1, 2 * objects + 1), ranks);
+  }
+}
+
+Case random_case(std::mt19937_64& random) {
+  Case c;
+  for (int r = 0; r < size(); ++r)
+    c.counts.push_back(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, 60));
+  if (pick(random, 0, 1) == 0) c.from = random_layout(random, c.objects());
+  c.to = random_layout(random, c.objects());
+  return c;
+}
+
+Options random_options(std::mt19937_64& random) {
+  constexpr std::array methods{Method::automatic, Method::stream, Method::stream,
+                               Method::direct,    Method::phased, Method::cyclic};
+  Options options;
+  options.method = methods[pick(random, 0, methods.size() - 1)];
+  options.share_memory = pick(random, 0, 1) == 0;
+  options.verify = pick(random, 0, 3) == 0;
+  // Messages are cut as the budget of their sender has it, which the receiver must know.
+  constexpr std::array<std::size_t, 4> blocks{1, 2, 7, 100};
+  const std::size_t own =
+      blocks[(pick(random, 0, 3) + static_cast<std::size_t>(rank())) % blocks.size()];
+  options.budget_bytes = 48 * (options.method == Method::direct ? 1000 : own);
+  return options;
+}
+
+TEST(ObjectLayout, EveryObjectEndsWhereItsNumberSaysInsideTheMemoryPromised) {
+  const std::uint64_t cases = cases_wanted(200);
+  for (std::uint64_t number = 0; number < cases; ++number) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
+    std::mt19937_64 random(seed() + number);
+    const Case c = random_case(random);
+    Objects objects(c.before(), c.after(), all_shapes[pick(random, 0, 3)], pick(random, 0, 3));
+    const Options options = random_options(random);
+    Plan plan = plan_case(c, objects, options);
+    EXPECT_TRUE(all_ranks(plan.blocks_after() == objects.count_after() &&
+                          plan.required_slots() == objects.count_after()));
+    const Report report = execute(plan, objects.storage());
+    EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
+    EXPECT_TRUE(all_ranks(report.plan_from_layout));
+    // 16 bytes a slot as for a map to slots, 64 a rank as for a layout.
+    const auto ranks = static_cast<std::uint64_t>(size());
+    const std::uint64_t promised = options.budget_bytes + (std::uint64_t{64} << 10) +
+                                   256 * report.neighbours + 64 * ranks +
+                                   16 * std::max<std::uint64_t>(objects.storage().slots(), 1);
+    EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+    if (options.method != Method::phased && options.method != Method::cyclic &&
+        options.method != Method::automatic) {
+      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= promised))
+          << report.peak_extra_bytes << " of " << promised;
+    }
+    ASSERT_TRUE(all_ranks(!HasFailure()));
+  }
+}
+
+TEST(ObjectLayout, PlanIsExecutedAgainAndGoesBack) {
+  const Case there{std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 37),
+                   {},
+                   ObjectLayout::cyclic(4)};
+  const Case back{there.counts, there.to, ObjectLayout::balanced()};
+  Objects objects(there.before(), there.after(), Shape::structure, 4);
+  Plan plan = plan_case(there, objects, {});
+  for (int round = 0; round < 2; ++round) {
+    objects.fill();
+    static_cast<void>(execute(plan, objects.storage()));
+    EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
+  }
+  Objects returned(back.before(), back.after(), Shape::structure, 4);
+  static_cast<void>(migrate_to_layout(MPI_COMM_WORLD, returned.storage(), returned.count(),
+                                      back.from.value(), back.to));
+  EXPECT_EQ(sum_over_ranks(returned.wrong()), 0);
+}
+
+TEST(ObjectLayout, ReportHasSegmentsAndPeriods) {
+  const auto ranks = static_cast<std::uint64_t>(size());
+  const Case c{std::vector<std::uint64_t>(ranks, 12 * ranks), {}, ObjectLayout::cyclic(3)};
+  Objects objects(c.before(), c.after(), Shape::dense);
+  const Report report = migrate_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), c.to);
+  EXPECT_TRUE(all_ranks(report.periods == 4 * ranks)) << "3 objects of each rank in a period";
+  EXPECT_TRUE(all_ranks(report.segments == 2 * (ranks - 1))) << "one to and one from each other";
+  const Report total = summed_over_ranks(report, MPI_COMM_WORLD);
+  EXPECT_EQ(total.segments, ranks * 2 * (ranks - 1));
+  EXPECT_EQ(total.periods, 4 * ranks);
+  EXPECT_NE(total.to_string().find("planned from the layout"), std::string::npos);
+}
+
+/// What is communicated in a plan that `make` makes, on this rank.
+template <class Make>
+Communication communication_of(Make&& make) {
+  static_cast<void>(make());  // the first plan on a communicator finds out more
+  communication = {};
+  static_cast<void>(make());
+  return communication;
+}
+
+TEST(ObjectLayout, CommunicatesEightBytesOfARankAndOneAgreement) {
+  const auto ranks = static_cast<std::size_t>(size());
+  const Case c{std::vector<std::uint64_t>(ranks, 60), {}, ObjectLayout::cyclic(2)};
+  Objects objects(c.before(), c.after(), Shape::dense);
+  Options options;
+  options.method = Method::stream;
+  options.share_memory = false;
+  const Communication layout = communication_of([&] { return plan_case(c, objects, options); });
+  // The same objects to the same slots by a map.
+  std::vector<Address> addresses;
+  const Numbers before = c.before();
+  for (const std::uint64_t number : before[static_cast<std::size_t>(rank())])
+    addresses.push_back(
+        {rank_in(c.to, number, c.objects()), number / (2 * ranks) * 2 + number % 2});
+  const Communication map = communication_of([&] {
+    return plan_to_slots(MPI_COMM_WORLD, objects.storage(), objects.count(), addresses, options);
+  });
+  // A communicator is taken; the counts; the agreement.
+  const std::map<std::string, long long> expected{{"Allgather", 1}, {"Allreduce", 2}};
+  EXPECT_TRUE(all_ranks(layout.calls == expected)) << ::testing::PrintToString(layout.calls);
+  EXPECT_TRUE(all_ranks(layout.all_calls() < map.all_calls()));
+  EXPECT_TRUE(all_ranks(layout.bytes < map.bytes || size() == 1))
+      << layout.bytes << " and " << map.bytes << " bytes";
+  // The number of objects makes no difference to what is communicated, a map is sent object by
+  // object.
+  const Case large{std::vector<std::uint64_t>(ranks, 6000), {}, ObjectLayout::cyclic(2)};
+  Objects many(large.before(), large.after(), Shape::dense);
+  const Communication more = communication_of([&] { return plan_case(large, many, options); });
+  EXPECT_TRUE(all_ranks(more.calls == layout.calls && more.bytes == layout.bytes));
+}
+
+TEST(ObjectLayout, RefusesOnAllRanksWhatIsNoLayout) {
+  const std::vector<std::uint64_t> counts(static_cast<std::size_t>(size()), 10);
+  Objects objects(in_a_row(counts), in_a_row(counts), Shape::dense);
+  const auto outcome = [&](std::uint64_t count, std::optional<ObjectLayout> from,
+                           const ObjectLayout& to) {
+    return outcome_of([&] {
+      if (from)
+        static_cast<void>(plan_to_layout(MPI_COMM_WORLD, objects.storage(), count, *from, to));
+      else
+        static_cast<void>(plan_to_layout(MPI_COMM_WORLD, objects.storage(), count, to));
+    });
+  };
+  const auto expect = [&](const Outcome& got, const std::string& text) {
+    EXPECT_TRUE(same_on_all_ranks(got));
+    EXPECT_EQ(got.code, ErrorCode::invalid_argument);
+    EXPECT_NE(got.text.find(text), std::string::npos) << got.text;
+  };
+  const bool is_last = rank() == size() - 1;
+  expect(outcome(10, {}, ObjectLayout::cyclic(1, size() + 1)),
+         "the layout after is over " + std::to_string(size() + 1) + " ranks");
+  expect(outcome(10, ObjectLayout::cyclic(1, -1), ObjectLayout::cyclic(1)),
+         "the layout before is over -1 ranks");
+  expect(outcome(is_last ? 11 : 10, {}, ObjectLayout::cyclic(1)), "11 blocks do not fit the 10");
+  if (size() == 1) return;
+  expect(outcome(10, {}, ObjectLayout::cyclic(is_last ? 2 : 1)), "block size of the layout after");
+  expect(outcome(10, ObjectLayout::cyclic(is_last ? 2 : 1), ObjectLayout::cyclic(1)),
+         "block size of the layout before");
+  expect(outcome(is_last ? 8 : 10, ObjectLayout::cyclic(1), ObjectLayout::cyclic(2)),
+         "the layout before gives it");
+  // All to one rank, which has no room: known before, refused when it is carried out.
+  Plan plan = plan_to_layout(MPI_COMM_WORLD, objects.storage(), 10, ObjectLayout::balanced(1));
+  EXPECT_TRUE(all_ranks(plan.required_slots() == (rank() == 0 ? 10U * counts.size() : 0U)));
+  const Outcome full = outcome_of([&] { static_cast<void>(execute(plan, objects.storage())); });
+  EXPECT_TRUE(same_on_all_ranks(full));
+  EXPECT_EQ(full.code, ErrorCode::infeasible);
+  EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
+}
+
+TEST(ObjectLayout, BlocksOfAnySizeAreOneBlock) {
+  const std::vector<std::uint64_t> counts(static_cast<std::size_t>(size()), 5);
+  constexpr std::uint64_t endless = ~std::uint64_t{0};
+  const Case c{counts, {}, ObjectLayout::cyclic(endless)};
+  Objects objects(c.before(), c.after(), Shape::dense);
+  static_cast<void>(migrate_to_layout(MPI_COMM_WORLD, objects.storage(), objects.count(), c.to));
+  EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
+}
+
+TEST(ObjectLayout, NoObjectsAreWelcome) {
+  Objects objects(in_a_row(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 0)),
+                  Numbers(static_cast<std::size_t>(size())), Shape::dense);
+  const Report report = migrate_to_layout(MPI_COMM_WORLD, objects.storage(), 0,
+                                          ObjectLayout::cyclic(3), ObjectLayout::balanced());
+  EXPECT_TRUE(all_ranks(report.blocks_after == 0 && report.periods == 0));
+}
+
+}  // namespace
+}  // namespace valet::test
