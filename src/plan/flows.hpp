@@ -74,7 +74,8 @@ struct Flows {
   storage::SlotSet initially_free;
   storage::SlotSet holes;  ///< fill, stable: free once everything that leaves has left
   AnyOrder any;
-  Array<Index> arrivals;  ///< slots, any where listed: final slot by (source, old slot)
+  std::uint64_t residents_at = 0;  ///< stable: arrivals that end before the blocks that stay
+  Array<Index> arrivals;           ///< slots, any where listed: final slot by (source, old slot)
   Array<Index> resident_from,
       resident_to;  ///< slots, any: blocks that change their slot inside this rank
 
@@ -92,10 +93,10 @@ struct Flows {
     Index cursor = 0;
     if (!incoming.empty())
       cursor = advance(incoming.back().cursor, incoming.back().count);
-    else if (form == Form::stable)
-      cursor = static_cast<Index>(blocks_resident);
     else if (form == Form::fill)
       cursor = static_cast<Index>(holes.next(0));
+    if (form == Form::stable && cursor == residents_at)
+      cursor = static_cast<Index>(cursor + blocks_resident);
     incoming.push_back(
         {rank, static_cast<Index>(count), cursor, static_cast<Index>(message_blocks)});
     blocks_arriving += count;
@@ -157,8 +158,8 @@ struct Flows {
       return;
     }
     if (form == Form::stable) {
-      std::uint64_t to = 0;
-      for (std::uint64_t from = holes.next_absent(0); to < blocks_resident;
+      std::uint64_t to = residents_at;
+      for (std::uint64_t from = holes.next_absent(0); to < residents_at + blocks_resident;
            from = holes.next_absent(from + 1), ++to)
         if (from != to) move(static_cast<Index>(from), static_cast<Index>(to));
       return;

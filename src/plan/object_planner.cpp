@@ -79,10 +79,13 @@ class ObjectPlanner {
                                                 [&] { return no_memory_to_plan(slots_); });
     const bool is_dense =
         storage::asked([&] { return storage_.backend().contiguous_data() != nullptr; });
-    agree_on_flows(state_, diagnostic, Form::slots, is_dense);
+    agree_on_flows(state_, diagnostic, form(), is_dense);
   }
 
  private:
+  /// Objects in a row arrive in the order of their ranks, this one among them, so that nothing has
+  /// to be listed of what arrives or stays.
+  [[nodiscard]] Form form() const { return move_.from ? Form::slots : Form::stable; }
   [[nodiscard]] int ranks() const { return state_.channel.size(); }
   [[nodiscard]] int self() const { return state_.channel.rank(); }
 
@@ -189,7 +192,7 @@ class ObjectPlanner {
     if (slots_ > std::numeric_limits<std::uint32_t>::max())
       state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
     state_.visit([&](auto& flows) {
-      flows.form = Form::slots;
+      flows.form = form();
       flows.slots = slots_;
       flows.blocks_before = count_;
       flows.initially_free = storage::SlotSet(state_.ledger, slots_);
@@ -236,6 +239,7 @@ class ObjectPlanner {
       shared.for_each_run(peer, [&](const layout::SharedRun& run) { next = list_run(next, run); });
     }
     flows.blocks_resident = count_ - leaving.objects;
+    if (form() == Form::stable) return find_holes(flows);
     // Consecutive slots here are consecutive there.
     flows.list_local_moves(state_.ledger, [&](auto&& move) {
       shared.for_each_run(self(), [&](const layout::SharedRun& run) {
@@ -246,13 +250,23 @@ class ObjectPlanner {
     });
   }
 
+  template <class Index>
+  void find_holes(Flows<Index>& flows) {
+    flows.holes = flows.initially_free.grown(state_.ledger, flows.slots);
+    for (const Outgoing<Index>& flow : flows.outgoing)
+      flows.holes.insert_ascending(
+          std::span<const Index>(flows.exports.data() + flow.first, flow.count));
+  }
+
   /// What it gets from whom, and where that ends.
   template <class Index>
   void list_arriving(Flows<Index>& flows, const layout::SharedObjects& shared) {
     const Totals arriving = totals(shared);
     state_.segments += arriving.segments;
+    for (int peer = 0; peer < self(); ++peer)
+      flows.residents_at += static_cast<std::uint64_t>(shared.count(peer));
     flows.incoming.reserve(arriving.peers);
-    flows.arrivals = Array<Index>(state_.ledger, arriving.objects);
+    if (form() == Form::slots) flows.arrivals = Array<Index>(state_.ledger, arriving.objects);
     Index* next = flows.arrivals.begin();
     flows.blocks_after = flows.blocks_resident;
     for (int peer = 0; peer < ranks(); ++peer) {
@@ -260,6 +274,7 @@ class ObjectPlanner {
       if (count == 0) continue;
       flows.add_incoming(peer, static_cast<std::uint64_t>(count),
                          words_[static_cast<std::size_t>(peer)].message_blocks());
+      if (form() == Form::stable) continue;
       shared.for_each_run(peer, [&](const layout::SharedRun& run) { next = list_run(next, run); });
     }
   }

@@ -87,6 +87,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
                    .remedy = "give the same fields on all ranks",
                    .code = ErrorCode::block_size_mismatch},
                   state.blocks.block_bytes);
+  agree_on_layouts(agreement, state.objects.value_or(ObjectMove{}));
   agreement.equal(
       {"the form of the map",
        [](std::int64_t to_slots) -> std::string { return to_slots != 0 ? "slots" : "ranks"; }},
@@ -101,7 +102,6 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   agreement.equal({"Options::phased.available_bytes", mpi::is_given},
                   bool(options.phased.available_bytes));
   agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
-  agree_on_layouts(agreement, state.objects.value_or(ObjectMove{}));
   shape.join(agreement);
   agreement.run(state.channel, mine);
   return any_lacks_room;

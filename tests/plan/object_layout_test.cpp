@@ -148,11 +148,11 @@ TEST(ObjectLayout, EveryObjectEndsWhereItsNumberSaysInsideTheMemoryPromised) {
     const Report report = execute(plan, objects.storage());
     EXPECT_EQ(sum_over_ranks(objects.wrong()), 0);
     EXPECT_TRUE(all_ranks(report.plan_from_layout));
-    // 16 bytes a slot as for a map to slots, 64 a rank as for a layout.
+    // Objects in a row 12 bytes a slot, else 16 as for a map to slots; 64 a rank for a layout.
     const auto ranks = static_cast<std::uint64_t>(size());
     const std::uint64_t promised = options.budget_bytes + (std::uint64_t{64} << 10) +
                                    256 * report.neighbours + 64 * ranks +
-                                   16 * std::max<std::uint64_t>(objects.storage().slots(), 1);
+                                   (c.from ? 16 : 12) * objects.storage().slots();
     EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
     if (options.method != Method::phased && options.method != Method::cyclic &&
         options.method != Method::automatic) {
@@ -261,6 +261,9 @@ TEST(ObjectLayout, RefusesOnAllRanksWhatIsNoLayout) {
   expect(outcome(10, {}, ObjectLayout::cyclic(is_last ? 2 : 1)), "block size of the layout after");
   expect(outcome(10, ObjectLayout::cyclic(is_last ? 2 : 1), ObjectLayout::cyclic(1)),
          "block size of the layout before");
+  expect(outcome(10, is_last ? std::optional(ObjectLayout::cyclic(1)) : std::nullopt,
+                 ObjectLayout::cyclic(1)),
+         "the layout before");
   expect(outcome(is_last ? 8 : 10, ObjectLayout::cyclic(1), ObjectLayout::cyclic(2)),
          "the layout before gives it");
   // All to one rank, which has no room: known before, refused when it is carried out.

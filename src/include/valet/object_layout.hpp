@@ -58,8 +58,8 @@ struct ObjectLayout {
 /// Communicated while planning: 8 bytes of every rank to all, and one reduction. The intersections
 /// are those of C. Foyer, A. Tate, S. McIntosh-Smith, "ASPEN: An Efficient Algorithm for Data
 /// Redistribution Between Producer and Consumer Grids", section 4.4.
-/// Memory: 4 bytes per leaving and per arriving object, 8 per object that changes its slot inside
-/// the rank, 1/8 byte per slot; 64*P while planning. Time: O(objects + P).
+/// Memory: 4 bytes per leaving object and 2/8 byte per slot, for execute() 12 bytes per slot in
+/// all; 64*P while planning. Time: O(objects + P).
 [[nodiscard]] VALET_EXPORT Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage,
                                                std::uint64_t count, const ObjectLayout& to,
                                                const Options& options = {});
@@ -73,7 +73,9 @@ struct ObjectLayout {
 /// @param to     Where they go. [global]
 /// @throws Error as above, and invalid_argument where a count is not that of `from`.
 ///
-/// Memory: as above, and while planning 80 bytes per segment that the layouts share in one period.
+/// Memory: 4 bytes per leaving and per arriving object, 8 per object that changes its slot inside
+/// the rank, 1/8 byte per slot, for execute() 16 bytes per slot in all; while planning 64*P, and 40
+/// bytes per segment that a rank's part shares with the other layout in one period.
 [[nodiscard]] VALET_EXPORT Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage,
                                                std::uint64_t count, const ObjectLayout& from,
                                                const ObjectLayout& to, const Options& options = {});
