@@ -139,7 +139,7 @@ VALET_EXPORT void gather_everywhere(const Channel& channel, std::span<const std:
 std::int64_t maximum_of_lower(const Channel& channel, std::int64_t value);
 
 /// The sum of the values of the ranks below this one. Collective.
-std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t value);
+VALET_EXPORT std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t value);
 
 /// Reductions over the ranks of `channel`, elementwise and in place. Collective.
 VALET_EXPORT void sum(const Channel& channel, std::span<std::uint64_t> values);

@@ -4,6 +4,7 @@
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
+#include "operations/object_plans.hpp"
 #include "operations/page_flows.hpp"
 #include "plan/object_planner.hpp"
 #include "plan/planner.hpp"
@@ -130,12 +131,18 @@ Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occ
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& to, const Options& options) {
-  return plan_objects(communicator, storage, count, {std::nullopt, to}, options);
+  return plan_objects(communicator, storage, count, {std::nullopt, to, {}}, options);
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  return plan_objects(communicator, storage, count, {from, to}, options);
+  return plan_objects(communicator, storage, count, {from, to, {}}, options);
+}
+
+Plan operations::plan_to_bounds(MPI_Comm communicator, const BlockStorage& storage,
+                                std::uint64_t count, std::span<const std::int64_t> bounds,
+                                const Options& options) {
+  return plan_objects(communicator, storage, count, {std::nullopt, {}, bounds}, options);
 }
 
 }  // namespace valet

@@ -68,7 +68,7 @@ class ObjectPlanner {
       : state_(state), storage_(storage), count_(count), move_(move) {}
 
   void run() {
-    state_.objects = move_;
+    state_.objects = ObjectMove{move_.from, move_.to, {}};
     state_.blocks = storage_.backend().traits();
     state_.from_layout = true;
     std::optional<Diagnostic> diagnostic = check();
@@ -128,6 +128,9 @@ class ObjectPlanner {
         return wrong("blocks of " + std::to_string(layout->block_size) + " objects on " +
                      std::to_string(ranks_of(*layout)) +
                      " ranks span more than 2^60; give smaller blocks");
+    if (!move_.bounds.empty() && static_cast<std::uint64_t>(move_.bounds.back()) != objects_)
+      return wrong("there are " + std::to_string(objects_) + " objects on all ranks, but " +
+                   std::to_string(move_.bounds.back()) + " are to be distributed");
     if (!move_.from) return std::nullopt;
     const std::uint64_t expected = count_in(*move_.from);
     if (expected == count_) return std::nullopt;
@@ -183,7 +186,8 @@ class ObjectPlanner {
     Array<std::int64_t> bounds_before, bounds_after;
     const layout::ObjectSide before =
         move_.from ? side_of(*move_.from, bounds_before) : side_in_a_row(bounds_before);
-    const layout::ObjectSide after = side_of(move_.to, bounds_after);
+    const layout::ObjectSide after =
+        move_.bounds.empty() ? side_of(move_.to, bounds_after) : layout::ObjectSide(move_.bounds);
     const std::int64_t period = layout::shared_period(before, after);
     state_.periods = period > 0 ? (objects_ + static_cast<std::uint64_t>(period) - 1) /
                                       static_cast<std::uint64_t>(period)

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <variant>
 
@@ -25,6 +26,8 @@ using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
 struct ObjectMove {
   std::optional<ObjectLayout> from;  ///< nothing: they are numbered by rank and slot
   ObjectLayout to;
+  /// In place of that: rank r gets bounds[r] to bounds[r + 1] - 1. Of P + 1; while planning.
+  std::span<const std::int64_t> bounds;
 };
 
 struct State {

@@ -63,8 +63,9 @@ Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own,
           sums};
 }
 
-Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects& objects,
-                std::span<const int> ranks) {
+/// @param add  add(given) adds up what this rank gives to whom.
+template <class Add>
+Load load_after(const mpi::Channel& communicator, Ledger& ledger, Add&& add) {
   const auto all = static_cast<std::size_t>(communicator.size());
   Array<Load> given;
   std::optional<Diagnostic> found;
@@ -72,7 +73,7 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects&
       [&] {
         given = Array<Load>(ledger, all);
         std::fill(given.begin(), given.end(), Load{});
-        found = add_up(objects, ranks, std::span(given));
+        found = add(std::span(given));
       },
       [&] {
         return Diagnostic{ErrorCode::out_of_memory,
@@ -84,6 +85,28 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects&
       MPI_Reduce_scatter_block(given.data(), &sum, 2, MPI_DOUBLE, MPI_SUM, communicator.get()),
       "MPI_Reduce_scatter_block");
   return sum;
+}
+
+Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects& objects,
+                std::span<const int> ranks) {
+  return load_after(communicator, ledger,
+                    [&](std::span<Load> given) { return add_up(objects, ranks, given); });
+}
+
+Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects& objects,
+                const OrderPartition& order) {
+  if (objects.weights.size == 0) {
+    const auto count = static_cast<double>(order.count_after());
+    return {count, count};
+  }
+  return load_after(communicator, ledger, [&](std::span<Load> given) -> std::optional<Diagnostic> {
+    order.for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
+      Load& load = given[static_cast<std::size_t>(rank)];
+      for (std::uint64_t k = first; k < first + count; ++k) load.weight += objects.weight(k);
+      load.count += static_cast<double>(count);
+    });
+    return std::nullopt;
+  });
 }
 
 }  // namespace valet::zoltan

@@ -5,6 +5,7 @@
 
 #include "mpi/channel.hpp"
 #include "objects.hpp"
+#include "order_partition.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <cstdint>
@@ -32,5 +33,9 @@ struct Totals {
 /// @param ranks  Where each object goes [local].
 [[nodiscard]] Load load_after(const mpi::Channel& communicator, Ledger& ledger,
                               const Objects& objects, std::span<const int> ranks);
+
+/// The same for objects that go by their order; without weights nothing is communicated.
+[[nodiscard]] Load load_after(const mpi::Channel& communicator, Ledger& ledger,
+                              const Objects& objects, const OrderPartition& order);
 
 }  // namespace valet::zoltan

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "balance.hpp"
 #include "base/memory_reserve.hpp"
+#include "base/names.hpp"
 #include "cell_partition.hpp"
 #include "infeasible.hpp"
 #include "mpi/agreement.hpp"
@@ -25,6 +26,34 @@ namespace {
 /// Where cuts through cells leave more than this above the tolerance, cells are kept together.
 constexpr double tolerated_division = 0.01;
 
+Diagnostic no_memory_for_map(std::uint64_t count) {
+  return {ErrorCode::out_of_memory,
+          "no memory for the map of " + std::to_string(count) + " objects"};
+}
+
+/// What the ranks take the largest of: the high end of the range of all objects, the low end
+/// negated, and at last whether some rank wants cells.
+using Largest = std::array<double, 2 * Columns::most + 1>;
+
+Largest largest_of(const Box& range, bool wants_cells) {
+  Largest largest{};
+  for (std::size_t d = 0; d < Columns::most; ++d) {
+    largest[d] = -range.low[d];
+    largest[Columns::most + d] = range.high[d];
+  }
+  largest.back() = wants_cells ? 1 : 0;
+  return largest;
+}
+
+AllObjects all_objects(const Load& sum, const Largest& largest) {
+  AllObjects all{sum.weight, sum.count, {}};
+  for (std::size_t d = 0; d < Columns::most; ++d) {
+    all.range.low[d] = -largest[d];
+    all.range.high[d] = largest[Columns::most + d];
+  }
+  return all;
+}
+
 }  // namespace
 
 Partition::Partition(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -33,8 +62,15 @@ Partition& Partition::operator=(Partition&&) noexcept = default;
 Partition::~Partition() = default;
 
 std::uint64_t Partition::count() const { return state_->count; }
-std::span<int> Partition::ranks() { return state_->ranks; }
-std::span<const int> Partition::ranks() const { return state_->ranks; }
+std::span<int> Partition::ranks() {
+  state_->write_ranks();
+  state_->may_be_changed = true;
+  return state_->ranks;
+}
+std::span<const int> Partition::ranks() const {
+  state_->write_ranks();
+  return state_->ranks;
+}
 std::span<const int> Partition::parts() const { return state_->parts; }
 Imbalance Partition::before() const { return state_->before; }
 Imbalance Partition::after() const { return state_->after; }
@@ -51,50 +87,66 @@ struct Rebalancer::State {
   RebalancerOptions options;
   ZoltanPartition zoltan;
   Sources sources;
+  bool asks_zoltan = false;  ///< the application has its handle [local]
 
-  void look_at_objects(Objects& objects) const;
+  bool look_at_objects(Objects& objects, bool flag) const;
   void allocate(Partition::State& partition) const;
-  void choose_ranks(const Objects& objects, Partition::State& partition);
+  void choose_ranks(const Objects& objects, bool by_order, Partition::State& partition);
+  [[nodiscard]] bool goes_by_arithmetic(const Objects& objects, bool any_asks_zoltan) const;
+  void choose_by_order(std::uint64_t count, std::uint64_t all, Partition::State& partition) const;
   void evaluate(const Objects& objects, Partition::State& partition) const;
+  void write_ranks(Partition::State& partition) const;
+  [[nodiscard]] Plan make_plan(Partition::State& partition, const BlockStorage& storage) const;
   RebalanceResult move(Partition partition, const BlockStorage& storage) const;
 };
 
 /// Zoltan would deadlock or read beyond its arrays where ranks differ in the dimensions.
-void Rebalancer::State::look_at_objects(Objects& objects) const {
+/// @return Whether any rank has the flag.
+bool Rebalancer::State::look_at_objects(Objects& objects, bool flag) const {
   objects.rank = communicator.rank();
   const std::optional<Diagnostic> mine = look_at(sources, options, objects);
   mpi::Agreement agreement;
   agreement.equal({"the coordinates of an object"}, objects.coordinates.size);
   agreement.equal({"the weights of an object"}, objects.weight_dimensions());
   agreement.equal({"the entries of a global id"}, objects.id_entries());
+  agreement.largest(flag);
   agreement.run(communicator, mine);
+  return flag;
+}
+
+/// What Zoltan would do is known, unless the application has told it more. [global]
+bool Rebalancer::State::goes_by_arithmetic(const Objects& objects, bool any_asks_zoltan) const {
+  if (!goes_by_order(options.method) || valet::detail::upper_case(options.method) == "RANDOM")
+    return false;
+  const bool zoltan_can =
+      options.block_size == 1 && valet::detail::upper_case(options.method) != "BLOCK_CYCLIC";
+  if (zoltan_can && (any_asks_zoltan || !options.parameters.empty())) return false;
+  return deals_blocks(options.method) || objects.weights.size == 0;
 }
 
 void Rebalancer::State::allocate(Partition::State& partition) const {
-  mpi::agree(communicator,
-             valet::detail::unless_out_of_memory(
-                 [&] {
-                   partition.ranks = Array<int>(partition.ledger, partition.count);
-                   if (zoltan.has_parts())
-                     partition.parts = Array<int>(partition.ledger, partition.count);
-                 },
-                 [&] {
-                   return Diagnostic{
-                       ErrorCode::out_of_memory,
-                       "no memory for the map of " + std::to_string(partition.count) + " objects"};
-                 }));
+  mpi::agree(communicator, valet::detail::unless_out_of_memory(
+                               [&] {
+                                 partition.ranks = Array<int>(partition.ledger, partition.count);
+                                 if (zoltan.has_parts())
+                                   partition.parts = Array<int>(partition.ledger, partition.count);
+                               },
+                               [&] { return no_memory_for_map(partition.count); }));
 }
 
-void Rebalancer::State::choose_ranks(const Objects& objects, Partition::State& partition) {
-  // The range of all objects, its low end negated, and whether some rank wants cells.
+/// From now on the partition is a map, on all ranks. Collective.
+void Rebalancer::State::write_ranks(Partition::State& partition) const {
+  if (!partition.order) return;
+  mpi::agree(communicator, valet::detail::unless_out_of_memory(
+                               [&] { partition.write_ranks(); },
+                               [&] { return no_memory_for_map(partition.count); }));
+  partition.order.reset();
+}
+
+void Rebalancer::State::choose_ranks(const Objects& objects, bool by_order,
+                                     Partition::State& partition) {
   CellPartition in_cells(partition.ledger, zoltan, options, objects);
-  constexpr std::size_t most = Columns::most;
-  std::array<double, 2 * most + 1> largest{};
-  for (std::size_t d = 0; d < most; ++d) {
-    largest[d] = -objects.range.low[d];
-    largest[most + d] = objects.range.high[d];
-  }
-  largest.back() = in_cells.wants_cells() ? 1 : 0;
+  Largest largest = largest_of(objects.range, in_cells.wants_cells());
   const Totals before = totals_over_ranks(
       communicator, {objects.total_weight, static_cast<double>(objects.count)}, largest);
   partition.before = before.imbalance;
@@ -103,30 +155,46 @@ void Rebalancer::State::choose_ranks(const Objects& objects, Partition::State& p
   if (before.sum.weight == 0)
     mpi::agree(communicator, Diagnostic{ErrorCode::invalid_argument,
                                         "all weights are zero; give weights above zero, or none"});
-  if (largest.back() == 0) {
+  const bool by_cells = !by_order && largest.back() > 0;
+  if (by_order)
+    choose_by_order(objects.count, static_cast<std::uint64_t>(before.sum.count), partition);
+  else if (!by_cells)
     zoltan.partition(communicator, partition.ledger, objects, partition.ranks, partition.parts);
-    return evaluate(objects, partition);
-  }
-  AllObjects all{before.sum.weight, before.sum.count, {}};
-  for (std::size_t d = 0; d < most; ++d) {
-    all.range.low[d] = -largest[d];
-    all.range.high[d] = largest[most + d];
-  }
-  in_cells.run(communicator, all, partition.ranks, partition.parts);
-  partition.largest_cell_share = in_cells.largest_share();
+  else
+    in_cells.run(communicator, all_objects(before.sum, largest), partition.ranks, partition.parts);
+  if (by_cells) partition.largest_cell_share = in_cells.largest_share();
   evaluate(objects, partition);
-  if (!in_cells.divides_cells() ||
+  if (!by_cells || !in_cells.divides_cells() ||
       partition.after.weight <= options.imbalance_tolerance + tolerated_division)
     return;
   in_cells.keep_cells_together(communicator, partition.ranks, partition.parts);
   evaluate(objects, partition);
 }
 
+void Rebalancer::State::choose_by_order(std::uint64_t count, std::uint64_t all,
+                                        Partition::State& partition) const {
+  if (deals_blocks(options.method))
+    partition.order = OrderPartition::dealt(communicator, count, all, options.block_size);
+  else
+    partition.order = OrderPartition::cut(communicator, partition.ledger, count, all);
+}
+
 void Rebalancer::State::evaluate(const Objects& objects, Partition::State& partition) const {
-  const Load load = load_after(communicator, partition.ledger, objects, partition.ranks);
+  const Load load = partition.order
+                        ? load_after(communicator, partition.ledger, objects, *partition.order)
+                        : load_after(communicator, partition.ledger, objects, partition.ranks);
   partition.after =
       totals_over_ranks(communicator, load, std::span(&partition.largest_cell_share, 1)).imbalance;
   partition.required_slots = static_cast<std::uint64_t>(load.count);
+}
+
+Plan Rebalancer::State::make_plan(Partition::State& partition, const BlockStorage& storage) const {
+  if (partition.order && options.migration.order == Order::any)
+    return partition.order->plan(communicator, storage, options.migration);
+  write_ranks(partition);
+  return plan_to_ranks(communicator.get(), storage, partition.count,
+                       std::span<const int>(partition.ranks.data(), partition.ranks.size()),
+                       options.migration);
 }
 
 RebalanceResult Rebalancer::State::move(Partition partition, const BlockStorage& storage) const {
@@ -137,8 +205,7 @@ RebalanceResult Rebalancer::State::move(Partition partition, const BlockStorage&
   result.partition_seconds = partition.seconds();
   result.largest_cell_share = partition.largest_cell_share();
   result.partition_extra_bytes = partition.extra_bytes();
-  Plan plan = plan_to_ranks(communicator.get(), storage, partition.count(),
-                            std::as_const(partition).ranks(), options.migration);
+  Plan plan = make_plan(*partition.state_, storage);
   partition.state_->ranks = {};  // the plan needs it no more, and blocks are yet to move
   result.required_slots = plan.required_slots();
   result.report = execute(plan, storage);
@@ -162,7 +229,10 @@ void Rebalancer::weights(ColumnSource source) { state_->sources.weights = std::m
 void Rebalancer::no_weights() { state_->sources.weights = nullptr; }
 void Rebalancer::global_ids(ColumnSource source) { state_->sources.ids = std::move(source); }
 void Rebalancer::balance_count(bool balance) { state_->options.balance_count = balance; }
-Zoltan_Struct* Rebalancer::handle() const { return state_->zoltan.handle(); }
+Zoltan_Struct* Rebalancer::handle() const {
+  state_->asks_zoltan = true;
+  return state_->zoltan.handle();
+}
 
 Partition Rebalancer::partition(std::uint64_t count) {
   const valet::detail::MemoryReserve reserve;
@@ -172,9 +242,10 @@ Partition Rebalancer::partition(std::uint64_t count) {
   {  // What was copied to the host for Zoltan ends here, before blocks move.
     Objects objects;
     objects.count = count;
-    state_->look_at_objects(objects);
-    state_->allocate(*partition);
-    state_->choose_ranks(objects, *partition);
+    const bool asks_zoltan = state_->look_at_objects(objects, state_->asks_zoltan);
+    const bool by_order = state_->goes_by_arithmetic(objects, asks_zoltan);
+    if (!by_order) state_->allocate(*partition);
+    state_->choose_ranks(objects, by_order, *partition);
   }
   partition->seconds = MPI_Wtime() - start;
   return Partition(std::move(partition));
@@ -184,7 +255,8 @@ void Rebalancer::evaluate(Partition& partition) {
   const valet::detail::MemoryReserve reserve;
   Objects objects;
   objects.count = partition.count();
-  state_->look_at_objects(objects);
+  if (state_->look_at_objects(objects, partition.state_->may_be_changed))
+    state_->write_ranks(*partition.state_);
   state_->evaluate(objects, *partition.state_);
 }
 
@@ -222,6 +294,7 @@ RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& s
   if (options.when_infeasible == WhenInfeasible::grow)
     return state_->move(std::move(planned),
                         grown_storage(communicator, options.grow, required, storage));
+  state_->write_ranks(*planned.state_);
   repair(communicator.get(), count, planned.ranks(), storage.slots());
   return migrate(std::move(planned), storage);
 }

@@ -164,7 +164,7 @@ std::optional<Diagnostic> failure_of(int code) {
 }
 
 std::optional<Diagnostic> check_method(const std::string& method) {
-  constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC",
+  constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC", "BLOCK_CYCLIC",
                                "GRAPH", "HYPERGRAPH", "HIER", "RANDOM", "REFTREE"};
   if (std::ranges::find(methods, valet::detail::upper_case(method)) != methods.end())
     return std::nullopt;
@@ -175,7 +175,28 @@ std::optional<Diagnostic> check_method(const std::string& method) {
                     "there is no method '" + method + "'; choose " + names};
 }
 
+std::optional<Diagnostic> check_blocks(const RebalancerOptions& options, bool has_parts) {
+  if (options.block_size == 0)
+    return Diagnostic{ErrorCode::invalid_argument, "blocks of 0 objects; give a block_size above"};
+  const bool is_own =
+      options.block_size > 1 || valet::detail::upper_case(options.method) == "BLOCK_CYCLIC";
+  if (is_own && !deals_blocks(options.method))
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "a block_size of " + std::to_string(options.block_size) + " with method '" +
+                          options.method + "'; it is for BLOCK_CYCLIC and CYCLIC"};
+  if (is_own && has_parts)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "blocks of objects go to ranks, not to parts; leave NUM_GLOBAL_PARTS and "
+                      "NUM_LOCAL_PARTS out, or take CYCLIC with block_size 1"};
+  return std::nullopt;
+}
+
 }  // namespace
+
+bool deals_blocks(const std::string& method) {
+  const std::string name = valet::detail::upper_case(method);
+  return name == "CYCLIC" || name == "BLOCK_CYCLIC";
+}
 
 bool goes_by_coordinates(const std::string& method) {
   const std::string name = valet::detail::upper_case(method);
@@ -184,7 +205,7 @@ bool goes_by_coordinates(const std::string& method) {
 
 bool goes_by_order(const std::string& method) {
   const std::string name = valet::detail::upper_case(method);
-  return name == "BLOCK" || name == "CYCLIC" || name == "RANDOM";
+  return name == "BLOCK" || name == "RANDOM" || deals_blocks(method);
 }
 
 void ZoltanPartition::Destroy::operator()(Zoltan_Struct* zoltan) const {
@@ -210,6 +231,15 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
                   has_parts_);
   agreement.equal({"RebalancerOptions::when_infeasible", name_of_choice}, options.when_infeasible);
   agreement.equal({"RebalancerOptions::granularity"}, options.granularity.value_or(0));
+  agreement.equal({"RebalancerOptions::block_size"}, options.block_size);
+  agreement.equal({"RebalancerOptions::migration.order", mpi::name_of<Order>},
+                  options.migration.order);
+  agreement.equal({"whether the method is by the order of objects", mpi::yes_or_no},
+                  goes_by_order(options.method));
+  agreement.equal({"whether objects are dealt in turn", mpi::yes_or_no},
+                  deals_blocks(options.method));
+  agreement.equal({"whether there are RebalancerOptions::parameters", mpi::yes_or_no},
+                  !options.parameters.empty());
   agreement.run(communicator, diagnostic);
 }
 
@@ -240,13 +270,15 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
   tolerance << options.imbalance_tolerance;
   const std::array<std::pair<const char*, std::string>, 4> own{
       {{"DEBUG_LEVEL", "0"},
-       {"LB_METHOD", options.method},
+       // Blocks are not Zoltan's business.
+       {"LB_METHOD", deals_blocks(options.method) ? "CYCLIC" : options.method},
        {"IMBALANCE_TOL", tolerance.str()},
        {"NUM_LID_ENTRIES", "1"}}};  // the slot
   for (const auto& [name, value] : own)
     if (auto diagnostic = set(name, value)) return diagnostic;
   for (const auto& [name, value] : options.parameters)
     if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
+  if (auto diagnostic = check_blocks(options, has_parts_)) return diagnostic;
   // Of parts, Zoltan lists only what changes, unless all of them are asked for.
   return set("RETURN_LISTS", has_parts_ ? "PARTS" : "EXPORT");
 }

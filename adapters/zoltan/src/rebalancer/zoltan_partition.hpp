@@ -23,6 +23,9 @@ namespace valet::zoltan {
 /// Whether a method goes by the order of ranks and slots only.
 [[nodiscard]] bool goes_by_order(const std::string& method);
 
+/// Whether its objects are dealt in blocks: CYCLIC or BLOCK_CYCLIC.
+[[nodiscard]] bool deals_blocks(const std::string& method);
+
 class ZoltanPartition {
  public:
   /// Collective. @throws Error invalid_argument on all ranks alike.

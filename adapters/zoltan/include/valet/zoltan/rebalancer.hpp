@@ -42,12 +42,20 @@ enum class WhenInfeasible {
 /// migration.budget_bytes.
 struct RebalancerOptions {
   /// A method of Zoltan, in upper or lower case. By coordinates: RCB, RIB or HSFC. By the order of
-  /// ranks and slots: BLOCK (contiguous, balanced weights) or CYCLIC (one by one, weights ignored),
-  /// which are planned without exchanging counts (Report::plan_from_layout). RANDOM. By what the
+  /// ranks and slots: BLOCK (contiguous, balanced weights), CYCLIC (one by one, weights ignored)
+  /// or, beyond Zoltan's, BLOCK_CYCLIC (block by block, weights ignored), which are planned without
+  /// exchanging counts (Report::plan_from_layout). RANDOM. By what the
   /// application tells Zoltan through query functions that it registers on Rebalancer::handle():
   /// GRAPH, HYPERGRAPH, HIER or REFTREE; local ids are slots there, global ids those of
   /// Rebalancer::global_ids().
+  ///
+  /// CYCLIC, BLOCK_CYCLIC and, without weights, BLOCK are arithmetic: Zoltan is asked only where it
+  /// has been given parameters, or Rebalancer::handle() has been called. Then there is no map, and
+  /// with migration.order any the objects end in the order of the layout: of P ranks and blocks of
+  /// b the object with number g, by rank and slot, in slot (g / (b P)) b + g mod b.
   std::string method = "RCB";
+  /// Objects in a block of BLOCK_CYCLIC and CYCLIC; others have none.
+  std::uint64_t block_size = 1;
   /// Largest over mean weight per rank that Zoltan aims for; above 1.
   double imbalance_tolerance = 1.05;
   /// Balance the number of objects as a second weight beside the given weights. RCB only, and a
@@ -113,6 +121,7 @@ class VALET_EXPORT Partition {
   /// Objects on this rank: those in slots 0 to count()-1. [local]
   [[nodiscard]] std::uint64_t count() const;
   /// The rank that each object goes to, which may be changed; count() entries. [local]
+  /// @throws std::bad_alloc where it is not written down before, see RebalancerOptions::method.
   [[nodiscard]] std::span<int> ranks();
   /// The same to look at. [local]
   [[nodiscard]] std::span<const int> ranks() const;
@@ -151,9 +160,9 @@ class VALET_EXPORT Partition {
 /// and the budget once, the map included, and what valet::execute() is promised apart from its
 /// slots; in this the cells are held before anything is moved, and what Zoltan takes for them (but
 /// never fewer than 4,096, 0.7 MB). Where parts are not ranks 4 bytes more per object, 16 bytes per
-/// rank while imbalances are computed. Other methods, and a granularity of 1, take what Zoltan
-/// takes, about 100 bytes per object, before anything is moved. Data the host cannot read is copied
-/// to it for the partition.
+/// rank while imbalances are computed. Where ranks follow from the order of the objects there is no
+/// map. Other methods, and a granularity of 1, take what Zoltan takes, about 100 bytes per object,
+/// before anything is moved. Data the host cannot read is copied to it for the partition.
 class VALET_EXPORT Rebalancer {
  public:
   /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "order_partition.hpp"
+
+#include "base/memory_reserve.hpp"
+#include "mpi/agreement.hpp"
+#include "operations/object_plans.hpp"
+#include <valet/dimension.hpp>
+#include <valet/object_layout.hpp>
+
+#include <cmath>
+#include <string>
+
+namespace valet::zoltan {
+namespace {
+
+/// Where Zoltan's BLOCK begins each part: an object belongs to the first part whose share of all
+/// objects, and those of the parts below it, reaches the middle of the object. Zoltan adds up the
+/// shares as numbers of single precision, so this does.
+void find_bounds(std::span<std::int64_t> bounds, std::int64_t objects) {
+  const std::size_t parts = bounds.size() - 1;
+  const auto share = static_cast<float>(1.0 / static_cast<float>(parts));
+  const auto all = static_cast<double>(objects);
+  float below = 0;
+  bounds[0] = 0;
+  for (std::size_t part = 0; part + 1 < parts; ++part) {
+    below += share;
+    const double middles = std::floor(static_cast<double>(below) * all - 0.5) + 1;
+    bounds[part + 1] = std::clamp(static_cast<std::int64_t>(middles), bounds[part], objects);
+  }
+  bounds[parts] = objects;
+}
+
+}  // namespace
+
+OrderPartition::OrderPartition(const mpi::Channel& communicator, std::uint64_t count,
+                               std::uint64_t objects)
+    : rank_(communicator.rank()),
+      ranks_(communicator.size()),
+      count_(static_cast<std::int64_t>(count)),
+      objects_(static_cast<std::int64_t>(objects)),
+      first_(static_cast<std::int64_t>(mpi::sum_of_lower(communicator, count))) {}
+
+OrderPartition OrderPartition::dealt(const mpi::Channel& communicator, std::uint64_t count,
+                                     std::uint64_t objects, std::uint64_t block_size) {
+  OrderPartition partition(communicator, count, objects);
+  // A block beyond all objects is as good as one of all of them.
+  partition.block_size_ = std::min(block_size, std::max<std::uint64_t>(1, objects));
+  return partition;
+}
+
+OrderPartition OrderPartition::cut(const mpi::Channel& communicator, Ledger& ledger,
+                                   std::uint64_t count, std::uint64_t objects) {
+  OrderPartition partition(communicator, count, objects);
+  const auto bounds = static_cast<std::size_t>(communicator.size()) + 1;
+  mpi::agree(communicator,
+             valet::detail::unless_out_of_memory(
+                 [&] { partition.bounds_ = Array<std::int64_t>(ledger, bounds); },
+                 [] {
+                   return Diagnostic{ErrorCode::out_of_memory, "no memory for 8 bytes per rank"};
+                 }));
+  find_bounds(std::span(partition.bounds_.data(), bounds), partition.objects_);
+  return partition;
+}
+
+void OrderPartition::write(std::span<int> ranks) const {
+  for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
+    std::ranges::fill(ranks.subspan(first, count), rank);
+  });
+}
+
+std::uint64_t OrderPartition::count_after() const {
+  const auto rank = static_cast<std::size_t>(rank_);
+  if (bounds_.size() > 0) return static_cast<std::uint64_t>(bounds_[rank + 1] - bounds_[rank]);
+  return static_cast<std::uint64_t>(
+      valet::layout::Dimension(objects_, static_cast<std::int64_t>(block_size_), ranks_)
+          .local_extent(rank_));
+}
+
+Plan OrderPartition::plan(const mpi::Channel& communicator, const BlockStorage& storage,
+                          const Options& options) const {
+  const auto count = static_cast<std::uint64_t>(count_);
+  if (bounds_.size() > 0)
+    return operations::plan_to_bounds(communicator.get(), storage, count,
+                                      {bounds_.data(), bounds_.size()}, options);
+  return plan_to_layout(communicator.get(), storage, count, ObjectLayout::cyclic(block_size_),
+                        options);
+}
+
+}  // namespace valet::zoltan

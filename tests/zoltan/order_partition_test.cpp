@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Partitions by the order of the objects, which the Rebalancer makes by arithmetic: the same as
+// Zoltan's, in the slots of the layout, and a map as soon as somebody wants to change it.
+
+#include "counted_mpi.hpp"
+#include "random_maps.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <gtest/gtest.h>
+#include <zoltan.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace valet::test;
+using valet::zoltan::array_columns;
+using valet::zoltan::Partition;
+using valet::zoltan::Rebalancer;
+using valet::zoltan::RebalanceResult;
+using valet::zoltan::RebalancerOptions;
+
+/// Objects whose values are their numbers, by rank and slot; each rank has room for all.
+struct Objects {
+  std::vector<std::uint64_t> counts;
+  std::vector<std::uint64_t> number;
+  std::vector<double> weight;
+  std::uint64_t count = 0;
+
+  explicit Objects(const std::vector<std::uint64_t>& counts_of_ranks) : counts(counts_of_ranks) {
+    const auto self = static_cast<std::size_t>(rank());
+    count = counts[self];
+    number.resize(std::max<std::uint64_t>(1, all()));
+    weight.resize(number.size());
+    const auto first = static_cast<std::ptrdiff_t>(self);
+    std::iota(number.begin(), number.begin() + static_cast<std::ptrdiff_t>(count),
+              std::accumulate(counts.begin(), counts.begin() + first, std::uint64_t{0}));
+    for (std::size_t k = 0; k < weight.size(); ++k)
+      weight[k] = 1 + static_cast<double>(number[k] % 7);
+  }
+  [[nodiscard]] std::uint64_t all() const {
+    return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+  }
+  [[nodiscard]] valet::BlockStorage storage() {
+    return {valet::field(number), valet::field(weight)};
+  }
+};
+
+std::vector<std::uint64_t> random_counts(std::mt19937_64& random, std::uint64_t most) {
+  std::vector<std::uint64_t> counts;
+  for (int r = 0; r < size(); ++r)
+    counts.push_back(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, most));
+  return counts;
+}
+
+int count_objects(void* data, int* error) {
+  *error = ZOLTAN_OK;
+  return static_cast<int>(static_cast<Objects*>(data)->count);
+}
+void list_objects(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int, float*,
+                  int* error) {
+  const Objects& objects = *static_cast<Objects*>(data);
+  for (std::uint64_t k = 0; k < objects.count; ++k) {
+    gids[k] = static_cast<ZOLTAN_ID_TYPE>(objects.number[k]);
+    lids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
+  }
+  *error = ZOLTAN_OK;
+}
+
+/// Where Zoltan wants each object of this rank.
+std::vector<int> ranks_of_zoltan(Objects& objects, const std::string& method) {
+  Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
+  Zoltan_Set_Param(zoltan, "DEBUG_LEVEL", "0");
+  Zoltan_Set_Param(zoltan, "LB_METHOD", method.c_str());
+  Zoltan_Set_Param(zoltan, "RETURN_LISTS", "EXPORT");
+  Zoltan_Set_Num_Obj_Fn(zoltan, count_objects, &objects);
+  Zoltan_Set_Obj_List_Fn(zoltan, list_objects, &objects);
+  int changes = 0, gids = 0, lids = 0, imports = 0, exports = 0;
+  ZOLTAN_ID_PTR import_gids = nullptr, import_lids = nullptr;
+  ZOLTAN_ID_PTR export_gids = nullptr, export_lids = nullptr;
+  int *import_procs = nullptr, *import_parts = nullptr;
+  int *export_procs = nullptr, *export_parts = nullptr;
+  Zoltan_LB_Partition(zoltan, &changes, &gids, &lids, &imports, &import_gids, &import_lids,
+                      &import_procs, &import_parts, &exports, &export_gids, &export_lids,
+                      &export_procs, &export_parts);
+  std::vector<int> ranks(objects.count, rank());
+  for (int k = 0; k < exports; ++k) ranks[export_lids[k]] = export_procs[k];
+  Zoltan_LB_Free_Part(&import_gids, &import_lids, &import_procs, &import_parts);
+  Zoltan_LB_Free_Part(&export_gids, &export_lids, &export_procs, &export_parts);
+  Zoltan_Destroy(&zoltan);
+  return ranks;
+}
+
+RebalancerOptions options_of(const std::string& method, std::uint64_t block_size = 1) {
+  RebalancerOptions options;
+  options.method = method;
+  options.block_size = block_size;
+  return options;
+}
+
+TEST(OrderPartition, IsThatOfZoltan) {
+  const std::uint64_t cases = cases_wanted(40);
+  for (std::uint64_t test_case = 0; test_case < cases; ++test_case) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(test_case)));
+    std::mt19937_64 random(seed() + test_case);
+    Objects objects(random_counts(random, test_case % 8 == 7 ? 20'000 : 50));
+    if (objects.all() == 0) continue;  // Zoltan prints a warning
+    for (const char* const method : {"BLOCK", "cyclic"}) {
+      const std::vector<int> expected = ranks_of_zoltan(objects, method);
+      Rebalancer rebalancer(MPI_COMM_WORLD, options_of(method));
+      Partition partition = rebalancer.partition(objects.count);
+      EXPECT_TRUE(all_ranks(std::ranges::equal(std::as_const(partition).ranks(), expected)))
+          << method;
+      std::vector<std::uint64_t> required(static_cast<std::size_t>(size()), 0);
+      for (const int to : expected) ++required[static_cast<std::size_t>(to)];
+      MPI_Allreduce(MPI_IN_PLACE, required.data(), size(), MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+      EXPECT_TRUE(all_ranks(rebalancer.required_slots(partition) == required)) << method;
+      // Where the application may have told Zoltan more, it is asked; with the same answer here.
+      static_cast<void>(rebalancer.handle());
+      Partition asked = rebalancer.partition(objects.count);
+      EXPECT_TRUE(all_ranks(std::ranges::equal(asked.ranks(), expected))) << method;
+      EXPECT_TRUE(all_ranks(asked.after().count == partition.after().count));
+    }
+  }
+}
+
+/// The number of the object in a slot of this rank, by the layout.
+std::uint64_t number_in(std::uint64_t slot, std::uint64_t block) {
+  const auto ranks = static_cast<std::uint64_t>(size());
+  return (slot / block * ranks + static_cast<std::uint64_t>(rank())) * block + slot % block;
+}
+
+TEST(OrderPartition, DealsBlocksOfAnySizeInTheSlotsOfTheLayout) {
+  const std::uint64_t cases = cases_wanted(40);
+  for (std::uint64_t test_case = 0; test_case < cases; ++test_case) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(test_case)));
+    std::mt19937_64 random(seed() + test_case);
+    Objects objects(random_counts(random, 60));
+    const std::uint64_t block = pick(random, 0, 3) == 0 ? objects.all() + 5 : pick(random, 1, 9);
+    const bool weighted = test_case % 2 == 0 && objects.all() > 0;
+    Rebalancer rebalancer(MPI_COMM_WORLD,
+                          options_of(test_case % 3 == 0 ? "CYCLIC" : "block_cyclic", block));
+    if (weighted)
+      rebalancer.weights(array_columns(objects.weight.data(), objects.weight.size(), 1));
+    const RebalanceResult result = rebalancer.rebalance(objects.count, objects.storage());
+    long long wrong = 0;
+    double weight = 0;
+    for (std::uint64_t slot = 0; slot < result.count; ++slot) {
+      wrong += objects.number[slot] == number_in(slot, block) ? 0 : 1;
+      weight += objects.weight[slot];
+    }
+    EXPECT_EQ(sum_over_ranks(wrong), 0);
+    EXPECT_EQ(sum_over_ranks(static_cast<long long>(result.count)),
+              static_cast<long long>(objects.all()));
+    EXPECT_TRUE(all_ranks(result.report.plan_from_layout || objects.all() == 0));
+    EXPECT_TRUE(all_ranks(result.required_slots == result.count));
+    // Without a map: 12 bytes a slot are all of it.
+    EXPECT_TRUE(all_ranks(result.report.peak_extra_bytes <= result.report.extra_bytes_bound));
+    if (!weighted) continue;
+    std::array<double, 2> sum_and_largest{weight, weight};
+    MPI_Allreduce(MPI_IN_PLACE, sum_and_largest.data(), 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, &sum_and_largest[1], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    EXPECT_NEAR(result.after.weight, sum_and_largest[1] * size() / sum_and_largest[0], 1e-12);
+  }
+}
+
+TEST(OrderPartition, IsAMapOnceSomeRankMayHaveChangedIt) {
+  const std::vector<std::uint64_t> counts(static_cast<std::size_t>(size()), 20);
+  Objects objects(counts);
+  Rebalancer rebalancer(MPI_COMM_WORLD, options_of("BLOCK_CYCLIC", 3));
+  Partition partition = rebalancer.partition(objects.count);
+  if (rank() == size() - 1) std::ranges::fill(partition.ranks(), 0);
+  const RebalanceResult result = rebalancer.migrate(std::move(partition), objects.storage());
+  std::vector<long long> there(objects.all(), 0);
+  for (std::uint64_t slot = 0; slot < result.count; ++slot) ++there[objects.number[slot]];
+  for (std::uint64_t number = 0; number < objects.all(); ++number) {
+    const bool is_changed = number / 20 == static_cast<std::uint64_t>(size()) - 1;
+    const std::uint64_t to = is_changed ? 0 : number / 3 % static_cast<std::uint64_t>(size());
+    EXPECT_TRUE(all_ranks(there[number] == (to == static_cast<std::uint64_t>(rank()) ? 1 : 0)))
+        << number;
+  }
+}
+
+TEST(OrderPartition, IsRepairedWhereItDoesNotFit) {
+  Objects objects(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 20));
+  RebalancerOptions options = options_of("BLOCK_CYCLIC", 20 * static_cast<std::uint64_t>(size()));
+  options.when_infeasible = valet::zoltan::WhenInfeasible::repair;
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  // All to rank 0, which has room for what it has.
+  const valet::BlockStorage storage{valet::field(objects.number.data(), 20)};
+  const RebalanceResult result = rebalancer.rebalance(objects.count, storage);
+  EXPECT_TRUE(all_ranks(result.count == 20));
+}
+
+TEST(OrderPartition, KeepsTheOrderThatTheOptionsAskFor) {
+  // Order::stable: what stays in front, then what comes.
+  Objects objects(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 12));
+  RebalancerOptions options = options_of("CYCLIC");
+  options.migration.order = valet::Order::stable;
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  const RebalanceResult result = rebalancer.rebalance(objects.count, objects.storage());
+  const auto is_own = [](std::uint64_t number) {
+    return number / 12 == static_cast<std::uint64_t>(rank());
+  };
+  const auto begin = objects.number.begin();
+  const auto end = begin + static_cast<std::ptrdiff_t>(result.count);
+  EXPECT_TRUE(all_ranks(std::is_partitioned(begin, end, is_own)));
+  EXPECT_TRUE(all_ranks(std::is_sorted(std::partition_point(begin, end, is_own), end)));
+}
+
+TEST(OrderPartition, CommunicatesNothingThatGrowsWithTheObjects) {
+  const auto cost = [](const char* method, std::uint64_t each) {
+    Objects objects(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), each));
+    Rebalancer rebalancer(MPI_COMM_WORLD, options_of(method, 1));
+    static_cast<void>(rebalancer.partition(objects.count));
+    communication = {};
+    static_cast<void>(rebalancer.partition(objects.count));
+    return communication;
+  };
+  for (const char* const method : {"CYCLIC", "BLOCK_CYCLIC", "BLOCK"}) {
+    const Communication few = cost(method, 10), many = cost(method, 10'000);
+    EXPECT_TRUE(all_ranks(few.calls == many.calls && few.bytes == many.bytes)) << method;
+    EXPECT_TRUE(all_ranks(few.all_calls() == few.collective_calls())) << method;
+  }
+}
+
+TEST(OrderPartition, RefusesWhatIsNoBlockSize) {
+  const auto error_of = [](const RebalancerOptions& options) -> std::string {
+    try {
+      const Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    } catch (const valet::Error& error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const auto expect = [&](const RebalancerOptions& options, const std::string& text) {
+    const std::string error = error_of(options);
+    EXPECT_TRUE(all_ranks(error.find(text) != std::string::npos)) << error;
+  };
+  expect(options_of("BLOCK_CYCLIC", 0), "blocks of 0 objects");
+  expect(options_of("RCB", 4), "a block_size of 4 with method 'RCB'");
+  RebalancerOptions parts = options_of("BLOCK_CYCLIC");
+  parts.parameters = {{"NUM_GLOBAL_PARTS", "4"}};
+  expect(parts, "blocks of objects go to ranks, not to parts");
+  if (size() == 1) return;
+  expect(options_of("CYCLIC", rank() == 0 ? 1 : 2), "RebalancerOptions::block_size");
+}
+
+}  // namespace
