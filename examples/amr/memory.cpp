@@ -1,42 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory.hpp"
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fstream>
-#include <limits>
-#include <sys/resource.h>
 
 namespace amr {
-namespace {
 
-/// A value of /proc/self/status, which are in KiB; 0 on systems that do not have it.
-std::uint64_t status_bytes(const char* name) {
-  std::ifstream status("/proc/self/status");
-  for (std::string word; status >> word;) {
-    if (word == name) {
-      std::uint64_t kibibytes = 0;
-      status >> kibibytes;
-      return kibibytes * 1024;
-    }
-    status.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return 0;
-}
-
-}  // namespace
-
-void limit_data(std::uint64_t bytes) {
-  rlimit limit{};
-  getrlimit(RLIMIT_DATA, &limit);
-  limit.rlim_cur = bytes;
-  if (setrlimit(RLIMIT_DATA, &limit) != 0)
-    throw std::runtime_error("the system does not set a limit of " + in_megabytes(bytes) + ": " +
-                             std::strerror(errno));
-}
-
-std::uint64_t data_bytes() { return status_bytes("VmData:"); }
+using example::status_bytes;
 
 void agree_on_memory(MPI_Comm communicator, bool refused, std::uint64_t bytes,
                      const std::string& purpose) {

@@ -3,6 +3,8 @@
 
 /// The memory of this process, as the operating system sees it.
 
+#include "support/data_limit.hpp"
+
 #include <mpi.h>
 
 #include <cstdint>
@@ -17,16 +19,8 @@ class OutOfMemory : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Lets the operating system refuse this process more than `bytes` of data, RLIMIT_DATA: private
-/// writable memory, which is what malloc and Kokkos take. RLIMIT_AS would also count the code of
-/// libraries and Open MPI's shared segments, 160 MB before the program has done anything and more
-/// for each rank on the node, so that a limit would say little about the data. Local.
-/// @throws std::runtime_error when the system does not allow it.
-void limit_data(std::uint64_t bytes);
-
-/// What the limit counts: bytes of data this process has now. Thread stacks count in full. 0 where
-/// the system does not report it.
-[[nodiscard]] std::uint64_t data_bytes();
+using example::data_bytes;
+using example::limit_data;
 
 /// Throws OutOfMemory on all ranks if `refused` on any. Collective.
 /// @param bytes  What this rank asked for, named in the message. [local]

@@ -10,6 +10,8 @@
 #include "cloud.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "packed.hpp"
+#include "support/data_limit.hpp"
 #include "support/launch.hpp"
 #include "support/memory_log.hpp"
 #include <valet/valet.hpp>
@@ -23,8 +25,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -35,6 +39,31 @@ using namespace example;
 constexpr double time_step = 0.04;
 constexpr std::uint64_t sampled_owners = 12000;
 
+/// A limit on this process's data while it lives. Zoltan that finds no memory on one rank may leave
+/// the others waiting for ever, so the job is ended after a while.
+class DataLimit {
+ public:
+  /// @param headroom  Over what the process has now; 0 for no limit.
+  explicit DataLimit(double headroom)
+      : headroom_bytes_(static_cast<std::uint64_t>(headroom * static_cast<double>(data_bytes()))) {
+    constexpr unsigned most_seconds = 60;
+    if (headroom_bytes_ == 0) return;
+    limit_data(data_bytes() + headroom_bytes_);
+    alarm(most_seconds);
+  }
+  DataLimit(const DataLimit&) = delete;
+  DataLimit& operator=(const DataLimit&) = delete;
+  ~DataLimit() {
+    if (headroom_bytes_ == 0) return;
+    alarm(0);
+    limit_data(RLIM_INFINITY);
+  }
+  [[nodiscard]] std::uint64_t headroom_bytes() const { return headroom_bytes_; }
+
+ private:
+  std::uint64_t headroom_bytes_;
+};
+
 class Simulation {
  public:
   Simulation(MPI_Comm communicator, const Options& options)
@@ -44,7 +73,8 @@ class Simulation {
         size_(size_of(communicator)),
         cloud_(slots_of(options, size_)),
         output_(communicator, options),
-        rebalancer_(communicator, rebalancer_options(options)) {
+        rebalancer_(communicator, rebalancer_options(options)),
+        packed_(communicator) {
     const auto ranks = static_cast<std::uint64_t>(size_);
     const auto rank = static_cast<std::uint64_t>(rank_);
     const std::uint64_t each = options.particles / ranks;
@@ -83,11 +113,18 @@ class Simulation {
     // One more, because particles do not come in fractions.
     return static_cast<std::uint64_t>(options.capacity * mean) + 1;
   }
+  /// Until options have it, every particle is given to Zoltan by itself.
+  template <class AnyOptions>
+  static void set_granularity(AnyOptions& options, std::uint64_t particles) {
+    if constexpr (requires { options.granularity = particles; })
+      if (particles > 0) options.granularity = particles;
+  }
   static valet::zoltan::RebalancerOptions rebalancer_options(const Options& options) {
     valet::zoltan::RebalancerOptions result;
     result.method = options.method;
     result.imbalance_tolerance = 1.005;
     result.migration = options.migration;
+    set_granularity(result, options.granularity);
     return result;
   }
 
@@ -98,6 +135,7 @@ class Simulation {
   }
 
   valet::zoltan::RebalanceResult move_everything() {
+    if (options_.exchange == "packed") return packed_.rebalance(rebalancer_, cloud_);
     return rebalancer_.rebalance(cloud_.count, cloud_.position, cloud_.velocity, cloud_.id,
                                  cloud_.work, cloud_.mass);
   }
@@ -135,7 +173,10 @@ class Simulation {
     const double imbalance_before = cloud_.imbalance(communicator_);
     log_.enter(Phase::partition, step);
     std::string balanced_by;
+    std::optional<DataLimit> limit(options_.headroom);
+    const std::uint64_t headroom_bytes = limit->headroom_bytes();
     const valet::zoltan::RebalanceResult result = balance(balanced_by);
+    limit.reset();
     const double end = log_.seconds();
     log_.was_migrating(end - result.migration_seconds, end);
     log_.enter(Phase::simulate, step);
@@ -143,7 +184,7 @@ class Simulation {
     if (!(cloud_.checksum(communicator_) == before))
       throw Lost("the migration of step " + std::to_string(step) + " changed particles");
     output_.owners(number, owners_before, sample_owners(cloud_, rank_, stride));
-    note_migration(number, step, result, end);
+    note_migration(number, step, result, end, headroom_bytes);
     output_.row(summed(number, step, balanced_by, result, imbalance_before));
   }
 
@@ -152,11 +193,12 @@ class Simulation {
   }
 
   void note_migration(int number, int step, const valet::zoltan::RebalanceResult& result,
-                      double end_seconds) {
+                      double end_seconds, std::uint64_t headroom_bytes) {
     const valet::Report& report = result.report;
     migrations_.push_back({rank_, number, step, end_seconds - result.migration_seconds, end_seconds,
                            report.peak_extra_bytes, report.extra_bytes_bound,
-                           out_of_place_bytes(report), report.blocks_before, report.blocks_after});
+                           out_of_place_bytes(report), report.blocks_before, report.blocks_after,
+                           headroom_bytes});
   }
 
   /// Collective: bytes of all ranks together, the rest of the rank with the most.
@@ -212,6 +254,7 @@ class Simulation {
   Cloud cloud_;
   Output output_;
   valet::zoltan::Rebalancer rebalancer_;
+  PackedExchange packed_;
   MemoryLog log_;
   std::vector<Migration> migrations_;
   double fullest_percent_ = 0;

@@ -51,6 +51,22 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->check(CLI::Range(0.0, 100.0).description(""))
       ->type_name("FACTOR")
       ->capture_default_str();
+  app.add_option("--granularity", options.granularity,
+                 "most particles that Zoltan is given as one; 1: every particle by itself,\n0: as "
+                 "Valet chooses")
+      ->type_name("N")
+      ->capture_default_str();
+  app.add_option("--exchange", options.exchange,
+                 "in-place, or packed: Zoltan_Migrate and its packed buffers, in place of Valet")
+      ->check(CLI::IsMember({"in-place", "packed"}).description(""))
+      ->type_name("NAME")
+      ->capture_default_str();
+  app.add_option("--headroom", options.headroom,
+                 "let the system refuse a rank more data during a rebalance than it has before,\n"
+                 "and this fraction of it; 0: no limit")
+      ->check(CLI::Range(0.0, 100.0).description(""))
+      ->type_name("FRACTION")
+      ->capture_default_str();
   app.add_flag("--verify", options.migration.verify, "let Valet compare checksums end to end, too");
   app.add_option("--output", options.output, "directory for the CSV files")
       ->type_name("DIR")

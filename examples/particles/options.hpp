@@ -16,6 +16,9 @@ struct Options {
   std::string method = "RCB";
   double capacity = 1.1;  ///< slots of a rank over the mean number of particles
   double contrast = 3;
+  std::string exchange = "in-place";  ///< or packed: by Zoltan_Migrate, with packed buffers
+  std::uint64_t granularity = 0;      ///< most particles in a cell; 0: as Valet chooses
+  double headroom = 0;  ///< data that a rebalance may take, over what a rank has; 0: any
   bool quiet = false;
   std::string output = ".";
   valet::Options migration;

@@ -37,8 +37,8 @@ Output::Output(MPI_Comm communicator, const Options& options)
                    "partition_seconds,migration_seconds,extra_bytes,limit_bytes,"
                    "out_of_place_bytes\n";
     migrations_ << "rank,rebalance,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
-                   "out_of_place_bytes,blocks_before,blocks_after\n";
-    memory_ << "rank,seconds,step,phase,resident_bytes\n";
+                   "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes\n";
+    memory_ << "rank,seconds,step,phase,resident_bytes,data_bytes\n";
     owners_ << "rebalance,id,x,y,z,owner_before,owner_after\n";
     owners_.precision(5);
     memory_.precision(9);
@@ -74,6 +74,9 @@ void Output::head(std::uint64_t slots) {
                  options_.method.c_str(),
                  static_cast<double>(options_.migration.budget_bytes) / 1024,
                  to_string(options_.migration.order)));
+  if (options_.headroom > 0)
+    note(formatted("in a rebalance the system allows each rank %.0f %% more data than it has",
+                   100 * options_.headroom));
   note("imbalance: largest over mean work of a rank; fullest: occupied slots of the fullest rank;");
   note("extra memory: most on any rank, by Valet beyond the particle arrays, and what packed send");
   note("and receive buffers for the same particles would take out of place\n");
@@ -114,7 +117,8 @@ void Output::memory(const std::vector<Migration>& migrations,
   for (const Migration& m : gather(communicator_, migrations))
     migrations_ << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds << ','
                 << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes << ','
-                << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << '\n';
+                << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << ','
+                << m.headroom_bytes << '\n';
   struct Ranked {
     MemorySample sample;
     int rank;
@@ -124,7 +128,8 @@ void Output::memory(const std::vector<Migration>& migrations,
   for (const MemorySample& sample : samples) ranked.push_back({sample, rank_});
   for (const Ranked& r : gather(communicator_, ranked))
     memory_ << r.rank << ',' << r.sample.seconds << ',' << r.sample.step << ','
-            << to_string(r.sample.phase) << ',' << r.sample.resident_bytes << '\n';
+            << to_string(r.sample.phase) << ',' << r.sample.resident_bytes << ','
+            << r.sample.data_bytes << '\n';
 }
 
 void Output::close() {

@@ -46,6 +46,7 @@ struct Migration {
   std::uint64_t out_of_place_bytes = 0;
   std::uint64_t blocks_before = 0;
   std::uint64_t blocks_after = 0;
+  std::uint64_t headroom_bytes = 0;  ///< that the memory limit left before; 0 without a limit
 };
 
 /// Where a sampled particle was when a rebalance changed its owner.

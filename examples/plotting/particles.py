@@ -6,8 +6,8 @@ import sys
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, plt, rank_colours, read, save
-from .timeline import PHASES, draw_migration, shade, spans_of, within
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, rank_colours, read, save
+from .timeline import PHASES, shade, spans_of
 
 
 def separation(points, axis):
@@ -68,52 +68,85 @@ def draw_owners(directory):
     save(figure, directory / "owners.png")
 
 
+# The other ways that examples/particles/run.sh measures, and how they are drawn.
+OTHER_WAYS = {"every_particle": ("every particle given to Zoltan", "tab:orange"),
+              "packed": ("and moved by Zoltan_Migrate, packed", OUT_OF_PLACE)}
+
+
+def rebalance_samples(samples, rank, step):
+    """The samples of one rank in one rebalance."""
+    return [s for s in samples if s["rank"] == rank and s["step"] == step and s["phase"] != "simulate"]
+
+
 def draw_run(axis, samples, migrations, rank):
-    """Resident memory of one rank over the run, and where a second copy would have taken it."""
+    """The data of one rank over the run, and what the limit leaves for each rebalance."""
     shade(axis, spans_of(samples))
-    axis.plot([s["seconds"] for s in samples],
-              [s["resident_bytes"] / MEGABYTE for s in samples], color="black", linewidth=1)
+    axis.plot([s["seconds"] for s in samples], [s["data_bytes"] / MEGABYTE for s in samples],
+              color="black", linewidth=1)
+    handles = [Line2D([], [], color="black", label="data of the process, measured"),
+               Patch(color=PHASES["partition"][0], label="while Zoltan partitions"),
+               Patch(color=PHASES["migrate"][0], alpha=0.35, label="while Valet migrates")]
     for migration in migrations:
-        inside = within(samples, migration)
-        if not inside:
-            continue
-        base = min(s["resident_bytes"] for s in inside)
-        middle = (migration["start_seconds"] + migration["end_seconds"]) / 2
-        for need, colour, marker in ((migration["limit_bytes"], LIMIT, "_"),
-                                     (migration["out_of_place_bytes"], OUT_OF_PLACE, "v")):
-            axis.plot(middle, (base + need) / MEGABYTE, marker, color=colour, markersize=8,
-                      markeredgewidth=2)
+        inside = rebalance_samples(samples, rank, migration["step"])
+        if inside and migration["headroom_bytes"]:
+            axis.plot(migration["start_seconds"],
+                      (inside[0]["data_bytes"] + migration["headroom_bytes"]) / MEGABYTE, "_",
+                      color=LIMIT, markersize=12, markeredgewidth=2)
+    if any(m["headroom_bytes"] for m in migrations):
+        handles.append(Line2D([], [], marker="_", linestyle="", color=LIMIT, markeredgewidth=2,
+                              label="what the system allows in a rebalance"))
     axis.set_ylim(bottom=0)
     axis.set_xlim(0, samples[-1]["seconds"])
     axis.set_xlabel("time since the start [s]")
-    axis.set_ylabel("resident memory [MB]")
+    axis.set_ylabel("private data [MB]")
     axis.set_title(f"Rank {rank} over the whole run", fontsize=11)
-    axis.legend(handles=[
-        Line2D([], [], color="black", label="resident memory, measured"),
-        Patch(color=PHASES["partition"][0], label="while Zoltan partitions (its own memory)"),
-        Patch(color=PHASES["migrate"][0], alpha=0.35, label="while Valet migrates"),
-        Line2D([], [], marker="_", linestyle="", color=LIMIT, markeredgewidth=2,
-               label="what Valet promised not to pass"),
-        Line2D([], [], marker="v", linestyle="", color=OUT_OF_PLACE,
-               label="what an out-of-place exchange would reach"),
-    ], loc="lower center", ncol=2, fontsize=8.5, framealpha=0.95)
+    axis.legend(handles=handles, loc="lower center", ncol=2, fontsize=8.5, framealpha=0.95)
+
+
+def draw_rebalance(axis, samples, migration, colour, label):
+    """One rebalance from its beginning, beyond the data that the rank had."""
+    inside = rebalance_samples(samples, migration["rank"], migration["step"])
+    if not inside:
+        return
+    start, base = inside[0]["seconds"], inside[0]["data_bytes"]
+    grown = [(s["data_bytes"] - base) / MEGABYTE for s in inside]
+    axis.plot([1e3 * (s["seconds"] - start) for s in inside], grown, color=colour, linewidth=1.5,
+              marker=".", markersize=3, label=f"{label}: {max(grown):.1f} MB")
+
+
+def draw_ways(axis, directory, samples, migration):
+    """The same rebalance in all ways that were measured."""
+    draw_rebalance(axis, samples, migration, VALET, "Valet, cells of particles, in place")
+    for name, (label, colour) in OTHER_WAYS.items():
+        if (directory / name / "memory.csv").exists():
+            draw_rebalance(axis, read(directory / name / "memory.csv"), migration, colour, label)
+    if migration["headroom_bytes"]:
+        headroom = migration["headroom_bytes"] / MEGABYTE
+        axis.axhline(headroom, color=LIMIT, linestyle="--", linewidth=1.5,
+                     label=f"what the limit leaves, {headroom:.1f} MB")
+    axis.set_xlim(left=0)
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel("time since the rebalance began [ms]")
+    axis.set_ylabel("data beyond what the rank had before [MB]")
+    axis.set_title(f"Partition and migration of step {migration['step']}, rank {migration['rank']}",
+                   fontsize=11)
+    axis.legend(fontsize=9, framealpha=0.95)
 
 
 def draw_memory(directory):
-    """Memory over time against the limit."""
+    """Memory over time against the limit, and what other ways take."""
     samples = read(directory / "memory.csv")
     migrations = read(directory / "migrations.csv")
     largest = max(migrations, key=lambda row: row["out_of_place_bytes"])
     rank = largest["rank"]
     own_samples = [s for s in samples if s["rank"] == rank]
-    own_migrations = [m for m in migrations if m["rank"] == rank]
-    if not any(s["resident_bytes"] for s in own_samples):
-        sys.exit("plot.py: memory.csv has no resident sizes; this system has no /proc")
-    figure, axes = plt.subplots(1, 2, figsize=(15, 6), gridspec_kw={"width_ratios": [3, 2]})
+    if not any(s["data_bytes"] for s in own_samples):
+        sys.exit("plot.py: memory.csv has no sizes; this system has no /proc")
+    figure, axes = plt.subplots(1, 2, figsize=(15, 6))
     figure.subplots_adjust(left=0.05, right=0.985, top=0.88, bottom=0.1, wspace=0.13)
-    draw_run(axes[0], own_samples, own_migrations, rank)
-    draw_migration(axes[1], own_samples, largest)
-    figure.suptitle("Memory while particles migrate in place", fontsize=13)
+    draw_run(axes[0], own_samples, [m for m in migrations if m["rank"] == rank], rank)
+    draw_ways(axes[1], directory, own_samples, largest)
+    figure.suptitle("Memory of a rank while particles are partitioned and moved", fontsize=13)
     save(figure, directory / "memory.png")
 
 

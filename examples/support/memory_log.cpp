@@ -11,16 +11,18 @@
 namespace example {
 namespace {
 
-/// The second number of /proc/self/statm; 0 on systems that do not have it.
-std::uint64_t resident_bytes() {
+/// The second and the sixth number of /proc/self/statm; 0 on systems that do not have it.
+void read_memory(MemorySample& sample) {
   std::FILE* const file = std::fopen("/proc/self/statm", "r");
-  if (file == nullptr) return 0;
-  unsigned long total = 0;
+  if (file == nullptr) return;
   unsigned long resident = 0;
-  const int read = std::fscanf(file, "%lu %lu", &total, &resident);
+  unsigned long data = 0;
+  const int read = std::fscanf(file, "%*u %lu %*u %*u %*u %lu", &resident, &data);
   std::fclose(file);
-  return read == 2 ? std::uint64_t{resident} * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE))
-                   : 0;
+  if (read != 2) return;
+  const auto page_bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  sample.resident_bytes = resident * page_bytes;
+  sample.data_bytes = data * page_bytes;
 }
 
 }  // namespace
@@ -52,7 +54,12 @@ double MemoryLog::seconds() const {
 }
 
 MemorySample MemoryLog::sample() const {
-  return {seconds(), resident_bytes(), phase_.load(), step_.load()};
+  MemorySample now;
+  now.seconds = seconds();
+  now.phase = phase_.load();
+  now.step = step_.load();
+  read_memory(now);
+  return now;
 }
 
 void MemoryLog::enter(Phase phase, int step) {

@@ -16,15 +16,16 @@ enum class Phase : int { simulate, partition, migrate };
 
 [[nodiscard]] const char* to_string(Phase phase);
 
-/// The resident set at one moment.
+/// The memory of the process at one moment.
 struct MemorySample {
   double seconds = 0;
   std::uint64_t resident_bytes = 0;
+  std::uint64_t data_bytes = 0;  ///< private and writable, resident or not
   Phase phase = Phase::simulate;
   int step = 0;
 };
 
-/// Watches the resident set of this process from a thread of its own, because the peak inside a
+/// Watches the memory of this process from a thread of its own, because the peak inside a
 /// migration is what matters and no call is made from there. Its own memory is taken at the start.
 class MemoryLog {
  public:

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+
+# The particle example where a rebalance may take a quarter more data than a rank has, and two other
+# ways that this limit stops: every particle given to Zoltan by itself, and moved by Zoltan_Migrate.
+# What these take is measured without the limit. Called by examples/run.sh in the directory for
+# results, with the command that launches a program on all cores.
+set -euo pipefail
+
+launch=("$@")
+program=$VALET_BIN/particles
+headroom=0.25
+
+run() { # <directory> <argument>...
+  "${launch[@]}" "$program" --output "$@"
+}
+
+refused() { # <name> <argument>...
+  if run "$1" --headroom "$headroom" "${@:2}" >"$1.log" 2>&1; then
+    echo "The limit does not stop the run $1; see $1.log" >&2
+    exit 1
+  fi
+  # Without what mpirun adds to it.
+  if ! grep '^particles: .*memory' "$1.log"; then
+    cat "$1.log" >&2
+    exit 1
+  fi
+  echo "As expected: the same run does not fit with $1."
+}
+
+echo "== in place, by cells of particles, within the limit"
+run . --headroom "$headroom"
+for way in every_particle packed; do
+  arguments=(--granularity 1)
+  if [[ "$way" == packed ]]; then
+    arguments+=(--exchange packed)
+  fi
+  echo
+  echo "== $way, with the same limit"
+  refused "$way" "${arguments[@]}"
+  echo "== $way, without a limit"
+  run "$way" "${arguments[@]}"
+done
