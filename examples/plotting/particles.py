@@ -95,7 +95,7 @@ def draw_run(axis, samples, migrations, rank):
     if any(m["headroom_bytes"] for m in migrations):
         handles.append(Line2D([], [], marker="_", linestyle="", color=LIMIT, markeredgewidth=2,
                               label="what the system allows in a rebalance"))
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, 1.08 * axis.get_ylim()[1])
     axis.set_xlim(0, samples[-1]["seconds"])
     axis.set_xlabel("time since the start [s]")
     axis.set_ylabel("private data [MB]")
