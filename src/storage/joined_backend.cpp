@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "storage/joined_backend.hpp"
+
+#include "base/memory_reserve.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace valet::storage {
+
+JoinedBackend::JoinedBackend(BlockStorage first, BlockStorage second)
+    : parts_{std::move(first), std::move(second)} {
+  if (diagnostic()) return;
+  const std::size_t largest = std::max(parts_[0].block_bytes(), parts_[1].block_bytes());
+  const std::size_t most =
+      parts_[0].backend().reachable_by_mpi() ? cached_room_bytes : most_room_bytes;
+  if (largest == 0 || 2 * largest > most) return;
+  batch_ = most / largest;
+  no_room_ = detail::unless_out_of_memory(
+      [&] { room_ = parts_[0].backend().allocate_scratch(most); },
+      [&] {
+        return Diagnostic{ErrorCode::out_of_memory,
+                          "no memory for " + std::to_string(most) + " bytes of packed blocks"};
+      });
+}
+
+std::optional<Diagnostic> JoinedBackend::diagnostic() const {
+  for (const BlockStorage& part : parts_)
+    if (auto diagnostic = part.backend().diagnostic()) return diagnostic;
+  if (parts_[0].slots() != parts_[1].slots())
+    return Diagnostic{ErrorCode::field_mismatch,
+                      "what moves along has " + std::to_string(parts_[1].slots()) +
+                          " slots, the storage " + std::to_string(parts_[0].slots()) +
+                          "; give as many"};
+  return no_room_;
+}
+
+void JoinedBackend::synchronize() {
+  for (const BlockStorage& part : parts_) part.backend().synchronize();
+}
+void JoinedBackend::begin_stage(const char* name) {
+  for (const BlockStorage& part : parts_) part.backend().begin_stage(name);
+}
+void JoinedBackend::end_stage() {
+  for (const BlockStorage& part : parts_) part.backend().end_stage();
+}
+
+/// Calls action(backend, slots of a batch, where its part of the first block stands in packed
+/// memory, bytes of that part) for both parts of every batch.
+template <class Action>
+void JoinedBackend::for_each_batch(SlotList slots, Action&& action) const {
+  const std::size_t packed_bytes = block_bytes();
+  slots.visit([&](auto all) {
+    for (std::size_t first = 0; first < all.size(); first += batch_) {
+      const SlotList batch(all.subspan(first, std::min(batch_, all.size() - first)));
+      std::size_t offset = first * packed_bytes;
+      for (const BlockStorage& part : parts_) {
+        action(part.backend(), batch, offset, part.block_bytes());
+        offset += part.block_bytes();
+      }
+    }
+  });
+}
+
+void JoinedBackend::gather(SlotList from, std::byte* packed) {
+  const std::size_t stride = block_bytes();
+  for_each_batch(from,
+                 [&](StorageBackend& part, SlotList batch, std::size_t at, std::size_t bytes) {
+                   if (room_ == nullptr) return part.gather(batch, packed + at);
+                   part.gather(batch, room_.get());
+                   for (std::size_t k = 0; k < batch.size(); ++k)
+                     std::memcpy(packed + at + k * stride, room_.get() + k * bytes, bytes);
+                 });
+}
+
+void JoinedBackend::scatter(const std::byte* packed, SlotList to) {
+  const std::size_t stride = block_bytes();
+  for_each_batch(to, [&](StorageBackend& part, SlotList batch, std::size_t at, std::size_t bytes) {
+    if (room_ == nullptr) return part.scatter(packed + at, batch);
+    for (std::size_t k = 0; k < batch.size(); ++k)
+      std::memcpy(room_.get() + k * bytes, packed + at + k * stride, bytes);
+    part.scatter(room_.get(), batch);
+  });
+}
+
+void JoinedBackend::copy(SlotList from, SlotList to, std::span<std::byte> scratch) {
+  for (const BlockStorage& part : parts_) part.backend().copy(from, to, scratch);
+}
+
+bool JoinedBackend::may_throw() const {
+  return parts_[0].backend().may_throw() || parts_[1].backend().may_throw();
+}
+
+bool JoinedBackend::reachable_by_mpi() const {
+  return parts_[0].backend().reachable_by_mpi() && parts_[1].backend().reachable_by_mpi();
+}
+
+std::size_t JoinedBackend::pieces_per_block() const {
+  return parts_[0].backend().pieces_per_block() + parts_[1].backend().pieces_per_block();
+}
+
+void JoinedBackend::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
+  for (const BlockStorage& part : parts_) part.backend().pieces(slot, list);
+}
+
+}  // namespace valet::storage

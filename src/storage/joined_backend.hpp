@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/block_storage.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace valet::storage {
+
+/// Two storages of the same slots as one: so fields move along with blocks that only their own
+/// backend knows how to touch. A packed block is that of the first, then that of the second.
+///
+/// Each packs for itself into memory of its own, a few blocks at a time, from where their parts are
+/// copied to their places; blocks that are large are packed in place one by one.
+class VALET_EXPORT JoinedBackend final : public StorageBackend {
+ public:
+  /// Memory that it takes beside both, at most; what a first one needs whose memory MPI does not
+  /// reach, and what stays in the first-level cache.
+  static constexpr std::size_t most_room_bytes = std::size_t{64} << 10;
+  static constexpr std::size_t cached_room_bytes = std::size_t{8} << 10;
+
+  /// Never throws for storages that cannot be used: diagnostic() says so.
+  /// @param first   Any.
+  /// @param second  Of as many slots, in memory of the host.
+  JoinedBackend(BlockStorage first, BlockStorage second);
+
+  [[nodiscard]] std::uint64_t slots() const override { return parts_[0].slots(); }
+  [[nodiscard]] std::size_t block_bytes() const override {
+    return parts_[0].block_bytes() + parts_[1].block_bytes();
+  }
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override;
+  void synchronize() override;
+  void begin_stage(const char* name) override;
+  void end_stage() override;
+  void gather(SlotList from, std::byte* packed) override;
+  void scatter(const std::byte* packed, SlotList to) override;
+  void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
+  [[nodiscard]] bool may_throw() const override;
+  [[nodiscard]] bool reachable_by_mpi() const override;
+  [[nodiscard]] std::size_t pieces_per_block() const override;
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
+    return parts_[0].backend().allocate_scratch(bytes);
+  }
+
+ private:
+  template <class Action>
+  void for_each_batch(SlotList slots, Action&& action) const;
+
+  std::array<BlockStorage, 2> parts_;
+  std::size_t batch_ = 1;            ///< blocks that are packed together
+  std::shared_ptr<std::byte> room_;  ///< for the packed parts of a batch; null for single blocks
+  std::optional<Diagnostic> no_room_;
+};
+
+}  // namespace valet::storage
