@@ -15,6 +15,7 @@ set(waiting
     valet/valet.h
     valet/kokkos/blocks.hpp
     valet/kokkos/layouts.hpp
+    valet/zoltan/lists.hpp
     valet/zoltan/rebalancer.hpp
     valet/zoltan/valet_zoltan.h)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"

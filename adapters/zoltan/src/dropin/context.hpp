@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/memory_reserve.hpp"
 #include "batches.hpp"
 #include "callbacks.hpp"
 #include "division.hpp"
@@ -122,14 +121,6 @@ inline std::optional<Diagnostic> check_everything(const Context& context, const 
                     std::string("MIGRATE_METHOD ") + name_of(parameters.method) + " " + does + " " +
                         std::to_string(bytes) + " bytes at once, but MIGRATE_MEMORY is " +
                         std::to_string(parameters.memory_bytes) + "; raise it or use STREAM"};
-}
-
-/// Runs what may find no memory; the answer is agreed upon with the other ranks later.
-template <class Action>
-std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
-  return valet::detail::unless_out_of_memory(std::forward<Action>(action), [what] {
-    return Diagnostic{ErrorCode::out_of_memory, std::string("no memory for ") + what};
-  });
 }
 
 }  // namespace valet::zoltan

@@ -9,7 +9,7 @@ namespace valet::zoltan {
 namespace {
 
 std::optional<Diagnostic> check_list(const MigrationList& list, const EntryCounts& entries,
-                                     int ranks, const char* name) {
+                                     int ranks, bool needs_procs, const char* name) {
   if (list.count <= 0) return std::nullopt;
   const auto missing = [&](const char* what) {
     return Diagnostic{ErrorCode::invalid_argument, std::to_string(list.count) + " " + name +
@@ -18,6 +18,7 @@ std::optional<Diagnostic> check_list(const MigrationList& list, const EntryCount
   };
   if (list.ids.gids == nullptr) return missing("global ids");
   if (list.ids.lids == nullptr && entries.lid > 0) return missing("local ids");
+  if (!needs_procs) return std::nullopt;
   if (list.procs == nullptr) return missing("ranks");
   for (int k = 0; k < list.count; ++k) {
     if (list.procs[k] >= 0 && list.procs[k] < ranks) continue;
@@ -179,8 +180,9 @@ class RecordReceiver : public Incoming {
 }  // namespace
 
 std::optional<Diagnostic> check_lists(const UserLists& lists, const EntryCounts& entries,
-                                      int ranks) {
-  return check_list(lists.leading(), entries, ranks, lists.exports_given() ? "export" : "import");
+                                      int ranks, bool needs_procs) {
+  return check_list(lists.leading(), entries, ranks, needs_procs,
+                    lists.exports_given() ? "export" : "import");
 }
 
 Array<int> ObjectList::sorted(Ledger& ledger, std::span<const int> values) const {

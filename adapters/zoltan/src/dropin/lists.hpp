@@ -5,13 +5,23 @@
 /// exports, in the order in which it is packed, and what it imports, in the order in which it is
 /// unpacked. Both orders are stock Zoltan's.
 
+#include "base/memory_reserve.hpp"
 #include "callbacks.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "transport.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace valet::zoltan {
+
+/// Runs what may find no memory; the answer is agreed upon with the other ranks later.
+template <class Action>
+std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
+  return valet::detail::unless_out_of_memory(std::forward<Action>(action), [what] {
+    return Diagnostic{ErrorCode::out_of_memory, std::string("no memory for ") + what};
+  });
+}
 
 /// The arguments of Zoltan_Migrate.
 struct UserLists {
@@ -25,8 +35,10 @@ struct UserLists {
 };
 
 /// What one rank alone can find wrong with the lists that say what moves. Local.
+/// @param needs_procs  Whether ranks say where objects go, or something else does.
 [[nodiscard]] std::optional<Diagnostic> check_lists(const UserLists& lists,
-                                                    const EntryCounts& entries, int ranks);
+                                                    const EntryCounts& entries, int ranks,
+                                                    bool needs_procs = true);
 
 /// Objects in the order of a list, and the ranks at the other end. Arrays are the application's
 /// unless objects had to be left out or came from elsewhere.

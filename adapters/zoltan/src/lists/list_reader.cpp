@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "list_reader.hpp"
+
+#include "comparison.hpp"
+#include "mpi/agreement.hpp"
+#include "storage/guarded_backend.hpp"
+
+#include <algorithm>
+#include <new>
+#include <string>
+
+namespace valet::zoltan {
+namespace {
+
+using std::to_string;
+
+/// Of the records that imports are sent back as: two messages fit what is held back for hard times.
+constexpr std::size_t chunk_bytes = std::size_t{8} << 10;
+
+/// As the drop-in has lists, whose functions do not write them either.
+MigrationList as_migration_list(const PartitionList& list) {
+  return {list.count,
+          {const_cast<ZOLTAN_ID_PTR>(list.global_ids), const_cast<ZOLTAN_ID_PTR>(list.local_ids)},
+          const_cast<int*>(list.procs),
+          const_cast<int*>(list.parts)};
+}
+
+}  // namespace
+
+ListReader::ListReader(const mpi::Channel& channel, Ledger& ledger, const PartitionLists& lists,
+                       const ListCall& call, SlotMap& map)
+    : channel_(channel),
+      ledger_(ledger),
+      lists_{as_migration_list(lists.imports), as_migration_list(lists.exports)},
+      call_(call),
+      map_(map) {}
+
+MovedAlong ListReader::run() {
+  agree_on_input();
+  if (has_exports_) {
+    if (compares_) compare_lists(channel_, ledger_, lists_, call_.entries);
+    map_.put_values();
+  } else {
+    enter_imports();
+  }
+  return moved_along_;
+}
+
+std::optional<Diagnostic> ListReader::check() const {
+  if (auto diagnostic = check_given()) return diagnostic;
+  if (auto diagnostic = storage::asked([&] { return call_.storage.backend().diagnostic(); }))
+    return diagnostic;
+  if (call_.occupied.map_size() > call_.storage.slots())
+    return Diagnostic{ErrorCode::invalid_argument,
+                      to_string(call_.occupied.map_size()) + " objects do not fit the " +
+                          to_string(call_.storage.slots()) +
+                          " slots of the storage; give the number of objects that it holds"};
+  if (call_.occupied.is_masked() && call_.occupied.map_size() != call_.storage.slots())
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the mask has " + to_string(call_.occupied.map_size()) +
+                          " entries for a storage of " + to_string(call_.storage.slots()) +
+                          " slots; it needs one entry per slot"};
+  const ListOptions& options = call_.options;
+  if (auto diagnostic = check_array("parts", options.parts.size(), 1)) return diagnostic;
+  if (auto diagnostic = check_array("global_ids", options.global_ids.size(), call_.entries.gid))
+    return diagnostic;
+  const MigrationList& exports = lists_.exports;
+  const bool by_table = !options.part_to_rank.empty() && exports.parts != nullptr;
+  if (auto diagnostic = check_lists({{}, exports}, call_.entries, channel_.size(), !by_table))
+    return diagnostic;
+  return check_lists({lists_.imports, {}}, call_.entries, channel_.size());
+}
+
+std::optional<Diagnostic> ListReader::check_given() const {
+  if (!lists_.exports_given() && !lists_.imports_given())
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "neither import nor export lists are given, as with RETURN_LISTS NONE; set "
+                      "RETURN_LISTS to ALL, IMPORT, EXPORT or PARTS"};
+  const EntryCounts& entries = call_.entries;
+  if (entries.gid < 1 || entries.lid < 0)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      to_string(entries.gid) + " words of a global id and " +
+                          to_string(entries.lid) +
+                          " of a local id; give what Zoltan_LB_Partition() returned"};
+  if (entries.lid == 0 && !call_.options.slot_of)
+    return Diagnostic{
+        ErrorCode::invalid_argument,
+        "there are no local ids (NUM_LID_ENTRIES 0) to say in which slots the objects "
+        "are; give ListOptions::slot_of"};
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> ListReader::check_array(const char* name, std::size_t size,
+                                                  int words) const {
+  if (size == 0 || size == call_.storage.slots() * static_cast<std::uint64_t>(words))
+    return std::nullopt;
+  return Diagnostic{ErrorCode::invalid_argument,
+                    std::string("ListOptions::") + name + " has " + to_string(size) +
+                        " entries for " + to_string(call_.storage.slots()) + " slots; it needs " +
+                        to_string(words) + " for each"};
+}
+
+std::optional<Diagnostic> ListReader::enter(const ListedObjects& listed) {
+  std::optional<Diagnostic> diagnostic;
+  if (auto failed = within_memory("the map of the objects", [&] {
+        diagnostic = map_.enter(listed);
+        map_.reserve_parts();
+      }))
+    return failed;
+  return diagnostic;
+}
+
+std::optional<Diagnostic> ListReader::enter_exports() {
+  const MigrationList& list = lists_.exports;
+  return enter({static_cast<std::uint64_t>(list.count), list.ids, list.procs, list.parts, false});
+}
+
+/// What the ranks must know of each other, in one reduction.
+void ListReader::agree_on_input() {
+  std::optional<Diagnostic> mine = check();
+  if (!mine && lists_.exports_given()) mine = enter_exports();
+  const ListOptions& options = call_.options;
+  has_exports_ = lists_.exports_given();
+  compares_ = has_exports_ && lists_.imports_given() && options.part_to_rank.empty();
+  bool imports_lead = !has_exports_;
+  with_parts_ = lists_.leading().parts != nullptr;
+  mpi::Agreement agreement;
+  agreement.largest(has_exports_);
+  agreement.largest(imports_lead);
+  agreement.largest(with_parts_);
+  agreement.least(compares_);
+  const char* const remedy = "set the same on all ranks";
+  agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, call_.entries.gid);
+  agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, call_.entries.lid);
+  if (call_.storage.slots() > 0)
+    moved_along_ = {!options.parts.empty(), !options.global_ids.empty()};
+  agreement.equal({.name = "ListOptions::parts", .text = mpi::is_given}, moved_along_.parts);
+  agreement.equal({.name = "ListOptions::global_ids", .text = mpi::is_given},
+                  moved_along_.global_ids);
+  agreement.run(channel_, mine);
+  // The same on all ranks from here, so every rank throws or none.
+  if (has_exports_ && imports_lead)
+    throw Error(ErrorCode::invalid_argument,
+                "some ranks give export lists and others only import lists; give the same kind "
+                "on all ranks (0 objects where there are none, -1 for a list that is not given)");
+}
+
+/// Sends the imports back to where the objects are.
+void ListReader::enter_imports() {
+  ObjectList imports(ledger_);
+  ObjectList wanted(ledger_);
+  Array<int> own_parts;
+  std::optional<Diagnostic> mine = within_memory("the lists", [&] {
+    imports = migrating(ledger_, lists_.imports, call_.entries, false, channel_.rank());
+    if (!with_parts_ || imports.parts != nullptr) return;
+    // A rank that gives no parts where others do imports to the part of its own number.
+    own_parts = Array<int>(ledger_, imports.count);
+    std::fill(own_parts.begin(), own_parts.end(), channel_.rank());
+    imports.parts = own_parts.data();
+  });
+  Vector<mpi::SparseCount> announced(ledger_);
+  try {
+    announce(channel_, ledger_, imports, announced);
+    if (!mine)
+      mine = within_memory("the lists of what others import from here", [&] {
+        wanted = make_inverse(ledger_, announced, call_.entries, with_parts_);
+      });
+  } catch (const std::bad_alloc&) {  // when the exchange is over
+    mine = Diagnostic{ErrorCode::out_of_memory, "no memory for the lists"};
+  }
+  mpi::agree(channel_, mine);
+  invert(channel_, ledger_, imports, wanted, call_.entries, with_parts_, chunk_bytes);
+  mpi::agree(channel_, enter({wanted.count, wanted.ids, wanted.procs, wanted.parts, true}));
+  map_.put_values();
+}
+
+}  // namespace valet::zoltan

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// What is wrong with lists, on whatever rank, is one error on all ranks, and nothing has moved.
+// Plain arrays, no Kokkos.
+
+#include "counted_reductions.hpp"
+#include "list_objects.hpp"
+#include "outcome.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using zoltan::ListOptions;
+using zoltan::PartitionLists;
+
+/// One rank does something wrong: the last one.
+bool is_wrong() { return rank() == size() - 1; }
+std::string wrong_rank() { return "rank " + std::to_string(size() - 1) + ": "; }
+
+void expect_refused(ListObjects& objects, const PartitionLists& lists, const ListOptions& options,
+                    ErrorCode code, const std::vector<std::string>& texts,
+                    std::optional<Occupied> occupied = {}) {
+  const Outcome outcome = outcome_of([&] {
+    static_cast<void>(zoltan::migrate(MPI_COMM_WORLD, lists, occupied.value_or(objects.count),
+                                      objects.storage(), options));
+  });
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  for (const std::string& text : texts)
+    EXPECT_NE(outcome.text.find(text), std::string::npos)
+        << "'" << text << "' is not in: " << outcome.text;
+  EXPECT_TRUE(all_ranks(objects.is_unchanged())) << outcome.text;
+}
+
+TEST(ListErrors, WithoutMistakesThereAreNone) {
+  for (const auto& [imports, exports] : {std::pair(true, true), {true, false}, {false, true}}) {
+    ListObjects objects;
+    const auto done = zoltan::migrate(MPI_COMM_WORLD, objects.lists(imports, exports),
+                                      objects.count, objects.storage(), objects.options());
+    EXPECT_TRUE(all_ranks(objects.has_moved(done.count, true)));
+    EXPECT_EQ(sum_over_ranks(static_cast<long long>(done.count)), 8LL * size());
+  }
+}
+
+TEST(ListErrors, NoneIsNamed) {
+  ListObjects objects;
+  expect_refused(objects, {}, objects.options(), ErrorCode::invalid_argument,
+                 {"rank 0: ", "RETURN_LISTS NONE", "ALL, IMPORT, EXPORT or PARTS"});
+}
+
+TEST(ListErrors, RanksGiveTheSameKindOfLists) {
+  if (size() == 1) return;
+  ListObjects objects;
+  expect_refused(objects, objects.lists(is_wrong(), !is_wrong()), objects.options(),
+                 ErrorCode::invalid_argument, {"some ranks give export lists and others only"});
+  expect_refused(objects, is_wrong() ? PartitionLists() : objects.lists(true, true),
+                 objects.options(), ErrorCode::invalid_argument, {wrong_rank(), "RETURN_LISTS"});
+}
+
+TEST(ListErrors, ArraysThatAreMissingAreNamed) {
+  using Member = std::function<void(zoltan::PartitionList&)>;
+  const std::vector<std::pair<Member, std::string>> cases{
+      {[](auto& list) { list.global_ids = nullptr; }, "no array of their global ids"},
+      {[](auto& list) { list.local_ids = nullptr; }, "no array of their local ids"},
+      {[](auto& list) { list.procs = nullptr; }, "no array of their ranks"}};
+  ListObjects objects;
+  if (size() == 1) objects.exports.add(0, 0, 0, 0);
+  if (size() == 1) objects.imports.add(0, 0, 0, 0);
+  for (const auto& [remove, text] : cases)
+    for (const bool exports : {true, false}) {
+      PartitionLists lists = objects.lists(!exports, exports);
+      if (is_wrong()) remove(exports ? lists.exports : lists.imports);
+      expect_refused(objects, lists, objects.options(), ErrorCode::invalid_argument,
+                     {wrong_rank(), text, exports ? "exports" : "imports"});
+    }
+}
+
+TEST(ListErrors, RanksThatThereAreNotAreNamed) {
+  for (const bool exports : {true, false}) {
+    ListObjects objects;
+    OwnList& list = exports ? objects.exports : objects.imports;
+    if (is_wrong()) list.add(ListObjects::number(rank(), 0), 0, size(), 0);
+    expect_refused(objects, objects.lists(!exports, exports), objects.options(),
+                   ErrorCode::rank_out_of_range,
+                   {wrong_rank(), exports ? "export" : "import", "global id",
+                    "names rank " + std::to_string(size())});
+  }
+}
+
+TEST(ListErrors, LocalIdsMustBeSlotsWithAnObject) {
+  ListObjects objects;
+  if (is_wrong()) objects.exports.add(4711, 16, 0, 0);
+  expect_refused(objects, objects.lists(false, true), objects.options(),
+                 ErrorCode::slot_out_of_range,
+                 {wrong_rank(), "global id 4711", "slot 16 by its local id",
+                  "the storage has 16 slots", "ListOptions::slot_of"});
+  if (is_wrong()) objects.exports.lids.back() = 8;
+  expect_refused(objects, objects.lists(false, true), objects.options(),
+                 ErrorCode::invalid_argument,
+                 {wrong_rank(), "global id 4711", "slot 8", "holds no object", "8 objects"});
+  std::vector<std::uint8_t> mask(16, 0);
+  std::fill_n(mask.begin(), 8, std::uint8_t{1});
+  expect_refused(objects, objects.lists(false, true), objects.options(),
+                 ErrorCode::invalid_argument,
+                 {wrong_rank(), "slot 8", "holds no object", "mask is 0"}, Occupied::masked(mask));
+}
+
+TEST(ListErrors, ImportsAreCheckedWhereTheObjectsAre) {
+  ListObjects objects;
+  if (is_wrong()) objects.imports.add(4711, 99, 0, 0);
+  expect_refused(objects, objects.lists(true, false), objects.options(),
+                 ErrorCode::slot_out_of_range,
+                 {"rank 0: ", "global id 4711",
+                  "which rank " + std::to_string(size() - 1) + " imports", "slot 99", "16 slots"});
+}
+
+TEST(ListErrors, ObjectsAreListedOnce) {
+  ListObjects objects;
+  if (is_wrong()) objects.exports.add(4711, 3, 0, 0);
+  if (is_wrong()) objects.exports.add(4712, 3, 0, 0);
+  expect_refused(objects, objects.lists(false, true), objects.options(),
+                 ErrorCode::invalid_argument,
+                 {wrong_rank(), "global id 471", "slot 3", "and so is", "list each object once"});
+  if (size() == 1) return;
+  // Two ranks want the same object of rank 0.
+  OwnList all;
+  all.add(ListObjects::number(0, 5), 5, 0, 0);
+  objects.imports = all;
+  expect_refused(objects, objects.lists(true, false), objects.options(),
+                 ErrorCode::invalid_argument,
+                 {"rank 0: ", "global id 5,", "which rank 1 imports", "and so is",
+                  "which rank 0 imports", "list each object once"});
+}
+
+TEST(ListErrors, ImportsAreWhatOthersExport) {
+  if (size() == 1) return;
+  ListObjects objects;
+  const std::string first = "exports " + std::to_string(objects.exports.procs.size()) + " objects";
+  if (is_wrong()) objects.imports.gids.front() = 4711;
+  expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
+                 {wrong_rank(), "objects to this rank, which imports others from there",
+                  "both lists of one partition"});
+  objects = ListObjects();
+  if (is_wrong()) objects.imports = {};
+  expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
+                 {wrong_rank(), "objects to this rank, which imports 0 objects from there"});
+}
+
+TEST(ListErrors, WordsOfIds) {
+  ListObjects objects;
+  PartitionLists lists = objects.lists(false, true);
+  if (is_wrong()) lists.gid_entries = 0;
+  expect_refused(objects, lists, objects.options(), ErrorCode::invalid_argument,
+                 {wrong_rank(), "0 words of a global id", "Zoltan_LB_Partition()"});
+  lists.gid_entries = 1;
+  if (is_wrong()) lists.lid_entries = 0;
+  expect_refused(objects, lists, objects.options(), ErrorCode::invalid_argument,
+                 {wrong_rank(), "NUM_LID_ENTRIES 0", "ListOptions::slot_of"});
+  if (size() == 1) return;
+  lists = {};
+  lists.exports.count = 0;
+  if (is_wrong()) lists.gid_entries = 2;
+  expect_refused(objects, lists, {}, ErrorCode::invalid_argument,
+                 {"NUM_GID_ENTRIES differs", "set the same on all ranks"});
+}
+
+TEST(ListErrors, OfSlotOfAreOnAllRanks) {
+  for (const bool exports : {true, false}) {
+    ListObjects objects;
+    if (size() == 1) (exports ? objects.exports : objects.imports).add(3, 3, 0, 0);
+    ListOptions options = objects.options();
+    options.slot_of = [](const ZOLTAN_ID_TYPE* gid, const ZOLTAN_ID_TYPE*) -> std::uint64_t {
+      if (is_wrong()) throw std::runtime_error("no such cell");
+      return *gid % ListObjects::numbers_of_rank;
+    };
+    expect_refused(objects, objects.lists(!exports, exports), options, ErrorCode::callback_failed,
+                   {wrong_rank(), "ListOptions::slot_of failed: no such cell; nothing has moved"});
+    options.slot_of = [](const ZOLTAN_ID_TYPE* gid, const ZOLTAN_ID_TYPE*) -> std::uint64_t {
+      return is_wrong() ? ~std::uint64_t{0} : *gid % ListObjects::numbers_of_rank;
+    };
+    expect_refused(objects, objects.lists(!exports, exports), options, ErrorCode::slot_out_of_range,
+                   {wrong_rank(), "slot 18446744073709551615 by slot_of"});
+  }
+}
+
+TEST(ListErrors, EveryPartHasARank) {
+  ListObjects objects;
+  if (size() == 1) objects.exports.add(3, 3, 0, 1);
+  ListOptions options = objects.options();
+  const std::vector<int> one{0};
+  options.part_to_rank = one;
+  expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
+                 {"part 1, which has no rank", "for parts 0 to 0"});
+  const std::vector<int> table{0, is_wrong() ? -1 : 0};
+  options.part_to_rank = table;
+  if (is_wrong()) objects.exports.parts.front() = 1;
+  expect_refused(objects, objects.lists(false, true), options, ErrorCode::rank_out_of_range,
+                 {wrong_rank(), "part 1, which ListOptions::part_to_rank gives to rank -1"});
+}
+
+TEST(ListErrors, ArraysPerSlotFitTheStorage) {
+  ListObjects objects;
+  ListOptions options = objects.options();
+  if (is_wrong()) options.parts = options.parts.first(10);
+  expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
+                 {wrong_rank(), "ListOptions::parts has 10 entries for 16 slots"});
+  options = objects.options();
+  if (is_wrong()) options.global_ids = options.global_ids.first(15);
+  expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
+                 {wrong_rank(), "ListOptions::global_ids has 15 entries for 16 slots"});
+  if (size() == 1) return;
+  options = objects.options();
+  if (is_wrong()) options.parts = {};
+  expect_refused(objects, objects.lists(false, true), options, ErrorCode::invalid_argument,
+                 {"ListOptions::parts differs", "not given on rank"});
+}
+
+TEST(ListErrors, TheStorageHoldsTheObjects) {
+  ListObjects objects;
+  expect_refused(objects, objects.lists(false, true), objects.options(),
+                 ErrorCode::invalid_argument, {"17 objects do not fit the 16 slots"},
+                 is_wrong() ? 17 : 8);
+  const std::vector<std::uint8_t> mask(is_wrong() ? 15 : 16, 1);
+  expect_refused(
+      objects, objects.lists(false, true), objects.options(), ErrorCode::invalid_argument,
+      {wrong_rank(), "the mask has 15 entries for a storage of 16 slots"}, Occupied::masked(mask));
+  ListObjects tight(8, 8);  // all go to rank 0, which has no room
+  for (int& proc : tight.exports.procs) proc = 0;
+  if (size() == 1) return;
+  expect_refused(tight, tight.lists(false, true), tight.options(), ErrorCode::infeasible,
+                 {"rank 0", "required_slots"});
+}
+
+TEST(Lists, RanksWithoutSlotsTakePart) {
+  if (size() == 1) return;
+  ListObjects objects;
+  const bool none = rank() == 1;
+  for (std::size_t k = 0; k < objects.exports.procs.size(); ++k) {
+    int& proc = objects.exports.procs[k];
+    if (proc == 1) proc = 0;
+  }
+  if (none) objects = ListObjects(0, 0), objects.exports = {};
+  const auto done = zoltan::migrate(MPI_COMM_WORLD, objects.lists(false, true), objects.count,
+                                    objects.storage(), objects.options());
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(done.count)), 8LL * (size() - 1));
+}
+
+TEST(Lists, WithoutPartsThePartIsTheRank) {
+  for (const bool exports : {true, false}) {
+    ListObjects objects;
+    zoltan::PartitionLists lists = objects.lists(!exports, exports);
+    lists.imports.parts = lists.exports.parts = nullptr;
+    const auto done =
+        zoltan::migrate(MPI_COMM_WORLD, lists, objects.count, objects.storage(), objects.options());
+    long long wrong = 0;
+    for (std::uint64_t s = 0; s < done.count; ++s) {
+      const bool stayed =
+          objects.values[s] / ListObjects::numbers_of_rank == static_cast<unsigned>(rank());
+      wrong += objects.parts[s] == (stayed ? -1 : rank()) ? 0 : 1;
+    }
+    EXPECT_EQ(sum_over_ranks(wrong), 0);
+  }
+}
+
+// A rank that gives none where others do imports to the part of its own number.
+TEST(Lists, ImportsWithPartsOnSomeRanks) {
+  ListObjects objects;
+  zoltan::PartitionLists lists = objects.lists(true, false);
+  if (rank() == 0) lists.imports.parts = nullptr;
+  const auto done =
+      zoltan::migrate(MPI_COMM_WORLD, lists, objects.count, objects.storage(), objects.options());
+  long long wrong = 0;
+  for (std::uint64_t s = 0; s < done.count; ++s) {
+    const ZOLTAN_ID_TYPE number = objects.values[s];
+    if (number / ListObjects::numbers_of_rank == static_cast<unsigned>(rank())) continue;
+    const int part = ListObjects::part_after(number % ListObjects::numbers_of_rank);
+    wrong += objects.parts[s] == (rank() == 0 ? 0 : part) ? 0 : 1;
+  }
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+}
+
+// What the ranks agree upon, beyond planning and moving.
+TEST(Lists, TakeFewReductions) {
+  ListObjects objects;
+  const std::vector<int> ranks(objects.count, rank());
+  const auto counted = [](auto&& call) {
+    reductions = 0;
+    call();
+    return reductions;
+  };
+  const auto core = [&] {
+    static_cast<void>(migrate(MPI_COMM_WORLD, objects.storage(), objects.count, ranks));
+  };
+  core();
+  const int of_core = counted(core);
+  const auto of_lists = [&](bool imports, bool exports) {
+    ListObjects fresh;
+    return counted([&] {
+             static_cast<void>(zoltan::migrate(MPI_COMM_WORLD, fresh.lists(imports, exports),
+                                               fresh.count, fresh.storage(), fresh.options()));
+           }) -
+           of_core;
+  };
+  EXPECT_EQ(of_lists(false, true), 1);
+  EXPECT_EQ(of_lists(true, true), 2);
+  EXPECT_EQ(of_lists(true, false), 3);
+}
+
+}  // namespace
+}  // namespace valet::test
