@@ -92,21 +92,6 @@ void require_choice(const char* member, int value, int last) {
   require_choice(member, value, value >= 0 && value <= last);
 }
 
-/// A struct of the caller, who may have been compiled with an older valet.h: what his does not have
-/// is as in `defaults`. @throws Error invalid_argument for a size that no valet.h gives it.
-template <class Struct>
-Struct complete(const char* name, const Struct& given, const Struct& defaults) {
-  const std::size_t bytes = given.struct_size;
-  if (bytes <= sizeof bytes || bytes > sizeof(Struct) || bytes % alignof(Struct) != 0)
-    throw Error(ErrorCode::invalid_argument, std::string("struct_size of ") + name + " is " +
-                                                 std::to_string(bytes) + ", this library knows " +
-                                                 std::to_string(sizeof(Struct)) +
-                                                 " bytes; start from " + name + "_default()");
-  Struct whole = defaults;
-  std::memcpy(&whole, &given, bytes);
-  return whole;
-}
-
 /// As much of a text as there is room for, and a 0.
 template <std::size_t room>
 void copy_text(std::string_view text, char (&target)[room]) {

@@ -7,20 +7,33 @@
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
+#include <valet/block_storage.hpp>
+#include <valet/error.hpp>
+#include <valet/export.hpp>
 #include <valet/options.hpp>
+#include <valet/plan.hpp>
 #include <valet/report.hpp>
 #include <valet/storage_backend.hpp>
 #include <valet/valet.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
+
+struct Valet_Storage {
+  std::vector<valet::Field> fields;
+};
 
 namespace valet::c {
 
 /// What an exception says of this rank. Called while it is handled.
-Diagnostic diagnostic_in_flight();
+VALET_EXPORT Diagnostic diagnostic_in_flight();
 /// Keeps the text of the exception that is handled for Valet_Error_message(). @return Its code.
-int keep_error() noexcept;
+VALET_EXPORT int keep_error() noexcept;
 const char* last_error() noexcept;
 
 /// Runs `action`; turns what it throws into a code and keeps the text. In a collective call nothing
@@ -53,20 +66,55 @@ auto agreed(MPI_Comm communicator, Convert&& convert) {
 }
 
 /// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
-void require_pointer(const void* pointer, const char* what, const char* remedy);
+VALET_EXPORT void require_pointer(const void* pointer, const char* what, const char* remedy);
+
+/// A struct of the caller, who may have been compiled with an older header: what his does not have
+/// is as in `defaults`. @throws Error invalid_argument for a size that no header gives it. Local.
+template <class Struct>
+Struct complete(const char* name, const Struct& given, const Struct& defaults) {
+  const std::size_t bytes = given.struct_size;
+  if (bytes <= sizeof bytes || bytes > sizeof(Struct) || bytes % alignof(Struct) != 0)
+    throw Error(ErrorCode::invalid_argument, std::string("struct_size of ") + name + " is " +
+                                                 std::to_string(bytes) + ", this library knows " +
+                                                 std::to_string(sizeof(Struct)) +
+                                                 " bytes; start from " + name + "_default()");
+  Struct whole = defaults;
+  std::memcpy(&whole, &given, bytes);
+  return whole;
+}
+/// Writes as much of the defaults as a caller with `bytes` of them knows, zeros behind, and
+/// `bytes`. Local.
+template <class Struct>
+void initialise(Struct* target, std::size_t bytes, Struct defaults) {
+  if (target == nullptr || bytes < sizeof bytes) return;
+  defaults.struct_size = bytes;
+  std::memset(target, 0, bytes);
+  std::memcpy(target, &defaults, bytes < sizeof(Struct) ? bytes : sizeof(Struct));
+}
+
+/// A number of blocks, or a mask of as many slots. Local.
+inline Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
+  if (mask == nullptr) return {count};
+  return Occupied::masked({mask, static_cast<std::size_t>(count)});
+}
+/// A null pointer is a storage without fields, which all ranks refuse together. Local.
+inline BlockStorage to_storage(const Valet_Storage* storage) {
+  if (storage == nullptr) return BlockStorage(std::span<const Field>());
+  return BlockStorage(std::span<const Field>(storage->fields));
+}
 
 /// The defaults of C++.
 Valet_Options default_options();
 /// All members of the caller's options, of which an older valet.h may have had fewer.
 /// @param options  NULL for the defaults. @throws Error invalid_argument (struct_size). Local.
-Valet_Options complete_options(const Valet_Options* options);
+VALET_EXPORT Valet_Options complete_options(const Valet_Options* options);
 /// The same in C++. @throws Error invalid_argument (a choice that there is not). Local.
-Options to_options(const Valet_Options& options);
+VALET_EXPORT Options to_options(const Valet_Options& options);
 /// @throws Error invalid_argument (struct_size) unless `report` can be written. Local.
-void require_report(const Valet_Report* report);
+VALET_EXPORT void require_report(const Valet_Report* report);
 /// @throws Error invalid_argument (struct_size). Local.
 Report to_report(const Valet_Report& report);
 /// @param report  NULL, or gets what `done` says; require_report() has accepted it.
-void write_report(const Report& done, Valet_Report* report);
+VALET_EXPORT void write_report(const Report& done, Valet_Report* report);
 
 }  // namespace valet::c

@@ -4,7 +4,6 @@
 #include <valet/valet.h>
 #include <valet/valet.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -15,10 +14,6 @@
 #include <utility>
 #include <vector>
 
-struct Valet_Storage {
-  std::vector<valet::Field> fields;
-};
-
 struct Valet_Plan {
   valet::Plan plan;
 };
@@ -27,24 +22,16 @@ namespace {
 
 using valet::c::agreed;
 using valet::c::guarded;
+using valet::c::initialise;
 using valet::c::require_pointer;
 using valet::c::require_report;
+using valet::c::to_occupied;
+using valet::c::to_storage;
 using valet::c::write_report;
 
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
 static_assert(VALET_LOG_WARNING == static_cast<int>(valet::LogLevel::warning));
-
-valet::Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
-  if (mask == nullptr) return {count};
-  return valet::Occupied::masked({mask, static_cast<std::size_t>(count)});
-}
-
-/// A null pointer is a storage without fields, which all ranks refuse together.
-valet::BlockStorage to_storage(const Valet_Storage* storage) {
-  if (storage == nullptr) return valet::BlockStorage(std::span<const valet::Field>());
-  return valet::BlockStorage(std::span<const valet::Field>(storage->fields));
-}
 
 /// Plans a map by `make`, valet::plan_to_ranks() or valet::plan_to_slots().
 template <class Destination, class MakePlan>
@@ -116,16 +103,6 @@ AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
            .trace = chosen.trace,
            .progress = chosen.progress,
            .progress_bar = chosen.progress_bar}};
-}
-
-/// Writes as much of the defaults as a caller with `bytes` of them knows, zeros behind, and
-/// `bytes`.
-template <class Struct>
-void initialise(Struct* target, std::size_t bytes, Struct defaults) {
-  if (target == nullptr || bytes < sizeof bytes) return;
-  defaults.struct_size = bytes;
-  std::memset(target, 0, bytes);
-  std::memcpy(target, &defaults, std::min(bytes, sizeof(Struct)));
 }
 
 /// What the caller gets of a text: as much as there is room for, and a 0; and the bytes of all.

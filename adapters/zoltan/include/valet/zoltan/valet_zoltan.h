@@ -4,7 +4,8 @@
 
 /**
  * @file
- * Valet in the place of Zoltan_Migrate.
+ * Valet in the place of Zoltan_Migrate, and for lists of Zoltan without its callbacks:
+ * Valet_Zoltan_Migrate_lists().
  *
  * An application needs nothing of this header to use it: with libvalet_zoltan.so linked in front of
  * Zoltan (or preloaded) and the Zoltan parameter MIGRATE_METHOD set to another than ZOLTAN (or
@@ -44,6 +45,7 @@
  */
 
 #include <valet/export.hpp>
+#include <valet/valet.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -182,6 +184,79 @@ typedef struct Valet_Migration_Report {
  * @param report  Gets the report.
  * @return ZOLTAN_OK, or ZOLTAN_WARN when there was none. */
 VALET_EXPORT int Valet_Get_Report(struct Zoltan_Struct* zz, Valet_Migration_Report* report);
+
+/** One of the lists that Zoltan_LB_Partition returns: see valet::zoltan::PartitionList. */
+typedef struct Valet_Zoltan_list {
+  int count;                        /**< objects; -1: the list is not given */
+  const ZOLTAN_ID_TYPE* global_ids; /**< count * gid_entries */
+  const ZOLTAN_ID_TYPE* local_ids;  /**< count * lid_entries, of the rank they come from */
+  const int* procs;                 /**< ranks that imports come from and exports go to */
+  const int* parts;                 /**< the parts that they go to; NULL where parts are ranks */
+} Valet_Zoltan_list;
+
+/** What Zoltan_LB_Partition or Zoltan_LB_Balance returned: see valet::zoltan::PartitionLists. */
+typedef struct Valet_Zoltan_lists {
+  int gid_entries;           /**< words of a global id; the same on all ranks */
+  int lid_entries;           /**< words of a local id, 0 for none; the same on all ranks */
+  Valet_Zoltan_list imports; /**< what comes to this rank */
+  Valet_Zoltan_list exports; /**< what leaves this rank, or all that it has */
+} Valet_Zoltan_lists;
+
+/** The slot of an object, called once for each on the rank that has it. Must not communicate or
+ * leave by longjmp.
+ * @param global_id  Of the object.
+ * @param local_id   Of the object; NULL where there are none.
+ * @param data       Valet_Zoltan_list_options::slot_of_data.
+ * @return The slot, from 0. */
+typedef uint64_t Valet_Slot_of_fn(const ZOLTAN_ID_TYPE* global_id, const ZOLTAN_ID_TYPE* local_id,
+                                  void* data);
+
+/** As valet::zoltan::ListOptions; start from Valet_Zoltan_list_options_default(). Functions and
+ * arrays are given on all ranks or on none. */
+typedef struct Valet_Zoltan_list_options {
+  size_t struct_size;             /**< sizeof(Valet_Zoltan_list_options) */
+  const Valet_Options* migration; /**< how the data moves; NULL for the defaults */
+  Valet_Slot_of_fn* slot_of;      /**< NULL: the first word of the local id is the slot */
+  void* slot_of_data;             /**< for slot_of */
+  const int* part_to_rank;        /**< NULL: objects go where the lists say */
+  size_t part_count;              /**< entries of part_to_rank */
+  int* parts;                     /**< NULL, or the part of the object in each slot: in and out */
+  ZOLTAN_ID_TYPE* global_ids;     /**< NULL, or gid_entries for each slot: in and out */
+} Valet_Zoltan_list_options;
+
+/** Gives all options their defaults, and `struct_size` itself. Local.
+ * @param options      NULL is ignored.
+ * @param struct_size  sizeof(Valet_Zoltan_list_options) where the caller was compiled. */
+VALET_EXPORT void Valet_Zoltan_list_options_init(Valet_Zoltan_list_options* options,
+                                                 size_t struct_size);
+/** The defaults of all options. Local. @return The options, to be changed and given on. */
+static inline Valet_Zoltan_list_options Valet_Zoltan_list_options_default(void) {
+  Valet_Zoltan_list_options options;
+  Valet_Zoltan_list_options_init(&options, sizeof options);
+  return options;
+}
+
+/**
+ * Moves the objects of Zoltan's lists, every field of `storage`: valet::zoltan::migrate(). No
+ * Zoltan_Struct is needed and no callback but slot_of is called. Collective; blocking.
+ *
+ * @param communicator  That of Zoltan_Create.
+ * @param lists      As Zoltan returned them; read only during the call. [local]
+ * @param count      Objects, in the first slots. With a mask: its length, the number of slots.
+ * @param mask       NULL, or per slot whether it holds an object. [local]
+ * @param storage    The data that moves. [local]
+ * @param options    NULL for the defaults.
+ * @param new_count  Gets the objects of this rank, which are in slots 0 to new_count-1; untouched
+ *                   on an error. [local]
+ * @param report     NULL, or gets what was done on this rank.
+ * @return VALET_SUCCESS or the code of an error of valet::zoltan::migrate(), the same on all ranks;
+ *         Valet_Error_message() has the text.
+ */
+VALET_EXPORT int Valet_Zoltan_Migrate_lists(MPI_Comm communicator, const Valet_Zoltan_lists* lists,
+                                            uint64_t count, const uint8_t* mask,
+                                            const Valet_Storage* storage,
+                                            const Valet_Zoltan_list_options* options,
+                                            uint64_t* new_count, Valet_Report* report);
 
 /* NOLINTEND(readability-identifier-naming) */
 
