@@ -105,7 +105,7 @@ void survives_all(Line& line, Call&& call) {
 class RefusedAllocation : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RefusedAllocation, EndsARebalanceOnAllRanks) {
-  for (const char* const method : {"RCB", "HSFC", "BLOCK", "CYCLIC"}) {
+  for (const char* const method : {"RCB", "BLOCK", "CYCLIC"}) {
     SCOPED_TRACE(method);
     Line line(GetParam());
     RebalancerOptions options;
