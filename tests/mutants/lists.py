@@ -4,7 +4,8 @@
 import pathlib
 import re
 
-NAMES = ["schedule", "geometry", "plan", "verification", "dropin", "engine"]
+NAMES = ["schedule", "geometry", "plan", "verification", "dropin", "engine",
+         "zoltan_lists"]
 LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent
 

@@ -239,6 +239,25 @@ TEST(ListErrors, TheStorageHoldsTheObjects) {
                  {"rank 0", "required_slots"});
 }
 
+TEST(Lists, WhatStaysIsNoImport) {
+  ListObjects objects;
+  for (std::uint64_t s = 0; s < objects.count; ++s)
+    if (ListObjects::rank_after(rank(), s) == rank())
+      objects.exports.add(ListObjects::number(rank(), s), static_cast<ZOLTAN_ID_TYPE>(s), rank(),
+                          0);
+  const auto done =
+      zoltan::migrate(MPI_COMM_WORLD, objects.lists(true, true), objects.count, objects.storage());
+  EXPECT_TRUE(all_ranks(objects.has_moved(done.count, false)));
+}
+
+// Then there is nothing to compare with.
+TEST(Lists, SomeRanksGiveNoImports) {
+  ListObjects objects;
+  const auto done = zoltan::migrate(MPI_COMM_WORLD, objects.lists(!is_wrong(), true), objects.count,
+                                    objects.storage());
+  EXPECT_TRUE(all_ranks(objects.has_moved(done.count, false)));
+}
+
 TEST(Lists, RanksWithoutSlotsTakePart) {
   if (size() == 1) return;
   ListObjects objects;
