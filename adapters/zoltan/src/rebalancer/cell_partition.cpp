@@ -17,8 +17,8 @@ namespace {
 
 /// Ranks with as many objects at most give each by itself.
 constexpr std::size_t least_cells = 4096;
-/// More gain nothing.
-constexpr std::size_t most_cells = 16384;
+/// Most have a few thousand; the rest is for grids that are mostly empty.
+constexpr std::size_t most_cells = 32768;
 /// The heaviest cell that is not split, as a part of a share. What is promised is 1 %; where cells
 /// are cut, one of 60 cells around a part is on the wrong side, but they do not add up.
 constexpr double heaviest = 0.0025;
@@ -58,10 +58,10 @@ CellLimits CellPartition::limits() const {
   }
   limits.weight = heaviest * share_;
   if (objects_.count_weighs) limits.count = std::max(1.0, heaviest * share_of_count_);
-  // Of 12 bytes for each object the map has 4; the plan and the exchange, which need the rest and
-  // the budget, come later.
-  const std::uint64_t bytes = 8 * objects_.count + options_.migration.budget_bytes;
-  limits.cells = std::clamp<std::uint64_t>(bytes / bytes_of_cell, least_cells, most_cells);
+  // Of 12 bytes for each object the map has 4; the plan, which needs the rest, comes later. The
+  // budget is left alone: what goes where does not depend on it.
+  limits.cells =
+      std::clamp<std::uint64_t>(8 * objects_.count / bytes_of_cell, least_cells, most_cells);
   limits.parts = parts_of_cell;
   return limits;
 }

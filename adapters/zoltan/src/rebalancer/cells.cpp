@@ -18,6 +18,9 @@ constexpr std::size_t block_size = 256;
 constexpr double least_parts = 8;
 constexpr double most_parts = 4096;
 
+/// Of coordinates, so that differences and margins of finite numbers are finite.
+constexpr double shrinking = 0.25;
+
 /// What is so far above its limits is worth a pass over its objects, to find where they are.
 constexpr double crowded = 64;
 
@@ -36,7 +39,7 @@ struct Grid {
 /// A cell that is split: into a grid in its box, or, where its objects share a place, into pieces
 /// of equal count by index.
 struct Split {
-  int cell = 0;
+  std::size_t cell = 0;
   int parts = 0;
   int shift = 0;  ///< of the boxes of the grid
   bool in_pieces = false;
@@ -77,23 +80,26 @@ void Split::fit(std::size_t dimensions, double wanted) {
 
 Octree::Octree(const Box& range, std::size_t dimensions, OctreeShape shape)
     : dimensions_(dimensions) {
-  Point half{};
-  for (std::size_t d = 0; d < dimensions; ++d) half[d] = 0.5 * range.high[d] - 0.5 * range.low[d];
-  if (shape == OctreeShape::cubes) half.fill(*std::ranges::max_element(half));
+  const bool cubes = shape == OctreeShape::cubes;
+  Point extent{};
+  for (std::size_t d = 0; d < dimensions; ++d)
+    extent[d] = shrinking * range.high[d] - shrinking * range.low[d];
+  if (cubes) extent.fill(*std::ranges::max_element(extent));
   // A plane of the octree should not be where a partitioner likes to cut.
   constexpr Point margin_of_cubes{0.0573, 0.0718, 0.0392};
-  constexpr double margin_of_hsfc = 1.6e-7;  // HSFC_EPSILON of Zoltan's half extent
+  constexpr double widest_margin = 0.0931;
+  constexpr double margin_of_hsfc = 1.6e-7;  // Zoltan's HSFC_EPSILON, on either side
   for (std::size_t d = 0; d < dimensions; ++d) {
-    const double margin = shape == OctreeShape::cubes ? margin_of_cubes[d] : 2 * margin_of_hsfc;
-    const double extent = shape == OctreeShape::cubes ? 1.0931 : 1 + 2 * margin_of_hsfc;
-    half_low_[d] = 0.5 * range.low[d] - half[d] * margin / (shape == OctreeShape::cubes ? 1 : 2);
-    const double scale = std::ldexp(1 / (half[d] * extent), bits);
+    const double margin = cubes ? margin_of_cubes[d] : margin_of_hsfc;
+    const double margins = cubes ? widest_margin : 2 * margin_of_hsfc;
+    low_[d] = shrinking * range.low[d] - extent[d] * margin;
+    const double scale = std::ldexp(1 / (extent[d] * (1 + margins)), bits);
     scale_[d] = std::isfinite(scale) ? scale : 0;
   }
 }
 
 void Octree::to_positions(std::size_t d, std::span<double> coordinates) const {
-  for (double& x : coordinates) x = (0.5 * x - half_low_[d]) * scale_[d];
+  for (double& x : coordinates) x = (shrinking * x - low_[d]) * scale_[d];
 }
 
 Key Octree::key(std::size_t d, double coordinate) const {
@@ -102,7 +108,7 @@ Key Octree::key(std::size_t d, double coordinate) const {
 }
 
 double Octree::coordinate(std::size_t d, Key key) const {
-  return 2 * (half_low_[d] + (scale_[d] > 0 ? static_cast<double>(key) / scale_[d] : 0));
+  return (low_[d] + (scale_[d] > 0 ? static_cast<double>(key) / scale_[d] : 0)) / shrinking;
 }
 
 /// One round of splitting after the other.
@@ -127,8 +133,8 @@ class Cells::Splitting {
   bool go_on();
 
  private:
-  [[nodiscard]] double load(const Cell& cell) const {
-    return std::max(cell.weight / limits_.weight, cell.count / limits_.count);
+  [[nodiscard]] double load(std::size_t cell) const {
+    return std::max(cells_[cell].weight / limits_.weight, cells_[cell].count / limits_.count);
   }
   [[nodiscard]] double room() const {
     return static_cast<double>(limits_.cells - std::min(limits_.cells, cells_.size()));
@@ -136,8 +142,9 @@ class Cells::Splitting {
   void choose();
   void find_ranges();
   void number_parts();
-  void add_parts(Split& split, double load);
+  void add_parts(Split& split, double wanted);
   void move_objects();
+  void drop_empty_cells();
   std::size_t find_members(std::uint64_t first, std::size_t count);
   void read_block(std::uint64_t first, std::size_t count);
   void number_all(const Grid& grid, std::size_t count);
@@ -166,29 +173,32 @@ class Cells::Splitting {
 
 /// The cells above the limits, heaviest first, and where their objects are at most.
 void Cells::Splitting::choose() {
+  Vector<int> heavy(cells_.get_allocator());
+  for (std::size_t c = 0; c < cells_.size(); ++c)
+    if (cells_[c].count > 1 && load(c) > 1) heavy.push_back(static_cast<int>(c));
+  std::ranges::sort(heavy, [this](int a, int b) {
+    const double load_a = load(static_cast<std::size_t>(a));
+    const double load_b = load(static_cast<std::size_t>(b));
+    return load_a > load_b || (load_a == load_b && a < b);
+  });
+  heavy.resize(std::min(heavy.size(), static_cast<std::size_t>(room() / least_parts)));
   splits_.clear();
-  for (std::size_t c = 0; c < cells_.size(); ++c) {
-    const Cell& cell = cells_[c];
-    if (cell.count < 2 || load(cell) <= 1) continue;
+  split_of_.assign(cells_.size(), -1);
+  for (const int c : heavy) {
+    const auto number = static_cast<std::size_t>(c);
+    const Cell& cell = cells_[number];
+    split_of_[number] = static_cast<int>(splits_.size());
     Split& split = splits_.emplace_back();
-    split.cell = static_cast<int>(c);
+    split.cell = number;
     split.count = cell.count;
     // Objects that fill their box need no search; those that stay together again do not.
-    split.searched = cell.shift > 0 && (round_ > 1 || load(cell) > crowded);
+    split.searched = cell.shift > 0 && (round_ > 1 || load(number) > crowded);
     for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
       const Key key = octree_.key(d, coordinates_.column[d][cell.object]) >> cell.shift;
       split.low[d] = key << cell.shift;
       split.high[d] = ((key + 1) << cell.shift) - 1;
     }
   }
-  std::ranges::sort(splits_, [this](const Split& a, const Split& b) {
-    const double load_a = load(cells_[static_cast<std::size_t>(a.cell)]);
-    const double load_b = load(cells_[static_cast<std::size_t>(b.cell)]);
-    return load_a > load_b || (load_a == load_b && a.cell < b.cell);
-  });
-  split_of_.assign(cells_.size(), -1);
-  for (std::size_t s = 0; s < splits_.size(); ++s)
-    split_of_[static_cast<std::size_t>(splits_[s].cell)] = static_cast<int>(s);
 }
 
 std::size_t Cells::Splitting::find_members(std::uint64_t first, std::size_t count) {
@@ -228,23 +238,24 @@ void Cells::Splitting::find_ranges() {
   }
 }
 
-void Cells::Splitting::add_parts(Split& split, double load) {
-  // What one cell takes leaves room for others.
-  const double most = std::clamp(room() / 2, least_parts, most_parts);
-  split.fit(octree_.dimensions(), std::clamp(limits_.parts * load, least_parts, most));
+void Cells::Splitting::add_parts(Split& split, double wanted) {
+  split.fit(octree_.dimensions(), std::clamp(wanted, least_parts, most_parts));
   split.grid.first = static_cast<int>(cells_.size());
   cells_.resize(cells_.size() + static_cast<std::size_t>(split.parts), {.shift = split.shift});
 }
 
+/// Where memory is short, every cell that is split gets as much less of it.
 void Cells::Splitting::number_parts() {
+  double wanted = 0;
+  for (const Split& split : splits_) wanted += limits_.parts * load(split.cell);
+  const double scale = limits_.parts * std::min(1.0, room() / wanted);
   std::size_t done = 0;
   for (; done < splits_.size() && room() >= least_parts; ++done) {
-    const auto cell = static_cast<std::size_t>(splits_[done].cell);
-    add_parts(splits_[done], load(cells_[cell]));
+    const std::size_t cell = splits_[done].cell;
+    add_parts(splits_[done], std::min(scale * load(cell), room()));
     cells_[cell] = {};
   }
-  for (std::size_t s = done; s < splits_.size(); ++s)
-    split_of_[static_cast<std::size_t>(splits_[s].cell)] = -1;
+  for (std::size_t s = done; s < splits_.size(); ++s) split_of_[splits_[s].cell] = -1;
   splits_.resize(done);
 }
 
@@ -300,6 +311,24 @@ void Cells::Splitting::move_objects() {
     move_members(first, found);
   }
   ++round_;
+  drop_empty_cells();
+}
+
+/// Objects on a line or a plane leave most of a grid empty; its numbers can be used again.
+void Cells::Splitting::drop_empty_cells() {
+  const auto used = static_cast<std::size_t>(
+      std::ranges::count_if(cells_, [](const Cell& cell) { return cell.count > 0; }));
+  if (cells_.size() - used < cells_.size() / 4) return;
+  Vector<int>& number = split_of_;
+  number.assign(cells_.size(), -1);
+  std::size_t next = 0;
+  for (std::size_t c = 0; c < cells_.size(); ++c) {
+    if (cells_[c].count == 0) continue;
+    number[c] = static_cast<int>(next);
+    cells_[next++] = cells_[c];
+  }
+  cells_.resize(next);
+  for (int& cell : cell_of_) cell = number[static_cast<std::size_t>(cell)];
 }
 
 void Cells::Splitting::begin(const Box& range) {
@@ -309,7 +338,7 @@ void Cells::Splitting::begin(const Box& range) {
     split.low[d] = octree_.key(d, range.low[d]);
     split.high[d] = octree_.key(d, range.high[d]);
   }
-  add_parts(split, most_parts);
+  add_parts(split, room() / 2);
   if (split.in_pieces) {
     std::ranges::fill(cell_of_, 0);
     split_of_.assign(1, 0);

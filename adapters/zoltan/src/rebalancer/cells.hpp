@@ -55,7 +55,7 @@ class Octree {
 
  private:
   std::size_t dimensions_;
-  Point half_low_{};  // halves, for the difference of two finite numbers may not be one
+  Point low_{};  // shrunk
   Point scale_{};
 };
 

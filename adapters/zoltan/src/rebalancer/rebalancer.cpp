@@ -164,7 +164,7 @@ void Rebalancer::State::choose_ranks(const Objects& objects, bool by_order,
     in_cells.run(communicator, all_objects(before.sum, largest), partition.ranks, partition.parts);
   if (by_cells) partition.largest_cell_share = in_cells.largest_share();
   evaluate(objects, partition);
-  if (!by_cells || !in_cells.divides_cells() ||
+  if (!by_cells || !in_cells.divides_cells() || zoltan.has_parts() ||
       partition.after.weight <= options.imbalance_tolerance + tolerated_division)
     return;
   in_cells.keep_cells_together(communicator, partition.ranks, partition.parts);

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Rebalances in which Zoltan is given cells of objects: nothing is lost, the balance is as good as
+// promised, cuts are where Zoltan made them, and a granularity of 1 is a partition of objects.
+
+#include "outcome.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <gtest/gtest.h>
+#include <zoltan.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using zoltan::array_columns;
+using zoltan::Partition;
+using zoltan::Rebalancer;
+using zoltan::RebalanceResult;
+using zoltan::RebalancerOptions;
+
+/// Above what ranks give to Zoltan object by object.
+constexpr std::uint64_t objects_per_rank = 5000;
+
+enum class Distribution { uniform, clustered, needle, front, planes, one_place };
+constexpr std::array distributions{Distribution::uniform, Distribution::clustered,
+                                   Distribution::needle,  Distribution::front,
+                                   Distribution::planes,  Distribution::one_place};
+/// Which ranks have objects at first.
+enum class Holders { all, first, even };
+
+double chance(std::uint64_t id, std::uint64_t salt) {
+  std::mt19937_64 random(seed() ^ (id * 0x9E3779B97F4A7C15U + salt));
+  random.discard(2);
+  return static_cast<double>(random() >> 11U) * 0x1p-53;
+}
+
+std::array<double, 3> place_of(Distribution distribution, std::uint64_t id) {
+  std::array<double, 3> place{chance(id, 0), chance(id, 1), chance(id, 2)};
+  switch (distribution) {
+    case Distribution::uniform: break;
+    case Distribution::clustered:
+      if (id % 5 != 0)
+        for (double& x : place) x = 0.37 + 0.215 * x;
+      break;
+    case Distribution::needle:
+      for (double& x : place) x = place[0] + 1e-3 * x;
+      break;
+    case Distribution::front:
+      if (id % 5 != 0) place[0] = 0.41 + 0.02 * place[0];
+      break;
+    case Distribution::planes: place[0] = std::floor(3 * place[0]); break;
+    case Distribution::one_place: place = {1, 2, 3}; break;
+  }
+  return place;
+}
+
+struct Cloud {
+  explicit Cloud(Distribution distribution, Holders holders = Holders::all) {
+    const auto ranks = static_cast<std::uint64_t>(size());
+    const auto self = static_cast<std::uint64_t>(rank());
+    total = objects_per_rank * ranks;
+    place.resize(3 * total);
+    weight.resize(total);
+    id.resize(total);
+    const std::uint64_t step = holders == Holders::all    ? ranks
+                               : holders == Holders::even ? (ranks + 1) / 2
+                                                          : 1;
+    const bool holds =
+        holders == Holders::all || (holders == Holders::even && self % 2 == 0) || self == 0;
+    for (std::uint64_t k = holders == Holders::even ? self / 2 : self; holds && k < total;
+         k += step)
+      add(distribution, k);
+  }
+  void add(Distribution distribution, std::uint64_t number) {
+    const auto at = place_of(distribution, number);
+    std::copy(at.begin(), at.end(), place.begin() + static_cast<std::ptrdiff_t>(3 * count));
+    weight[count] = static_cast<float>(0.5 + chance(number, 3));
+    id[count++] = number;
+  }
+  [[nodiscard]] BlockStorage storage() {
+    return {field(place.data(), total, 3), field(weight.data(), total), field(id.data(), total)};
+  }
+  void tell(Rebalancer& rebalancer) const {
+    rebalancer.coordinates(array_columns(place.data(), total, 3));
+    rebalancer.weights(array_columns(weight.data(), total, 1));
+  }
+  [[nodiscard]] double weight_here() const {
+    double sum = 0;
+    for (std::uint64_t k = 0; k < count; ++k) sum += static_cast<double>(weight[k]);
+    return sum;
+  }
+  /// Ids that are nowhere or twice, or whose place is another's. Collective.
+  [[nodiscard]] long long damaged(Distribution distribution) const {
+    std::vector<int> found(total, 0);
+    long long bad = 0;
+    for (std::uint64_t k = 0; k < count; ++k) {
+      if (id[k] < total) ++found[id[k]];
+      const auto at = place_of(distribution, id[k]);
+      for (std::size_t d = 0; d < 3; ++d) bad += place[3 * k + d] == at[d] ? 0 : 1;
+    }
+    MPI_Allreduce(MPI_IN_PLACE, found.data(), static_cast<int>(total), MPI_INT, MPI_SUM,
+                  MPI_COMM_WORLD);
+    return sum_over_ranks(bad) + std::ranges::count_if(found, [](int times) { return times != 1; });
+  }
+
+  std::uint64_t total = 0;
+  std::uint64_t count = 0;
+  std::vector<double> place;
+  std::vector<float> weight;
+  std::vector<std::uint64_t> id;
+};
+
+RebalanceResult rebalance(Cloud& cloud, const RebalancerOptions& options) {
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  cloud.tell(rebalancer);
+  const RebalanceResult result = rebalancer.rebalance(cloud.count, cloud.storage());
+  cloud.count = result.count;
+  return result;
+}
+
+double largest_over_mean(double value) {
+  double sum = 0;
+  double largest = 0;
+  MPI_Allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  MPI_Allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  return largest * size() / sum;
+}
+
+class Cells : public ::testing::TestWithParam<const char*> {
+ protected:
+  static RebalancerOptions options() {
+    RebalancerOptions options;
+    options.method = GetParam();
+    return options;
+  }
+  static bool cuts_planes() { return std::string(GetParam()) != "HSFC"; }
+};
+
+TEST_P(Cells, LoseNothingAndKeepTheBalanceWithinAHundredthOfTheTolerance) {
+  SCOPED_TRACE(seed_note());
+  for (const Distribution distribution : distributions)
+    for (const Holders holders : {Holders::all, Holders::first, Holders::even}) {
+      SCOPED_TRACE(static_cast<int>(distribution) * 10 + static_cast<int>(holders));
+      Cloud cloud(distribution, holders);
+      const RebalanceResult result = rebalance(cloud, options());
+      EXPECT_EQ(cloud.damaged(distribution), 0);
+      EXPECT_NEAR(result.after.weight, largest_over_mean(cloud.weight_here()), 1e-9);
+      EXPECT_GT(result.largest_cell_share, 0);
+      EXPECT_LE(result.largest_cell_share, 0.01);
+      // HSFC has no cuts inside one place, and Zoltan's RIB none inside a plane.
+      if (distribution == Distribution::one_place) continue;
+      EXPECT_LE(result.after.weight, options().imbalance_tolerance + 0.01);
+      // The map, and less for cells than the plan takes later; or the fewest cells there are.
+      EXPECT_TRUE(all_ranks(result.partition_extra_bytes <= 12 * cloud.total + 4096 * 200));
+    }
+}
+
+TEST_P(Cells, PutObjectsWhereTheCutsSay) {
+  if (!cuts_planes()) return;  // cells are intervals of HSFC's curve and are not cut
+  for (const Distribution distribution : {Distribution::uniform, Distribution::needle}) {
+    Cloud cloud(distribution);
+    RebalancerOptions chosen = options();
+    chosen.parameters = {{"KEEP_CUTS", "1"}, {"AVERAGE_CUTS", "1"}};
+    if (std::string(GetParam()) == "RIB") chosen.parameters.pop_back();
+    Rebalancer rebalancer(MPI_COMM_WORLD, chosen);
+    cloud.tell(rebalancer);
+    const Partition partition = rebalancer.partition(cloud.count);
+    long long elsewhere = 0;
+    for (std::uint64_t k = 0; k < cloud.count; ++k) {
+      int owner = -1;
+      Zoltan_LB_Point_Assign(rebalancer.handle(), &cloud.place[3 * k], &owner);
+      elsewhere += owner == partition.ranks()[k] ? 0 : 1;
+    }
+    EXPECT_EQ(sum_over_ranks(elsewhere), 0);
+  }
+}
+
+TEST_P(Cells, BalanceMorePartsThanRanks) {
+  const int parts = 3 * size();
+  Cloud cloud(Distribution::clustered);
+  RebalancerOptions chosen = options();
+  chosen.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(parts)}};
+  Rebalancer rebalancer(MPI_COMM_WORLD, chosen);
+  cloud.tell(rebalancer);
+  const Partition partition = rebalancer.partition(cloud.count);
+  std::vector<double> weight(static_cast<std::size_t>(parts), 0);
+  for (std::uint64_t k = 0; k < cloud.count; ++k)
+    weight[static_cast<std::size_t>(partition.parts()[k])] += static_cast<double>(cloud.weight[k]);
+  MPI_Allreduce(MPI_IN_PLACE, weight.data(), parts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  const double largest = *std::ranges::max_element(weight);
+  double sum = 0;
+  for (const double of_part : weight) sum += of_part;
+  EXPECT_LE(largest * parts / sum, chosen.imbalance_tolerance + 0.01);
+}
+
+TEST_P(Cells, OfAnyGranularityLoseNothing) {
+  for (const std::uint64_t granularity : {std::uint64_t{2}, std::uint64_t{50}, ~std::uint64_t{0}}) {
+    Cloud cloud(Distribution::clustered);
+    RebalancerOptions chosen = options();
+    chosen.granularity = granularity;
+    const RebalanceResult result = rebalance(cloud, chosen);
+    EXPECT_EQ(cloud.damaged(Distribution::clustered), 0);
+    if (granularity <= 50) {
+      EXPECT_LE(result.after.weight, chosen.imbalance_tolerance + 0.02);
+    }
+    EXPECT_GT(result.largest_cell_share, 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoltan, Cells, ::testing::Values("RCB", "RIB", "HSFC"),
+                         [](const auto& test) { return std::string(test.param); });
+
+/// What Zoltan says when it is asked for every object, as the Rebalancer did before there were
+/// cells.
+struct Stock {
+  const Cloud& cloud;
+
+  static int count(void* self, int* error) {
+    *error = ZOLTAN_OK;
+    return static_cast<int>(static_cast<Stock*>(self)->cloud.count);
+  }
+  static void list(void* self, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int,
+                   float* weights, int* error) {
+    const Cloud& cloud = static_cast<Stock*>(self)->cloud;
+    for (std::uint64_t k = 0; k < cloud.count; ++k) {
+      gids[2 * k] = static_cast<ZOLTAN_ID_TYPE>(rank());
+      gids[2 * k + 1] = lids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
+      weights[k] = cloud.weight[k];
+    }
+    *error = ZOLTAN_OK;
+  }
+  static int dimensions(void*, int* error) {
+    *error = ZOLTAN_OK;
+    return 3;
+  }
+  static void places(void* self, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR lids, int,
+                     double* places, int* error) {
+    for (int k = 0; k < count; ++k)
+      for (unsigned d = 0; d < 3; ++d)
+        *places++ = static_cast<Stock*>(self)->cloud.place[3 * lids[k] + d];
+    *error = ZOLTAN_OK;
+  }
+
+  [[nodiscard]] std::vector<int> ranks(const char* method) {
+    Zoltan_Struct* zz = Zoltan_Create(MPI_COMM_WORLD);
+    for (const auto& [name, value] :
+         {std::pair("DEBUG_LEVEL", "0"), std::pair("LB_METHOD", method),
+          std::pair("IMBALANCE_TOL", "1.05"), std::pair("NUM_GID_ENTRIES", "2"),
+          std::pair("NUM_LID_ENTRIES", "1"), std::pair("OBJ_WEIGHT_DIM", "1"),
+          std::pair("RETURN_LISTS", "EXPORT")})
+      Zoltan_Set_Param(zz, name, value);
+    Zoltan_Set_Num_Obj_Fn(zz, count, this);
+    Zoltan_Set_Obj_List_Fn(zz, list, this);
+    Zoltan_Set_Num_Geom_Fn(zz, dimensions, this);
+    Zoltan_Set_Geom_Multi_Fn(zz, places, this);
+    int changes = 0, gid = 0, lid = 0, imports = 0, exports = 0;
+    ZOLTAN_ID_PTR ig = nullptr, il = nullptr, eg = nullptr, el = nullptr;
+    int *ip = nullptr, *it = nullptr, *ep = nullptr, *et = nullptr;
+    Zoltan_LB_Partition(zz, &changes, &gid, &lid, &imports, &ig, &il, &ip, &it, &exports, &eg, &el,
+                        &ep, &et);
+    std::vector<int> ranks(cloud.count, rank());
+    for (int k = 0; k < exports; ++k) ranks[el[k]] = ep[k];
+    Zoltan_LB_Free_Part(&ig, &il, &ip, &it);
+    Zoltan_LB_Free_Part(&eg, &el, &ep, &et);
+    Zoltan_Destroy(&zz);
+    return ranks;
+  }
+};
+
+TEST(Granularity, OfOneIsZoltansPartitionOfTheObjects) {
+  for (const char* const method : {"RCB", "RIB", "HSFC"}) {
+    const Cloud cloud(Distribution::clustered, Holders::even);
+    RebalancerOptions options;
+    options.method = method;
+    options.granularity = 1;
+    Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    cloud.tell(rebalancer);
+    Partition partition = rebalancer.partition(cloud.count);
+    Stock stock{cloud};
+    EXPECT_TRUE(all_ranks(std::ranges::equal(partition.ranks(), stock.ranks(method))));
+    EXPECT_EQ(partition.largest_cell_share(), 0);
+  }
+}
+
+TEST(Granularity, OfZeroIsRefused) {
+  RebalancerOptions options;
+  options.granularity = 0;
+  const Outcome outcome = outcome_of([&] { const Rebalancer rebalancer(MPI_COMM_WORLD, options); });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  EXPECT_NE(outcome.text.find("granularity of 0"), std::string::npos) << outcome.text;
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+}
+
+TEST(Granularity, MustBeTheSameOnAllRanks) {
+  if (size() == 1) return;
+  RebalancerOptions options;
+  if (rank() == 1) options.granularity = 7;
+  const Outcome outcome = outcome_of([&] { const Rebalancer rebalancer(MPI_COMM_WORLD, options); });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  EXPECT_NE(outcome.text.find("granularity differs"), std::string::npos) << outcome.text;
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+}
+
+TEST(Granularity, ObjectsWithNamesAreGivenByThemselves) {
+  const Cloud cloud(Distribution::uniform);
+  Rebalancer rebalancer(MPI_COMM_WORLD);
+  cloud.tell(rebalancer);
+  rebalancer.global_ids(array_columns(cloud.id.data(), cloud.total, 1));
+  EXPECT_EQ(rebalancer.partition(cloud.count).largest_cell_share(), 0);
+}
+
+TEST(Granularity, CellsBalanceTheCountAsASecondWeight) {
+  Cloud cloud(Distribution::uniform);
+  for (std::uint64_t k = 0; k < cloud.count; ++k)
+    cloud.weight[k] =
+        cloud.place[3 * k] + cloud.place[3 * k + 1] + cloud.place[3 * k + 2] < 1.5 ? 10.0F : 1.0F;
+  Cloud by_both = cloud;
+  RebalancerOptions options;
+  const RebalanceResult first = rebalance(cloud, options);
+  options.balance_count = true;
+  const RebalanceResult second = rebalance(by_both, options);
+  EXPECT_EQ(by_both.damaged(Distribution::uniform), 0);
+  if (size() == 1) return;
+  EXPECT_GT(first.after.count, 1.2);
+  EXPECT_LT(second.after.count, first.after.count - 0.1);
+}
+
+TEST(Granularity, AnObjectThatIsHeavierThanAShareIsKeptApart) {
+  Cloud cloud(Distribution::uniform);
+  for (std::uint64_t k = 0; k < cloud.count; ++k)
+    if (cloud.id[k] == 77) cloud.weight[k] = 1e6F;
+  const RebalanceResult result = rebalance(cloud, {});
+  EXPECT_EQ(cloud.damaged(Distribution::uniform), 0);
+  EXPECT_GT(result.largest_cell_share, 0.9) << "so the imbalance is explained";
+  EXPECT_NEAR(result.after.weight, size(), 0.1 * size());
+}
+
+TEST(Granularity, CoordinatesAndWeightsThatAreNoneAreRefused) {
+  Cloud cloud(Distribution::uniform);
+  const double good = cloud.place[3 * 4500 + 1];
+  if (rank() == size() - 1) cloud.place[3 * 4500 + 1] = std::nan("");
+  Outcome outcome = outcome_of([&] { rebalance(cloud, {}); });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  EXPECT_NE(outcome.text.find("coordinate 1 of the object in slot 4500 is nan"), std::string::npos)
+      << outcome.text;
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+  cloud.place[3 * 4500 + 1] = good;
+  std::ranges::fill(cloud.weight, 0);
+  outcome = outcome_of([&] { rebalance(cloud, {}); });
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  EXPECT_NE(outcome.text.find("all weights are zero"), std::string::npos) << outcome.text;
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+}
+
+TEST(Granularity, TheSameCellsForAnyBudget) {
+  std::vector<std::uint64_t> first;
+  for (const std::size_t budget : {std::size_t{1} << 16, std::size_t{8} << 20}) {
+    Cloud cloud(Distribution::clustered);
+    RebalancerOptions options;
+    options.migration.budget_bytes = budget;
+    rebalance(cloud, options);
+    const std::vector<std::uint64_t> ids(cloud.id.data(), cloud.id.data() + cloud.count);
+    if (first.empty()) first = ids;
+    EXPECT_TRUE(all_ranks(ids == first));
+  }
+}
+
+}  // namespace
+}  // namespace valet::test
