@@ -8,7 +8,6 @@
 #include <zoltan.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <string>
 
@@ -169,35 +168,27 @@ void CellPartition::take_targets(const Array<int>& ranks, const Array<int>& part
 
 /// From the cell of each object to its rank and part.
 void CellPartition::spread(Array<int>& ranks, Array<int>& parts) {
-  constexpr std::size_t block = 256;  // its coordinates stay in the first-level cache
-  std::array<std::array<double, block>, Columns::most> coordinates{};
-  const std::size_t dimensions = octree_->dimensions();
-  for (std::uint64_t first = 0; first < ranks.size(); first += block) {
-    const std::size_t count = std::min<std::uint64_t>(block, ranks.size() - first);
-    bool read = false;
-    for (std::size_t k = 0; k < count; ++k) {
-      const auto cell = static_cast<std::size_t>(ranks[first + k]);
-      int rank = rank_of_[cell];
-      int part = zoltan_.has_parts() ? part_of_[cell] : 0;
-      if (rank < 0) {
-        rank = ~rank;
-        if (!read)
-          for (std::size_t d = 0; d < dimensions; ++d)
-            objects_.coordinates.column[d].copy_to(coordinates[d].data(), first, count);
-        read = true;
-        Point place{coordinates[0][k], coordinates[1][k], coordinates[2][k]};
-        int part_there = 0;
-        int rank_there = 0;
-        if (divides_cells_ && Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place.data(), &rank_there,
-                                                        &part_there) == ZOLTAN_OK) {
-          rank = rank_there;
-          part = part_there;
-        }
-      }
-      ranks[first + k] = rank;
-      if (zoltan_.has_parts()) parts[first + k] = part;
+  for (std::uint64_t k = 0; k < ranks.size(); ++k) {
+    const auto cell = static_cast<std::size_t>(ranks[k]);
+    Target target{rank_of_[cell], zoltan_.has_parts() ? part_of_[cell] : 0};
+    if (target.rank < 0) {
+      target.rank = ~target.rank;
+      if (divides_cells_) target = target_at(k, target);
     }
+    ranks[k] = target.rank;
+    if (zoltan_.has_parts()) parts[k] = target.part;
   }
+}
+
+/// Where the cuts are so that an object goes, or else its cell.
+CellPartition::Target CellPartition::target_at(std::uint64_t object, const Target& of_cell) const {
+  Point place{};
+  for (std::size_t d = 0; d < objects_.coordinates.size; ++d)
+    place[d] = objects_.coordinates.column[d][object];
+  Target target;
+  const int code =
+      Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place.data(), &target.rank, &target.part);
+  return code == ZOLTAN_OK ? target : of_cell;
 }
 
 void CellPartition::keep_cells_together(const mpi::Channel& communicator, Array<int>& ranks,

@@ -50,6 +50,11 @@ class CellPartition {
   [[nodiscard]] CellLimits limits() const;
   void take_targets(const Array<int>& ranks, const Array<int>& parts);
   [[nodiscard]] bool is_cut(int cell, int part);
+  struct Target {
+    int rank = 0;
+    int part = 0;
+  };
+  [[nodiscard]] Target target_at(std::uint64_t object, const Target& of_cell) const;
   void spread(Array<int>& ranks, Array<int>& parts);
 
   Ledger& ledger_;

@@ -147,6 +147,7 @@ class Cells::Splitting {
   void drop_empty_cells();
   std::size_t find_members(std::uint64_t first, std::size_t count);
   void read_block(std::uint64_t first, std::size_t count);
+  void read_members(std::uint64_t first, std::size_t count, std::size_t found);
   void number_all(const Grid& grid, std::size_t count);
   void number_members(std::uint64_t first, std::size_t found);
   void move_members(std::uint64_t first, std::size_t found);
@@ -215,6 +216,20 @@ void Cells::Splitting::read_block(std::uint64_t first, std::size_t count) {
     coordinates_.column[d].copy_to(position_[d].data(), first, count);
     octree_.to_positions(d, std::span(position_[d]).first(count));
   }
+  if (weights_.size > 0) weights_.column[0].copy_to(weight_.data(), first, count);
+}
+
+/// Positions and weights. Where members are few most of the memory need not be read.
+void Cells::Splitting::read_members(std::uint64_t first, std::size_t count, std::size_t found) {
+  if (8 * found > count) return read_block(first, count);
+  for (std::size_t m = 0; m < found; ++m) {
+    const auto k = static_cast<std::size_t>(members_[m]);
+    for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
+      position_[d][k] = coordinates_.column[d][first + k];
+      octree_.to_positions(d, std::span(position_[d]).subspan(k, 1));
+    }
+    if (weights_.size > 0) weight_[k] = weights_.column[0][first + k];
+  }
 }
 
 void Cells::Splitting::find_ranges() {
@@ -224,7 +239,7 @@ void Cells::Splitting::find_ranges() {
   for (std::uint64_t first = 0; first < cell_of_.size(); first += block_size) {
     const std::size_t count = std::min<std::uint64_t>(block_size, cell_of_.size() - first);
     const std::size_t found = find_members(first, count);
-    if (found > 0) read_block(first, count);
+    read_members(first, count, found);
     for (std::size_t m = 0; m < found; ++m) {
       const auto k = static_cast<std::size_t>(members_[m]);
       Split& split = split_of(first + k);
@@ -301,9 +316,7 @@ void Cells::Splitting::move_objects() {
   for (std::uint64_t first = 0; first < cell_of_.size(); first += block_size) {
     const std::size_t count = std::min<std::uint64_t>(block_size, cell_of_.size() - first);
     const std::size_t found = round_ == 0 ? count : find_members(first, count);
-    if (found == 0) continue;
-    read_block(first, count);
-    if (weights_.size > 0) weights_.column[0].copy_to(weight_.data(), first, count);
+    read_members(first, count, found);
     if (round_ == 0 && !splits_[0].in_pieces)
       number_all(splits_[0].grid, count);
     else

@@ -49,14 +49,15 @@ Columns columns_of(const ColumnSource& source, const char* activity) {
   return columns;
 }
 
-/// The first number that is not as `is_good` wants it; `text(c, slot, value)` says so. All numbers
-/// before are shown to `see(c, numbers)`, in order.
+/// A number that is not as `is_good` wants it; `text(c, slot, value)` says so. All numbers before
+/// are shown to `see(c, numbers)`, for each column in order. Columns are often interleaved, so what
+/// is read once of memory is read of all of them.
 template <class IsGood, class Text, class See>
 std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t count,
                                         IsGood&& is_good, Text&& text, See&& see) {
   std::array<double, numbers_at_a_time> numbers{};
-  for (std::size_t c = 0; c < columns.size; ++c)
-    for (std::uint64_t first = 0; first < count; first += numbers.size()) {
+  for (std::uint64_t first = 0; first < count; first += numbers.size())
+    for (std::size_t c = 0; c < columns.size; ++c) {
       const auto read = std::span(numbers).first(
           static_cast<std::size_t>(std::min<std::uint64_t>(numbers.size(), count - first)));
       columns.column[c].copy_to(read.data(), first, read.size());
