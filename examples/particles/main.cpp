@@ -113,18 +113,12 @@ class Simulation {
     // One more, because particles do not come in fractions.
     return static_cast<std::uint64_t>(options.capacity * mean) + 1;
   }
-  /// Until options have it, every particle is given to Zoltan by itself.
-  template <class AnyOptions>
-  static void set_granularity(AnyOptions& options, std::uint64_t particles) {
-    if constexpr (requires { options.granularity = particles; })
-      if (particles > 0) options.granularity = particles;
-  }
   static valet::zoltan::RebalancerOptions rebalancer_options(const Options& options) {
     valet::zoltan::RebalancerOptions result;
     result.method = options.method;
     result.imbalance_tolerance = 1.005;
     result.migration = options.migration;
-    set_granularity(result, options.granularity);
+    if (options.granularity > 0) result.granularity = options.granularity;
     return result;
   }
 

@@ -38,15 +38,10 @@ struct Way {
   std::vector<double> partition_seconds = {};
   RebalanceResult result = {};
   std::uint64_t growth = 0;
+  std::uint64_t partition_growth = 0;  ///< by the library's own count
   std::uint64_t promised = 0;
   std::uint64_t cut_pairs = 0;
 };
-
-/// Until options have it, all ways are the same.
-template <class AnyOptions>
-void set_granularity(AnyOptions& options, std::optional<std::uint64_t> objects) {
-  if constexpr (requires { options.granularity = objects; }) options.granularity = objects;
-}
 
 /// A few of the particles, and which of them are neighbours: known to rank 0.
 class SampledPairs {
@@ -137,6 +132,7 @@ class RebalanceBenchmark final : public Benchmark {
     const PeakMemory memory;
     const RebalanceResult result = rebalanced(rebalancer, cloud);
     way.growth = largest_of_ranks(memory.grown());
+    way.partition_growth = largest_of_ranks(result.partition_extra_bytes);
     // The bound of the migration has 8 bytes a slot, the whole step 12.
     way.promised = largest_of_ranks(result.report.extra_bytes_bound + 4 * cloud.slots());
     return cloud.is_complete();
@@ -193,6 +189,7 @@ class RebalanceBenchmark final : public Benchmark {
     row["seconds_partition"] = median(way.partition_seconds);
     row["ratio_uncoarsened"] = seconds / median(all.back().seconds);
     row["growth_bytes"] = way.growth;
+    row["partition_extra_bytes"] = way.partition_growth;
     row["promised_bytes"] = way.promised;
     row["imbalance_after"] = way.result.after.weight;
     row["parts"] = std::max(parts_, world_size());
@@ -208,7 +205,7 @@ class RebalanceBenchmark final : public Benchmark {
     RebalancerOptions options;
     options.method = method;
     set_common(options.migration);
-    set_granularity(options, granularity);
+    options.granularity = granularity;
     return options;
   }
 
