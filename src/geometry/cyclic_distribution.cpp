@@ -5,7 +5,8 @@
 
 namespace valet::layout {
 
-MapPattern recognise(std::span<const int> map, int ranks) {
+MapPattern recognise(std::span<const int> map, int all_ranks, int without) {
+  const int ranks = all_ranks - (without == no_rank ? 0 : 1);
   MapPattern found{.periodic = true, .ascending = true, .distribution = {}};
   std::int64_t first_length = 0, block_size = 1;
   // The second run is a whole block, unless it is the last one; only the last may be shorter.
@@ -14,9 +15,9 @@ MapPattern recognise(std::span<const int> map, int ranks) {
     return first_length <= block_size && (length == block_size || (is_last && length < block_size));
   };
   for (std::size_t begin = 0; begin < map.size() && (found.periodic || found.ascending);) {
-    const int rank = map[begin];
+    const int rank = number_without(map[begin], without);
     std::size_t end = begin + 1;
-    while (end < map.size() && map[end] == rank) ++end;
+    while (end < map.size() && map[end] == map[begin]) ++end;
     const bool is_last = end == map.size();
     const auto length = static_cast<std::int64_t>(end - begin);
     if (found.runs == 0) {

@@ -63,6 +63,14 @@ struct CyclicDistribution {
   [[nodiscard]] bool operator==(const CyclicDistribution&) const = default;
 };
 
+/// In place of a rank.
+constexpr int no_rank = -1;
+
+/// The number of a rank where one is left out.
+[[nodiscard]] constexpr int number_without(int rank, int without) {
+  return without != no_rank && rank > without ? rank - 1 : rank;
+}
+
 /// What one scan of the map of a rank found.
 struct MapPattern {
   bool periodic = false;   ///< `distribution` describes the whole map
@@ -74,7 +82,10 @@ struct MapPattern {
 
 /// Looks for a pattern; ends where there can be none any more, so that an irregular map costs a few
 /// entries. An empty map has both patterns. Time: at most one pass.
-/// @param map  Ranks in 0 to ranks-1.
-[[nodiscard]] VALET_EXPORT MapPattern recognise(std::span<const int> map, int ranks);
+/// @param map      Ranks in 0 to ranks-1.
+/// @param without  A rank that is not in the map. The others are numbered without it: those above
+///                 are one less, and the distribution is over ranks-1.
+[[nodiscard]] VALET_EXPORT MapPattern recognise(std::span<const int> map, int ranks,
+                                                int without = no_rank);
 
 }  // namespace valet::layout

@@ -63,6 +63,27 @@ void expect_counts_and_runs(const CyclicDistribution& distribution, int ranks) {
   }
 }
 
+TEST(Recognise, FindsWhatALayoutIsWithoutOneOfItsRanks) {
+  // All that a rank has is dealt, and what stays is left out: the rest is as if there were one rank
+  // less.
+  constexpr int ranks = 5;
+  for (std::int64_t block = 1; block <= 4; ++block)
+    for (std::int64_t offset = 0; offset < block; ++offset)
+      for (int first = 0; first < ranks; ++first)
+        for (int own = 0; own < ranks; ++own)
+          for (std::int64_t count = 0; count < 3 * block * ranks; ++count) {
+            std::vector<int> map = map_of({count, block, offset, first}, ranks);
+            std::erase(map, own);
+            const MapPattern found = recognise(map, ranks, own);
+            ASSERT_TRUE(found.periodic);
+            for (int rank = 0; rank < ranks; ++rank)
+              if (rank != own) {
+                ASSERT_EQ(found.distribution.count_of(layout::number_without(rank, own), ranks - 1),
+                          std::ranges::count(map, rank));
+              }
+          }
+}
+
 TEST(Recognise, FindsTheWorkedTable) {
   const MapPattern found = recognise(std::vector<int>{1, 1, 2, 2, 2, 0, 0}, 3);
   EXPECT_TRUE(found.periodic);

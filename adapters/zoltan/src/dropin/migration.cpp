@@ -7,6 +7,7 @@
 #include "context.hpp"
 #include "handle_state.hpp"
 #include "hold.hpp"
+#include "list_layout.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
@@ -101,6 +102,7 @@ class Migration {
     report.extra_bytes_bound =
         (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
         report.budget_bytes + report.budget_raised_bytes + root_bytes() +
+        (pattern_.is_layout ? list_layout_bytes(channel_.size()) : 0) +
         (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes());
   }
 
@@ -143,6 +145,7 @@ class Migration {
     return within_memory("the lists", [&] {
       leading_ = migrating(ledger_, user.leading(), callbacks_.entries(), only_proc_changes_,
                            channel_.rank());
+      pattern_ = pattern_of(leading_, channel_.rank(), channel_.size());
     });
   }
 
@@ -205,8 +208,12 @@ class Migration {
     bool keep_memory = parameters.keep_memory;
     agreement.least(keep_memory);
     agreement.largest(keeps_too_much);
+    // Where any rank's list is none they are announced: lists that look like one on some ranks
+    // only.
+    agreement.least(pattern_.is_layout);
     agree_on_parameters(agreement);
     agreement.run(channel_, diagnostic);
+    context_.report.lists_from_layout = pattern_.is_layout ? 1 : 0;
     agreed.keep_memory = keep_memory;
     if (keeps_too_much) context_.workspace.release();
     ledger_.reset_peak();
@@ -240,7 +247,10 @@ class Migration {
         within_memory("the lists", [&] { give_parts_to_imports(); });
     Vector<mpi::SparseCount> announced(ledger_);
     try {
-      announce(channel_, ledger_, leading_, announced);
+      if (pattern_.is_layout)
+        compute_announced(channel_, ledger_, pattern_, announced);
+      else
+        announce(channel_, ledger_, leading_, announced);
     } catch (const std::bad_alloc&) {  // when the exchange is over
       announced.clear();
       diagnostic = Diagnostic{ErrorCode::out_of_memory, "no memory for the lists"};
@@ -395,6 +405,7 @@ class Migration {
   std::optional<observe::TraceFile> trace_;
   Context context_;
   bool only_proc_changes_ = true;
+  ListPattern pattern_;  ///< of the leading list; a layout where all ranks have one
   ObjectList leading_, exports_;
   Imports imports_;
   Array<int> own_parts_;

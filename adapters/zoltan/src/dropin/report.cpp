@@ -73,6 +73,7 @@ void append_report(const mpi::Channel& channel, const std::string& path,
                                        {"move_seconds", seconds[2]},
                                        {"unpack_seconds", seconds[3]},
                                        {"verified", report.verified != 0},
+                                       {"lists_from_layout", report.lists_from_layout != 0},
                                        {"reason", report.reason},
                                        {"message", report.message}};
   if (const int error = observe::append(path, line.dump() + "\n"); error != 0)

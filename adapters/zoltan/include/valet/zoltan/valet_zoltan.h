@@ -156,6 +156,7 @@ typedef struct Valet_Migration_Report {
   int code;                  /**< what the migration returned */
   int ranks;                 /**< in the communicator */
   int verified;              /**< 1: checksums were compared and agreed */
+  int lists_from_layout;     /**< 1: the lists are cyclic, so counts were computed, not exchanged */
   uint64_t objects_exported; /**< objects that had to leave, or to be packed for their own rank */
   uint64_t objects_imported; /**< objects that had to arrive */
   uint64_t bytes_exported;   /**< all these objects */

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Lists of LB_METHOD CYCLIC and BLOCK, and lists that are nearly such: which are recognised, that
+// the application sees the calls of stock Zoltan either way, and what is communicated for it.
+
+#include "counted_mpi.hpp"
+#include "random_maps.hpp"
+#include "test_comm.hpp"
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace valet::test;
+
+enum class Given { exports, imports, both };
+constexpr std::array all_given{Given::exports, Given::imports, Given::both};
+
+struct List {
+  std::vector<ZOLTAN_ID_TYPE> ids;
+  std::vector<int> procs;
+};
+
+void shuffle(List& list, std::mt19937_64& random) {
+  std::vector<std::size_t> order(list.procs.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::shuffle(order.begin(), order.end(), random);
+  const List old = list;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    list.ids[k] = old.ids[order[k]];
+    list.procs[k] = old.procs[order[k]];
+  }
+}
+
+/// Objects with numbers from this rank's first one on. What it is asked to pack and gets to unpack
+/// is written down.
+class Client {
+ public:
+  explicit Client(const std::vector<std::uint64_t>& counts)
+      : zoltan(Zoltan_Create(MPI_COMM_WORLD)), count_(counts[static_cast<std::size_t>(rank())]) {
+    for (int r = 0; r < rank(); ++r) first_ += counts[static_cast<std::size_t>(r)];
+    set("DEBUG_LEVEL", "0");
+    set("RETURN_LISTS", "ALL");
+    Zoltan_Set_Num_Obj_Fn(zoltan, number, this);
+    Zoltan_Set_Obj_List_Fn(zoltan, list, this);
+    Zoltan_Set_Obj_Size_Fn(zoltan, size_of, this);
+    Zoltan_Set_Pack_Obj_Fn(zoltan, pack, this);
+    Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack, this);
+  }
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client() { Zoltan_Destroy(&zoltan); }
+
+  void set(const char* name, const char* value) { Zoltan_Set_Param(zoltan, name, value); }
+
+  void partition(const char* method) {
+    set("LB_METHOD", method);
+    int changes = 0, gids = 0, lids = 0;
+    struct Raw {
+      int count = 0;
+      ZOLTAN_ID_PTR gids = nullptr, lids = nullptr;
+      int *procs = nullptr, *parts = nullptr;
+    } in, out;
+    Zoltan_LB_Partition(zoltan, &changes, &gids, &lids, &in.count, &in.gids, &in.lids, &in.procs,
+                        &in.parts, &out.count, &out.gids, &out.lids, &out.procs, &out.parts);
+    imports = {{in.gids, in.gids + in.count}, {in.procs, in.procs + in.count}};
+    exports = {{out.gids, out.gids + out.count}, {out.procs, out.procs + out.count}};
+    Zoltan_LB_Free_Part(&in.gids, &in.lids, &in.procs, &in.parts);
+    Zoltan_LB_Free_Part(&out.gids, &out.lids, &out.procs, &out.parts);
+  }
+
+  /// @return What the application saw.
+  std::vector<std::string> migrate(const char* method, Given given) {
+    set("MIGRATE_METHOD", method);
+    calls_.clear();
+    const bool in = given != Given::exports, out = given != Given::imports;
+    const int code = Zoltan_Migrate(
+        zoltan, in ? static_cast<int>(imports.procs.size()) : -1, in ? imports.ids.data() : nullptr,
+        in ? imports.ids.data() : nullptr, in ? imports.procs.data() : nullptr, nullptr,
+        out ? static_cast<int>(exports.procs.size()) : -1, out ? exports.ids.data() : nullptr,
+        out ? exports.ids.data() : nullptr, out ? exports.procs.data() : nullptr, nullptr);
+    EXPECT_TRUE(all_ranks(code == ZOLTAN_OK));
+    return calls_;
+  }
+
+  [[nodiscard]] Valet_Migration_Report report() const {
+    Valet_Migration_Report report{};
+    Valet_Get_Report(zoltan, &report);
+    return report;
+  }
+
+  Zoltan_Struct* zoltan;
+  List imports, exports;
+
+ private:
+  static Client& client_of(void* data) { return *static_cast<Client*>(data); }
+  static int number(void* data, int* code) {
+    *code = ZOLTAN_OK;
+    return static_cast<int>(client_of(data).count_);
+  }
+  static void list(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int, float*,
+                   int* code) {
+    const Client& client = client_of(data);
+    for (std::uint64_t k = 0; k < client.count_; ++k)
+      gids[k] = lids[k] = static_cast<ZOLTAN_ID_TYPE>(client.first_ + k);
+    *code = ZOLTAN_OK;
+  }
+  static int size_of(void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
+    *code = ZOLTAN_OK;
+    return static_cast<int>(4 + *gid % 9);
+  }
+  static void pack(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int to, int bytes,
+                   char* buffer, int* code) {
+    client_of(data).calls_.push_back("pack " + std::to_string(*gid) + " to " + std::to_string(to));
+    std::fill_n(buffer, bytes, static_cast<char>(*gid % 100));
+    *code = ZOLTAN_OK;
+  }
+  static void unpack(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* buffer, int* code) {
+    const bool whole = std::count(buffer, buffer + bytes, static_cast<char>(*gid % 100)) == bytes;
+    client_of(data).calls_.push_back("unpack " + std::to_string(*gid) + (whole ? "" : ", broken"));
+    *code = ZOLTAN_OK;
+  }
+
+  std::uint64_t count_, first_ = 0;
+  std::vector<std::string> calls_;
+};
+
+std::vector<std::uint64_t> random_counts(std::mt19937_64& random) {
+  std::vector<std::uint64_t> counts;
+  for (int r = 0; r < size(); ++r)
+    counts.push_back(pick(random, 0, 3) == 0 ? 0 : pick(random, 0, 60));
+  counts[pick(random, 0, counts.size() - 1)] += 1;  // Zoltan prints a warning where there is none
+  return counts;
+}
+
+TEST(ListLayout, OfCyclicIsRecognisedAndUnpackedInTheOrderOfStock) {
+  for (std::uint64_t test_case = 0; test_case < 20; ++test_case) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(test_case)));
+    std::mt19937_64 random(seed() + test_case);
+    Client client(random_counts(random));
+    client.partition(test_case % 2 == 0 ? "CYCLIC" : "BLOCK");
+    for (const Given given : all_given) {
+      const std::vector<std::string> stock = client.migrate("ZOLTAN", given);
+      EXPECT_TRUE(all_ranks(client.migrate("STREAM", given) == stock));
+      const Valet_Migration_Report report = client.report();
+      if (given != Given::imports && test_case % 2 == 0) {
+        EXPECT_TRUE(all_ranks(report.lists_from_layout == 1));
+      }
+      EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+      const int from_layout = report.lists_from_layout;
+      EXPECT_EQ(sum_over_ranks(from_layout), from_layout * size()) << "the same on all ranks";
+    }
+  }
+}
+
+TEST(ListLayout, OfImportsIsRecognisedWhereSourcesGiveAsMuch) {
+  Client client(std::vector<std::uint64_t>(static_cast<std::size_t>(size()),
+                                           12 * static_cast<std::uint64_t>(size())));
+  client.partition("CYCLIC");
+  const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::imports);
+  EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::imports) == stock));
+  EXPECT_TRUE(all_ranks(client.report().lists_from_layout == 1));
+}
+
+TEST(ListLayout, OfOneRankAloneIsNone) {
+  for (std::uint64_t test_case = 0; test_case < 20; ++test_case) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(test_case)));
+    std::mt19937_64 random(seed() + test_case);
+    Client client(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 30));
+    client.partition("CYCLIC");
+    // One rank's list is shuffled, the others look as before.
+    const bool is_odd = rank() == static_cast<int>(test_case % static_cast<std::uint64_t>(size()));
+    if (is_odd) shuffle(client.exports, random);
+    const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::exports);
+    EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::exports) == stock));
+    // To one other rank every order is a layout.
+    EXPECT_TRUE(all_ranks(client.report().lists_from_layout == (size() < 3 ? 1 : 0)));
+  }
+}
+
+TEST(ListLayout, WithObjectsThatStayIsRecognisedToo) {
+  std::mt19937_64 random(seed());
+  Client client(random_counts(random));
+  client.set("MIGRATE_ONLY_PROC_CHANGES", "0");
+  client.partition("CYCLIC");
+  // As RETURN_LISTS PARTS has them: those that stay, too.
+  const std::uint64_t first = client.exports.ids.empty() ? 0 : client.exports.ids.front();
+  client.exports.procs.clear();
+  for (std::size_t k = 0; k < client.exports.ids.size(); ++k)
+    client.exports.procs.push_back(
+        static_cast<int>((first + k) % static_cast<std::uint64_t>(size())));
+  const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::exports);
+  EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::exports) == stock));
+  EXPECT_TRUE(all_ranks(client.report().lists_from_layout == 1));
+}
+
+/// What a migration of these lists communicates, on this rank.
+Communication communication_of(Client& client) {
+  // The first ones find out more, and keep memory for the next.
+  for (int round = 0; round < 3; ++round)
+    static_cast<void>(client.migrate("STREAM", Given::exports));
+  communication = {};
+  static_cast<void>(client.migrate("STREAM", Given::exports));
+  return communication;
+}
+
+TEST(ListLayout, SavesWhatAnnouncesCounts) {
+  if (size() < 3) GTEST_SKIP() << "with one other rank everything is a layout";
+  Client cyclic(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 60));
+  cyclic.partition("CYCLIC");
+  const Communication layout = communication_of(cyclic);
+  // The same objects to the same ranks, in another order.
+  std::mt19937_64 random(seed());
+  shuffle(cyclic.exports, random);
+  const Communication general = communication_of(cyclic);
+  const auto calls = [](const Communication& all, const char* name) {
+    const auto found = all.calls.find(name);
+    return found == all.calls.end() ? 0 : found->second;
+  };
+  EXPECT_TRUE(all_ranks(calls(general, "Issend") == size() - 1));
+  EXPECT_TRUE(all_ranks(calls(layout, "Issend") == 0 && calls(layout, "Ibarrier") == 0));
+  EXPECT_TRUE(all_ranks(calls(layout, "Allgather") == calls(general, "Allgather") + 1));
+  EXPECT_TRUE(all_ranks(calls(layout, "Allreduce") == calls(general, "Allreduce")));
+  EXPECT_TRUE(all_ranks(layout.all_calls() < general.all_calls()))
+      << ::testing::PrintToString(layout.calls) << ::testing::PrintToString(general.calls);
+}
+
+}  // namespace
