@@ -152,6 +152,24 @@ TEST(ListErrors, ImportsAreWhatOthersExport) {
   if (is_wrong()) objects.imports = {};
   expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
                  {wrong_rank(), "objects to this rank, which imports 0 objects from there"});
+  objects = ListObjects();
+  if (rank() == 0) objects.exports = {};
+  expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
+                 {"rank 1: rank 0 exports 0 objects to this rank, which imports"});
+}
+
+TEST(ListErrors, ImportsComeToTheRankThatTheyAreExportedTo) {
+  if (size() < 3) return;
+  ListObjects objects;
+  // Ranks 1 and 2 each expect what rank 0 exports to the other.
+  std::vector<ZOLTAN_ID_TYPE>& gids = objects.imports.gids;
+  for (std::size_t k = 0; k < gids.size(); ++k)
+    if (gids[k] == ListObjects::number(0, 1))
+      gids[k] = ListObjects::number(0, 2);
+    else if (gids[k] == ListObjects::number(0, 2))
+      gids[k] = ListObjects::number(0, 1);
+  expect_refused(objects, objects.lists(true, true), objects.options(), ErrorCode::invalid_argument,
+                 {"rank 1: rank 0 exports", "which imports others from there"});
 }
 
 TEST(ListErrors, WordsOfIds) {
@@ -293,7 +311,7 @@ TEST(Lists, WithoutPartsThePartIsTheRank) {
 TEST(Lists, ImportsWithPartsOnSomeRanks) {
   ListObjects objects;
   zoltan::PartitionLists lists = objects.lists(true, false);
-  if (rank() == 0) lists.imports.parts = nullptr;
+  if (is_wrong()) lists.imports.parts = nullptr;
   const auto done =
       zoltan::migrate(MPI_COMM_WORLD, lists, objects.count, objects.storage(), objects.options());
   long long wrong = 0;
@@ -301,7 +319,7 @@ TEST(Lists, ImportsWithPartsOnSomeRanks) {
     const ZOLTAN_ID_TYPE number = objects.values[s];
     if (number / ListObjects::numbers_of_rank == static_cast<unsigned>(rank())) continue;
     const int part = ListObjects::part_after(number % ListObjects::numbers_of_rank);
-    wrong += objects.parts[s] == (rank() == 0 ? 0 : part) ? 0 : 1;
+    wrong += objects.parts[s] == (is_wrong() ? rank() : part) ? 0 : 1;
   }
   EXPECT_EQ(sum_over_ranks(wrong), 0);
 }

@@ -55,11 +55,6 @@ std::optional<Diagnostic> ListReader::check() const {
                       to_string(call_.occupied.map_size()) + " objects do not fit the " +
                           to_string(call_.storage.slots()) +
                           " slots of the storage; give the number of objects that it holds"};
-  if (call_.occupied.is_masked() && call_.occupied.map_size() != call_.storage.slots())
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the mask has " + to_string(call_.occupied.map_size()) +
-                          " entries for a storage of " + to_string(call_.storage.slots()) +
-                          " slots; it needs one entry per slot"};
   const ListOptions& options = call_.options;
   if (auto diagnostic = check_array("parts", options.parts.size(), 1)) return diagnostic;
   if (auto diagnostic = check_array("global_ids", options.global_ids.size(), call_.entries.gid))

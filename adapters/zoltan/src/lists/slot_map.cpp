@@ -80,8 +80,9 @@ std::optional<Diagnostic> SlotMap::check_rank(std::uint64_t k) const {
 }
 
 bool SlotMap::is_occupied(std::uint64_t slot) const {
-  if (call_.occupied.is_masked()) return call_.occupied.mask()[slot] != 0;
-  return slot < call_.occupied.map_size();
+  // A mask may lack entries, of which planning tells.
+  if (slot >= call_.occupied.map_size()) return false;
+  return !call_.occupied.is_masked() || call_.occupied.mask()[slot] != 0;
 }
 
 void SlotMap::reserve_parts() {
