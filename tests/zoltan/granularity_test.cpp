@@ -161,12 +161,12 @@ TEST_P(Cells, LoseNothingAndKeepTheBalanceWithinAHundredthOfTheTolerance) {
       if (distribution == Distribution::one_place) continue;
       EXPECT_LE(result.after.weight, options().imbalance_tolerance + 0.01);
       // The map, and less for cells than the plan takes later; or the fewest cells there are.
-      EXPECT_TRUE(all_ranks(result.partition_extra_bytes <= 12 * cloud.total + 4096 * 200));
+      EXPECT_TRUE(all_ranks(result.partition_extra_bytes <= 12 * cloud.total + 8192 * 200));
     }
 }
 
 TEST_P(Cells, PutObjectsWhereTheCutsSay) {
-  if (!cuts_planes()) return;  // cells are intervals of HSFC's curve and are not cut
+  if (!cuts_planes()) return;  // parts of HSFC are not convex: some are cut at the edges of cells
   for (const Distribution distribution : {Distribution::uniform, Distribution::needle}) {
     Cloud cloud(distribution);
     RebalancerOptions chosen = options();

@@ -8,6 +8,7 @@
 #include <zoltan.h>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string>
 
@@ -15,8 +16,10 @@ namespace valet::zoltan {
 namespace {
 
 /// Ranks with as many objects at most give each by itself.
-constexpr std::size_t least_cells = 4096;
-/// Most have a few thousand; the rest is for grids that are mostly empty.
+constexpr std::size_t few_objects = 4096;
+/// Ranks have a few thousand cells; the rest is for grids that are mostly empty, and for ranks that
+/// hold far more than their share.
+constexpr std::size_t least_cells = 8192;
 constexpr std::size_t most_cells = 32768;
 /// The heaviest cell that is not split, as a part of a share. What is promised is 1 %; where cells
 /// are cut, one of 60 cells around a part is on the wrong side, but they do not add up.
@@ -46,7 +49,7 @@ CellPartition::CellPartition(Ledger& ledger, ZoltanPartition& zoltan,
 bool CellPartition::wants_cells() const {
   if (!goes_by_coordinates(options_.method) || objects_.ids.size > 0) return false;
   return options_.granularity ? *options_.granularity > 1 && objects_.count > 0
-                              : objects_.count > least_cells;
+                              : objects_.count > few_objects;
 }
 
 CellLimits CellPartition::limits() const {
@@ -112,9 +115,8 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
                         Array<int>& parts) {
   share_ = all.weight / zoltan_.part_count();
   share_of_count_ = all.count / zoltan_.part_count();
-  // Cells are intervals of HSFC's curve, of which at most one is cut for each part.
-  divides_cells_ = shape_ != OctreeShape::hilbert;
-  if (divides_cells_) zoltan_.keep_cuts();
+  divides_cells_ = true;
+  zoltan_.keep_cuts();
   octree_.emplace(all.range, objects_.coordinates.size, shape_);
   if (!wants_cells()) return zoltan_.partition(communicator, ledger_, objects_, ranks, parts);
   Array<int> chosen_ranks;
@@ -136,15 +138,19 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
   spread(ranks, parts);
 }
 
-/// Whether a cut of RCB or RIB goes through a cell: parts are convex, so then its corners differ.
+/// Whether a cut goes through a cell: then its corners differ. Parts of RCB and RIB are convex, and
+/// HSFC's curve comes into a box and leaves it at corners, but those at the very edge are
+/// another's.
 bool CellPartition::is_cut(int cell, int part) {
   const std::size_t dimensions = octree_->dimensions();
   const Box box =
       box_of(cells_->all()[static_cast<std::size_t>(cell)], *octree_, objects_.coordinates);
+  const double inset = shape_ == OctreeShape::hilbert ? 1e-3 : 0;
   for (unsigned corner = 0; corner < 1U << dimensions; ++corner) {
     Point place{};
     for (std::size_t d = 0; d < dimensions; ++d)
-      place[d] = (corner >> d & 1U) == 0 ? box.low[d] : box.high[d];
+      place[d] = (corner >> d & 1U) == 0 ? box.low[d] + inset * (box.high[d] - box.low[d])
+                                         : box.high[d] - inset * (box.high[d] - box.low[d]);
     int rank_there = 0;
     int part_there = 0;
     if (Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place.data(), &rank_there, &part_there) !=
@@ -168,27 +174,36 @@ void CellPartition::take_targets(const Array<int>& ranks, const Array<int>& part
 
 /// From the cell of each object to its rank and part.
 void CellPartition::spread(Array<int>& ranks, Array<int>& parts) {
+  const bool has_parts = zoltan_.has_parts();
+  CutObjects cut;
   for (std::uint64_t k = 0; k < ranks.size(); ++k) {
     const auto cell = static_cast<std::size_t>(ranks[k]);
-    Target target{rank_of_[cell], zoltan_.has_parts() ? part_of_[cell] : 0};
-    if (target.rank < 0) {
-      target.rank = ~target.rank;
-      if (divides_cells_) target = target_at(k, target);
-    }
-    ranks[k] = target.rank;
-    if (zoltan_.has_parts()) parts[k] = target.part;
+    const int rank = rank_of_[cell];
+    ranks[k] = rank < 0 ? ~rank : rank;
+    if (has_parts) parts[k] = part_of_[cell];
+    cut.object[cut.count] = k;
+    cut.count += rank < 0 && divides_cells_ ? 1U : 0U;
+    if (cut.count == cut.object.size()) divide(cut, ranks, parts);
   }
+  divide(cut, ranks, parts);
 }
 
-/// Where the cuts are so that an object goes, or else its cell.
-CellPartition::Target CellPartition::target_at(std::uint64_t object, const Target& of_cell) const {
-  Point place{};
-  for (std::size_t d = 0; d < objects_.coordinates.size; ++d)
-    place[d] = objects_.coordinates.column[d][object];
-  Target target;
-  const int code =
-      Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place.data(), &target.rank, &target.part);
-  return code == ZOLTAN_OK ? target : of_cell;
+/// Sends objects to the side of the cuts that they are on.
+void CellPartition::divide(CutObjects& cut, Array<int>& ranks, Array<int>& parts) const {
+  // All are read before any is looked for: then their memory is waited for together.
+  std::array<Point, CutObjects::most> place{};
+  for (std::size_t c = 0; c < cut.count; ++c)
+    for (std::size_t d = 0; d < objects_.coordinates.size; ++d)
+      place[c][d] = objects_.coordinates.column[d][cut.object[c]];
+  for (std::size_t c = 0; c < cut.count; ++c) {
+    int rank = 0;
+    int part = 0;
+    if (Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place[c].data(), &rank, &part) != ZOLTAN_OK)
+      continue;
+    ranks[cut.object[c]] = rank;
+    if (zoltan_.has_parts()) parts[cut.object[c]] = part;
+  }
+  cut.count = 0;
 }
 
 void CellPartition::keep_cells_together(const mpi::Channel& communicator, Array<int>& ranks,

@@ -10,6 +10,8 @@
 #include <valet/ledger.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
+#include <array>
+#include <cstdint>
 #include <optional>
 
 namespace valet::zoltan {
@@ -50,12 +52,14 @@ class CellPartition {
   [[nodiscard]] CellLimits limits() const;
   void take_targets(const Array<int>& ranks, const Array<int>& parts);
   [[nodiscard]] bool is_cut(int cell, int part);
-  struct Target {
-    int rank = 0;
-    int part = 0;
+  /// Objects of cells that are cut.
+  struct CutObjects {
+    static constexpr std::size_t most = 64;
+    std::array<std::uint64_t, most> object{};
+    std::size_t count = 0;
   };
-  [[nodiscard]] Target target_at(std::uint64_t object, const Target& of_cell) const;
   void spread(Array<int>& ranks, Array<int>& parts);
+  void divide(CutObjects& cut, Array<int>& ranks, Array<int>& parts) const;
 
   Ledger& ledger_;
   ZoltanPartition& zoltan_;

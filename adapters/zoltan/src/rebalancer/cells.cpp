@@ -21,7 +21,8 @@ constexpr double most_parts = 4096;
 /// Of coordinates, so that differences and margins of finite numbers are finite.
 constexpr double shrinking = 0.25;
 
-/// What is so far above its limits is worth a pass over its objects, to find where they are.
+/// What is so far above its limits is worth a pass over its objects, to find where they are; so is
+/// what stays above them round after round.
 constexpr double crowded = 64;
 
 /// Cells side by side; of dimensions that do not exist there is one layer.
@@ -162,6 +163,7 @@ class Cells::Splitting {
   const CellLimits& limits_;
   std::span<int> cell_of_;
   int round_ = 0;
+  double filled_ = 1;  // part of the cells that holds something, when last counted
   Vector<Split> splits_;
   Vector<int> split_of_;  // of each cell; -1: stays as it is
 
@@ -192,8 +194,7 @@ void Cells::Splitting::choose() {
     Split& split = splits_.emplace_back();
     split.cell = number;
     split.count = cell.count;
-    // Objects that fill their box need no search; those that stay together again do not.
-    split.searched = cell.shift > 0 && (round_ > 1 || load(number) > crowded);
+    split.searched = cell.shift > 0 && (round_ > 3 || load(number) > crowded);
     for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
       const Key key = octree_.key(d, coordinates_.column[d][cell.object]) >> cell.shift;
       split.low[d] = key << cell.shift;
@@ -261,13 +262,17 @@ void Cells::Splitting::add_parts(Split& split, double wanted) {
 
 /// Where memory is short, every cell that is split gets as much less of it.
 void Cells::Splitting::number_parts() {
-  double wanted = 0;
-  for (const Split& split : splits_) wanted += limits_.parts * load(split.cell);
-  const double scale = limits_.parts * std::min(1.0, room() / wanted);
+  // Objects on a line or a plane will again be in as few of the cells, if nobody looks where.
+  const auto parts = [&](const Split& split) {
+    return load(split.cell) * limits_.parts / (split.searched ? 1 : std::max(filled_, 0.01));
+  };
+  double all = 0;
+  for (const Split& split : splits_) all += parts(split);
+  const double scale = std::min(1.0, room() / all);
   std::size_t done = 0;
   for (; done < splits_.size() && room() >= least_parts; ++done) {
     const std::size_t cell = splits_[done].cell;
-    add_parts(splits_[done], std::min(scale * load(cell), room()));
+    add_parts(splits_[done], std::min(scale * parts(splits_[done]), room()));
     cells_[cell] = {};
   }
   for (std::size_t s = done; s < splits_.size(); ++s) split_of_[splits_[s].cell] = -1;
@@ -331,6 +336,7 @@ void Cells::Splitting::move_objects() {
 void Cells::Splitting::drop_empty_cells() {
   const auto used = static_cast<std::size_t>(
       std::ranges::count_if(cells_, [](const Cell& cell) { return cell.count > 0; }));
+  filled_ = static_cast<double>(used) / static_cast<double>(cells_.size());
   if (cells_.size() - used < cells_.size() / 4) return;
   Vector<int>& number = split_of_;
   number.assign(cells_.size(), -1);

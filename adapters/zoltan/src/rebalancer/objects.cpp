@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <new>
 #include <span>
@@ -47,6 +48,21 @@ Columns columns_of(const ColumnSource& source, const char* activity) {
     columns.diagnostic = failure.diagnostic("nothing has moved");
   }
   return columns;
+}
+
+/// All numbers combined, in eight chains that do not wait for each other.
+/// @param start  Neutral, or such that to combine it more than once does not matter.
+template <class Combine>
+double folded(std::span<const double> numbers, double start, Combine&& combine) {
+  std::array<double, 8> chain{};
+  chain.fill(start);
+  const std::size_t whole = numbers.size() - numbers.size() % chain.size();
+  for (std::size_t k = 0; k < whole; k += chain.size())
+    for (std::size_t c = 0; c < chain.size(); ++c) chain[c] = combine(chain[c], numbers[k + c]);
+  double all = start;
+  for (const double value : numbers.subspan(whole)) all = combine(all, value);
+  for (const double value : chain) all = combine(all, value);
+  return all;
 }
 
 /// A number that is not as `is_good` wants it; `text(c, slot, value)` says so. All numbers before
@@ -87,14 +103,10 @@ std::optional<Diagnostic> check_numbers(Objects& objects) {
                "; coordinates must be finite";
       },
       [&](std::size_t c, Numbers numbers) {
-        double low = objects.range.low[c];
-        double high = objects.range.high[c];
-        for (const double value : numbers) {
-          low = std::min(low, value);
-          high = std::max(high, value);
-        }
-        objects.range.low[c] = low;
-        objects.range.high[c] = high;
+        const auto least = [](double a, double b) { return b < a ? b : a; };
+        const auto largest = [](double a, double b) { return b > a ? b : a; };
+        objects.range.low[c] = folded(numbers, objects.range.low[c], least);
+        objects.range.high[c] = folded(numbers, objects.range.high[c], largest);
       });
   if (!found)
     found = check_numbers(
@@ -105,7 +117,7 @@ std::optional<Diagnostic> check_numbers(Objects& objects) {
                  "; weights must be finite and at least 0";
         },
         [&](std::size_t, Numbers numbers) {
-          for (const double value : numbers) objects.total_weight += value;
+          objects.total_weight += folded(numbers, 0, std::plus<>());
         });
   if (!found)
     found = check_numbers(

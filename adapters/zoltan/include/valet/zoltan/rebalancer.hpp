@@ -74,7 +74,7 @@ struct RebalancerOptions {
   std::function<BlockStorage(std::uint64_t required_slots)> grow = {};
   /// The most objects in a cell. Zoltan takes about 100 bytes and 200 ns for every object it is
   /// given, so RCB, RIB and HSFC are given cells of neighbouring objects; the objects of a cell
-  /// that a cut of RCB or RIB goes through are put on its sides one by one. Nothing: cells of at
+  /// that a cut goes through are put on its sides one by one. Nothing: cells of at
   /// most 1 % of a rank's share of the work, mostly far less, as far as memory goes
   /// (RebalanceResult::largest_cell_share); ranks with few objects give each by itself. 1: every
   /// object by itself, on all ranks. Objects with global_ids() are never put in cells.
@@ -159,10 +159,10 @@ class VALET_EXPORT Partition {
 /// Memory beyond the storage: with order any and methods that go by coordinates, 12 bytes a slot
 /// and the budget once, the map included, and what valet::execute() is promised apart from its
 /// slots; in this the cells are held before anything is moved, and what Zoltan takes for them (but
-/// never fewer than 4,096, 0.7 MB). Where parts are not ranks 4 bytes more per object, 16 bytes per
-/// rank while imbalances are computed. Where ranks follow from the order of the objects there is no
-/// map. Other methods, and a granularity of 1, take what Zoltan takes, about 100 bytes per object,
-/// before anything is moved. Data the host cannot read is copied to it for the partition.
+/// up to 8,192 in any case, 1.6 MB). Where parts are not ranks 4 bytes more per object, 16 bytes
+/// per rank while imbalances are computed. Where ranks follow from the order of the objects there
+/// is no map. Other methods, and a granularity of 1, take what Zoltan takes, about 100 bytes per
+/// object, before anything is moved. Data the host cannot read is copied to it for the partition.
 class VALET_EXPORT Rebalancer {
  public:
   /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which
