@@ -233,6 +233,19 @@ TEST_P(OfDimensions, APlaneHasAsMuchOfTheCellsOnASideAsOfTheirObjects) {
 
 INSTANTIATE_TEST_SUITE_P(Cells, OfDimensions, ::testing::Values(1, 2, 3));
 
+TEST(Cells, WhatIsToleratedIsNotSplitAgainButWhatIsNotIs) {
+  for (const Distribution& distribution : distributions()) {
+    SCOPED_TRACE(distribution.name);
+    const Objects objects = random_objects(distribution, 3, 50'000);
+    CellLimits limits;
+    limits.weight = 0.0025 * objects.total();
+    limits.tolerated = 4;
+    const Binned binned(objects, limits);
+    expect_right_sums(objects, binned);
+    EXPECT_LE(binned.cells.heaviest(), 4 * limits.weight);
+  }
+}
+
 TEST(Cells, ObjectsAtOnePlaceAreInPiecesOfEqualCountByIndex) {
   Objects objects;
   for (int k = 0; k < 3 * 1001; ++k) objects.places.push_back(0.1 * (k % 3));

@@ -21,9 +21,11 @@ constexpr std::size_t few_objects = 4096;
 /// hold far more than their share.
 constexpr std::size_t least_cells = 8192;
 constexpr std::size_t most_cells = 32768;
-/// The heaviest cell that is not split, as a part of a share. What is promised is 1 %; where cells
-/// are cut, one of 60 cells around a part is on the wrong side, but they do not add up.
-constexpr double heaviest = 0.0025;
+/// A cell is split where it is a heavier part of a share than the first, and as often as it is
+/// heavier than the second, which is promised. The cells at a cut are a sample of what it divides:
+/// the lighter they are the more exact.
+constexpr double heavy = 0.0025;
+constexpr double heaviest = 0.01;
 /// Splits a heavy cell so that its parts are not heavy, even where its objects are not spread
 /// evenly: another round costs more than some cells.
 constexpr double parts_of_cell = 12;
@@ -58,13 +60,14 @@ CellLimits CellPartition::limits() const {
     limits.count = static_cast<double>(*options_.granularity);
     return limits;
   }
-  limits.weight = heaviest * share_;
-  if (objects_.count_weighs) limits.count = std::max(1.0, heaviest * share_of_count_);
+  limits.weight = heavy * share_;
+  if (objects_.count_weighs) limits.count = std::max(1.0, heavy * share_of_count_);
   // Of 12 bytes for each object the map has 4; the plan, which needs the rest, comes later. The
   // budget is left alone: what goes where does not depend on it.
   limits.cells =
       std::clamp<std::uint64_t>(8 * objects_.count / bytes_of_cell, least_cells, most_cells);
   limits.parts = parts_of_cell;
+  limits.tolerated = heaviest / heavy;
   return limits;
 }
 

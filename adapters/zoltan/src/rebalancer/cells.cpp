@@ -40,16 +40,17 @@ struct Grid {
 /// A cell that is split: into a grid in its box, or, where its objects share a place, into pieces
 /// of equal count by index.
 struct Split {
-  std::size_t cell = 0;
-  int parts = 0;
-  int shift = 0;  ///< of the boxes of the grid
+  // First what every object needs.
+  Grid grid;
   bool in_pieces = false;
+  int parts = 0;
+  std::uint32_t seen = 0;   ///< objects given to pieces
+  std::uint32_t count = 0;  ///< of its objects
+  std::size_t cell = 0;
+  int shift = 0;          ///< of the boxes of the grid
   bool searched = false;  ///< whether its objects are looked at to find their range
   Keys low{};             ///< range of the keys of its objects
   Keys high{};
-  Grid grid;
-  std::uint32_t seen = 0;   ///< objects given to pieces
-  std::uint32_t count = 0;  ///< of its objects
 
   /// The finest grid over the range of the keys that has not more cells than wanted.
   void fit(std::size_t dimensions, double wanted);
@@ -176,9 +177,10 @@ class Cells::Splitting {
 
 /// The cells above the limits, heaviest first, and where their objects are at most.
 void Cells::Splitting::choose() {
+  const double most = round_ > 1 ? limits_.tolerated : 1;
   Vector<int> heavy(cells_.get_allocator());
   for (std::size_t c = 0; c < cells_.size(); ++c)
-    if (cells_[c].count > 1 && load(c) > 1) heavy.push_back(static_cast<int>(c));
+    if (cells_[c].count > 1 && load(c) > most) heavy.push_back(static_cast<int>(c));
   std::ranges::sort(heavy, [this](int a, int b) {
     const double load_a = load(static_cast<std::size_t>(a));
     const double load_b = load(static_cast<std::size_t>(b));

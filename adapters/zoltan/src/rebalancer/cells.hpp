@@ -67,6 +67,9 @@ struct CellLimits {
   double count = none;                                           ///< at least 1
   std::size_t cells = std::numeric_limits<std::int32_t>::max();  ///< most cells, empty ones too
   double parts = 2;  ///< a cell n times above its limits is split into about parts * n
+  /// What is still above the limits after two rounds, but not so many times, stays: another round
+  /// is a pass over all objects.
+  double tolerated = 1;
 };
 
 /// What this rank has in a box of the octree; nothing, where a grid was not filled.
