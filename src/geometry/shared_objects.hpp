@@ -40,9 +40,8 @@ class ObjectSide {
   [[nodiscard]] int ranks() const {
     return is_cyclic() ? cyclic_.ranks() : static_cast<int>(bounds_.size()) - 1;
   }
-  /// What a rank has, where it has an interval.
+  /// What a rank has, one of ranks(), where ranks have intervals.
   [[nodiscard]] Interval interval(int rank) const {
-    if (rank >= ranks()) return {objects(), 0};
     const auto r = static_cast<std::size_t>(rank);
     return {bounds_[r], bounds_[r + 1] - bounds_[r]};
   }

@@ -167,11 +167,12 @@ class VALET_EXPORT Plan {
 ///
 /// Memory beyond the storage, plan included: budget + 64 KiB + 256*neighbours + c*slots bytes, c =
 /// 8 for a map to ranks, 12 with Order::fill or stable and for objects in a row to a layout, and 16
-/// for a map to slots, from a layout to another, or with Order::any under Method::phased and cyclic and where a budget is too small for the blocks that wait
-/// for their slots (Order::any); double from 2^32 slots on; 64*P more where the
-/// plan came from a layout, and on rank 0 for Method::cyclic, and for Method::phased with parking,
-/// Heuristic::continuous or Scheduler::centralized. Each block crosses the network at most once,
-/// with parking or Heuristic::continuous at most twice.
+/// for a map to slots, from a layout to another, or with Order::any under Method::phased and cyclic
+/// and where a budget is too small for the blocks that wait for their slots (Order::any); double
+/// from 2^32 slots on; 64*P more where the plan came from a layout, and on rank 0 for
+/// Method::cyclic, and for Method::phased with parking, Heuristic::continuous or
+/// Scheduler::centralized. Each block crosses the network at most once, with parking or
+/// Heuristic::continuous at most twice.
 ///
 /// Method::phased keeps lists of the ranks that a rank has to do with, of all of them where blocks
 /// wait on their way (parking, Heuristic::continuous). With very many ranks or neighbours these do
