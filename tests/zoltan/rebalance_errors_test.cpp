@@ -101,6 +101,14 @@ TEST(RebalancerOptions, UnknownMethodsAreNamedWithThoseThereAre) {
                       {"invalid_argument", "'GRAPHS'", "RCB, RIB, HSFC, BLOCK", "HYPERGRAPH"});
 }
 
+TEST(RebalancerOptions, HierHasAPartForEachRank) {
+  RebalancerOptions options;
+  options.method = "HIER";
+  options.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(size() + 1)}};
+  expect_on_all_ranks(error_of_options(options),
+                      {"invalid_argument", "HIER makes one part for each rank", "leave out"});
+}
+
 TEST(RebalancerOptions, PartsAreForAllRanksOrForNone) {
   if (size() == 1) return;
   RebalancerOptions options;

@@ -279,6 +279,10 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
   for (const auto& [name, value] : options.parameters)
     if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
   if (auto diagnostic = check_blocks(options, has_parts_)) return diagnostic;
+  if (has_parts_ && valet::detail::upper_case(options.method) == "HIER")  // Zoltan would abort
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
+                      "NUM_LOCAL_PARTS, or take another method"};
   // Of parts, Zoltan lists only what changes, unless all of them are asked for.
   return set("RETURN_LISTS", has_parts_ ? "PARTS" : "EXPORT");
 }

@@ -290,9 +290,9 @@ class VALET_EXPORT Rebalancer {
   RebalanceResult migrate(Partition partition, const BlockStorage& storage);
 
   /// Zoltan's own handle: to register the application's query functions for graphs, hypergraphs,
-  /// hierarchies, trees, parts and fixed objects, and for functions that have no counterpart here
-  /// and do not ask for objects. Those for objects and coordinates are registered during a
-  /// partition only.
+  /// hierarchies, trees, parts and fixed objects (with REMAP 0: Zoltan renumbers parts otherwise),
+  /// and for functions that have no counterpart here and do not ask for objects. Those for objects
+  /// and coordinates are registered during a partition only.
   [[nodiscard]] Zoltan_Struct* handle() const;
 
  private:
