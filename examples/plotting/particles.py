@@ -125,12 +125,12 @@ def draw_ways(axis, directory, samples, migration):
         axis.axhline(headroom, color=LIMIT, linestyle="--", linewidth=1.5,
                      label=f"what the limit leaves, {headroom:.1f} MB")
     axis.set_xlim(left=0)
-    axis.set_ylim(bottom=0)
+    axis.set_ylim(0, 1.3 * axis.get_ylim()[1])  # room for the legend
     axis.set_xlabel("time since the rebalance began [ms]")
     axis.set_ylabel("data beyond what the rank had before [MB]")
     axis.set_title(f"Partition and migration of step {migration['step']}, rank {migration['rank']}",
                    fontsize=11)
-    axis.legend(fontsize=9, framealpha=0.95)
+    axis.legend(loc="upper right", fontsize=9, framealpha=0.95)
 
 
 def draw_memory(directory):

@@ -73,10 +73,16 @@ void MemoryLog::was_migrating(double from_seconds, double to_seconds) {
 }
 
 void MemoryLog::watch() {
+  // A simulation is looked at now and then, but what follows it from its first millisecond on.
+  constexpr double between_samples = 0.02;
+  double last = -between_samples;
   while (!ends_) {
-    const Phase phase = phase_;
-    if (watched_.size() < most_samples) watched_.push_back(sample());
-    std::this_thread::sleep_for(std::chrono::milliseconds(phase == Phase::simulate ? 20 : 1));
+    const bool wanted = phase_ != Phase::simulate || seconds() - last >= between_samples;
+    if (wanted && watched_.size() < most_samples) {
+      watched_.push_back(sample());
+      last = watched_.back().seconds;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 }
 
