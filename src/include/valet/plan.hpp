@@ -76,8 +76,8 @@ class VALET_EXPORT Plan {
   /// Blocks on this rank afterwards. [local]
   [[nodiscard]] std::uint64_t blocks_after() const;
   /// Slots this rank needs to carry the plan out: for a map to ranks and for a layout
-  /// blocks_after(), for a map to slots those that the storage had. execute() refuses with fewer, so grow first or partition
-  /// again. [local]
+  /// blocks_after(), for a map to slots those that the storage had. execute() refuses with fewer,
+  /// so grow first or partition again. [local]
   [[nodiscard]] std::uint64_t required_slots() const;
   /// Ranks that this rank exchanges blocks with. [local]
   [[nodiscard]] std::uint64_t neighbours() const;
