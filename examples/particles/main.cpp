@@ -56,7 +56,7 @@ class DataLimit {
   ~DataLimit() {
     if (headroom_bytes_ == 0) return;
     alarm(0);
-    limit_data(RLIM_INFINITY);
+    lift_data_limit();
   }
   [[nodiscard]] std::uint64_t headroom_bytes() const { return headroom_bytes_; }
 

@@ -42,6 +42,14 @@ inline void limit_data(std::uint64_t bytes) {
                              " bytes of data: " + std::strerror(errno));
 }
 
+/// Takes the limit back, as far as the system allows: lifting one's own cannot fail.
+inline void lift_data_limit() noexcept {
+  rlimit limit{};
+  getrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_DATA, &limit);
+}
+
 /// What the limit counts: bytes of data this process has now. Thread stacks count in full. 0 where
 /// the system does not report it.
 [[nodiscard]] inline std::uint64_t data_bytes() { return status_bytes("VmData:"); }
