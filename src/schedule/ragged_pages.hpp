@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// The pages in which blocks of different sizes move. Pure.
+
+#include <algorithm>
+#include <cstdint>
+
+namespace valet::schedule {
+
+/// Pages are multiples of any alignment, which a block keeps wherever its page goes.
+constexpr std::uint64_t page_unit_bytes = 64;
+/// Below that lists of pages take more than 4 % of the memory that they speak of.
+constexpr std::uint64_t least_ragged_page_bytes = 512;
+/// Larger ones are no faster: what is classified leaves the second-level cache.
+constexpr std::uint64_t most_ragged_page_bytes = std::uint64_t{64} << 10;
+
+/// Scratch with pages of that size: of each stream what fills no page at either end, and two pages
+/// in transit.
+[[nodiscard]] constexpr std::uint64_t ragged_scratch_bytes(std::uint64_t destinations,
+                                                           std::uint64_t page_bytes) {
+  return (2 * destinations + 2) * page_bytes;
+}
+
+/// The largest page of which that is half of a rank's budget, or else the least page.
+/// @param destinations  Ranks that blocks of this one go to, itself included.
+[[nodiscard]] constexpr std::uint64_t ragged_page_bytes(std::uint64_t budget_bytes,
+                                                        std::uint64_t destinations) {
+  const std::uint64_t page = budget_bytes / 2 / ragged_scratch_bytes(destinations, 1);
+  return std::clamp(page / page_unit_bytes * page_unit_bytes, least_ragged_page_bytes,
+                    most_ragged_page_bytes);
+}
+
+}  // namespace valet::schedule

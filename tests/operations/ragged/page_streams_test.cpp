@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Pure: what is classified stands where the list says, heads and tails are what fills no page, and
+// scratch is at most two pages a stream.
+
+#include "operations/ragged/page_streams.hpp"
+
+#include "schedule/ragged_pages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <random>
+#include <vector>
+
+namespace valet::ragged {
+namespace {
+
+struct Piece {
+  std::size_t stream = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// Bytes of a stream in order, taken together again from its fragments and its pages.
+std::vector<std::byte> reassembled(const PageStreams& streams, const Segment& stream,
+                                   const std::vector<std::byte>& arena, std::uint64_t page) {
+  const std::span<const std::byte> fragments = PageStreams::fragments_of(stream);
+  const auto middle = fragments.begin() + static_cast<std::ptrdiff_t>(stream.head_bytes);
+  std::vector<std::byte> bytes(fragments.begin(), middle);
+  for (std::uint64_t k = 0; k < stream.pages; ++k) {
+    const auto from = arena.begin() + static_cast<std::ptrdiff_t>(streams.slot(stream, k) * page);
+    bytes.insert(bytes.end(), from, from + static_cast<std::ptrdiff_t>(page));
+  }
+  bytes.insert(bytes.end(), middle, fragments.end());
+  return bytes;
+}
+
+void expect_streams(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto pick = [&](std::uint64_t least, std::uint64_t most) {
+    return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
+  };
+  const std::uint64_t page = 64 * pick(1, 4);
+  const std::size_t count = pick(1, 6);
+  std::vector<Piece> pieces;
+  std::vector<std::vector<std::byte>> content(count);
+  std::vector<std::byte> arena;
+  const std::uint64_t longest = pick(0, 1) == 0 ? 40 : 2000;
+  for (std::uint64_t k = pick(0, 60); k > 0; --k) {
+    const Piece piece{pick(0, count - 1), pick(0, 4) == 0 ? 0 : pick(0, longest)};
+    pieces.push_back(piece);
+    for (std::uint64_t b = 0; b < piece.bytes; ++b) {
+      arena.push_back(static_cast<std::byte>(random()));
+      content[piece.stream].push_back(arena.back());
+    }
+  }
+  Ledger ledger;
+  PageStreams streams(ledger, page);
+  for (std::size_t s = 0; s < count; ++s)
+    streams.add(static_cast<int>(s), content[s].size(), pick(0, page - 1));
+  EXPECT_LE(streams.fragment_bytes(), 2 * page * count);
+  streams.start_list();
+  for (const Piece& piece : pieces) ASSERT_TRUE(streams.list(piece.stream, piece.bytes));
+  EXPECT_TRUE(streams.is_complete());
+  std::vector<std::byte> scratch(streams.fragment_bytes());
+  streams.start(arena.data(), scratch);
+  for (const Piece& piece : pieces) streams.append(piece.stream, piece.bytes);
+  for (std::size_t s = 0; s < count; ++s)
+    ASSERT_EQ(reassembled(streams, streams.segments()[s], arena, page), content[s]);
+}
+
+TEST(PageStreams, KeepEveryByteInOrderWhereverTheyBegin) {
+  constexpr std::uint64_t first = 20260101, cases = 20'000;
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    SCOPED_TRACE("seed " + std::to_string(first + k));
+    expect_streams(first + k);
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(PageStreams, TellWhetherTheListHasOtherBytesThanWerePlanned) {
+  Ledger ledger;
+  PageStreams streams(ledger, 64);
+  streams.add(0, 200, 10);
+  streams.add(3, 0, 0);
+  streams.start_list();
+  EXPECT_TRUE(streams.list(0, 150));
+  EXPECT_FALSE(streams.is_complete());
+  EXPECT_FALSE(streams.list(0, 51));
+  EXPECT_FALSE(streams.list(1, 1));
+  EXPECT_FALSE(streams.list(2, 0)) << "there is no such stream";
+  EXPECT_TRUE(streams.list(0, 50));
+  EXPECT_TRUE(streams.is_complete());
+}
+
+TEST(PageStreams, MoveAPageOfOneBlockWithoutABuffer) {
+  Ledger ledger;
+  std::vector<std::byte> arena(64 * 10);
+  for (std::size_t b = 0; b < arena.size(); ++b) arena[b] = static_cast<std::byte>(b * 7 + b / 64);
+  const std::vector<std::byte> before = arena;
+  PageStreams streams(ledger, 64);
+  streams.add(0, arena.size(), 0);
+  streams.start_list();
+  ASSERT_TRUE(streams.list(0, arena.size()));
+  std::vector<std::byte> scratch(streams.fragment_bytes());
+  streams.start(arena.data(), scratch);
+  streams.append(0, arena.size());
+  EXPECT_EQ(arena, before);
+  EXPECT_EQ(scratch, std::vector<std::byte>(64)) << "nothing went through the buffer";
+}
+
+TEST(RaggedPages, AreAsLargeAsHalfOfTheBudgetAllowsAndNeverBelowTheLeast) {
+  using schedule::ragged_page_bytes;
+  using schedule::ragged_scratch_bytes;
+  for (const std::uint64_t destinations : {0, 1, 2, 9, 1000})
+    for (std::uint64_t budget = 0; budget < std::uint64_t{64} << 20;
+         budget = budget * 3 / 2 + 100) {
+      const std::uint64_t page = ragged_page_bytes(budget, destinations);
+      EXPECT_EQ(page % 64, 0U);
+      EXPECT_GE(page, 512U);
+      EXPECT_LE(page, 65536U);
+      EXPECT_TRUE(page == 512 || ragged_scratch_bytes(destinations, page) <= budget / 2);
+      EXPECT_TRUE(page == 65536 || ragged_scratch_bytes(destinations, page + 64) > budget / 2);
+    }
+  EXPECT_EQ(ragged_page_bytes(std::uint64_t{4} << 20, 4), 65536U);
+  EXPECT_EQ(ragged_page_bytes(6 * 512, 2), 512U) << "all of the budget, not half";
+}
+
+}  // namespace
+}  // namespace valet::ragged
