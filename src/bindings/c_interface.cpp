@@ -167,7 +167,8 @@ void Valet_Storage_free(Valet_Storage* storage) { delete storage; }
 int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage, uint64_t count,
                         const uint8_t* mask, const int* ranks, const Valet_Options* options,
                         Valet_Plan** plan) {
-  return plan_map(communicator, storage, count, mask, ranks, options, plan, valet::plan_to_ranks);
+  return plan_map(communicator, storage, count, mask, ranks, options, plan,
+                  [](auto&&... arguments) { return valet::plan_to_ranks(arguments...); });
 }
 
 int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uint64_t count,

@@ -40,6 +40,9 @@ class VALET_EXPORT Channel {
   /// @throws Error as open().
   static Channel open_for_call(MPI_Comm user);
 
+  /// The same for a part of what has this one: it must not be used at the same time. Local.
+  [[nodiscard]] Channel again() const { return Channel(lease_); }
+
   Channel(Channel&&) noexcept = default;
   Channel& operator=(Channel&&) noexcept = default;
   Channel(const Channel&) = delete;

@@ -13,6 +13,7 @@
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
 #include <valet/progress.hpp>
+#include <valet/ragged_storage.hpp>
 #include <valet/redistribute.hpp>
 #include <valet/repair.hpp>
 #include <valet/report.hpp>

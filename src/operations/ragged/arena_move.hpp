@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// One arena on its way: pages are made and moved as the blocks of a plan, then heads and tails.
+/// See page_streams.hpp for why that is complete, and what it needs.
+
+#include "operations/page_flows.hpp"
+#include "operations/ragged/arenas.hpp"
+#include "operations/ragged/page_streams.hpp"
+#include "operations/ragged/plan_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace valet::ragged {
+
+/// One execution for one arena on one rank.
+class ArenaMove {
+ public:
+  /// @param plan     Must outlive this, as must `arena`.
+  /// @param number   Of the arena.
+  /// @param options  Of the pages, but for the budget.
+  ArenaMove(PlanState& plan, const Arena& arena, std::size_t number, const Options& options);
+
+  /// Finds where pages will stand. @throws std::bad_alloc. False where the map or the lengths are
+  /// not those of the plan. Local.
+  [[nodiscard]] bool list_pages(std::span<const int> ranks);
+  /// Scratch for heads and tails.
+  [[nodiscard]] std::uint64_t fragment_bytes() const { return outgoing_.fragment_bytes(); }
+  /// Plans the exchange of pages. Collective.
+  /// @throws Error on all ranks alike.
+  void plan_pages(std::uint64_t budget_bytes);
+  /// Memory for the exchange; makes what else it needs. @throws std::bad_alloc. Local.
+  [[nodiscard]] std::uint64_t workspace_bytes() { return pages_.workspace_bytes(); }
+
+  /// Moves everything. Collective.
+  /// @param scratch    workspace_bytes() and a line.
+  /// @param fragments  fragment_bytes().
+  Report run(std::span<const int> ranks, storage::CallScratch& scratch,
+             std::span<std::byte> fragments);
+
+  [[nodiscard]] plan::State& state() { return state_; }
+  /// What the ledger of the plan knows of this one's.
+  std::uint64_t counted_bytes = 0;
+
+ private:
+  void list_incoming();
+  void exchange_message_sizes();
+  void exchange_fragments();
+  void take_fragments(const Segment& segment, std::uint64_t first,
+                      std::span<const std::byte> bytes) const;
+
+  PlanState& plan_;
+  const Arena& arena_;
+  std::size_t number_;
+  int rank_;
+  Plan pages_;
+  plan::State& state_;
+  PageStreams outgoing_;
+  Vector<Segment> incoming_;  ///< ascending by rank, the own one among them
+  std::uint64_t slots_ = 0;
+};
+
+}  // namespace valet::ragged

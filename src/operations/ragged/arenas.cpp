@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "operations/ragged/arenas.hpp"
+
+#include "storage/field_check.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace valet::ragged {
+namespace {
+
+constexpr std::size_t most_alignment = 64;
+constexpr std::size_t most_arenas = 32;
+
+Diagnostic bad(ErrorCode code, const std::string& name, const std::string& what) {
+  return {code, name + " " + what};
+}
+
+/// Bytes as a field, to ask whether two arrays overlap.
+Field bytes_field(const void* data, std::uint64_t bytes) {
+  return strided_field(static_cast<std::byte*>(const_cast<void*>(data)), bytes, 1, 1);
+}
+
+std::optional<Diagnostic> check_field(const RaggedField& field, const std::string& name,
+                                      std::uint64_t count) {
+  if (!std::has_single_bit(field.alignment_bytes) || field.alignment_bytes > most_alignment)
+    return bad(ErrorCode::invalid_argument, name,
+               "has an alignment of " + std::to_string(field.alignment_bytes) +
+                   " bytes; give a power of two, 64 at most");
+  if (field.capacity_bytes > detail::most_bytes ||
+      detail::bounded_product(field.block_capacity, sizeof(std::uint64_t)) > detail::most_bytes)
+    return bad(ErrorCode::invalid_argument, name,
+               "says it has " + std::to_string(field.capacity_bytes) + " bytes and room for " +
+                   std::to_string(field.block_capacity) + " lengths, more than " +
+                   detail::most_bytes_text + "; give the numbers that it has");
+  if ((field.data == nullptr && field.capacity_bytes > 0) ||
+      (field.lengths == nullptr && field.block_capacity > 0))
+    return bad(ErrorCode::inaccessible_memory, name,
+               std::string("has no memory for its ") +
+                   (field.lengths == nullptr && field.block_capacity > 0 ? "lengths" : "bytes") +
+                   "; allocate it before the call, or say that it has none");
+  if (reinterpret_cast<std::uintptr_t>(field.data) % field.alignment_bytes != 0)
+    return bad(ErrorCode::invalid_argument, name,
+               "starts at an address that is not a multiple of its alignment of " +
+                   std::to_string(field.alignment_bytes) +
+                   " bytes; allocate it with that alignment, or ask for less");
+  if (count > field.block_capacity)
+    return bad(ErrorCode::invalid_argument, name,
+               "has lengths for " + std::to_string(field.block_capacity) + " blocks, but holds " +
+                   std::to_string(count) + "; give the number of blocks that it holds");
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> check_column(const Field& column, const std::string& name,
+                                       std::uint64_t count) {
+  if (column.dimension_count > 0 || column.element_bytes == 0 ||
+      column.slot_stride_bytes != static_cast<std::ptrdiff_t>(column.element_bytes))
+    return bad(ErrorCode::invalid_argument, name,
+               "does not have its rows one after the other; beside blocks of different sizes give "
+               "contiguous arrays");
+  if (detail::bounded_product(column.slots, column.element_bytes) > detail::most_bytes)
+    return bad(ErrorCode::invalid_argument, name,
+               "says it has " + std::to_string(column.slots) + " rows of " +
+                   std::to_string(column.element_bytes) + " bytes, more than " +
+                   detail::most_bytes_text + "; give the numbers that it has");
+  if (column.surplus_bytes > 0)
+    return bad(ErrorCode::invalid_argument, name,
+               "ends with " + std::to_string(column.surplus_bytes) +
+                   " bytes that are part of a row; give whole rows");
+  if (column.data == nullptr && column.slots > 0)
+    return bad(ErrorCode::inaccessible_memory, name,
+               "has no memory; allocate it before the call, or say that it has no rows");
+  if (count > column.slots)
+    return bad(ErrorCode::field_mismatch, name,
+               "has " + std::to_string(column.slots) + " rows for " + std::to_string(count) +
+                   " blocks; it needs one for each");
+  return std::nullopt;
+}
+
+std::string column_name(const Field& column, std::size_t number) {
+  return column.label.empty() ? "column " + std::to_string(number)
+                              : "column '" + column.label + "'";
+}
+
+/// An array of a storage with the name that messages have for it.
+struct NamedArray {
+  Field bytes;
+  std::string name;
+};
+
+std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
+  std::vector<NamedArray> arrays;
+  for (std::size_t f = 0; f < storage.fields().size(); ++f) {
+    const RaggedField& field = storage.fields()[f];
+    const std::string name = name_of(field, f);
+    arrays.push_back({bytes_field(field.data, field.capacity_bytes), "the bytes of " + name});
+    arrays.push_back({bytes_field(field.lengths, field.block_capacity * sizeof(std::uint64_t)),
+                      "the lengths of " + name});
+  }
+  for (std::size_t c = 0; c < storage.columns().size(); ++c) {
+    const Field& column = storage.columns()[c];
+    arrays.push_back(
+        {bytes_field(column.data, column.slots * column.element_bytes), column_name(column, c)});
+  }
+  for (std::size_t a = 0; a < arrays.size(); ++a)
+    for (std::size_t b = a + 1; b < arrays.size(); ++b)
+      if (arrays[a].bytes.slots > 0 && arrays[b].bytes.slots > 0 &&
+          storage::fields_overlap(arrays[a].bytes, arrays[b].bytes))
+        return bad(ErrorCode::invalid_argument, arrays[a].name,
+                   "and " + arrays[b].name + " share memory; give each array once");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string name_of(const RaggedField& field, std::size_t number) {
+  return field.label.empty() ? "ragged field " + std::to_string(number)
+                             : "ragged field '" + field.label + "'";
+}
+
+std::optional<Diagnostic> check_ragged(const RaggedStorage& storage, std::uint64_t count) {
+  if (storage.fields().empty())
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the storage has no ragged field; give at least one, or a BlockStorage for "
+                      "blocks of one size"};
+  if (2 * storage.fields().size() + storage.columns().size() > most_arenas)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "the storage has more than " + std::to_string(most_arenas) +
+                          " arrays, lengths included; move it in parts"};
+  for (std::size_t f = 0; f < storage.fields().size(); ++f)
+    if (auto found = check_field(storage.fields()[f], name_of(storage.fields()[f], f), count))
+      return found;
+  for (std::size_t c = 0; c < storage.columns().size(); ++c)
+    if (auto found =
+            check_column(storage.columns()[c], column_name(storage.columns()[c], c), count))
+      return found;
+  return check_overlap(storage);
+}
+
+Vector<Arena> arenas_of(Ledger& ledger, const RaggedStorage& storage) {
+  Vector<Arena> arenas(ledger);
+  arenas.reserve(2 * storage.fields().size() + storage.columns().size());
+  for (const RaggedField& field : storage.fields()) {
+    arenas.push_back({.data = static_cast<std::byte*>(field.data),
+                      .capacity_bytes = field.capacity_bytes,
+                      .lengths = field.lengths,
+                      .alignment_bytes = field.alignment_bytes});
+  }
+  for (const Field& column : storage.columns())
+    arenas.push_back({.data = static_cast<std::byte*>(column.data),
+                      .capacity_bytes = column.slots * column.element_bytes,
+                      .row_bytes = column.element_bytes});
+  for (const RaggedField& field : storage.fields())
+    arenas.push_back({.data = static_cast<std::byte*>(static_cast<void*>(field.lengths)),
+                      .capacity_bytes = field.block_capacity * sizeof(std::uint64_t),
+                      .row_bytes = sizeof(std::uint64_t)});
+  return arenas;
+}
+
+void Destinations::sort() {
+  peers_.reserve(places_.size());
+  places_.for_each([&](int rank, std::uint64_t blocks) { peers_.push_back({rank, blocks}); });
+  std::ranges::sort(peers_, {}, &Peer::rank);
+  for (std::size_t p = 0; p < peers_.size(); ++p) places_.known(peers_[p].rank)->count = p;
+}
+
+}  // namespace valet::ragged

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What moves under one map: the bytes of blocks, their lengths, and columns beside them, each an
+/// arena of its own in which blocks follow each other.
+
+#include "base/sizes.hpp"
+#include "plan/map_counts.hpp"
+#include <valet/ledger.hpp>
+#include <valet/ragged_storage.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace valet::ragged {
+
+/// One of them on this rank.
+struct Arena {
+  std::byte* data = nullptr;
+  std::uint64_t capacity_bytes = 0;
+  const std::uint64_t* lengths = nullptr;  ///< of the blocks; null where all have row_bytes
+  std::uint64_t row_bytes = 0;
+  std::uint64_t alignment_bytes = 1;
+
+  /// Bytes of a block with those that align the next one.
+  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t block) const {
+    return lengths == nullptr ? row_bytes
+                              : (lengths[block] + alignment_bytes - 1) & ~(alignment_bytes - 1);
+  }
+};
+
+/// The arenas of a storage in the order in which they move: a ragged field before its lengths, by
+/// which its blocks are found. @throws std::bad_alloc. Local.
+[[nodiscard]] Vector<Arena> arenas_of(Ledger& ledger, const RaggedStorage& storage);
+
+/// What is wrong with a storage that is to hold `count` blocks, if anything: before their lengths
+/// are looked at. Local.
+[[nodiscard]] std::optional<Diagnostic> check_ragged(const RaggedStorage& storage,
+                                                     std::uint64_t count);
+
+/// How messages call a ragged field.
+[[nodiscard]] std::string name_of(const RaggedField& field, std::size_t number);
+
+/// A rank that blocks go to or come from.
+struct Peer {
+  int rank = 0;
+  std::uint64_t blocks = 0;
+};
+
+/// The destinations of a map, ascending, and where a rank stands among them. No array over ranks.
+class Destinations {
+ public:
+  explicit Destinations(Ledger& ledger) : peers_(ledger), places_(ledger) {}
+
+  /// Counts a block.
+  void count(int rank) { ++places_[rank].count; }
+  /// To be called once, when all blocks are counted. @throws std::bad_alloc.
+  void sort();
+  /// Ascending by rank, this one included.
+  [[nodiscard]] std::span<const Peer> peers() const { return peers_; }
+  /// Where a rank stands among the peers; their number where it does not.
+  [[nodiscard]] std::size_t place(int rank) {
+    const auto* const entry = places_.known(rank);
+    return entry == nullptr ? peers_.size() : static_cast<std::size_t>(entry->count);
+  }
+
+ private:
+  Vector<Peer> peers_;
+  plan::DestinationCounts places_;
+};
+
+/// Calls action(place, bytes) for the blocks of an arena from the first to the last, neighbours for
+/// the same rank together; `place` as of Destinations::place().
+template <class Action>
+void for_each_run(const Arena& arena, std::span<const int> ranks, Destinations& destinations,
+                  Action&& action) {
+  for (std::size_t k = 0; k < ranks.size();) {
+    const int rank = ranks[k];
+    std::uint64_t bytes = 0;
+    for (; k < ranks.size() && ranks[k] == rank; ++k) bytes += arena.bytes_of(k);
+    action(destinations.place(rank), bytes);
+  }
+}
+
+}  // namespace valet::ragged

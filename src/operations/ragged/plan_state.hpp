@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "operations/ragged/arenas.hpp"
+#include "plan/plan_state.hpp"
+#include <valet/ragged_storage.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace valet::ragged {
+
+/// Bytes of each arena for or from each peer, or where they begin.
+class ArenaBytes {
+ public:
+  ArenaBytes() = default;
+  /// All zero. @throws std::bad_alloc.
+  ArenaBytes(Ledger& ledger, std::size_t peers, std::size_t arenas)
+      : words_(ledger, peers * arenas), arenas_(arenas) {
+    std::ranges::fill(words_, std::uint64_t{0});
+  }
+  /// Of all arenas, in their order.
+  [[nodiscard]] std::span<std::uint64_t> of_peer(std::size_t peer) {
+    return {words_.data() + peer * arenas_, arenas_};
+  }
+  [[nodiscard]] std::uint64_t& at(std::size_t peer, std::size_t arena) {
+    return words_[peer * arenas_ + arena];
+  }
+
+ private:
+  Array<std::uint64_t> words_;
+  std::size_t arenas_ = 0;
+};
+
+/// What is behind a RaggedPlan.
+struct PlanState {
+  PlanState(mpi::Channel channel, const Options& options)
+      : base(std::move(channel), options),
+        destinations(base.ledger),
+        incoming(base.ledger),
+        arenas(base.ledger) {}
+
+  /// The channel, the options, the ledger that counts everything in the end; its flows stay empty.
+  plan::State base;
+  Destinations destinations;  ///< this rank included, where blocks stay
+  Vector<Peer> incoming;      ///< likewise, ascending
+  ArenaBytes bytes_out, bytes_in;
+  ArenaBytes starts_out;  ///< where the bytes for each rank will begin there, modulo the page
+  Vector<Arena> arenas;   ///< as planned; memory may be another when the plan is carried out
+  std::size_t fields = 0;
+  std::uint64_t blocks_before = 0, blocks_after = 0, blocks_leaving = 0, blocks_arriving = 0;
+  std::uint64_t page_bytes = 0;  ///< the same on all ranks
+  bool anything_moves = false;   ///< on any rank
+  bool watched = false;          ///< a rank has callbacks
+  std::string trace;             ///< Options::trace
+
+  [[nodiscard]] std::uint64_t required_bytes(std::size_t arena) {
+    std::uint64_t bytes = 0;
+    for (std::size_t p = 0; p < incoming.size(); ++p)
+      bytes = detail::bounded_sum(bytes, bytes_in.at(p, arena));
+    return bytes;
+  }
+};
+
+struct Access {
+  [[nodiscard]] static PlanState& state_of(RaggedPlan& plan) { return *plan.state_; }
+  [[nodiscard]] static RaggedPlan make(std::unique_ptr<PlanState> state) {
+    return RaggedPlan(std::move(state));
+  }
+};
+
+}  // namespace valet::ragged

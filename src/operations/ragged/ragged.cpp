@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "operations/ragged/ragged.hpp"
+
+#include "base/memory_reserve.hpp"
+#include "base/promise.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+#include "operations/ragged/arena_move.hpp"
+#include "storage/call_scratch.hpp"
+#include "storage/node_memory.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace valet {
+namespace ragged {
+namespace {
+
+constexpr std::uint64_t bytes_of_page_lists = 20;
+
+/// What a rank lacks that is to hold what the plan says, if anything.
+std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& storage,
+                                     std::span<const Arena> arenas) {
+  const auto lacks = [&](const std::string& name, const std::string& has, std::uint64_t bytes) {
+    return Diagnostic{ErrorCode::infeasible,
+                      "it would hold " + std::to_string(plan.blocks_after) + " blocks, with " +
+                          std::to_string(bytes) + " bytes in " + name + ", which has " + has +
+                          " (required_bytes = " + std::to_string(bytes) +
+                          ", required blocks = " + std::to_string(plan.blocks_after) +
+                          "); grow it to that, or partition again with the bytes as a constraint"};
+  };
+  for (std::size_t a = 0; a < arenas.size(); ++a) {
+    const std::uint64_t bytes = plan.required_bytes(a);
+    if (bytes <= arenas[a].capacity_bytes) continue;
+    const std::size_t columns = storage.columns().size();
+    if (a < plan.fields)
+      return lacks(name_of(storage.fields()[a], a),
+                   std::to_string(arenas[a].capacity_bytes) + " bytes", bytes);
+    const bool is_column = a < plan.fields + columns;
+    return lacks(
+        is_column ? "column " + std::to_string(a - plan.fields)
+                  : "the lengths of " + name_of(storage.fields()[a - plan.fields - columns],
+                                                a - plan.fields - columns),
+        "room for " + std::to_string(arenas[a].capacity_bytes / arenas[a].row_bytes) + " blocks",
+        bytes);
+  }
+  return std::nullopt;
+}
+
+Diagnostic changed() {
+  return {ErrorCode::invalid_argument,
+          "the map, the lengths or the fields are not those that the plan was made from; give the "
+          "same, or plan again"};
+}
+
+/// Lists, scratch and plans of pages, then what moves.
+class Execution {
+ public:
+  Execution(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks)
+      : plan_(plan), base_(plan.base), storage_(storage), ranks_(ranks), arenas_(base_.ledger) {}
+
+  Report run();
+
+ private:
+  [[nodiscard]] std::optional<Diagnostic> check();
+  [[nodiscard]] std::optional<Diagnostic> list_pages();
+  void plan_pages();
+  [[nodiscard]] Options page_options(std::size_t arena) const;
+  void count_in(ArenaMove& move);
+  [[nodiscard]] Report describe() const;
+  [[nodiscard]] std::uint64_t extra_bytes_bound() const;
+
+  PlanState& plan_;
+  plan::State& base_;
+  const RaggedStorage& storage_;
+  std::span<const int> ranks_;
+  Vector<Arena> arenas_;
+  std::vector<std::unique_ptr<ArenaMove>> moves_;
+  Array<std::byte> fragments_;
+  storage::CallScratch scratch_;
+};
+
+std::optional<Diagnostic> Execution::check() {
+  if (auto diagnostic = check_ragged(storage_, plan_.blocks_before)) return diagnostic;
+  if (storage_.fields().size() != plan_.fields || ranks_.size() != plan_.blocks_before)
+    return changed();
+  std::optional<Diagnostic> found;
+  auto failed = detail::unless_out_of_memory(
+      [&] {
+        arenas_ = arenas_of(base_.ledger, storage_);
+        const auto alike = [](const Arena& a, const Arena& b) {
+          return a.row_bytes == b.row_bytes && a.alignment_bytes == b.alignment_bytes;
+        };
+        if (!std::ranges::equal(arenas_, plan_.arenas, alike)) found = changed();
+        if (!found) found = check_room(plan_, storage_, arenas_);
+        if (!found && plan_.anything_moves) found = list_pages();
+      },
+      [] {
+        return Diagnostic{ErrorCode::out_of_memory,
+                          "no memory for lists of pages; raise the smallest budget_bytes of all "
+                          "ranks, then pages are larger"};
+      });
+  return failed ? failed : found;
+}
+
+/// The first arena's are those that an observer sees, and that ranks of a node share memory for.
+Options Execution::page_options(std::size_t arena) const {
+  Options options = base_.options;
+  if (arena == 0) {
+    options.trace = plan_.trace;
+    return options;
+  }
+  options.share_memory = false;
+  options.progress = {};
+  options.progress_bar = false;
+  return options;
+}
+
+std::optional<Diagnostic> Execution::list_pages() {
+  moves_.reserve(arenas_.size());
+  std::uint64_t fragment_bytes = 0;
+  for (std::size_t a = 0; a < arenas_.size(); ++a) {
+    moves_.push_back(std::make_unique<ArenaMove>(plan_, arenas_[a], a, page_options(a)));
+    if (!moves_[a]->list_pages(ranks_)) return changed();
+    fragment_bytes = std::max(fragment_bytes, moves_[a]->fragment_bytes());
+  }
+  {  // Scratch that is kept must leave room for them.
+    const storage::CallScratch kept(
+        base_.channel, base_.ledger, 0,
+        base_.options.budget_bytes - static_cast<std::size_t>(fragment_bytes),
+        base_.options.keep_memory);
+  }
+  fragments_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(fragment_bytes));
+  return std::nullopt;
+}
+
+/// Lets the ledger of the plan know of what a part has allocated since, and of its peak.
+void Execution::count_in(ArenaMove& move) {
+  Ledger& part = move.state().ledger;
+  const std::uint64_t peak = std::max<std::uint64_t>(part.peak_bytes(), move.counted_bytes);
+  base_.ledger.add(static_cast<std::size_t>(peak - move.counted_bytes));
+  base_.ledger.subtract(static_cast<std::size_t>(peak));
+  move.counted_bytes = part.current_bytes();
+  base_.ledger.add(static_cast<std::size_t>(move.counted_bytes));
+  part.reset_peak();
+}
+
+void Execution::plan_pages() {
+  std::uint64_t budget = base_.options.budget_bytes - fragments_.size();
+  for (const auto& move : moves_) {
+    move->plan_pages(budget);
+    count_in(*move);
+    // What ranks of a node share for the first arena is there to the end.
+    if (move == moves_.front()) budget -= operations::kept_bytes(move->state());
+  }
+  mpi::agree(base_.channel,
+             detail::unless_out_of_memory(
+                 [&] {
+                   std::uint64_t bytes = 0;
+                   for (const auto& move : moves_) {
+                     bytes = std::max(bytes, move->workspace_bytes());
+                     count_in(*move);
+                   }
+                   scratch_ =
+                       operations::scratch_for(moves_[0]->state(), static_cast<std::size_t>(bytes));
+                   count_in(*moves_[0]);
+                 },
+                 [&] {
+                   return Diagnostic{ErrorCode::out_of_memory,
+                                     "no memory for a budget of " +
+                                         std::to_string(base_.options.budget_bytes) +
+                                         " bytes and lists of pages; lower budget_bytes"};
+                 }));
+}
+
+std::uint64_t Execution::extra_bytes_bound() const {
+  std::uint64_t pages = 0, most = 0;
+  for (const Arena& arena : arenas_) {
+    const std::uint64_t own = arena.capacity_bytes / plan_.page_bytes + 1;
+    pages += own;
+    most = std::max(most, own);
+  }
+  const bool wide = most > std::numeric_limits<std::uint32_t>::max();
+  const std::uint64_t neighbours =
+      mpi::count_neighbours(plan_.destinations.peers(), plan_.incoming, base_.channel.rank());
+  return detail::promised_bytes(base_.options.budget_bytes, neighbours, 0, !plan_.trace.empty()) +
+         bytes_of_page_lists * (wide ? 2 : 1) * pages;
+}
+
+Report Execution::describe() const {
+  Report report;
+  report.method = to_string(base_.options.method);
+  report.blocks_before = plan_.blocks_before;
+  report.blocks_after = plan_.blocks_after;
+  report.blocks_sent = plan_.blocks_leaving;
+  report.blocks_received = plan_.blocks_arriving;
+  report.budget_bytes = base_.options.budget_bytes;
+  report.neighbours =
+      mpi::count_neighbours(plan_.destinations.peers(), plan_.incoming, base_.channel.rank());
+  report.extra_bytes_bound = extra_bytes_bound();
+  report.plan_seconds = base_.plan_seconds;
+  const std::span<const Peer> peers = plan_.destinations.peers();
+  for (std::size_t p = 0; p < peers.size(); ++p)
+    for (std::size_t a = 0; a < arenas_.size(); ++a)
+      if (peers[p].rank != base_.channel.rank()) report.bytes_sent += plan_.bytes_out.at(p, a);
+  return report;
+}
+
+Report Execution::run() {
+  const double start = mpi::now();
+  storage::limit_kept(base_.channel,
+                      base_.options.keep_memory ? base_.options.budget_bytes / 2 : 0);
+  mpi::agree(base_.channel, check());
+  if (plan_.anything_moves) plan_pages();
+  base_.callbacks.restart();
+  Report report = describe();
+  report.plan_seconds += mpi::now() - start;
+  for (const auto& move : moves_) {
+    const Report part = move->run(
+        ranks_, scratch_, {fragments_.data(), static_cast<std::size_t>(move->fragment_bytes())});
+    count_in(*move);
+    if (move == moves_.front()) {
+      report.method = part.method;
+      report.choice = part.choice;
+      report.shared_bytes = part.shared_bytes;
+    }
+    report.messages += part.messages;
+    report.credits += part.credits;
+    report.local_copies += part.local_copies;
+    report.misplaced += part.misplaced;
+    report.exchange_seconds += part.exchange_seconds;
+    report.local_seconds += part.local_seconds;
+    report.waiting_seconds += part.waiting_seconds;
+  }
+  report.peak_extra_bytes = base_.ledger.peak_bytes();
+  observe::log_finished(base_.channel.rank(), report);
+  if (plan_.watched) mpi::agree(base_.channel, base_.callbacks.diagnostic());
+  return report;
+}
+
+}  // namespace
+
+Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks) {
+  return Execution(plan, storage, ranks).run();
+}
+
+}  // namespace ragged
+
+RaggedStorage::RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns)
+    : fields_(fields.begin(), fields.end()), columns_(columns.begin(), columns.end()) {}
+
+RaggedPlan::RaggedPlan(std::unique_ptr<ragged::PlanState> state) : state_(std::move(state)) {}
+RaggedPlan::RaggedPlan(RaggedPlan&&) noexcept = default;
+RaggedPlan& RaggedPlan::operator=(RaggedPlan&&) noexcept = default;
+RaggedPlan::~RaggedPlan() = default;
+
+std::uint64_t RaggedPlan::blocks_before() const { return state_->blocks_before; }
+std::uint64_t RaggedPlan::blocks_after() const { return state_->blocks_after; }
+std::uint64_t RaggedPlan::required_bytes(std::size_t field) const {
+  return field < state_->fields ? state_->required_bytes(field) : 0;
+}
+std::uint64_t RaggedPlan::neighbours() const {
+  return mpi::count_neighbours(state_->destinations.peers(), state_->incoming,
+                               state_->base.channel.rank());
+}
+std::uint64_t RaggedPlan::extra_bytes() const { return state_->base.ledger.current_bytes(); }
+
+RaggedPlan plan_to_ranks(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
+                         std::span<const int> ranks, const Options& options) {
+  const detail::MemoryReserve reserve;
+  return ragged::Access::make(
+      ragged::make_plan(mpi::Channel::open(communicator), storage, count, ranks, options));
+}
+
+Report execute(RaggedPlan& plan, const RaggedStorage& storage, std::span<const int> ranks) {
+  mpi::require_mpi();
+  const detail::MemoryReserve reserve;
+  return ragged::carry_out(ragged::Access::state_of(plan), storage, ranks);
+}
+
+Report migrate(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
+               std::span<const int> ranks, const Options& options) {
+  const detail::MemoryReserve reserve;
+  const std::unique_ptr<ragged::PlanState> plan =
+      ragged::make_plan(mpi::Channel::open_for_call(communicator), storage, count, ranks, options);
+  return ragged::carry_out(*plan, storage, ranks);
+}
+
+}  // namespace valet

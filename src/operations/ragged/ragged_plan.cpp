@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/memory_reserve.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+#include "mpi/neighbour_words.hpp"
+#include "mpi/sparse_exchange.hpp"
+#include "operations/ragged/ragged.hpp"
+#include "schedule/methods.hpp"
+#include "schedule/ragged_pages.hpp"
+#include "storage/call_scratch.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace valet::ragged {
+namespace {
+
+Diagnostic no_memory(std::uint64_t blocks) {
+  return {ErrorCode::out_of_memory, "no memory to plan for the destinations of " +
+                                        std::to_string(blocks) +
+                                        " blocks; send them to fewer ranks"};
+}
+
+std::optional<Diagnostic> check_choices(const Options& options) {
+  if (options.order == Order::fill)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "order fill puts blocks into the holes of others, which are of other sizes; "
+                      "take any or stable"};
+  if (options.verify)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "Options::verify compares checksums of blocks of one size; leave it out for "
+                      "blocks of different sizes"};
+  return schedule::check_choices(options);
+}
+
+/// What is wrong with the lengths of a field, which has `count` blocks.
+std::optional<Diagnostic> check_lengths(const RaggedField& field, const Arena& arena,
+                                        std::size_t number, std::uint64_t count) {
+  std::uint64_t bytes = 0;
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const std::uint64_t left = field.capacity_bytes - bytes;
+    if (field.lengths[k] > left || arena.bytes_of(k) > left)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        name_of(field, number) + " has " + std::to_string(field.capacity_bytes) +
+                            " bytes, but block " + std::to_string(k) + " of " +
+                            std::to_string(field.lengths[k]) + " bytes would start at byte " +
+                            std::to_string(bytes) +
+                            " and, with what aligns the next one, end behind them; fix the "
+                            "lengths, nothing has moved"};
+    bytes += arena.bytes_of(k);
+  }
+  return std::nullopt;
+}
+
+/// One planning on one rank.
+class Planner {
+ public:
+  Planner(PlanState& state, const RaggedStorage& storage, std::uint64_t count,
+          std::span<const int> ranks)
+      : state_(state),
+        channel_(state.base.channel),
+        ledger_(state.base.ledger),
+        storage_(storage),
+        count_(count),
+        ranks_(ranks) {}
+
+  void run() {
+    std::optional<Diagnostic> diagnostic = check_ragged(storage_, count_);
+    if (!diagnostic && ranks_.size() != count_)
+      diagnostic = plan::bad_map_size(ranks_.size(), count_);
+    if (!diagnostic) diagnostic = check_choices(state_.base.options);
+    if (!diagnostic) {
+      std::optional<Diagnostic> found;
+      diagnostic = detail::unless_out_of_memory([&] { found = count_blocks(); },
+                                                [&] { return no_memory(count_); });
+      if (!diagnostic) diagnostic = std::move(found);
+    }
+    exchange_counts(diagnostic);
+    agree(diagnostic);
+    exchange_bytes();
+    exchange_starts();
+  }
+
+ private:
+  [[nodiscard]] std::optional<Diagnostic> count_blocks();
+  void exchange_counts(std::optional<Diagnostic>& diagnostic);
+  void list_incoming(const Vector<mpi::SparseCount>& arriving);
+  void agree(std::optional<Diagnostic> diagnostic);
+  [[nodiscard]] std::optional<Diagnostic> check_budget(std::uint64_t page_bytes) const;
+  void exchange_bytes();
+  void exchange_starts();
+  [[nodiscard]] std::span<const Peer> outgoing() const { return state_.destinations.peers(); }
+
+  PlanState& state_;
+  const mpi::Channel& channel_;
+  Ledger& ledger_;
+  const RaggedStorage& storage_;
+  std::uint64_t count_;
+  std::span<const int> ranks_;
+  ArenaBytes starts_in_;
+};
+
+std::optional<Diagnostic> Planner::count_blocks() {
+  state_.arenas = arenas_of(ledger_, storage_);
+  state_.fields = storage_.fields().size();
+  for (std::size_t f = 0; f < state_.fields; ++f)
+    if (auto found = check_lengths(storage_.fields()[f], state_.arenas[f], f, count_)) return found;
+  for (std::uint64_t k = 0; k < count_; ++k) {
+    const int rank = ranks_[k];
+    if (rank < 0 || rank >= channel_.size()) return plan::bad_destination(k, rank, channel_.size());
+    state_.destinations.count(rank);
+  }
+  state_.destinations.sort();
+  state_.bytes_out = ArenaBytes(ledger_, outgoing().size(), state_.arenas.size());
+  state_.starts_out = ArenaBytes(ledger_, outgoing().size(), state_.arenas.size());
+  for (std::size_t a = 0; a < state_.fields; ++a)
+    for_each_run(
+        state_.arenas[a], ranks_, state_.destinations,
+        [&](std::size_t peer, std::uint64_t bytes) { state_.bytes_out.at(peer, a) += bytes; });
+  state_.blocks_before = count_;
+  for (std::size_t p = 0; p < outgoing().size(); ++p) {
+    for (std::size_t a = state_.fields; a < state_.arenas.size(); ++a)
+      state_.bytes_out.at(p, a) = outgoing()[p].blocks * state_.arenas[a].row_bytes;
+    if (outgoing()[p].rank != channel_.rank()) state_.blocks_leaving += outgoing()[p].blocks;
+  }
+  return std::nullopt;
+}
+
+void Planner::exchange_counts(std::optional<Diagnostic>& diagnostic) {
+  Vector<mpi::SparseCount> leaving(ledger_), arriving(ledger_);
+  if (!diagnostic)
+    diagnostic = detail::unless_out_of_memory(
+        [&] {
+          leaving.reserve(outgoing().size());
+          for (const Peer& peer : outgoing())
+            if (peer.rank != channel_.rank()) leaving.push_back({peer.rank, peer.blocks, 0});
+        },
+        [&] { return no_memory(count_); });
+  if (diagnostic) leaving.clear();
+  try {
+    mpi::exchange_sparse_counts(channel_, ledger_, leaving, arriving);
+    if (!diagnostic) list_incoming(arriving);
+  } catch (const std::bad_alloc&) {  // when the exchange is over
+    diagnostic = no_memory(count_);
+  }
+}
+
+void Planner::list_incoming(const Vector<mpi::SparseCount>& arriving) {
+  const std::size_t own = state_.destinations.place(channel_.rank());
+  const bool stays = own < outgoing().size();
+  state_.incoming.reserve(arriving.size() + 1);
+  for (const mpi::SparseCount& count : arriving) {
+    state_.incoming.push_back({count.rank, count.count});
+    state_.blocks_arriving += count.count;
+  }
+  if (stays) {
+    state_.incoming.push_back(outgoing()[own]);
+    std::ranges::sort(state_.incoming, {}, &Peer::rank);
+  }
+  state_.blocks_after = state_.blocks_arriving + count_ - state_.blocks_leaving;
+  state_.bytes_in = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
+  starts_in_ = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
+}
+
+std::optional<Diagnostic> Planner::check_budget(std::uint64_t page_bytes) const {
+  const std::uint64_t needed = schedule::ragged_scratch_bytes(outgoing().size(), page_bytes);
+  if (needed <= state_.base.options.budget_bytes) return std::nullopt;
+  return Diagnostic{ErrorCode::budget_too_small,
+                    "the budget of " + std::to_string(state_.base.options.budget_bytes) +
+                        " bytes is below the " + std::to_string(needed) + " that two pages of " +
+                        std::to_string(page_bytes) + " bytes for each of " +
+                        std::to_string(outgoing().size()) +
+                        " destinations, and two more, take; set budget_bytes to at least " +
+                        std::to_string(needed)};
+}
+
+void Planner::agree(std::optional<Diagnostic> diagnostic) {
+  if (!diagnostic) diagnostic = check_budget(schedule::least_ragged_page_bytes);
+  state_.page_bytes =
+      schedule::ragged_page_bytes(state_.base.options.budget_bytes, outgoing().size());
+  // Each of them counts, and where.
+  std::uint64_t shapes = 0;
+  for (const Arena& arena : state_.arenas)
+    shapes = (shapes * 1'000'003 + arena.row_bytes * 64 + arena.alignment_bytes) % (1ULL << 60);
+  state_.anything_moves = state_.blocks_leaving > 0;
+  state_.watched = state_.base.callbacks.any();
+  mpi::Agreement agreement;
+  agreement.equal({.name = "the number of ragged fields", .code = ErrorCode::field_mismatch},
+                  storage_.fields().size());
+  agreement.equal({.name = "the number of columns", .code = ErrorCode::field_mismatch},
+                  storage_.columns().size());
+  agreement.equal({.name = "the alignments of ragged fields and the bytes of a row of columns",
+                   .text = nullptr,
+                   .code = ErrorCode::block_size_mismatch},
+                  shapes);
+  agreement.least(state_.page_bytes);
+  agreement.largest(state_.anything_moves);
+  agreement.largest(state_.watched);
+  agreement.run(channel_, diagnostic);
+}
+
+/// Rows of columns and lengths are all alike, so only the bytes of ragged fields are sent.
+void Planner::exchange_bytes() {
+  const std::size_t fields = state_.fields;
+  const auto count = [&](const Peer&) -> std::uint64_t { return fields; };
+  const auto provide = [&](const Peer& peer, std::uint64_t first, std::span<std::uint64_t> words) {
+    const std::size_t p = state_.destinations.place(peer.rank);
+    std::ranges::copy(state_.bytes_out.of_peer(p).subspan(first, words.size()), words.begin());
+  };
+  const auto consume = [&](const Peer& peer, std::uint64_t first,
+                           std::span<const std::uint64_t> words) {
+    const auto p = static_cast<std::size_t>(&peer - state_.incoming.data());
+    std::ranges::copy(words, state_.bytes_in.of_peer(p).subspan(first).begin());
+  };
+  mpi::NeighbourWords(
+      channel_, ledger_, mpi::tag_cuts, fields,
+      mpi::PeerWords{outgoing(), channel_.rank(), count, provide},
+      mpi::PeerWords{std::span<const Peer>(state_.incoming), channel_.rank(), count, consume})
+      .run();
+  const std::size_t own = state_.destinations.place(channel_.rank());
+  for (std::size_t p = 0; p < state_.incoming.size(); ++p) {
+    if (state_.incoming[p].rank == channel_.rank())
+      std::ranges::copy(state_.bytes_out.of_peer(own), state_.bytes_in.of_peer(p).begin());
+    for (std::size_t a = fields; a < state_.arenas.size(); ++a)
+      state_.bytes_in.at(p, a) = state_.incoming[p].blocks * state_.arenas[a].row_bytes;
+  }
+}
+
+/// A receiver tells each sender where its bytes will begin, modulo the page. The blocks that stay
+/// come first, so that theirs begin at 0.
+void Planner::exchange_starts() {
+  const std::size_t arenas = state_.arenas.size();
+  const int rank = channel_.rank();
+  const auto count = [&](const Peer&) -> std::uint64_t { return arenas; };
+  for (std::size_t a = 0; a < arenas; ++a) {
+    const std::span<const Peer> peers = state_.incoming;
+    std::uint64_t begin = 0;
+    for (std::size_t p = 0; p < peers.size(); ++p)
+      if (peers[p].rank == rank) begin = state_.bytes_in.at(p, a);
+    for (std::size_t p = 0; p < peers.size(); ++p) {
+      starts_in_.at(p, a) = begin % state_.page_bytes;
+      if (peers[p].rank != rank) begin += state_.bytes_in.at(p, a);
+    }
+  }
+  const auto provide = [&](const Peer& peer, std::uint64_t first, std::span<std::uint64_t> words) {
+    const auto p = static_cast<std::size_t>(&peer - state_.incoming.data());
+    std::ranges::copy(starts_in_.of_peer(p).subspan(first, words.size()), words.begin());
+  };
+  const auto consume = [&](const Peer& peer, std::uint64_t first,
+                           std::span<const std::uint64_t> words) {
+    const std::size_t p = state_.destinations.place(peer.rank);
+    std::ranges::copy(words, state_.starts_out.of_peer(p).subspan(first).begin());
+  };
+  mpi::NeighbourWords(channel_, ledger_, mpi::tag_cuts, arenas,
+                      mpi::PeerWords{std::span<const Peer>(state_.incoming), rank, count, provide},
+                      mpi::PeerWords{outgoing(), rank, count, consume})
+      .run();
+}
+
+}  // namespace
+
+std::unique_ptr<PlanState> make_plan(mpi::Channel channel, const RaggedStorage& storage,
+                                     std::uint64_t count, std::span<const int> ranks,
+                                     const Options& options) {
+  Options own = options;
+  own.trace.clear();  // the pages' is one
+  auto state = std::make_unique<PlanState>(std::move(channel), own);
+  state->trace = options.trace;
+  {  // Scratch that is kept is this plan's, too, if it is no more than its budget.
+    const storage::CallScratch kept(state->base.channel, state->base.ledger, 0,
+                                    state->base.options.budget_bytes, options.keep_memory);
+  }
+  const double start = mpi::now();
+  Planner(*state, storage, count, ranks).run();
+  state->base.plan_seconds = mpi::now() - start;
+  return state;
+}
+
+}  // namespace valet::ragged

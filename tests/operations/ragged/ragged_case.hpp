@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Random blocks of different sizes with a map, generated alike on all ranks, and what each rank
+/// must hold afterwards, computed by listing all blocks. The bytes of a block follow from its name:
+/// the rank and the number that it had before.
+
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+
+/// Bytes at a multiple of 64, between bytes that nobody may touch.
+class GuardedBytes {
+ public:
+  explicit GuardedBytes(std::uint64_t bytes)
+      : memory_(bytes + 3 * guard, untouched), bytes_(bytes) {
+    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
+    begin_ = (address / guard + 1) * guard + guard - address;
+  }
+  [[nodiscard]] std::span<std::byte> bytes() {
+    return {memory_.data() + begin_, static_cast<std::size_t>(bytes_)};
+  }
+  /// Whether nothing was written around them.
+  [[nodiscard]] bool is_intact() const {
+    const auto first = memory_.begin();
+    const auto begin = first + static_cast<std::ptrdiff_t>(begin_);
+    const auto is_untouched = [](std::byte byte) { return byte == untouched; };
+    return std::all_of(first, begin, is_untouched) &&
+           std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), memory_.end(), is_untouched);
+  }
+
+ private:
+  static constexpr std::size_t guard = 64;
+  static constexpr std::byte untouched{0xA5};
+  std::vector<std::byte> memory_;
+  std::uint64_t bytes_ = 0;
+  std::size_t begin_ = 0;
+};
+
+/// A block of the whole problem.
+struct RaggedBlock {
+  std::uint64_t length = 0;
+  int from = 0;
+  std::uint64_t number = 0;  ///< on that rank
+  int to = 0;
+
+  [[nodiscard]] std::uint64_t name() const {
+    return (static_cast<std::uint64_t>(from) << 32) + number;
+  }
+  [[nodiscard]] std::byte byte(std::uint64_t k) const {
+    const std::uint64_t word = (name() * 0x9E3779B97F4A7C15U) ^ ((k / 8 + 1) * 0xD1B54A32D192ED03U);
+    return static_cast<std::byte>(word >> (8 * (k % 8)));
+  }
+  void write(std::byte* to_bytes) const {
+    for (std::uint64_t k = 0; k < length; ++k) to_bytes[k] = byte(k);
+  }
+  [[nodiscard]] bool is_at(const std::byte* bytes) const {
+    for (std::uint64_t k = 0; k < length; ++k)
+      if (bytes[k] != byte(k)) return false;
+    return true;
+  }
+};
+
+using Blocks = std::vector<RaggedBlock>;
+
+[[nodiscard]] inline std::uint64_t padded(std::uint64_t bytes, std::uint64_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
+}
+
+[[nodiscard]] inline std::uint64_t bytes_of(const Blocks& blocks, std::uint64_t alignment) {
+  std::uint64_t bytes = 0;
+  for (const RaggedBlock& block : blocks) bytes += padded(block.length, alignment);
+  return bytes;
+}
+
+/// All blocks of all ranks.
+struct RaggedCase {
+  std::vector<Blocks> before;  ///< by rank
+  std::uint64_t alignment = 1;
+
+  /// What a rank must hold: blocks that stay in old order, then the others by rank and number.
+  [[nodiscard]] Blocks after(int rank) const {
+    Blocks blocks;
+    const auto append = [&](const Blocks& source) {
+      for (const RaggedBlock& block : source)
+        if (block.to == rank) blocks.push_back(block);
+    };
+    append(before[static_cast<std::size_t>(rank)]);
+    for (std::size_t r = 0; r < before.size(); ++r)
+      if (static_cast<int>(r) != rank) append(before[r]);
+    return blocks;
+  }
+};
+
+/// The arrays of one rank.
+struct RaggedArrays {
+  RaggedArrays(const Blocks& blocks, std::uint64_t alignment_bytes, std::uint64_t capacity,
+               std::uint64_t block_capacity)
+      : alignment(alignment_bytes),
+        arena(capacity),
+        lengths(block_capacity),
+        names(block_capacity) {
+    std::byte* next = arena.bytes().data();
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      blocks[k].write(next);
+      next += padded(blocks[k].length, alignment);
+      lengths[k] = blocks[k].length;
+      names[k] = blocks[k].name();
+      ranks.push_back(blocks[k].to);
+    }
+  }
+
+  [[nodiscard]] RaggedField field() {
+    RaggedField result = ragged_field(arena.bytes(), std::span(lengths));
+    result.alignment_bytes = alignment;
+    return result;
+  }
+  /// With the names in a column.
+  [[nodiscard]] RaggedStorage storage() { return {{field()}, {valet::field(names)}}; }
+
+  /// Blocks that are not where they must be, and bytes of others that were written.
+  [[nodiscard]] long long wrong(const Blocks& blocks) {
+    long long count = arena.is_intact() ? 0 : 1;
+    const std::byte* next = arena.bytes().data();
+    for (std::size_t k = 0; k < blocks.size(); ++k) {
+      const bool is_right =
+          lengths[k] == blocks[k].length && names[k] == blocks[k].name() && blocks[k].is_at(next);
+      count += is_right ? 0 : 1;
+      next += padded(blocks[k].length, alignment);
+    }
+    return count;
+  }
+
+  std::uint64_t alignment;
+  GuardedBytes arena;
+  std::vector<std::uint64_t> lengths, names;
+  std::vector<int> ranks;
+};
+
+/// Lengths of a kind: tiny, mostly zero, a page and its neighbours, mixtures, a giant.
+[[nodiscard]] inline std::uint64_t random_length(std::mt19937_64& random, std::uint64_t kind) {
+  const auto pick = [&](std::uint64_t least, std::uint64_t most) {
+    return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
+  };
+  switch (kind) {
+    case 0: return pick(0, 40);
+    case 1: return pick(0, 3) == 0 ? pick(0, 900) : 0;
+    case 2: return 512 * pick(1, 3) + pick(0, 2) - 1;
+    case 3: return pick(0, 9) == 0 ? pick(0, 20'000) : pick(0, 100);
+    case 4: return pick(0, 3000);
+    default: return 64 * pick(0, 20);
+  }
+}
+
+[[nodiscard]] inline RaggedCase random_case(std::mt19937_64& random, int ranks) {
+  const auto pick = [&](std::uint64_t least, std::uint64_t most) {
+    return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
+  };
+  RaggedCase result;
+  result.alignment = std::uint64_t{1} << pick(0, 6);
+  const std::uint64_t kind = pick(0, 5), pattern = pick(0, 4), most = pick(0, 2) == 0 ? 6 : 120;
+  const auto all = static_cast<std::uint64_t>(ranks);
+  for (std::uint64_t r = 0; r < all; ++r) {
+    Blocks blocks;
+    const std::uint64_t count = pick(0, 4) == 0 ? 0 : pick(0, most);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const std::uint64_t to = pattern == 0      ? pick(0, all - 1)
+                               : pattern == 1    ? (r + 1) % all
+                               : pattern == 2    ? 0
+                               : pattern == 3    ? r
+                               : pick(0, 1) == 0 ? r
+                                                 : pick(0, all - 1);
+      blocks.push_back({random_length(random, kind), static_cast<int>(r), k, static_cast<int>(to)});
+    }
+    result.before.push_back(std::move(blocks));
+  }
+  if (pick(0, 9) == 0)  // one giant among dwarfs
+    for (Blocks& blocks : result.before)
+      if (!blocks.empty()) {
+        blocks[pick(0, blocks.size() - 1)].length = pick(100'000, std::uint64_t{1} << 20);
+        break;
+      }
+  return result;
+}
+
+}  // namespace valet::test
