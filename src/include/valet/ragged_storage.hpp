@@ -131,9 +131,8 @@ class VALET_EXPORT RaggedPlan {
 /// @param ranks    ranks[k]: destination of block k, 0 to P-1; `count` entries. [local]
 /// @param options  The same on all ranks but for what Options lists. Order::stable and any: the
 ///                 blocks that stay in old order, then those of other ranks by (source rank, old
-///                 position); Order::fill needs blocks of one size. Options::verify is for blocks
-///                 of one size, too. The trace and the progress are those of the pages of the first
-///                 arena.
+///                 position); Order::fill needs blocks of one size. The trace and the progress are
+///                 those of the pages of the first arena.
 /// @throws Error rank_out_of_range, invalid_argument, field_mismatch, inaccessible_memory,
 ///         block_size_mismatch, budget_too_small, out_of_memory on all ranks alike;
 ///         not_initialized, invalid_communicator. The data is as it was.
@@ -155,8 +154,9 @@ class VALET_EXPORT RaggedPlan {
 /// @throws Error infeasible (with what is required), invalid_argument also where the map or the
 ///         lengths are not those of the plan, field_mismatch, inaccessible_memory, out_of_memory,
 ///         budget_too_small: agreed upon first, on all ranks alike, the data is as it was.
-///         mpi_failure: the content is unspecified. callback_failed: a callback of the options
-///         threw an exception on some rank; every block is where it belongs.
+///         corrupted: verification failed. mpi_failure: the content is unspecified.
+///         callback_failed: a callback of the options threw an exception on some rank; every block
+///         is where it belongs.
 ///
 /// Memory beyond the storage, plan included: budget + 64 KiB + 256*neighbours + 20 bytes a page of
 /// the capacities (of all arenas, lengths and columns; double from 2^32 pages on), nothing per

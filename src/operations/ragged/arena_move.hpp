@@ -23,6 +23,9 @@ class ArenaMove {
   /// @param number   Of the arena.
   /// @param options  Of the pages, but for the budget.
   ArenaMove(PlanState& plan, const Arena& arena, std::size_t number, const Options& options);
+  ArenaMove(const ArenaMove&) = delete;
+  ArenaMove& operator=(const ArenaMove&) = delete;
+  ~ArenaMove() { plan_.base.ledger.subtract(static_cast<std::size_t>(counted_bytes)); }
 
   /// Finds where pages will stand. @throws std::bad_alloc. False where the map or the lengths are
   /// not those of the plan. Local.
@@ -42,7 +45,7 @@ class ArenaMove {
              std::span<std::byte> fragments);
 
   [[nodiscard]] plan::State& state() { return state_; }
-  /// What the ledger of the plan knows of this one's.
+  /// What the ledger of the plan counts of this one's.
   std::uint64_t counted_bytes = 0;
 
  private:

@@ -6,12 +6,14 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "operations/ragged/arena_move.hpp"
+#include "operations/ragged/block_sums.hpp"
 #include "storage/call_scratch.hpp"
 #include "storage/node_memory.hpp"
 
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,6 +84,7 @@ class Execution {
   std::vector<std::unique_ptr<ArenaMove>> moves_;
   Array<std::byte> fragments_;
   storage::CallScratch scratch_;
+  std::optional<BlockSums> sums_;
 };
 
 std::optional<Diagnostic> Execution::check() {
@@ -98,6 +101,7 @@ std::optional<Diagnostic> Execution::check() {
         if (!std::ranges::equal(arenas_, plan_.arenas, alike)) found = changed();
         if (!found) found = check_room(plan_, storage_, arenas_);
         if (!found && plan_.anything_moves) found = list_pages();
+        if (!found && base_.options.verify) sums_.emplace(plan_);
       },
       [] {
         return Diagnostic{ErrorCode::out_of_memory,
@@ -110,6 +114,7 @@ std::optional<Diagnostic> Execution::check() {
 /// The first arena's are those that an observer sees, and that ranks of a node share memory for.
 Options Execution::page_options(std::size_t arena) const {
   Options options = base_.options;
+  options.verify = false;  // blocks are, not pages
   if (arena == 0) {
     options.trace = plan_.trace;
     return options;
@@ -219,6 +224,9 @@ Report Execution::run() {
   base_.callbacks.restart();
   Report report = describe();
   report.plan_seconds += mpi::now() - start;
+  const double planned = mpi::now();
+  if (sums_) sums_->before(arenas_, ranks_);
+  report.verify_seconds = mpi::now() - planned;
   for (const auto& move : moves_) {
     const Report part = move->run(
         ranks_, scratch_, {fragments_.data(), static_cast<std::size_t>(move->fragment_bytes())});
@@ -235,6 +243,12 @@ Report Execution::run() {
     report.exchange_seconds += part.exchange_seconds;
     report.local_seconds += part.local_seconds;
     report.waiting_seconds += part.waiting_seconds;
+  }
+  if (sums_) {
+    const double moved = mpi::now();
+    mpi::agree(base_.channel, sums_->after(arenas_));
+    report.verified = true;
+    report.verify_seconds += mpi::now() - moved;
   }
   report.peak_extra_bytes = base_.ledger.peak_bytes();
   observe::log_finished(base_.channel.rank(), report);

@@ -29,10 +29,6 @@ std::optional<Diagnostic> check_choices(const Options& options) {
     return Diagnostic{ErrorCode::invalid_argument,
                       "order fill puts blocks into the holes of others, which are of other sizes; "
                       "take any or stable"};
-  if (options.verify)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "Options::verify compares checksums of blocks of one size; leave it out for "
-                      "blocks of different sizes"};
   return schedule::check_choices(options);
 }
 

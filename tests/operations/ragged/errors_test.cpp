@@ -113,8 +113,6 @@ TEST(RaggedErrors, NameMapsAndChoicesThatAreWrong) {
   expect_error(invalid_argument, "the map has 9 entries", [](Spoilt& s) { s.ranks.pop_back(); });
   expect_error(
       invalid_argument, "order fill", [](Spoilt& s) { s.options.order = Order::fill; }, true);
-  expect_error(
-      invalid_argument, "Options::verify", [](Spoilt& s) { s.options.verify = true; }, true);
 }
 
 TEST(RaggedErrors, SayWhatBudgetIsNeeded) {

@@ -22,7 +22,7 @@ std::uint64_t pick(std::mt19937_64& random, std::uint64_t least, std::uint64_t m
 }
 
 /// Two of the smallest pages for each destination, and two, as the documentation has it.
-std::size_t least_budget(const Blocks& blocks) {
+std::size_t least_budget(const RaggedBlocks& blocks) {
   std::vector<int> destinations;
   for (const RaggedBlock& block : blocks) destinations.push_back(block.to);
   std::ranges::sort(destinations);
@@ -30,7 +30,7 @@ std::size_t least_budget(const Blocks& blocks) {
   return static_cast<std::size_t>(2 * (end - destinations.begin()) + 2) * 512;
 }
 
-Options random_options(std::mt19937_64& random, const Blocks& blocks) {
+Options random_options(std::mt19937_64& random, const RaggedBlocks& blocks) {
   constexpr std::array methods{Method::stream, Method::stream, Method::automatic,
                                Method::phased, Method::cyclic, Method::direct};
   Options options;
@@ -38,6 +38,7 @@ Options random_options(std::mt19937_64& random, const Blocks& blocks) {
   options.order = pick(random, 0, 1) == 0 ? Order::stable : Order::any;
   options.share_memory = pick(random, 0, 1) == 0;
   options.keep_memory = pick(random, 0, 1) == 0;
+  options.verify = pick(random, 0, 1) == 0;
   const std::uint64_t budget = pick(random, 0, 3);
   options.budget_bytes = budget == 0   ? least_budget(blocks)
                          : budget == 1 ? 5 * least_budget(blocks) + 100
@@ -50,12 +51,12 @@ Options random_options(std::mt19937_64& random, const Blocks& blocks) {
   return options;
 }
 
-/// Blocks that are wrong on this rank.
+/// RaggedBlocks that are wrong on this rank.
 long long wrong_blocks_of(std::uint64_t case_seed) {
   std::mt19937_64 random(case_seed);
   const RaggedCase c = random_case(random, size());
-  const Blocks& before = c.before[static_cast<std::size_t>(rank())];
-  const Blocks after = c.after(rank());
+  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
+  const RaggedBlocks after = c.after(rank());
   const std::uint64_t spare_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 0, 5000);
   const std::uint64_t spare_blocks = pick(random, 0, 1) == 0 ? 0 : pick(random, 0, 50);
   RaggedArrays arrays(
@@ -101,8 +102,8 @@ RaggedCase ring_case(std::uint64_t alignment, std::uint64_t blocks, std::uint64_
 
 TEST(RaggedMigrate, CarriesAPlanOutAgainAndAgain) {
   const RaggedCase c = ring_case(8, 300, 700);
-  const Blocks& before = c.before[static_cast<std::size_t>(rank())];
-  const Blocks after = c.after(rank());
+  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
+  const RaggedBlocks after = c.after(rank());
   const std::uint64_t capacity =
       std::max(bytes_of(before, c.alignment), bytes_of(after, c.alignment));
   RaggedArrays first(before, c.alignment, capacity, before.size() + after.size());
@@ -110,11 +111,13 @@ TEST(RaggedMigrate, CarriesAPlanOutAgainAndAgain) {
   EXPECT_EQ(plan.blocks_before(), before.size());
   EXPECT_EQ(plan.blocks_after(), after.size());
   EXPECT_EQ(plan.required_bytes(), bytes_of(after, c.alignment));
+  const std::uint64_t held = plan.extra_bytes();
   for (int repeat = 0; repeat < 3; ++repeat) {
     RaggedArrays arrays(before, c.alignment, capacity, before.size() + after.size());
     const Report report = execute(plan, arrays.storage(), arrays.ranks);
     EXPECT_EQ(sum_over_ranks(arrays.wrong(after)), 0);
     EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+    EXPECT_EQ(plan.extra_bytes(), held);
   }
 }
 
@@ -124,8 +127,8 @@ TEST(RaggedMigrate, LetsTheArenaGrowBetweenPlanAndExecution) {
     c.before.emplace_back();
     for (std::uint64_t k = 0; k < 40; ++k) c.before.back().push_back({100 + 13 * k, r, k, 0});
   }
-  const Blocks& before = c.before[static_cast<std::size_t>(rank())];
-  const Blocks after = c.after(rank());
+  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
+  const RaggedBlocks after = c.after(rank());
   RaggedArrays small(before, 1, bytes_of(before, 1), before.size());
   RaggedPlan plan = plan_to_ranks(MPI_COMM_WORLD, small.storage(), before.size(), small.ranks);
   RaggedArrays grown(before, 1, std::max(plan.required_bytes(), bytes_of(before, 1)),
@@ -137,13 +140,13 @@ TEST(RaggedMigrate, LetsTheArenaGrowBetweenPlanAndExecution) {
 TEST(RaggedMigrate, MovesSeveralFieldsUnderOneMap) {
   const RaggedCase c = ring_case(16, 200, 900), other = ring_case(1, 200, 30);
   const auto self = static_cast<std::size_t>(rank());
-  const Blocks after = c.after(rank());
-  Blocks short_blocks = other.before[self];
+  const RaggedBlocks after = c.after(rank());
+  RaggedBlocks short_blocks = other.before[self];
   for (RaggedBlock& block : short_blocks) block.length /= 2;
   RaggedCase shorter = other;
-  for (Blocks& blocks : shorter.before)
+  for (RaggedBlocks& blocks : shorter.before)
     for (RaggedBlock& block : blocks) block.length /= 2;
-  const Blocks short_after = shorter.after(rank());
+  const RaggedBlocks short_after = shorter.after(rank());
   const std::uint64_t room = c.before[self].size() + after.size();
   RaggedArrays a(c.before[self], 16, std::max(bytes_of(c.before[self], 16), bytes_of(after, 16)),
                  room);
@@ -159,8 +162,8 @@ TEST(RaggedMigrate, MovesSeveralFieldsUnderOneMap) {
 
 TEST(RaggedMigrate, GivesTheSameBytesWhateverTheMethodAndTheBudget) {
   const RaggedCase c = ring_case(4, 400, 2000);
-  const Blocks& before = c.before[static_cast<std::size_t>(rank())];
-  const Blocks after = c.after(rank());
+  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
+  const RaggedBlocks after = c.after(rank());
   for (const Method method : {Method::stream, Method::phased, Method::cyclic, Method::automatic})
     for (const std::size_t budget : {std::size_t{30'000}, std::size_t{1} << 20}) {
       RaggedArrays arrays(before, 4, std::max(bytes_of(before, 4), bytes_of(after, 4)),
@@ -174,12 +177,36 @@ TEST(RaggedMigrate, GivesTheSameBytesWhateverTheMethodAndTheBudget) {
     }
 }
 
+TEST(RaggedMigrate, FindsBlocksThatWereSpoiltOnTheWay) {
+  if (size() == 1) return;
+  const RaggedCase c = ring_case(4, 400, 2000);
+  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
+  const RaggedBlocks after = c.after(rank());
+  RaggedArrays arrays(before, 4, std::max(bytes_of(before, 4), bytes_of(after, 4)),
+                      std::max(before.size(), after.size()));
+  Options options;
+  options.verify = true;
+  EXPECT_TRUE(
+      migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options).verified);
+  arrays.fill(before);
+  if (rank() == size() - 1)
+    options.progress = [&](const Progress&) {
+      for (std::byte& byte : arrays.arena.bytes()) byte ^= std::byte{1};
+    };
+  const Outcome outcome = outcome_of([&] {
+    static_cast<void>(
+        migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options));
+  });
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+  EXPECT_EQ(outcome.code, ErrorCode::corrupted) << outcome.text;
+}
+
 TEST(RaggedMigrate, DoesWithoutBlocksAndWithoutMemory) {
   std::vector<std::uint64_t> none;
   const RaggedStorage nothing{RaggedField{.lengths = none.data()}};
   const Report report = migrate(MPI_COMM_WORLD, nothing, 0, {});
   EXPECT_EQ(report.blocks_after, 0U);
-  // Blocks without bytes still go where they are sent.
+  // RaggedBlocks without bytes still go where they are sent.
   const auto all = static_cast<std::uint64_t>(size());
   std::vector<std::uint64_t> lengths(3 * all, 0);
   std::vector<int> ranks(3, (rank() + 1) % size());

@@ -72,13 +72,13 @@ struct RaggedBlock {
   }
 };
 
-using Blocks = std::vector<RaggedBlock>;
+using RaggedBlocks = std::vector<RaggedBlock>;
 
 [[nodiscard]] inline std::uint64_t padded(std::uint64_t bytes, std::uint64_t alignment) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-[[nodiscard]] inline std::uint64_t bytes_of(const Blocks& blocks, std::uint64_t alignment) {
+[[nodiscard]] inline std::uint64_t bytes_of(const RaggedBlocks& blocks, std::uint64_t alignment) {
   std::uint64_t bytes = 0;
   for (const RaggedBlock& block : blocks) bytes += padded(block.length, alignment);
   return bytes;
@@ -86,13 +86,13 @@ using Blocks = std::vector<RaggedBlock>;
 
 /// All blocks of all ranks.
 struct RaggedCase {
-  std::vector<Blocks> before;  ///< by rank
+  std::vector<RaggedBlocks> before;  ///< by rank
   std::uint64_t alignment = 1;
 
   /// What a rank must hold: blocks that stay in old order, then the others by rank and number.
-  [[nodiscard]] Blocks after(int rank) const {
-    Blocks blocks;
-    const auto append = [&](const Blocks& source) {
+  [[nodiscard]] RaggedBlocks after(int rank) const {
+    RaggedBlocks blocks;
+    const auto append = [&](const RaggedBlocks& source) {
       for (const RaggedBlock& block : source)
         if (block.to == rank) blocks.push_back(block);
     };
@@ -105,19 +105,23 @@ struct RaggedCase {
 
 /// The arrays of one rank.
 struct RaggedArrays {
-  RaggedArrays(const Blocks& blocks, std::uint64_t alignment_bytes, std::uint64_t capacity,
+  RaggedArrays(const RaggedBlocks& blocks, std::uint64_t alignment_bytes, std::uint64_t capacity,
                std::uint64_t block_capacity)
       : alignment(alignment_bytes),
         arena(capacity),
         lengths(block_capacity),
         names(block_capacity) {
+    fill(blocks);
+    for (const RaggedBlock& block : blocks) ranks.push_back(block.to);
+  }
+
+  void fill(const RaggedBlocks& blocks) {
     std::byte* next = arena.bytes().data();
     for (std::size_t k = 0; k < blocks.size(); ++k) {
       blocks[k].write(next);
       next += padded(blocks[k].length, alignment);
       lengths[k] = blocks[k].length;
       names[k] = blocks[k].name();
-      ranks.push_back(blocks[k].to);
     }
   }
 
@@ -129,8 +133,8 @@ struct RaggedArrays {
   /// With the names in a column.
   [[nodiscard]] RaggedStorage storage() { return {{field()}, {valet::field(names)}}; }
 
-  /// Blocks that are not where they must be, and bytes of others that were written.
-  [[nodiscard]] long long wrong(const Blocks& blocks) {
+  /// RaggedBlocks that are not where they must be, and bytes of others that were written.
+  [[nodiscard]] long long wrong(const RaggedBlocks& blocks) {
     long long count = arena.is_intact() ? 0 : 1;
     const std::byte* next = arena.bytes().data();
     for (std::size_t k = 0; k < blocks.size(); ++k) {
@@ -172,7 +176,7 @@ struct RaggedArrays {
   const std::uint64_t kind = pick(0, 5), pattern = pick(0, 4), most = pick(0, 2) == 0 ? 6 : 120;
   const auto all = static_cast<std::uint64_t>(ranks);
   for (std::uint64_t r = 0; r < all; ++r) {
-    Blocks blocks;
+    RaggedBlocks blocks;
     const std::uint64_t count = pick(0, 4) == 0 ? 0 : pick(0, most);
     for (std::uint64_t k = 0; k < count; ++k) {
       const std::uint64_t to = pattern == 0      ? pick(0, all - 1)
@@ -186,7 +190,7 @@ struct RaggedArrays {
     result.before.push_back(std::move(blocks));
   }
   if (pick(0, 9) == 0)  // one giant among dwarfs
-    for (Blocks& blocks : result.before)
+    for (RaggedBlocks& blocks : result.before)
       if (!blocks.empty()) {
         blocks[pick(0, blocks.size() - 1)].length = pick(100'000, std::uint64_t{1} << 20);
         break;
