@@ -5,6 +5,7 @@
 // succeed. Nobody is left waiting.
 
 #include "../operations/layout/moved_arrays.hpp"
+#include "../operations/ragged/ragged_case.hpp"
 #include "outcome.hpp"
 #include "refused_new.hpp"
 #include "test_comm.hpp"
@@ -407,6 +408,31 @@ TEST(RefusedAllocation, EndsARedistributionInPlaceOnAllRanks) {
           return after.wrong_bytes() == 0;
         }};
     survives_all(tested, to_string(method));
+  }
+}
+
+TEST(RefusedAllocation, EndsAMapOfRaggedBlocksOnAllRanks) {
+  RaggedCase c;
+  c.alignment = 8;
+  for (int r = 0; r < size(); ++r) {
+    c.before.emplace_back();
+    for (std::uint64_t k = 0; k < 300; ++k)
+      c.before.back().push_back({k * 37 % 400, r, k, static_cast<int>(k) % size()});
+  }
+  const RaggedBlocks before = c.before[static_cast<std::size_t>(rank())], after = c.after(rank());
+  RaggedArrays arrays(before, 8, std::max(bytes_of(before, 8), bytes_of(after, 8)),
+                      std::max(before.size(), after.size()));
+  const RaggedStorage storage = arrays.storage();
+  for (const std::size_t budget : {std::size_t{8} << 10, std::size_t{4} << 20}) {
+    Options options;
+    options.budget_bytes = budget;
+    const Case tested{
+        [&](MPI_Comm communicator) {
+          static_cast<void>(migrate(communicator, storage, before.size(), arrays.ranks, options));
+        },
+        [&] { arrays.fill(before); }, [&] { return arrays.wrong(before) == 0; },
+        [&] { return arrays.wrong(after) == 0; }};
+    survives_all(tested, "ragged blocks, budget " + std::to_string(budget));
   }
 }
 
