@@ -22,6 +22,15 @@ constexpr std::uint64_t most_ragged_page_bytes = std::uint64_t{64} << 10;
   return (2 * destinations + 2) * page_bytes;
 }
 
+/// What lists of ranks take of the budget: those that blocks go to and come from, each counted
+/// once. A few dozen fit what is promised beside it.
+[[nodiscard]] constexpr std::uint64_t ragged_list_bytes(std::uint64_t ranks, std::uint64_t arenas) {
+  constexpr std::uint64_t of_rank = 64, of_arena = 160;  // measured, and a tenth more
+  constexpr std::uint64_t promised_of_rank = 128, promised = std::uint64_t{16} << 10;
+  const std::uint64_t bytes = ranks * (of_rank + of_arena * arenas - promised_of_rank);
+  return bytes - std::min(bytes, promised);
+}
+
 /// The largest page of which that is half of a rank's budget, or else the least page.
 /// @param destinations  Ranks that blocks of this one go to, itself included.
 [[nodiscard]] constexpr std::uint64_t ragged_page_bytes(std::uint64_t budget_bytes,

@@ -6,6 +6,7 @@
 #include "circulant_mpi.hpp"
 #include "counted_new.hpp"
 #include "promise.hpp"
+#include "schedule/ragged_pages.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -147,6 +148,31 @@ TEST(ManyNeighboursOfLayouts, TakeWhatIsPromised) {
                         : redistribute(communicator, from, to, sizeof(double),
                                        {.data = source.data(), .bytes = bytes},
                                        {.data = target.data(), .bytes = bytes}, options);
+      });
+    }
+}
+
+/// A block for each rank, with nothing but the scratch that two pages for each and lists of them
+/// take.
+TEST(ManyNeighboursOfRaggedBlocks, TakeWhatIsPromised) {
+  for (const std::uint64_t length : {40, 3001})
+    for (const int ranks : rank_counts) {
+      const auto blocks = static_cast<std::size_t>(ranks);
+      std::vector<std::byte> arena(blocks * length);
+      std::vector<std::uint64_t> lengths(blocks, length);
+      std::vector<int> destinations;
+      for (int rank = ranks; rank > 0;) destinations.push_back(--rank);
+      const RaggedStorage storage{ragged_field(std::span(arena), std::span(lengths))};
+      constexpr std::size_t page = 512;
+      const std::size_t budget =
+          (2 * blocks + 2) * page + schedule::ragged_list_bytes(2 * blocks, 2);
+      Options options;
+      options.method = Method::stream;
+      options.budget_bytes = budget;
+      options.share_memory = options.keep_memory = false;
+      const std::uint64_t pages = arena.size() / page + 1 + blocks * 8 / page + 1;
+      expect_promise(ranks, budget, 20 * pages, false, [&](MPI_Comm communicator) {
+        return migrate(communicator, storage, blocks, destinations, options);
       });
     }
 }

@@ -160,9 +160,10 @@ class VALET_EXPORT RaggedPlan {
 ///
 /// Memory beyond the storage, plan included: budget + 64 KiB + 256*neighbours + 20 bytes a page of
 /// the capacities (of all arenas, lengths and columns; double from 2^32 pages on), nothing per
-/// block. A page has 512 bytes at least, 64 KiB at most: so that two for each destination of this
-/// rank, itself included, and two more fit half of every rank's budget, or with the least page the
-/// budget.
+/// block. A page has 512 bytes to 64 KiB: as many that two for each destination of this rank, itself
+/// included, and two more fit half of the budget of every rank, or with the least page the budget.
+/// Where ranks have many neighbours, lists of them are part of the budget: some 500 bytes for each
+/// beyond about 30, with one field.
 VALET_EXPORT Report execute(RaggedPlan& plan, const RaggedStorage& storage,
                             std::span<const int> ranks);
 

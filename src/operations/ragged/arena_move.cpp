@@ -34,7 +34,9 @@ ArenaMove::ArenaMove(PlanState& plan, const Arena& arena, std::size_t number,
       pages_(plan::Access::make(std::make_unique<plan::State>(plan.base.channel.again(), options))),
       state_(plan::Access::state_of(pages_)),
       outgoing_(plan.base.ledger, plan.page_bytes),
-      incoming_(plan.base.ledger) {}
+      incoming_(plan.base.ledger) {
+  plan_.base.ledger.add(own_bytes);
+}
 
 bool ArenaMove::list_pages(std::span<const int> ranks) {
   const std::span<const Peer> peers = plan_.destinations.peers();

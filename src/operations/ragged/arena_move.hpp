@@ -25,7 +25,7 @@ class ArenaMove {
   ArenaMove(PlanState& plan, const Arena& arena, std::size_t number, const Options& options);
   ArenaMove(const ArenaMove&) = delete;
   ArenaMove& operator=(const ArenaMove&) = delete;
-  ~ArenaMove() { plan_.base.ledger.subtract(static_cast<std::size_t>(counted_bytes)); }
+  ~ArenaMove() { plan_.base.ledger.subtract(static_cast<std::size_t>(counted_bytes) + own_bytes); }
 
   /// Finds where pages will stand. @throws std::bad_alloc. False where the map or the lengths are
   /// not those of the plan. Local.
@@ -54,6 +54,9 @@ class ArenaMove {
   void exchange_fragments();
   void take_fragments(const Segment& segment, std::uint64_t first,
                       std::span<const std::byte> bytes) const;
+
+  /// Every arena has one.
+  static constexpr std::size_t own_bytes = sizeof(plan::State) + 1024;
 
   PlanState& plan_;
   const Arena& arena_;

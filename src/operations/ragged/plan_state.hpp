@@ -55,6 +55,7 @@ struct PlanState {
   std::size_t fields = 0;
   std::uint64_t blocks_before = 0, blocks_after = 0, blocks_leaving = 0, blocks_arriving = 0;
   std::uint64_t page_bytes = 0;  ///< the same on all ranks
+  std::uint64_t list_bytes = 0;  ///< part of the budget
   bool anything_moves = false;   ///< on any rank
   bool watched = false;          ///< a rank has callbacks
   std::string trace;             ///< Options::trace

@@ -136,7 +136,7 @@ std::optional<Diagnostic> Execution::list_pages() {
   {  // Scratch that is kept must leave room for them.
     const storage::CallScratch kept(
         base_.channel, base_.ledger, 0,
-        base_.options.budget_bytes - static_cast<std::size_t>(fragment_bytes),
+        base_.options.budget_bytes - static_cast<std::size_t>(plan_.list_bytes + fragment_bytes),
         base_.options.keep_memory);
   }
   fragments_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(fragment_bytes));
@@ -155,7 +155,7 @@ void Execution::count_in(ArenaMove& move) {
 }
 
 void Execution::plan_pages() {
-  std::uint64_t budget = base_.options.budget_bytes - fragments_.size();
+  std::uint64_t budget = base_.options.budget_bytes - plan_.list_bytes - fragments_.size();
   for (const auto& move : moves_) {
     move->plan_pages(budget);
     count_in(*move);

@@ -162,21 +162,26 @@ void Planner::list_incoming(const Vector<mpi::SparseCount>& arriving) {
 }
 
 std::optional<Diagnostic> Planner::check_budget(std::uint64_t page_bytes) const {
-  const std::uint64_t needed = schedule::ragged_scratch_bytes(outgoing().size(), page_bytes);
+  const std::uint64_t needed =
+      schedule::ragged_scratch_bytes(outgoing().size(), page_bytes) + state_.list_bytes;
   if (needed <= state_.base.options.budget_bytes) return std::nullopt;
   return Diagnostic{ErrorCode::budget_too_small,
                     "the budget of " + std::to_string(state_.base.options.budget_bytes) +
                         " bytes is below the " + std::to_string(needed) + " that two pages of " +
                         std::to_string(page_bytes) + " bytes for each of " +
                         std::to_string(outgoing().size()) +
-                        " destinations, and two more, take; set budget_bytes to at least " +
+                        " destinations, and two more, and lists of the ranks take; set "
+                        "budget_bytes to at least " +
                         std::to_string(needed)};
 }
 
 void Planner::agree(std::optional<Diagnostic> diagnostic) {
+  state_.list_bytes =
+      schedule::ragged_list_bytes(outgoing().size() + state_.incoming.size(), state_.arenas.size());
   if (!diagnostic) diagnostic = check_budget(schedule::least_ragged_page_bytes);
+  const std::uint64_t budget = state_.base.options.budget_bytes;
   state_.page_bytes =
-      schedule::ragged_page_bytes(state_.base.options.budget_bytes, outgoing().size());
+      schedule::ragged_page_bytes(budget - std::min(budget, state_.list_bytes), outgoing().size());
   // Each of them counts, and where.
   std::uint64_t shapes = 0;
   for (const Arena& arena : state_.arenas)
