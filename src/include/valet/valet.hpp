@@ -25,7 +25,8 @@
 /// An application describes its arrays (valet::field, valet::BlockStorage), says where each block
 /// goes, and calls valet::migrate(), or valet::plan_to_ranks() and valet::execute() to look at what
 /// a map needs first. valet::repair() corrects a map that asks for too many slots,
-/// valet::plan_to_layout() does without a map. Further there are valet::alltoallv_in_place() and,
+/// valet::plan_to_layout() does without a map, and blocks of different sizes are a
+/// valet::RaggedStorage. Further there are valet::alltoallv_in_place() and,
 /// for block-cyclic layouts, valet::redistribute().
 namespace valet {}
 /// Block-cyclic layouts, dimension by dimension, and ScaLAPACK's descriptors of them.
