@@ -27,12 +27,16 @@ namespace valet {
 /// Block k has lengths[k] bytes, from 0 on. It starts where the blocks before it end, each of them
 /// counted with what makes its length a multiple of the alignment. The application keeps the
 /// memory; Valet reads and writes it only inside the calls that are given the storage.
+///
+/// With offsets, as of compressed rows, block k has the bytes from offsets[k] to offsets[k + 1] of
+/// the arena; the first offset is 0, all are multiples of the alignment. Ranks may differ.
 struct RaggedField {
   void* data = nullptr;              ///< block 0; at a multiple of the alignment
   std::uint64_t capacity_bytes = 0;  ///< that blocks may fill, what aligns them included
   std::uint64_t* lengths = nullptr;  ///< bytes of each block; Valet writes the new ones
   std::uint64_t block_capacity = 0;  ///< most blocks that there are lengths for
   std::size_t alignment_bytes = 1;   ///< kept for every block: a power of two, at most 64
+  bool are_offsets = false;          ///< `lengths` has block_capacity + 1 offsets instead
   std::string label = {};            ///< how messages call this field; none: they number it
 };
 
@@ -48,8 +52,24 @@ template <class T>
   static_assert(std::is_trivially_copyable_v<T>, "Valet moves bytes: T must be trivially copyable");
   static_assert(!std::is_const_v<T>,
                 "Valet moves blocks into this arena: give one that is not const");
-  return {values.data(),  values.size_bytes(), lengths.data(),
-          lengths.size(), alignof(T),          std::move(label)};
+  RaggedField result{.data = values.data(), .capacity_bytes = values.size_bytes()};
+  result.lengths = lengths.data();
+  result.block_capacity = lengths.size();
+  result.alignment_bytes = alignof(T);
+  result.label = std::move(label);
+  return result;
+}
+
+/// The same with offsets, in bytes, in place of lengths. Local.
+/// @param offsets  One more than there may be blocks.
+template <class T>
+[[nodiscard]] RaggedField ragged_field_by_offsets(std::span<T> values,
+                                                  std::span<std::uint64_t> offsets,
+                                                  std::string label = {}) {
+  RaggedField result = ragged_field(values, offsets, std::move(label));
+  result.block_capacity -= offsets.empty() ? 0 : 1;
+  result.are_offsets = !offsets.empty();
+  return result;
 }
 
 /// The arenas of one rank, and arrays beside them that have one row for each block.
@@ -160,10 +180,10 @@ class VALET_EXPORT RaggedPlan {
 ///
 /// Memory beyond the storage, plan included: budget + 64 KiB + 256*neighbours + 20 bytes a page of
 /// the capacities (of all arenas, lengths and columns; double from 2^32 pages on), nothing per
-/// block. A page has 512 bytes to 64 KiB: as many that two for each destination of this rank, itself
-/// included, and two more fit half of the budget of every rank, or with the least page the budget.
-/// Where ranks have many neighbours, lists of them are part of the budget: some 500 bytes for each
-/// beyond about 30, with one field.
+/// block. A page has 512 bytes to 64 KiB: as many that two for each destination of this rank,
+/// itself included, and two more fit half of the budget of every rank, or with the least page the
+/// budget. Where ranks have many neighbours, lists of them are part of the budget: some 500 bytes
+/// for each beyond about 30, with one field.
 VALET_EXPORT Report execute(RaggedPlan& plan, const RaggedStorage& storage,
                             std::span<const int> ranks);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <utility>
 
 namespace valet::ragged {
 namespace {
@@ -95,8 +96,9 @@ std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
     const RaggedField& field = storage.fields()[f];
     const std::string name = name_of(field, f);
     arrays.push_back({bytes_field(field.data, field.capacity_bytes), "the bytes of " + name});
-    arrays.push_back({bytes_field(field.lengths, field.block_capacity * sizeof(std::uint64_t)),
-                      "the lengths of " + name});
+    const std::uint64_t words = field.block_capacity + (field.are_offsets ? 1 : 0);
+    arrays.push_back(
+        {bytes_field(field.lengths, words * sizeof(std::uint64_t)), "the lengths of " + name});
   }
   for (std::size_t c = 0; c < storage.columns().size(); ++c) {
     const Field& column = storage.columns()[c];
@@ -145,7 +147,8 @@ Vector<Arena> arenas_of(Ledger& ledger, const RaggedStorage& storage) {
     arenas.push_back({.data = static_cast<std::byte*>(field.data),
                       .capacity_bytes = field.capacity_bytes,
                       .lengths = field.lengths,
-                      .alignment_bytes = field.alignment_bytes});
+                      .alignment_bytes = field.alignment_bytes,
+                      .has_offsets = field.are_offsets});
   }
   for (const Field& column : storage.columns())
     arenas.push_back({.data = static_cast<std::byte*>(column.data),
@@ -156,6 +159,24 @@ Vector<Arena> arenas_of(Ledger& ledger, const RaggedStorage& storage) {
                       .capacity_bytes = field.block_capacity * sizeof(std::uint64_t),
                       .row_bytes = sizeof(std::uint64_t)});
   return arenas;
+}
+
+void to_lengths(std::span<Arena> arenas, const RaggedStorage& storage, std::uint64_t count) {
+  for (std::size_t f = 0; f < storage.fields().size(); ++f) {
+    if (!arenas[f].has_offsets) continue;
+    arenas[f].has_offsets = false;
+    std::uint64_t* const words = storage.fields()[f].lengths;
+    for (std::uint64_t k = 0; k < count; ++k) words[k] = words[k + 1] - words[k];
+  }
+}
+
+void to_offsets(const RaggedStorage& storage, std::uint64_t count) {
+  for (const RaggedField& field : storage.fields()) {
+    if (!field.are_offsets || field.lengths == nullptr) continue;
+    std::uint64_t begin = 0;
+    for (std::uint64_t k = 0; k < count; ++k) begin += std::exchange(field.lengths[k], begin);
+    field.lengths[count] = begin;
+  }
 }
 
 void Destinations::sort() {

@@ -24,11 +24,13 @@ struct Arena {
   const std::uint64_t* lengths = nullptr;  ///< of the blocks; null where all have row_bytes
   std::uint64_t row_bytes = 0;
   std::uint64_t alignment_bytes = 1;
+  bool has_offsets = false;  ///< in place of the lengths, until blocks move
 
   /// Bytes of a block with those that align the next one.
   [[nodiscard]] std::uint64_t bytes_of(std::uint64_t block) const {
-    return lengths == nullptr ? row_bytes
-                              : (lengths[block] + alignment_bytes - 1) & ~(alignment_bytes - 1);
+    if (lengths == nullptr) return row_bytes;
+    if (has_offsets) return lengths[block + 1] - lengths[block];
+    return (lengths[block] + alignment_bytes - 1) & ~(alignment_bytes - 1);
   }
 };
 
@@ -40,6 +42,11 @@ struct Arena {
 /// are looked at. Local.
 [[nodiscard]] std::optional<Diagnostic> check_ragged(const RaggedStorage& storage,
                                                      std::uint64_t count);
+
+/// Makes lengths of the offsets of `count` blocks, which move as these do. Local.
+void to_lengths(std::span<Arena> arenas, const RaggedStorage& storage, std::uint64_t count);
+/// Makes offsets of the lengths again. Local.
+void to_offsets(const RaggedStorage& storage, std::uint64_t count);
 
 /// How messages call a ragged field.
 [[nodiscard]] std::string name_of(const RaggedField& field, std::size_t number);

@@ -28,7 +28,7 @@
 /// Completeness. Before, whole pages of all streams stand packed from slot 0 on, in slots of the
 /// arena; afterwards each has a slot of its own that lies within the bytes that the rank ends with,
 /// hence within the arena, too. So pages are an injective map to slots, with one page of scratch as
-/// the slot that has to be free: the theorem of engine/slots/slot_exchange.hpp holds, whatever is
+/// the slot that has to be free: what engine/stream/stream.hpp shows holds, whatever is
 /// free in the arena, nothing included. When all pages are in their slots, the bytes of heads and
 /// tails lie in slots of no page: nobody's any more, so they are received straight into place.
 

@@ -71,6 +71,7 @@ class Execution {
   [[nodiscard]] std::optional<Diagnostic> check();
   [[nodiscard]] std::optional<Diagnostic> list_pages();
   void plan_pages();
+  void move(Report& report);
   [[nodiscard]] Options page_options(std::size_t arena) const;
   void count_in(ArenaMove& move);
   [[nodiscard]] Report describe() const;
@@ -215,18 +216,8 @@ Report Execution::describe() const {
   return report;
 }
 
-Report Execution::run() {
-  const double start = mpi::now();
-  storage::limit_kept(base_.channel,
-                      base_.options.keep_memory ? base_.options.budget_bytes / 2 : 0);
-  mpi::agree(base_.channel, check());
-  if (plan_.anything_moves) plan_pages();
-  base_.callbacks.restart();
-  Report report = describe();
-  report.plan_seconds += mpi::now() - start;
-  const double planned = mpi::now();
-  if (sums_) sums_->before(arenas_, ranks_);
-  report.verify_seconds = mpi::now() - planned;
+/// Moves the arenas one after the other.
+void Execution::move(Report& report) {
   for (const auto& move : moves_) {
     const Report part = move->run(
         ranks_, scratch_, {fragments_.data(), static_cast<std::size_t>(move->fragment_bytes())});
@@ -244,12 +235,29 @@ Report Execution::run() {
     report.local_seconds += part.local_seconds;
     report.waiting_seconds += part.waiting_seconds;
   }
-  if (sums_) {
-    const double moved = mpi::now();
-    mpi::agree(base_.channel, sums_->after(arenas_));
-    report.verified = true;
-    report.verify_seconds += mpi::now() - moved;
-  }
+}
+
+Report Execution::run() {
+  const double start = mpi::now();
+  storage::limit_kept(base_.channel,
+                      base_.options.keep_memory ? base_.options.budget_bytes / 2 : 0);
+  mpi::agree(base_.channel, check());
+  if (plan_.anything_moves) plan_pages();
+  base_.callbacks.restart();
+  Report report = describe();
+  to_lengths(arenas_, storage_, plan_.blocks_before);
+  const double planned = mpi::now();
+  report.plan_seconds += planned - start;
+  if (sums_) sums_->before(arenas_, ranks_);
+  report.verify_seconds = mpi::now() - planned;
+  move(report);
+  const double moved = mpi::now();
+  std::optional<Diagnostic> corrupted;
+  if (sums_) corrupted = sums_->after(arenas_);
+  to_offsets(storage_, plan_.blocks_after);
+  if (sums_) mpi::agree(base_.channel, corrupted);
+  report.verified = sums_.has_value();
+  if (sums_) report.verify_seconds += mpi::now() - moved;
   report.peak_extra_bytes = base_.ledger.peak_bytes();
   observe::log_finished(base_.channel.rank(), report);
   if (plan_.watched) mpi::agree(base_.channel, base_.callbacks.diagnostic());

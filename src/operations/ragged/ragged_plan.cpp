@@ -32,9 +32,33 @@ std::optional<Diagnostic> check_choices(const Options& options) {
   return schedule::check_choices(options);
 }
 
-/// What is wrong with the lengths of a field, which has `count` blocks.
+/// What is wrong with the offsets of a field, which has `count` blocks.
+std::optional<Diagnostic> check_offsets(const RaggedField& field, const std::string& name,
+                                        std::uint64_t count) {
+  const auto bad = [&](std::uint64_t k, const std::string& what) {
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has " + std::to_string(field.lengths[k]) + " as its offset " +
+                          std::to_string(k) + what +
+                          "; fix the offsets, nothing has "
+                          "moved"};
+  };
+  if (count > 0 && field.lengths[0] != 0) return bad(0, ", but blocks start at byte 0");
+  for (std::uint64_t k = 1; count > 0 && k <= count; ++k) {
+    if (field.lengths[k] < field.lengths[k - 1])
+      return bad(k, ", below the " + std::to_string(field.lengths[k - 1]) + " before it");
+    if (field.lengths[k] > field.capacity_bytes)
+      return bad(k, ", behind its " + std::to_string(field.capacity_bytes) + " bytes");
+    if (field.lengths[k] % field.alignment_bytes != 0)
+      return bad(k, ", no multiple of its alignment of " + std::to_string(field.alignment_bytes) +
+                        " bytes");
+  }
+  return std::nullopt;
+}
+
+/// The same for lengths.
 std::optional<Diagnostic> check_lengths(const RaggedField& field, const Arena& arena,
                                         std::size_t number, std::uint64_t count) {
+  if (field.are_offsets) return check_offsets(field, name_of(field, number), count);
   std::uint64_t bytes = 0;
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t left = field.capacity_bytes - bytes;

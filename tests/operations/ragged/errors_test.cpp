@@ -106,6 +106,23 @@ TEST(RaggedErrors, NameLengthsThatDoNotFit) {
                [](Spoilt& s) { s.ragged.block_capacity = 9; });
 }
 
+TEST(RaggedErrors, NameOffsetsThatAreNotInOrder) {
+  using enum ErrorCode;
+  const auto expect_bad = [](const std::string& words, std::size_t k, std::uint64_t offset) {
+    expect_error(invalid_argument, words, [&](Spoilt& s) {
+      for (std::size_t b = 0; b < s.lengths.size(); ++b) s.lengths[b] = 56 * b;
+      s.ragged.are_offsets = true;
+      --s.ragged.block_capacity;
+      s.lengths[k] = offset;
+    });
+  };
+  expect_bad("has 8 as its offset 0, but blocks start at byte 0", 0, 8);
+  expect_bad("has 168 as its offset 3, below the 224 before it", 2, 224);
+  expect_bad("offset 10, behind its 4096 bytes", 10, 4104);
+  expect_bad("offset 4, no multiple of its alignment of 8", 4, 225);
+  expect_bad("has 9223372036854775808 as its offset 10, behind", 10, std::uint64_t{1} << 63);
+}
+
 TEST(RaggedErrors, NameMapsAndChoicesThatAreWrong) {
   using enum ErrorCode;
   expect_error(rank_out_of_range, "is sent to rank 99", [](Spoilt& s) { s.ranks[3] = 99; });

@@ -201,6 +201,32 @@ TEST(RaggedMigrate, FindsBlocksThatWereSpoiltOnTheWay) {
   EXPECT_EQ(outcome.code, ErrorCode::corrupted) << outcome.text;
 }
 
+TEST(RaggedMigrate, KeepsOffsetsWhereThoseAreGiven) {
+  RaggedCase c = ring_case(8, 200, 90);
+  for (RaggedBlocks& blocks : c.before)
+    for (RaggedBlock& block : blocks) block.length *= 8;
+  const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
+  const RaggedBlocks after = c.after(rank());
+  const std::uint64_t room = std::max(before.size(), after.size());
+  for (const bool verify : {false, true}) {
+    RaggedArrays arrays(before, 8, std::max(bytes_of(before, 8), bytes_of(after, 8)), room);
+    std::vector<std::uint64_t> offsets(room + 1, 0);
+    for (std::size_t k = 0; k < before.size(); ++k) offsets[k + 1] = offsets[k] + before[k].length;
+    RaggedField field = ragged_field_by_offsets(arrays.arena.bytes(), std::span(offsets));
+    field.alignment_bytes = 8;
+    Options options;
+    options.verify = verify;
+    static_cast<void>(migrate(MPI_COMM_WORLD, RaggedStorage({field}, {valet::field(arrays.names)}),
+                              before.size(), arrays.ranks, options));
+    long long wrong = offsets[0] == 0 ? 0 : 1;
+    for (std::size_t k = 0; k < after.size(); ++k) {
+      arrays.lengths[k] = after[k].length;
+      wrong += offsets[k + 1] - offsets[k] == after[k].length ? 0 : 1;
+    }
+    EXPECT_EQ(sum_over_ranks(wrong + arrays.wrong(after)), 0);
+  }
+}
+
 TEST(RaggedMigrate, DoesWithoutBlocksAndWithoutMemory) {
   std::vector<std::uint64_t> none;
   const RaggedStorage nothing{RaggedField{.lengths = none.data()}};
