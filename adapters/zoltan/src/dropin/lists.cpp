@@ -179,8 +179,8 @@ class RecordReceiver : public Incoming {
 
 }  // namespace
 
-std::optional<Diagnostic> check_lists(const UserLists& lists, const EntryCounts& entries,
-                                      int ranks, bool needs_procs) {
+std::optional<Diagnostic> check_lists(const UserLists& lists, const EntryCounts& entries, int ranks,
+                                      bool needs_procs) {
   return check_list(lists.leading(), entries, ranks, needs_procs,
                     lists.exports_given() ? "export" : "import");
 }
