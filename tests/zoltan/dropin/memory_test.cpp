@@ -217,8 +217,8 @@ TEST_P(Bound, IsTheFormulaOfTheDocumentation) {
     const std::uint64_t objects_bytes = (24 + 4 * (4 + 4)) * (exports + imports);
     const std::uint64_t root = one.has_root ? 65536 + 64 * ranks : 0;
     EXPECT_EQ(report.lists_from_layout, 1);
-    EXPECT_EQ(report.extra_bytes_bound, held + 262144 + report.budget_raised_bytes +
-                                            objects_bytes + root + 40 * ranks + one.trace_bytes);
+    EXPECT_EQ(report.extra_bytes_bound, held + 262144 + report.budget_raised_bytes + objects_bytes +
+                                            root + 40 * ranks + one.trace_bytes);
     EXPECT_LE(report.budget_raised_bytes, one.raised_bytes);
     EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
   }
