@@ -64,6 +64,17 @@ void for_limits(Check&& check) {
                                    .blocks_wait = waits});
 }
 
+TEST(PhasedSizes, BookkeepingOfBlocksThatWaitTakesAnEighthOfTheBudgetAtMost) {
+  const PhasedLimits limits{.budget_bytes = 1 << 20,
+                            .block_bytes = 8,
+                            .slots = 1'000'000,
+                            .neighbours = 3,
+                            .ranks = 4,
+                            .blocks_wait = true};
+  // A quarter packs what is sent; a place takes a block, its final slot and a byte.
+  EXPECT_GE(phased_sizes(limits).scratch_places * (8 + 4 + 1), limits.budget_bytes * 5 / 8);
+}
+
 TEST(PhasedSizes, AllThatIsAllocatedKeepsThePromise) {
   std::uint64_t refused = 0;
   std::uint64_t kept = 0;
