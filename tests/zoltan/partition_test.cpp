@@ -17,6 +17,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <sys/resource.h>
 #include <vector>
 
 namespace {
@@ -159,6 +160,13 @@ void expect_sound(const Mesh& mesh) {
   EXPECT_EQ(std::ranges::count(owners, 0), 0);
 }
 
+/// The most memory that this process ever had.
+std::uint64_t most_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
 class Graphs : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Graphs, OfTheApplicationAreCutFewTimes) {
@@ -170,9 +178,13 @@ TEST_P(Graphs, OfTheApplicationAreCutFewTimes) {
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
   rebalancer.global_ids(array_columns(mesh.name.data(), vertices, 1));
   register_queries(rebalancer, mesh);
+  const std::uint64_t objects = mesh.count, before = most_resident_bytes();
   const RebalanceResult result = rebalancer.rebalance(mesh.count, mesh.storage());
+  const std::uint64_t growth = most_resident_bytes() - before;
   mesh.count = result.count;
   expect_sound(mesh);
+  EXPECT_TRUE(all_ranks(result.partition_extra_bytes >= 104 * objects));
+  EXPECT_TRUE(all_ranks(result.partition_extra_bytes + result.report.extra_bytes_bound >= growth));
   EXPECT_LT(result.after.count, 1.15);
   // A random partition cuts most of its 2 side^2 edges, straight lines side for each.
   EXPECT_LE(cut_edges(mesh.owners()), 3 * static_cast<int>(side) * (size() - 1));

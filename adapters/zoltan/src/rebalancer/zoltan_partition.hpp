@@ -64,6 +64,7 @@ class ZoltanPartition {
 
   std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
   bool has_parts_ = false;
+  bool asks_queries_ = false;  ///< the method goes by what the application tells Zoltan
   double part_count_;
 };
 

@@ -142,7 +142,9 @@ class VALET_EXPORT Partition {
   /// memory for cells is used up: then partition again after migrating, when it holds less.
   [[nodiscard]] double largest_cell_share() const;
   /// The most memory that the partition took: what Valet allocated, the map included, and 100 bytes
-  /// for each cell or object that Zoltan was given, more than its geometric methods take. [local]
+  /// for each cell or object that Zoltan was given, more than its geometric methods take; for
+  /// methods that ask the application for graphs and the like what the process grew by meanwhile,
+  /// where that is more. [local]
   [[nodiscard]] std::uint64_t extra_bytes() const;
 
  private:
