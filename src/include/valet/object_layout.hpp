@@ -67,10 +67,13 @@ struct ObjectLayout {
 /// The same for objects that lie in a layout already, `from`: their numbers are those of that
 /// layout.
 ///
-/// @param count  Objects, in the first slots: as many as `from` gives this rank of all there are.
-///               [local]
-/// @param from   How they lie. [global]
-/// @param to     Where they go. [global]
+/// @param communicator  As above.
+/// @param storage  As above.
+/// @param count    Objects, in the first slots: as many as `from` gives this rank of all there are.
+///                 [local]
+/// @param from     How they lie. [global]
+/// @param to       Where they go. [global]
+/// @param options  As above.
 /// @throws Error as above, and invalid_argument where a count is not that of `from`.
 ///
 /// Memory: 4 bytes per leaving and per arriving object, 8 per object that changes its slot inside

@@ -61,7 +61,9 @@ template <class T>
 }
 
 /// The same with offsets, in bytes, in place of lengths. Local.
+/// @param values   All that blocks may fill; the caller keeps the memory.
 /// @param offsets  One more than there may be blocks.
+/// @param label    How messages call the field; none: they number it.
 template <class T>
 [[nodiscard]] RaggedField ragged_field_by_offsets(std::span<T> values,
                                                   std::span<std::uint64_t> offsets,
