@@ -5,7 +5,7 @@ import pathlib
 import re
 
 NAMES = ["schedule", "geometry", "plan", "verification", "dropin", "engine",
-         "zoltan_lists", "zoltan_rebalancer"]
+         "zoltan_lists", "zoltan_cells"]
 LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent
 
