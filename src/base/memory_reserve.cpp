@@ -74,6 +74,11 @@ MemoryReserve::~MemoryReserve() {
   if (--users == 0 && std::get_new_handler() == give_up_reserve) std::set_new_handler(other);
 }
 
+bool MemoryReserve::is_held() noexcept {
+  refill();
+  return own.memory != nullptr;
+}
+
 LeaveReserve::LeaveReserve() noexcept { ++own.leaving; }
 LeaveReserve::~LeaveReserve() { --own.leaving; }
 

@@ -28,6 +28,10 @@ class VALET_EXPORT MemoryReserve {
   MemoryReserve(const MemoryReserve&) = delete;
   MemoryReserve& operator=(const MemoryReserve&) = delete;
   ~MemoryReserve();
+
+  /// Whether this thread holds it, after asking the system once more where it was given up. A call
+  /// of several steps, each of which may need a part of it, asks before each.
+  [[nodiscard]] static bool is_held() noexcept;
 };
 
 /// A step that may end for lack of memory, of which the ranks learn at their next agreement: while

@@ -116,6 +116,9 @@ void ArenaMove::plan_pages(std::uint64_t budget_bytes) {
       });
   outgoing_.free_list();
   if (!diagnostic) diagnostic = plan::check_budget(state_);
+  // Plans of many arenas, one after the other, must not use up what is held back.
+  if (!diagnostic && !detail::MemoryReserve::is_held())
+    diagnostic = Diagnostic{ErrorCode::out_of_memory, "no memory to plan the pages of an arena"};
   plan::agree_on_flows(state_, diagnostic, plan::Form::slots, true);
   operations::prepare_method(state_);
 }
