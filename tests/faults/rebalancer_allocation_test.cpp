@@ -102,10 +102,12 @@ void survives_all(Line& line, Call&& call) {
 }
 
 /// Few objects, and more than what is held back for hard times has room for.
+constexpr std::uint64_t few = 60, many = 9000;
 class RefusedAllocation : public testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(RefusedAllocation, EndsARebalanceOnAllRanks) {
   for (const char* const method : {"RCB", "BLOCK", "CYCLIC"}) {
+    if (std::string(method) != "RCB" && GetParam() > few) continue;
     SCOPED_TRACE(method);
     Line line(GetParam());
     RebalancerOptions options;
@@ -136,7 +138,7 @@ TEST_P(RefusedAllocation, EndsTheStartOfARebalancerOnAllRanks) {
   survives_all(line, [] { const Rebalancer rebalancer(MPI_COMM_WORLD); });
 }
 
-INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocation, testing::Values(60, 9000),
+INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocation, testing::Values(few, many),
                          [](const auto& tested) { return std::to_string(tested.param); });
 
 }  // namespace
