@@ -18,6 +18,7 @@
 #include <random>
 #include <string>
 #include <sys/resource.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -179,12 +180,18 @@ TEST_P(Graphs, OfTheApplicationAreCutFewTimes) {
   rebalancer.global_ids(array_columns(mesh.name.data(), vertices, 1));
   register_queries(rebalancer, mesh);
   const std::uint64_t objects = mesh.count, before = most_resident_bytes();
-  const RebalanceResult result = rebalancer.rebalance(mesh.count, mesh.storage());
+  Partition partition = rebalancer.partition(mesh.count);
   const std::uint64_t growth = most_resident_bytes() - before;
+  const RebalanceResult result = rebalancer.migrate(std::move(partition), mesh.storage());
   mesh.count = result.count;
   expect_sound(mesh);
   EXPECT_TRUE(all_ranks(result.partition_extra_bytes >= 104 * objects));
-  EXPECT_TRUE(all_ranks(result.partition_extra_bytes + result.report.extra_bytes_bound >= growth));
+#ifndef __SANITIZE_ADDRESS__  // which keeps what is freed, and more about it
+  constexpr std::uint64_t around_zoltan = 256 << 10;
+  EXPECT_TRUE(all_ranks(result.partition_extra_bytes + around_zoltan >= growth)) << growth;
+#else
+  static_cast<void>(growth);
+#endif
   EXPECT_LT(result.after.count, 1.15);
   // A random partition cuts most of its 2 side^2 edges, straight lines side for each.
   EXPECT_LE(cut_edges(mesh.owners()), 3 * static_cast<int>(side) * (size() - 1));
