@@ -189,7 +189,7 @@ TEST(RaggedMigrate, FindsBlocksThatWereSpoiltOnTheWay) {
   EXPECT_TRUE(
       migrate(MPI_COMM_WORLD, arrays.storage(), before.size(), arrays.ranks, options).verified);
   arrays.fill(before);
-  bool spoilt = false;  // once: another time would mend it
+  bool spoilt = false;  // once: a second time would fix it
   if (rank() == size() - 1)
     options.progress = [&](const Progress&) {
       if (spoilt) return;
