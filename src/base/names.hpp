@@ -24,6 +24,14 @@ struct Named {
 template <class Value, class... Names>
 Named(Value, Names...) -> Named<Value>;
 
+/// How messages call one of several things, which may have a label.
+[[nodiscard]] inline std::string named(const char* kind, const std::string& label,
+                                       std::size_t number) {
+  std::string name = kind;
+  return label.empty() ? name.append(" ").append(std::to_string(number))
+                       : name.append(" '").append(label).append("'");
+}
+
 /// The name of a value; "unknown" where the table does not have it.
 template <class Value, std::size_t values>
 const char* name_of(const std::array<Named<Value>, values>& table, Value value) noexcept {

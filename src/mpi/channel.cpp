@@ -9,6 +9,7 @@
 #include <bit>
 #include <cstdint>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -73,13 +74,36 @@ MPI_Comm duplicate(MPI_Comm communicator, std::atomic<MPI_Comm>& user) {
   return copy;
 }
 
+/// The ranks that share memory with this one, ascending. Collective.
+std::vector<int> ranks_on_node(MPI_Comm communicator) {
+  int rank = 0, count = 0;
+  check(MPI_Comm_rank(communicator, &rank), "MPI_Comm_rank");
+  MPI_Comm node = MPI_COMM_NULL;
+  check(MPI_Comm_split_type(communicator, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node),
+        "MPI_Comm_split_type");
+  check(MPI_Comm_size(node, &count), "MPI_Comm_size");
+  std::vector<int> on_node(static_cast<std::size_t>(count));
+  std::iota(on_node.begin(), on_node.end(), 0);
+  std::vector<int> ranks(on_node.size());
+  MPI_Group inner = MPI_GROUP_NULL, outer = MPI_GROUP_NULL;
+  check(MPI_Comm_group(node, &inner), "MPI_Comm_group");
+  check(MPI_Comm_group(communicator, &outer), "MPI_Comm_group");
+  check(MPI_Group_translate_ranks(inner, count, on_node.data(), outer, ranks.data()),
+        "MPI_Group_translate_ranks");
+  MPI_Group_free(&inner);
+  MPI_Group_free(&outer);
+  MPI_Comm_free(&node);
+  return ranks;
+}
+
 }  // namespace
 
 /// What hangs on the user's communicator. Shared by the attribute and by every open channel, so a
 /// plan may outlive the communicator it was made with.
 class CommunicatorCache {
  public:
-  explicit CommunicatorCache(MPI_Comm user) : user_(user), base_(duplicate(user, user_)) {}
+  explicit CommunicatorCache(MPI_Comm user)
+      : node_ranks(ranks_on_node(user)), user_(user), base_(duplicate(user, user_)) {}
   CommunicatorCache(const CommunicatorCache&) = delete;
   CommunicatorCache& operator=(const CommunicatorCache&) = delete;
   ~CommunicatorCache() {
@@ -145,6 +169,7 @@ class CommunicatorCache {
   }
 
   std::optional<Machine> machine;
+  const std::vector<int> node_ranks;
 
  private:
   std::mutex mutex_;
@@ -232,6 +257,8 @@ Channel::Channel(std::shared_ptr<const Lease> lease)
 }
 
 std::optional<Machine>& Channel::machine() const { return lease_->cache->machine; }
+
+std::span<const int> Channel::node_ranks() const { return lease_->cache->node_ranks; }
 
 std::shared_ptr<void>& Channel::kept() const {
   return lease_->cache->kept(lease_->index, lease_->kept);

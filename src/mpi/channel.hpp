@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 namespace valet::mpi {
 
@@ -58,6 +59,9 @@ class VALET_EXPORT Channel {
   /// ranks, because all set it together, in a call that no other thread makes at the same time for
   /// this communicator. Local.
   [[nodiscard]] std::optional<Machine>& machine() const;
+  /// The ranks of the user's communicator that share memory with this one, which is among them;
+  /// ascending. Found once for the communicator. Local.
+  [[nodiscard]] std::span<const int> node_ranks() const;
   /// What plans keep for the next one that gets this communicator; freed with the user's. A call
   /// has that of the first plan where no plan uses it. Local.
   [[nodiscard]] std::shared_ptr<void>& kept() const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Words and bytes between this rank and its neighbours, where both know how many.
+/// Words between this rank and its neighbours, where both know how many.
 
 #include "mpi/channel.hpp"
 #include "mpi/message.hpp"
@@ -12,7 +12,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -189,36 +188,6 @@ template <class Outgoing, class Incoming>
   }
   for (; from != incoming.end(); ++from) count(from->rank);
   return neighbours;
-}
-
-/// Brings the bytes from(peer) to to(peer) of that rank, also inside this one. Both sides know how
-/// many, in whole words. Collective among the ranks that are named. 16 KiB of buffers. A rank
-/// without memory for its bytes takes part nevertheless: where from() or to() has no data, zeros
-/// leave and what arrives is dropped.
-template <class Out, class In, class From, class To>
-void exchange_bytes(const Channel& channel, Ledger& ledger, std::span<Out> outgoing,
-                    std::span<In> incoming, From from, To to) {
-  constexpr std::size_t entries = 256, word = sizeof(std::uint64_t);
-  const int rank = channel.rank();
-  const auto sent = [&](Out& peer) -> std::uint64_t { return from(peer).size() / word; };
-  const auto received = [&](In& peer) -> std::uint64_t { return to(peer).size() / word; };
-  const auto provide = [&](Out& peer, std::uint64_t first, std::span<std::uint64_t> words) {
-    if (from(peer).data() == nullptr)
-      std::ranges::fill(words, std::uint64_t{0});
-    else
-      std::memcpy(words.data(), from(peer).data() + first * word, words.size_bytes());
-  };
-  const auto consume = [&](In& peer, std::uint64_t first, std::span<std::uint64_t> words) {
-    if (to(peer).data() != nullptr)
-      std::memcpy(to(peer).data() + first * word, words.data(), words.size_bytes());
-  };
-  NeighbourWords(channel, ledger, tag_fragments, entries, PeerWords{outgoing, rank, sent, provide},
-                 PeerWords{incoming, rank, received, consume})
-      .run();
-  Out* const own = find_peer(outgoing, rank);
-  if (own == nullptr || from(*own).data() == nullptr) return;
-  if (std::byte* const target = to(*find_peer(incoming, rank)).data(); target != nullptr)
-    std::memcpy(target, from(*own).data(), from(*own).size());
 }
 
 }  // namespace valet::mpi

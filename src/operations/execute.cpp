@@ -314,6 +314,7 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   agreement.largest(callbacks_may_throw);
   agreement.run(state.channel, prepare(state, flows, backend, lent));
   state.callbacks.restart();
+  if (state.make_blocks) state.make_blocks();
   Report report;
   report.method = to_string(state.options.method);
   report.block_bytes = state.blocks.block_bytes;

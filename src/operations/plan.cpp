@@ -5,7 +5,7 @@
 #include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
 #include "operations/object_plans.hpp"
-#include "operations/page_flows.hpp"
+#include "operations/pages/page_plan.hpp"
 #include "plan/object_planner.hpp"
 #include "plan/planner.hpp"
 #include "schedule/methods.hpp"
@@ -74,7 +74,9 @@ void operations::prepare_method(plan::State& state) {
 }
 
 Report operations::execute_pages(Plan& plan, const BlockStorage& pages,
-                                 storage::CallScratch& scratch) {
+                                 storage::CallScratch& scratch,
+                                 const std::function<void()>& make_pages) {
+  plan::Access::state_of(plan).make_blocks = make_pages;
   if (scratch.bytes().empty()) return execute(plan, pages);
   try {
     return execute(plan, pages,

@@ -12,6 +12,7 @@
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,6 +73,8 @@ struct State {
   /// the plan is executed.
   std::optional<Diagnostic> failure;
   std::shared_ptr<void> workspace;  ///< what a method keeps between executions
+  /// Brings blocks to where the plan has them, once the ranks have agreed that they are to move.
+  std::function<void()> make_blocks;
 
   /// Calls action(flows) with the index type at hand.
   template <class Action>

@@ -83,6 +83,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   if (!mine) state.kept = storage::state_of_kept(state.channel, node_wish(state));
   agreement.least(state.kept.serves);
   agreement.least(state.kept.may_keep);
+  agreement.least(state.kept.is_idle);
   agreement.equal({.name = "the bytes of a block",
                    .remedy = "give the same fields on all ranks",
                    .code = ErrorCode::block_size_mismatch},
@@ -412,23 +413,18 @@ std::optional<Diagnostic> check_budget(const State& state) {
                         "; set budget_bytes to at least " + std::to_string(least)};
 }
 
-storage::NodeWish node_wish(const State& state, Vector<int> destinations, Vector<int> sources,
-                            const schedule::StreamLimits& limits) {
+storage::NodeWish node_wish(State& state) {
   const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
   const bool takes_part =
       state.options.share_memory && state.blocks.reachable_by_mpi &&
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
-  storage::NodeWish wish{std::move(destinations), std::move(sources)};
-  if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
-  wish.wish = schedule::useful_segment_bytes(limits, state.keeps_memory());
-  return wish;
-}
-
-storage::NodeWish node_wish(State& state) {
   return state.visit([&](const auto& flows) {
-    return node_wish(state, ranks_of(state.ledger, flows.outgoing),
-                     ranks_of(state.ledger, flows.incoming),
-                     stream_limits(state.options, state.blocks, flows));
+    const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
+    storage::NodeWish wish(state.channel, ranks_of(state.ledger, flows.outgoing),
+                           ranks_of(state.ledger, flows.incoming));
+    if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
+    wish.wish = schedule::useful_segment_bytes(limits, state.keeps_memory());
+    return wish;
   });
 }
 

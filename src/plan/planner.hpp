@@ -38,10 +38,6 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 
 /// What a plan wants of memory shared inside nodes. Local.
 [[nodiscard]] storage::NodeWish node_wish(State& state);
-/// The same before there are flows, from what they will be.
-[[nodiscard]] storage::NodeWish node_wish(const State& state, Vector<int> destinations,
-                                          Vector<int> sources,
-                                          const schedule::StreamLimits& limits);
 
 /// Ends every planning, when the blocks and the flows of `state` are filled in: all ranks agree
 /// that nothing is wrong and on what must be the same, and the method is chosen. Collective.

@@ -22,13 +22,14 @@ constexpr std::uint64_t most_ragged_page_bytes = std::uint64_t{64} << 10;
   return (2 * destinations + 2) * page_bytes;
 }
 
-/// What lists of ranks take of the budget: those that blocks go to and come from, each counted
-/// once. A few dozen fit what is promised beside it.
+/// What lists of ranks and plans of arenas take of the budget: ranks that blocks go to and come
+/// from are counted once each. A few dozen, and five arenas, fit what is promised beside it.
 [[nodiscard]] constexpr std::uint64_t ragged_list_bytes(std::uint64_t ranks, std::uint64_t arenas) {
   constexpr std::uint64_t of_rank = 64, of_arena = 160;  // measured, and a tenth more
   constexpr std::uint64_t promised_of_rank = 128, promised = std::uint64_t{16} << 10;
   const std::uint64_t bytes = ranks * (of_rank + of_arena * arenas - promised_of_rank);
-  return bytes - std::min(bytes, promised);
+  constexpr std::uint64_t of_plan = std::uint64_t{8} << 10, promised_arenas = 5;
+  return bytes - std::min(bytes, promised) + of_plan * (arenas - std::min(arenas, promised_arenas));
 }
 
 /// The largest page of which that is half of a rank's budget, or else the least page.

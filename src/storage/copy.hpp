@@ -38,14 +38,6 @@ void with_known_size(std::size_t bytes, Action&& action) {
   if (!(is(std::integral_constant<std::size_t, known>()) || ...)) action(bytes);
 }
 
-/// Moves bytes to where they are or further up; the two ranges may overlap.
-inline void move_up(std::byte* to, const std::byte* from, std::size_t bytes) {
-  constexpr std::size_t step = 2048;
-  if (to == from) return;
-  for (; bytes > step; bytes -= step) std::memmove(to + bytes - step, from + bytes - step, step);
-  std::memmove(to, from, bytes);
-}
-
 #if defined(VALET_STREAMING_STORES)
 constexpr std::size_t cache_line = 64;
 

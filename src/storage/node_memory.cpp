@@ -61,11 +61,13 @@ NodeMemory::NodeMemory(Ledger& ledger)
 NodeMemory::~NodeMemory() { ledger_.subtract(own_.size()); }
 
 void NodeMemory::connect(const mpi::Channel& channel, std::span<const int> destinations,
-                         std::span<const int> sources, std::size_t allowance, std::size_t wish) {
+                         std::span<const int> sources, std::size_t allowance, std::size_t wish,
+                         bool is_idle) {
   destinations_.assign(destinations.begin(), destinations.end());
   sources_.assign(sources.begin(), sources.end());
-  const std::uint64_t machine = allowance > 0 ? machine_identity() : 0;
   std::uint64_t bytes = asked_bytes_ = std::min(allowance, wish);
+  if (is_idle) return;
+  const std::uint64_t machine = allowance > 0 ? machine_identity() : 0;
   exchange_words<2>(
       channel, ledger_, destinations,
       [&](std::size_t, Words words) {
@@ -138,6 +140,13 @@ std::size_t NodeMemory::mapped_bytes() const {
   return bytes;
 }
 
+NodeWish::NodeWish(const mpi::Channel& channel, Vector<int> to, Vector<int> from)
+    : destinations(std::move(to)), sources(std::move(from)) {
+  const std::span<const int> here = channel.node_ranks();
+  for (Vector<int>* const ranks : {&destinations, &sources})
+    std::erase_if(*ranks, [&](int rank) { return !std::ranges::binary_search(here, rank); });
+}
+
 void limit_kept(const mpi::Channel& channel, std::size_t bytes) {
   const std::shared_ptr<KeptNodeMemory> kept = KeptNodeMemory::of(channel);
   if (kept && (bytes == 0 || kept->memory.bytes() > bytes)) channel.kept().reset();
@@ -149,7 +158,9 @@ NodeMemoryState state_of_kept(const mpi::Channel& channel, const NodeWish& wish)
     return memory.serves(wish.destinations, wish.sources, wish.allowance, wish.wish) &&
            (memory.own().empty() || memory.own().size() >= wish.least);
   };
-  return {.serves = kept && serves(kept->memory), .may_keep = channel.has_kept()};
+  const bool is_idle = wish.allowance == 0 || (wish.destinations.empty() && wish.sources.empty());
+  return {
+      .serves = kept && serves(kept->memory), .may_keep = channel.has_kept(), .is_idle = is_idle};
 }
 
 std::shared_ptr<KeptNodeMemory> share_node_memory(const mpi::Channel& channel, const NodeWish& wish,
@@ -160,7 +171,8 @@ std::shared_ptr<KeptNodeMemory> share_node_memory(const mpi::Channel& channel, c
   if (!state.serves) {
     memory.reset();  // before there is more
     memory = std::make_shared<KeptNodeMemory>();
-    memory->memory.connect(channel, wish.destinations, wish.sources, wish.allowance, wish.wish);
+    memory->memory.connect(channel, wish.destinations, wish.sources, wish.allowance, wish.wish,
+                           state.is_idle);
   }
   if (keep && state.may_keep) channel.kept() = memory;
   return memory;

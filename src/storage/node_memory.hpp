@@ -28,7 +28,7 @@ class VALET_EXPORT NodeMemory {
   NodeMemory& operator=(const NodeMemory&) = delete;
   ~NodeMemory();
 
-  /// Finds out which neighbours share this rank's machine, and shares memory with them.
+  /// Shares memory with neighbours that can: all are on this rank's node, by MPI's account.
   ///
   /// Collective over each pair of neighbours; ranks without any return at once. Where the system
   /// does not let processes share, the pair stays without: nothing fails.
@@ -38,11 +38,12 @@ class VALET_EXPORT NodeMemory {
   /// @param allowance     Bytes of the largest segment that this rank may offer or reach; 0 to take
   ///                      no part. A segment gets the least allowance of all that use it. [local]
   /// @param wish          Bytes that the own segment needs not exceed. [local]
+  /// @param is_idle       No rank takes part, so nobody is asked. [global]
   /// Memory: the segment, 4 bytes a neighbour, 36 more on the node, and 4 KiB for the time of the
   /// call.
   void connect(const mpi::Channel& channel, std::span<const int> destinations,
                std::span<const int> sources, std::size_t allowance,
-               std::size_t wish = std::numeric_limits<std::size_t>::max());
+               std::size_t wish = std::numeric_limits<std::size_t>::max(), bool is_idle = false);
 
   /// Whether connect() would change nothing that is needed: all ranks were asked, and the memory
   /// is neither more than is allowed now nor much less than is wished for. [local]
@@ -86,6 +87,9 @@ class VALET_EXPORT NodeMemory {
 
 /// What a plan or a call wants of memory shared inside nodes, for NodeMemory::connect().
 struct NodeWish {
+  /// Of these ranks, ascending, those that are on this node.
+  NodeWish(const mpi::Channel& channel, Vector<int> to, Vector<int> from);
+
   Vector<int> destinations, sources;
   std::size_t allowance = 0;
   std::size_t wish = 0;
@@ -113,6 +117,7 @@ VALET_EXPORT void limit_kept(const mpi::Channel& channel, std::size_t bytes);
 struct NodeMemoryState {
   bool serves = false;    ///< what is kept will do
   bool may_keep = false;  ///< what is made can be kept
+  bool is_idle = true;    ///< nobody wants to share
 };
 /// Local.
 [[nodiscard]] VALET_EXPORT NodeMemoryState state_of_kept(const mpi::Channel& channel,

@@ -85,6 +85,12 @@ SlotSet SlotSet::grown(Ledger& ledger, std::uint64_t slots) const {
   return result;
 }
 
+void SlotSet::clear() {
+  std::ranges::fill(words_, std::uint64_t{0});
+  std::ranges::fill(summary_, std::uint64_t{0});
+  count_ = 0;
+}
+
 void SlotSet::assign(const SlotSet& other) {
   VALET_ASSERT(slots_ == other.slots_);
   std::copy(other.words_.begin(), other.words_.end(), words_.begin());

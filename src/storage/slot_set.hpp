@@ -67,6 +67,8 @@ class VALET_EXPORT SlotSet {
   void set_word(std::uint64_t word, std::uint64_t bits) noexcept;
   /// This set and, as further members, the slots from slots() to `slots`.
   [[nodiscard]] SlotSet grown(Ledger& ledger, std::uint64_t slots) const;
+  /// Removes all members.
+  void clear();
   /// Makes this set equal to another of the same number of slots.
   void assign(const SlotSet& other);
 

@@ -139,7 +139,7 @@ TEST(ManyNeighboursOfLayouts, TakeWhatIsPromised) {
       const GridLayout to{BlockCyclic({extent}, {1}, {ranks})};
       std::vector<double> source(static_cast<std::size_t>(ranks), 1.0), target(source.size());
       const std::size_t bytes = source.size() * sizeof(double);
-      constexpr std::size_t budget = 2'000'000;  // tables of coordinates are in it
+      constexpr std::size_t budget = 2'500'000;  // tables of coordinates are in it
       const LayoutOptions options{
           .budget_bytes = budget, .share_memory = false, .keep_memory = false};
       expect_promise(ranks, budget, 0, true, [&](MPI_Comm communicator) {

@@ -78,9 +78,10 @@ TEST(Channel, IsFreedWithTheCommunicator) {
 TEST(Channel, OutlivesTheCommunicatorAndIsFreedThen) {
   MPI_Comm comm = MPI_COMM_NULL;
   PMPI_Comm_dup(MPI_COMM_WORLD, &comm);
-  const long long before = frees;
+  long long before = 0;
   {
     const Channel channel = Channel::open(comm);
+    before = frees;
     PMPI_Comm_free(&comm);
     EXPECT_EQ(frees, before);
     int sum = 1;

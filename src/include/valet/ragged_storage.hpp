@@ -9,11 +9,14 @@
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
 #include <valet/report.hpp>
+#include <valet/storage_backend.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -38,6 +41,10 @@ struct RaggedField {
   std::size_t alignment_bytes = 1;   ///< kept for every block: a power of two, at most 64
   bool are_offsets = false;          ///< `lengths` has block_capacity + 1 offsets instead
   std::string label = {};            ///< how messages call this field; none: they number it
+  /// For memory that is not ready at any time: called before a collective call looks at the field,
+  /// more than once maybe. Waits for what may still write there, and says what is wrong, if
+  /// anything, for all ranks to throw. Must not throw. None: nothing to wait for.
+  std::function<std::optional<Diagnostic>()> prepare = {};
 };
 
 /// An arena of values of T with the lengths of its blocks, in bytes. Local.

@@ -10,13 +10,14 @@
 #include "operations/alltoall/direct_exchange.hpp"
 #include "operations/alltoall/page_exchange.hpp"
 #include "operations/alltoall/sorted_exchange.hpp"
-#include "operations/page_flows.hpp"
+#include "operations/pages/page_plan.hpp"
 #include "plan/automatic.hpp"
 #include "plan/planner.hpp"
 #include "schedule/at_once.hpp"
 #include "schedule/stream_sizes.hpp"
 #include "storage/call_scratch.hpp"
 #include <valet/alltoall.hpp>
+#include <valet/detail/known_counts.hpp>
 
 #include <algorithm>
 #include <array>
@@ -79,11 +80,12 @@ struct Call {
   std::uint64_t page = 0;  ///< bytes of one: the least that suits a rank
   std::uint64_t least_page =
       0;                        ///< from here to the page that suits it all fit a rank: the largest
-  std::uint64_t most_page = 0;  ///< the largest that suits a rank
   bool watched = false;         ///< a rank has a callback for the progress
   bool at_once = false;         ///< `direct` suits a rank, then all
   plan::JointShape joint = {};  ///< pages: what the choice between them and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
+  const detail::KnownCounts* known = nullptr;  ///< where an adapter gives the counts
+  std::uint64_t fingerprint = 0;               ///< of what these follow from
 
   [[nodiscard]] std::uint64_t needed(std::uint64_t page_bytes) const {
     return page_overhead_bytes(limits, page_bytes) + page_bytes;
@@ -103,11 +105,8 @@ void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) 
     *count = (*count * times + parts - 1) / parts;
 }
 
-/// Local, but it has to be agreed upon before anybody counts on what is kept.
-void drop_node_memory(plan::State& state) {
-  state.channel.kept().reset();
-  state.kept.serves = false;
-}
+/// Local; comes before the ranks agree on what is kept.
+void drop_node_memory(plan::State& state) { state.channel.kept().reset(); }
 
 /// Whether everything can leave this rank at once, and then the scratch for it.
 /// @throws std::bad_alloc.
@@ -131,35 +130,14 @@ std::optional<Diagnostic> suit_at_once(plan::State& state, Call& call,
   return std::nullopt;
 }
 
-/// What ranks that exchange pages of this size would share inside nodes.
-storage::NodeWish node_wish(plan::State& state, const Call& call) {
-  const auto self = static_cast<std::size_t>(state.channel.rank());
-  const auto others = [&](std::span<const std::uint64_t> counts) {
-    Vector<int> ranks(state.ledger);
-    ranks.reserve(static_cast<std::size_t>(
-        std::ranges::count_if(counts, [](std::uint64_t count) { return count > 0; })));
-    for (std::size_t r = 0; r < counts.size(); ++r)
-      if (r != self && counts[r] > 0) ranks.push_back(static_cast<int>(r));
-    return ranks;
-  };
-  const auto pages = [&](std::span<const std::uint64_t> counts) {
-    return (sum(counts) - counts[self]) / call.elements_of_page();
-  };
-  return plan::node_wish(
-      state, others(call.sent), others(call.received),
-      schedule::limits_of(state.options, state.blocks, pages(call.sent), pages(call.received)));
-}
-
 /// The page that suits this rank, and what it would have to do with pages of that size.
 void suit_page(plan::State& state, Call& call) {
   const auto used = [](std::uint64_t count) { return count > 0; };
   const std::size_t element_bytes = call.buffer.element_bytes;
-  call.limits = {
-      .budget_bytes = call.options.budget_bytes,
-      .element_bytes = element_bytes,
-      .buffer_bytes = std::max(sum(call.sent), sum(call.received)) * element_bytes,
-      .segments = static_cast<std::uint64_t>(std::ranges::count_if(call.sent, used) +
-                                             std::ranges::count_if(call.received, used))};
+  call.limits = {.budget_bytes = call.options.budget_bytes,
+                 .element_bytes = element_bytes,
+                 .buffer_bytes = std::max(sum(call.sent), sum(call.received)) * element_bytes,
+                 .segments = static_cast<std::uint64_t>(std::ranges::count_if(call.sent, used))};
   call.page = choose_page_bytes(call.limits);
   call.least_page = call.fits(call.page) ? call.page : unknown;
   while (call.least_page / 2 >= element_bytes && call.fits(call.least_page / 2) &&
@@ -170,11 +148,6 @@ void suit_page(plan::State& state, Call& call) {
   call.joint = shape_of_pages(state, call.sent, call.received, elements);
   rescale(call.joint, elements, 1);
   call.swaps = {call.limits.buffer_bytes / element_bytes, element_bytes, call.options.budget_bytes};
-  call.most_page = call.page;
-  if (call.least_page == unknown) return;
-  state.options.budget_bytes -= page_overhead_bytes(call.limits, call.page);
-  state.kept = storage::state_of_kept(state.channel, node_wish(state, call));
-  state.options.budget_bytes = call.options.budget_bytes;
 }
 
 /// What suits this rank.
@@ -195,24 +168,22 @@ std::optional<Diagnostic> suit(plan::State& state, Call& call, storage::CallScra
 /// reduction.
 void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Call& call) {
   mpi::Agreement agreement;
-  agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch},
-                  call.buffer.element_bytes);
+  if (call.known != nullptr)
+    agreement.equal({.name = call.known->basis, .text = nullptr}, call.fingerprint);
+  agreement.equal({.name = call.known != nullptr ? call.known->element_name : "element_bytes",
+                   .code = ErrorCode::block_size_mismatch},
+                  call.known != nullptr ? call.known->element_bytes : call.buffer.element_bytes);
   agreement.equal({"AlltoallOptions::any_order", mpi::yes_or_no}, call.options.any_order);
   agreement.equal({"AlltoallOptions::method", mpi::name_of<AlltoallMethod>}, call.options.method);
   agreement.equal({"AlltoallOptions::trace", mpi::is_given}, !call.options.trace.empty());
   agreement.least(call.page);
   agreement.largest(call.least_page);
-  agreement.largest(call.most_page);
   agreement.largest(call.watched);
   agreement.least(call.at_once);
-  agreement.least(state.kept.serves);
-  agreement.least(state.kept.may_keep);
   call.joint.join(agreement);
   call.swaps.join(agreement);
   agreement.run(state.channel, mine);
   state.blocks.block_bytes = static_cast<std::size_t>(call.page);
-  // It was looked at with the page of each rank: the memory that pages leave depends on that.
-  state.kept.serves = state.kept.serves && call.page == call.most_page;
   rescale(call.joint, 1, call.elements_of_page());
 }
 
@@ -324,8 +295,7 @@ Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std:
                                     {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
                                     element_bytes, call.page, std::move(sent), std::move(received));
   return exchange.run(call.options.any_order,
-                      progress_wish(call.options, rank, AlltoallMethod::stream), elements,
-                      element_bytes);
+                      progress_wish(call.options, rank, AlltoallMethod::stream), elements);
 }
 
 /// What a caller gives.
@@ -354,10 +324,32 @@ std::optional<Diagnostic> exchange_counts(plan::State& state, Call& call, const 
   return diagnostic ? diagnostic : suit(state, call, scratch);
 }
 
+/// The same for counts that an adapter knows. Collective where they are compared.
+std::optional<Diagnostic> take_known_counts(plan::State& state, Call& call,
+                                            std::span<std::uint64_t> sent,
+                                            std::span<std::uint64_t> received,
+                                            storage::CallScratch& scratch) {
+  std::optional<Diagnostic> diagnostic = operations::check_buffer(call.buffer, call.options.method);
+  if (!diagnostic)
+    diagnostic = call.known->count({state.channel.rank(), sent, received, call.fingerprint});
+  if (call.known->mismatch) {
+    Array<std::uint64_t> theirs(state.ledger, sent.size());
+    if (diagnostic) std::ranges::fill(sent, unknown);
+    mpi::exchange_all(state.channel, sent, theirs);
+    if (diagnostic || std::ranges::find(theirs, unknown) != theirs.end()) return diagnostic;
+    const auto wrong = std::ranges::mismatch(theirs, received).in1;
+    if (wrong != theirs.end())
+      return call.known->mismatch(static_cast<int>(wrong - theirs.begin()), *wrong);
+  }
+  return diagnostic ? diagnostic : suit(state, call, scratch);
+}
+
 /// An all-to-all whose progress is reported without exceptions. Collective.
+/// @param known    Where an adapter gives the counts, in place of `counts`.
 /// @param watched  Out: whether a rank has a callback for it.
 Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, const Counts& counts,
-                         const AlltoallOptions& options, bool& watched) {
+                         const detail::KnownCounts* known, const AlltoallOptions& options,
+                         bool& watched) {
   auto state =
       std::make_unique<plan::State>(mpi::Channel::open_for_call(communicator),
                                     operations::page_options(Method::stream, options.share_memory,
@@ -372,8 +364,12 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, co
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
   Call call{.buffer = buffer, .options = options, .sent = sent_span, .received = received_span};
   call.watched = static_cast<bool>(options.progress);
+  call.known = known;
   storage::CallScratch scratch;
-  agree_on_call(*state, exchange_counts(*state, call, counts, sent_span, received_span, scratch),
+  agree_on_call(*state,
+                known != nullptr
+                    ? take_known_counts(*state, call, sent_span, received_span, scratch)
+                    : exchange_counts(*state, call, counts, sent_span, received_span, scratch),
                 call);
   watched = call.watched;
   const std::uint64_t before = sum(sent_span), after = sum(received_span);
@@ -415,6 +411,20 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, co
   return report;
 }
 
+/// The same, with the callbacks of the application guarded. Collective.
+Report exchange_guarded(MPI_Comm communicator, const AlltoallBuffer& buffer, const Counts& counts,
+                        const detail::KnownCounts* known, const AlltoallOptions& options) {
+  const detail::MemoryReserve reserve;
+  detail::CallbackGuard callbacks;
+  AlltoallOptions guarded = options;
+  guarded.budget_bytes = detail::bounded_budget(guarded.budget_bytes);
+  callbacks.protect(guarded.progress, "AlltoallOptions::progress");
+  bool watched = false;
+  Report report = exchange_segments(communicator, buffer, counts, known, guarded, watched);
+  if (watched) mpi::agree(mpi::Channel::open_for_call(communicator), callbacks.diagnostic());
+  return report;
+}
+
 constexpr std::array methods{detail::Named{AlltoallMethod::automatic, "automatic", "auto"},
                              detail::Named{AlltoallMethod::stream, "stream"},
                              detail::Named{AlltoallMethod::swaps, "swaps"},
@@ -434,16 +444,12 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> send_counts,
                           std::span<const std::int64_t> recv_counts,
                           const AlltoallOptions& options) {
-  const detail::MemoryReserve reserve;
-  detail::CallbackGuard callbacks;
-  AlltoallOptions guarded = options;
-  guarded.budget_bytes = detail::bounded_budget(guarded.budget_bytes);
-  callbacks.protect(guarded.progress, "AlltoallOptions::progress");
-  bool watched = false;
-  Report report =
-      exchange_segments(communicator, buffer, {send_counts, recv_counts}, guarded, watched);
-  if (watched) mpi::agree(mpi::Channel::open_for_call(communicator), callbacks.diagnostic());
-  return report;
+  return exchange_guarded(communicator, buffer, {send_counts, recv_counts}, nullptr, options);
+}
+
+Report detail::alltoallv_of_known(MPI_Comm communicator, const AlltoallBuffer& buffer,
+                                  const KnownCounts& counts, const AlltoallOptions& options) {
+  return exchange_guarded(communicator, buffer, {}, &counts, options);
 }
 
 }  // namespace valet

@@ -41,9 +41,7 @@ std::optional<Diagnostic> check_counts(const std::string& name,
 
 }  // namespace
 
-std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
-                                         std::span<const std::int64_t> send_counts,
-                                         AlltoallMethod method, std::size_t ranks) {
+std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer, AlltoallMethod method) {
   if (method < AlltoallMethod::automatic || method > AlltoallMethod::direct)
     return Diagnostic{ErrorCode::invalid_argument, "unknown all-to-all method " +
                                                        std::to_string(static_cast<int>(method)) +
@@ -61,6 +59,13 @@ std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
   if (buffer.data == nullptr && buffer.bytes > 0)
     return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
                                                           std::to_string(buffer.bytes) + " bytes"};
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
+                                         std::span<const std::int64_t> send_counts,
+                                         AlltoallMethod method, std::size_t ranks) {
+  if (auto diagnostic = check_buffer(buffer, method)) return diagnostic;
   return check_counts("send_counts", send_counts, ranks, buffer);
 }
 

@@ -13,6 +13,10 @@
 
 namespace valet::operations {
 
+/// What this rank alone can find wrong with its buffer and its method.
+[[nodiscard]] std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer,
+                                                     AlltoallMethod method);
+
 /// What this rank alone can find wrong with its call among so many ranks.
 [[nodiscard]] std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
                                                        std::span<const std::int64_t> send_counts,

@@ -5,22 +5,12 @@
 
 namespace valet::operations {
 
-PageCut cut_into_pages(std::uint64_t begin, std::uint64_t bytes, std::uint64_t page_bytes) {
-  const std::uint64_t end = begin + bytes;
-  const std::uint64_t first = (begin + page_bytes - 1) / page_bytes;
-  const std::uint64_t last = end / page_bytes;
-  if (last <= first) return {.head_bytes = bytes, .first_page = first, .pages = 0, .tail_bytes = 0};
-  return {.head_bytes = first * page_bytes - begin,
-          .first_page = first,
-          .pages = last - first,
-          .tail_bytes = end - last * page_bytes};
-}
-
 std::uint64_t page_overhead_bytes(const PageLimits& limits, std::uint64_t page_bytes) {
-  constexpr std::uint64_t list_bytes = 16;
+  constexpr std::uint64_t list_bytes = 20;
   const std::uint64_t pages = limits.buffer_bytes / page_bytes;
+  // Segments begin and end with elements: so none is left over where pages are single ones.
   const std::uint64_t fragments =
-      std::min(limits.segments * 2 * page_bytes, 2 * limits.buffer_bytes);
+      std::min(limits.segments * 2 * (page_bytes - limits.element_bytes), limits.buffer_bytes);
   return fragments + pages * list_bytes;
 }
 

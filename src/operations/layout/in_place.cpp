@@ -3,11 +3,8 @@
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
-#include "operations/layout/page_sort.hpp"
-#include "operations/page_flows.hpp"
-#include "plan/planner.hpp"
-#include <valet/block_storage.hpp>
-#include <valet/plan.hpp>
+#include "operations/layout/owner_streams.hpp"
+#include "operations/pages/page_move.hpp"
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
@@ -19,11 +16,10 @@ namespace valet {
 namespace {
 
 using layout::GridSide;
-using layout::PagePeer;
-using layout::PageSort;
-using operations::sum_of_others;
+using layout::OwnerStreams;
+using pages::Segment;
+using pages::sum_of_others;
 
-constexpr std::size_t word = sizeof(std::uint64_t);
 constexpr std::size_t most_page_bytes = std::size_t{64} << 10;
 
 /// Memory of one rank: pages that leave, pages that arrive, what they are counted with.
@@ -35,13 +31,13 @@ struct PageNeeds {
 
   /// Bytes of buffers for fragments: one of each peer, those going out apart from those coming in.
   [[nodiscard]] std::uint64_t buffer_bytes(std::uint64_t page) const {
-    return (out_peers + in_peers) * (page + word);
+    return (out_peers + in_peers) * page;
   }
   /// Bytes of lists: pages named on both sides, and what a plan keeps of each.
   [[nodiscard]] std::uint64_t list_bytes(std::uint64_t page) const {
     constexpr std::uint64_t plan_bytes = 16;
     const std::uint64_t out = out_bytes / page, in = in_bytes / page;
-    return PageSort::list_bytes(out_peers + in_peers, out + in, ranks) +
+    return OwnerStreams::list_bytes(out_peers + in_peers, out + in, ranks) +
            plan_bytes * std::max(out, in);
   }
   [[nodiscard]] std::uint64_t needed(std::uint64_t page) const {
@@ -61,11 +57,11 @@ class InPlace {
  public:
   InPlace(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
           std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
-      : plan_(plan::Access::make(std::make_unique<plan::State>(
+      : pages_(std::make_unique<plan::State>(
             mpi::Channel::open_for_call(communicator),
             operations::page_options(options.method, options.share_memory, options.keep_memory,
-                                     options.trace)))),
-        state_(plan::Access::state_of(plan_)),
+                                     options.trace))),
+        state_(pages_.state()),
         channel_(state_.channel),
         ledger_(state_.ledger),
         call_(channel_, from, to, element_bytes, options),
@@ -82,16 +78,19 @@ class InPlace {
   std::optional<Diagnostic> prepare_at_once(std::uint64_t intersections);
   void prepare_pages();
   void sort_pages();
-  [[nodiscard]] BlockStorage pages() const;
   void make_plan();
   void exchange_fragments();
   [[nodiscard]] std::uint64_t handled_elements() const;
-  [[nodiscard]] std::uint64_t elements_of_others(const PageSort& sort) const {
-    return sum_of_others(sort.peers(), channel_.rank(), &PagePeer::elements);
+  [[nodiscard]] std::uint64_t elements_of_others(const OwnerStreams& streams) const {
+    const int rank = channel_.rank();
+    const auto sum = [&](auto member) { return sum_of_others(streams.segments(), rank, member); };
+    return (sum(&Segment::head_bytes) + sum(&Segment::pages) * page_bytes_ +
+            sum(&Segment::tail_bytes)) /
+           call_.element_bytes;
   }
   [[nodiscard]] std::byte* part() const { return static_cast<std::byte*>(array_.data); }
 
-  Plan plan_;  ///< first: its ledger counts all below
+  pages::PageMove pages_;  ///< first: its ledger counts all below
   plan::State& state_;
   const mpi::Channel& channel_;
   Ledger& ledger_;
@@ -103,7 +102,7 @@ class InPlace {
   storage::CallScratch scratch_;
   PageNeeds needs_;
   std::size_t page_bytes_ = 1;
-  std::optional<PageSort> leaving_, arriving_;
+  std::optional<OwnerStreams> leaving_, arriving_;
 };
 
 std::optional<Diagnostic> InPlace::check() {
@@ -223,18 +222,13 @@ void InPlace::prepare_pages() {
     odd = detail::unless_out_of_memory([&] { sort_pages(); }, layout::out_of_memory);
   mpi::agree(channel_, odd);
   make_plan();
-  mpi::agree(channel_, detail::unless_out_of_memory(
-                           [&] {
-                             leaving_->allocate_buffers();
-                             arriving_->allocate_buffers();
-                             scratch_ = {};
-                             scratch_ = operations::scratch_for(state_, plan_.workspace_bytes());
-                           },
-                           layout::out_of_memory));
-}
-
-BlockStorage InPlace::pages() const {
-  return BlockStorage{field(part(), std::max(leaving_->pages(), arriving_->pages()), page_bytes_)};
+  state_.failure = detail::unless_out_of_memory(
+      [&] {
+        leaving_->allocate_buffers();
+        arriving_->allocate_buffers();
+        scratch_ = operations::scratch_for(state_, pages_.workspace_bytes());
+      },
+      layout::out_of_memory);
 }
 
 void InPlace::sort_pages() {
@@ -242,8 +236,7 @@ void InPlace::sort_pages() {
   arriving_.emplace(ledger_, call_.to, call_.from, call_.order, call_.element_bytes, page_bytes_);
 }
 
-/// Pages leave from where to_pages() puts them and land where from_pages() looks for them. Both
-/// sides know how many; what a sender sends is how it cuts them into messages.
+/// Pages leave from where into_pages() puts them and land where from_pages() looks for them.
 void InPlace::make_plan() {
   const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "plan");
   if (needs_.ranks > 0)
@@ -251,53 +244,25 @@ void InPlace::make_plan() {
                                   needs_.list_bytes(page_bytes_);
   else
     state_.options.budget_bytes = call_.options.budget_bytes;
-  scratch_ = operations::scratch_while_planning(state_, state_.options.method == Method::automatic);
-  const BlockStorage storage = pages();
-  state_.blocks = storage.backend().traits();
-  const std::uint64_t leaving = sum_of_others(leaving_->peers(), channel_.rank(), &PagePeer::pages);
-  const std::uint64_t own_word = leaving > 0 ? message_blocks(state_, leaving) : 1;
-  const auto one = [](const PagePeer& peer) { return std::uint64_t{peer.pages > 0 ? 1U : 0U}; };
-  const auto provide = [&](const PagePeer&, std::uint64_t, std::span<std::uint64_t> words) {
-    words[0] = own_word;
-  };
-  const auto consume = [](PagePeer& peer, std::uint64_t, std::span<const std::uint64_t> words) {
-    peer.message_blocks = words[0];
-  };
-  mpi::NeighbourWords(channel_, ledger_, mpi::tag_sparse_count, 1,
-                      mpi::PeerWords{leaving_->peers(), channel_.rank(), one, provide},
-                      mpi::PeerWords{arriving_->peers(), channel_.rank(), one, consume})
-      .run();
-  const auto slot_in = [](const PageSort& sort) {
-    return [&sort](const PagePeer& peer, std::uint64_t k) { return sort.slot(peer, k); };
-  };
-  std::optional<Diagnostic> diagnostic = detail::unless_out_of_memory(
-      [&] {
-        operations::build_page_flows(state_, plan::Form::slots, storage.slots(), leaving_->peers(),
-                                     slot_in(*leaving_), arriving_->peers(), slot_in(*arriving_));
-      },
-      layout::out_of_memory);
-  if (!diagnostic) diagnostic = storage.backend().diagnostic();
-  if (!diagnostic) diagnostic = check_budget(state_);
-  agree_on_flows(state_, diagnostic, plan::Form::slots, true);
-  scratch_ = {};  // kept as far as memory that is shared leaves room
-  operations::prepare_method(state_);
+  pages_.plan(std::nullopt, part(), page_bytes_, leaving_->side(), arriving_->side(),
+              pages::PageOrder::slots);
 }
 
 void InPlace::exchange_fragments() {
-  const auto buffer = [](PageSort& sort) {
-    return [&sort](const PagePeer& peer) { return sort.fragment(peer); };
+  const auto fragments = [&](const Segment& segment) { return leaving_->fragments(segment); };
+  const auto take = [&](const Segment& segment, std::uint64_t first,
+                        std::span<const std::byte> bytes) {
+    std::ranges::copy(bytes, arriving_->fragments(segment).subspan(first).begin());
   };
-  mpi::exchange_bytes(channel_, ledger_, leaving_->peers(), arriving_->peers(), buffer(*leaving_),
-                      buffer(*arriving_));
+  pages::exchange_fragments(channel_, ledger_, leaving_->segments(), arriving_->segments(),
+                            fragments, take);
 }
 
-constexpr int no_rank = -1;
-
-/// What is not on pages, and is copied and travels apart from them.
-std::uint64_t fragment_bytes(const PageSort& sort, int skipped_rank) {
+/// What is not on pages, and travels apart from them.
+std::uint64_t fragment_bytes(const OwnerStreams& streams, int rank) {
   std::uint64_t bytes = 0;
-  for (const PagePeer& peer : sort.peers())
-    if (peer.rank != skipped_rank) bytes += sort.fragment_bytes(peer);
+  for (const Segment& segment : streams.segments())
+    if (segment.rank != rank) bytes += segment.fragment_bytes();
   return bytes;
 }
 
@@ -339,31 +304,27 @@ Report InPlace::move_pages() {
   observe::ProgressMeter progress(observer.progress,
                                   call_.progress_wish("valet: redistribute in place"),
                                   handled_elements(), call_.element_bytes);
-  const auto fragments_moved = [&](std::uint64_t bytes) {
-    progress.count_in(1);
-    observer.moved(bytes);
-    progress.count_in(page_bytes_);
-  };
-  progress.count_in(page_bytes_);
-  {
+  double sorted = start;
+  Report report = pages_.run(scratch_, [&] {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::copy, "into pages");
-    leaving_->to_pages(part(), observer);
-    fragments_moved(fragment_bytes(*leaving_, no_rank));
-  }
-  const double sorted = mpi::now();
-  exchange_fragments();
-  fragments_moved(fragment_bytes(*leaving_, channel_.rank()) +
-                  fragment_bytes(*arriving_, channel_.rank()));
-  leaving_->free_buffers();
-  Report report = operations::execute_pages(plan_, pages(), scratch_);
+    progress.count_in(1);
+    leaving_->into_pages(part(), observer);
+    progress.count_in(page_bytes_);
+    sorted = mpi::now();
+  });
   scratch_ = {};
+  progress.count_in(1);
+  exchange_fragments();
+  observer.moved(fragment_bytes(*leaving_, channel_.rank()) +
+                 fragment_bytes(*arriving_, channel_.rank()));
+  leaving_->free_buffers();
   const double exchanged = mpi::now();
   {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::copy, "out of pages");
     arriving_->from_pages(part(), observer);
-    fragments_moved(fragment_bytes(*arriving_, no_rank));
   }
   progress.finish();
+  report.peak_extra_bytes = ledger_.peak_bytes();
   report.exchange_seconds = exchanged - sorted;
   report.local_seconds = sorted - start + mpi::now() - exchanged;
   return report;
@@ -380,7 +341,7 @@ Report InPlace::run() {
   call_.agree_on_progress();
   if (!call_.at_once)
     report.neighbours =
-        mpi::count_neighbours(leaving_->peers(), arriving_->peers(), channel_.rank());
+        mpi::count_neighbours(leaving_->segments(), arriving_->segments(), channel_.rank());
   call_.describe(report, "layout in place");
   if (call_.at_once) return report;
   report.blocks_sent = elements_of_others(*leaving_);

@@ -218,6 +218,7 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   agreement.least(at_once);
   agreement.least(kept.serves);
   agreement.least(kept.may_keep);
+  agreement.least(kept.is_idle);
   agreement.run(channel, mine);
   source_order = *source_found;
   order = *target_found;

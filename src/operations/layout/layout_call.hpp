@@ -77,7 +77,7 @@ struct LayoutCall {
   detail::CallbackGuard callbacks;
   bool is_watched = false;                          ///< by a rank, once agreed upon
   bool at_once = true;                              ///< it suits a rank, then all
-  storage::NodeMemoryState kept{true, true};        ///< of this rank, then of all
+  storage::NodeMemoryState kept{true, true, true};  ///< of this rank, then of all
   std::int64_t least = no_limit;                    ///< the piece that suits a rank, then all
   IndexOrder source_order = IndexOrder::row_major;  ///< on all ranks, once agreed upon
   IndexOrder order = IndexOrder::row_major;         ///< the same for the target

@@ -155,13 +155,15 @@ class Redistribution {
       return list;
     };
     const layout::ExchangeSizes most = sizes();
-    const std::uint64_t share = node_limit() / (1 + parts_->peers().destinations.size());
+    storage::NodeWish wish(call_.channel, ranks(parts_->peers().destinations),
+                           ranks(parts_->peers().sources));
+    const std::uint64_t share = node_limit() / (1 + wish.destinations.size());
     const std::size_t least = std::min<std::size_t>(most.slots, 2) * most.chunk_bytes();
     const bool takes_part = call_.options.share_memory && share >= least;
-    const std::size_t bytes =
+    wish.allowance = wish.wish =
         takes_part ? std::min<std::uint64_t>(most.slots * most.chunk_bytes(), share) : 0;
-    return {ranks(parts_->peers().destinations), ranks(parts_->peers().sources), bytes, bytes,
-            most.chunk_bytes()};
+    wish.least = most.chunk_bytes();
+    return wish;
   }
 
   void move_in_chunks(const layout::OutgoingPart& outgoing, const layout::IncomingPart& incoming,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// One arena on its way: pages are made and moved as the blocks of a plan, then heads and tails.
-/// See page_streams.hpp for why that is complete, and what it needs.
+/// One arena on its way: into pages, these to their ranks, then heads and tails. The pages are
+/// those of operations/pages/, which says why that is complete, and what it needs.
 
-#include "operations/page_flows.hpp"
+#include "operations/pages/page_move.hpp"
+#include "operations/pages/page_streams.hpp"
 #include "operations/ragged/arenas.hpp"
-#include "operations/ragged/page_streams.hpp"
 #include "operations/ragged/plan_state.hpp"
 
 #include <cstddef>
@@ -44,16 +44,13 @@ class ArenaMove {
   Report run(std::span<const int> ranks, storage::CallScratch& scratch,
              std::span<std::byte> fragments);
 
-  [[nodiscard]] plan::State& state() { return state_; }
+  [[nodiscard]] plan::State& state() { return pages_.state(); }
   /// What the ledger of the plan counts of this one's.
   std::uint64_t counted_bytes = 0;
 
  private:
   void list_incoming();
-  void exchange_message_sizes();
   void exchange_fragments();
-  void take_fragments(const Segment& segment, std::uint64_t first,
-                      std::span<const std::byte> bytes) const;
 
   /// Every arena has one.
   static constexpr std::size_t own_bytes = sizeof(plan::State) + 1024;
@@ -62,11 +59,9 @@ class ArenaMove {
   const Arena& arena_;
   std::size_t number_;
   int rank_;
-  Plan pages_;
-  plan::State& state_;
-  PageStreams outgoing_;
-  Vector<Segment> incoming_;  ///< ascending by rank, the own one among them
-  std::uint64_t slots_ = 0;
+  pages::PageMove pages_;
+  pages::PageStreams outgoing_;
+  Vector<pages::Segment> incoming_;  ///< ascending by rank, the own one among them
 };
 
 }  // namespace valet::ragged

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/ragged/arenas.hpp"
 
+#include "base/names.hpp"
 #include "storage/field_check.hpp"
 
 #include <algorithm>
@@ -25,6 +26,8 @@ Field bytes_field(const void* data, std::uint64_t bytes) {
 
 std::optional<Diagnostic> check_field(const RaggedField& field, const std::string& name,
                                       std::uint64_t count) {
+  if (field.prepare)
+    if (auto found = field.prepare()) return found;
   if (!std::has_single_bit(field.alignment_bytes) || field.alignment_bytes > most_alignment)
     return bad(ErrorCode::invalid_argument, name,
                "has an alignment of " + std::to_string(field.alignment_bytes) +
@@ -114,11 +117,53 @@ std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
   return std::nullopt;
 }
 
+/// What is wrong with the offsets of a field, which has `count` blocks.
+std::optional<Diagnostic> check_offsets(const RaggedField& field, const std::string& name,
+                                        std::uint64_t count) {
+  const auto bad = [&](std::uint64_t k, const std::string& what) {
+    return Diagnostic{ErrorCode::invalid_argument,
+                      name + " has " + std::to_string(field.lengths[k]) + " as its offset " +
+                          std::to_string(k) + what +
+                          "; fix the offsets, nothing has "
+                          "moved"};
+  };
+  if (count > 0 && field.lengths[0] != 0) return bad(0, ", but blocks start at byte 0");
+  for (std::uint64_t k = 1; count > 0 && k <= count; ++k) {
+    if (field.lengths[k] < field.lengths[k - 1])
+      return bad(k, ", below the " + std::to_string(field.lengths[k - 1]) + " before it");
+    if (field.lengths[k] > field.capacity_bytes)
+      return bad(k, ", behind its " + std::to_string(field.capacity_bytes) + " bytes");
+    if (field.lengths[k] % field.alignment_bytes != 0)
+      return bad(k, ", no multiple of its alignment of " + std::to_string(field.alignment_bytes) +
+                        " bytes");
+  }
+  return std::nullopt;
+}
+
+/// The same for lengths.
+std::optional<Diagnostic> check_lengths_of(const RaggedField& field, const Arena& arena,
+                                           std::size_t number, std::uint64_t count) {
+  if (field.are_offsets) return check_offsets(field, name_of(field, number), count);
+  std::uint64_t bytes = 0;
+  for (std::uint64_t k = 0; k < count; ++k) {
+    const std::uint64_t left = field.capacity_bytes - bytes;
+    if (field.lengths[k] > left || arena.bytes_of(k) > left)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        name_of(field, number) + " has " + std::to_string(field.capacity_bytes) +
+                            " bytes, but block " + std::to_string(k) + " of " +
+                            std::to_string(field.lengths[k]) + " bytes would start at byte " +
+                            std::to_string(bytes) +
+                            " and, with what aligns the next one, end behind them; fix the "
+                            "lengths, nothing has moved"};
+    bytes += arena.bytes_of(k);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string name_of(const RaggedField& field, std::size_t number) {
-  return field.label.empty() ? "ragged field " + std::to_string(number)
-                             : "ragged field '" + field.label + "'";
+  return detail::named("ragged field", field.label, number);
 }
 
 std::optional<Diagnostic> check_ragged(const RaggedStorage& storage, std::uint64_t count) {
@@ -159,6 +204,13 @@ Vector<Arena> arenas_of(Ledger& ledger, const RaggedStorage& storage) {
                       .capacity_bytes = field.block_capacity * sizeof(std::uint64_t),
                       .row_bytes = sizeof(std::uint64_t)});
   return arenas;
+}
+
+std::optional<Diagnostic> check_lengths(const RaggedStorage& storage, std::span<const Arena> arenas,
+                                        std::uint64_t count) {
+  for (std::size_t f = 0; f < storage.fields().size(); ++f)
+    if (auto found = check_lengths_of(storage.fields()[f], arenas[f], f, count)) return found;
+  return std::nullopt;
 }
 
 void to_lengths(std::span<Arena> arenas, const RaggedStorage& storage, std::uint64_t count) {

@@ -43,6 +43,11 @@ struct Arena {
 [[nodiscard]] std::optional<Diagnostic> check_ragged(const RaggedStorage& storage,
                                                      std::uint64_t count);
 
+/// What is wrong with the lengths or offsets of `count` blocks, if anything. Local.
+[[nodiscard]] std::optional<Diagnostic> check_lengths(const RaggedStorage& storage,
+                                                      std::span<const Arena> arenas,
+                                                      std::uint64_t count);
+
 /// Makes lengths of the offsets of `count` blocks, which move as these do. Local.
 void to_lengths(std::span<Arena> arenas, const RaggedStorage& storage, std::uint64_t count);
 /// Makes offsets of the lengths again. Local.
@@ -79,17 +84,14 @@ class Destinations {
   plan::DestinationCounts places_;
 };
 
-/// Calls action(place, bytes) for the blocks of an arena from the first to the last, neighbours for
-/// the same rank together; `place` as of Destinations::place().
+/// Calls action(place, bytes) for the blocks of an arena from the first to the last; `place` as of
+/// Destinations::place(). Block by block: where neighbours go anywhere, to look for runs of them
+/// costs more.
 template <class Action>
-void for_each_run(const Arena& arena, std::span<const int> ranks, Destinations& destinations,
-                  Action&& action) {
-  for (std::size_t k = 0; k < ranks.size();) {
-    const int rank = ranks[k];
-    std::uint64_t bytes = 0;
-    for (; k < ranks.size() && ranks[k] == rank; ++k) bytes += arena.bytes_of(k);
-    action(destinations.place(rank), bytes);
-  }
+void for_each_block(const Arena& arena, std::span<const int> ranks, Destinations& destinations,
+                    Action&& action) {
+  for (std::size_t k = 0; k < ranks.size(); ++k)
+    action(destinations.place(ranks[k]), arena.bytes_of(k));
 }
 
 }  // namespace valet::ragged

@@ -2,11 +2,13 @@
 #include "operations/ragged/ragged.hpp"
 
 #include "base/memory_reserve.hpp"
+#include "base/names.hpp"
 #include "base/promise.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "operations/ragged/arena_move.hpp"
 #include "operations/ragged/block_sums.hpp"
+#include "schedule/methods.hpp"
 #include "storage/call_scratch.hpp"
 #include "storage/node_memory.hpp"
 
@@ -44,9 +46,10 @@ std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& stora
                    std::to_string(arenas[a].capacity_bytes) + " bytes", bytes);
     const bool is_column = a < plan.fields + columns;
     return lacks(
-        is_column ? "column " + std::to_string(a - plan.fields)
-                  : "the lengths of " + name_of(storage.fields()[a - plan.fields - columns],
-                                                a - plan.fields - columns),
+        is_column
+            ? detail::named("column", storage.columns()[a - plan.fields].label, a - plan.fields)
+            : "the lengths of " +
+                  name_of(storage.fields()[a - plan.fields - columns], a - plan.fields - columns),
         "room for " + std::to_string(arenas[a].capacity_bytes / arenas[a].row_bytes) + " blocks",
         bytes);
   }
@@ -101,6 +104,7 @@ std::optional<Diagnostic> Execution::check() {
         };
         if (!std::ranges::equal(arenas_, plan_.arenas, alike)) found = changed();
         if (!found) found = check_room(plan_, storage_, arenas_);
+        if (!found) found = check_lengths(storage_, arenas_, plan_.blocks_before);
         if (!found && plan_.anything_moves) found = list_pages();
         if (!found && base_.options.verify) sums_.emplace(plan_);
       },
@@ -193,7 +197,16 @@ std::uint64_t Execution::extra_bytes_bound() const {
   const bool wide = most > std::numeric_limits<std::uint32_t>::max();
   const std::uint64_t neighbours =
       mpi::count_neighbours(plan_.destinations.peers(), plan_.incoming, base_.channel.rank());
-  return detail::promised_bytes(base_.options.budget_bytes, neighbours, 0, !plan_.trace.empty()) +
+  const auto is_root = [&](const std::unique_ptr<ArenaMove>& move) {
+    const Options& options = move->state().options;
+    const auto has_root = schedule::traits_of(options.method).has_root;
+    return base_.channel.rank() == 0 && has_root && has_root(options);
+  };
+  const auto ranks = std::ranges::any_of(moves_, is_root)
+                         ? static_cast<std::uint64_t>(base_.channel.size())
+                         : std::uint64_t{0};
+  return detail::promised_bytes(base_.options.budget_bytes, neighbours, ranks,
+                                !plan_.trace.empty()) +
          bytes_of_page_lists * (wide ? 2 : 1) * pages;
 }
 
@@ -250,6 +263,10 @@ Report Execution::run() {
   report.plan_seconds += planned - start;
   if (sums_) sums_->before(arenas_, ranks_);
   report.verify_seconds = mpi::now() - planned;
+  if (moves_.empty()) {  // all have moved that are to
+    const observe::ProgressWish wish{base_.options.progress, false, base_.channel.rank(), {}};
+    observe::ProgressMeter(base_.observer.progress, wish, 0, 1).finish();
+  }
   move(report);
   const double moved = mpi::now();
   std::optional<Diagnostic> corrupted;

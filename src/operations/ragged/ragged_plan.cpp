@@ -32,49 +32,6 @@ std::optional<Diagnostic> check_choices(const Options& options) {
   return schedule::check_choices(options);
 }
 
-/// What is wrong with the offsets of a field, which has `count` blocks.
-std::optional<Diagnostic> check_offsets(const RaggedField& field, const std::string& name,
-                                        std::uint64_t count) {
-  const auto bad = [&](std::uint64_t k, const std::string& what) {
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has " + std::to_string(field.lengths[k]) + " as its offset " +
-                          std::to_string(k) + what +
-                          "; fix the offsets, nothing has "
-                          "moved"};
-  };
-  if (count > 0 && field.lengths[0] != 0) return bad(0, ", but blocks start at byte 0");
-  for (std::uint64_t k = 1; count > 0 && k <= count; ++k) {
-    if (field.lengths[k] < field.lengths[k - 1])
-      return bad(k, ", below the " + std::to_string(field.lengths[k - 1]) + " before it");
-    if (field.lengths[k] > field.capacity_bytes)
-      return bad(k, ", behind its " + std::to_string(field.capacity_bytes) + " bytes");
-    if (field.lengths[k] % field.alignment_bytes != 0)
-      return bad(k, ", no multiple of its alignment of " + std::to_string(field.alignment_bytes) +
-                        " bytes");
-  }
-  return std::nullopt;
-}
-
-/// The same for lengths.
-std::optional<Diagnostic> check_lengths(const RaggedField& field, const Arena& arena,
-                                        std::size_t number, std::uint64_t count) {
-  if (field.are_offsets) return check_offsets(field, name_of(field, number), count);
-  std::uint64_t bytes = 0;
-  for (std::uint64_t k = 0; k < count; ++k) {
-    const std::uint64_t left = field.capacity_bytes - bytes;
-    if (field.lengths[k] > left || arena.bytes_of(k) > left)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        name_of(field, number) + " has " + std::to_string(field.capacity_bytes) +
-                            " bytes, but block " + std::to_string(k) + " of " +
-                            std::to_string(field.lengths[k]) + " bytes would start at byte " +
-                            std::to_string(bytes) +
-                            " and, with what aligns the next one, end behind them; fix the "
-                            "lengths, nothing has moved"};
-    bytes += arena.bytes_of(k);
-  }
-  return std::nullopt;
-}
-
 /// One planning on one rank.
 class Planner {
  public:
@@ -126,8 +83,7 @@ class Planner {
 std::optional<Diagnostic> Planner::count_blocks() {
   state_.arenas = arenas_of(ledger_, storage_);
   state_.fields = storage_.fields().size();
-  for (std::size_t f = 0; f < state_.fields; ++f)
-    if (auto found = check_lengths(storage_.fields()[f], state_.arenas[f], f, count_)) return found;
+  if (auto found = check_lengths(storage_, state_.arenas, count_)) return found;
   for (std::uint64_t k = 0; k < count_; ++k) {
     const int rank = ranks_[k];
     if (rank < 0 || rank >= channel_.size()) return plan::bad_destination(k, rank, channel_.size());
@@ -137,7 +93,7 @@ std::optional<Diagnostic> Planner::count_blocks() {
   state_.bytes_out = ArenaBytes(ledger_, outgoing().size(), state_.arenas.size());
   state_.starts_out = ArenaBytes(ledger_, outgoing().size(), state_.arenas.size());
   for (std::size_t a = 0; a < state_.fields; ++a)
-    for_each_run(
+    for_each_block(
         state_.arenas[a], ranks_, state_.destinations,
         [&](std::size_t peer, std::uint64_t bytes) { state_.bytes_out.at(peer, a) += bytes; });
   state_.blocks_before = count_;

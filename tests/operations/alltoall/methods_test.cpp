@@ -131,7 +131,7 @@ TEST(AlltoallMethods, AutomaticTakesWhatIsPredictedToBeFaster) {
 
 // With more ranks the fragments of pages take more memory, those of the other methods do not.
 TEST(AlltoallMethods, AutomaticDoesWithoutPagesWhereTheyDoNotFit) {
-  if (size() < 8) return;
+  if (size() < 17) return;
   const auto count = [](int i, int j) { return 40'000 / size() + i + 3 * j; };
   constexpr std::size_t budget = 22 << 10;
   Elements elements(count, 60'000);

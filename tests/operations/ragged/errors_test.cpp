@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <limits>
+#include <numeric>
 
 namespace valet::test {
 namespace {
@@ -23,7 +24,8 @@ struct Spoilt {
   Options options;
   RaggedField ragged;
   Field side;
-  bool no_fields = false;
+  std::vector<RaggedField> more;  ///< behind that one
+  bool no_fields = false, no_columns = false;
 
   Spoilt() {
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
@@ -35,8 +37,9 @@ struct Spoilt {
     side = field(column);
   }
   void call() {
-    const std::vector<RaggedField> fields(no_fields ? 0 : 1, ragged);
-    const std::vector<Field> columns{side};
+    std::vector<RaggedField> fields(no_fields ? 0 : 1, ragged);
+    fields.insert(fields.end(), more.begin(), more.end());
+    const std::vector<Field> columns(no_columns ? 0 : 1, side);
     static_cast<void>(migrate(MPI_COMM_WORLD, RaggedStorage(fields, columns), count,
                               std::span<const int>(ranks), options));
   }
@@ -49,12 +52,15 @@ void expect_error(ErrorCode code, const std::string& words,
     call.memory[b] = static_cast<std::byte>(b * 31);
   const std::vector<std::byte> memory = call.memory;
   if (everywhere || rank() == size() - 1) spoil(call);
+  std::iota(call.column.begin(), call.column.end(), 0.5);
   const std::vector<std::uint64_t> lengths = call.lengths;
+  const std::vector<double> column = call.column;
   const Outcome outcome = outcome_of([&] { call.call(); });
   EXPECT_TRUE(all_ranks(outcome.code == code)) << words << ": " << outcome.text;
   EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
   EXPECT_NE(outcome.text.find(words), std::string::npos) << outcome.text;
-  EXPECT_TRUE(all_ranks(call.memory == memory && call.lengths == lengths)) << words;
+  EXPECT_TRUE(all_ranks(call.memory == memory && call.lengths == lengths && call.column == column))
+      << words;
 }
 
 TEST(RaggedErrors, NameFieldsThatCannotBeUsed) {
@@ -86,10 +92,83 @@ TEST(RaggedErrors, NameFieldsThatCannotBeUsed) {
       invalid_argument, "no ragged field", [](Spoilt& s) { s.no_fields = true; }, true);
 }
 
+TEST(RaggedErrors, SayWhatAFieldSaysOfItself) {
+  expect_error(ErrorCode::callback_failed, "the arena is out of reach", [](Spoilt& s) {
+    s.ragged.prepare = [] {
+      return Diagnostic{ErrorCode::callback_failed, "the arena is out of reach; fetch it"};
+    };
+  });
+  // Once it is ready, in every call that moves it.
+  Spoilt call;
+  int asked = 0;
+  call.ragged.prepare = [&]() -> std::optional<Diagnostic> {
+    ++asked;
+    return std::nullopt;
+  };
+  const RaggedStorage storage({call.ragged});
+  RaggedPlan plan = plan_to_ranks(MPI_COMM_WORLD, storage, call.count, call.ranks);
+  EXPECT_TRUE(all_ranks(asked >= 1));
+  asked = 0;
+  EXPECT_EQ(outcome_of([&] { execute(plan, storage, call.ranks); }).text, "");
+  EXPECT_TRUE(all_ranks(asked >= 1));
+}
+
 TEST(RaggedErrors, NameFieldsThatDifferBetweenRanks) {
   if (size() == 1) return;
-  expect_error(ErrorCode::block_size_mismatch, "alignments of ragged fields",
+  using enum ErrorCode;
+  expect_error(block_size_mismatch, "alignments of ragged fields",
                [](Spoilt& s) { s.ragged.alignment_bytes = 16; });
+  expect_error(block_size_mismatch, "the bytes of a row of columns",
+               [](Spoilt& s) { s.side = field(s.column.data(), s.column.size() / 2, 2); });
+  expect_error(field_mismatch, "the number of columns", [](Spoilt& s) { s.no_columns = true; });
+  std::vector<std::byte> bytes(2048);
+  std::vector<std::uint64_t> lengths(20, 8);
+  expect_error(field_mismatch, "the number of ragged fields",
+               [&](Spoilt& s) { s.more = {ragged_field(std::span(bytes), std::span(lengths))}; });
+}
+
+TEST(RaggedErrors, NameTheFieldThatIsWrong) {
+  using enum ErrorCode;
+  std::vector<std::byte> bytes(2048);
+  std::vector<std::uint64_t> lengths(20, 8);
+  const auto add = [&](Spoilt& s) {
+    s.more = {ragged_field(std::span(bytes), std::span(lengths))};
+  };
+  expect_error(
+      invalid_argument, "ragged field 1 has 2048 bytes, but block 3 of 5000 bytes",
+      [&](Spoilt& s) {
+        add(s);
+        lengths[3] = 5000;
+      },
+      true);
+  expect_error(
+      invalid_argument, "ragged field 'mesh' has 2048 bytes, but block 3 of 5000 bytes",
+      [&](Spoilt& s) {
+        add(s);
+        s.more[0].label = "mesh";
+      },
+      true);
+  expect_error(
+      invalid_argument, "the lengths of ragged field 0 and the lengths of ragged field 1 share",
+      [&](Spoilt& s) {
+        add(s);
+        s.more[0].lengths = s.ragged.lengths;
+      },
+      true);
+  expect_error(
+      invalid_argument, "the bytes of ragged field 0 and the bytes of ragged field 1 share memory",
+      [&](Spoilt& s) {
+        add(s);
+        s.more[0].data = static_cast<std::byte*>(s.ragged.data) + 4000;
+      },
+      true);
+  expect_error(
+      invalid_argument, "more than 32 arrays",
+      [&](Spoilt& s) {
+        add(s);
+        s.more.resize(16, s.more[0]);
+      },
+      true);
 }
 
 TEST(RaggedErrors, NameLengthsThatDoNotFit) {
@@ -156,6 +235,70 @@ TEST(RaggedErrors, SayWhatARankWouldHaveToHold) {
   }
 }
 
+// Room for what a rank has now, but not for what it would have: on the first rank, which gets all.
+TEST(RaggedErrors, SayWhichArrayHasTooLittleRoom) {
+  if (size() == 1) return;
+  const std::string blocks = std::to_string(10 * size()), bytes = std::to_string(560 * size()),
+                    row_bytes = std::to_string(80 * size());
+  const auto expect_lack = [&](const std::string& words, auto&& spoil) {
+    expect_error(
+        ErrorCode::infeasible, words,
+        [&](Spoilt& s) {
+          s.ranks.assign(10, 0);
+          s.lengths.resize(10 * static_cast<std::size_t>(size()), 50);
+          s.column.resize(s.lengths.size());
+          s.ragged.lengths = s.lengths.data();
+          s.ragged.block_capacity = s.lengths.size();
+          s.side = field(s.column);
+          if (rank() == 0) spoil(s);
+        },
+        true);
+  };
+  const std::string starts = "rank 0: it would hold " + blocks + " blocks, with ";
+  const std::string required = ", required blocks = " + blocks + "); grow it to that";
+  expect_lack(starts + bytes + " bytes in ragged field 0, which has 560 bytes (required_bytes = " +
+                  bytes + required,
+              [](Spoilt& s) { s.ragged.capacity_bytes = 560; });
+  expect_lack(starts + row_bytes +
+                  " bytes in the lengths of ragged field 0, which has room for "
+                  "10 blocks (required_bytes = " +
+                  row_bytes + required,
+              [](Spoilt& s) { s.ragged.block_capacity = 10; });
+  expect_lack(starts + row_bytes +
+                  " bytes in column 0, which has room for 10 blocks "
+                  "(required_bytes = " +
+                  row_bytes + required,
+              [](Spoilt& s) { s.side.slots = 10; });
+}
+
+// Between the plan and its execution the application changed its storage.
+TEST(RaggedErrors, RefuseAStorageThatIsNotTheOneThatWasPlanned) {
+  Spoilt call;
+  RaggedPlan plan =
+      plan_to_ranks(MPI_COMM_WORLD, RaggedStorage({call.ragged}), call.count, call.ranks);
+  const auto expect_refused = [&](ErrorCode code, const std::string& words,
+                                  const std::function<void(RaggedField&)>& spoil) {
+    RaggedField changed = call.ragged;
+    if (rank() == size() - 1) spoil(changed);
+    const RaggedStorage storage({changed});
+    const Outcome outcome = outcome_of([&] { execute(plan, storage, call.ranks); });
+    EXPECT_TRUE(all_ranks(outcome.code == code)) << outcome.text;
+    EXPECT_TRUE(same_on_all_ranks(outcome));
+    EXPECT_NE(outcome.text.find(words), std::string::npos) << outcome.text;
+  };
+  using enum ErrorCode;
+  expect_refused(infeasible, "required_bytes = 560",
+                 [](RaggedField& f) { f.capacity_bytes = 552; });
+  expect_refused(invalid_argument, "lengths for 9 blocks",
+                 [](RaggedField& f) { f.block_capacity = 9; });
+  expect_refused(invalid_argument, "plan again", [](RaggedField& f) { f.alignment_bytes = 4; });
+  expect_refused(invalid_argument, "alignment of 3 bytes",
+                 [](RaggedField& f) { f.alignment_bytes = 3; });
+  expect_refused(inaccessible_memory, "no memory for its bytes",
+                 [](RaggedField& f) { f.data = nullptr; });
+  expect_refused(success, "", [](RaggedField&) {});
+}
+
 TEST(RaggedErrors, RefuseAMapThatIsNotTheOneThatWasPlanned) {
   Spoilt call;
   const RaggedStorage storage({call.ragged});
@@ -177,6 +320,42 @@ TEST(RaggedErrors, RefuseAMapThatIsNotTheOneThatWasPlanned) {
     call.ranks[2] = (rank() + 1) % size();
   }
   EXPECT_EQ(outcome_of([&] { execute(plan, storage, call.ranks); }).text, "");
+}
+
+/// Lengths or offsets of a plan that were spoilt since on the last rank, in a way that leaves the
+/// sum of all as it was.
+void expect_found_by_execute(bool are_offsets, std::uint64_t first, std::uint64_t second,
+                             bool verify) {
+  Spoilt call;
+  call.options.verify = verify;
+  call.ragged.alignment_bytes = 1;
+  if (are_offsets) {
+    for (std::size_t b = 0; b < call.lengths.size(); ++b) call.lengths[b] = 56 * b;
+    call.ragged.are_offsets = true;
+    --call.ragged.block_capacity;
+  }
+  const RaggedStorage storage({call.ragged});
+  RaggedPlan plan = plan_to_ranks(MPI_COMM_WORLD, storage, call.count, call.ranks, call.options);
+  if (rank() == size() - 1) {
+    call.lengths[4] = first;
+    call.lengths[5] = second;
+  }
+  const std::vector<std::byte> memory = call.memory;
+  const std::vector<std::uint64_t> lengths = call.lengths;
+  const Outcome outcome = outcome_of([&] { execute(plan, storage, call.ranks); });
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.text;
+  EXPECT_TRUE(all_ranks(call.memory == memory && call.lengths == lengths)) << outcome.text;
+}
+
+TEST(RaggedErrors, RefuseLengthsThatWereSpoiltSinceThePlan) {
+  constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  for (const bool verify : {false, true}) {
+    expect_found_by_execute(false, most, 101, verify);                   // 50 and 50
+    expect_found_by_execute(false, 101, most, verify);                   // 50 and 50
+    expect_found_by_execute(true, 224, std::uint64_t{1} << 63, verify);  // 224 and 280
+    expect_found_by_execute(true, 3, 1, verify);
+  }
 }
 
 }  // namespace

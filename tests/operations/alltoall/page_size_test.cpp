@@ -1,28 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "operations/alltoall/pages.hpp"
+#include "operations/pages/page_cut.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace valet::operations {
 namespace {
-
-TEST(PageCut, PartsAddUpAndWholePagesAreAligned) {
-  for (const std::uint64_t page : {1, 3, 8, 64})
-    for (std::uint64_t begin = 0; begin < 3 * page; ++begin)
-      for (std::uint64_t bytes = 0; bytes < 5 * page; ++bytes) {
-        const PageCut cut = cut_into_pages(begin, bytes, page);
-        ASSERT_EQ(cut.head_bytes + cut.pages * page + cut.tail_bytes, bytes);
-        ASSERT_LT(cut.fragment_bytes(), std::max<std::uint64_t>(1, 2 * page - 1));
-        if (cut.pages > 0) {
-          ASSERT_EQ(begin + cut.head_bytes, cut.first_page * page);
-          ASSERT_LT(cut.head_bytes, page);
-          ASSERT_LT(cut.tail_bytes, page);
-        }
-      }
-}
 
 TEST(PageSize, IsAnElementTimesAPowerOfTwoAndLeavesHalfTheBudgetWherePossible) {
   for (const std::size_t element : {1, 3, 16, 64})
@@ -51,7 +38,20 @@ TEST(PageSize, EvenPowersOfTwoHaveNoFragments) {
   const std::uint64_t page = choose_page_bytes({std::size_t{4} << 20, 16, bytes, 8});
   EXPECT_EQ(page, std::uint64_t{64} << 10);
   for (std::uint64_t segment = 0; segment < 4; ++segment)
-    EXPECT_EQ(cut_into_pages(segment * bytes / 4, bytes / 4, page).fragment_bytes(), 0U);
+    EXPECT_EQ(pages::cut_into_pages(segment * bytes / 4, bytes / 4, page).fragment_bytes(), 0U);
+}
+
+TEST(PageSize, CountsTheFragmentsOfWholeElementsAndNoMore) {
+  for (const std::uint64_t element : {1, 3, 8, 4096})
+    for (std::uint64_t page = element; page <= 8 * element; page *= 2) {
+      std::uint64_t most = 0;
+      for (std::uint64_t begin = 0; begin < 3 * page; begin += element)
+        for (std::uint64_t bytes = 0; bytes < 5 * page; bytes += element)
+          most = std::max(most, pages::cut_into_pages(begin, bytes, page).fragment_bytes());
+      const PageLimits limits{1 << 20, element, 1000 * page, 10};
+      const std::uint64_t counted = page_overhead_bytes(limits, page) - 20'000;
+      EXPECT_EQ(counted, 10 * most);
+    }
 }
 
 }  // namespace

@@ -3,17 +3,18 @@
 // Pure: what is classified stands where the list says, heads and tails are what fills no page, and
 // scratch is at most two pages a stream.
 
-#include "operations/ragged/page_streams.hpp"
+#include "operations/pages/page_streams.hpp"
 
 #include "schedule/ragged_pages.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <vector>
 
-namespace valet::ragged {
+namespace valet::pages {
 namespace {
 
 struct Piece {
@@ -22,13 +23,15 @@ struct Piece {
 };
 
 /// Bytes of a stream in order, taken together again from its fragments and its pages.
-std::vector<std::byte> reassembled(const PageStreams& streams, const Segment& stream,
+std::vector<std::byte> reassembled(PageStreams& streams, std::size_t s,
                                    const std::vector<std::byte>& arena, std::uint64_t page) {
-  const std::span<const std::byte> fragments = PageStreams::fragments_of(stream);
+  const Segment& stream = streams.segments()[s];
+  const std::span<const std::byte> fragments = streams.fragments_of(s);
   const auto middle = fragments.begin() + static_cast<std::ptrdiff_t>(stream.head_bytes);
   std::vector<std::byte> bytes(fragments.begin(), middle);
   for (std::uint64_t k = 0; k < stream.pages; ++k) {
-    const auto from = arena.begin() + static_cast<std::ptrdiff_t>(streams.slot(stream, k) * page);
+    const auto from =
+        arena.begin() + static_cast<std::ptrdiff_t>(streams.side().slot(stream, k) * page);
     bytes.insert(bytes.end(), from, from + static_cast<std::ptrdiff_t>(page));
   }
   bytes.insert(bytes.end(), middle, fragments.end());
@@ -66,7 +69,7 @@ void expect_streams(std::uint64_t seed) {
   streams.start(arena.data(), scratch);
   for (const Piece& piece : pieces) streams.append(piece.stream, piece.bytes);
   for (std::size_t s = 0; s < count; ++s)
-    ASSERT_EQ(reassembled(streams, streams.segments()[s], arena, page), content[s]);
+    ASSERT_EQ(reassembled(streams, s, arena, page), content[s]);
 }
 
 TEST(PageStreams, KeepEveryByteInOrderWhereverTheyBegin) {
@@ -75,6 +78,43 @@ TEST(PageStreams, KeepEveryByteInOrderWhereverTheyBegin) {
     SCOPED_TRACE("seed " + std::to_string(first + k));
     expect_streams(first + k);
     if (::testing::Test::HasFailure()) return;
+  }
+}
+
+// What a pass has brought into pages, the pass backwards brings to where it was.
+TEST(PageStreams, GoBackTheWayTheyCame) {
+  constexpr std::uint64_t first = 20260201, cases = 20'000;
+  for (std::uint64_t seed = first; seed < first + cases; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](std::uint64_t least, std::uint64_t most) {
+      return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
+    };
+    const std::uint64_t page = pick(1, 200), count = pick(1, 6), longest = pick(1, 700);
+    std::vector<Piece> pieces(pick(0, 60));
+    std::vector<std::uint64_t> bytes(count);
+    std::uint64_t all = 0;
+    for (Piece& piece : pieces) {
+      piece = {pick(0, count - 1), pick(0, longest)};
+      bytes[piece.stream] += piece.bytes;
+      all += piece.bytes;
+    }
+    std::vector<std::byte> memory(all);
+    for (std::byte& byte : memory) byte = static_cast<std::byte>(random());
+    const std::vector<std::byte> before = memory;
+    Ledger ledger;
+    PageStreams streams(ledger, page);
+    for (std::size_t s = 0; s < count; ++s) streams.add(static_cast<int>(s), bytes[s], 0);
+    streams.start_list();
+    for (const Piece& piece : pieces) ASSERT_TRUE(streams.list(piece.stream, piece.bytes));
+    std::vector<std::byte> scratch(streams.fragment_bytes());
+    streams.start(memory.data(), scratch);
+    for (const Piece& piece : pieces) streams.append(piece.stream, piece.bytes);
+    // All that is not in pages or fragments is lost.
+    std::fill(memory.begin() + static_cast<std::ptrdiff_t>(streams.pages() * page), memory.end(),
+              std::byte{0xee});
+    streams.start_back(memory.data(), all);
+    for (std::size_t k = pieces.size(); k-- > 0;) streams.take(pieces[k].stream, pieces[k].bytes);
+    ASSERT_EQ(memory, before) << "seed " << seed;
   }
 }
 
@@ -127,4 +167,4 @@ TEST(RaggedPages, AreAsLargeAsHalfOfTheBudgetAllowsAndNeverBelowTheLeast) {
 }
 
 }  // namespace
-}  // namespace valet::ragged
+}  // namespace valet::pages

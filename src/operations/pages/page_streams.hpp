@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Bytes for several ranks into pages of one rank each, inside the memory that they are in.
+///
+/// The bytes for one rank, piece after piece, are a stream. The rank that gets it says where it
+/// will begin in its memory, modulo the page. So the stream is cut where pages of that memory
+/// begin: a head that fills the rest of the page in which it begins, whole pages, a tail. Heads and
+/// tails wait in scratch until all pages are where they belong. Whole pages are what moves, as
+/// blocks of one size; page_move.hpp does that.
+///
+/// As in-place samplesort classifies (M. Axtmann, S. Witt, D. Ferizovic, P. Sanders, "In-Place
+/// Parallel Super Scalar Samplesort (IPS4o)", ESA 2017, section 4.1): one pass from front to back
+/// appends every piece to the buffer of its stream; a page that is full is written to the front of
+/// the memory, behind those that were written before.
+///
+/// Nothing is overwritten that is still to be read. When a page is full, r bytes have been read and
+/// w pages written. All that was read is in these pages, in heads, or in buffers, the full one
+/// among them: w * page + page <= r. So it is written to bytes that have been read. Where a page is
+/// a part of one piece it is not read into a buffer first: it moves from where it is, at or above
+/// w * page, to w * page, the lower bytes first.
+///
+/// The way back is the same pass run backwards in time: pieces are taken from the end of streams
+/// and written from the back of the memory to its front. Then it is the bytes still to be written
+/// that hold all pages still to be read, by the same count.
+///
+/// Memory. A head is less than a page, and so is a buffer: two pages a stream, this rank's own
+/// included. A stream without whole pages begins in one page and ends in it or in the next: it is
+/// less than two pages, and all head. Where each page went is 8 bytes a page.
+
+#include "operations/pages/page_cut.hpp"
+#include <valet/ledger.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace valet::pages {
+
+/// The streams of one memory on one rank. All functions are local.
+class PageStreams {
+ public:
+  /// @param are_in_one_piece  Each stream is appended at once, so that only its tail is buffered.
+  PageStreams(Ledger& ledger, std::uint64_t page_bytes, bool are_in_one_piece = false)
+      : ledger_(ledger),
+        page_bytes_(page_bytes),
+        are_in_one_piece_(are_in_one_piece),
+        segments_(ledger),
+        streams_(ledger) {}
+
+  /// @throws std::bad_alloc.
+  void reserve(std::size_t streams) {
+    segments_.reserve(streams);
+    streams_.reserve(streams);
+  }
+  /// Appends a stream for a rank above all so far.
+  /// @param begin  Where it will start, modulo the page.
+  void add(int rank, std::uint64_t bytes, std::uint64_t begin);
+  /// After other beginnings have been written to the segments.
+  void cut_again();
+
+  /// What the lists of a stream take beside those of its pages.
+  static constexpr std::size_t bytes_of_stream = sizeof(Segment) + 5 * sizeof(std::uint64_t);
+
+  [[nodiscard]] std::span<Segment> segments() { return segments_; }
+  [[nodiscard]] std::span<const Segment> segments() const { return segments_; }
+  /// The segments and where their pages stand, as far as that is listed.
+  [[nodiscard]] PageSide side() { return {segments_, {slots_.data(), slots_.size()}}; }
+  /// Of all streams together.
+  [[nodiscard]] std::uint64_t pages() const { return pages_; }
+  /// Scratch for heads and buffers of all streams.
+  [[nodiscard]] std::uint64_t fragment_bytes() const { return fragment_bytes_; }
+
+  /// @name The pass without the data: finds where each page will stand
+  /// @{
+
+  /// @throws std::bad_alloc.
+  void start_list();
+  /// The next bytes of the memory belong to a stream. False where it has not as many left.
+  [[nodiscard]] bool list(std::size_t stream, std::uint64_t bytes) {
+    if (stream >= streams_.size() || bytes > streams_[stream].left) return false;
+    streams_[stream].left -= bytes;
+    if (bytes >= streams_[stream].room) bytes = list_pages(stream, bytes);
+    streams_[stream].room -= bytes;
+    return true;
+  }
+  /// Whether all streams have all their bytes.
+  [[nodiscard]] bool is_complete() const;
+  void free_list() { slots_ = {}; }
+  /// @}
+
+  /// @name The pass with the data
+  /// @{
+
+  /// @param scratch  fragment_bytes(); keeps heads and tails.
+  void start(std::byte* data, std::span<std::byte> scratch);
+  /// The next bytes of the memory belong to a stream. As list() was told, or one stream after the
+  /// other.
+  void append(std::size_t stream, std::uint64_t bytes);
+  /// Head and tail of a stream when all is appended, one behind the other.
+  [[nodiscard]] std::span<std::byte> fragments_of(std::size_t stream) {
+    return {streams_[stream].fragments,
+            static_cast<std::size_t>(segments_[stream].fragment_bytes())};
+  }
+  /// @}
+
+  /// @name The pass with the data, backwards
+  /// Of streams that are listed and begin where a page does.
+  /// @{
+
+  /// @param scratch  fragment_bytes(); fragments_of() a stream then are its tail, which is to be
+  ///                 brought there before the pass.
+  void provide(std::span<std::byte> scratch);
+  void start_back(std::byte* data, std::uint64_t bytes);
+  /// The last bytes of a stream that are left come before those of the last call.
+  void take(std::size_t stream, std::uint64_t bytes);
+  /// @}
+
+ private:
+  struct Stream {
+    std::uint64_t left = 0;          ///< bytes to be listed
+    std::uint64_t room = 0;          ///< bytes until the next page is full
+    std::uint64_t page = 0;          ///< the next to be full; backwards: behind the next
+    std::byte* fragments = nullptr;  ///< the head, and behind it the buffer
+    std::byte* next = nullptr;       ///< where the next byte goes; backwards: behind the last left
+  };
+  void cut(Segment& segment, std::uint64_t bytes);
+  [[nodiscard]] std::uint64_t scratch_of(const Segment& segment) const;
+  std::uint64_t list_pages(std::size_t stream, std::uint64_t bytes);
+  void write_page(const std::byte* from);
+
+  Ledger& ledger_;
+  std::uint64_t page_bytes_;
+  bool are_in_one_piece_;
+  Vector<Segment> segments_;
+  Vector<Stream> streams_;
+  std::uint64_t pages_ = 0;
+  std::uint64_t fragment_bytes_ = 0;
+  std::uint64_t next_slot_ = 0;
+  Array<std::uint64_t> slots_;
+  std::byte* data_ = nullptr;
+  const std::byte* from_ = nullptr;  ///< the next byte to read
+  std::byte* to_ = nullptr;          ///< where the next page goes; backwards: behind the next bytes
+};
+
+}  // namespace valet::pages

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A bit of a block changes on its way, or one of a length or of a row beside it: Options::verify
+// finds it, on all ranks alike, in whichever arena, in whole pages and in what fills none.
+
+#include "outcome.hpp"
+#include "ragged_case.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <optional>
+#include <tuple>
+
+namespace {
+
+/// What changes when it is sent next.
+struct Change {
+  std::uint64_t word = 0;
+  std::uint64_t bits = 0;
+};
+std::optional<Change> change;
+
+void spoil(std::byte* bytes, std::size_t count) {
+  for (std::size_t k = 0; change && k + sizeof change->word <= count; ++k) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, bytes + k, sizeof word);
+    if (word != change->word) continue;
+    word ^= change->bits;
+    std::memcpy(bytes + k, &word, sizeof word);
+    change.reset();
+  }
+}
+
+}  // namespace
+
+// This stands in front of MPI's function for the library as well.
+extern "C" __attribute__((visibility("default"))) int MPI_Isend(const void* buffer, int count,
+                                                                MPI_Datatype type, int destination,
+                                                                int tag, MPI_Comm comm,
+                                                                MPI_Request* request) {
+  int bytes = 0;
+  PMPI_Type_size(type, &bytes);
+  spoil(static_cast<std::byte*>(const_cast<void*>(buffer)),
+        static_cast<std::size_t>(count) * static_cast<std::size_t>(bytes));
+  return PMPI_Isend(buffer, count, type, destination, tag, comm, request);
+}
+
+namespace valet::test {
+namespace {
+
+enum class Where { bytes, bytes_of_offsets, length, first_of_lengths, offset, row };
+
+constexpr std::uint64_t mark = 0xFEEDC0DE'12345679;
+constexpr std::uint64_t marked_bytes = 40'968;  ///< as long as no other block
+
+/// Two arenas, one of them with offsets, and a column; every block goes to the next rank. The one
+/// in the middle is marked.
+class Blocks {
+ public:
+  explicit Blocks(std::size_t count) : marked_(count / 2) {
+    ranks_.assign(count, (rank() + 1) % size());
+    lengths_.assign(count, 256);
+    lengths_[marked_] = marked_bytes;
+    offsets_.assign(count + 1, 0);
+    for (std::size_t k = 0; k < count; ++k)
+      offsets_[k + 1] = offsets_[k] + (k == marked_ ? 320 : 64);
+    words_.assign((count - 1) * 32 + padded(marked_bytes, 64) / 8, 1);
+    other_words_.assign(offsets_.back() / 8 + 8, 2);  // spare: one may grow
+    column_.assign(count, 3);
+  }
+
+  /// Marks what shall change. @return What the mark is.
+  std::uint64_t mark_at(Where where) {
+    words_[marked_ * 32 + 3] = where == Where::bytes ? mark : 1;
+    other_words_[marked_ * 8 + 7] = where == Where::bytes_of_offsets ? mark : 2;
+    column_[marked_] = where == Where::row ? mark : 3;
+    if (where == Where::length || where == Where::first_of_lengths) return marked_bytes;
+    return where == Where::offset ? 320 : mark;  // what moves is lengths
+  }
+  void call(const Options& options) {
+    const RaggedField field{.data = words_.data(),
+                            .capacity_bytes = words_.size() * 8,
+                            .lengths = lengths_.data(),
+                            .block_capacity = lengths_.size(),
+                            .alignment_bytes = 8,
+                            .are_offsets = false,
+                            .label = {}};
+    const RaggedField other{.data = other_words_.data(),
+                            .capacity_bytes = other_words_.size() * 8,
+                            .lengths = offsets_.data(),
+                            .block_capacity = offsets_.size() - 1,
+                            .alignment_bytes = 8,
+                            .are_offsets = true,
+                            .label = {}};
+    static_cast<void>(migrate(MPI_COMM_WORLD,
+                              RaggedStorage({field, other}, {valet::field(column_)}), ranks_.size(),
+                              ranks_, options));
+  }
+
+ private:
+  std::size_t marked_;
+  std::vector<int> ranks_;
+  std::vector<std::uint64_t> lengths_, offsets_, words_, other_words_, column_;
+};
+
+class RaggedVerification : public testing::TestWithParam<std::tuple<Method, std::size_t>> {};
+
+TEST_P(RaggedVerification, FindsWhateverChangesOnTheWay) {
+  if (size() == 1) return;
+  const auto [method, count] = GetParam();
+  Options options;
+  options.method = method;
+  options.share_memory = false;
+  options.budget_bytes = method == Method::direct ? std::size_t{1} << 24 : std::size_t{100'000};
+  for (const Where where : {Where::bytes, Where::bytes_of_offsets, Where::length,
+                            Where::first_of_lengths, Where::offset, Where::row}) {
+    SCOPED_TRACE(static_cast<int>(where));
+    // The last bits of a length leave the padded one as it is, the first ones make it huge.
+    const std::uint64_t bits = where == Where::first_of_lengths ? std::uint64_t{1} << 62 : 1;
+    for (const bool verify : {false, true}) {
+      options.verify = verify;
+      Blocks blocks(count);
+      const std::uint64_t word = blocks.mark_at(where);
+      if (rank() == size() - 1) change = Change{word, bits};
+      const Outcome outcome = outcome_of([&] { blocks.call(options); });
+      EXPECT_TRUE(all_ranks(!change)) << "nothing was spoilt";
+      change.reset();
+      EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+      EXPECT_EQ(outcome.code, verify ? ErrorCode::corrupted : ErrorCode::success) << outcome.text;
+      const std::string expected =
+          !verify ? ""
+          : where == Where::first_of_lengths
+              ? "rank 0: the lengths of blocks are not what they were; restart from"
+              : "rank 0: the " + std::to_string(count) + " blocks from rank " +
+                    std::to_string(size() - 1) + " are not what that rank sent; restart from";
+      EXPECT_NE(outcome.text.find(expected), std::string::npos) << outcome.text;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, RaggedVerification,
+                         testing::Combine(testing::Values(Method::stream, Method::direct,
+                                                          Method::phased, Method::cyclic),
+                                          testing::Values(3, 3000)),
+                         [](const auto& one) {
+                           return std::string(to_string(std::get<0>(one.param))) + "_" +
+                                  std::to_string(std::get<1>(one.param));
+                         });
+
+}  // namespace
+}  // namespace valet::test
