@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # Defines p4est::p4est, p4est with the libsc that belongs to it. Distributions ship neither a CMake
-# package nor a .pc file. p4est is GPL: only an example links it, never a library of ours.
+# package nor a .pc file. p4est is GPL: only an example and tests link it, never a library of ours.
 find_path(P4est_INCLUDE_DIR p8est.h)
 find_library(P4est_LIBRARY p4est)
 # Not Debian's libsc-dev, which is another toolkit.

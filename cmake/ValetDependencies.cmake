@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # What we build on. Afterwards VALET_WITH_KOKKOS, VALET_WITH_ZOLTAN and VALET_WITH_P4EST say which
-# adapters, and whether the example that needs p4est, are built.
+# adapters, and whether the example and the tests that need p4est, are built.
 # Included, not called, by the top level: imported targets are visible where they are found and below.
 
 # Debian's Kokkos insists on extensions being off and warns where nobody has said so.
@@ -110,10 +110,19 @@ if(VALET_ZOLTAN)
 endif()
 valet_decide_adapter(VALET_ZOLTAN Zoltan adapters/zoltan)
 
+# Not for the adapter, which needs nothing of it.
 set(VALET_WITH_P4EST FALSE)
+set(valet_uses_of_p4est "")
 if(VALET_BUILD_EXAMPLES AND VALET_WITH_KOKKOS AND VALET_WITH_ZOLTAN)
+  list(APPEND valet_uses_of_p4est examples/amr)
+endif()
+if(VALET_BUILD_TESTS)
+  list(APPEND valet_uses_of_p4est tests/p4est)
+endif()
+if(valet_uses_of_p4est)
   if(VALET_P4EST)
     find_package(P4est QUIET)
   endif()
-  valet_decide_adapter(VALET_P4EST P4est examples/amr)
+  list(JOIN valet_uses_of_p4est ", " valet_uses_of_p4est)
+  valet_decide_adapter(VALET_P4EST P4est "${valet_uses_of_p4est}")
 endif()

@@ -15,11 +15,13 @@ set(waiting
     valet/valet.h
     valet/kokkos/blocks.hpp
     valet/kokkos/layouts.hpp
+    valet/kokkos/ragged.hpp
+    valet/p4est/transfer.hpp
     valet/zoltan/lists.hpp
     valet/zoltan/rebalancer.hpp
     valet/zoltan/valet_zoltan.h)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
-          "${SOURCE_DIR}/adapters/zoltan/include")
+          "${SOURCE_DIR}/adapters/p4est/include" "${SOURCE_DIR}/adapters/zoltan/include")
 
 set(headers "")
 file(GLOB pages "${SOURCE_DIR}/src/docs/*.md")

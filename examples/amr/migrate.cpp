@@ -2,6 +2,7 @@
 #include "migrate.hpp"
 
 #include "memory.hpp"
+#include <valet/p4est/transfer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -143,8 +144,57 @@ std::uint64_t PackedPatches::unpack(Patches& patches, std::span<const int> ranks
 Moved move_in_place(valet::Plan& plan, Patches& patches) {
   const valet::Report report = valet::execute(plan, patches.storage());
   occupy_first(patches, report.blocks_after);
-  return {report.bytes_sent, report.blocks_received * report.block_bytes, report.peak_extra_bytes,
-          report.extra_bytes_bound, report.blocks_after};
+  return {report.bytes_sent,       report.blocks_received * report.block_bytes,
+          report.peak_extra_bytes, report.extra_bytes_bound,
+          report.blocks_after,     report.exchange_seconds,
+          report.local_seconds};
+}
+
+CurveCuts cuts_of(std::span<const int> home, int ranks) {
+  CurveCuts cuts;
+  for (int rank = 0; rank <= ranks; ++rank)
+    cuts.push_back(std::ranges::lower_bound(home, rank) - home.begin());
+  return cuts;
+}
+
+Moved move_along_curve(MPI_Comm communicator, Patches& patches,
+                       std::span<const std::uint32_t> slot_of, const CurveCuts& before,
+                       const CurveCuts& after, const valet::Options& options) {
+  int rank = 0;
+  MPI_Comm_rank(communicator, &rank);
+  const auto self = static_cast<std::size_t>(rank);
+  // Into the order of the curve first, which new patches in free slots have left.
+  std::vector<valet::Address> sorted(patches.slots());
+  for (std::int64_t leaf = before[self]; leaf < before[self + 1]; ++leaf)
+    sorted[slot_of[static_cast<std::size_t>(leaf)]].slot =
+        static_cast<std::uint64_t>(leaf - before[self]);
+  const valet::Report local = valet::migrate(
+      MPI_COMM_SELF, patches.storage(), valet::Occupied::masked(patches.occupied), sorted, options);
+  Moved moved{.extra_bytes = local.peak_extra_bytes,
+              .limit_bytes = local.extra_bytes_bound,
+              .inside_seconds = local.seconds()};
+  valet::AlltoallOptions limits;
+  limits.budget_bytes = options.budget_bytes;
+  patches.for_each_view([&](const auto& view) {
+    const std::size_t bytes = view.span() * sizeof(*view.data());
+    const valet::Report report =
+        valet::p4est::transfer_fixed(after.data(), before.data(), communicator, view.data(), bytes,
+                                     bytes / view.extent(0), limits);
+    moved.extra_bytes = std::max(moved.extra_bytes, report.peak_extra_bytes);
+    moved.limit_bytes = std::max(moved.limit_bytes, report.extra_bytes_bound);
+    moved.between_seconds += report.exchange_seconds;
+    moved.inside_seconds += report.local_seconds;
+  });
+  const std::int64_t staying = std::max<std::int64_t>(
+      0, std::min(before[self + 1], after[self + 1]) - std::max(before[self], after[self]));
+  const auto bytes_of_others = [&](const CurveCuts& cuts) {
+    return static_cast<std::uint64_t>(cuts[self + 1] - cuts[self] - staying) * Patches::block_bytes;
+  };
+  moved.sent_bytes = bytes_of_others(before);
+  moved.received_bytes = bytes_of_others(after);
+  moved.patches_after = static_cast<std::uint64_t>(after[self + 1] - after[self]);
+  occupy_first(patches, moved.patches_after);
+  return moved;
 }
 
 Moved move_out_of_place(MPI_Comm communicator, Patches& patches, std::span<const int> ranks) {
@@ -153,20 +203,24 @@ Moved move_out_of_place(MPI_Comm communicator, Patches& patches, std::span<const
   packed.exchange();
   const std::uint64_t count = packed.unpack(patches, ranks);
   occupy_first(patches, count);
-  return {packed.sent() * Patches::block_bytes, packed.received() * Patches::block_bytes,
-          packed.buffer_bytes(), 0, count};
+  return {packed.sent() * Patches::block_bytes,
+          packed.received() * Patches::block_bytes,
+          packed.buffer_bytes(),
+          0,
+          count,
+          0,
+          0};
 }
 
-Comparison compare(MPI_Comm communicator, const Patches& patches, std::span<const int> ranks,
-                   const valet::Options& options, int rounds) {
-  const valet::BlockStorage storage = patches.storage();
-  const auto occupied = valet::Occupied::masked(patches.occupied);
+Comparison compare(MPI_Comm communicator, Patches& patches, std::span<const int> ranks,
+                   const std::function<Moved()>& in_place, int rounds) {
   Patches backup(patches.slots());
-  const auto copy = [](const Patches& from, const Patches& to) {
+  const auto copy = [](const Patches& from, Patches& to) {
     for (std::size_t v = 0; v < from.cells.size(); ++v)
       Kokkos::deep_copy(to.cells[v], from.cells[v]);
     Kokkos::deep_copy(to.key, from.key);
     Kokkos::deep_copy(to.work, from.work);
+    to.occupied = from.occupied;
   };
   copy(patches, backup);
   PackedPatches all(communicator, patches, ranks, PackedPatches::Which::all);
@@ -175,13 +229,10 @@ Comparison compare(MPI_Comm communicator, const Patches& patches, std::span<cons
   leaving.pack(patches, ranks);
   std::array<std::vector<double>, 5> seconds;
   for (int round = 0; round <= rounds; ++round) {
-    valet::Report report;
-    const auto in_place = [&] {
-      valet::Plan plan = valet::plan_to_ranks(communicator, storage, occupied, ranks, options);
-      report = valet::execute(plan, storage);
-    };
-    std::array<double, 5> once{slowest(communicator, in_place), report.exchange_seconds,
-                               report.local_seconds, slowest(communicator, [&] { all.exchange(); }),
+    Moved moved;
+    const double whole = slowest(communicator, [&] { moved = in_place(); });
+    std::array<double, 5> once{whole, moved.between_seconds, moved.inside_seconds,
+                               slowest(communicator, [&] { all.exchange(); }),
                                slowest(communicator, [&] { leaving.exchange(); })};
     MPI_Allreduce(MPI_IN_PLACE, &once[1], 2, MPI_DOUBLE, MPI_MAX, communicator);
     copy(backup, patches);

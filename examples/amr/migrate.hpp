@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,6 +22,8 @@ struct Moved {
   std::uint64_t extra_bytes = 0;  ///< most memory beyond the Views
   std::uint64_t limit_bytes = 0;  ///< what it promised not to pass; 0 for none
   std::uint64_t patches_after = 0;
+  double between_seconds = 0;  ///< exchanging, and
+  double inside_seconds = 0;   ///< copying on the rank
 };
 
 /// Patches packed in the order of their destinations, for MPI_Alltoallv: what a
@@ -68,24 +71,40 @@ class PackedPatches {
 /// Carries out a plan of Valet's for the Views of `patches`. Collective. @throws valet::Error.
 Moved move_in_place(valet::Plan& plan, Patches& patches);
 
+/// Where the curve is cut: rank r has the leaves from cut r up to the next one. What p4est calls
+/// global_first_quadrant.
+using CurveCuts = std::vector<std::int64_t>;
+
+/// The cuts of leaves whose ranks ascend along the curve.
+[[nodiscard]] CurveCuts cuts_of(std::span<const int> home, int ranks);
+
+/// In place between two partitions that cut the curve: there is no map, each View follows the
+/// cuts. The patches end in the order of the curve. Collective. @throws valet::Error.
+/// @param slot_of  Slot of each leaf that is here. [local]
+Moved move_along_curve(MPI_Comm communicator, Patches& patches,
+                       std::span<const std::uint32_t> slot_of, const CurveCuts& before,
+                       const CurveCuts& after, const valet::Options& options);
+
 /// The same with packed buffers and MPI_Alltoallv. Collective. @throws OutOfMemory on all ranks;
 /// nothing has moved.
 Moved move_out_of_place(MPI_Comm communicator, Patches& patches, std::span<const int> ranks);
 
 /// Seconds of the slowest rank, medians.
 struct Comparison {
-  double in_place = 0;           ///< plan and execution
+  double in_place = 0;           ///< with the plan, where there is one
   double between_ranks = 0;      ///< part of it, and
   double inside_ranks = 0;       ///< the copies that the stable order takes
   double alltoallv_all = 0;      ///< all patches, those that stay included
   double alltoallv_leaving = 0;  ///< those that leave only
 };
 
-/// Times Valet's migration against MPI_Alltoallv of the same patches, already packed, between
-/// buffers that are at hand: alternating, after one round that is not counted. The Views are
-/// restored after each round, so it takes a copy of everything. Collective.
-[[nodiscard]] Comparison compare(MPI_Comm communicator, const Patches& patches,
-                                 std::span<const int> ranks, const valet::Options& options,
+/// Times `in_place` against MPI_Alltoallv of the same patches, already packed, between buffers that
+/// are at hand: alternating, after one round that is not counted. The patches are restored after
+/// each round, so it takes a copy of everything. Collective.
+/// @param ranks     Destination of each slot's patch. [local]
+/// @param in_place  Moves the patches there.
+[[nodiscard]] Comparison compare(MPI_Comm communicator, Patches& patches,
+                                 std::span<const int> ranks, const std::function<Moved()>& in_place,
                                  int rounds);
 
 }  // namespace amr

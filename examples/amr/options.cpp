@@ -87,10 +87,10 @@ void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
             "slots, or grow the Views");
   add_number(app, "--capacity", options.capacity, 1.01, 100.0,
              "slots of a rank over the mean number of patches at the start");
-  app.add_option(
-         "--order", texts.order,
-         "of patches on a rank: stable (those that stay, then arrivals by source),\nany or fill "
-         "(few copies)")
+  app.add_option("--order", texts.order,
+                 "of patches on a rank, where Zoltan partitions: stable (those that stay, "
+                 "then\narrivals by "
+                 "source), any or fill (few copies); along the curve it is that of the curve")
       ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();
@@ -115,7 +115,8 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
   Texts texts;
   add_mesh_options(app, options);
   add_migration_options(app, options, texts);
-  app.add_flag("--verify", options.migration.verify, "let Valet compare checksums end to end, too");
+  app.add_flag("--verify", options.migration.verify,
+               "let Valet compare checksums of every map end to end, too");
   app.add_flag(
       "--compare", options.compare,
       "time each migration against MPI_Alltoallv of the same, packed patches;\ntakes memory "

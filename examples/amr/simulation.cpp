@@ -160,13 +160,13 @@ void Simulation::regrid(int step) {
       forest_.adapted(wishes(mesh_, has_front, options_.least_level, options_.most_level));
   std::vector<LeafKey> new_keys = target.keys();
   const Transition change = transition(mesh_, new_keys);
-  ResidentPeak peak;
-  Choice choice = choose(change, peak);
+  const Choice choice = choose(change);
   regrid.partition_seconds = MPI_Wtime() - start;
   regrid.balanced_by = choice.balanced_by;
   if (options_.compare) {
-    regrid.comparison =
-        compare(communicator_, patches_, choice.ranks, options_.migration, compared_rounds);
+    regrid.comparison = compare(
+        communicator_, patches_, map_to(choice.home), [&] { return move_in_place(choice.home); },
+        compared_rounds);
   }
 
   Migration own;
@@ -178,7 +178,10 @@ void Simulation::regrid(int step) {
     own.headroom_bytes = options_.memory_limit - std::min(options_.memory_limit, data_bytes());
   log_.enter(Phase::migrate, step);
   own.start_seconds = log_.seconds();
-  const Moved moved = move(choice, peak);
+  ResidentPeak peak;
+  peak.start();
+  const Moved moved = move(choice.home);
+  peak.stop();
   own.end_seconds = log_.seconds();
   log_.enter(Phase::simulate, step);
   check(before, step);
@@ -213,7 +216,7 @@ std::vector<std::uint8_t> Simulation::look_at_patches() {
 }
 
 /// By work if that fits; else within the slots there are, or with more slots.
-Simulation::Choice Simulation::choose(const Transition& transition, ResidentPeak& peak) {
+Simulation::Choice Simulation::choose(const Transition& transition) {
   // A constraint that all ranks meet: the slots of the one with the fewest.
   std::uint64_t slots = patches_.slots();
   MPI_Allreduce(MPI_IN_PLACE, &slots, 1, MPI_UINT64_T, MPI_MIN, communicator_);
@@ -221,7 +224,7 @@ Simulation::Choice Simulation::choose(const Transition& transition, ResidentPeak
   for (const Balance balance : {Balance::work, Balance::count}) {
     choice.balanced_by = balance == Balance::work ? "work" : "count";
     choice.home = partitioner_.partition(forest_, mesh_, transition, balance, slots);
-    if (plan(transition, choice, peak)) return choice;
+    if (fits(transition, choice)) return choice;
     output_.note(formatted("       a partition by %s does not fit: it needs %llu slots on a rank",
                            choice.balanced_by.c_str(),
                            static_cast<unsigned long long>(largest(choice.needed, communicator_))));
@@ -232,27 +235,19 @@ Simulation::Choice Simulation::choose(const Transition& transition, ResidentPeak
   return choice;
 }
 
-bool Simulation::plan(const Transition& transition, Choice& choice, ResidentPeak& peak) {
-  choice.ranks.assign(patches_.slots(), rank_);
-  for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf)
-    if (slot_of_[leaf] != Patches::none) choice.ranks[slot_of_[leaf]] = choice.home[leaf];
-  choice.plan.reset();
-  peak.start();
-  choice.plan.emplace(valet::plan_to_ranks(communicator_, patches_.storage(),
-                                           valet::Occupied::masked(patches_.occupied), choice.ranks,
-                                           options_.migration));
-  peak.stop();
-  // The plan knows what the move needs; what the mesh becomes afterwards only we know.
+bool Simulation::fits(const Transition& transition, Choice& choice) const {
   std::uint64_t children = 0;
   for (const Unit& unit : transition.units)
     if (choice.home[unit.first] == rank_) children += unit.children;
-  choice.needed = std::max(choice.plan->required_slots(), children);
+  const auto arriving =
+      static_cast<std::uint64_t>(std::count(choice.home.begin(), choice.home.end(), rank_));
+  choice.needed = std::max(arriving, children);
   int fits = choice.needed <= patches_.slots() ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, communicator_);
   return fits != 0;
 }
 
-/// Only where slots are missing; the plan made before stays good.
+/// Only where slots are missing.
 void Simulation::grow(std::uint64_t needed) {
   bool refused = false;
   try {
@@ -264,15 +259,26 @@ void Simulation::grow(std::uint64_t needed) {
                   "each View with more slots (--when-full)");
 }
 
-Moved Simulation::move(Choice& choice, ResidentPeak& peak) {
-  choice.ranks.resize(patches_.slots(), rank_);  // Views may have grown
-  peak.start();
-  const Moved moved = options_.exchange == Exchange::in_place
-                          ? move_in_place(*choice.plan, patches_)
-                          : move_out_of_place(communicator_, patches_, choice.ranks);
-  peak.stop();
-  choice.plan.reset();
-  return moved;
+std::vector<int> Simulation::map_to(std::span<const int> home) const {
+  std::vector<int> ranks(patches_.slots(), rank_);
+  for (LeafIndex leaf = 0; leaf < mesh_.size(); ++leaf)
+    if (slot_of_[leaf] != Patches::none) ranks[slot_of_[leaf]] = home[leaf];
+  return ranks;
+}
+
+Moved Simulation::move_in_place(std::span<const int> home) {
+  if (options_.partitioner == Method::curve)
+    return move_along_curve(communicator_, patches_, slot_of_, cuts_of(mesh_.home, size_),
+                            cuts_of(home, size_), options_.migration);
+  valet::Plan plan = valet::plan_to_ranks(communicator_, patches_.storage(),
+                                          valet::Occupied::masked(patches_.occupied), map_to(home),
+                                          options_.migration);
+  return amr::move_in_place(plan, patches_);
+}
+
+Moved Simulation::move(std::span<const int> home) {
+  if (options_.exchange == Exchange::in_place) return move_in_place(home);
+  return move_out_of_place(communicator_, patches_, map_to(home));
 }
 
 /// Nothing but the place of patches may have changed. Collective.

@@ -44,11 +44,9 @@ class Simulation {
   void run();
 
  private:
-  /// A partition that was found to fit, and the plan that leads there.
+  /// A partition that was found to fit.
   struct Choice {
-    std::vector<int> home;   ///< per old leaf
-    std::vector<int> ranks;  ///< per slot, where its patch goes
-    std::optional<valet::Plan> plan;
+    std::vector<int> home;     ///< per old leaf
     std::uint64_t needed = 0;  ///< slots on this rank, for the move and for the new mesh
     std::string balanced_by;
   };
@@ -61,11 +59,14 @@ class Simulation {
   void regrid(int step);
   /// Brings work and fronts of all leaves from the ranks that hold them.
   [[nodiscard]] std::vector<std::uint8_t> look_at_patches();
-  [[nodiscard]] Choice choose(const Transition& transition, ResidentPeak& peak);
-  /// Plans the moves to choice.home. @return Whether every rank has slots enough.
-  [[nodiscard]] bool plan(const Transition& transition, Choice& choice, ResidentPeak& peak);
+  [[nodiscard]] Choice choose(const Transition& transition);
+  /// Counts what choice.home needs. @return Whether every rank has slots enough.
+  [[nodiscard]] bool fits(const Transition& transition, Choice& choice) const;
   void grow(std::uint64_t needed);
-  [[nodiscard]] Moved move(Choice& choice, ResidentPeak& peak);
+  /// Per slot, where its patch goes: the map of a partition that is anywhere.
+  [[nodiscard]] std::vector<int> map_to(std::span<const int> home) const;
+  [[nodiscard]] Moved move_in_place(std::span<const int> home);
+  [[nodiscard]] Moved move(std::span<const int> home);
   void check(const Totals& before, int step) const;
   void summarise(Regrid& regrid, const Migration& own, const Moved& moved);
 

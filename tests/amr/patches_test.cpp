@@ -155,6 +155,36 @@ TEST(Patches, InPlaceEndsAsOutOfPlace) {
   }
 }
 
+TEST(Patches, AlongTheCurveEndInItsOrderWhereverTheyStood) {
+  for (std::uint64_t number = 0; number < 10; ++number) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
+    std::mt19937_64 random(seed() + number);
+    Mesh mesh = refined_mesh(uniform_mesh(1), random, 0.5);
+    scatter_homes(mesh, random, size());
+    Mesh target = mesh;
+    scatter_homes(target, random, size());
+    std::ranges::sort(mesh.home);
+    std::ranges::sort(target.home);
+    Patches patches(mesh.size() + 3);
+    std::uint64_t slot = mesh.size();  // from behind
+    for (LeafIndex leaf = 0; leaf < mesh.size(); ++leaf)
+      if (mesh.home[leaf] == rank()) write_patch(patches, slot--, mesh.keys[leaf]);
+    const Totals before = patches.totals(MPI_COMM_WORLD);
+    const Moved moved =
+        move_along_curve(MPI_COMM_WORLD, patches, patches.slots_by_leaf(mesh, rank()),
+                         cuts_of(mesh.home, size()), cuts_of(target.home, size()), stable());
+    std::vector<LeafKey> expected;
+    for (LeafIndex leaf = 0; leaf < target.size(); ++leaf)
+      if (target.home[leaf] == rank()) expected.push_back(target.keys[leaf]);
+    EXPECT_TRUE(all_ranks(keys_of(patches) == expected));
+    EXPECT_TRUE(all_ranks(moved.patches_after == expected.size()));
+    EXPECT_TRUE(all_ranks(moved.extra_bytes <= moved.limit_bytes));
+    EXPECT_EQ(sum_over_ranks(static_cast<long long>(moved.sent_bytes - moved.received_bytes)), 0);
+    EXPECT_EQ(sum_over_ranks(wrong_patches(patches)), 0);
+    EXPECT_TRUE(patches.totals(MPI_COMM_WORLD) == before);
+  }
+}
+
 TEST(Patches, CarryingAPlanOutAgainAllocatesNothing) {
   Case c(3);
   c.patches.grow(c.mesh.size());

@@ -29,9 +29,10 @@ foreach(ranks IN ITEMS 1 2 3 5)
     compare(${ranks} --partitioner ${partitioner})
   endforeach()
 endforeach()
-compare(3 --order fill)
+compare(3 --partitioner hsfc --order fill)
 compare(3 --exchange out-of-place)
 compare(3 --memory 29K --verify)
+compare(3 --partitioner hsfc --memory 29K --verify)
 compare(3 --when-full grow --capacity 1.02)
 
 # The comparison must be able to fail: other physics, another solution.

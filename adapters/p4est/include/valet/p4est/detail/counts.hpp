@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What a transfer between two partitions of a forest means for one rank. Pure, but for run().
+
+#include <valet/alltoall.hpp>
+#include <valet/detail/known_counts.hpp>
+#include <valet/error.hpp>
+#include <valet/mpi.hpp>
+#include <valet/storage_backend.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+
+namespace valet::p4est::detail {
+
+/// Quadrants in the global order: begin to end - 1.
+struct Range {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  [[nodiscard]] std::uint64_t size() const { return end - begin; }
+};
+
+/// The quadrants of a rank, by offsets that are good.
+inline Range range_of(const std::int64_t* gfq, std::size_t rank) {
+  return {static_cast<std::uint64_t>(gfq[rank]), static_cast<std::uint64_t>(gfq[rank + 1])};
+}
+
+/// What two ranges share; begin is `end` where that is nothing.
+inline Range overlap(Range a, Range b) {
+  const std::uint64_t end = std::min(a.end, b.end);
+  return {std::min(std::max(a.begin, b.begin), end), end};
+}
+
+/// How errors call what must be the same on all ranks.
+inline constexpr const char* basis = "dest_gfq or src_gfq";
+
+/// The partitions before and after, as p4est's global_first_quadrant: P + 1 entries each.
+struct Partitions {
+  const std::int64_t* dest_gfq = nullptr;
+  const std::int64_t* src_gfq = nullptr;
+};
+
+/// What is wrong with the offsets of one partition.
+inline std::optional<Diagnostic> check_offsets(const std::string& name, const std::int64_t* gfq,
+                                               std::size_t ranks) {
+  const auto wrong = [](std::string text) {
+    return Diagnostic{ErrorCode::invalid_argument, std::move(text)};
+  };
+  if (gfq == nullptr)
+    return wrong(name + " is a null pointer; give the global_first_quadrant of the forest");
+  if (gfq[0] != 0)
+    return wrong(name + "[0] is " + std::to_string(gfq[0]) +
+                 "; offsets begin with 0: give the global_first_quadrant of the forest");
+  for (std::size_t r = 0; r < ranks; ++r)
+    if (gfq[r + 1] < gfq[r])
+      return wrong(name + "[" + std::to_string(r + 1) + "] is " + std::to_string(gfq[r + 1]) +
+                   ", less than the " + std::to_string(gfq[r]) +
+                   " before it; offsets do not descend: give the global_first_quadrant of the "
+                   "forest, one entry more than there are ranks");
+  return std::nullopt;
+}
+
+inline std::optional<Diagnostic> check(const Partitions& partitions, std::size_t ranks) {
+  if (auto wrong = check_offsets("dest_gfq", partitions.dest_gfq, ranks)) return wrong;
+  if (auto wrong = check_offsets("src_gfq", partitions.src_gfq, ranks)) return wrong;
+  if (partitions.dest_gfq[ranks] == partitions.src_gfq[ranks]) return std::nullopt;
+  return Diagnostic{ErrorCode::invalid_argument,
+                    "dest_gfq has " + std::to_string(partitions.dest_gfq[ranks]) +
+                        " quadrants, but src_gfq has " + std::to_string(partitions.src_gfq[ranks]) +
+                        "; move the data after p4est_partition and before the forest is refined "
+                        "or coarsened"};
+}
+
+/// A number that tells these offsets from others.
+inline std::uint64_t fingerprint_of(const Partitions& partitions, std::size_t ranks) {
+  std::uint64_t result = 0;
+  for (const std::int64_t* const gfq : {partitions.dest_gfq, partitions.src_gfq})
+    for (std::size_t r = 0; r <= ranks; ++r) {
+      result = (result ^ static_cast<std::uint64_t>(gfq[r])) * 0x9E3779B97F4A7C15U;
+      result ^= result >> 32U;
+    }
+  return result;
+}
+
+/// a + b, or the largest number.
+inline std::uint64_t bounded_sum(std::uint64_t a, std::uint64_t b) {
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  return b > most - a ? most : a + b;
+}
+
+/// "its 12 quadrants after the partition"
+inline std::string text_of(Range own, const char* when) {
+  return "its " + std::to_string(own.size()) + " quadrants " + when + " the partition";
+}
+
+inline Diagnostic too_large(Range own, const char* when, std::uint64_t bytes,
+                            std::size_t capacity_bytes) {
+  return {ErrorCode::infeasible, "the data of " + text_of(own, when) + " take " +
+                                     std::to_string(bytes) + " bytes, but capacity_bytes is " +
+                                     std::to_string(capacity_bytes) + "; give at least " +
+                                     std::to_string(bytes)};
+}
+
+/// A transfer on this rank that is to be counted.
+struct Transfer {
+  Partitions partitions;
+  std::size_t capacity_bytes = 0;
+  bool any_order = false;
+
+  /// What is wrong with the call, before anything is counted; else the fingerprint.
+  [[nodiscard]] std::optional<Diagnostic> begin(const valet::detail::CountsOfRank& counts) const {
+    const std::size_t ranks = counts.sent.size();
+    if (any_order)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        "AlltoallOptions::any_order is set, but data must be in the order of "
+                        "their quadrants; leave it off"};
+    if (auto wrong = check(partitions, ranks)) return wrong;
+    counts.fingerprint = fingerprint_of(partitions, ranks);
+    return std::nullopt;
+  }
+};
+
+/// Counts of quadrants of one size.
+inline std::optional<Diagnostic> count_fixed(const Transfer& transfer, std::size_t bytes_each,
+                                             const valet::detail::CountsOfRank& counts) {
+  if (auto wrong = transfer.begin(counts)) return wrong;
+  const auto self = static_cast<std::size_t>(counts.rank);
+  const auto& [dest_gfq, src_gfq] = transfer.partitions;
+  const Range before = range_of(src_gfq, self), after = range_of(dest_gfq, self);
+  for (const auto& [own, when] : {std::pair{before, "before"}, std::pair{after, "after"}}) {
+    if (bytes_each == 0 || own.size() <= transfer.capacity_bytes / bytes_each) continue;
+    const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    return too_large(own, when, own.size() > most / bytes_each ? most : own.size() * bytes_each,
+                     transfer.capacity_bytes);
+  }
+  for (std::size_t r = 0; r < counts.sent.size(); ++r) {
+    counts.sent[r] = bytes_each == 0 ? 0 : overlap(before, range_of(dest_gfq, r)).size();
+    counts.received[r] = bytes_each == 0 ? 0 : overlap(after, range_of(src_gfq, r)).size();
+  }
+  return std::nullopt;
+}
+
+/// The sizes of a rank's quadrants in one of the partitions.
+template <std::integral Size>
+struct Sizes {
+  const char* name;
+  const char* when;
+  const Size* sizes;
+  Range own;
+
+  /// Bytes of a part of the rank's quadrants.
+  [[nodiscard]] std::uint64_t of(Range part) const {
+    std::uint64_t sum = 0;
+    for (std::uint64_t q = part.begin - own.begin; q < part.end - own.begin; ++q) {
+      const auto size = static_cast<std::uint64_t>(sizes[q]);
+      // No memory has so many narrow ones that their sum overflows, and the plain loop is fast.
+      sum = sizeof(Size) < sizeof(sum) ? sum + size : bounded_sum(sum, size);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] std::optional<Diagnostic> check() const {
+    if (sizes == nullptr && own.size() > 0)
+      return Diagnostic{ErrorCode::inaccessible_memory,
+                        std::string(name) + " is a null pointer for " + text_of(own, when)};
+    Size least = 0;
+    for (std::uint64_t q = 0; q < own.size(); ++q) least = std::min(least, sizes[q]);
+    if (!std::cmp_less(least, 0)) return std::nullopt;
+    const auto q = std::find_if(sizes, sizes + own.size(), [](Size size) { return size < 0; });
+    return Diagnostic{ErrorCode::invalid_argument,
+                      std::string(name) + "[" + std::to_string(q - sizes) + "] is " +
+                          std::to_string(*q) + "; a size is zero or more"};
+  }
+
+  /// Counts the bytes that go to, or come from, each rank's part of the other partition.
+  [[nodiscard]] std::optional<Diagnostic> count(const std::int64_t* other_gfq,
+                                                std::size_t capacity_bytes,
+                                                std::span<std::uint64_t> counts) const {
+    if (auto wrong = check()) return wrong;
+    std::uint64_t bytes = 0;
+    for (std::size_t r = 0; r < counts.size(); ++r) {
+      counts[r] = of(overlap(own, range_of(other_gfq, r)));
+      bytes = bounded_sum(bytes, counts[r]);
+    }
+    if (bytes <= capacity_bytes) return std::nullopt;
+    return too_large(own, when, bytes, capacity_bytes);
+  }
+};
+
+/// The sizes before and after, on a rank whose offsets are good.
+template <std::integral Size>
+struct SizesOfRank {
+  SizesOfRank(const Partitions& partitions, int rank, const Size* src_sizes, const Size* dest_sizes)
+      : before{"src_sizes", "before", src_sizes,
+               range_of(partitions.src_gfq, static_cast<std::size_t>(rank))},
+        after{"dest_sizes", "after", dest_sizes,
+              range_of(partitions.dest_gfq, static_cast<std::size_t>(rank))} {}
+  Sizes<Size> before;
+  Sizes<Size> after;
+};
+
+/// Counts of bytes.
+template <std::integral Size>
+std::optional<Diagnostic> count_custom(const Transfer& transfer, const Size* src_sizes,
+                                       const Size* dest_sizes,
+                                       const valet::detail::CountsOfRank& counts) {
+  if (auto wrong = transfer.begin(counts)) return wrong;
+  const SizesOfRank<Size> own(transfer.partitions, counts.rank, src_sizes, dest_sizes);
+  const std::size_t capacity_bytes = transfer.capacity_bytes;
+  if (auto wrong = own.before.count(transfer.partitions.dest_gfq, capacity_bytes, counts.sent))
+    return wrong;
+  return own.after.count(transfer.partitions.src_gfq, capacity_bytes, counts.received);
+}
+
+/// What is wrong where `source` sends so many bytes and dest_sizes say others.
+template <std::integral Size>
+Diagnostic sizes_differ(const Partitions& partitions, const Sizes<Size>& after, int source,
+                        std::uint64_t sent) {
+  const Range shared =
+      overlap(after.own, range_of(partitions.src_gfq, static_cast<std::size_t>(source)));
+  const std::uint64_t first = shared.begin - after.own.begin;
+  const std::string which = shared.size() == 0
+                                ? "dest_sizes of the quadrants from there, which are none,"
+                                : "dest_sizes[" + std::to_string(first) + "] to [" +
+                                      std::to_string(first + shared.size() - 1) + "]";
+  return {ErrorCode::invalid_argument,
+          "rank " + std::to_string(source) + " has " + std::to_string(sent) +
+              " bytes for it by src_sizes, but " + which + " add up to " +
+              std::to_string(after.of(shared)) +
+              "; move the sizes with transfer_fixed first, and give the same offsets on all ranks"};
+}
+
+inline Report run(MPI_Comm communicator, void* data, const Transfer& transfer,
+                  const valet::detail::KnownCounts& counts, const AlltoallOptions& options) {
+  return valet::detail::alltoallv_of_known(
+      communicator, {data, transfer.capacity_bytes, std::max<std::size_t>(1, counts.element_bytes)},
+      counts, options);
+}
+
+}  // namespace valet::p4est::detail
