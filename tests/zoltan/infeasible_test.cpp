@@ -175,6 +175,33 @@ TEST(WhenInfeasible, ReportsStoragesThatAreStillTooSmall) {
   EXPECT_TRUE(objects.all_are_there());
 }
 
+TEST(WhenInfeasible, NeitherGrowsNorTakesWhatIsWrong) {
+  Objects objects(few_slots);
+  int asked = 0;
+  const auto unequal = [&](std::uint64_t slots) -> BlockStorage {
+    return {field(objects.place), field(objects.number.data(), slots - 1)};
+  };
+  RebalancerOptions options = options_of(WhenInfeasible::grow);
+  options.grow = [&](std::uint64_t slots) {
+    ++asked;
+    static_cast<void>(objects.grown_to(slots));
+    return unequal(slots);
+  };
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  objects.tell(rebalancer);
+  const std::string who = "rank " + std::to_string(size() - 1) + ": ";
+  const bool is_last = rank() == size() - 1;
+  const BlockStorage good{field(objects.place), field(objects.number)};
+  expect_error(outcome_of([&] { rebalancer.rebalance(each, is_last ? unequal(few_slots) : good); }),
+               ErrorCode::field_mismatch, {who});
+  EXPECT_EQ(asked, 0);
+  if (size() == 1) return;
+  expect_error(outcome_of_rebalance(objects, options), ErrorCode::field_mismatch,
+               {"field 1 has ", "the first field has "});
+  EXPECT_GT(sum_over_ranks(asked), 0);
+  EXPECT_TRUE(objects.all_are_there());
+}
+
 TEST(WhenInfeasible, NeedsAFunctionThatGrows) {
   RebalancerOptions options = options_of(WhenInfeasible::grow);
   if (rank() < size() - 1) options.grow = [](std::uint64_t) { return BlockStorage{}; };

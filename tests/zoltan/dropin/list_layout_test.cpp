@@ -3,6 +3,7 @@
 // Lists of LB_METHOD CYCLIC and BLOCK, and lists that are nearly such: which are recognised, that
 // the application sees the calls of stock Zoltan either way, and what is communicated for it.
 
+#include "../../clients/zoltan/lists.hpp"
 #include "counted_mpi.hpp"
 #include "random_maps.hpp"
 #include "test_comm.hpp"
@@ -21,13 +22,10 @@ namespace {
 
 using namespace valet::test;
 
-enum class Given { exports, imports, both };
-constexpr std::array all_given{Given::exports, Given::imports, Given::both};
+using clients::Given;
+using clients::List;
 
-struct List {
-  std::vector<ZOLTAN_ID_TYPE> ids;
-  std::vector<int> procs;
-};
+constexpr std::array all_given{Given::exports, Given::imports, Given::both};
 
 void shuffle(List& list, std::mt19937_64& random) {
   std::vector<std::size_t> order(list.procs.size());
@@ -35,7 +33,7 @@ void shuffle(List& list, std::mt19937_64& random) {
   std::shuffle(order.begin(), order.end(), random);
   const List old = list;
   for (std::size_t k = 0; k < order.size(); ++k) {
-    list.ids[k] = old.ids[order[k]];
+    list.gids[k] = list.lids[k] = old.gids[order[k]];
     list.procs[k] = old.procs[order[k]];
   }
 }
@@ -62,31 +60,14 @@ class Client {
   void set(const char* name, const char* value) { Zoltan_Set_Param(zoltan, name, value); }
 
   void partition(const char* method) {
-    set("LB_METHOD", method);
-    int changes = 0, gids = 0, lids = 0;
-    struct Raw {
-      int count = 0;
-      ZOLTAN_ID_PTR gids = nullptr, lids = nullptr;
-      int *procs = nullptr, *parts = nullptr;
-    } in, out;
-    Zoltan_LB_Partition(zoltan, &changes, &gids, &lids, &in.count, &in.gids, &in.lids, &in.procs,
-                        &in.parts, &out.count, &out.gids, &out.lids, &out.procs, &out.parts);
-    imports = {{in.gids, in.gids + in.count}, {in.procs, in.procs + in.count}};
-    exports = {{out.gids, out.gids + out.count}, {out.procs, out.procs + out.count}};
-    Zoltan_LB_Free_Part(&in.gids, &in.lids, &in.procs, &in.parts);
-    Zoltan_LB_Free_Part(&out.gids, &out.lids, &out.procs, &out.parts);
+    lists = clients::partition(zoltan, {}, rank(), method, 0, true);
   }
 
   /// @return What the application saw.
   std::vector<std::string> migrate(const char* method, Given given) {
     set("MIGRATE_METHOD", method);
     calls_.clear();
-    const bool in = given != Given::exports, out = given != Given::imports;
-    const int code = Zoltan_Migrate(
-        zoltan, in ? static_cast<int>(imports.procs.size()) : -1, in ? imports.ids.data() : nullptr,
-        in ? imports.ids.data() : nullptr, in ? imports.procs.data() : nullptr, nullptr,
-        out ? static_cast<int>(exports.procs.size()) : -1, out ? exports.ids.data() : nullptr,
-        out ? exports.ids.data() : nullptr, out ? exports.procs.data() : nullptr, nullptr);
+    const int code = clients::migrate(zoltan, lists, given, false);
     EXPECT_TRUE(all_ranks(code == ZOLTAN_OK));
     return calls_;
   }
@@ -98,7 +79,7 @@ class Client {
   }
 
   Zoltan_Struct* zoltan;
-  List imports, exports;
+  clients::Partition lists;
 
  private:
   static Client& client_of(void* data) { return *static_cast<Client*>(data); }
@@ -178,7 +159,7 @@ TEST(ListLayout, OfOneRankAloneIsNone) {
     client.partition("CYCLIC");
     // One rank's list is shuffled, the others look as before.
     const bool is_odd = rank() == static_cast<int>(test_case % static_cast<std::uint64_t>(size()));
-    if (is_odd) shuffle(client.exports, random);
+    if (is_odd) shuffle(client.lists.exports, random);
     const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::exports);
     EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::exports) == stock));
     // To one other rank every order is a layout.
@@ -192,10 +173,11 @@ TEST(ListLayout, WithObjectsThatStayIsRecognisedToo) {
   client.set("MIGRATE_ONLY_PROC_CHANGES", "0");
   client.partition("CYCLIC");
   // As RETURN_LISTS PARTS has them: those that stay, too.
-  const std::uint64_t first = client.exports.ids.empty() ? 0 : client.exports.ids.front();
-  client.exports.procs.clear();
-  for (std::size_t k = 0; k < client.exports.ids.size(); ++k)
-    client.exports.procs.push_back(
+  const std::uint64_t first =
+      client.lists.exports.gids.empty() ? 0 : client.lists.exports.gids.front();
+  client.lists.exports.procs.clear();
+  for (std::size_t k = 0; k < client.lists.exports.gids.size(); ++k)
+    client.lists.exports.procs.push_back(
         static_cast<int>((first + k) % static_cast<std::uint64_t>(size())));
   const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::exports);
   EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::exports) == stock));
@@ -219,7 +201,7 @@ TEST(ListLayout, SavesWhatAnnouncesCounts) {
   const Communication layout = communication_of(cyclic);
   // The same objects to the same ranks, in another order.
   std::mt19937_64 random(seed());
-  shuffle(cyclic.exports, random);
+  shuffle(cyclic.lists.exports, random);
   const Communication general = communication_of(cyclic);
   const auto calls = [](const Communication& all, const char* name) {
     const auto found = all.calls.find(name);

@@ -3,7 +3,6 @@
 
 #include "comparison.hpp"
 #include "mpi/agreement.hpp"
-#include "storage/guarded_backend.hpp"
 
 #include <algorithm>
 #include <new>
@@ -48,12 +47,11 @@ MovedAlong ListReader::run() {
 
 std::optional<Diagnostic> ListReader::check() const {
   if (auto diagnostic = check_given()) return diagnostic;
-  if (auto diagnostic = storage::asked([&] { return call_.storage.backend().diagnostic(); }))
-    return diagnostic;
-  if (call_.occupied.map_size() > call_.storage.slots())
+  if (call_.wrong_storage) return call_.wrong_storage;
+  if (call_.occupied.map_size() > call_.slots)
     return Diagnostic{ErrorCode::invalid_argument,
                       to_string(call_.occupied.map_size()) + " objects do not fit the " +
-                          to_string(call_.storage.slots()) +
+                          to_string(call_.slots) +
                           " slots of the storage; give the number of objects that it holds"};
   const ListOptions& options = call_.options;
   if (auto diagnostic = check_array("parts", options.parts.size(), 1)) return diagnostic;
@@ -87,12 +85,11 @@ std::optional<Diagnostic> ListReader::check_given() const {
 
 std::optional<Diagnostic> ListReader::check_array(const char* name, std::size_t size,
                                                   int words) const {
-  if (size == 0 || size == call_.storage.slots() * static_cast<std::uint64_t>(words))
-    return std::nullopt;
-  return Diagnostic{ErrorCode::invalid_argument,
-                    std::string("ListOptions::") + name + " has " + to_string(size) +
-                        " entries for " + to_string(call_.storage.slots()) + " slots; it needs " +
-                        to_string(words) + " for each"};
+  if (size == 0 || size == call_.slots * static_cast<std::uint64_t>(words)) return std::nullopt;
+  return Diagnostic{ErrorCode::invalid_argument, std::string("ListOptions::") + name + " has " +
+                                                     to_string(size) + " entries for " +
+                                                     to_string(call_.slots) + " slots; it needs " +
+                                                     to_string(words) + " for each"};
 }
 
 std::optional<Diagnostic> ListReader::enter(const ListedObjects& listed) {
@@ -127,8 +124,7 @@ void ListReader::agree_on_input() {
   const char* const remedy = "set the same on all ranks";
   agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, call_.entries.gid);
   agreement.equal({.name = "NUM_LID_ENTRIES", .remedy = remedy}, call_.entries.lid);
-  if (call_.storage.slots() > 0)
-    moved_along_ = {!options.parts.empty(), !options.global_ids.empty()};
+  if (call_.slots > 0) moved_along_ = {!options.parts.empty(), !options.global_ids.empty()};
   agreement.equal({.name = "ListOptions::parts", .text = mpi::is_given}, moved_along_.parts);
   agreement.equal({.name = "ListOptions::global_ids", .text = mpi::is_given},
                   moved_along_.global_ids);

@@ -41,9 +41,9 @@ std::optional<Diagnostic> SlotMap::place(std::uint64_t k, std::uint64_t slot) {
     return named(k) + " is in slot " + to_string(slot) +
            (call_.options.slot_of ? " by slot_of" : " by its local id");
   };
-  if (const std::uint64_t slots = call_.storage.slots(); slot >= slots)
+  if (slot >= call_.slots)
     return Diagnostic{ErrorCode::slot_out_of_range,
-                      in_slot() + ", but the storage has " + to_string(slots) +
+                      in_slot() + ", but the storage has " + to_string(call_.slots) +
                           " slots; give slots from 0 as local ids, or ListOptions::slot_of"};
   if (!is_occupied(slot))
     return Diagnostic{ErrorCode::invalid_argument,

@@ -32,7 +32,8 @@ struct ListCall {
   int rank = 0;
   int ranks = 1;
   const Occupied& occupied;
-  const BlockStorage& storage;
+  std::uint64_t slots = 0;                       ///< of the storage
+  std::optional<Diagnostic> wrong_storage = {};  ///< what it says is wrong with itself
   const ListOptions& options;
 };
 

@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What happens between a partition and its migration where a rank has too few slots for it.
+/// What happens between a partition and its migration where a rank has too little room for it.
 
 #include "mpi/channel.hpp"
 #include <valet/block_storage.hpp>
+#include <valet/ragged_storage.hpp>
+#include <valet/zoltan/rebalancer.hpp>
 
 #include <cstdint>
-#include <functional>
 
 namespace valet::zoltan {
+
+/// That when_infeasible is grow, but there is no function of that name.
+[[nodiscard]] Diagnostic no_growth(const char* function);
 
 /// Whether some rank has. Collective; one reduction.
 /// @throws Error what a rank finds wrong with its storage, on all ranks alike.
 [[nodiscard]] bool some_rank_lacks_slots(const mpi::Channel& communicator, std::uint64_t required,
                                          const BlockStorage& storage);
 
-/// The storage of this rank, which `grow` has enlarged if it had too few slots. Collective.
-/// @throws Error callback_failed where `grow` throws on a rank, infeasible where what it returns
-/// has
-///         too few slots: on all ranks alike.
+/// The storage of this rank, which the application has enlarged if it had too little room. All
+/// ranks have found theirs right before. Collective; one reduction.
+/// @throws Error callback_failed where the application throws on a rank, infeasible where what it
+///         returns has too little room, invalid_argument where there is no function to ask, and
+///         what is wrong with a BlockStorage that it returns: on all ranks alike.
 [[nodiscard]] BlockStorage grown_storage(const mpi::Channel& communicator,
-                                         const std::function<BlockStorage(std::uint64_t)>& grow,
-                                         std::uint64_t required, const BlockStorage& storage);
+                                         const RebalancerOptions& options, std::uint64_t required,
+                                         const BlockStorage& storage);
+[[nodiscard]] RaggedStorage grown_storage(const mpi::Channel& communicator,
+                                          const RebalancerOptions& options,
+                                          const RaggedRoom& required, const RaggedStorage& storage);
 
 }  // namespace valet::zoltan

@@ -54,6 +54,21 @@ AllObjects all_objects(const Load& sum, const Largest& largest) {
   return all;
 }
 
+Report carry_out(Plan& plan, const BlockStorage& storage, Array<int>& ranks) {
+  ranks = {};  // the plan needs it no more, and blocks are yet to move
+  return execute(plan, storage);
+}
+Report carry_out(RaggedPlan& plan, const RaggedStorage& storage, Array<int>& ranks) {
+  return execute(plan, storage, {ranks.data(), ranks.size()});
+}
+
+RaggedRoom room_for(const RaggedPlan& plan, const RaggedStorage& storage) {
+  RaggedRoom room{plan.blocks_after(), {}};
+  for (std::size_t f = 0; f < storage.fields().size(); ++f)
+    room.bytes.push_back(plan.required_bytes(f));
+  return room;
+}
+
 }  // namespace
 
 Partition::Partition(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -97,7 +112,14 @@ struct Rebalancer::State {
   void evaluate(const Objects& objects, Partition::State& partition) const;
   void write_ranks(Partition::State& partition) const;
   [[nodiscard]] Plan make_plan(Partition::State& partition, const BlockStorage& storage) const;
-  RebalanceResult move(Partition partition, const BlockStorage& storage) const;
+  [[nodiscard]] RaggedPlan make_plan(Partition::State& partition,
+                                     const RaggedStorage& storage) const;
+  template <class Storage, class Ready>
+  RebalanceResult move(Partition partition, const Storage& storage, Ready&& ready) const;
+  template <class Storage>
+  RebalanceResult move(Partition partition, const Storage& storage) const {
+    return move(std::move(partition), storage, [&](const auto&) { return storage; });
+  }
 };
 
 /// Zoltan would deadlock or read beyond its arrays where ranks differ in the dimensions.
@@ -193,24 +215,35 @@ Plan Rebalancer::State::make_plan(Partition::State& partition, const BlockStorag
     return partition.order->plan(communicator, storage, options.migration);
   write_ranks(partition);
   return plan_to_ranks(communicator.get(), storage, partition.count,
-                       std::span<const int>(partition.ranks.data(), partition.ranks.size()),
-                       options.migration);
+                       {partition.ranks.data(), partition.ranks.size()}, options.migration);
 }
 
-RebalanceResult Rebalancer::State::move(Partition partition, const BlockStorage& storage) const {
+RaggedPlan Rebalancer::State::make_plan(Partition::State& partition,
+                                        const RaggedStorage& storage) const {
+  write_ranks(partition);
+  return plan_to_ranks(communicator.get(), storage, partition.count,
+                       {partition.ranks.data(), partition.ranks.size()}, options.migration);
+}
+
+/// @param ready  ready(plan) is the storage to carry it out in.
+template <class Storage, class Ready>
+RebalanceResult Rebalancer::State::move(Partition partition, const Storage& storage,
+                                        Ready&& ready) const {
   const double start = MPI_Wtime();
   RebalanceResult result;
   result.before = partition.before();
   result.after = partition.after();
   result.partition_seconds = partition.seconds();
   result.largest_cell_share = partition.largest_cell_share();
+  auto plan = make_plan(*partition.state_, storage);
   result.partition_extra_bytes = partition.extra_bytes();
-  Plan plan = make_plan(*partition.state_, storage);
-  partition.state_->ranks = {};  // the plan needs it no more, and blocks are yet to move
-  result.required_slots = plan.required_slots();
-  result.report = execute(plan, storage);
+  const double planned = MPI_Wtime();
+  const Storage room = std::forward<Ready>(ready)(plan);
+  const double moving = MPI_Wtime();
+  result.required_slots = plan.blocks_after();
+  result.report = carry_out(plan, room, partition.state_->ranks);
   result.count = result.report.blocks_after;
-  result.migration_seconds = MPI_Wtime() - start;
+  result.migration_seconds = MPI_Wtime() - moving + planned - start;
   return result;
 }
 
@@ -293,10 +326,37 @@ RebalanceResult Rebalancer::rebalance(std::uint64_t count, const BlockStorage& s
     return state_->move(std::move(planned), storage);
   if (options.when_infeasible == WhenInfeasible::grow)
     return state_->move(std::move(planned),
-                        grown_storage(communicator, options.grow, required, storage));
+                        grown_storage(communicator, options, required, storage));
   state_->write_ranks(*planned.state_);
   repair(communicator.get(), count, planned.ranks(), storage.slots());
   return migrate(std::move(planned), storage);
+}
+
+RaggedRoom Rebalancer::required_room(const Partition& partition,
+                                     const RaggedStorage& storage) const {
+  const valet::detail::MemoryReserve reserve;
+  return room_for(state_->make_plan(*partition.state_, storage), storage);
+}
+
+RebalanceResult Rebalancer::migrate(Partition partition, const RaggedStorage& storage) {
+  const valet::detail::MemoryReserve reserve;
+  evaluate(partition);  // its ranks may have been changed
+  return state_->move(std::move(partition), storage);
+}
+
+RebalanceResult Rebalancer::rebalance(std::uint64_t count, const RaggedStorage& storage) {
+  const valet::detail::MemoryReserve reserve;
+  const RebalancerOptions& options = state_->options;
+  if (options.when_infeasible == WhenInfeasible::repair)
+    throw Error(ErrorCode::invalid_argument,
+                "RebalancerOptions::when_infeasible is repair, which counts slots and no bytes; "
+                "take refuse or grow for blocks of different sizes");
+  Partition planned = partition(count);
+  if (options.when_infeasible == WhenInfeasible::refuse)
+    return state_->move(std::move(planned), storage);
+  return state_->move(std::move(planned), storage, [&](const RaggedPlan& plan) {
+    return grown_storage(state_->communicator, options, room_for(plan, storage), storage);
+  });
 }
 
 }  // namespace valet::zoltan

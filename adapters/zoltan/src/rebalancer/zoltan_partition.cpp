@@ -2,6 +2,7 @@
 #include "zoltan_partition.hpp"
 
 #include "base/names.hpp"
+#include "infeasible.hpp"
 #include "mpi/agreement.hpp"
 
 #include <algorithm>
@@ -266,10 +267,8 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
     return Diagnostic{ErrorCode::invalid_argument,
                       "an imbalance tolerance of " + text_of(options.imbalance_tolerance) +
                           "; it is largest over mean and must be above 1"};
-  if (options.when_infeasible == WhenInfeasible::grow && !options.grow)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "when_infeasible is grow, but there is no RebalancerOptions::grow; give a "
-                      "function that returns a larger storage"};
+  if (options.when_infeasible == WhenInfeasible::grow && !options.grow && !options.grow_ragged)
+    return no_growth("RebalancerOptions::grow");
   if (options.granularity == 0U)
     return Diagnostic{ErrorCode::invalid_argument,
                       "a granularity of 0; it is the most objects in a cell: give 1 for every "

@@ -5,6 +5,7 @@
 /// Numbers per slot that Zoltan reads while it partitions: coordinates or weights.
 
 #include <valet/error.hpp>
+#include <valet/ragged_storage.hpp>
 #include <valet/storage_backend.hpp>
 
 #include <array>
@@ -92,6 +93,23 @@ template <class T>
     else if (data == nullptr && slots > 0)
       columns.diagnostic =
           Diagnostic{ErrorCode::inaccessible_memory, "an array of coordinates or weights is null"};
+    return columns;
+  };
+}
+
+/// The bytes of each block of an arena, as weights: Rebalancer::weights(). Local. What aligns
+/// blocks counts only where there are offsets.
+/// @param field  Its lengths, or offsets, must stay where they are while the source is in use.
+[[nodiscard]] inline ColumnSource block_bytes(const RaggedField& field) {
+  return [lengths = array_columns(field.lengths, field.block_capacity, 1),
+          are_offsets = field.are_offsets] {
+    Columns columns = lengths();
+    if (!are_offsets) return columns;
+    columns.column[0].read_many = nullptr;
+    columns.column[0].read = [](const std::byte* place) noexcept {
+      const auto* const offset = reinterpret_cast<const std::uint64_t*>(place);
+      return static_cast<double>(offset[1] - offset[0]);
+    };
     return columns;
   };
 }

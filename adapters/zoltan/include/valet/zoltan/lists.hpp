@@ -10,6 +10,7 @@
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
+#include <valet/ragged_storage.hpp>
 #include <valet/report.hpp>
 
 #ifdef VALET_ZOLTAN_VIEWS
@@ -111,6 +112,27 @@ struct ListMigration {
 /// Time: O(slots + objects listed); with imports and exports one reduction more than with one.
 VALET_EXPORT ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists,
                                    const Occupied& occupied, const BlockStorage& storage,
+                                   const ListOptions& options = {});
+
+/// Moves objects whose data are blocks of different sizes: object k has block k of every ragged
+/// field and row k of every column, and k is its slot.
+///
+/// Collective; blocking. As above in all else.
+///
+/// @param communicator  That of Zoltan_Create().
+/// @param lists    As Zoltan returned them; read only during this call. [local]
+/// @param count    Objects of this rank: the first blocks and rows. [local]
+/// @param storage  The data that moves, ids of the objects best among its columns. It has the slots
+///                 that its smallest array of lengths or rows has. [local]
+/// @param options  The same on all ranks but for what is local; order any or stable.
+/// @return As above; the required slots are the blocks that this rank has room for now.
+/// @throws Error As above, of plan_to_ranks() and execute() those for ragged blocks: infeasible
+///         also where some rank would get more bytes than an arena has; the text has them.
+///
+/// Memory beyond the storage, the lists and the bound of execute() for ragged blocks: 4 bytes an
+/// object for the map, which is held while data moves, and what is said above of parts and imports.
+VALET_EXPORT ListMigration migrate(MPI_Comm communicator, const PartitionLists& lists,
+                                   std::uint64_t count, const RaggedStorage& storage,
                                    const ListOptions& options = {});
 
 #ifdef VALET_ZOLTAN_VIEWS

@@ -9,6 +9,7 @@
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
+#include <valet/ragged_storage.hpp>
 #include <valet/report.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/detail/view_columns.hpp>
@@ -31,15 +32,22 @@ struct Zoltan_Struct;
 /// Partitioning with Zoltan, and migration of what it decides.
 namespace valet::zoltan {
 
-/// What Rebalancer::rebalance() does where Zoltan gives a rank more objects than it has slots.
+/// What Rebalancer::rebalance() does where Zoltan gives a rank more objects than it has slots, or
+/// more bytes than an arena has.
 enum class WhenInfeasible {
   refuse,  ///< nothing: it throws infeasible, and nothing has moved
-  repair,  ///< corrects the partition by the fewest changes: valet::repair()
-  grow     ///< asks the application for more slots: RebalancerOptions::grow
+  repair,  ///< corrects the partition by the fewest changes: valet::repair(); not for RaggedStorage
+  grow     ///< asks the application for more: RebalancerOptions::grow and grow_ragged
 };
 
-/// What the user decides about partition and migration. The same on all ranks, but for `grow` and
-/// migration.budget_bytes.
+/// Room that a partition asks of a rank for objects whose data are blocks of different sizes.
+struct RaggedRoom {
+  std::uint64_t blocks = 0;          ///< lengths of every ragged field, rows of every column
+  std::vector<std::uint64_t> bytes;  ///< of each ragged field, what aligns its blocks included
+};
+
+/// What the user decides about partition and migration. The same on all ranks, but for `grow`,
+/// `grow_ragged` and migration.budget_bytes.
 struct RebalancerOptions {
   /// A method of Zoltan, in upper or lower case. By coordinates: RCB, RIB or HSFC. By the order of
   /// ranks and slots: BLOCK (contiguous, balanced weights), CYCLIC (one by one, weights ignored)
@@ -72,6 +80,8 @@ struct RebalancerOptions {
   /// Columns that were given to the Rebalancer and are in memory that was replaced must be given
   /// anew before the next partition, here for instance.
   std::function<BlockStorage(std::uint64_t required_slots)> grow = {};
+  /// The same for a RaggedStorage, on the ranks that need more blocks or more bytes.
+  std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged = {};
   /// The most objects in a cell. Zoltan takes about 100 bytes and 200 ns for every object it is
   /// given, so RCB, RIB and HSFC are given cells of neighbouring objects; the objects of a cell
   /// that a cut goes through are put on its sides one by one. Nothing: cells of at
@@ -165,6 +175,9 @@ class VALET_EXPORT Partition {
 /// per rank while imbalances are computed. Where ranks follow from the order of the objects there
 /// is no map. Other methods, and a granularity of 1, take what Zoltan takes, about 100 bytes per
 /// object, before anything is moved. Data the host cannot read is copied to it for the partition.
+///
+/// With a RaggedStorage the partition takes the same; then data moves within what valet::execute()
+/// is promised for ragged blocks and 4 bytes an object, the map, which there always is.
 class VALET_EXPORT Rebalancer {
  public:
   /// Takes the options, and Zoltan's parameters among them. Collective over `communicator`, which
@@ -256,6 +269,21 @@ class VALET_EXPORT Rebalancer {
   ///         that threw. On all ranks alike, and nothing has moved.
   RebalanceResult rebalance(std::uint64_t count, const BlockStorage& storage);
 
+  /// Partitions objects whose data are blocks of different sizes, and moves them: object k, in slot
+  /// k, has block k of every ragged field and row k of every column. Collective; blocking.
+  ///
+  /// As above in all else. Bytes are balanced where they are the weights (block_bytes()); together
+  /// with balance_count blocks are, too.
+  ///
+  /// @param count    Objects on this rank: the first blocks and rows. [local]
+  /// @param storage  Coordinates and weights best among its columns; its capacities, in bytes and
+  ///                 in blocks, are the most that this rank can hold, unless
+  ///                 RebalancerOptions::grow_ragged gives it more. [local]
+  /// @throws Error infeasible  As above; also for bytes that do not fit an arena. invalid_argument
+  ///         where RebalancerOptions::when_infeasible is to repair, which counts no bytes. On all
+  ///         ranks alike, and nothing has moved.
+  RebalanceResult rebalance(std::uint64_t count, const RaggedStorage& storage);
+
   /// Asks Zoltan where the objects in slots 0 to count-1 should be. Moves nothing.
   ///
   /// Collective; blocking.
@@ -277,6 +305,14 @@ class VALET_EXPORT Rebalancer {
   /// per rank. @throws Error out_of_memory.
   [[nodiscard]] std::vector<std::uint64_t> required_slots(const Partition& partition) const;
 
+  /// The room that this rank will need, by the ranks() that the partition has now, to grow for.
+  /// Collective; blocking: it plans the migration and forgets the plan.
+  /// @param partition  Of this rebalancer.
+  /// @param storage    The blocks that were partitioned. [local]
+  /// @throws Error as valet::plan_to_ranks() for ragged blocks, on all ranks alike.
+  [[nodiscard]] RaggedRoom required_room(const Partition& partition,
+                                         const RaggedStorage& storage) const;
+
   /// Moves every field of `storage` as a partition says. Collective; blocking.
   ///
   /// @param partition  Of the objects that are in the storage now, by the ranks() that it has now;
@@ -290,6 +326,9 @@ class VALET_EXPORT Rebalancer {
   ///         on all ranks alike, and the data is as it was, but for mpi_failure, corrupted and the
   ///         callback_failed of valet::execute().
   RebalanceResult migrate(Partition partition, const BlockStorage& storage);
+  /// The same for blocks of different sizes. Collective; blocking.
+  /// @throws Error infeasible also where a rank would get more bytes than an arena has.
+  RebalanceResult migrate(Partition partition, const RaggedStorage& storage);
 
   /// Zoltan's own handle: to register the application's query functions for graphs, hypergraphs,
   /// hierarchies, trees, parts and fixed objects (with REMAP 0: Zoltan renumbers parts otherwise),
