@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The collective functions for Fortran, which gives communicators as integers: the module `valet`
-// (valet.f90) declares them.
+// The collective functions for Fortran, which gives communicators as integers: the modules `valet`
+// (valet.f90) and `valet_ragged` (valet_ragged.f90) declare them.
 
 #include <valet/valet.h>
 
@@ -59,6 +59,20 @@ VALET_EXPORT int Valet_Redistribute_in_place_f(MPI_Fint communicator, const Vale
                                                const Valet_Options* options, Valet_Report* report) {
   return Valet_Redistribute_in_place(MPI_Comm_f2c(communicator), from, to, element_bytes, array,
                                      options, report);
+}
+
+VALET_EXPORT int Valet_Ragged_plan_to_ranks_f(MPI_Fint communicator,
+                                              const Valet_Ragged_storage* storage, uint64_t count,
+                                              const int* ranks, const Valet_Options* options,
+                                              Valet_Ragged_plan** plan) {
+  return Valet_Ragged_plan_to_ranks(MPI_Comm_f2c(communicator), storage, count, ranks, options,
+                                    plan);
+}
+
+VALET_EXPORT int Valet_Ragged_migrate_f(MPI_Fint communicator, const Valet_Ragged_storage* storage,
+                                        uint64_t* count, const int* ranks,
+                                        const Valet_Options* options, Valet_Report* report) {
+  return Valet_Ragged_migrate(MPI_Comm_f2c(communicator), storage, count, ranks, options, report);
 }
 
 VALET_EXPORT int Valet_Summed_over_ranks_f(MPI_Fint communicator, const Valet_Report* report,

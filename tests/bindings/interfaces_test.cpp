@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // C and Fortran say the same: structs member by member, constants, functions; and their report is
-// the table of the report's fields. Read from valet.h and valet.f90.
+// the table of the report's fields. Read from the headers and the modules.
 
 #include "observe/report_fields.hpp"
 
@@ -22,7 +22,7 @@ namespace {
 /// Kind in Fortran and name.
 using Members = std::vector<std::pair<std::string, std::string>>;
 
-std::string content(const char* path) {
+std::string content(const std::string& path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};
 }
@@ -36,10 +36,15 @@ void for_each_match(const std::string& text, const std::string& pattern, Action&
 }
 
 std::string header() {
-  return std::regex_replace(content(VALET_H), std::regex(R"(/\*[^*]*\*+([^/*][^*]*\*+)*/)"), "");
+  return std::regex_replace(content(VALET_HEADERS "valet.h") + content(VALET_HEADERS "ragged.h"),
+                            std::regex(R"(/\*[^*]*\*+([^/*][^*]*\*+)*/)"), "");
 }
 
-std::string module() { return std::regex_replace(content(VALET_F90), std::regex("![^\n]*"), ""); }
+std::string module() {
+  return std::regex_replace(
+      content(VALET_MODULES "valet.f90") + content(VALET_MODULES "valet_ragged.f90"),
+      std::regex("![^\n]*"), "");
+}
 
 std::string kind_in_fortran(const std::string& type, bool is_pointer) {
   static const std::map<std::string, std::string> kinds{{"int", "integer(c_int)"},

@@ -4,11 +4,13 @@
 
 #include "test_comm.hpp"
 #include <valet/kokkos/blocks.hpp>
+#include <valet/kokkos/ragged.hpp>
 #include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -38,6 +40,23 @@ TEST(NotInitialized, IsReportedOnAllRanksByTheFirstCollectiveCall) {
     EXPECT_TRUE(all_ranks(message.find("not_initialized") != std::string::npos)) << message;
     EXPECT_TRUE(all_ranks(message.find("Kokkos::initialize()") != std::string::npos)) << message;
   }
+}
+
+TEST(NotInitialized, IsReportedForBlocksOfDifferentSizes) {
+  std::vector<double> memory(4);
+  std::vector<std::uint64_t> lengths(1, 32);
+  using Lengths =
+      Kokkos::View<std::uint64_t*, Kokkos::HostSpace, Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
+  const valet::RaggedField field = valet::kokkos::ragged_field(
+      View(memory.data(), memory.size()), Lengths(lengths.data(), lengths.size()));
+  const std::vector<int> ranks(1, 0);
+  std::string message;
+  try {
+    valet::migrate(MPI_COMM_WORLD, valet::RaggedStorage({field}), 1, ranks);
+  } catch (const valet::Error& error) {
+    message = error.what();
+  }
+  EXPECT_TRUE(all_ranks(message.find("Kokkos::initialize()") != std::string::npos)) << message;
 }
 
 TEST(NotInitialized, OnOneRankAloneIsAnErrorOnAll) {

@@ -4,7 +4,7 @@
 
 /**
  * @file
- * Valet for C: the same redistribution as valet.hpp, with handles and return codes.
+ * Valet for C: what valet.hpp has, with handles and return codes; ragged.h is a part of it.
  *
  * Functions that return int return VALET_SUCCESS or the code of an error; for errors of the input
  * the same one on all ranks, also where one rank alone has its arguments or options wrong, and the
@@ -47,6 +47,7 @@
  */
 
 #include <valet/export.hpp>
+#include <valet/ragged.h>
 #include <valet/version.hpp>
 
 #include <mpi.h>
@@ -57,8 +58,7 @@
 extern "C" {
 #endif
 
-/* C has no namespaces: names carry the prefix, as Zoltan's do.
- * NOLINTBEGIN(readability-identifier-naming) */
+/* Names carry the prefix, as Zoltan's do. NOLINTBEGIN(readability-identifier-naming) */
 
 /** What went wrong; the codes of valet::ErrorCode. */
 enum {

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "bindings/c_call.hpp"
+#include <valet/ragged_storage.hpp>
+#include <valet/valet.h>
+
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+struct Valet_Ragged_storage {
+  std::vector<valet::RaggedField> fields;
+  std::vector<valet::Field> columns;
+};
+
+struct Valet_Ragged_plan {
+  valet::RaggedPlan plan;
+  std::size_t fields;
+};
+
+namespace {
+
+using valet::c::agreed;
+using valet::c::guarded;
+using valet::c::require_pointer;
+using valet::c::require_report;
+using valet::c::write_report;
+
+constexpr const char* make_storage = "make one by Valet_Ragged_storage_create()";
+
+valet::RaggedStorage to_ragged(const Valet_Ragged_storage& storage) {
+  return valet::RaggedStorage(std::span<const valet::RaggedField>(storage.fields),
+                              std::span<const valet::Field>(storage.columns));
+}
+
+void require_plan(const Valet_Ragged_plan* plan) {
+  require_pointer(plan, "the plan", "make one by Valet_Ragged_plan_to_ranks()");
+}
+
+int add_field(Valet_Ragged_storage* storage, const valet::RaggedField& field, const char* label) {
+  return guarded([&] {
+    require_pointer(storage, "the storage", make_storage);
+    storage->fields.push_back(field);
+    if (label != nullptr) storage->fields.back().label = label;
+  });
+}
+
+std::span<const int> to_map(const int* ranks, std::uint64_t count) {
+  if (count > 0) require_pointer(ranks, "the map", "give a destination for each block");
+  return {ranks, static_cast<std::size_t>(count)};
+}
+
+/// The arguments of a call that plans, as C++ has them.
+struct RaggedCall {
+  valet::RaggedStorage storage;
+  std::span<const int> ranks;
+  valet::Options options;
+};
+
+RaggedCall to_call(const Valet_Ragged_storage* storage, std::uint64_t count, const int* ranks,
+                   const Valet_Options* options) {
+  require_pointer(storage, "the storage", make_storage);
+  return {to_ragged(*storage), to_map(ranks, count),
+          valet::c::to_options(valet::c::complete_options(options))};
+}
+
+/// What an execution is given, or a storage that all ranks refuse together.
+struct ExecutionCall {
+  valet::RaggedStorage storage;
+  std::span<const int> ranks;
+};
+
+ExecutionCall to_execution(const Valet_Ragged_plan& plan, const Valet_Ragged_storage* storage,
+                           const int* ranks, const Valet_Report* report) {
+  try {
+    require_report(report);
+    require_pointer(storage, "the storage", make_storage);
+    return {to_ragged(*storage), to_map(ranks, plan.plan.blocks_before())};
+  } catch (...) {
+    valet::RaggedField refused;
+    refused.prepare = [found = valet::c::diagnostic_in_flight()] { return std::optional(found); };
+    return {valet::RaggedStorage({refused}), {}};
+  }
+}
+
+/// A number of a plan; 0 where there is none, with a text but no place for a code.
+template <class Number>
+std::uint64_t number_of(const Valet_Ragged_plan* plan, Number&& number) {
+  std::uint64_t result = 0;
+  static_cast<void>(guarded([&] {
+    require_plan(plan);
+    result = number(*plan);
+  }));
+  return result;
+}
+
+}  // namespace
+
+Valet_Ragged_storage* Valet_Ragged_storage_create(void) {
+  return new (std::nothrow) Valet_Ragged_storage();
+}
+
+int Valet_Ragged_storage_add_field(Valet_Ragged_storage* storage, void* data,
+                                   uint64_t capacity_bytes, uint64_t* lengths,
+                                   uint64_t block_capacity, size_t alignment_bytes,
+                                   const char* label) {
+  return add_field(storage,
+                   {.data = data,
+                    .capacity_bytes = capacity_bytes,
+                    .lengths = lengths,
+                    .block_capacity = block_capacity,
+                    .alignment_bytes = alignment_bytes},
+                   label);
+}
+
+int Valet_Ragged_storage_add_field_by_offsets(Valet_Ragged_storage* storage, void* data,
+                                              uint64_t capacity_bytes, uint64_t* offsets,
+                                              uint64_t block_capacity, size_t alignment_bytes,
+                                              const char* label) {
+  return add_field(storage,
+                   {.data = data,
+                    .capacity_bytes = capacity_bytes,
+                    .lengths = offsets,
+                    .block_capacity = block_capacity,
+                    .alignment_bytes = alignment_bytes,
+                    .are_offsets = true},
+                   label);
+}
+
+int Valet_Ragged_storage_add_column(Valet_Ragged_storage* storage, void* data, uint64_t rows,
+                                    size_t row_bytes, const char* label) {
+  return guarded([&] {
+    require_pointer(storage, "the storage", make_storage);
+    storage->columns.push_back(valet::strided_field(data, rows, row_bytes,
+                                                    static_cast<std::ptrdiff_t>(row_bytes),
+                                                    label == nullptr ? "" : label));
+  });
+}
+
+void Valet_Ragged_storage_free(Valet_Ragged_storage* storage) { delete storage; }
+
+int Valet_Ragged_plan_to_ranks(MPI_Comm communicator, const Valet_Ragged_storage* storage,
+                               uint64_t count, const int* ranks, const Valet_Options* options,
+                               Valet_Ragged_plan** plan) {
+  return guarded([&] {
+    const RaggedCall call = agreed(communicator, [&](int) {
+      require_pointer(plan, "the place for the plan", "give the address of a Valet_Ragged_plan*");
+      return to_call(storage, count, ranks, options);
+    });
+    *plan = new Valet_Ragged_plan{
+        valet::plan_to_ranks(communicator, call.storage, count, call.ranks, call.options),
+        call.storage.fields().size()};
+  });
+}
+
+void Valet_Ragged_plan_free(Valet_Ragged_plan* plan) { delete plan; }
+
+uint64_t Valet_Ragged_plan_blocks_after(const Valet_Ragged_plan* plan) {
+  return number_of(plan, [](const Valet_Ragged_plan& is) { return is.plan.blocks_after(); });
+}
+
+uint64_t Valet_Ragged_plan_required_bytes(const Valet_Ragged_plan* plan, size_t field) {
+  return number_of(plan, [&](const Valet_Ragged_plan& is) {
+    if (field >= is.fields)
+      throw valet::Error(valet::ErrorCode::invalid_argument,
+                         "the plan has " + std::to_string(is.fields) + " arenas, but bytes of " +
+                             "arena " + std::to_string(field) + " are asked for; count from 0");
+    return is.plan.required_bytes(field);
+  });
+}
+
+int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragged_storage* storage,
+                         const int* ranks, Valet_Report* report) {
+  return guarded([&] {
+    require_plan(plan);
+    const ExecutionCall call = to_execution(*plan, storage, ranks, report);
+    write_report(valet::execute(plan->plan, call.storage, call.ranks), report);
+  });
+}
+
+int Valet_Ragged_migrate(MPI_Comm communicator, const Valet_Ragged_storage* storage,
+                         uint64_t* count, const int* ranks, const Valet_Options* options,
+                         Valet_Report* report) {
+  return guarded([&] {
+    const RaggedCall call = agreed(communicator, [&](int) {
+      require_pointer(count, "the number of blocks", "give the address of a uint64_t");
+      require_report(report);
+      return to_call(storage, *count, ranks, options);
+    });
+    const valet::Report done =
+        valet::migrate(communicator, call.storage, *count, call.ranks, call.options);
+    *count = done.blocks_after;
+    write_report(done, report);
+  });
+}

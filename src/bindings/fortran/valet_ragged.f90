@@ -1,0 +1,124 @@
+! SPDX-License-Identifier: BSD-3-Clause
+
+!> Blocks of different sizes for Fortran: the functions of ragged.h under their C names, beside the
+!! module `valet`, which has the options, the reports and the errors.
+!!
+!! What each does, and its errors, stands in ragged.h. Data, lengths and offsets are c_loc of
+!! contiguous arrays with the target attribute, lengths and offsets of integer(c_int64_t) and in
+!! bytes; Valet keeps their addresses until the storage is freed.
+module valet_ragged
+  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_ptr, c_size_t
+  use valet, only: Valet_Options, Valet_Report
+  implicit none
+  private
+
+  public :: Valet_Ragged_storage_create, Valet_Ragged_storage_add_field, &
+    Valet_Ragged_storage_add_field_by_offsets, Valet_Ragged_storage_add_column, &
+    Valet_Ragged_storage_free, Valet_Ragged_plan_to_ranks, Valet_Ragged_plan_free, &
+    Valet_Ragged_plan_blocks_after, Valet_Ragged_plan_required_bytes, Valet_Ragged_execute, &
+    Valet_Ragged_migrate
+
+  interface
+    function Valet_Ragged_storage_create() bind(C, name="Valet_Ragged_storage_create") &
+        result(storage)
+      import :: c_ptr
+      type(c_ptr) :: storage
+    end function
+
+    !> `label` ends with c_null_char.
+    function Valet_Ragged_storage_add_field(storage, data, capacity_bytes, lengths, &
+        block_capacity, alignment_bytes, label) &
+        bind(C, name="Valet_Ragged_storage_add_field") result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: storage, data, lengths
+      integer(c_int64_t), value :: capacity_bytes, block_capacity
+      integer(c_size_t), value :: alignment_bytes
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+
+    !> `offsets`: block_capacity + 1 of them, the first one is 0. `label` ends with c_null_char.
+    function Valet_Ragged_storage_add_field_by_offsets(storage, data, capacity_bytes, offsets, &
+        block_capacity, alignment_bytes, label) &
+        bind(C, name="Valet_Ragged_storage_add_field_by_offsets") result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: storage, data, offsets
+      integer(c_int64_t), value :: capacity_bytes, block_capacity
+      integer(c_size_t), value :: alignment_bytes
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+
+    !> `label` ends with c_null_char.
+    function Valet_Ragged_storage_add_column(storage, data, rows, row_bytes, label) &
+        bind(C, name="Valet_Ragged_storage_add_column") result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: storage, data
+      integer(c_int64_t), value :: rows
+      integer(c_size_t), value :: row_bytes
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+
+    subroutine Valet_Ragged_storage_free(storage) bind(C, name="Valet_Ragged_storage_free")
+      import :: c_ptr
+      type(c_ptr), value :: storage
+    end subroutine
+
+    function Valet_Ragged_plan_to_ranks(communicator, storage, count, ranks, options, plan) &
+        bind(C, name="Valet_Ragged_plan_to_ranks_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, Valet_Options
+      integer(c_int), value :: communicator
+      type(c_ptr), value :: storage
+      integer(c_int64_t), value :: count
+      integer(c_int), intent(in) :: ranks(*)
+      type(Valet_Options), optional :: options
+      type(c_ptr), intent(inout) :: plan
+      integer(c_int) :: code
+    end function
+
+    subroutine Valet_Ragged_plan_free(plan) bind(C, name="Valet_Ragged_plan_free")
+      import :: c_ptr
+      type(c_ptr), value :: plan
+    end subroutine
+
+    function Valet_Ragged_plan_blocks_after(plan) &
+        bind(C, name="Valet_Ragged_plan_blocks_after") result(blocks)
+      import :: c_int64_t, c_ptr
+      type(c_ptr), value :: plan
+      integer(c_int64_t) :: blocks
+    end function
+
+    !> `field` counts from 0, as everything that Valet numbers.
+    function Valet_Ragged_plan_required_bytes(plan, field) &
+        bind(C, name="Valet_Ragged_plan_required_bytes") result(bytes)
+      import :: c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: plan
+      integer(c_size_t), value :: field
+      integer(c_int64_t) :: bytes
+    end function
+
+    function Valet_Ragged_execute(plan, storage, ranks, report) &
+        bind(C, name="Valet_Ragged_execute") result(code)
+      import :: c_int, c_ptr, Valet_Report
+      type(c_ptr), value :: plan, storage
+      integer(c_int), intent(in) :: ranks(*)
+      type(Valet_Report), intent(inout), optional :: report
+      integer(c_int) :: code
+    end function
+
+    !> `count`: blocks of this rank before, the new number on success.
+    function Valet_Ragged_migrate(communicator, storage, count, ranks, options, report) &
+        bind(C, name="Valet_Ragged_migrate_f") result(code)
+      import :: c_int, c_int64_t, c_ptr, Valet_Options, Valet_Report
+      integer(c_int), value :: communicator
+      type(c_ptr), value :: storage
+      integer(c_int64_t), intent(inout) :: count
+      integer(c_int), intent(in) :: ranks(*)
+      type(Valet_Options), optional :: options
+      type(Valet_Report), intent(inout), optional :: report
+      integer(c_int) :: code
+    end function
+  end interface
+
+end module valet_ragged

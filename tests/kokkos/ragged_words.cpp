@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <valet/kokkos/ragged.hpp>
+
+#include <Kokkos_Core.hpp>
+
+#include <cstdint>
+
+#ifdef VALET_MUST_NOT_COMPILE
+using Word = int;
+#else
+using Word = std::uint64_t;
+#endif
+
+valet::RaggedField see(const Kokkos::View<double*>& values, const Kokkos::View<Word*>& offsets);
+
+valet::RaggedField see(const Kokkos::View<double*>& values, const Kokkos::View<Word*>& offsets) {
+  return valet::kokkos::ragged_field_by_offsets(values, offsets);
+}
