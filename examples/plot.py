@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from plotting import (amr, block_cyclic, dropin, exchange_study, layout_index, madre, particles, phases,
-                      sizes, trace_timeline)
+                      sizes, species, trace_timeline)
 
 EXAMPLES = {"amr": amr.draw,
             "block_cyclic": block_cyclic.draw,
@@ -30,6 +30,7 @@ EXAMPLES = {"amr": amr.draw,
             "particles": particles.draw,
             "phases": phases.draw,
             "sizes": sizes.draw,
+            "species": species.draw,
             "timeline": trace_timeline.draw}
 
 

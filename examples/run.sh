@@ -42,6 +42,10 @@ ranks=$(nproc)
 if ((ranks < 2)) || [[ "$name" == amr ]]; then
   ranks=2
 fi
+# Its memory limit and its picture are for four.
+if [[ "$name" == species ]]; then
+  ranks=4
+fi
 # Four producers and three consumers.
 if [[ "$name" == block_cyclic ]]; then
   ranks=7

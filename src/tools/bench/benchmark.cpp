@@ -51,9 +51,15 @@ void Benchmark::take_turns(std::vector<Series>& all) {
 
 Report Benchmark::compare(Case setting, const std::function<Outcome()>& valet, Alltoallv& peer,
                           const std::byte* blocks) {
-  std::vector<Series> all{{"warm", [&] { return peer.run_warm(blocks); }},
-                          {"cold", [&] { return peer.run_cold(blocks); }},
-                          {"valet", valet}};
+  return compare(
+      std::move(setting), [&] { return peer.run_warm(blocks); },
+      [&] { return peer.run_cold(blocks); }, valet);
+}
+
+Report Benchmark::compare(Case setting, const std::function<Outcome()>& warm,
+                          const std::function<Outcome()>& cold,
+                          const std::function<Outcome()>& valet) {
+  std::vector<Series> all{{"warm", warm}, {"cold", cold}, {"valet", valet}};
   take_turns(all);
   const Report& report = all[2].report;
   const double seconds = median(all[2].seconds);
@@ -67,7 +73,7 @@ Report Benchmark::compare(Case setting, const std::function<Outcome()>& valet, A
   setting["extra_bytes_bound"] = report.extra_bytes_bound;
   setting["messages"] = report.messages;
   setting["local_copies"] = report.local_copies;
-  setting["verified"] = all[2].verified;
+  setting["verified"] = std::ranges::all_of(all, &Series::verified);
   rows_.push_back(std::move(setting));
   return report;
 }

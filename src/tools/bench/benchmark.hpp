@@ -80,8 +80,11 @@ class Benchmark {
   void step() { bar_.advance(1); }
   /// Lets all series run once a round.
   void take_turns(std::vector<Series>& all);
-  /// Lets Valet take turns with MPI_Alltoallv of `blocks`, and adds a row: `setting`, then what was
-  /// measured. Returns the report of Valet.
+  /// Lets Valet take turns with a peer, whose buffers are at hand or must be allocated first, and
+  /// adds a row: `setting`, then what was measured. Returns the report of Valet.
+  Report compare(Case setting, const std::function<Outcome()>& warm,
+                 const std::function<Outcome()>& cold, const std::function<Outcome()>& valet);
+  /// The same with MPI_Alltoallv of `blocks`.
   Report compare(Case setting, const std::function<Outcome()>& valet, Alltoallv& peer,
                  const std::byte* blocks);
   /// Lets all series take turns with MPI_Alltoallv of `blocks`, and adds a row for each.
@@ -120,6 +123,7 @@ std::unique_ptr<Benchmark> make_auto_benchmark();
 std::unique_ptr<Benchmark> make_exchange_benchmark();
 std::unique_ptr<Benchmark> make_layout_benchmark();
 std::unique_ptr<Benchmark> make_madre_benchmark();
+std::unique_ptr<Benchmark> make_ragged_benchmark();
 std::unique_ptr<Benchmark> make_sizes_benchmark();
 std::unique_ptr<Benchmark> make_trace_benchmark();
 std::unique_ptr<Benchmark> make_kokkos_benchmark();

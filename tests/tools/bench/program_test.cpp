@@ -120,6 +120,39 @@ TEST(AutoBench, ComparesTheChoiceWithAllMethods) {
   }
 }
 
+TEST(RaggedBench, AllLengthsWithAllMethods) {
+  for (const int ranks : {1, 2, 3}) {
+    const Json document =
+        document_of(ranks,
+                    "ragged --lengths uniform-4k,large,lognormal,one-giant --method auto,stream,"
+                    "cyclic --bytes 3M --alignment 16 --memory 64K --repeat 1");
+    expect_comparisons(document, 4 * 3);
+    std::set<std::string> lengths, methods;
+    for (const Json& one : document.at("cases")) {
+      EXPECT_EQ(one.at("ranks"), ranks);
+      EXPECT_EQ(one.at("bytes"), 3 << 20);
+      EXPECT_EQ(one.at("alignment"), 16);
+      EXPECT_EQ(one.at("messages").get<int>() > 0, ranks > 1) << one;
+      EXPECT_LT(one.at("peak_extra_bytes"), 300'000) << one;
+      lengths.insert(one.at("lengths").get<std::string>());
+      methods.insert(one.at("method").get<std::string>());
+    }
+    EXPECT_EQ(lengths, (std::set<std::string>{"uniform-4k", "large", "lognormal", "one-giant"}));
+    EXPECT_EQ(methods, (std::set<std::string>{"auto", "stream", "cyclic"}));
+  }
+}
+
+TEST(RaggedBench, RefusesBadInput) {
+  expect_refused(2, "ragged --lengths sideways",
+                 "--lengths: sideways not in {uniform-4k,large,lognormal,one-giant}");
+  expect_refused(2, "ragged --alignment 3", "--alignment: 3 not in {1,2,4,8,16,32,64}");
+  expect_refused(2, "ragged --bytes 7", "--bytes is too few for a block of --alignment");
+  expect_refused(2, "ragged --bytes 2G",
+                 "--bytes is 2147483648, but the MPI_Alltoallv to compare with counts bytes with "
+                 "int; give less than 2G");
+  expect_refused(2, "ragged --bytes 1M --memory 1K", "set budget_bytes to at least 3072");
+}
+
 TEST(SizesBench, GoesFromFewBytesToMany) {
   const Json document =
       document_of(2, "sizes --pattern ring --block-bytes 64,4096 --least 1K --most 64K --repeat 1");

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "ways.hpp"
+
+#include <zoltan.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+namespace species {
+namespace {
+
+/// What Zoltan's callbacks are given. Local ids are the numbers of cells, ascending.
+struct Migration {
+  Cells& cells;
+  std::vector<ZOLTAN_ID_TYPE> leaving;  ///< for global ids, too: nobody looks at them
+  std::vector<int> to;
+  std::uint64_t used = 0;  ///< records, while cells arrive
+};
+
+void sizes(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR numbers, int* bytes,
+           int* error) {
+  const Cells& cells = static_cast<const Migration*>(data)->cells;
+  for (int i = 0; i < count; ++i)
+    bytes[i] = static_cast<int>(sizeof(Head) + cells.lengths[numbers[i]]);
+  *error = ZOLTAN_OK;
+}
+
+void pack(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR numbers, int*, int*,
+          int* places, char* buffer, int* error) {
+  const Cells& cells = static_cast<const Migration*>(data)->cells;
+  const Record* list = cells.records.data();
+  std::uint64_t k = 0;
+  for (int i = 0; i < count; ++i) {
+    for (; k < numbers[i]; ++k) list += cells.species(k);
+    const Head head = cells.head(k);
+    std::memcpy(buffer + places[i], &head, sizeof head);
+    std::memcpy(buffer + places[i] + sizeof head, list, head.length);
+  }
+  *error = ZOLTAN_OK;
+}
+
+/// Everything is packed: what stays closes up.
+void close_up(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
+              ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* error) {
+  Migration& migration = *static_cast<Migration*>(data);
+  Cells& cells = migration.cells;
+  auto leaves = migration.leaving.begin();
+  std::uint64_t kept = 0;
+  const Record* list = cells.records.data();
+  for (std::uint64_t k = 0; k < cells.count; ++k) {
+    const Head head = cells.head(k);
+    if (leaves != migration.leaving.end() && *leaves == k) {
+      ++leaves;
+    } else {
+      std::memmove(&cells.records[migration.used], list, head.length);
+      migration.used += head.length / sizeof(Record);
+      cells.set_head(kept++, head);
+    }
+    list += head.length / sizeof(Record);
+  }
+  cells.count = kept;
+  *error = ZOLTAN_OK;
+}
+
+void unpack(void* data, int, int count, ZOLTAN_ID_PTR, int*, int* places, char* buffer,
+            int* error) {
+  Migration& migration = *static_cast<Migration*>(data);
+  for (int i = 0; i < count; ++i) {
+    Head head;
+    std::memcpy(&head, buffer + places[i], sizeof head);
+    std::memcpy(&migration.cells.records[migration.used], buffer + places[i] + sizeof head,
+                head.length);
+    migration.used += head.length / sizeof(Record);
+    migration.cells.set_head(migration.cells.count++, head);
+  }
+  *error = ZOLTAN_OK;
+}
+
+struct Destroy {
+  void operator()(Zoltan_Struct* zoltan) const { Zoltan_Destroy(&zoltan); }
+};
+
+/// Sees to it that what arrives will fit: a callback cannot refuse on all ranks.
+void require_room_after(MPI_Comm communicator, const Cells& cells, std::span<const int> ranks) {
+  int size = 1;
+  MPI_Comm_size(communicator, &size);
+  // Records and cells for each rank, then those of this one.
+  std::vector<std::uint64_t> sums(2 * static_cast<std::size_t>(size), 0);
+  for (std::uint64_t k = 0; k < cells.count; ++k) {
+    sums[2 * static_cast<std::size_t>(ranks[k])] += cells.species(k);
+    ++sums[2 * static_cast<std::size_t>(ranks[k]) + 1];
+  }
+  std::uint64_t own[2] = {0, 0};
+  MPI_Reduce_scatter_block(sums.data(), own, 2, MPI_UINT64_T, MPI_SUM, communicator);
+  require_room(communicator, cells, own[0], own[1]);
+}
+
+}  // namespace
+
+Moved zoltan_migrate(MPI_Comm communicator, Cells& cells, std::span<const int> ranks) {
+  require_room_after(communicator, cells, ranks);
+  int own = 0;
+  MPI_Comm_rank(communicator, &own);
+  Migration migration{.cells = cells, .leaving = {}, .to = {}};
+  Moved moved;
+  int result = ZOLTAN_MEMERR;
+  try {
+    for (std::uint64_t k = 0; k < cells.count; ++k) {
+      if (ranks[k] == own) continue;
+      migration.leaving.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
+      migration.to.push_back(ranks[k]);
+      moved.bytes_sent += sizeof(Head) + cells.lengths[k];
+    }
+    const std::unique_ptr<Zoltan_Struct, Destroy> zoltan(Zoltan_Create(communicator));
+    Zoltan_Set_Param(zoltan.get(), "DEBUG_LEVEL", "0");
+    Zoltan_Set_Obj_Size_Multi_Fn(zoltan.get(), sizes, &migration);
+    Zoltan_Set_Pack_Obj_Multi_Fn(zoltan.get(), pack, &migration);
+    Zoltan_Set_Mid_Migrate_PP_Fn(zoltan.get(), close_up, &migration);
+    Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan.get(), unpack, &migration);
+    result = Zoltan_Migrate(zoltan.get(), -1, nullptr, nullptr, nullptr, nullptr,
+                            static_cast<int>(migration.to.size()), migration.leaving.data(),
+                            migration.leaving.data(), migration.to.data(), migration.to.data());
+  } catch (const std::bad_alloc&) {
+    // As if Zoltan had found none.
+  }
+  if (result == ZOLTAN_MEMERR)
+    throw std::runtime_error(
+        "out of memory: the system refuses Zoltan_Migrate its packed buffers (--exchange zoltan)");
+  if (result != ZOLTAN_OK) throw std::runtime_error("Zoltan_Migrate failed");
+  return moved;
+}
+
+}  // namespace species

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure.hpp"
+#include "ragged_blocks.hpp"
+#include <valet/error.hpp>
+#include <valet/mpi.hpp>
+
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <optional>
+
+namespace valet::bench {
+namespace {
+
+/// What goes to each rank and comes from it, with where it begins.
+struct Traffic {
+  explicit Traffic(std::size_t ranks) : counts(ranks, 0), begins(ranks, 0) {}
+  void find_begins() { std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0); }
+
+  std::vector<int> counts, begins;
+};
+
+Traffic incoming(const Traffic& leaving) {
+  Traffic arriving(leaving.counts.size());
+  MPI_Alltoall(leaving.counts.data(), 1, MPI_INT, arriving.counts.data(), 1, MPI_INT,
+               MPI_COMM_WORLD);
+  arriving.find_begins();
+  return arriving;
+}
+
+void exchange_all(const void* from, const Traffic& leaving, void* to, const Traffic& arriving,
+                  MPI_Datatype type) {
+  MPI_Alltoallv(from, leaving.counts.data(), leaving.begins.data(), type, to,
+                arriving.counts.data(), arriving.begins.data(), type, MPI_COMM_WORLD);
+}
+
+}  // namespace
+
+void RaggedAlltoallv::require_countable(std::uint64_t arena_bytes) {
+  if (arena_bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
+    throw Error(ErrorCode::invalid_argument,
+                "--bytes is " + std::to_string(arena_bytes) +
+                    ", but the MPI_Alltoallv to compare with counts bytes with int; give less "
+                    "than 2G");
+}
+
+RaggedAlltoallv::Buffers RaggedAlltoallv::make_buffers() const {
+  const std::size_t count = blocks_.lengths().size();
+  return {allocate(blocks_.arena_bytes()), allocate(blocks_.arena_bytes()),
+          std::make_unique_for_overwrite<std::uint64_t[]>(count),
+          std::make_unique_for_overwrite<std::uint64_t[]>(count)};
+}
+
+RaggedAlltoallv::Run RaggedAlltoallv::run_warm() {
+  if (warm_.packed == nullptr) {
+    warm_ = make_buffers();
+    exchange(warm_);  // touches every page
+  }
+  std::uint64_t count = 0;
+  const double seconds = slowest_seconds([&] { count = exchange(warm_); });
+  return {seconds, verified(warm_, count)};
+}
+
+RaggedAlltoallv::Run RaggedAlltoallv::run_cold() const {
+  std::optional<Buffers> buffers;
+  std::uint64_t count = 0;
+  const double seconds = slowest_seconds([&] {
+    buffers = make_buffers();
+    count = exchange(*buffers);
+  });
+  const bool good = verified(*buffers, count);
+  return {seconds + slowest_seconds([&] { buffers.reset(); }), good};
+}
+
+std::uint64_t RaggedAlltoallv::exchange(const Buffers& buffers) const {
+  const auto ranks = static_cast<std::size_t>(world_size());
+  const std::vector<std::uint64_t>& lengths = blocks_.lengths();
+  Traffic blocks(ranks), bytes(ranks);
+  for (std::size_t k = 0; k < lengths.size(); ++k) {
+    const auto to = static_cast<std::size_t>(blocks_.ranks()[k]);
+    ++blocks.counts[to];
+    bytes.counts[to] += static_cast<int>(blocks_.padded(lengths[k]));
+  }
+  blocks.find_begins();
+  bytes.find_begins();
+  std::vector<int> next_block = blocks.begins, next_byte = bytes.begins;
+  const std::byte* block = arena_;
+  for (std::size_t k = 0; k < lengths.size(); ++k) {
+    const auto to = static_cast<std::size_t>(blocks_.ranks()[k]);
+    const std::uint64_t padded = blocks_.padded(lengths[k]);
+    std::memcpy(buffers.packed.get() + next_byte[to], block, padded);
+    buffers.packed_lengths[static_cast<std::size_t>(next_block[to]++)] = lengths[k];
+    next_byte[to] += static_cast<int>(padded);
+    block += padded;
+  }
+  const Traffic blocks_in = incoming(blocks), bytes_in = incoming(bytes);
+  exchange_all(buffers.packed_lengths.get(), blocks, buffers.received_lengths.get(), blocks_in,
+               MPI_UINT64_T);
+  exchange_all(buffers.packed.get(), bytes, buffers.received.get(), bytes_in, MPI_BYTE);
+  std::uint64_t arrived = 0;
+  for (const int count : blocks_in.counts) arrived += static_cast<std::uint64_t>(count);
+  return arrived;
+}
+
+bool RaggedAlltoallv::verified(const Buffers& buffers, std::uint64_t count) const {
+  return blocks_.arrived(buffers.received.get(), buffers.received_lengths.get(), count,
+                         RaggedBlocks::Sources::by_rank);
+}
+
+}  // namespace valet::bench

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "benchmark.hpp"
+#include "ragged_blocks.hpp"
+#include "schedule/methods.hpp"
+#include <valet/valet.hpp>
+
+namespace valet::bench {
+namespace {
+
+class RaggedBenchmark final : public Benchmark {
+ public:
+  RaggedBenchmark()
+      : Benchmark("ragged",
+                  "Blocks of different sizes, half of which leave an arena that is exactly full, "
+                  "beside packing and MPI_Alltoallv of lengths and bytes into a second arena "
+                  "(ratio_warm) and into freshly allocated memory (ratio_cold)",
+                  5) {}
+
+ private:
+  std::vector<Option> own_options() override {
+    return {{"--lengths", &lengths_,
+             "uniform-4k: 0 to 4 KiB, large: 64 KiB to 1 MiB, lognormal: around 200 bytes, "
+             "one-giant: half of the bytes, among others of 0 to 4 KiB; several are measured in "
+             "turn",
+             one_of(all_lengths())},
+            {"--bytes", &bytes_, "arena of a rank, with K, M or G; less than 2G"},
+            {"--alignment", &alignment_, "of every block: a power of two up to 64",
+             one_of({"1", "2", "4", "8", "16", "32", "64"})},
+            memory_option(),
+            {"--method", &methods_,
+             "auto, " + schedule::method_names() + "; several are measured in turn"},
+            sharing_flag()};
+  }
+
+  Jobs jobs() override {
+    const std::uint64_t bytes = parse_bytes(bytes_) / alignment_ * alignment_;
+    if (bytes == 0)
+      throw Error(ErrorCode::invalid_argument, "--bytes is too few for a block of --alignment");
+    RaggedAlltoallv::require_countable(bytes);
+    Jobs jobs;
+    for (const std::string& lengths : lengths_)
+      for (const std::string& method : methods_) {
+        auto options = common_options<Options>();
+        options.method = parse_method(method);
+        jobs.emplace_back([=, this] { measure(lengths, method, bytes, options); });
+      }
+    return jobs;
+  }
+
+  void measure(const std::string& lengths, const std::string& method, std::uint64_t bytes,
+               const Options& options) {
+    const RaggedBlocks blocks(lengths, bytes, alignment_);
+    const Bytes arena = allocate(bytes);
+    blocks.fill(arena.get());
+    RaggedAlltoallv peer(blocks, arena.get());
+    const auto outcome = [](const RaggedAlltoallv::Run& run) {
+      return Outcome(run.seconds, on_all_ranks(run.verified));
+    };
+    compare(
+        {{"lengths", lengths},
+         {"method", method},
+         {"ranks", world_size()},
+         {"bytes", bytes},
+         {"blocks", blocks.lengths().size()},
+         {"alignment", alignment_},
+         {"memory", options.budget_bytes}},
+        [&] { return outcome(peer.run_warm()); }, [&] { return outcome(peer.run_cold()); },
+        [&] { return migration(blocks, arena.get(), options); });
+  }
+
+  /// The blocks are back where they were, for whoever comes next.
+  static Outcome migration(const RaggedBlocks& blocks, std::byte* arena, const Options& options) {
+    std::vector<std::uint64_t> lengths = blocks.lengths();
+    RaggedField field{.data = arena, .capacity_bytes = blocks.arena_bytes()};
+    field.lengths = lengths.data();
+    field.block_capacity = lengths.size();
+    field.alignment_bytes = static_cast<std::size_t>(blocks.alignment());
+    const RaggedStorage storage{field};
+    Report report;
+    const double seconds = slowest_seconds([&] {
+      report = migrate(MPI_COMM_WORLD, storage, lengths.size(), blocks.ranks(), options);
+    });
+    const bool good = blocks.arrived(arena, lengths.data(), report.blocks_after,
+                                     RaggedBlocks::Sources::own_first);
+    blocks.fill(arena);
+    return {seconds, on_all_ranks(good), summed_over_ranks(report, MPI_COMM_WORLD)};
+  }
+
+  std::vector<std::string> lengths_{"uniform-4k", "large", "lognormal"};
+  std::string bytes_ = "256M";
+  std::uint64_t alignment_ = 8;
+  std::vector<std::string> methods_{"auto"};
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_ragged_benchmark() { return std::make_unique<RaggedBenchmark>(); }
+
+}  // namespace valet::bench
