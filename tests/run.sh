@@ -10,8 +10,8 @@ Usage: tests/run.sh [--long] [--large] [--sanitize] [--lint]
        tests/run.sh --mutate [folder]
 
 Installs what is missing, builds the release preset into build/ and runs its tests.
-  --long      also the tests labelled "long": 100,000 random maps, a thousand jobs with delays in
-              MPI, the whole model
+  --long      also the tests labelled "long": 100,000 random maps, 10,000 of blocks of different
+              sizes, a thousand jobs with delays in MPI, the whole model
   --large     also the tests labelled "large", which need several GB of memory
   --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer into
               build/sanitize and run the tests that are not labelled "slow" there

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
-! The snippet of the guide in Fortran, word for word: compiled, not run.
+! The snippets of the guide in Fortran, word for word: compiled, not run.
 subroutine move_particles(comm, x, slots, count, ranks)
   use, intrinsic :: iso_c_binding
   use valet
@@ -23,4 +23,25 @@ subroutine move_particles(comm, x, slots, count, ranks)
   if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
   call Valet_Plan_free(plan)
   call Valet_Storage_free(storage)
+end subroutine
+
+subroutine move_lists(comm, values, lengths, count, ranks)
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_ragged
+  implicit none
+  integer, intent(in) :: comm
+  real(c_double), intent(inout), target, contiguous :: values(:)
+  integer(c_int64_t), intent(inout), target, contiguous :: lengths(:)
+  integer(c_int64_t), intent(inout) :: count
+  integer(c_int), intent(in) :: ranks(count)
+  type(c_ptr) :: storage
+  integer(c_int) :: code
+
+  storage = Valet_Ragged_storage_create()
+  code = Valet_Ragged_storage_add_field(storage, c_loc(values), 8*size(values, kind=c_int64_t), &
+    c_loc(lengths), size(lengths, kind=c_int64_t), 8_c_size_t, 'values' // c_null_char)
+  code = Valet_Ragged_migrate(comm, storage, count, ranks)
+  if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
+  call Valet_Ragged_storage_free(storage)
 end subroutine

@@ -6,6 +6,7 @@
 #include "../zoltan/mesh.hpp"
 #include "kokkos_environment.hpp"
 #include "test_comm.hpp"
+#include <valet/kokkos/ragged.hpp>
 #include <valet/zoltan/lists.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -13,6 +14,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace {
 
@@ -85,6 +89,100 @@ TEST(Readme, MovesViewsByListsOfZoltan) {
   EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(count)), mesh.size());
   Zoltan_LB_Free_Part(&import_gids, &import_lids, &import_procs, &import_parts);
   Zoltan_LB_Free_Part(&export_gids, &export_lids, &export_procs, &export_parts);
+}
+
+TEST(Guide, PartitionsAndMovesBlocksOfDifferentSizes) {
+  using valet::test::rank;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t most = 100, most_records = 1000;
+  std::uint64_t count = rank() == 0 ? most : 0;
+
+  std::vector<double> place(3 * most), records(most_records);
+  std::vector<std::uint64_t> id(most), lengths(most);  // lengths in bytes
+  const auto storage = [&] {
+    return valet::RaggedStorage({valet::ragged_field(std::span(records), std::span(lengths))},
+                                {valet::field(place, 3), valet::field(id)});
+  };
+  const auto records_of = [](std::uint64_t number) { return number % 11; };
+  for (std::uint64_t k = 0, next = 0; k < count; ++k) {
+    id[k] = k;
+    place[3 * k] = static_cast<double>(k);
+    lengths[k] = records_of(k) * sizeof(double);
+    for (std::uint64_t r = 0; r < records_of(k); ++r) records[next++] = static_cast<double>(k);
+  }
+
+  valet::zoltan::Rebalancer rebalancer(comm, {.method = "RCB"});
+  rebalancer.coordinates(valet::zoltan::array_columns(place.data(), most, 3));
+  rebalancer.weights(valet::zoltan::block_bytes(storage().fields()[0]));  // or work of your own
+  count = rebalancer.rebalance(count, storage()).count;
+
+  valet::zoltan::Partition partition = rebalancer.partition(count);
+  const valet::zoltan::RaggedRoom room = rebalancer.required_room(partition, storage());
+  EXPECT_LE(room.blocks, most);
+  EXPECT_LE(room.bytes.at(0), most_records * sizeof(double));
+  count = rebalancer.migrate(std::move(partition), storage()).count;
+
+  long long wrong = 0;
+  for (std::uint64_t k = 0, next = 0; k < count; ++k) {
+    wrong += place[3 * k] == static_cast<double>(id[k]) ? 0 : 1;
+    wrong += lengths[k] == records_of(id[k]) * sizeof(double) ? 0 : 1;
+    for (std::uint64_t r = 0; r < records_of(id[k]); ++r)
+      wrong += records[next++] == static_cast<double>(id[k]) ? 0 : 1;
+  }
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+  EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(count)), 100);
+  EXPECT_LE(valet::test::max_over_ranks(static_cast<long long>(count)),
+            100 / valet::test::size() + 12);
+}
+
+TEST(Readme, MovesViewsOfBlocksOfDifferentSizes) {
+  using valet::test::rank;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t most = 10, most_values = 45;
+  std::uint64_t count = 10;
+  const std::vector<int> ranks(count, 0);
+
+  Kokkos::View<double*> spectra("spectra", most_values);
+  Kokkos::View<std::uint64_t*> lengths("lengths", most);  // in bytes
+
+  for (std::uint64_t k = 0; k < count; ++k) lengths(k) = k * sizeof(double);
+  Kokkos::deep_copy(spectra, rank());
+
+  valet::RaggedStorage storage{valet::kokkos::ragged_field(spectra, lengths)};
+  valet::RaggedPlan plan = valet::plan_to_ranks(comm, storage, count, ranks);
+  const std::uint64_t values = plan.required_bytes() / sizeof(double);
+  if (values > spectra.extent(0)) Kokkos::resize(spectra, values);
+  if (plan.blocks_after() > lengths.extent(0)) Kokkos::resize(lengths, plan.blocks_after());
+  storage = {valet::kokkos::ragged_field(spectra, lengths)};  // of the Views as they are now
+  count = valet::execute(plan, storage, ranks).blocks_after;
+
+  long long wrong = 0;
+  for (std::uint64_t k = 0; k < count; ++k) wrong += lengths(k) != k % 10 * sizeof(double);
+  for (std::uint64_t v = 0; v < values; ++v) wrong += spectra(v) != static_cast<double>(v / 45);
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+  EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(count)), 10 * valet::test::size());
+}
+
+TEST(Readme, MovesARowMapOfValues) {
+  using valet::test::rank;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  std::uint64_t rows = 10;
+  const std::vector<int> row_ranks(rows, (rank() + 1) % valet::test::size());
+  const Kokkos::View<double*> entries("entries", 45);
+  const Kokkos::View<std::uint64_t*> row_map("row_map", rows + 1);
+  for (std::uint64_t k = 0; k < rows; ++k) row_map(k + 1) = row_map(k) + k;
+  Kokkos::deep_copy(entries, rank());
+
+  valet::kokkos::values_to_bytes<double>(row_map);
+  const valet::RaggedStorage matrix{valet::kokkos::ragged_field_by_offsets(entries, row_map)};
+  rows = valet::migrate(comm, matrix, rows, row_ranks).blocks_after;
+  valet::kokkos::bytes_to_values<double>(row_map);
+
+  long long wrong = rows == 10 ? 0 : 1;
+  for (std::uint64_t k = 0; k < rows; ++k) wrong += row_map(k + 1) - row_map(k) != k;
+  const double from = (rank() + valet::test::size() - 1) % valet::test::size();
+  for (std::uint64_t v = 0; v < 45; ++v) wrong += entries(v) != from;
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
 }
 
 }  // namespace

@@ -5,17 +5,13 @@
 // succeed. Nobody is left waiting.
 
 #include "../operations/layout/moved_arrays.hpp"
-#include "../operations/ragged/ragged_case.hpp"
-#include "outcome.hpp"
-#include "refused_new.hpp"
-#include "test_comm.hpp"
+#include "refused_call.hpp"
 #include <valet/valet.h>
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,56 +19,7 @@
 namespace valet::test {
 namespace {
 
-/// A call and what must be true of its data.
-struct Case {
-  std::function<void(MPI_Comm)> call;
-  std::function<void()> restore;       ///< the data before the call
-  std::function<bool()> is_unchanged;  ///< here
-  std::function<bool()> has_moved;     ///< here
-};
-
-/// Runs the call with the n-th allocation of one rank refused.
-/// @return Whether there was an n-th one.
-bool survives(const Case& tested, MPI_Comm communicator, int poor, long long n, Refusal refusal) {
-  tested.restore();
-  if (rank() == poor) refuse_allocation(n, refusal);
-  const Outcome outcome = outcome_of([&] { tested.call(communicator); });
-  const bool refused = end_refusal();
-  const std::string which = "allocation " + std::to_string(n) + " of rank " + std::to_string(poor);
-  EXPECT_TRUE(same_on_all_ranks(outcome)) << which << ": " << outcome.text;
-  const bool success = outcome.code == ErrorCode::success;
-  EXPECT_TRUE(all_ranks(success || outcome.code == ErrorCode::out_of_memory))
-      << which << ": " << outcome.text;
-  EXPECT_TRUE(all_ranks(success ? tested.has_moved() : tested.is_unchanged()))
-      << which << ": " << outcome.text;
-  return !all_ranks(!refused);
-}
-
-/// On a communicator that is new each time, or on one that has been used.
-void survives_all(const Case& tested, int poor, bool is_new, Refusal refusal) {
-  SCOPED_TRACE(refusal == Refusal::once ? "once" : "for good");
-  for (long long n = 1; !::testing::Test::HasFailure(); ++n) {
-    MPI_Comm communicator = MPI_COMM_WORLD;
-    if (is_new) MPI_Comm_dup(MPI_COMM_WORLD, &communicator);
-    const bool goes_on = survives(tested, communicator, poor, n, refusal);
-    if (is_new) MPI_Comm_free(&communicator);
-    if (!goes_on) break;
-  }
-}
-
-/// Rank 0, which is the root of some methods, and another one; with VALET_FAULTS_ALL every rank.
-void survives_all(const Case& tested, const std::string& name) {
-  SCOPED_TRACE(name);
-  for (const Refusal refusal : {Refusal::once, Refusal::for_good}) {
-    if (std::getenv("VALET_FAULTS_ALL") == nullptr) {
-      survives_all(tested, 1, true, refusal);
-      survives_all(tested, 0, false, refusal);
-    } else {
-      for (int poor = 0; poor < size(); ++poor)
-        for (const bool is_new : {true, false}) survives_all(tested, poor, is_new, refusal);
-    }
-  }
-}
+using Case = RefusedCall;
 
 /// Blocks of 8 bytes that say where they began. Of each rank block k goes to rank_of(rank, k).
 class Blocks {
@@ -408,31 +355,6 @@ TEST(RefusedAllocation, EndsARedistributionInPlaceOnAllRanks) {
           return after.wrong_bytes() == 0;
         }};
     survives_all(tested, to_string(method));
-  }
-}
-
-TEST(RefusedAllocation, EndsAMapOfRaggedBlocksOnAllRanks) {
-  RaggedCase c;
-  c.alignment = 8;
-  for (int r = 0; r < size(); ++r) {
-    c.before.emplace_back();
-    for (std::uint64_t k = 0; k < 300; ++k)
-      c.before.back().push_back({k * 37 % 400, r, k, static_cast<int>(k) % size()});
-  }
-  const RaggedBlocks before = c.before[static_cast<std::size_t>(rank())], after = c.after(rank());
-  RaggedArrays arrays(before, 8, std::max(bytes_of(before, 8), bytes_of(after, 8)),
-                      std::max(before.size(), after.size()));
-  const RaggedStorage storage = arrays.storage();
-  for (const std::size_t budget : {std::size_t{8} << 10, std::size_t{4} << 20}) {
-    Options options;
-    options.budget_bytes = budget;
-    const Case tested{
-        [&](MPI_Comm communicator) {
-          static_cast<void>(migrate(communicator, storage, before.size(), arrays.ranks, options));
-        },
-        [&] { arrays.fill(before); }, [&] { return arrays.wrong(before) == 0; },
-        [&] { return arrays.wrong(after) == 0; }};
-    survives_all(tested, "ragged blocks, budget " + std::to_string(budget));
   }
 }
 

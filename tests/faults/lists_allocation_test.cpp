@@ -5,8 +5,7 @@
 // out_of_memory and nothing has moved, or all have what the lists say. Nobody is left waiting.
 
 #include "../zoltan/list_objects.hpp"
-#include "outcome.hpp"
-#include "refused_new.hpp"
+#include "refused_call.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,27 +22,6 @@ struct Form {
   bool with_arrays = false;
 };
 
-/// @return Whether there was an n-th allocation on rank `poor`.
-bool survives(ListObjects& objects, const Form& form, int poor, long long n, Refusal refusal) {
-  objects.fill();
-  const zoltan::PartitionLists lists = objects.lists(form.imports, form.exports);
-  const zoltan::ListOptions options = form.with_arrays ? objects.options() : zoltan::ListOptions();
-  const BlockStorage storage = objects.storage();
-  std::uint64_t now = 0;
-  if (rank() == poor) refuse_allocation(n, refusal);
-  const Outcome outcome = outcome_of(
-      [&] { now = zoltan::migrate(MPI_COMM_WORLD, lists, objects.count, storage, options).count; });
-  const bool refused = end_refusal();
-  SCOPED_TRACE("allocation " + std::to_string(n) + " of rank " + std::to_string(poor) +
-               (refusal == Refusal::once ? ", once: " : ", for good: ") + outcome.text);
-  EXPECT_TRUE(same_on_all_ranks(outcome));
-  const bool success = outcome.code == ErrorCode::success;
-  EXPECT_TRUE(all_ranks(success || outcome.code == ErrorCode::out_of_memory));
-  EXPECT_TRUE(
-      all_ranks(success ? objects.has_moved(now, form.with_arrays) : objects.is_unchanged()));
-  return !all_ranks(!refused);
-}
-
 /// Few objects, and more than what is held back for hard times has room for.
 class RefusedAllocation : public testing::TestWithParam<std::uint64_t> {};
 
@@ -53,10 +31,17 @@ TEST_P(RefusedAllocation, EndsAMigrationOfListsOnAllRanks) {
     SCOPED_TRACE(std::string(form.imports ? "imports " : "") + (form.exports ? "exports " : "") +
                  (form.with_arrays ? "arrays" : ""));
     ListObjects objects(GetParam(), 2 * GetParam());
-    for (const Refusal refusal : {Refusal::once, Refusal::for_good})
-      for (const int poor : {0, size() - 1})
-        for (long long n = 1; !::testing::Test::HasFailure(); ++n)
-          if (!survives(objects, form, poor, n, refusal)) break;
+    const zoltan::PartitionLists lists = objects.lists(form.imports, form.exports);
+    const zoltan::ListOptions options =
+        form.with_arrays ? objects.options() : zoltan::ListOptions();
+    const BlockStorage storage = objects.storage();
+    std::uint64_t now = 0;
+    survives_all({[&](MPI_Comm communicator) {
+                    now =
+                        zoltan::migrate(communicator, lists, objects.count, storage, options).count;
+                  },
+                  [&] { objects.fill(); }, [&] { return objects.is_unchanged(); },
+                  [&] { return objects.has_moved(now, form.with_arrays); }});
   }
 }
 

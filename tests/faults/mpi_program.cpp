@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// mpi_program <default|returns|dies|dies_writing> <n>: a migration and an all-to-all in which the
-// n-th call of MPI on rank 1 fails, as a call on a broken network would: MPI tells the error
-// handler of the call's communicator, and where that returns the call returns its code. With "dies"
-// it is rank n % 2, and it is killed there, while files are open in the working directory; with
-// "dies_writing" when it writes to one of those for the n-th time. What should come of it, see
-// mpi_test.cpp and kill_test.cpp.
+// mpi_program <default|returns|dies|dies_writing> <n>: a migration, one of blocks of different
+// sizes and an all-to-all in which the n-th call of MPI on rank 1 fails, as a call on a broken
+// network would: MPI tells the error handler of the call's communicator, and where that returns the
+// call returns its code. With "dies" it is rank n % 2, and it is killed there, while files are open
+// in the working directory; with "dies_writing" when it writes to one of those for the n-th time.
+// What should come of it, see mpi_test.cpp and kill_test.cpp.
 
 #include <valet/valet.hpp>
 
 #include <mpi.h>
 
 #include <csignal>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -38,6 +41,24 @@ int fail(MPI_Comm comm) {
 
 void tell(MPI_Comm* comm, int*, ...) {
   if (*comm == application) ++times_told;
+}
+
+/// Blocks of different sizes with a row each, dealt to the ranks one by one.
+void migrate_ragged(valet::Options options, int size) {
+  constexpr std::uint64_t most_bytes = 500;
+  const std::size_t count = dies ? 600 : 60, room = 2 * count;
+  std::vector<std::uint64_t> lengths(room), rows(room);
+  std::vector<int> ranks(count);
+  for (std::size_t k = 0; k < count; ++k) {
+    lengths[k] = k * 37 % most_bytes;
+    ranks[k] = static_cast<int>(k) % size;
+  }
+  std::vector<std::byte> arena(room * most_bytes);
+  options.budget_bytes = 8192;
+  static_cast<void>(valet::migrate(
+      application,
+      {{valet::ragged_field(std::span(arena), std::span(lengths))}, {valet::field(rows)}}, count,
+      ranks, options));
 }
 
 }  // namespace
@@ -77,6 +98,8 @@ VALET_FAILS(Exscan,
             (sent, received, count, type, operation, comm), comm)
 VALET_FAILS(Barrier, (MPI_Comm comm), (comm), comm)
 VALET_FAILS(Comm_dup, (MPI_Comm comm, MPI_Comm* copy), (comm, copy), comm)
+VALET_FAILS(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm* part),
+            (comm, type, key, info, part), comm)
 VALET_FAILS(Wait, (MPI_Request * request, MPI_Status* status), (request, status), last_comm)
 VALET_FAILS(Waitany, (int count, MPI_Request* requests, int* index, MPI_Status* status),
             (count, requests, index, status), last_comm)
@@ -128,6 +151,7 @@ int main(int argc, char** argv) {
     static_cast<void>(valet::migrate(application,
                                      valet::BlockStorage{valet::field(data.data(), data.size())},
                                      blocks, ranks, options));
+    migrate_ragged(options, size);
     const std::vector<std::int64_t> counts(static_cast<std::size_t>(size), 50);
     static_cast<void>(valet::alltoallv_in_place(
         application, {data.data(), data.size() * sizeof(double), sizeof(double)}, counts, {},

@@ -4,9 +4,7 @@
 // and all that follow, n = 1 until a call makes fewer. All ranks throw out_of_memory and nothing
 // has moved, or all have balanced objects. Nobody is left waiting.
 
-#include "outcome.hpp"
-#include "refused_new.hpp"
-#include "test_comm.hpp"
+#include "refused_call.hpp"
 #include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -76,29 +74,11 @@ class Line {
   const BlockStorage storage_{field(place_), field(weight_), field(number_)};
 };
 
-/// @return Whether there was an n-th allocation on rank `poor`.
-template <class Call>
-bool survives(Line& line, Call&& call, int poor, long long n, Refusal refusal) {
-  line.fill();
-  if (rank() == poor) refuse_allocation(n, refusal);
-  const Outcome outcome = outcome_of(call);
-  const bool refused = end_refusal();
-  SCOPED_TRACE("allocation " + std::to_string(n) + " of rank " + std::to_string(poor) +
-               (refusal == Refusal::once ? ", once: " : ", for good: ") + outcome.text);
-  EXPECT_TRUE(same_on_all_ranks(outcome));
-  const bool success = outcome.code == ErrorCode::success;
-  EXPECT_TRUE(all_ranks(success || outcome.code == ErrorCode::out_of_memory));
-  EXPECT_TRUE(line.is_whole());
-  EXPECT_TRUE(all_ranks(success || line.is_unchanged()));
-  return !all_ranks(!refused);
-}
-
-template <class Call>
-void survives_all(Line& line, Call&& call) {
-  for (const Refusal refusal : {Refusal::once, Refusal::for_good})
-    for (const int poor : {0, size() - 1})
-      for (long long n = 1; !::testing::Test::HasFailure(); ++n)
-        if (!survives(line, call, poor, n, refusal)) break;
+/// Every object is somewhere, once, whatever becomes of a call.
+RefusedCall refused(Line& line, const std::function<void()>& call) {
+  return {[call](MPI_Comm) { call(); }, [&line] { line.fill(); },
+          [&line] { return line.is_whole() && line.is_unchanged(); },
+          [&line] { return line.is_whole(); }};
 }
 
 /// Few objects, and more than what is held back for hard times has room for.
@@ -113,8 +93,8 @@ TEST_P(RefusedAllocation, EndsARebalanceOnAllRanks) {
     RebalancerOptions options;
     options.method = method;
     Rebalancer rebalancer = line.rebalancer(options);
-    survives_all(line,
-                 [&] { line.has_moved(rebalancer.rebalance(line.count(), line.storage()).count); });
+    survives_all(refused(
+        line, [&] { line.has_moved(rebalancer.rebalance(line.count(), line.storage()).count); }));
   }
 }
 
@@ -123,19 +103,19 @@ TEST_P(RefusedAllocation, EndsARepairedPartitionOnAllRanks) {
   RebalancerOptions options;
   options.when_infeasible = WhenInfeasible::repair;
   Rebalancer rebalancer = line.rebalancer(options);
-  survives_all(line, [&] {
+  survives_all(refused(line, [&] {
     Partition partition = rebalancer.partition(line.count());
     for (std::uint64_t k = 0; k < partition.count(); ++k) partition.ranks()[k] = 0;
     rebalancer.evaluate(partition);
     static_cast<void>(rebalancer.required_slots(partition));
     repair(MPI_COMM_WORLD, partition.count(), partition.ranks(), line.storage().slots());
     line.has_moved(rebalancer.migrate(std::move(partition), line.storage()).count);
-  });
+  }));
 }
 
 TEST_P(RefusedAllocation, EndsTheStartOfARebalancerOnAllRanks) {
   Line line(GetParam());
-  survives_all(line, [] { const Rebalancer rebalancer(MPI_COMM_WORLD); });
+  survives_all(refused(line, [] { const Rebalancer rebalancer(MPI_COMM_WORLD); }));
 }
 
 INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocation, testing::Values(few, many),

@@ -31,6 +31,7 @@ struct Shape {
 constexpr std::array shapes{
     Shape{"Threads", VALET_STARTS_THREADS, "*", 2, 3},
     Shape{"RandomMaps", VALET_STARTS_MAPS, "*", 2, 5},
+    Shape{"RandomRagged", VALET_STARTS_RAGGED, "*", 2, 5},
 #ifdef VALET_STARTS_DROPIN
     Shape{"CyclicSteps", VALET_STARTS_DROPIN, "*EndsAsStockDoesInCyclesAndShifts/STEPS", 2, 5},
 #endif

@@ -4,8 +4,8 @@
 import pathlib
 import re
 
-NAMES = ["schedule", "geometry", "plan", "verification", "dropin", "engine",
-         "zoltan_lists", "zoltan_cells"]
+NAMES = ["schedule", "geometry", "plan", "verification", "dropin", "engine", "pages",
+         "zoltan_lists", "zoltan_cells", "p4est"]
 LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 // An application that uses what is installed: blocks go once around the ranks, in plain arrays, in
-// Views, and as Zoltan decides; a storage is made in Fortran. Prints a line and returns 0 only if
-// none was lost.
+// Views, as p4est's offsets say, and as Zoltan decides; a storage is made in Fortran. Prints a line
+// and returns 0 only if none was lost.
 
 #include <valet/valet.hpp>
 
@@ -10,6 +10,9 @@
 #include <valet/kokkos/blocks.hpp>
 
 #include <Kokkos_Core.hpp>
+#endif
+#ifdef CONSUMER_USES_P4EST
+#include <valet/p4est/transfer.hpp>
 #endif
 #ifdef CONSUMER_USES_ZOLTAN
 #include <valet/zoltan/rebalancer.hpp>
@@ -55,6 +58,19 @@ bool shift_views(int rank, int ranks) {
 }
 #endif
 
+#ifdef CONSUMER_USES_P4EST
+/// All quadrants of a forest go from the first rank to the last.
+bool move_quadrants(int rank, int ranks) {
+  std::vector<std::int64_t> src(static_cast<std::size_t>(ranks) + 1, slots), dest(src.size(), 0);
+  src.front() = 0;
+  dest.back() = slots;
+  std::vector<long> data(slots, rank == 0 ? 7 : 0);
+  valet::p4est::transfer_fixed(dest.data(), src.data(), MPI_COMM_WORLD, data.data(),
+                               slots * sizeof(long), sizeof(long));
+  return rank != ranks - 1 || data[slots - 1] == 7;
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -68,6 +84,9 @@ int main(int argc, char** argv) {
   Kokkos::initialize();
   good = shift_views(rank, ranks) && good;
   Kokkos::finalize();
+#endif
+#ifdef CONSUMER_USES_P4EST
+  good = move_quadrants(rank, ranks) && good;
 #endif
 #ifdef CONSUMER_USES_FORTRAN
   good = fortran_answers() == 1 && good;

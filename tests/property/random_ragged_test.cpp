@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The promise for blocks of different sizes: every feasible map finishes in arenas without a free
+// byte, with the least budget that is not refused, and every block, length and row is where it
+// must be, bit for bit, whatever the method, the lengths and the alignments.
+//
+// VALET_TEST_CASES says how many maps, and with 1 the VALET_TEST_SEED that a failure names runs its
+// map again.
+
+#include "../operations/ragged/ragged_case.hpp"
+#include "delayed_mpi.hpp"
+#include "outcome.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <iostream>
+#include <memory>
+#include <sstream>
+
+namespace valet::test {
+namespace {
+
+std::uint64_t pick(std::mt19937_64& random, std::uint64_t least, std::uint64_t most) {
+  return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
+}
+
+constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
+
+enum class Lengths { none, tiny, pages, mixture, all_sizes, giants };
+constexpr std::uint64_t lengths_known = 6;
+
+std::uint64_t tight_length(std::mt19937_64& random, Lengths kind) {
+  switch (kind) {
+    case Lengths::none: return pick(random, 0, 5) == 0 ? pick(random, 0, 3) : 0;
+    case Lengths::tiny: return pick(random, 0, 40);
+    case Lengths::pages: return 512 * pick(random, 1, 4) + pick(random, 0, 2) - 1;
+    case Lengths::mixture: return pick(random, 0, pick(random, 0, 9) == 0 ? 20'000 : 100);
+    case Lengths::all_sizes: return pick(random, 0, most_bytes >> pick(random, 0, 19));
+    case Lengths::giants: return pick(random, 0, 600);
+  }
+  return 0;
+}
+
+/// Where block k of rank r goes.
+enum class Pattern { random, shifted, to_one, from_one, half, few_destinations };
+constexpr std::uint64_t patterns_known = 6;
+
+int destination(std::mt19937_64& random, Pattern pattern, int from) {
+  const auto ranks = static_cast<std::uint64_t>(size());
+  const auto any = static_cast<int>(pick(random, 0, ranks - 1));
+  switch (pattern) {
+    case Pattern::to_one: return size() - 1;
+    case Pattern::from_one: return from == 0 ? any : from;
+    case Pattern::half: return pick(random, 0, 1) == 0 ? from : any;
+    case Pattern::few_destinations: return (from + any % 2) % size();
+    default: return any;
+  }
+}
+
+/// Who sends blocks to whom; lengths come later.
+std::vector<RaggedBlocks> random_blocks(std::mt19937_64& random) {
+  const auto pattern = static_cast<Pattern>(pick(random, 0, patterns_known - 1));
+  const std::uint64_t most = std::array<std::uint64_t, 4>{3, 12, 60, 200}[pick(random, 0, 3)];
+  std::vector<RaggedBlocks> all(static_cast<std::size_t>(size()));
+  for (int r = 0; r < size(); ++r) {
+    const std::uint64_t count = pick(random, 0, 4) == 0 ? 0 : pick(random, 0, most);
+    for (std::uint64_t k = 0; k < count; ++k)
+      all[static_cast<std::size_t>(r)].push_back({0, r, k, destination(random, pattern, r)});
+  }
+  if (pattern != Pattern::shifted) return all;
+  // All as the first rank's, and block k of each as far: with the same lengths arenas are full
+  // afterwards, too.
+  for (int r = 1; r < size(); ++r) {
+    all[static_cast<std::size_t>(r)] = all[0];
+    for (RaggedBlock& block : all[static_cast<std::size_t>(r)]) {
+      block.from = r;
+      block.to = (block.to + r) % size();
+    }
+  }
+  return all;
+}
+
+/// The lengths of one field; of all ranks alike where they have as many blocks.
+RaggedCase random_field(std::mt19937_64& random, std::vector<RaggedBlocks> blocks,
+                        std::uint64_t number, bool are_multiples) {
+  RaggedCase result{std::move(blocks), std::uint64_t{1} << pick(random, 0, 6)};
+  const auto kind = static_cast<Lengths>(pick(random, 0, lengths_known - 1));
+  const std::uint64_t from = random();
+  const bool alike = pick(random, 0, 1) == 0;
+  for (RaggedBlocks& own : result.before) {
+    std::mt19937_64 same(from);
+    std::mt19937_64& lengths = alike ? same : random;
+    std::uint64_t bytes = 0;
+    for (RaggedBlock& block : own) {
+      block.length = tight_length(lengths, bytes < most_bytes ? kind : Lengths::tiny);
+      bytes += block.length;
+      block.number += number << 24;  // so that the bytes of two fields differ
+    }
+    if (kind == Lengths::giants && !own.empty())
+      own[pick(lengths, 0, own.size() - 1)].length = pick(lengths, most_bytes / 8, most_bytes);
+    if (are_multiples)
+      for (RaggedBlock& block : own) block.length = padded(block.length, result.alignment);
+  }
+  return result;
+}
+
+/// A field on this rank: without a free byte or a free length, or with some of them.
+class OwnField {
+ public:
+  OwnField(std::mt19937_64& random, const RaggedCase& all, bool has_offsets)
+      : before_(all.before[static_cast<std::size_t>(rank())]),
+        after_(all.after(rank())),
+        has_offsets_(has_offsets) {
+    const std::uint64_t bytes = pick(random, 0, 2) == 0 ? pick(random, 1, 5000) : 0;
+    const std::uint64_t blocks = pick(random, 0, 2) == 0 ? pick(random, 1, 50) : 0;
+    arrays_ = std::make_unique<RaggedArrays>(
+        before_, all.alignment,
+        std::max(bytes_of(before_, all.alignment), bytes_of(after_, all.alignment)) + bytes,
+        std::max(before_.size(), after_.size()) + blocks);
+    if (!has_offsets) return;
+    offsets_.resize(arrays_->lengths.size() + 1);
+    for (std::size_t k = 0; k < before_.size(); ++k)
+      offsets_[k + 1] = offsets_[k] + before_[k].length;
+  }
+  [[nodiscard]] RaggedField field() {
+    RaggedField result = arrays_->field();
+    if (has_offsets_) {
+      result.lengths = offsets_.data();
+      result.are_offsets = true;
+    }
+    return result;
+  }
+  [[nodiscard]] Field names() { return valet::field(arrays_->names); }
+  [[nodiscard]] const std::vector<int>& ranks() const { return arrays_->ranks; }
+  [[nodiscard]] const RaggedBlocks& after() const { return after_; }
+  [[nodiscard]] long long wrong_before() { return wrong(before_); }
+  [[nodiscard]] long long wrong_after() { return wrong(after_); }
+
+ private:
+  [[nodiscard]] long long wrong(const RaggedBlocks& blocks) {
+    long long count = 0;
+    if (has_offsets_) {
+      count += offsets_[0] == 0 ? 0 : 1;
+      for (std::size_t k = 0; k < blocks.size(); ++k)
+        arrays_->lengths[k] = offsets_[k + 1] - offsets_[k];
+    }
+    return count + arrays_->wrong(blocks);
+  }
+
+  RaggedBlocks before_, after_;
+  bool has_offsets_;
+  std::unique_ptr<RaggedArrays> arrays_;
+  std::vector<std::uint64_t> offsets_;
+};
+
+/// A column whose rows have any number of bytes: those that a block of its name would have.
+class OwnColumn {
+ public:
+  OwnColumn(std::uint64_t row_bytes, const RaggedBlocks& before, std::size_t rows)
+      : row_bytes_(row_bytes), rows_(rows), bytes_(row_bytes * rows) {
+    for (std::size_t k = 0; k < before.size(); ++k)
+      row(before[k]).write(bytes_.bytes().data() + k * row_bytes);
+  }
+  [[nodiscard]] Field field() { return valet::field(bytes_.bytes().data(), rows_, row_bytes_); }
+  [[nodiscard]] long long wrong(const RaggedBlocks& blocks) {
+    long long count = bytes_.is_intact() ? 0 : 1;
+    for (std::size_t k = 0; k < blocks.size(); ++k)
+      count += row(blocks[k]).is_at(bytes_.bytes().data() + k * row_bytes_) ? 0 : 1;
+    return count;
+  }
+
+ private:
+  [[nodiscard]] RaggedBlock row(RaggedBlock block) const {
+    block.length = row_bytes_;
+    block.number += std::uint64_t{7} << 24;
+    return block;
+  }
+
+  std::uint64_t row_bytes_;
+  std::size_t rows_;
+  GuardedBytes bytes_;
+};
+
+Options random_options(std::mt19937_64& random) {
+  constexpr std::array methods{Method::stream, Method::stream, Method::automatic,
+                               Method::phased, Method::cyclic, Method::direct};
+  Options options;
+  options.method = methods[pick(random, 0, methods.size() - 1)];
+  options.order = pick(random, 0, 1) == 0 ? Order::stable : Order::any;
+  options.verify = pick(random, 0, 1) == 0;
+  options.share_memory = pick(random, 0, 1) == 0;
+  options.keep_memory = pick(random, 0, 1) == 0;
+  options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 4000);
+  options.stream.window = static_cast<int>(pick(random, 1, 8));
+  return options;
+}
+
+/// Everything of one map on this rank.
+class Problem {
+ public:
+  explicit Problem(std::uint64_t case_seed);
+
+  /// Blocks, lengths and rows that are wrong.
+  [[nodiscard]] long long carry_out();
+  [[nodiscard]] std::string describe() const;
+
+ private:
+  [[nodiscard]] RaggedStorage storage();
+  [[nodiscard]] long long wrong(bool has_moved);
+  void raise_budget(const Outcome& refusal);
+
+  std::vector<OwnField> fields_;
+  std::vector<OwnColumn> columns_;
+  RaggedBlocks before_, after_;
+  Options options_;
+  bool least_budget_ = false;  ///< else a random one
+  bool from_below_ = false;    ///< whether the budget just below the least is tried
+  std::uint64_t asked_ = 0;    ///< the least, by the last refusal
+};
+
+Problem::Problem(std::uint64_t case_seed) {
+  std::mt19937_64 random(case_seed);
+  const std::vector<RaggedBlocks> blocks = random_blocks(random);
+  const std::uint64_t fields = pick(random, 0, 2) == 0 ? pick(random, 2, 3) : 1;
+  std::size_t room = 0;
+  for (std::uint64_t f = 0; f < fields; ++f) {
+    const bool has_offsets = pick(random, 0, 3) == 0;
+    const RaggedCase all = random_field(random, blocks, f, has_offsets);
+    // What only this rank has is drawn from a generator of its own.
+    std::mt19937_64 own(random() + static_cast<std::uint64_t>(rank()));
+    fields_.emplace_back(own, all, has_offsets);
+    before_ = all.before[static_cast<std::size_t>(rank())];
+    after_ = fields_.back().after();
+    room = std::max(before_.size(), after_.size());
+  }
+  if (pick(random, 0, 1) == 0)
+    columns_.emplace_back(std::array<std::uint64_t, 5>{1, 3, 8, 24, 1000}[pick(random, 0, 4)],
+                          before_, room);
+  options_ = random_options(random);
+  least_budget_ = pick(random, 0, 2) > 0;
+  from_below_ = pick(random, 0, 1) == 0;
+  std::mt19937_64 own(random() + static_cast<std::uint64_t>(rank()));
+  options_.budget_bytes = least_budget_ ? 1 : pick(own, 1, std::uint64_t{1} << pick(own, 10, 22));
+}
+
+RaggedStorage Problem::storage() {
+  std::vector<RaggedField> fields;
+  std::vector<Field> columns{fields_.front().names()};
+  for (OwnField& field : fields_) fields.push_back(field.field());
+  for (std::size_t f = 1; f < fields_.size(); ++f) columns.push_back(fields_[f].names());
+  for (OwnColumn& column : columns_) columns.push_back(column.field());
+  return RaggedStorage(fields, columns);
+}
+
+long long Problem::wrong(bool has_moved) {
+  long long count = 0;
+  for (OwnField& field : fields_) count += has_moved ? field.wrong_after() : field.wrong_before();
+  for (OwnColumn& column : columns_) count += column.wrong(has_moved ? after_ : before_);
+  return count;
+}
+
+/// To what a refusal asks for, on the rank that it names. Methods that hold everything that moves,
+/// or lists beside it, say what they would need in other words.
+void Problem::raise_budget(const Outcome& refusal) {
+  const bool is_same = same_on_all_ranks(refusal);
+  ASSERT_TRUE(is_same && refusal.code == ErrorCode::budget_too_small) << refusal.text;
+  const std::string asks = "set budget_bytes to at least ", names = "valet: rank ";
+  const std::size_t asked = refusal.text.find(asks);
+  if (asked == std::string::npos) {
+    ASSERT_NE(refusal.text.find("raise budget_bytes"), std::string::npos) << refusal.text;
+    options_.budget_bytes *= 2;
+    return;
+  }
+  ASSERT_TRUE(refusal.text.starts_with(names)) << refusal.text;
+  if (std::stoi(refusal.text.substr(names.size())) != rank()) return;
+  asked_ = std::stoull(refusal.text.substr(asked + asks.size()));
+  EXPECT_GT(asked_, options_.budget_bytes) << refusal.text;
+  options_.budget_bytes = from_below_ && options_.budget_bytes + 1 < asked_ ? asked_ - 1 : asked_;
+}
+
+long long Problem::carry_out() {
+  const RaggedStorage all = storage();
+  Report report;
+  for (int refusals = 0;; ++refusals) {
+    const Outcome outcome = outcome_of([&] {
+      report = migrate(MPI_COMM_WORLD, all, before_.size(), fields_.front().ranks(), options_);
+    });
+    if (all_ranks(outcome.code == ErrorCode::success)) break;
+    raise_budget(outcome);
+    const bool is_untouched = wrong(false) == 0;
+    EXPECT_TRUE(is_untouched) << "after a refusal: " << outcome.text;
+    const bool goes_on = refusals < 200 && is_untouched && !::testing::Test::HasFailure();
+    if (!all_ranks(goes_on)) return 1;
+  }
+  EXPECT_GE(options_.budget_bytes, asked_) << "less than a refusal asked for was enough";
+  EXPECT_EQ(report.blocks_before, before_.size());
+  EXPECT_EQ(report.blocks_after, after_.size());
+  EXPECT_EQ(report.verified, options_.verify);
+  EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+  return wrong(true);
+}
+
+std::string Problem::describe() const {
+  std::ostringstream text;
+  text << to_string(options_.method) << ", order " << to_string(options_.order) << ", "
+       << fields_.size() << " fields, " << columns_.size() << " more columns, budget "
+       << options_.budget_bytes << (options_.verify ? ", verified" : "");
+  return text.str();
+}
+
+TEST(RandomRagged, EveryBlockArrivesWithoutAFreeByte) {
+  const std::uint64_t maps = cases_wanted(63);
+  if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + maps - 1 << "\n";
+  for (std::uint64_t k = 0; k < maps; ++k) {
+    SCOPED_TRACE(seed_note(seed() + k) + ", map " + std::to_string(k));
+    working_on(seed() + k);
+    Problem problem(seed() + k);
+    SCOPED_TRACE(problem.describe());
+    const long long wrong = sum_over_ranks(problem.carry_out());
+    EXPECT_EQ(wrong, 0);
+    if (!all_ranks(!::testing::Test::HasFailure())) return;
+  }
+}
+
+}  // namespace
+}  // namespace valet::test
