@@ -44,12 +44,14 @@ class VALET_EXPORT LeaveReserve {
   ~LeaveReserve();
 };
 
-/// Runs a local step of a collective call that may need much memory.
+/// Runs a local step of a collective call that may need much memory. Not without the reserve: the
+/// step could take the last memory that the way to the agreement needs.
 /// @return What `failed()` makes of it where there is none, for the next agreement; else nothing.
 template <class Step, class Failed>
 [[nodiscard]] auto unless_out_of_memory(Step&& step, Failed&& failed)
     -> std::optional<decltype(failed())> {
   try {
+    if (!MemoryReserve::is_held()) throw std::bad_alloc();
     const LeaveReserve leave;
     std::forward<Step>(step)();
     return std::nullopt;

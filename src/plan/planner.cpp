@@ -219,13 +219,13 @@ class Planner {
         form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
     if (slots > std::numeric_limits<std::uint32_t>::max())
       state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
-    if (auto failed = detail::unless_out_of_memory(
-            [&] {
-              state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving); });
-              if (form_ == Form::slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
-            },
-            [&] { return no_memory_to_plan(slots); }))
-      diagnostic = std::move(failed);
+    if (!diagnostic)
+      diagnostic = detail::unless_out_of_memory(
+          [&] {
+            state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving); });
+            if (form_ == Form::slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
+          },
+          [&] { return no_memory_to_plan(slots); });
     const bool is_dense =
         storage::asked([&] { return storage_.backend().contiguous_data() != nullptr; });
     agree_on_flows(state_, diagnostic, form_, is_dense);
