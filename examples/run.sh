@@ -7,12 +7,19 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 name=${1:-particles}
+usage() {
+  echo "Usage: examples/run.sh [name]"
+  echo "Builds an example (particles, where none is named), runs it on all cores and draws its results."
+  echo "Examples:"
+  find examples -mindepth 2 -maxdepth 2 -name CMakeLists.txt -printf '  %h\n' | sed 's|examples/||' | sort
+}
+
+if [[ "$name" == -h || "$name" == --help ]]; then
+  usage
+  exit 0
+fi
 if (($# > 1)) || [[ ! "$name" =~ ^[a-z0-9_]+$ ]] || [[ ! -f "examples/$name/CMakeLists.txt" ]]; then
-  {
-    echo "Usage: examples/run.sh [name]"
-    echo "Examples:"
-    find examples -mindepth 2 -maxdepth 2 -name CMakeLists.txt -printf '  %h\n' | sed 's|examples/||' | sort
-  } >&2
+  usage >&2
   exit 2
 fi
 
@@ -57,6 +64,10 @@ if mpirun --version 2>&1 | grep -qE 'Open MPI|OpenRTE'; then
   if ((EUID == 0)); then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi
+fi
+# The ranks write into a pipe of the launcher; whether that ends on a terminal is known here.
+if [[ -t 2 ]]; then
+  export VALET_PROGRESS=${VALET_PROGRESS:-on}
 fi
 program=$PWD/build/bin/$name
 

@@ -4,10 +4,30 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
 namespace valet::observe {
+namespace {
+
+enum class Wish { automatic, on, off };
+
+/// Of whoever started the program. What is misspelt is `auto`: a display is no reason to end a run.
+Wish wish() {
+  const char* const text = std::getenv("VALET_PROGRESS");
+  const std::string_view value = text == nullptr ? "auto" : text;
+  return value == "on" ? Wish::on : value == "off" ? Wish::off : Wish::automatic;
+}
+
+bool standard_error_is_file() {
+  struct stat status {};
+  return fstat(STDERR_FILENO, &status) != 0 || S_ISREG(status.st_mode);
+}
+
+}  // namespace
 
 struct ProgressBar::State {
   Settings settings;
@@ -23,8 +43,8 @@ struct ProgressBar::State {
 };
 
 ProgressBar::ProgressBar(Settings settings) {
-  const bool in_lines = !has_terminal();
-  if (in_lines && !settings.lines_elsewhere) return;
+  const bool in_lines = !is_shown();
+  if (in_lines && (!settings.lines_elsewhere || wish() == Wish::off)) return;
   state_.reset(new State{.settings = std::move(settings), .in_lines = in_lines});
   if (!in_lines && state_->pace.due()) state_->draw();
 }
@@ -34,7 +54,14 @@ void ProgressBar::Wiper::operator()(State* state) const noexcept {
   delete state;
 }
 
-bool ProgressBar::has_terminal() { return isatty(STDERR_FILENO) != 0; }
+bool ProgressBar::is_shown() {
+  switch (wish()) {
+    case Wish::off: return false;
+    case Wish::on: return !standard_error_is_file();
+    case Wish::automatic: break;
+  }
+  return isatty(STDERR_FILENO) != 0;
+}
 
 void ProgressBar::advance(std::uint64_t amount) {
   if (state_ == nullptr) return;
@@ -84,7 +111,7 @@ ProgressMeter::ProgressMeter(ProgressMeter*& current, const ProgressWish& wish,
                              std::uint64_t blocks, std::uint64_t block_bytes)
     : current_(current), block_bytes_(block_bytes), piece_bytes_(block_bytes) {
   constexpr double delay_seconds = 2;
-  const bool draws = wish.bar && wish.rank == 0 && ProgressBar::has_terminal();
+  const bool draws = wish.bar && wish.rank == 0 && ProgressBar::is_shown();
   if (current != nullptr || (!wish.callback && !draws)) return;
   current = this;
   callback_ = wish.callback;

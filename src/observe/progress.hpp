@@ -37,8 +37,12 @@ class ProgressPace {
   double next_seconds_;
 };
 
-/// A bar on standard error of one rank; silent where that is no terminal. Move-only; it is wiped
-/// off by the destructor. All functions are local.
+/// A bar on standard error of one rank. Move-only; it is wiped off by the destructor. All functions
+/// are local.
+///
+/// The environment variable VALET_PROGRESS says where: `auto`, the default, on a terminal, `off`
+/// nowhere. `on` also in a pipe, which is what a launcher like mpirun gives its ranks; never in a
+/// file.
 class VALET_EXPORT ProgressBar {
  public:
   struct Settings {
@@ -46,7 +50,7 @@ class VALET_EXPORT ProgressBar {
     std::uint64_t total = 0;   ///< what advance() counts up to
     bool bytes = false;        ///< the total is shown in MiB, not as a count
     double delay_seconds = 0;  ///< what is over by then draws nothing
-    /// Where standard error is no terminal: a line at each tenth, "[0] <title>: 30 % of ...".
+    /// Where there is no bar, but for VALET_PROGRESS=off: a line at each tenth, "[0] <title>: 30 %".
     bool lines_elsewhere = false;
   };
 
@@ -54,8 +58,8 @@ class VALET_EXPORT ProgressBar {
   ProgressBar() = default;
   explicit ProgressBar(Settings settings);
 
-  /// Whether standard error of this process is a terminal.
-  [[nodiscard]] static bool has_terminal();
+  /// Whether there is a bar on standard error of this process.
+  [[nodiscard]] static bool is_shown();
   void advance(std::uint64_t amount);
 
  private:

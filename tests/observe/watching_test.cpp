@@ -212,6 +212,56 @@ TEST(ProgressBar, DrawsNothingOfWhatIsSoonOver) {
   EXPECT_EQ(terminal.shown(), "");
 }
 
+/// An environment variable while it lives.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { unsetenv(name_); }
+
+ private:
+  const char* name_;
+};
+
+TEST(ProgressBar, IsDrawnInAPipeWhereTheUserWantsIt) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const int kept = dup(STDERR_FILENO);
+  std::fflush(stderr);
+  dup2(ends[1], STDERR_FILENO);
+  close(ends[1]);
+  for (const char* const wish : {"auto", "on", "off", "nonsense"}) {
+    const Environment progress("VALET_PROGRESS", wish);
+    const observe::ProgressBar bar({.title = wish, .total = 4});
+  }
+  dup2(kept, STDERR_FILENO);
+  close(kept);
+  std::array<char, 4096> text{};
+  const ssize_t size = read(ends[0], text.data(), text.size());
+  close(ends[0]);
+  ASSERT_GT(size, 0);
+  EXPECT_EQ(std::string(text.data(), static_cast<std::size_t>(size)),
+            "\ron [" + std::string(40, ' ') + "] 0/4\033[K\r\033[K");
+}
+
+TEST(ProgressBar, IsOffOnATerminalAndNeverInAFile) {
+  Terminal terminal;
+  if (!terminal.works()) GTEST_SKIP() << "this system gives no terminals";
+  {
+    const Environment progress("VALET_PROGRESS", "off");
+    observe::ProgressBar bar({.title = "off", .total = 1, .lines_elsewhere = true});
+    bar.advance(1);
+  }
+  EXPECT_EQ(terminal.shown(), "");
+  testing::internal::CaptureStderr();  // in a file
+  {
+    const Environment progress("VALET_PROGRESS", "on");
+    const observe::ProgressBar bar({.title = "on", .total = 1});
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 TEST(ProgressBar, PrintsLinesOnlyWhereTheyAreAskedFor) {
   for (const bool lines : {false, true}) {
     testing::internal::CaptureStderr();
