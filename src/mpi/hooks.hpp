@@ -8,8 +8,9 @@
 
 namespace valet::mpi {
 
-/// Bytes of the message that a completed request received.
-[[nodiscard]] inline std::uint64_t received_bytes(const MPI_Status& status) {
+/// Bytes of the message that a completed request received. A copy of its status, since SimGrid's
+/// MPI_Get_elements_x takes no pointer to a constant.
+[[nodiscard]] inline std::uint64_t received_bytes(MPI_Status status) {
   MPI_Count bytes = 0;
   check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
   return static_cast<std::uint64_t>(bytes);

@@ -3,6 +3,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
+#include "mpi/nonblocking_barrier.hpp"
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 
@@ -18,7 +19,7 @@ using Words = std::array<std::uint64_t, 2>;
 constexpr std::size_t send_window = 32;
 constexpr std::size_t receive_slot = 0;
 constexpr std::size_t barrier_slot = 1;
-constexpr std::size_t first_send_slot = 2;
+constexpr std::size_t first_send_slot = barrier_slot + NonblockingBarrier::slots;
 
 /// One run of the protocol: sends acknowledged, then a barrier, then no message can be under way.
 class NbxExchange {
@@ -28,22 +29,17 @@ class NbxExchange {
       : channel_(channel),
         outgoing_(outgoing),
         received_(received),
-        requests_(ledger, first_send_slot + send_window, channel.hooks()) {}
+        requests_(ledger, first_send_slot + send_window, channel.hooks()),
+        barrier_(channel, requests_, barrier_slot) {}
 
   void run() {
     post_receive();
     for (std::size_t slot = 0; slot < send_window; ++slot) send_next(slot);
-    enter_barrier_when_acknowledged();
-    while (const auto completion = requests_.wait_any()) {
-      if (completion->index == barrier_slot) break;
-      if (completion->index == receive_slot) {
-        keep_received(completion->status);
-        post_receive();
-      } else {
-        ++acknowledged_;
-        send_next(completion->index - first_send_slot);
-        enter_barrier_when_acknowledged();
-      }
+    bool all_acknowledged = enter_barrier_when_acknowledged();
+    while (!all_acknowledged) {
+      const auto completion = requests_.wait_any();
+      if (!completion) break;
+      all_acknowledged = completed(*completion);
     }
     MPI_Status status{};
     if (!requests_.withdraw(receive_slot, status)) keep_received(status);
@@ -75,15 +71,29 @@ class NbxExchange {
           "MPI_Issend", count.rank);
   }
 
-  void enter_barrier_when_acknowledged() {
-    if (acknowledged_ == outgoing_.size())
-      check(MPI_Ibarrier(channel_.get(), &requests_[barrier_slot]), "MPI_Ibarrier");
+  /// True when this rank need not wait for any other.
+  bool enter_barrier_when_acknowledged() {
+    return acknowledged_ == outgoing_.size() && barrier_.enter();
+  }
+
+  /// True when the messages of all ranks have arrived.
+  bool completed(const Completion& completion) {
+    if (barrier_.owns(completion.index)) return barrier_.completed();
+    if (completion.index == receive_slot) {
+      keep_received(completion.status);
+      post_receive();
+      return false;
+    }
+    ++acknowledged_;
+    send_next(completion.index - first_send_slot);
+    return enter_barrier_when_acknowledged();
   }
 
   const Channel& channel_;
   std::span<const SparseCount> outgoing_;
   Vector<SparseCount>& received_;
   Requests requests_;
+  NonblockingBarrier barrier_;
   Words incoming_{};
   std::array<Words, send_window> words_{};
   std::size_t next_ = 0;
