@@ -126,3 +126,12 @@ if(valet_uses_of_p4est)
   list(JOIN valet_uses_of_p4est ", " valet_uses_of_p4est)
   valet_decide_adapter(VALET_P4EST P4est "${valet_uses_of_p4est}")
 endif()
+
+# The tests of scale alone: the core is compiled for SimGrid's MPI once more.
+set(VALET_WITH_SIMGRID FALSE)
+if(VALET_BUILD_TESTS)
+  if(VALET_SMPI)
+    find_package(SimGrid QUIET)
+  endif()
+  valet_decide_adapter(VALET_SMPI SimGrid tests/scale)
+endif()

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the driver of the scale study on one simulated machine and prints its lines of JSON.
+
+    simulate.py [--build DIRECTORY] KIND RANKS [ALGORITHM] [ARGUMENT OF THE DRIVER...]
+
+for example `simulate.py fattree 64 --method stream` or `simulate.py torus 64 pair --method alltoallv`.
+KIND is one of machines.py's, ALGORITHM the one of MPI_Alltoallv: ompi_basic_linear, pair or bruck.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from machines import COPY_BANDWIDTH, write
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+LINEAR, PAIRWISE, BRUCK = ALGORITHMS = ("ompi_basic_linear", "pair", "bruck")
+
+# Without these times are not the same from run to run, depend on the machine that simulates, or are
+# SMPI's fits to a cluster of 2011.
+CONFIGURATION = (
+    "smpi/simulate-computation:no",  # what computes is charged by the storage
+    "smpi/host-speed:1Gf",
+    "smpi/bw-factor:0:1",
+    "smpi/lat-factor:0:1",
+    "network/crosstraffic:0",
+    "smpi/send-is-detached-thresh:0",  # else MPI_Testany answers for sends that it does not know
+    "smpi/grow-injected-times:no",
+    "smpi/test:0",
+    "smpi/iprobe:0",
+)
+
+
+def command(directory, build, kind, ranks, algorithm, arguments):
+    platform = write(kind, ranks, directory)
+    return [
+        "smpirun",
+        "-np",
+        str(ranks),
+        "-platform",
+        str(platform),
+        "-hostfile",
+        str(platform.with_suffix(".hosts")),
+        *(f"--cfg={setting}" for setting in CONFIGURATION),
+        f"--cfg=smpi/alltoallv:{algorithm}",
+        "--log=root.thresh:warning",
+        str(pathlib.Path(build) / "tests/bin/valet_scale.so"),
+        "--platform",
+        kind,
+        "--algorithm",
+        algorithm,
+        "--copy-bandwidth",
+        str(COPY_BANDWIDTH[kind]),
+        *arguments,
+    ]
+
+
+def simulate(build, kind, ranks, arguments, algorithm=PAIRWISE, timeout=None):
+    """The rows that the driver printed. Raises RuntimeError with what it said where it failed."""
+    with tempfile.TemporaryDirectory(prefix="valet_scale_") as directory:
+        # smpirun's own option for this, -tmpdir, does not work.
+        environment = {**os.environ, "TMPDIR": directory}
+        done = subprocess.run(
+            command(directory, build, kind, ranks, algorithm, arguments),
+            cwd=directory,
+            env=environment,
+            timeout=timeout,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode != 0:
+        raise RuntimeError(f"{kind}, {ranks} ranks, {' '.join(arguments)}: {done.stdout}{done.stderr}")
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--build", default=ROOT / "build")
+    parser.add_argument("kind")
+    parser.add_argument("ranks", type=int)
+    known, rest = parser.parse_known_args()
+    chosen = rest.pop(0) if rest and rest[0] in ALGORITHMS else PAIRWISE
+    try:
+        for row in simulate(known.build, known.kind, known.ranks, rest, chosen):
+            print(json.dumps(row))
+    except RuntimeError as error:
+        sys.exit(str(error))
