@@ -10,6 +10,7 @@ what valet-bench wrote:
   layout_index  valet-bench layout --study index --json DIRECTORY/layout_index.json
   madre         mpirun -n N valet-bench madre --json DIRECTORY/madre_N.json, for some N
   phases        mpirun -n N valet-bench phases --json DIRECTORY/phases_N.json, for some N
+  scale         tests/scale/run.sh, which calls this: simulated machines
   sizes         mpirun -n 2 valet-bench sizes --json DIRECTORY/sizes.json
 """
 
@@ -18,7 +19,7 @@ import sys
 from pathlib import Path
 
 from plotting import (amr, block_cyclic, dropin, exchange_study, layout_index, madre, particles, phases,
-                      sizes, species, trace_timeline)
+                      scale, sizes, species, trace_timeline)
 
 EXAMPLES = {"amr": amr.draw,
             "block_cyclic": block_cyclic.draw,
@@ -29,6 +30,7 @@ EXAMPLES = {"amr": amr.draw,
             "methods": exchange_study.draw_methods,
             "particles": particles.draw,
             "phases": phases.draw,
+            "scale": scale.draw,
             "sizes": sizes.draw,
             "species": species.draw,
             "timeline": trace_timeline.draw}

@@ -62,6 +62,8 @@ valet_install_packages "${packages[@]}"
 valet_install_packages libp4est-dev || echo "Without libp4est-dev the AMR example is not built." >&2
 valet_install_packages libscalapack-openmpi-dev ||
   echo "Without libscalapack-openmpi-dev layouts are not compared with ScaLAPACK." >&2
+valet_install_packages libsimgrid-dev ||
+  echo "Without libsimgrid-dev nothing is simulated at many ranks." >&2
 valet_install_packages doxygen || echo "Without doxygen the API reference is not built." >&2
 jobs=$(nproc)
 

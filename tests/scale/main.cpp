@@ -113,6 +113,10 @@ Options options_of(const Settings& settings, const std::string& method) {
   } else {
     options.method = parse_method(method);
   }
+  // Everything at once: its budget is what leaves and what arrives.
+  if (options.method == Method::direct)
+    options.budget_bytes =
+        std::max<std::size_t>(options.budget_bytes, 4 * settings.slots * settings.block_bytes);
   if (options.method == Method::phased) {
     // The parking algorithm of MADRE's section 3.1.
     options.phased.heuristic = Heuristic::first_fit;
@@ -140,6 +144,15 @@ class Migration {
   }
 
   [[nodiscard]] Json measure(const std::string& method) {
+    try {
+      return measured(method);
+    } catch (const Error& error) {  // of all ranks alike
+      return {{"refused", error.what()}};
+    }
+  }
+
+ private:
+  [[nodiscard]] Json measured(const std::string& method) {
     const Options options = options_of(settings_, method);
     static_cast<void>(plan(options));  // makes what is kept with the communicator
     std::unique_ptr<Plan> plan_again;
@@ -159,11 +172,10 @@ class Migration {
             {"phases", report.phases},
             {"neighbours", report.neighbours},
             {"peak_extra_bytes", report.peak_extra_bytes},
-            {"budget_bytes", settings_.budget_bytes},
+            {"budget_bytes", report.budget_bytes},
             {"verified", is_right(report)}};
   }
 
- private:
   [[nodiscard]] std::uint64_t identity(int rank, std::uint64_t slot) const {
     return static_cast<std::uint64_t>(rank) * settings_.slots + slot + 1;
   }
