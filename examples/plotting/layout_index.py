@@ -5,7 +5,9 @@ import json
 
 from .common import VALET, plt, save
 
-ALGORITHMS = {"classical": ("tab:red", "s", "CLASSICAL"), "falls": ("tab:orange", "^", "FALLS"),
+ALGORITHMS = {"classical": ("tab:red", "s", "CLASSICAL"),
+              "scalapack": ("tab:purple", "D", "ScaLAPACK"),
+              "falls": ("tab:orange", "^", "FALLS"),
               "aspen": (VALET, "o", "ASPEN")}
 
 

@@ -16,6 +16,7 @@ namespace {
 std::string cell(const Case& value) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "NO";
+  if (value.is_null()) return "-";
   if (!value.is_number_float()) return value.dump();
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.4g", value.get<double>());

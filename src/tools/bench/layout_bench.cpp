@@ -1,144 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
-#include "geometry/intersection.hpp"
-#include "geometry/walks.hpp"
+#include "index_study.hpp"
 #include "layout_move.hpp"
+#include "scalapack.hpp"
 #include <valet/error.hpp>
 #include <valet/ledger.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdio>
 #include <limits>
 #include <sstream>
 
 namespace valet::bench {
 namespace {
-
-using layout::Algorithm;
-using layout::DimensionIntersection;
-using layout::DimensionPair;
-using layout::SegmentFamily;
-
-/// Short enough for hundreds of cases, long against the resolution of a clock.
-constexpr double sample_seconds = 1e-4;
-/// Far apart in time, of which the quickest is one measurement: these are fractions of a
-/// microsecond, and what else the machine does must not decide between two algorithms.
-constexpr int samples_per_measurement = 3;
-
-struct Segment {
-  std::int64_t position, local, length;
-  [[nodiscard]] bool operator==(const Segment&) const = default;
-};
-
-/// All segments shared with a peer, in all periods.
-std::vector<Segment> segments_of(const DimensionIntersection& found, int peer) {
-  std::vector<Segment> segments;
-  std::int64_t local = 0;
-  for (std::int64_t begin = 0; begin < found.extent();
-       begin += found.period(), local += found.local_period())
-    for (const DimensionIntersection::Family& family : found.families(peer))
-      for (std::int64_t k = 0; k < family.count; ++k) {
-        const std::int64_t position = begin + family.position + k * found.segment_stride();
-        if (position < found.extent())
-          segments.push_back({position, local + family.local + k * found.local_stride(),
-                              std::min(family.length, found.extent() - position)});
-      }
-  return segments;
-}
-
-/// One algorithm on one pair of layouts in the index study of the ASPEN paper (section 5): the time
-/// to find the whole redistribution between two grids. No data moves.
-class IndexStudy {
- public:
-  IndexStudy(Ledger& ledger, const BlockCyclic& local, const BlockCyclic& remote,
-             Algorithm algorithm)
-      : local_(local),
-        remote_(remote),
-        algorithm_(algorithm),
-        operations_(walk([this](const SegmentFamily&) { ++segments_; })),
-        families_(ledger, segments_) {
-    const double once = std::max(slowest_seconds([this] { compute(); }), 1e-9);
-    iterations_ = static_cast<long long>(std::ceil(sample_seconds / once));
-  }
-
-  void sample() {
-    const double seconds = slowest_seconds([this] {
-      for (long long k = 0; k < iterations_; ++k) operations_done_ += compute();
-    });
-    seconds_.push_back(seconds / static_cast<double>(iterations_));
-  }
-
-  void add_results(Case& row) const {
-    const std::size_t measurements = seconds_.size() / samples_per_measurement;
-    std::vector<double> quickest(seconds_.begin(),
-                                 seconds_.begin() + static_cast<long>(measurements));
-    for (std::size_t k = measurements; k < seconds_.size(); ++k)
-      quickest[k % measurements] = std::min(quickest[k % measurements], seconds_[k]);
-    row["seconds_median"] = median(quickest);
-    row["operations"] = operations_;
-    row["segments"] = segments_;
-    row["local_blocks"] = local_blocks();
-    row["verified"] = on_all_ranks(agrees_with_classical());
-  }
-
- private:
-  /// What each coordinate of the local grid shares with every coordinate of the remote one, in each
-  /// dimension: Algorithm 1 of the paper. Calls sink(SegmentFamily). @return Operations.
-  template <class Sink>
-  std::int64_t walk(Sink&& sink) const {
-    std::int64_t operations = 0;
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d), static_cast<int>(d));
-      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
-        operations += layout::walk(pair, coordinate, algorithm_, sink);
-    }
-    return operations;
-  }
-
-  /// Into memory that is at hand, as in the paper.
-  std::int64_t compute() {
-    SegmentFamily* next = families_.data();
-    return walk([&next](const SegmentFamily& family) { *next++ = family; });
-  }
-
-  /// Blocks of the local layout in one period, all coordinates and dimensions together.
-  [[nodiscard]] std::int64_t local_blocks() const {
-    std::int64_t blocks = 0;
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
-      blocks += (pair.period + pair.mine.block - 1) / pair.mine.block;
-    }
-    return blocks;
-  }
-
-  /// Whether every segment of every pair of coordinates is the one CLASSICAL finds.
-  [[nodiscard]] bool agrees_with_classical() const {
-    Ledger ledger;
-    for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-      const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
-      for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
-        const DimensionIntersection found(ledger, pair, coordinate, algorithm_);
-        const DimensionIntersection expected(ledger, pair, coordinate, Algorithm::classical);
-        for (int peer = 0; peer < pair.theirs.ranks; ++peer)
-          if (segments_of(found, peer) != segments_of(expected, peer)) return false;
-      }
-    }
-    return operations_ ==
-           operations_done_ / (iterations_ * static_cast<long long>(seconds_.size()));
-  }
-
-  BlockCyclic local_;
-  BlockCyclic remote_;
-  Algorithm algorithm_;
-  std::size_t segments_ = 0;
-  std::int64_t operations_ = 0;
-  Array<SegmentFamily> families_;
-  std::int64_t operations_done_ = 0;
-  long long iterations_ = 1;
-  std::vector<double> seconds_;
-};
 
 /// A shape such as "30x50": one number per dimension.
 /// @throws Error invalid_argument: anything else, or more than 6 numbers.
@@ -199,7 +74,9 @@ class LayoutBenchmark final : public Benchmark {
         {"--local-grid", &local_grids_, "ranks per dimension"},
         {"--remote-grid", &remote_grids_,
          "ranks per dimension; ratios are printed for the last one"},
-        {"--algorithm", &algorithms_, "classical, falls, aspen"}};
+        {"--algorithm", &algorithms_,
+         "classical, falls, aspen, scalapack: what pdgemr2d calls for each pair of processes, here "
+         "for each pair of coordinates, as the others"}};
   }
 
   Jobs jobs() override {
@@ -228,7 +105,7 @@ class LayoutBenchmark final : public Benchmark {
               if (remote_block != block) blocks.append("->").append(remote_block);
               studies.emplace_back(ledger, make_layout(extent_, block, local_grid),
                                    make_layout(extent_, remote_block, remote_grid),
-                                   layout::parse_algorithm(algorithm));
+                                   parse_index_algorithm(algorithm));
               rows_.push_back({{"algorithm", algorithm},
                                {"local_grid", local_grid},
                                {"remote_grid", remote_grid},
@@ -278,7 +155,7 @@ class LayoutBenchmark final : public Benchmark {
   Case summary() override {
     if (study_ == "data" || world_rank() != 0) return Case::object();
     std::printf("\n");
-    for (const char* const algorithm : {"falls", "classical"})
+    for (const char* const algorithm : {"falls", "scalapack", "classical"})
       for (const Case& aspen : rows_)
         for (const Case& other : rows_)
           if (aspen["algorithm"] == "aspen" && other["algorithm"] == algorithm &&
@@ -291,11 +168,13 @@ class LayoutBenchmark final : public Benchmark {
   static void print_ratio(const Case& aspen, const Case& other) {
     const auto text = [&](const char* key) { return other[key].get<std::string>(); };
     const auto number = [](const Case& row, const char* key) { return row[key].get<double>(); };
-    std::printf("%10s / aspen  %12s  %6s to %-6s  %8.1f in time  %8.1f in operations\n",
-                text("algorithm").c_str(), text("block").c_str(), text("local_grid").c_str(),
-                text("remote_grid").c_str(),
-                number(other, "seconds_median") / number(aspen, "seconds_median"),
-                number(other, "operations") / std::max(1.0, number(aspen, "operations")));
+    std::printf("%10s / aspen  %12s  %6s to %-6s  %8.1f in time", text("algorithm").c_str(),
+                text("block").c_str(), text("local_grid").c_str(), text("remote_grid").c_str(),
+                number(other, "seconds_median") / number(aspen, "seconds_median"));
+    if (!other["operations"].is_null())
+      std::printf("  %8.1f in operations",
+                  number(other, "operations") / std::max(1.0, number(aspen, "operations")));
+    std::printf("\n");
   }
 
   std::string study_ = "index";
@@ -305,7 +184,7 @@ class LayoutBenchmark final : public Benchmark {
   std::vector<std::string> remote_blocks_{"same"};
   std::vector<std::string> local_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
   std::vector<std::string> remote_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
-  std::vector<std::string> algorithms_{"classical", "falls", "aspen"};
+  std::vector<std::string> algorithms_ = all_index_algorithms();
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <valet/scalapack.hpp>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 
 // ScaLAPACK ships no header for C. NOLINTBEGIN(readability-identifier-naming)
@@ -14,6 +15,10 @@ void Cblacs_gridinit(int* context, const char* order, int rows, int columns);
 void Cblacs_gridexit(int context);
 void Cpdgemr2d(int rows, int columns, double* a, int ia, int ja, int* desc_a, double* b, int ib,
                int jb, int* desc_b, int context);
+// A library that hides it leaves it null.
+[[gnu::weak]] int dgescan_intervals(int rows_or_columns, int ja, int jb, int n, const int* desc_a,
+                                    const int* desc_b, int ranks_a, int ranks_b, int coordinate_a,
+                                    int coordinate_b, valet::bench::SharedInterval* found);
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -55,6 +60,13 @@ struct Matrix {
   layout::ScalapackDescriptor descriptor;
 };
 
+/// A vector of blocks along the rows of a grid: all that the intervals of a dimension depend on.
+std::array<int, 9> row_descriptor(const layout::Dimension& dimension) {
+  const auto extent = static_cast<int>(dimension.extent());
+  const auto block = static_cast<int>(dimension.block_size());
+  return {1, 0, extent, 1, block, 1, dimension.first_rank(), 0, std::max(extent, 1)};
+}
+
 }  // namespace
 
 Pdgemr2d make_pdgemr2d(const BlockCyclic& from, const BlockCyclic& to) {
@@ -67,6 +79,17 @@ Pdgemr2d make_pdgemr2d(const BlockCyclic& from, const BlockCyclic& to) {
     Cpdgemr2d(rows, columns, const_cast<double*>(source), 1, 1, before->descriptor.data(), target,
               1, 1, after->descriptor.data(), all->context());
   };
+}
+
+bool has_scalapack_intervals() { return dgescan_intervals != nullptr; }
+
+int scalapack_intervals(const layout::Dimension& mine, const layout::Dimension& theirs,
+                        int coordinate, int peer, SharedInterval* found) {
+  const std::array<int, 9> desc_mine = row_descriptor(mine);
+  const std::array<int, 9> desc_theirs = row_descriptor(theirs);
+  return dgescan_intervals('r', 0, 0, static_cast<int>(mine.extent()), desc_mine.data(),
+                           desc_theirs.data(), mine.ranks(), theirs.ranks(), coordinate, peer,
+                           found);
 }
 
 }  // namespace valet::bench

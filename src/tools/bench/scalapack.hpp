@@ -2,6 +2,7 @@
 #pragma once
 
 #include <valet/block_cyclic.hpp>
+#include <valet/dimension.hpp>
 
 #include <functional>
 
@@ -15,5 +16,24 @@ using Pdgemr2d = std::function<void(const double* source, double* target)>;
 /// built without ScaLAPACK or the array is no matrix. Collective over MPI_COMM_WORLD, also to call
 /// and to destroy.
 [[nodiscard]] Pdgemr2d make_pdgemr2d(const BlockCyclic& from, const BlockCyclic& to);
+
+/// Indices of one dimension that two coordinates share and that follow each other. ScaLAPACK's own
+/// structure.
+struct SharedInterval {
+  int local;  ///< the first one, on my side
+  int length;
+};
+
+/// Whether this program was built with a ScaLAPACK whose function for it can be called: it is no
+/// part of the interface.
+[[nodiscard]] bool has_scalapack_intervals();
+
+/// What a coordinate of `mine` shares with one of `theirs`, as pdgemr2d computes it for each pair
+/// of processes and each of the two dimensions (ScaLAPACK, REDIST/SRC/pdgemr.c). Local.
+/// @param found  Room for as many intervals as the two coordinates have blocks together.
+/// @return Intervals found.
+[[nodiscard]] int scalapack_intervals(const layout::Dimension& mine,
+                                      const layout::Dimension& theirs, int coordinate, int peer,
+                                      SharedInterval* found);
 
 }  // namespace valet::bench
