@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace valet::bench {
 namespace {
@@ -93,8 +92,6 @@ void IndexStudy::make_room(Ledger& ledger) {
   for (std::size_t d = 0; d < local_.dimensions(); ++d) {
     const layout::Dimension& mine = local_.dimension(d);
     const layout::Dimension& theirs = remote_.dimension(d);
-    if (mine.extent() > std::numeric_limits<int>::max() / 2)
-      throw Error(ErrorCode::invalid_argument, "ScaLAPACK counts indices in 32 bits");
     room = std::max(room, static_cast<std::size_t>(mine.extent() / mine.block_size() +
                                                    theirs.extent() / theirs.block_size() + 2));
   }
@@ -143,10 +140,10 @@ std::int64_t IndexStudy::walk(Sink&& sink) const {
 template <class Sink>
 void IndexStudy::scan(SharedInterval* found, Sink&& sink) const {
   for (std::size_t d = 0; d < local_.dimensions(); ++d) {
-    const layout::Dimension& mine = local_.dimension(d);
-    const layout::Dimension& theirs = remote_.dimension(d);
-    for (int coordinate = 0; coordinate < mine.ranks(); ++coordinate)
-      for (int peer = 0; peer < theirs.ranks(); ++peer)
+    const ScalapackDimension mine(local_.dimension(d));
+    const ScalapackDimension theirs(remote_.dimension(d));
+    for (int coordinate = 0; coordinate < mine.ranks; ++coordinate)
+      for (int peer = 0; peer < theirs.ranks; ++peer)
         sink(d, coordinate, peer, scalapack_intervals(mine, theirs, coordinate, peer, found));
   }
 }

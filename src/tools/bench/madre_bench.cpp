@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
+#include "madre_schedules.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 
 namespace valet::bench {
@@ -69,6 +71,10 @@ class MadreBenchmark final : public Benchmark {
             memory_option(),
             {"--method", &methods_, "only these; several are measured in turn",
              one_of(names_of_ways())},
+            {"--processes", &processes_,
+             "measure nothing, but count the schedules of the experiments for so many processes "
+             "with one block of scratch each; several in turn",
+             in_range(2, 4096)},
             sharing_flag()};
   }
 
@@ -79,16 +85,20 @@ class MadreBenchmark final : public Benchmark {
                     "--free is larger than --blocks, which counts all slots");
     require_room_for_address(block_bytes_);
     Jobs jobs;
-    for (const int number : experiments_) {
-      const Experiment experiment = experiment_of(number);
-      // The fourth one has all free slots on rank 0.
-      const bool is_given = !free_.empty() && experiment.pattern != Pattern::one_free;
-      for (const std::uint64_t free : is_given ? free_ : experiment.free)
-        jobs.emplace_back([=, this] {
-          measure(number, experiment.pattern, is_given ? free : slots_ * free / 25);
-        });
-    }
+    if (!processes_.empty()) return jobs;
+    for (const int number : experiments_)
+      for (const std::uint64_t free : free_slots_of(number))
+        jobs.emplace_back([=, this] { measure(number, experiment_of(number).pattern, free); });
     return jobs;
+  }
+
+  [[nodiscard]] std::vector<std::uint64_t> free_slots_of(int number) const {
+    const Experiment experiment = experiment_of(number);
+    // The fourth one has all free slots on rank 0.
+    if (!free_.empty() && experiment.pattern != Pattern::one_free) return free_;
+    std::vector<std::uint64_t> free;
+    for (const std::uint64_t part : experiment.free) free.push_back(slots_ * part / 25);
+    return free;
   }
 
   void measure(int number, Pattern pattern, std::uint64_t free) {
@@ -110,7 +120,25 @@ class MadreBenchmark final : public Benchmark {
             [](Case& row, const Report& report) { row["local_copies"] = report.local_copies; });
   }
 
+  Case summary() override {
+    if (processes_.empty() || world_rank() != 0) return Case::object();
+    std::vector<Case> schedules;
+    for (const int number : experiments_)
+      for (const std::uint64_t free : free_slots_of(number))
+        for (const int processes : processes_)
+          for (const Case& counted :
+               count_madre_schedules(experiment_of(number).pattern, slots_, free,
+                                     static_cast<std::uint32_t>(processes))) {
+            schedules.push_back({{"experiment", number}});
+            schedules.back().update(counted);
+          }
+    std::printf("Counted, without data:\n");
+    tools::print_table(schedules);
+    return {{"schedules", schedules}};
+  }
+
   std::vector<int> experiments_{1, 2, 3, 4, 5};
+  std::vector<int> processes_;
   std::uint64_t slots_ = 5000;
   std::uint64_t block_bytes_ = 16000;
   std::vector<std::uint64_t> free_;

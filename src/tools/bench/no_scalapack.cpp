@@ -7,7 +7,10 @@ Pdgemr2d make_pdgemr2d(const BlockCyclic&, const BlockCyclic&) { return nullptr;
 
 bool has_scalapack_intervals() { return false; }
 
-int scalapack_intervals(const layout::Dimension&, const layout::Dimension&, int, int,
+ScalapackDimension::ScalapackDimension(const layout::Dimension&)
+    : extent(0), ranks(0), descriptor{} {}
+
+int scalapack_intervals(const ScalapackDimension&, const ScalapackDimension&, int, int,
                         SharedInterval*) {
   return 0;
 }

@@ -2,10 +2,11 @@
 #include "scalapack.hpp"
 
 #include "measure.hpp"
+#include <valet/error.hpp>
 #include <valet/scalapack.hpp>
 
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <memory>
 
 // ScaLAPACK ships no header for C. NOLINTBEGIN(readability-identifier-naming)
@@ -60,13 +61,6 @@ struct Matrix {
   layout::ScalapackDescriptor descriptor;
 };
 
-/// A vector of blocks along the rows of a grid: all that the intervals of a dimension depend on.
-std::array<int, 9> row_descriptor(const layout::Dimension& dimension) {
-  const auto extent = static_cast<int>(dimension.extent());
-  const auto block = static_cast<int>(dimension.block_size());
-  return {1, 0, extent, 1, block, 1, dimension.first_rank(), 0, std::max(extent, 1)};
-}
-
 }  // namespace
 
 Pdgemr2d make_pdgemr2d(const BlockCyclic& from, const BlockCyclic& to) {
@@ -83,13 +77,26 @@ Pdgemr2d make_pdgemr2d(const BlockCyclic& from, const BlockCyclic& to) {
 
 bool has_scalapack_intervals() { return dgescan_intervals != nullptr; }
 
-int scalapack_intervals(const layout::Dimension& mine, const layout::Dimension& theirs,
+ScalapackDimension::ScalapackDimension(const layout::Dimension& dimension)
+    : extent(static_cast<int>(dimension.extent())),
+      ranks(dimension.ranks()),
+      descriptor{1,
+                 0,
+                 extent,
+                 1,
+                 static_cast<int>(std::min(dimension.block_size(), dimension.extent())),
+                 1,
+                 dimension.first_rank(),
+                 0,
+                 std::max(extent, 1)} {
+  if (dimension.extent() > std::numeric_limits<int>::max())
+    throw Error(ErrorCode::invalid_argument, "ScaLAPACK has no extents beyond 2^31-1");
+}
+
+int scalapack_intervals(const ScalapackDimension& mine, const ScalapackDimension& theirs,
                         int coordinate, int peer, SharedInterval* found) {
-  const std::array<int, 9> desc_mine = row_descriptor(mine);
-  const std::array<int, 9> desc_theirs = row_descriptor(theirs);
-  return dgescan_intervals('r', 0, 0, static_cast<int>(mine.extent()), desc_mine.data(),
-                           desc_theirs.data(), mine.ranks(), theirs.ranks(), coordinate, peer,
-                           found);
+  return dgescan_intervals('r', 0, 0, mine.extent, mine.descriptor.data(), theirs.descriptor.data(),
+                           mine.ranks, theirs.ranks, coordinate, peer, found);
 }
 
 }  // namespace valet::bench

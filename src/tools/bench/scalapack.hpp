@@ -4,6 +4,7 @@
 #include <valet/block_cyclic.hpp>
 #include <valet/dimension.hpp>
 
+#include <array>
 #include <functional>
 
 namespace valet::bench {
@@ -28,12 +29,21 @@ struct SharedInterval {
 /// part of the interface.
 [[nodiscard]] bool has_scalapack_intervals();
 
+/// A dimension as ScaLAPACK takes it: the rows of a matrix with one column.
+struct ScalapackDimension {
+  /// @throws Error invalid_argument: an extent beyond 2^31-1.
+  explicit ScalapackDimension(const layout::Dimension& dimension);
+  int extent;
+  int ranks;
+  std::array<int, 9> descriptor;
+};
+
 /// What a coordinate of `mine` shares with one of `theirs`, as pdgemr2d computes it for each pair
 /// of processes and each of the two dimensions (ScaLAPACK, REDIST/SRC/pdgemr.c). Local.
 /// @param found  Room for as many intervals as the two coordinates have blocks together.
 /// @return Intervals found.
-[[nodiscard]] int scalapack_intervals(const layout::Dimension& mine,
-                                      const layout::Dimension& theirs, int coordinate, int peer,
+[[nodiscard]] int scalapack_intervals(const ScalapackDimension& mine,
+                                      const ScalapackDimension& theirs, int coordinate, int peer,
                                       SharedInterval* found);
 
 }  // namespace valet::bench

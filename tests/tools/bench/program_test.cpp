@@ -9,8 +9,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <map>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace valet::test {
@@ -231,7 +233,44 @@ TEST(Madre, CriticalPathOfTheTransposeAsItIsPrinted) {
   }
 }
 
+/// Phases by experiment, free slots and method.
+using PhasesOfCases = std::map<std::tuple<int, int, std::string>, int>;
+PhasesOfCases phases_of_cases(const Json& cases) {
+  PhasesOfCases phases;
+  for (const Json& one : cases)
+    phases[{one.at("experiment"), one.at("free"), one.at("method")}] = one.at("phases");
+  return phases;
+}
+
+// What is counted for any number of processes is what the same number of ranks then does.
+TEST(Madre, CountsThePhasesThatRanksTake) {
+  const std::string setting = "madre --blocks 50 --block-bytes 100 --memory 100 --repeat 1";
+  for (const int ranks : {2, 4, 5}) {
+    const Json done = document_of(
+        ranks, setting + " --method phased,cyclic-ascending,cyclic-rotated --no-share-memory");
+    const Json counted = document_of(1, setting + " --processes " + std::to_string(ranks));
+    EXPECT_TRUE(counted.at("cases").empty()) << "nothing is measured";
+    PhasesOfCases expected = phases_of_cases(done.at("cases"));
+    std::erase_if(expected, [](const auto& one) { return std::get<2>(one.first) == "alltoallv"; });
+    EXPECT_EQ(expected, phases_of_cases(counted.at("schedules"))) << ranks << " ranks";
+  }
+}
+
+TEST(Madre, CountsThePapersProcesses) {
+  const Json document = document_of(1, "madre --experiment 3,5 --blocks 25000 --processes 32,1024");
+  const PhasesOfCases phases = phases_of_cases(document.at("schedules"));
+  EXPECT_EQ(phases.at({3, 0, "phased"}), 25000) << "one block a phase, section 4";
+  // The paper has 4 for any number of processes; ceil(T/M) is 4.
+  EXPECT_LE(phases.at({5, 5000, "phased"}), 5);
+  for (const Json& one : document.at("schedules"))
+    if (one.at("experiment") == 5 && one.at("processes") == 32 &&
+        one.at("method") == "cyclic-ascending") {
+      EXPECT_EQ(one.at("phases"), 2 * 32 - 3) << "equal pairs";
+    }
+}
+
 TEST(Madre, RefusesBadInput) {
+  expect_refused(2, "madre --processes 1", "--processes: Value 1 not in range 2 to 4096");
   expect_refused(2, "madre --experiment 6", "--experiment: Value 6 not in range");
   expect_refused(2, "madre --blocks 10 --free 11 --experiment 1",
                  "--free is larger than --blocks, which counts all slots");
