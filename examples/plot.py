@@ -9,6 +9,7 @@ what valet-bench wrote:
                 valet-bench exchange --method stream,phased --json DIRECTORY/exchange.json
   layout_index  valet-bench layout --study index --json DIRECTORY/layout_index.json
   madre         mpirun -n N valet-bench madre --json DIRECTORY/madre_N.json, for some N
+  papers        examples/papers.py DIRECTORY: the figures and tables of the papers
   phases        mpirun -n N valet-bench phases --json DIRECTORY/phases_N.json, for some N
   scale         tests/scale/run.sh, which calls this: simulated machines
   sizes         mpirun -n 2 valet-bench sizes --json DIRECTORY/sizes.json
@@ -18,8 +19,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from plotting import (amr, block_cyclic, dropin, exchange_study, layout_index, madre, particles, phases,
-                      scale, sizes, species, trace_timeline)
+from plotting import (amr, block_cyclic, dropin, exchange_study, layout_index, madre, papers, particles,
+                      phases, scale, sizes, species, trace_timeline)
 
 EXAMPLES = {"amr": amr.draw,
             "block_cyclic": block_cyclic.draw,
@@ -28,6 +29,7 @@ EXAMPLES = {"amr": amr.draw,
             "madre": madre.draw,
             "memory": exchange_study.draw_memory,
             "methods": exchange_study.draw_methods,
+            "papers": papers.draw,
             "particles": particles.draw,
             "phases": phases.draw,
             "scale": scale.draw,

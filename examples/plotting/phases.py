@@ -200,13 +200,10 @@ def parking_times(axis, cases):
              title=f"Figure 14: parking, time, {cases[0]['ranks']} ranks")
 
 
-def draw(directory):
-    cases = read_cases(directory, "phases")
+def draw_figures(cases, schedules, path):
+    """Figures 10 to 14 from instances carried out, at the most ranks, and counted schedules."""
     ranks = values(cases, "ranks")[-1] if cases else 0
     cases = only(cases, ranks=ranks)
-    schedules = []
-    for path in sorted(directory.glob("phases*.json")):
-        schedules = json.loads(path.read_text(encoding="utf-8"))["schedules"] or schedules
     # Instances whose new partition was made anew are the hard ones.
     kinds = values(schedules, "remap")
     hard = only(schedules, remap=kinds[-1]) if kinds else []
@@ -233,4 +230,11 @@ def draw(directory):
         axis.set_axisbelow(True)
         axis.legend(fontsize=8)
     figure.tight_layout()
-    save(figure, directory / "phases.png")
+    save(figure, path)
+
+
+def draw(directory):
+    schedules = []
+    for path in sorted(directory.glob("phases*.json")):
+        schedules = json.loads(path.read_text(encoding="utf-8"))["schedules"] or schedules
+    draw_figures(read_cases(directory, "phases"), schedules, directory / "phases.png")
