@@ -29,6 +29,20 @@ Array<std::uint64_t> lengths_after(const mpi::Channel& channel, Ledger& ledger,
   return after;
 }
 
+/// @param destinations  Summed over the ranks, runs of maps.
+MapLayout agree_on_layout(const mpi::Channel& channel, const layout::MapPattern& mine,
+                          std::uint64_t not_periodic, std::uint64_t not_ascending,
+                          std::uint64_t destinations) {
+  if (!worth_a_table(channel.size(), destinations)) return MapLayout::none;
+  if (not_periodic == 0) return MapLayout::cyclic;
+  if (not_ascending > 0) return MapLayout::none;
+  // Every rank's map ascends; so does the whole if none goes back behind the ranks below it.
+  const std::int64_t below = mpi::maximum_of_lower(channel, mine.last_rank);
+  std::array<std::uint64_t, 1> goes_back{mine.runs > 0 && below > mine.first_rank ? 1U : 0U};
+  mpi::maximum(channel, std::span<std::uint64_t>(goes_back));
+  return goes_back[0] == 0 ? MapLayout::blocks : MapLayout::none;
+}
+
 }  // namespace
 
 bool worth_a_table(int ranks, std::uint64_t destinations) {
@@ -43,20 +57,14 @@ layout::MapPattern pattern_of(const MapCounts& map_counts, std::span<const int> 
   return layout::recognise(map.first(static_cast<std::size_t>(map_counts.blocks_before)), ranks);
 }
 
-MapLayout agree_on_layout(const mpi::Channel& channel, const layout::MapPattern& mine) {
-  const auto destinations =
-      static_cast<std::uint64_t>(std::min<std::int64_t>(mine.runs, channel.size()));
-  std::array<std::uint64_t, 3> sums{mine.periodic ? 0U : 1U, mine.ascending ? 0U : 1U,
+JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
+                      std::uint64_t destinations) {
+  const auto runs = static_cast<std::uint64_t>(std::min<std::int64_t>(mine.runs, channel.size()));
+  std::array<std::uint64_t, 4> sums{mine.periodic ? 0U : 1U, mine.ascending ? 0U : 1U, runs,
                                     destinations};
   mpi::sum(channel, sums);
-  if (!worth_a_table(channel.size(), sums[2])) return MapLayout::none;
-  if (sums[0] == 0) return MapLayout::cyclic;
-  if (sums[1] > 0) return MapLayout::none;
-  // Every rank's map ascends; so does the whole if none goes back behind the ranks below it.
-  const std::int64_t below = mpi::maximum_of_lower(channel, mine.last_rank);
-  std::array<std::uint64_t, 1> goes_back{mine.runs > 0 && below > mine.first_rank ? 1U : 0U};
-  mpi::maximum(channel, std::span<std::uint64_t>(goes_back));
-  return goes_back[0] == 0 ? MapLayout::blocks : MapLayout::none;
+  const auto ranks = static_cast<std::uint64_t>(channel.size());
+  return {agree_on_layout(channel, mine, sums[0], sums[1], sums[2]), (sums[3] + ranks - 1) / ranks};
 }
 
 void compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layout,

@@ -31,9 +31,16 @@ enum class MapLayout {
 [[nodiscard]] layout::MapPattern pattern_of(const MapCounts& map_counts, std::span<const int> map,
                                             int ranks);
 
+/// What the ranks know of all maps before they know who sends to whom. [global]
+struct JointMap {
+  MapLayout layout = MapLayout::none;
+  std::uint64_t degree = 0;  ///< other ranks that one sends to, on average, rounded up
+};
+
 /// The same answer on every rank. Collective: one reduction, and two more where all ascend.
-[[nodiscard]] MapLayout agree_on_layout(const mpi::Channel& channel,
-                                        const layout::MapPattern& mine);
+/// @param destinations  Other ranks that this one sends to. [local]
+[[nodiscard]] JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
+                                    std::uint64_t destinations);
 
 /// Computes what exchange_sparse_counts() would deliver. Collective: an allgather of 5 words, for
 /// MapLayout::blocks also the lengths of the blocks. Memory while it runs: 48 bytes per rank.

@@ -266,7 +266,9 @@ class Planner {
     layout::MapPattern pattern;
     if (!is_wrong && form_ != Form::slots)
       pattern = pattern_of(map_counts, ranks_, state_.channel.size());
-    layout_ = agree_on_layout(state_.channel, pattern);
+    const JointMap joint = agree_on_map(state_.channel, pattern, map_counts.leaving.size());
+    layout_ = joint.layout;
+    degree_ = joint.degree;
     distribution_ = pattern.distribution;
     is_cyclic_ = pattern.periodic;
     state_.from_layout = layout_ != MapLayout::none;
@@ -304,7 +306,7 @@ class Planner {
     const bool grows = slots > map_counts.holes.slots();
     flows.initially_free = grows ? map_counts.initially_free.grown(ledger, slots)
                                  : std::move(map_counts.initially_free);
-    flows.any.grain = schedule::grain_blocks(state_.blocks.block_bytes, state_.channel.size());
+    flows.any.grain = schedule::grain_blocks(state_.blocks.block_bytes, degree_);
     flows.any.rank = state_.channel.rank();
     flows.any.ranks = state_.channel.size();
     if (form_ != Form::slots)
@@ -343,6 +345,7 @@ class Planner {
   std::span<const Address> addresses_;
   DestinationOf destination_of_;
   MapLayout layout_ = MapLayout::none;
+  std::uint64_t degree_ = 0;  ///< JointMap::degree
   layout::CyclicDistribution distribution_;
   bool is_cyclic_ = false;             ///< the map of this rank
   Array<std::uint64_t> slot_buffers_;  ///< while the ranks can agree that there is no memory

@@ -20,13 +20,16 @@ namespace valet::schedule {
 /// matter of speed or memory.
 ///
 /// The longer a grain, the longer messages can be that go from slots to slots; the shorter, the
-/// fewer blocks have to wait for their slots: those of half a grain for each neighbour.
-[[nodiscard]] constexpr std::uint64_t grain_blocks(std::size_t block_bytes, int ranks) {
+/// fewer blocks have to wait for their slots: those of half a grain for each neighbour. No message
+/// crosses a grain, and what waits is listed by grains, so how many ranks there are beside the
+/// neighbours must not matter.
+/// @param degree  Other ranks that a rank sends to, on average; the same on all ranks.
+[[nodiscard]] constexpr std::uint64_t grain_blocks(std::size_t block_bytes, std::uint64_t degree) {
   constexpr std::size_t small_block = 4096;
   constexpr std::size_t small_bytes = std::size_t{32} << 10, large_bytes = std::size_t{128} << 10;
   constexpr std::size_t all_bytes = std::size_t{1} << 20;
   const std::size_t most = block_bytes < small_block ? small_bytes : large_bytes;
-  const std::size_t bytes = std::min(most, all_bytes / static_cast<std::size_t>(ranks));
+  const std::size_t bytes = std::min(most, all_bytes / (degree + 1));
   return std::max<std::uint64_t>(1, bytes / std::max<std::size_t>(1, block_bytes));
 }
 

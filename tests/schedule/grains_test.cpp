@@ -117,11 +117,11 @@ TEST(GrainOrder, ComparesFractionsOfLargeNumbersExactly) {
 }
 
 TEST(GrainOrder, GrainsHaveABlockAtLeastAndAreShorterWithManyRanks) {
-  EXPECT_EQ(grain_blocks(64, 2), 512U);
-  EXPECT_EQ(grain_blocks(64, 64), 256U);
-  EXPECT_EQ(grain_blocks(16'000, 2), 8U);
-  EXPECT_EQ(grain_blocks(1'000'000, 2), 1U);
-  EXPECT_EQ(grain_blocks(64, 1'000'000), 1U);
+  EXPECT_EQ(grain_blocks(64, 1), 512U);
+  EXPECT_EQ(grain_blocks(64, 63), 256U);
+  EXPECT_EQ(grain_blocks(16'000, 1), 8U);
+  EXPECT_EQ(grain_blocks(1'000'000, 1), 1U);
+  EXPECT_EQ(grain_blocks(64, 999'999), 1U);
 }
 
 TEST(ShiftBlocks, IsForLongRunsAndLeavesOutWhatFreeSlotsDo) {

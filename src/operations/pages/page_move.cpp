@@ -70,8 +70,8 @@ void PageMove::fill_in(plan::Flows<Index>& flows, const PageSide& from, const Pa
   const int rank = state_.channel.rank();
   flows.form = order == PageOrder::slots ? plan::Form::slots : plan::Form::any;
   flows.slots = slots_;
-  flows.any.grain =
-      schedule::grain_blocks(static_cast<std::size_t>(page_bytes_), state_.channel.size());
+  flows.any.grain = schedule::grain_blocks(static_cast<std::size_t>(page_bytes_),
+                                           static_cast<std::uint64_t>(state_.channel.size() - 1));
   flows.any.rank = rank;
   flows.any.ranks = state_.channel.size();
   list_exports(flows, from);

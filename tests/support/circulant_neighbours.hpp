@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Maps of a circulant matrix: each rank sends as much as any other to the ranks at the same
+/// distances from it, ahead and behind.
+
+#include <cstddef>
+#include <vector>
+
+namespace valet::test {
+
+/// Where the blocks of `rank` go: in turn to the ranks at distances 1, -1, 2, -2 and so on, as many
+/// as there are `neighbours`, which are fewer than the ranks. With more ranks than neighbours + 1
+/// that is no layout.
+[[nodiscard]] inline std::vector<int> map_to_neighbours(int rank, int ranks, int neighbours,
+                                                        std::size_t blocks) {
+  std::vector<int> map(blocks);
+  for (std::size_t k = 0; k < blocks; ++k) {
+    const int neighbour = static_cast<int>(k % static_cast<std::size_t>(neighbours));
+    const int distance = neighbour / 2 + 1;
+    map[k] = (rank + (neighbour % 2 == 0 ? distance : ranks - distance)) % ranks;
+  }
+  return map;
+}
+
+}  // namespace valet::test
