@@ -100,8 +100,9 @@ def rank_axis(axis, ranks, label):
 
 def panel(axis, cases, experiments, over, title):
     shown = [case for case in cases if case["experiment"] in experiments]
-    if over == "free" and shown:
-        most = max(case["ranks"] for case in shown)
+    if over == "free":
+        amounts = {case["ranks"]: {one["free"] for one in shown if one["ranks"] == case["ranks"]} for case in shown}
+        most = max((ranks for ranks, free in amounts.items() if len(free) > 1), default=0)
         shown = [case for case in shown if case["ranks"] == most]
         title += f"\n{most} ranks"
         axis.invert_xaxis()

@@ -123,7 +123,7 @@ def bars_by_parts(axis, rows, key, title, spread=None):
                 axis.hlines(row[bound], group - 0.45, group + 0.45, color="black", linewidth=1.2,
                             linestyle=style, label=label if group == 0 else None)
     axis.set_xticks(range(len(groups)), [f"{parts} processors" for parts in groups])
-    axis.set(ylabel=words(key), title=f"{title}\n({TIGHT.format(part)})")
+    axis.set(ylabel=words(key), ylim=(0, 1.4 * axis.get_ylim()[1]), title=f"{title}\n({TIGHT.format(part)})")
 
 
 def bounds(axis, rows):
@@ -148,7 +148,7 @@ def phases_over_memory(axis, rows, curves, title):
     plain_numbers(axis, axis.yaxis)
     axis.set(ylabel="phases",
              title=f"{title}, {parts} processors\n"
-                   f"(mean and deviation of {rows[0]['instances']} instances)")
+                   f"(mean and deviation of instances: {rows[0]['instances']})")
 
 
 def heuristics_over_memory(axis, rows):
@@ -201,7 +201,9 @@ def parking_times(axis, cases):
 
 
 def draw_figures(cases, schedules, path):
-    """Figures 10 to 14 from instances carried out, at the most ranks, and counted schedules."""
+    """Figures 10 to 14 from instances carried out, at the most ranks, and counted schedules; what there is."""
+    if not cases and not schedules:
+        return
     ranks = values(cases, "ranks")[-1] if cases else 0
     cases = only(cases, ranks=ranks)
     # Instances whose new partition was made anew are the hard ones.
@@ -219,11 +221,12 @@ def draw_figures(cases, schedules, path):
               (counted[4], parking_over_memory),
               (counted[4], parking_bars),
               (carried_out[4], parking_times)]
-    figure, axes = plt.subplots(2, 4, figsize=(23, 11))
+    panels = [(rows, panel) for rows, panel in panels if rows]
+    columns = (len(panels) + 1) // 2
+    figure, axes = plt.subplots(2, columns, figsize=(5.75 * columns, 11), squeeze=False)
+    for axis in axes.flat[len(panels):]:
+        axis.set_visible(False)
     for axis, (rows, panel) in zip(axes.flat, panels):
-        if not rows:
-            axis.set_visible(False)
-            continue
         panel(axis, rows)
         axis.title.set_fontsize(11)
         axis.grid(alpha=0.3, axis="y")

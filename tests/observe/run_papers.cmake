@@ -41,7 +41,7 @@ foreach(picture IN LISTS pictures)
   endif()
 endforeach()
 # Zhuang's Table 1 beside ours; commands; 2N-3 steps of cycles and 5 phases in MADRE's transpose.
-expect_in_file("${DIRECTORY}/papers.md" "\n\\| 2 \\| 2 / [0-9.e-]+ \\| - / " "\n\\| 256 \\| 52.9 / - " "- `zhuang_ranks2`: `"
+expect_in_file("${DIRECTORY}/papers.md" "\n\\| 2 \\| 2 / [0-9.e-]+ \\| - / " "\n\\| 256 \\| 52.9 / - " "- `zhuang_1_ranks2`: `"
                "32 processes, CYCLIC[^:]*: 61 phases or steps" "32 processes, PHASED[^:]*: [45] phases or steps")
 
 # A directory without points.
