@@ -108,10 +108,24 @@ struct OrderedBlock {
   }
 };
 
+/// Other ranks that a rank sends to, on average, rounded up.
+inline std::uint64_t degree_of(const GlobalMap& map) {
+  const auto ranks = static_cast<std::size_t>(map.ranks());
+  std::uint64_t flows = 0;
+  for (std::size_t source = 0; source < ranks; ++source) {
+    std::vector<bool> gets(ranks, false);
+    for (const auto& to : map.destination[source])
+      if (to) gets[static_cast<std::size_t>(to->rank)] = true;
+    gets[source] = false;
+    flows += static_cast<std::uint64_t>(std::count(gets.begin(), gets.end(), true));
+  }
+  return (flows + ranks - 1) / ranks;
+}
+
 /// Blocks of a grain, as the documentation of Order::any has it.
-inline std::uint64_t grain_of(std::size_t block_bytes, int ranks) {
+inline std::uint64_t grain_of(std::size_t block_bytes, std::uint64_t degree) {
   const std::size_t most = block_bytes < 4096 ? 32768 : 131072;
-  const std::size_t bytes = std::min<std::size_t>(most, 1048576 / static_cast<std::size_t>(ranks));
+  const std::size_t bytes = std::min<std::size_t>(most, 1048576 / (degree + 1));
   return block_bytes > bytes ? 1 : bytes / block_bytes;
 }
 
@@ -157,7 +171,7 @@ inline std::uint64_t shift_of(std::size_t block_bytes, std::uint64_t imports, st
 /// What one rank holds afterwards under Order::any.
 inline void fill_in_any_order(const GlobalMap& map, int rank, std::size_t block_bytes,
                               std::vector<std::optional<Address>>& here) {
-  const std::uint64_t grain = grain_of(block_bytes, map.ranks());
+  const std::uint64_t grain = grain_of(block_bytes, degree_of(map));
   std::vector<OrderedBlock> imports, exports;
   for (int other = 0; other < map.ranks(); ++other) {
     if (other == rank) continue;
