@@ -1,41 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "charged_blocks.hpp"
 
+#include "folded_memory.hpp"
 #include <valet/mpi.hpp>
 
-#include <cstring>
-#include <new>
-#include <sys/mman.h>
-
 namespace valet::scale {
-namespace {
-
-constexpr std::size_t identity_bytes = sizeof(std::uint64_t);
-
-}  // namespace
-
 void charge_copy(std::uint64_t bytes, double bandwidth) {
   if (bytes > 0) smpi_execute_benched(static_cast<double>(bytes) / bandwidth);
 }
 
 ChargedBlocks::ChargedBlocks(std::uint64_t slots, std::size_t block_bytes, double copy_bandwidth)
-    : slots_(slots), block_bytes_(block_bytes), copy_bandwidth_(copy_bandwidth) {
-  void* const memory = mmap(nullptr, slots * block_bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  data_ = static_cast<std::byte*>(memory);
-}
-
-ChargedBlocks::~ChargedBlocks() { munmap(data_, slots_ * block_bytes_); }
+    : slots_(slots),
+      block_bytes_(block_bytes),
+      copy_bandwidth_(copy_bandwidth),
+      data_(FoldedMemory::reserve(slots * block_bytes)) {}
 
 std::uint64_t ChargedBlocks::identity(std::uint64_t slot) const {
-  std::uint64_t value = 0;
-  std::memcpy(&value, block(slot), identity_bytes);
-  return value;
+  return FoldedMemory::identity(block(slot));
 }
 
 void ChargedBlocks::set_identity(std::uint64_t slot, std::uint64_t identity) {
-  std::memcpy(block(slot), &identity, identity_bytes);
+  FoldedMemory::identity(block(slot)) = identity;
 }
 
 void ChargedBlocks::charge(std::uint64_t blocks) {
@@ -47,7 +32,7 @@ void ChargedBlocks::charge(std::uint64_t blocks) {
 void ChargedBlocks::gather(SlotList from, std::byte* packed) {
   from.visit([&](auto slots) {
     for (const auto slot : slots) {
-      std::memcpy(packed, block(slot), identity_bytes);
+      FoldedMemory::identity(packed) = identity(slot);
       packed += block_bytes_;
     }
   });
@@ -57,7 +42,7 @@ void ChargedBlocks::gather(SlotList from, std::byte* packed) {
 void ChargedBlocks::scatter(const std::byte* packed, SlotList to) {
   to.visit([&](auto slots) {
     for (const auto slot : slots) {
-      std::memcpy(block(slot), packed, identity_bytes);
+      set_identity(slot, FoldedMemory::identity(packed));
       packed += block_bytes_;
     }
   });
@@ -68,7 +53,7 @@ void ChargedBlocks::copy(SlotList from, SlotList to, std::span<std::byte> /*scra
   from.visit([&](auto sources) {
     to.visit([&](auto targets) {
       for (std::size_t k = 0; k < sources.size(); ++k)
-        std::memcpy(block(targets[k]), block(sources[k]), identity_bytes);
+        set_identity(targets[k], identity(sources[k]));
     });
   });
   charge(from.size());
@@ -76,6 +61,10 @@ void ChargedBlocks::copy(SlotList from, SlotList to, std::span<std::byte> /*scra
 
 void ChargedBlocks::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
   list.push_back({block(slot), block_bytes_});
+}
+
+std::shared_ptr<std::byte> ChargedBlocks::allocate_scratch(std::size_t bytes) const {
+  return {FoldedMemory::reserve(bytes), [](std::byte*) {}};
 }
 
 }  // namespace valet::scale

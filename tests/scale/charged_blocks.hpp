@@ -5,7 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <span>
 
 namespace valet::scale {
 
@@ -13,13 +14,12 @@ namespace valet::scale {
 /// @param bandwidth  Bytes a second; what is read counts, not what is written besides.
 void charge_copy(std::uint64_t bytes, double bandwidth);
 
-/// Slots in contiguous memory whose blocks have an identity, their first eight bytes. Only that is
-/// copied by the program that simulates; what copies of whole blocks take is charged.
+/// Slots in contiguous FoldedMemory: of a block only its identity is copied, and what a copy of the
+/// whole block takes is charged.
 class ChargedBlocks final : public StorageBackend {
  public:
   /// @param copy_bandwidth  As charge_copy() has it.
   ChargedBlocks(std::uint64_t slots, std::size_t block_bytes, double copy_bandwidth);
-  ~ChargedBlocks() override;
 
   [[nodiscard]] std::uint64_t identity(std::uint64_t slot) const;
   void set_identity(std::uint64_t slot, std::uint64_t identity);
@@ -35,6 +35,7 @@ class ChargedBlocks final : public StorageBackend {
   [[nodiscard]] std::byte* contiguous_data() const override { return data_; }
   [[nodiscard]] bool reachable_by_mpi() const override { return true; }
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
+  [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override;
 
  private:
   [[nodiscard]] std::byte* block(std::uint64_t slot) const { return data_ + slot * block_bytes_; }
@@ -44,7 +45,7 @@ class ChargedBlocks final : public StorageBackend {
   std::size_t block_bytes_;
   double copy_bandwidth_;
   double copy_seconds_ = 0;
-  std::byte* data_ = nullptr;
+  std::byte* data_;
 };
 
 }  // namespace valet::scale

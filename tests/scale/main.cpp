@@ -4,6 +4,7 @@
 /// JSON for each pattern and method: seconds are simulated ones, of the slowest rank.
 
 #include "charged_blocks.hpp"
+#include "folded_memory.hpp"
 #include "patterns.hpp"
 #include "peer.hpp"
 #include <valet/plan.hpp>
@@ -100,6 +101,9 @@ double two_reductions_and_a_barrier() {
     MPI_Barrier(MPI_COMM_WORLD);
   });
 }
+
+/// Whether a method sends blocks that lie apart as one message of pieces.
+bool has_pieces(const std::string& method) { return method != "stream" && method != "alltoallv"; }
 
 Options options_of(const Settings& settings, const std::string& method) {
   Options options{.budget_bytes = settings.budget_bytes,
@@ -228,6 +232,8 @@ void run(const Settings& settings) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const FoldedMemory memory(settings.block_bytes,
+                            std::ranges::none_of(settings.methods, has_pieces));
   for (const std::string& name : settings.patterns) {
     const Pattern pattern(name);
     const Part part = pattern.part(rank, ranks, settings.slots, settings.free);

@@ -2,12 +2,11 @@
 #include "peer.hpp"
 
 #include "charged_blocks.hpp"
+#include "folded_memory.hpp"
 #include "mpi/check.hpp"
 #include <valet/mpi.hpp>
 
-#include <new>
 #include <numeric>
-#include <sys/mman.h>
 
 namespace valet::scale {
 namespace {
@@ -44,14 +43,8 @@ Peer::Peer(const Pattern& pattern, const Part& part, std::size_t block_bytes, do
   send_displs_ = displacements(send_counts_);
   receive_displs_ = displacements(receive_counts_);
   sent_bytes_ = sum(send_counts_);
-  memory_bytes_ = sent_bytes_ + sum(receive_counts_) + 1;
-  void* const memory = mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  memory_ = static_cast<std::byte*>(memory);
+  memory_ = FoldedMemory::reserve(sent_bytes_ + sum(receive_counts_) + 1);
 }
-
-Peer::~Peer() { munmap(memory_, memory_bytes_); }
 
 void Peer::exchange() {
   charge_copy(copied_bytes_, copy_bandwidth_);

@@ -18,7 +18,6 @@ class Peer {
   Peer(const Pattern& pattern, const Part& part, std::size_t block_bytes, double copy_bandwidth);
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
-  ~Peer();
 
   /// One exchange, with the algorithm that smpirun was told (--cfg=smpi/alltoallv:NAME).
   /// Collective.
@@ -29,8 +28,7 @@ class Peer {
   std::uint64_t copied_bytes_ = 0;
   double copy_bandwidth_;
   std::size_t sent_bytes_ = 0;
-  std::size_t memory_bytes_ = 0;  ///< of what is sent, then of what is received
-  std::byte* memory_ = nullptr;
+  std::byte* memory_ = nullptr;  ///< what is sent, then what is received
 };
 
 }  // namespace valet::scale
