@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The scale study: migrations on simulated machines beside the best MPI_Alltoallv, with a verdict.
 
-    study.py [--build DIRECTORY] [--results DIRECTORY] [--machine KIND] [--ranks N,N] [--jobs N] [--full]
+    study.py [--build DIRECTORY] [--results DIRECTORY] [--machine KIND] [--ranks N,N] [--jobs N] [--markdown]
+             [--full]
 
 Without --full the quick set: ring, transpose, random and 4 neighbours at 8 to 64 ranks. Times are
 simulated and the same in every run, so that limits on them are exact. Exit status 1 where a block is
@@ -151,6 +152,20 @@ def print_table(methods):
               f" {row.get('ratio', 0):9.2f} {row['peak_extra_bytes'] - row['budget_bytes']:8}")
 
 
+def print_markdown(methods):
+    """STREAM's ratios and planning times as the tables of src/docs/scale.md."""
+    rows = {(row["platform"], row["pattern"], row["ranks"]): row for row in methods
+            if row["method"] == "stream" and "experiment" not in row and "ratio" in row}
+    ranks = sorted({key[2] for key in rows})
+    for title, text in (("execution over the best `MPI_Alltoallv`", lambda row: f"{row['ratio']:.2f}"),
+                        ("planning [us]", lambda row: f"{row['plan_seconds'] * 1e6:.0f}")):
+        print(f"\n| {title} | " + " | ".join(str(count) for count in ranks) + " |")
+        print("|---|" + "---|" * len(ranks))
+        for machine, pattern in dict.fromkeys(key[:2] for key in rows):
+            cells = (rows.get((machine, pattern, count)) for count in ranks)
+            print(f"| {machine}: {pattern} | " + " | ".join(text(row) if row else "" for row in cells) + " |")
+
+
 def version():
     text = (ROOT / "src/include/valet/version.hpp").read_text(encoding="utf-8")
     return ".".join(re.findall(r"#define VALET_VERSION_(?:MAJOR|MINOR|PATCH) +(\d+)", text))
@@ -162,6 +177,7 @@ def parse():
     parser.add_argument("--results", type=pathlib.Path, help="where scale.json is written")
     parser.add_argument("--machine", choices=["fattree", "torus"], help="only this one")
     parser.add_argument("--ranks", help="in place of 8,32,64")
+    parser.add_argument("--markdown", action="store_true", help="print the tables of the documentation")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time")
     parser.add_argument("--full", action="store_true",
                         help="to 256 ranks, 1024 for sparse patterns, and MADRE's experiments: hours")
@@ -180,6 +196,8 @@ def main():
         (arguments.results / "scale.json").write_text(text + "\n", encoding="utf-8")
     methods = compare(rows)
     print_table(methods)
+    if arguments.markdown:
+        print_markdown(methods)
     mistakes += wrong(methods)
     for mistake in mistakes:
         print(f"wrong: {mistake}", file=sys.stderr)
