@@ -109,6 +109,22 @@ void agree(const Channel& channel, const std::optional<Diagnostic>& mine) {
   Agreement().run(channel, mine);
 }
 
+Borrowing::Borrowing(Channel& channel) : channel_(channel) {
+  if (channel.is_planning()) most_ = least_ = static_cast<std::int64_t>(channel.places());
+}
+
+void Borrowing::join(Agreement& agreement) {
+  agreement.largest(most_);
+  agreement.least(least_);
+}
+
+bool Borrowing::complete() {
+  if (!channel_.is_planning()) return true;
+  const bool alike = most_ == least_;
+  channel_.borrow(alike);
+  return alike;
+}
+
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from) {
   const void* const sent = values.data();

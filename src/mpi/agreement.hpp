@@ -127,6 +127,22 @@ class VALET_EXPORT Agreement {
 /// reduction when nobody failed.
 VALET_EXPORT void agree(const Channel& channel, const std::optional<Diagnostic>& mine);
 
+/// Lets a plan that is being made have a channel of its own, without a reduction of its own: a part
+/// of the agreement that planning ends with anyway.
+class VALET_EXPORT Borrowing {
+ public:
+  /// Nothing where the channel is not planning.
+  explicit Borrowing(Channel& channel);
+  void join(Agreement& agreement);
+  /// When the agreement has been run. Collective.
+  /// @return Whether what is kept is what it was before. [global]
+  bool complete();
+
+ private:
+  Channel& channel_;
+  std::int64_t most_ = 0, least_ = 0;  ///< Channel::places()
+};
+
 /// Gives entry r of `values` to rank r; `from` gets theirs. P entries each. Collective.
 void exchange_all(const Channel& channel, std::span<const std::uint64_t> values,
                   std::span<std::uint64_t> from);

@@ -96,6 +96,13 @@ std::vector<int> ranks_on_node(MPI_Comm communicator) {
   return ranks;
 }
 
+/// What a plan that is being made communicates over, and what it may get.
+struct Offer {
+  MPI_Comm communicator = MPI_COMM_NULL;
+  std::uint64_t places = 0;
+  int index = 0;
+};
+
 }  // namespace
 
 /// What hangs on the user's communicator. Shared by the attribute and by every open channel, so a
@@ -112,18 +119,19 @@ class CommunicatorCache {
     MPI_Comm_free(&base_);
   }
 
-  /// The lowest channel that is free on every rank: plans may be destroyed in different orders on
-  /// different ranks, so each rank alone cannot know. Collective.
-  std::pair<MPI_Comm, int> borrow() {
+  /// The channels of the pool that no plan of this rank has, one bit each, and what a plan gets if
+  /// all ranks have the same ones. Local.
+  Offer offer() {
     const std::lock_guard lock(mutex_);
-    std::uint64_t free_on_all = 0;
-    check(MPI_Allreduce(&free_, &free_on_all, 1, MPI_UINT64_T, MPI_BAND, base_), "MPI_Allreduce");
-    if (free_on_all == 0) {
-      if (pool_.size() == pool_limit) return {duplicate(base_, user_), no_index};
-      pool_.push_back(duplicate(base_, user_));
-      return {pool_.back(), static_cast<int>(pool_.size()) - 1};
-    }
-    const int index = std::countr_zero(free_on_all);
+    return {base_, free_, lowest_of(free_)};
+  }
+
+  /// The lowest of the channels that are free on every rank, or one that is new. Collective.
+  std::pair<MPI_Comm, int> borrow(std::uint64_t free_on_all) {
+    const std::lock_guard lock(mutex_);
+    const int index = lowest_of(free_on_all);
+    if (index == no_index) return {duplicate(base_, user_), no_index};
+    if (free_on_all == 0) pool_.push_back(duplicate(base_, user_));
     free_ &= ~(std::uint64_t{1} << index);
     return {pool_[static_cast<std::size_t>(index)], index};
   }
@@ -172,6 +180,11 @@ class CommunicatorCache {
   const std::vector<int> node_ranks;
 
  private:
+  [[nodiscard]] int lowest_of(std::uint64_t free) const {
+    if (free != 0) return std::countr_zero(free);
+    return pool_.size() < pool_limit ? static_cast<int>(pool_.size()) : no_index;
+  }
+
   std::mutex mutex_;
   std::atomic<MPI_Comm> user_;
   MPI_Comm base_;
@@ -186,14 +199,16 @@ struct Channel::Lease {
   std::shared_ptr<CommunicatorCache> cache;
   MPI_Comm communicator = MPI_COMM_NULL;
   int index = 0;
+  bool is_planning = false;  ///< nothing is borrowed yet
+  std::uint64_t places = 0;
   mutable std::shared_ptr<void> kept;
 
-  Lease(std::shared_ptr<CommunicatorCache> lender, bool for_call) : cache(std::move(lender)) {
-    std::tie(communicator, index) = for_call ? cache->borrow_for_call() : cache->borrow();
-  }
+  explicit Lease(std::shared_ptr<CommunicatorCache> lender) : cache(std::move(lender)) {}
   Lease(const Lease&) = delete;
   Lease& operator=(const Lease&) = delete;
-  ~Lease() { cache->give_back(communicator, index); }
+  ~Lease() {
+    if (!is_planning) cache->give_back(communicator, index);
+  }
 };
 
 namespace {
@@ -223,20 +238,8 @@ CacheHandle cache_of(MPI_Comm user) {
   return *handle.release();
 }
 
-}  // namespace
-
-Channel Channel::open(MPI_Comm user) { return open(user, false); }
-
-Channel Channel::open_for_call(MPI_Comm user) { return open(user, true); }
-
-void require_mpi() {
-  if (mpi_is_usable()) return;
-  throw Error(ErrorCode::not_initialized,
-              "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
-              "MPI_Finalize");
-}
-
-Channel Channel::open(MPI_Comm user, bool for_call) {
+/// @throws Error where there can be no channel.
+CacheHandle checked_cache_of(MPI_Comm user) {
   require_mpi();
   if (user == MPI_COMM_NULL)
     throw Error(ErrorCode::invalid_communicator,
@@ -247,7 +250,53 @@ Channel Channel::open(MPI_Comm user, bool for_call) {
     throw Error(ErrorCode::invalid_communicator,
                 "an intercommunicator has two groups, and a map names ranks of one; merge it with "
                 "MPI_Intercomm_merge first");
-  return Channel(std::make_shared<const Lease>(cache_of(user), for_call));
+  return cache_of(user);
+}
+
+}  // namespace
+
+Channel Channel::open(MPI_Comm user) {
+  Channel channel = open_for_planning(user);
+  channel.borrow(false);
+  return channel;
+}
+
+void require_mpi() {
+  if (mpi_is_usable()) return;
+  throw Error(ErrorCode::not_initialized,
+              "MPI is not initialised, or finalised already; call Valet between MPI_Init and "
+              "MPI_Finalize");
+}
+
+Channel Channel::open_for_call(MPI_Comm user) {
+  const auto lease = std::make_shared<Lease>(checked_cache_of(user));
+  std::tie(lease->communicator, lease->index) = lease->cache->borrow_for_call();
+  return Channel(lease);
+}
+
+Channel Channel::open_for_planning(MPI_Comm user) {
+  const auto lease = std::make_shared<Lease>(checked_cache_of(user));
+  lease->is_planning = true;
+  const Offer offer = lease->cache->offer();
+  lease->communicator = offer.communicator;
+  lease->places = offer.places;
+  lease->index = offer.index;
+  return Channel(lease);
+}
+
+bool Channel::is_planning() const { return lease_->is_planning; }
+
+std::uint64_t Channel::places() const { return lease_->places; }
+
+void Channel::borrow(bool alike) {
+  std::uint64_t free_on_all = lease_->places;
+  if (!alike)
+    check(MPI_Allreduce(&lease_->places, &free_on_all, 1, MPI_UINT64_T, MPI_BAND, communicator_),
+          "MPI_Allreduce");
+  const auto own = std::make_shared<Lease>(lease_->cache);
+  std::tie(own->communicator, own->index) = own->cache->borrow(free_on_all);
+  communicator_ = own->communicator;
+  lease_ = own;
 }
 
 Channel::Channel(std::shared_ptr<const Lease> lease)

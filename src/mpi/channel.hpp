@@ -5,13 +5,14 @@
 /// it as an attribute. A plan borrows one further duplicate from a pool kept there, so that plans
 /// of different threads never see each other's messages and a plan made in every time step does not
 /// duplicate a communicator in every time step. A call that is over when it returns needs none of
-/// its own.
+/// its own, and neither does a plan until it is made.
 
 #include "mpi/hooks.hpp"
 #include <valet/cost_model.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,6 +41,20 @@ class VALET_EXPORT Channel {
   /// others may be in the call before. Collective over `user`; local but for the first time.
   /// @throws Error as open().
   static Channel open_for_call(MPI_Comm user);
+  /// For a plan that is being made, until it gets what is its own with borrow(): as
+  /// open_for_call(), but that what is kept is that of the communicator which the plan gets if all
+  /// ranks have the same places(). @throws Error as open().
+  static Channel open_for_planning(MPI_Comm user);
+  [[nodiscard]] bool is_planning() const;
+  /// The communicators that no plan of this rank has, one bit each. Plans may be destroyed in
+  /// different orders on different ranks, so each rank alone cannot know what is free. Of a channel
+  /// that is planning. Local.
+  [[nodiscard]] std::uint64_t places() const;
+  /// Goes on with the lowest communicator that is free on every rank: one duplicate more where
+  /// there is none. Collective over a channel that is planning.
+  /// @param alike  Whether places() is the same on all ranks. If not, there is a reduction, and
+  ///               what is kept may be something else than before. [global]
+  void borrow(bool alike);
 
   /// The same for a part of what has this one: it must not be used at the same time. Local.
   [[nodiscard]] Channel again() const { return Channel(lease_); }
@@ -80,7 +95,6 @@ class VALET_EXPORT Channel {
  private:
   struct Lease;
   explicit Channel(std::shared_ptr<const Lease> lease);
-  static Channel open(MPI_Comm user, bool for_call);
 
   std::shared_ptr<const Lease> lease_;
   MPI_Comm communicator_ = MPI_COMM_NULL;

@@ -9,7 +9,6 @@
 #include "mpi/tags.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -18,17 +17,36 @@
 
 namespace valet::mpi {
 
-/// Words of buffers for messages of so many: a few in either direction.
+/// How lists of words are cut into messages, and how many of these are outstanding in either
+/// direction. Short lists are many and cost latency: with a window of w messages N neighbours take
+/// N/w round trips. Long ones cost bandwidth, and few of them fill it.
+struct WordMessages {
+  static constexpr std::size_t most = 32;  ///< outstanding
+  static constexpr std::size_t few = 4;
+
+  std::size_t entries = 1;  ///< words of a message of a long list
+  /// Words of a short list: one message.
+  [[nodiscard]] constexpr std::size_t short_entries() const {
+    return std::clamp(entries * few / most, std::min(entries, few), entries);
+  }
+  /// Of buffers in one direction.
+  [[nodiscard]] constexpr std::size_t words() const {
+    return std::max(few * entries, most * short_entries());
+  }
+};
+
+/// Words of buffers for messages of at most `entries` words, in both directions.
 [[nodiscard]] constexpr std::size_t words_of_neighbours(std::size_t entries) {
-  constexpr std::size_t window = 4;
-  return 2 * window * entries;
+  return 2 * WordMessages{entries}.words();
 }
 
 /// Sends and receives lists of 64-bit words between ranks that both know the length of each list.
 ///
 /// Sends go to the ranks behind this one in ring order, receives come from the ranks before it. So
 /// of all lists that are not done, the one over the smallest distance is first in line on both of
-/// its ranks, and with a few messages outstanding in either direction nothing can get stuck.
+/// its ranks, and with a few messages outstanding in either direction nothing can get stuck. All
+/// ranks are done with their short lists before their long ones: the length of a list says to both
+/// its ranks which it is.
 ///
 /// Outgoing and Incoming have: size(), rank(i) ascending in i, count(i). Outgoing also
 /// provide(i, first, words): fill `words` with the list from `first` on; Incoming also
@@ -36,46 +54,37 @@ namespace valet::mpi {
 template <class Outgoing, class Incoming>
 class NeighbourWords {
  public:
-  static constexpr std::size_t window = words_of_neighbours(1) / 2;
-
   /// Messages of at most `entries` words; allocates words_of_neighbours(entries) in `ledger`.
   NeighbourWords(const Channel& channel, Ledger& ledger, int tag, std::size_t entries,
                  Outgoing outgoing, Incoming incoming)
-      : NeighbourWords(channel, ledger, tag,
+      : NeighbourWords(channel, ledger, tag, entries,
                        Array<std::uint64_t>(ledger, words_of_neighbours(entries)), outgoing,
                        incoming) {}
-  /// With buffers that were allocated before: words_of_neighbours() for messages of some size.
-  NeighbourWords(const Channel& channel, Ledger& ledger, int tag, Array<std::uint64_t> buffers,
-                 Outgoing outgoing, Incoming incoming)
+  /// With buffers that were allocated before: words_of_neighbours(entries).
+  NeighbourWords(const Channel& channel, Ledger& ledger, int tag, std::size_t entries,
+                 Array<std::uint64_t> buffers, Outgoing outgoing, Incoming incoming)
       : channel_(channel),
         tag_(tag),
-        entries_(buffers.size() / words_of_neighbours(1)),
+        messages_{entries},
         outgoing_(outgoing),
         incoming_(incoming),
         buffers_(std::move(buffers)),
-        requests_(ledger, 2 * window, channel.hooks()) {}
+        requests_(ledger, 2 * WordMessages::most, channel.hooks()),
+        pending_(ledger, WordMessages::most) {}
 
   /// Blocking; nothing is pending on return. May be called again, and does not allocate.
   void run() {
-    sending_ = {first_above(outgoing_), 1, outgoing_.size(), 0};
-    receiving_ = {first_above(incoming_) - 1, incoming_.size() - 1, incoming_.size(), 0};
-    for (std::size_t slot = 0; slot < window; ++slot) {
-      receive_next(slot);
-      send_next(window + slot);
-    }
-    while (const auto completion = requests_.wait_any()) {
-      const std::size_t slot = completion->index;
-      if (slot < window) {
-        const Piece& piece = pending_[slot];
-        incoming_.consume(piece.list, piece.first, buffer(slot).first(piece.size));
-        receive_next(slot);
-      } else {
-        send_next(slot);
-      }
-    }
+    const std::size_t few = messages_.short_entries();
+    exchange({1, few, few});
+    exchange({few + 1, ~std::uint64_t{0}, messages_.entries});
   }
 
  private:
+  /// The lists of some lengths, and the words of a message.
+  struct Lengths {
+    std::uint64_t least = 1, most = 1;
+    std::size_t entries = 1;
+  };
   struct Piece {
     std::size_t list = 0;
     std::uint64_t first = 0;
@@ -87,6 +96,28 @@ class NeighbourWords {
     std::size_t lists_left = 0;
     std::uint64_t done = 0;  ///< words of the list
   };
+
+  void exchange(const Lengths& lengths) {
+    lengths_ = lengths;
+    window_ =
+        std::min(WordMessages::most, messages_.words() / std::max<std::size_t>(1, lengths.entries));
+    sending_ = {first_above(outgoing_), 1, outgoing_.size(), 0};
+    receiving_ = {first_above(incoming_) - 1, incoming_.size() - 1, incoming_.size(), 0};
+    for (std::size_t slot = 0; slot < window_; ++slot) {
+      receive_next(slot);
+      send_next(window_ + slot);
+    }
+    while (const auto completion = requests_.wait_any()) {
+      const std::size_t slot = completion->index;
+      if (slot < window_) {
+        const Piece& piece = pending_[slot];
+        incoming_.consume(piece.list, piece.first, buffer(slot).first(piece.size));
+        receive_next(slot);
+      } else {
+        send_next(slot);
+      }
+    }
+  }
 
   /// Where the walk through the lists of higher ranks begins.
   template <class Lists>
@@ -101,9 +132,9 @@ class NeighbourWords {
   std::optional<Piece> next_piece(const Lists& lists, Walk& walk) const {
     for (; walk.lists_left > 0; walk = {walk.list + walk.step, walk.step, walk.lists_left - 1, 0}) {
       const std::size_t list = walk.list % lists.size();
-      const std::uint64_t left = lists.count(list) - walk.done;
-      if (left == 0) continue;
-      const Piece piece{list, walk.done, std::min<std::size_t>(entries_, left)};
+      const std::uint64_t all = lists.count(list);
+      if (all == walk.done || all < lengths_.least || all > lengths_.most) continue;
+      const Piece piece{list, walk.done, std::min<std::size_t>(lengths_.entries, all - walk.done)};
       walk.done += piece.size;
       return piece;
     }
@@ -111,7 +142,7 @@ class NeighbourWords {
   }
 
   std::span<std::uint64_t> buffer(std::size_t slot) {
-    return {buffers_.data() + slot * entries_, entries_};
+    return {buffers_.data() + slot * lengths_.entries, lengths_.entries};
   }
 
   void receive_next(std::size_t slot) {
@@ -132,13 +163,15 @@ class NeighbourWords {
 
   const Channel& channel_;
   int tag_;
-  std::size_t entries_;
+  WordMessages messages_;
   Outgoing outgoing_;
   Incoming incoming_;
   Array<std::uint64_t> buffers_;
   Requests requests_;
-  std::array<Piece, window> pending_{};
+  Array<Piece> pending_;  ///< by receive slot
   Walk sending_, receiving_;
+  Lengths lengths_;
+  std::size_t window_ = 1;
 };
 
 /// One list of count_of(peer) words for each of `peers`, which ascend by their member rank, but for

@@ -17,8 +17,10 @@ namespace {
 using Words = std::array<std::uint64_t, 2>;
 
 constexpr std::size_t send_window = 32;
-constexpr std::size_t receive_slot = 0;
-constexpr std::size_t barrier_slot = 1;
+/// A count is acknowledged when it meets a receive, so with one receive at a time N of them would
+/// take N latencies.
+constexpr std::size_t receive_window = 16;
+constexpr std::size_t barrier_slot = receive_window;
 constexpr std::size_t first_send_slot = barrier_slot + NonblockingBarrier::slots;
 
 /// One run of the protocol: sends acknowledged, then a barrier, then no message can be under way.
@@ -33,7 +35,7 @@ class NbxExchange {
         barrier_(channel, requests_, barrier_slot) {}
 
   void run() {
-    post_receive();
+    for (std::size_t slot = 0; slot < receive_window; ++slot) post_receive(slot);
     for (std::size_t slot = 0; slot < send_window; ++slot) send_next(slot);
     bool all_acknowledged = enter_barrier_when_acknowledged();
     while (!all_acknowledged) {
@@ -41,24 +43,27 @@ class NbxExchange {
       if (!completion) break;
       all_acknowledged = completed(*completion);
     }
-    MPI_Status status{};
-    if (!requests_.withdraw(receive_slot, status)) keep_received(status);
+    for (std::size_t slot = 0; slot < receive_window; ++slot) {
+      MPI_Status status{};
+      if (!requests_.withdraw(slot, status)) keep_received(slot, status);
+    }
     if (lacks_memory_) throw std::bad_alloc();
   }
 
  private:
-  void keep_received(const MPI_Status& status) {
+  void keep_received(std::size_t slot, const MPI_Status& status) {
     try {
       const detail::LeaveReserve leave;
-      if (!lacks_memory_) received_.push_back({status.MPI_SOURCE, incoming_[0], incoming_[1]});
+      if (!lacks_memory_)
+        received_.push_back({status.MPI_SOURCE, incoming_[slot][0], incoming_[slot][1]});
     } catch (const std::bad_alloc&) {
       lacks_memory_ = true;
     }
   }
 
-  void post_receive() {
-    check(MPI_Irecv(incoming_.data(), 2, MPI_UINT64_T, MPI_ANY_SOURCE, tag_sparse_count,
-                    channel_.get(), &requests_[receive_slot]),
+  void post_receive(std::size_t slot) {
+    check(MPI_Irecv(incoming_[slot].data(), 2, MPI_UINT64_T, MPI_ANY_SOURCE, tag_sparse_count,
+                    channel_.get(), &requests_[slot]),
           "MPI_Irecv");
   }
 
@@ -79,9 +84,9 @@ class NbxExchange {
   /// True when the messages of all ranks have arrived.
   bool completed(const Completion& completion) {
     if (barrier_.owns(completion.index)) return barrier_.completed();
-    if (completion.index == receive_slot) {
-      keep_received(completion.status);
-      post_receive();
+    if (completion.index < receive_window) {
+      keep_received(completion.index, completion.status);
+      post_receive(completion.index);
       return false;
     }
     ++acknowledged_;
@@ -94,7 +99,7 @@ class NbxExchange {
   Vector<SparseCount>& received_;
   Requests requests_;
   NonblockingBarrier barrier_;
-  Words incoming_{};
+  std::array<Words, receive_window> incoming_{};
   std::array<Words, send_window> words_{};
   std::size_t next_ = 0;
   std::size_t acknowledged_ = 0;

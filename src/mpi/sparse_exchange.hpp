@@ -20,8 +20,8 @@ struct SparseCount {
 /// Delivers each count to its rank, where no rank knows beforehand from whom it will receive.
 ///
 /// Collective. Nonblocking consensus: T. Hoefler, C. Siebert, A. Lumsdaine, "Scalable Communication
-/// Protocols for Dynamic Sparse Data Exchange", PPoPP 2010, Algorithm 2, with one wildcard receive
-/// and one blocking wait in place of probing. O(counts + log P) time, no array over the ranks.
+/// Protocols for Dynamic Sparse Data Exchange", PPoPP 2010, Algorithm 2, with wildcard receives and
+/// one blocking wait in place of probing. O(counts + log P) time, no array over the ranks.
 ///
 /// @param outgoing  At most one count per rank [local].
 /// @param received  Gets what was sent to this rank, ascending by rank.

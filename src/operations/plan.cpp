@@ -41,8 +41,9 @@ void share_memory(plan::State& state) {
 template <class FillIn>
 std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
                                        const Options& options, FillIn&& fill_in) {
-  auto state = std::make_unique<plan::State>(mpi::Channel::open(communicator), options);
-  storage::limit_kept(state->channel, options.keep_memory ? options.budget_bytes / 2 : 0);
+  auto state =
+      std::make_unique<plan::State>(mpi::Channel::open_for_planning(communicator), options);
+  storage::limit_kept(state->channel, state->most_kept_bytes());
   // To measure the machine takes memory, too.
   const bool measures = options.method == Method::automatic && !state->channel.machine();
   {  // Scratch that is kept is this plan's, too, if it is no more than its budget.

@@ -46,7 +46,7 @@ void exchange_final_slots(const mpi::Channel& channel, Ledger& ledger, Flows<Ind
       arrivals[k] = static_cast<Index>(std::min(words[k], flows.slots));
   };
   const int rank = channel.rank();
-  mpi::NeighbourWords(channel, ledger, mpi::tag_slots, std::move(buffers),
+  mpi::NeighbourWords(channel, ledger, mpi::tag_slots, SlotWords::entries, std::move(buffers),
                       mpi::PeerWords{std::span(flows.outgoing), rank, count, provide},
                       mpi::PeerWords{std::span(flows.incoming), rank, count, consume})
       .run();

@@ -59,6 +59,10 @@ struct State {
   AnyFlows flows;
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }
+  /// Of memory that is shared, and kept for what comes next.
+  [[nodiscard]] std::size_t most_kept_bytes() const {
+    return options.keep_memory ? options.budget_bytes / 2 : 0;
+  }
   /// Shares memory inside nodes, from now on.
   void use(std::shared_ptr<const storage::KeptNodeMemory> memory) {
     node = std::move(memory);

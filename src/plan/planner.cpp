@@ -71,6 +71,17 @@ void agree_on_layouts(mpi::Agreement& agreement, const ObjectMove& objects) {
   agreement.equal({"the number of ranks of the layout after"}, objects.to.ranks);
 }
 
+/// Where ranks gave their plans back in different orders, what is kept is not what was looked at.
+void look_at_kept_again(State& state) {
+  storage::limit_kept(state.channel, state.most_kept_bytes());
+  state.kept = storage::state_of_kept(state.channel, node_wish(state));
+  mpi::Agreement agreement;
+  agreement.least(state.kept.serves);
+  agreement.least(state.kept.may_keep);
+  agreement.least(state.kept.is_idle);
+  agreement.run(state.channel, std::nullopt);
+}
+
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
 /// @return Whether some rank lacks room for an exchange in order.
@@ -104,8 +115,27 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
                   bool(options.phased.available_bytes));
   agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
   shape.join(agreement);
+  mpi::Borrowing own(state.channel);
+  own.join(agreement);
   agreement.run(state.channel, mine);
+  if (!own.complete()) look_at_kept_again(state);
   return any_lacks_room;
+}
+
+/// Methods that ask in any order where blocks of Form::any end. Not of one that is to be chosen.
+bool lists_arrivals(Method method) {
+  const schedule::MethodTraits* const traits = schedule::find_traits(method);
+  return traits != nullptr && traits->landing == schedule::LandingRule::whenever;
+}
+
+std::optional<Diagnostic> list_where_memory_is(State& state) {
+  return detail::unless_out_of_memory(
+      [&] { state.visit([&](auto& flows) { list_arrivals(state.ledger, flows); }); },
+      [] {
+        return Diagnostic{ErrorCode::out_of_memory,
+                          "no memory to list the slots of the blocks that arrive; raise "
+                          "budget_bytes, then there is no need for it"};
+      });
 }
 
 /// Methods that hold everything that leaves and everything that arrives at once.
@@ -433,23 +463,18 @@ storage::NodeWish node_wish(State& state) {
 
 void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, bool is_dense) {
   if (!mine) mine = check_budget_for_all(state);
+  const bool is_listed = form == Form::any && lists_arrivals(state.options.method);
+  if (!mine && is_listed) mine = list_where_memory_is(state);
   JointShape shape;
   if (!mine) shape = shape_of(state, is_dense);
   const bool any_lacks_room = agree_on_plan(state, mine, form, shape);
   resolve_method(state, shape);
-  if (form != Form::any) return;
+  if (form != Form::any || is_listed) return;
   const schedule::LandingRule landing = schedule::traits_of(state.options.method).landing;
   if (landing == schedule::LandingRule::at_once ||
       (landing == schedule::LandingRule::in_order && !any_lacks_room))
     return;
-  mpi::agree(state.channel,
-             detail::unless_out_of_memory(
-                 [&] { state.visit([&](auto& flows) { list_arrivals(state.ledger, flows); }); },
-                 [] {
-                   return Diagnostic{ErrorCode::out_of_memory,
-                                     "no memory to list the slots of the blocks that arrive; raise "
-                                     "budget_bytes, then there is no need for it"};
-                 }));
+  mpi::agree(state.channel, list_where_memory_is(state));
 }
 
 void plan_ranks(State& state, const BlockStorage& storage, const Occupied& occupied,

@@ -14,8 +14,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <iostream>
 #include <limits>
+#include <optional>
 
 namespace {
 
@@ -64,6 +67,32 @@ TEST(Channel, TwoAtATimeAreTwoCommunicators) {
   EXPECT_EQ(comparison, MPI_CONGRUENT);
   MPI_Comm_compare(first.get(), MPI_COMM_WORLD, &comparison);
   EXPECT_EQ(comparison, MPI_CONGRUENT);
+}
+
+// Ranks that gave different ones back agree all the same, and those that did not find each other's.
+TEST(Channel, OfAPlanThatIsBeingMadeBecomesOneThatIsFreeEverywhere) {
+  for (const bool alike : {true, false}) {
+    std::array<std::optional<Channel>, 2> held;
+    for (auto& channel : held) channel.emplace(Channel::open(MPI_COMM_WORLD));
+    Channel planning = Channel::open_for_planning(MPI_COMM_WORLD);
+    EXPECT_TRUE(planning.is_planning());
+    held[alike ? 0 : static_cast<std::size_t>(rank() % 2)].reset();
+    const Channel next = [&] {
+      Channel opened = Channel::open_for_planning(MPI_COMM_WORLD);
+      Borrowing own(opened);
+      Agreement agreement;
+      own.join(agreement);
+      agreement.run(opened, std::nullopt);
+      EXPECT_EQ(own.complete(), alike || size() == 1);
+      return opened;
+    }();
+    EXPECT_FALSE(next.is_planning());
+    std::array<int, 2> words{rank(), 0};
+    const int after = (rank() + 1) % size(), before = (rank() + size() - 1) % size();
+    MPI_Sendrecv(words.data(), 1, MPI_INT, after, a_tag, &words[1], 1, MPI_INT, before, a_tag,
+                 next.get(), MPI_STATUS_IGNORE);
+    EXPECT_EQ(words[1], before);
+  }
 }
 
 TEST(Channel, IsFreedWithTheCommunicator) {
@@ -300,12 +329,30 @@ std::uint64_t word(int from, int to, std::uint64_t k) {
   return static_cast<std::uint64_t>(from) << 48 | static_cast<std::uint64_t>(to) << 32 | k;
 }
 
+// N neighbours with short lists take N/32 round trips; long messages take no more memory than with
+// four of them outstanding.
+TEST(NeighbourWords, HasManyShortMessagesAndFewLongOnes) {
+  EXPECT_EQ(WordMessages{1}.short_entries(), 1U);
+  EXPECT_EQ(WordMessages{4}.short_entries(), 4U);
+  EXPECT_EQ(WordMessages{512}.short_entries(), 64U);
+  for (const std::size_t entries : {1, 2, 3, 4, 5, 7, 20, 64, 100, 256, 512}) {
+    const WordMessages messages{entries};
+    EXPECT_GE(messages.words(), WordMessages::most * messages.short_entries()) << entries;
+    EXPECT_GE(messages.words(), WordMessages::few * entries) << entries;
+    if (entries >= 32) {
+      EXPECT_EQ(messages.words(), WordMessages::few * entries) << entries;
+    }
+  }
+  EXPECT_EQ(words_of_neighbours(512) * sizeof(std::uint64_t), std::size_t{32} << 10);
+  EXPECT_EQ(words_of_neighbours(0), 0U);
+}
+
 TEST(NeighbourWords, DeliversEveryListInOrder) {
   constexpr std::uint64_t patterns = 40;
   const Channel channel = Channel::open(MPI_COMM_WORLD);
   if (test::rank() == 0) std::cout << "seed " << seed() << "\n";
   for (std::uint64_t pattern = 0; pattern < patterns; ++pattern)
-    for (const std::size_t entries : {1, 7, 512}) {
+    for (const std::size_t entries : {1, 7, 64, 512}) {
       Ledger ledger;
       std::vector<std::vector<std::uint64_t>> sent, received, expected;
       Lists outgoing{{}, &sent};

@@ -252,8 +252,7 @@ void Execution::move(Report& report) {
 
 Report Execution::run() {
   const double start = mpi::now();
-  storage::limit_kept(base_.channel,
-                      base_.options.keep_memory ? base_.options.budget_bytes / 2 : 0);
+  storage::limit_kept(base_.channel, base_.most_kept_bytes());
   mpi::agree(base_.channel, check());
   if (plan_.anything_moves) plan_pages();
   base_.callbacks.restart();
@@ -311,8 +310,8 @@ std::uint64_t RaggedPlan::extra_bytes() const { return state_->base.ledger.curre
 RaggedPlan plan_to_ranks(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
                          std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
-  return ragged::Access::make(
-      ragged::make_plan(mpi::Channel::open(communicator), storage, count, ranks, options));
+  return ragged::Access::make(ragged::make_plan(mpi::Channel::open_for_planning(communicator),
+                                                storage, count, ranks, options));
 }
 
 Report execute(RaggedPlan& plan, const RaggedStorage& storage, std::span<const int> ranks) {

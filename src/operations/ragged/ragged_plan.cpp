@@ -180,7 +180,10 @@ void Planner::agree(std::optional<Diagnostic> diagnostic) {
   agreement.least(state_.page_bytes);
   agreement.largest(state_.anything_moves);
   agreement.largest(state_.watched);
+  mpi::Borrowing own(state_.base.channel);
+  own.join(agreement);
   agreement.run(channel_, diagnostic);
+  own.complete();
 }
 
 /// Rows of columns and lengths are all alike, so only the bytes of ragged fields are sent.

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The promise: planning a map to ranks takes two reductions and a count exchange without a wait for
+// all ranks in turn, whatever the order and the method; each execution takes one reduction.
+
+#include "counted_mpi.hpp"
+#include "test_comm.hpp"
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using Calls = std::map<std::string, long long>;
+
+/// Collective calls that `action` makes on this rank, by name.
+template <class Action>
+Calls collective_calls(Action&& action) {
+  communication = {};
+  action();
+  Calls calls;
+  for (const auto& [name, count] : communication.calls)
+    if (name != "Isend" && name != "Issend" && name != "Send") calls[name] = count;
+  return calls;
+}
+
+constexpr std::size_t blocks_each = 60;
+
+/// Every rank's blocks go to the ranks in no order that is a layout.
+std::vector<int> scattered_map() {
+  std::vector<int> map(blocks_each);
+  for (std::size_t k = 0; k < map.size(); ++k)
+    map[k] = (rank() + static_cast<int>(k * k % 7)) % size();
+  return map;
+}
+
+struct Numbers {
+  std::vector<std::uint64_t> blocks = std::vector<std::uint64_t>(blocks_each * 8);
+  BlockStorage storage{field(std::span(blocks))};
+};
+
+Plan plan_of(Numbers& numbers, const Options& options) {
+  return plan_to_ranks(MPI_COMM_WORLD, numbers.storage, blocks_each, scattered_map(), options);
+}
+
+const Calls planning{{"Allreduce", 2}, {"Ibarrier", 1}};
+
+TEST(Reductions, APlanTakesTwoWhateverTheOrder) {
+  if (size() == 1) GTEST_SKIP() << "every map is a layout";
+  Numbers numbers;
+  for (const Method method : {Method::stream, Method::direct, Method::automatic})
+    for (const Order order : {Order::any, Order::fill, Order::stable}) {
+      Options options;
+      options.method = method;
+      options.order = order;
+      static_cast<void>(plan_of(numbers, options));  // measures, and fills the pool
+      const Calls calls = collective_calls([&] { static_cast<void>(plan_of(numbers, options)); });
+      EXPECT_EQ(calls, planning) << to_string(method) << ", " << to_string(order);
+    }
+}
+
+TEST(Reductions, AMigrationTakesOneMore) {
+  if (size() == 1) GTEST_SKIP() << "every map is a layout";
+  Numbers numbers;
+  const Options options;
+  Calls calls;
+  for (int k = 0; k < 2; ++k)
+    calls = collective_calls([&] {
+      static_cast<void>(
+          migrate(MPI_COMM_WORLD, numbers.storage, blocks_each, scattered_map(), options));
+    });
+  EXPECT_EQ(calls, (Calls{{"Allreduce", 3}, {"Ibarrier", 1}}));
+}
+
+// Each rank gives back another one of its plans: what is free is then not the same everywhere, and
+// a reduction more finds what is.
+TEST(Reductions, PlansThatRanksGiveBackInDifferentOrdersCostOneMore) {
+  if (size() == 1) GTEST_SKIP() << "nothing differs";
+  Numbers numbers;
+  const Options options;
+  std::array<std::optional<Plan>, 2> plans;
+  for (auto& plan : plans) plan.emplace(plan_of(numbers, options));
+  plans[static_cast<std::size_t>(rank() % 2)].reset();
+  std::optional<Plan> next;
+  const Calls calls = collective_calls([&] { next.emplace(plan_of(numbers, options)); });
+  EXPECT_GT(calls.at("Allreduce"), planning.at("Allreduce"));
+  plans[static_cast<std::size_t>((rank() + 1) % 2)].reset();
+  // It has a communicator of its own: another plan made meanwhile does not see its messages.
+  Numbers others = numbers;
+  others.storage = BlockStorage{field(std::span(others.blocks))};
+  Plan other = plan_of(others, options);
+  std::iota(numbers.blocks.begin(), numbers.blocks.end(), 0);
+  std::iota(others.blocks.begin(), others.blocks.end(), 0);
+  static_cast<void>(execute(*next, numbers.storage));
+  static_cast<void>(execute(other, others.storage));
+  EXPECT_TRUE(all_ranks(numbers.blocks == others.blocks));
+}
+
+}  // namespace
+}  // namespace valet::test
