@@ -68,6 +68,7 @@ struct Flows {
   std::uint64_t blocks_after = 0;
   std::uint64_t blocks_resident = 0;
   std::uint64_t blocks_arriving = 0;
+  std::uint64_t message_blocks = 0;  ///< of this rank's messages, as receivers have been told
   Vector<Outgoing<Index>> outgoing;  ///< ascending by rank
   Vector<Incoming<Index>> incoming;  ///< ascending by rank
   Array<Index> exports;              ///< slots, by (destination, slot)
@@ -89,7 +90,8 @@ struct Flows {
   }
 
   /// Appends a flow from a rank above those that are listed; its blocks end behind theirs.
-  void add_incoming(int rank, std::uint64_t count, std::uint64_t message_blocks) {
+  /// @param of_message  Incoming::message_blocks.
+  void add_incoming(int rank, std::uint64_t count, std::uint64_t of_message) {
     Index cursor = 0;
     if (!incoming.empty())
       cursor = advance(incoming.back().cursor, incoming.back().count);
@@ -97,8 +99,7 @@ struct Flows {
       cursor = static_cast<Index>(holes.next(0));
     if (form == Form::stable && cursor == residents_at)
       cursor = static_cast<Index>(cursor + blocks_resident);
-    incoming.push_back(
-        {rank, static_cast<Index>(count), cursor, static_cast<Index>(message_blocks)});
+    incoming.push_back({rank, static_cast<Index>(count), cursor, static_cast<Index>(of_message)});
     blocks_arriving += count;
     blocks_after = blocks_resident + blocks_arriving;
   }

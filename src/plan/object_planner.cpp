@@ -103,10 +103,10 @@ class ObjectPlanner {
   void gather(bool is_wrong) {
     const auto all = static_cast<std::size_t>(ranks());
     // A message is cut to what leaves; that is the same to a receiver as one that is not.
-    const std::uint64_t message =
-        is_wrong || count_ == 0 ? 0
-                                : message_blocks(state_, std::numeric_limits<std::uint32_t>::max());
-    const RankWord own = is_wrong ? RankWord::wrong() : RankWord(count_, message);
+    if (!is_wrong && count_ > 0)
+      message_blocks_ =
+          plan::message_blocks(state_, {.blocks = std::numeric_limits<std::uint32_t>::max()});
+    const RankWord own = is_wrong ? RankWord::wrong() : RankWord(count_, message_blocks_);
     words_ = Array<RankWord>(state_.ledger, all);
     mpi::gather_everywhere(state_.channel, std::as_bytes(std::span(&own, 1)),
                            std::as_writable_bytes(std::span(words_)));
@@ -199,6 +199,7 @@ class ObjectPlanner {
       flows.form = form();
       flows.slots = slots_;
       flows.blocks_before = count_;
+      flows.message_blocks = message_blocks_;
       flows.initially_free = storage::SlotSet(state_.ledger, slots_);
       flows.initially_free.insert(storage::SlotRun{count_, slots_ - count_});
       {
@@ -289,7 +290,8 @@ class ObjectPlanner {
   ObjectMove move_;
   Array<RankWord> words_;  ///< of every rank
   bool any_wrong_ = false;
-  std::uint64_t objects_ = 0;  ///< of all ranks
+  std::uint64_t message_blocks_ = 0;  ///< of this rank, as announced
+  std::uint64_t objects_ = 0;         ///< of all ranks
   std::uint64_t slots_ = 0;
 };
 

@@ -14,7 +14,6 @@
 #include "plan/stream_limits.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/methods.hpp"
-#include "schedule/phased_sizes.hpp"
 #include "schedule/stream_sizes.hpp"
 #include "storage/guarded_backend.hpp"
 
@@ -305,15 +304,16 @@ class Planner {
   }
 
   void find_arriving(const MapCounts& map_counts, Vector<mpi::SparseCount>& arriving) {
-    const std::uint64_t staged =
-        map_counts.blocks_leaving > 0 ? message_blocks(state_, map_counts.blocks_leaving) : 0;
+    Departures departures;
+    map_counts.leaving.for_each([&](int, std::uint64_t count) { departures.add(count); });
+    if (departures.blocks > 0) message_blocks_ = message_blocks(state_, departures);
     if (state_.from_layout)
       return compute_counts(state_.channel, state_.ledger, layout_, distribution_, map_counts,
-                            staged, arriving);
+                            message_blocks_, arriving);
     Vector<mpi::SparseCount> leaving(state_.ledger);
     leaving.reserve(map_counts.leaving.size());
     map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
-      leaving.push_back({rank, count, staged});
+      leaving.push_back({rank, count, message_blocks_});
     });
     mpi::exchange_sparse_counts(state_.channel, state_.ledger, leaving, arriving);
   }
@@ -324,6 +324,7 @@ class Planner {
     Ledger& ledger = state_.ledger;
     flows.form = form_;
     flows.slots = slots;
+    flows.message_blocks = message_blocks_;
     flows.blocks_before = map_counts.blocks_before;
     flows.blocks_resident = map_counts.blocks_before - map_counts.blocks_leaving;
     flows.blocks_after = flows.blocks_resident;
@@ -378,6 +379,7 @@ class Planner {
   std::uint64_t degree_ = 0;  ///< JointMap::degree
   layout::CyclicDistribution distribution_;
   bool is_cyclic_ = false;             ///< the map of this rank
+  std::uint64_t message_blocks_ = 0;   ///< as announced; 0 where nothing leaves
   Array<std::uint64_t> slot_buffers_;  ///< while the ranks can agree that there is no memory
   State& state_;
 };
@@ -422,17 +424,6 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
 Diagnostic no_memory_to_plan(std::uint64_t slots) {
   return {ErrorCode::out_of_memory,
           "no memory to plan for " + std::to_string(slots) + " slots; use fewer or larger blocks"};
-}
-
-std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving) {
-  const Options& options = state.options;
-  const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
-  if (traits != nullptr && traits->messages == schedule::MessageRule::phased)
-    // A root that keeps a part for its schedule may send less at a time: it announces how much.
-    return schedule::phased_sizes(schedule::phased_limits(options, state.blocks, blocks_leaving, 0))
-        .send_blocks;
-  return schedule::stream_sizes(schedule::limits_of(options, state.blocks, blocks_leaving, 0))
-      .send_blocks;
 }
 
 std::optional<Diagnostic> check_budget(const State& state) {

@@ -5,6 +5,7 @@
 /// sorted, final slots exchanged, and what is wrong on any rank agreed upon.
 
 #include "plan/plan_state.hpp"
+#include "plan/stream_limits.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/block_storage.hpp>
 #include <valet/plan.hpp>
@@ -28,10 +29,6 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
                                                    const Occupied& occupied,
                                                    std::size_t map_entries, const State& state);
 [[nodiscard]] Diagnostic no_memory_to_plan(std::uint64_t slots);
-
-/// The size of this rank's messages, which receivers must know; of STREAM where the method is not
-/// known yet. Local.
-[[nodiscard]] std::uint64_t message_blocks(const State& state, std::uint64_t blocks_leaving);
 
 /// Whether the budget holds what any method needs of it, for the blocks of `state`. Local.
 [[nodiscard]] std::optional<Diagnostic> check_budget(const State& state);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "plan/flows.hpp"
+#include "plan/plan_state.hpp"
 #include "schedule/stream_sizes.hpp"
+
+#include <algorithm>
+#include <cstdint>
 
 namespace valet::plan {
 
@@ -13,8 +16,29 @@ template <class Index>
                                                    const Flows<Index>& flows) {
   schedule::StreamLimits limits =
       schedule::limits_of(options, blocks, flows.exports.size(), flows.blocks_arriving);
+  limits.announced_blocks = flows.message_blocks;
+  for (const Incoming<Index>& flow : flows.incoming)
+    limits.largest_message =
+        std::max<std::uint64_t>(limits.largest_message, std::min(flow.count, flow.message_blocks));
   if (flows.in_order()) limits.waiting = flows.any.in_wait + flows.any.shift;
   return limits;
 }
+
+/// What leaves a rank, as far as messages are sized by it.
+struct Departures {
+  std::uint64_t blocks = 0;
+  std::uint64_t destinations = 0;  ///< 0: not known when messages are announced
+  std::uint64_t largest = 0;       ///< most blocks for one of these
+
+  void add(std::uint64_t flow) {
+    blocks += flow;
+    destinations += flow > 0 ? 1 : 0;
+    largest = std::max(largest, flow);
+  }
+};
+
+/// The size of this rank's messages, which receivers must know, and what it sends obeys
+/// (Flows::message_blocks); of STREAM where the method is not known yet. Local.
+[[nodiscard]] std::uint64_t message_blocks(const State& state, const Departures& leaving);
 
 }  // namespace valet::plan

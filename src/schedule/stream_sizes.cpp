@@ -11,6 +11,10 @@ constexpr std::size_t node_buffers = 4;  // in the largest segment
 constexpr std::uint64_t uses_of_segment = 32;
 constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
 constexpr std::size_t line = 64;
+/// Destinations that have a message on the way at the same time, if the budget has room for them.
+constexpr std::uint64_t at_once = 16;
+/// A shorter message costs more for its latency than for its bytes.
+constexpr std::size_t bandwidth_bytes = std::size_t{32} << 10;
 
 /// Buffers of `size` blocks that are of use for `blocks`, at most `most`.
 std::size_t buffers_for(std::uint64_t blocks, std::uint64_t size, std::uint64_t most) {
@@ -55,9 +59,20 @@ std::uint64_t budget_blocks(const StreamLimits& limits) {
 
 /// A quarter of what segments leave: four buffers let both directions overlap staging with the
 /// wire.
-std::uint64_t message_blocks(const StreamLimits& limits) {
+std::uint64_t budgeted_message(const StreamLimits& limits) {
   return std::clamp<std::uint64_t>(budget_blocks(limits) / (limits.may_share ? 8 : 4), 1,
                                    wished_blocks(limits));
+}
+
+/// Blocks of a message that this rank sends: one to each of many destinations at a time takes as
+/// long as the longest of their latencies, one after the other all of them.
+std::uint64_t message_blocks(const StreamLimits& limits) {
+  if (limits.announced_blocks > 0) return limits.announced_blocks;
+  const std::uint64_t most = budgeted_message(limits);
+  if (limits.destinations < 2) return most;
+  const std::uint64_t share = budget_blocks(limits) / (2 * std::min(limits.destinations, at_once));
+  const std::uint64_t blocks = std::max<std::uint64_t>(share, bandwidth_bytes / limits.block_bytes);
+  return std::clamp<std::uint64_t>(std::min(blocks, limits.largest_sent), 1, most);
 }
 
 /// Blocks of the budget that are not for the segments.
@@ -92,15 +107,17 @@ StreamSizes stream_sizes(const StreamLimits& limits) {
     sizes.send_blocks = std::min(wished_blocks(limits), listed_blocks(limits.pieces_per_block));
     return sizes;
   }
-  const std::uint64_t most = message_blocks(limits);
-  const std::uint64_t buffers = own_blocks(limits) / most;
+  const std::uint64_t own = own_blocks(limits);
   const std::uint64_t window = limits.window;
-  sizes.send_blocks = std::min(most, sent);
+  sizes.send_blocks = std::min(message_blocks(limits), sent);
+  const std::uint64_t sends = own / (2 * sizes.send_blocks);
   sizes.send_buffers = buffers_for(limits.blocks_sent - limits.blocks_sent_on_node,
-                                   sizes.send_blocks, std::min(buffers / 2, window));
-  sizes.receive_blocks = std::min(most, received);
-  sizes.receive_buffers =
-      buffers_for(received, sizes.receive_blocks, std::min(buffers - buffers / 2, window));
+                                   sizes.send_blocks, std::min(sends, window));
+  sizes.receive_blocks = std::min(budgeted_message(limits), received);
+  if (limits.largest_message > 0)
+    sizes.receive_blocks = std::min(sizes.receive_blocks, limits.largest_message);
+  const std::uint64_t receives = (own - sends * sizes.send_blocks) / sizes.receive_blocks;
+  sizes.receive_buffers = buffers_for(received, sizes.receive_blocks, std::min(receives, window));
   if (limits.node_bytes > 0) divide_segment(sizes, limits);
   return sizes;
 }

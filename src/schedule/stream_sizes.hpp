@@ -40,7 +40,13 @@ struct StreamLimits {
   std::size_t pieces_per_block = 1;  ///< where blocks are sent from where they are
   std::uint64_t blocks_sent = 0;
   std::uint64_t blocks_received = 0;
-  std::uint64_t waiting = 0;  ///< blocks that wait at once where they land in order
+  /// Ranks that it sends to; 0 where that is not known when messages are announced.
+  std::uint64_t destinations = 0;
+  std::uint64_t largest_sent = 0;  ///< most blocks for one of them
+  /// Blocks of a message, as receivers were told; 0 before that.
+  std::uint64_t announced_blocks = 0;
+  std::uint64_t largest_message = 0;  ///< most blocks of one that comes; 0: not known yet
+  std::uint64_t waiting = 0;          ///< blocks that wait at once where they land in order
   /// The option says that memory is shared; messages are announced before anybody knows whether.
   bool may_share = false;
   bool shares_memory = false;             ///< it does
@@ -67,10 +73,15 @@ struct StreamSizes {
 };
 
 /// Messages of 256 KiB, or less where the budget does not hold a few of them: large enough for
-/// bandwidth, small enough that what is staged stays in the cache. A budget of a single block is a
-/// receive buffer, and blocks are then sent without staging. Pure; the scratch fits the budget and
-/// is at least one block, for the cycles of the local redistribution. The send side depends on the
-/// limits but not on blocks_received, so it is known before counts are exchanged.
+/// bandwidth, small enough that what is staged stays in the cache. With many destinations they are
+/// shorter, budget / (2 * min(destinations, 16)) but 32 KiB at least, and never longer than the
+/// largest flow: then a buffer for each of as many messages fits half of the budget, and latencies
+/// overlap. No receive buffer is larger than the largest message that comes.
+///
+/// A budget of a single block is a receive buffer, and blocks are then sent without staging. Pure;
+/// the scratch fits the budget and is at least one block, for the cycles of the local
+/// redistribution. The send side depends on the limits but not on what is received, so it is known
+/// before counts are exchanged.
 ///
 /// Where ranks of a node share memory, half of the budget is for the segments, or a quarter where
 /// many blocks have to wait, and the rest for messages. Those are of one size whether memory is

@@ -54,7 +54,7 @@ plan::JointShape shape_of_pages(const plan::State& state, std::span<const std::u
   const std::uint64_t before = sum(sent), after = sum(received);
   const std::uint64_t arriving = pages(after - received[self]);
   const std::uint64_t in_message =
-      message_blocks(state, std::max<std::uint64_t>(1, arriving));  // as others have it, about
+      message_blocks(state, {.blocks = std::max<std::uint64_t>(1, arriving)});  // others', about
   return shape_of(state, {.slots = pages(std::max(before, after)),
                           .sent = pages(before - sent[self]),
                           .received = arriving,

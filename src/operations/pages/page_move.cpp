@@ -24,8 +24,11 @@ BlockStorage PageMove::storage() const {
 /// Only the sender knows how it cuts its pages into messages.
 void PageMove::exchange_message_sizes(const PageSide& from, const PageSide& to) {
   const int rank = state_.channel.rank();
-  const std::uint64_t leaving = sum_of_others(from.segments, rank, &PageCut::pages);
-  const std::uint64_t blocks = leaving > 0 ? plan::message_blocks(state_, leaving) : 1;
+  plan::Departures leaving;
+  for (const Segment& segment : from.segments)
+    if (segment.rank != rank) leaving.add(segment.pages);
+  const std::uint64_t blocks = leaving.blocks > 0 ? plan::message_blocks(state_, leaving) : 1;
+  message_pages_ = blocks;
   const auto one = [](const Segment& segment) {
     return std::uint64_t{segment.pages > 0 ? 1U : 0U};
   };
@@ -70,6 +73,7 @@ void PageMove::fill_in(plan::Flows<Index>& flows, const PageSide& from, const Pa
   const int rank = state_.channel.rank();
   flows.form = order == PageOrder::slots ? plan::Form::slots : plan::Form::any;
   flows.slots = slots_;
+  flows.message_blocks = message_pages_;
   flows.any.grain = schedule::grain_blocks(static_cast<std::size_t>(page_bytes_),
                                            static_cast<std::uint64_t>(state_.channel.size() - 1));
   flows.any.rank = rank;

@@ -93,6 +93,7 @@ class PageMove {
   storage::SlotSet free_;  ///< once everything that leaves has left; at last: once all is in place
   std::variant<Array<std::uint32_t>, Array<std::uint64_t>> origins_;  ///< where each slot's page is
   std::uint64_t origin_count_ = 0;
+  std::uint64_t message_pages_ = 0;  ///< as announced
 };
 
 /// Sends what fills no page.
