@@ -10,6 +10,7 @@
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
@@ -23,6 +24,11 @@ namespace valet::schedule {
   if (order == EdgeOrder::ascending) return destination;
   return destination > rank ? destination - rank : destination + (ranks - rank);
 }
+
+/// Actions that may be on their way to a rank or wait there.
+constexpr std::size_t action_window = 8;
+/// After so many a rank tells the root that they are done.
+constexpr std::size_t actions_per_note = action_window / 2;
 
 /// Blocks that a rank has for one other.
 struct Edge {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/promise.hpp"
+#include "schedule/cyclic.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/method_choice.hpp>
 
@@ -46,6 +48,14 @@ void predict_direct(const CostModel& model, const ExchangeShape& shape, Predicti
   prediction.extra_bytes = shape.handled * shape.block_bytes;
 }
 
+/// As stream, but for what ranks wait for the root, which sends all actions itself.
+void predict_cyclic(const CostModel& model, const ExchangeShape& shape, Prediction& prediction) {
+  predict_stream(model, shape, prediction);
+  prediction.seconds += cyclic_root_seconds(model, shape);
+  prediction.fits = shape.ranks <= most_cyclic_ranks;
+  prediction.extra_bytes += detail::promised_of_rank * static_cast<std::uint64_t>(shape.ranks);
+}
+
 std::string milliseconds(double seconds) {
   std::array<char, 32> text{};
   char* const end = std::to_chars(text.data(), text.data() + text.size(), seconds * 1e3,
@@ -74,11 +84,22 @@ double swaps_seconds(const CostModel& model, const ExchangeShape& shape) {
          (moved / model.bandwidth + moved / model.copy_bandwidth + message_seconds(model, 1));
 }
 
+double cyclic_root_seconds(const CostModel& model, const ExchangeShape& shape) {
+  constexpr double messages_of_pair = 1 + 1 + 1.0 / actions_per_note;
+  return messages_of_pair * shape.ranks * static_cast<double>(shape.neighbours) *
+         model.latency_seconds;
+}
+
 Prediction predict(const CostModel& model, const ExchangeShape& shape, Method method) {
   Prediction prediction;
   prediction.method = method;
   prediction.extra_bytes = shape.budget_bytes;
-  (method == Method::direct ? predict_direct : predict_stream)(model, shape, prediction);
+  if (method == Method::cyclic)
+    predict_cyclic(model, shape, prediction);
+  else if (method == Method::direct)
+    predict_direct(model, shape, prediction);
+  else
+    predict_stream(model, shape, prediction);
   return prediction;
 }
 

@@ -97,6 +97,31 @@ TEST(MethodChoice, NeverTakesWhatDoesNotFit) {
     }
 }
 
+/// All ranks exchange blocks.
+ExchangeShape transpose(int ranks) {
+  ExchangeShape shape = ring();
+  shape.ranks = ranks;
+  shape.ranks_on_node = 1;
+  shape.neighbours = static_cast<std::uint64_t>(ranks - 1);
+  return shape;
+}
+
+TEST(MethodChoice, ChargesTheRootOfCyclicForEveryPairOfRanks) {
+  CostModel model;
+  model.latency_seconds = 1e-6;
+  EXPECT_DOUBLE_EQ(cyclic_root_seconds(model, transpose(128)), 2.25e-6 * 128 * 127);
+  for (const int ranks : {2, 8, 64, 65, 1024}) {
+    const ExchangeShape shape = transpose(ranks);
+    const Prediction cyclic = predict(model, shape, Method::cyclic);
+    const Prediction stream = predict(model, shape, Method::stream);
+    EXPECT_EQ(cyclic.method, Method::cyclic);
+    EXPECT_DOUBLE_EQ(cyclic.seconds - stream.seconds, cyclic_root_seconds(model, shape));
+    EXPECT_EQ(cyclic.extra_bytes, stream.extra_bytes + 64U * static_cast<unsigned>(ranks));
+    EXPECT_EQ(cyclic.fits, ranks <= 64) << "the limit of docs/limits.md";
+    EXPECT_NE(choose_method(model, shape).method, Method::cyclic);
+  }
+}
+
 TEST(MethodChoice, SendsAtOnceWhatWouldBeManyShortMessages) {
   ExchangeShape shape = ring();
   shape.direct_fits = true;

@@ -25,9 +25,8 @@ struct CyclicNote {
 
 constexpr int cyclic_root = 0;  ///< the rank
 
-/// Actions that may be on their way to a rank or wait there.
-constexpr std::size_t action_window = 8;
-constexpr std::size_t actions_per_note = action_window / 2;
+using schedule::action_window;
+using schedule::actions_per_note;
 
 /// The root of CYCLIC: gets the edges of all ranks, one at a time of each, and sends them actions
 /// while it searches. It takes part as any other rank besides, and sends itself what it sends

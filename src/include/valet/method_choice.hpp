@@ -63,10 +63,21 @@ struct Choice {
                                                       const ExchangeShape& shape);
 /// Seconds of an all-to-all by swaps (AlltoallMethod::swaps): `shape` as for one in pages. Pure.
 [[nodiscard]] VALET_EXPORT double swaps_seconds(const CostModel& model, const ExchangeShape& shape);
-/// The prediction for Method::stream, or for Method::direct. Pure.
+/// Ranks up to which Method::cyclic is worth a thought: its root handles the edges of all ranks one
+/// after the other. With 64 ranks that all exchange blocks that takes some 9 ms where a message
+/// takes a microsecond; with 128, 37 ms. Nothing refuses it where it is asked for by name.
+inline constexpr int most_cyclic_ranks = 64;
+/// Seconds that the root of Method::cyclic is busy with what it sends and receives: a message with
+/// the edge of each pair of ranks, at least one action for it, and a note of every fourth action
+/// that is done. The search itself comes on top. Pure.
+[[nodiscard]] VALET_EXPORT double cyclic_root_seconds(const CostModel& model,
+                                                      const ExchangeShape& shape);
+/// The prediction for Method::stream, Method::direct or Method::cyclic, which fits up to
+/// most_cyclic_ranks. Pure.
 [[nodiscard]] VALET_EXPORT Prediction predict(const CostModel& model, const ExchangeShape& shape,
                                               Method method);
-/// Method::direct where it fits and is predicted to be faster, else Method::stream. Pure.
+/// Method::direct where it fits and is predicted to be faster, else Method::stream. Never
+/// Method::cyclic, which moves blocks as Method::stream does and waits for its root besides. Pure.
 [[nodiscard]] VALET_EXPORT Choice choose_method(const CostModel& model, const ExchangeShape& shape);
 /// The table of predictions, a line for each method.
 [[nodiscard]] VALET_EXPORT std::string to_table(std::span<const Prediction> predictions);
