@@ -92,6 +92,12 @@ class VALET_EXPORT CreditTransport {
   /// @param node  Shared with ranks of the node; must outlive this.
   CreditTransport(const mpi::Channel& channel, Ledger& ledger, const storage::NodeMemory& node,
                   const Slots& slots);
+  /// What that allocates.
+  [[nodiscard]] static constexpr std::uint64_t state_bytes(const Slots& slots) {
+    return (1 + 2 * slots.receives + slots.sends + slots.signals + slots.others) *
+               sizeof(MPI_Request) +
+           slots.receives * sizeof(Credit);
+  }
 
   // Receiving.
   /// Whether a receive slot has neither a message nor its last credit under way.

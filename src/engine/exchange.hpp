@@ -37,6 +37,18 @@ class Exchange {
   virtual void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) = 0;
 };
 
+/// Bytes of so many blocks, or what the local redistribution needs where that is more: small blocks
+/// are moved faster where some of them can wait.
+[[nodiscard]] inline std::size_t scratch_bytes_of(const Options& options, const BlockTraits& blocks,
+                                                  std::uint64_t scratch_blocks) {
+  constexpr std::size_t most_blocks = 64, most_bytes = std::size_t{16} << 10, part = 16;
+  const std::size_t waiting = std::min(
+      most_blocks, std::min(most_bytes, options.budget_bytes / part) / blocks.block_bytes);
+  return blocks.block_bytes *
+         static_cast<std::size_t>(std::max<std::uint64_t>(
+             scratch_blocks, std::max(waiting, blocks.least_scratch_blocks())));
+}
+
 /// What a method may use.
 struct ExchangeContext {
   const mpi::Channel& channel;
@@ -46,15 +58,8 @@ struct ExchangeContext {
   const storage::NodeMemory& node;
   std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
 
-  /// Bytes of so many blocks, or what the local redistribution needs where that is more: small
-  /// blocks are moved faster where some of them can wait.
   [[nodiscard]] std::size_t scratch_bytes(std::uint64_t scratch_blocks) const {
-    constexpr std::size_t most_blocks = 64, most_bytes = std::size_t{16} << 10, part = 16;
-    const std::size_t waiting = std::min(
-        most_blocks, std::min(most_bytes, options.budget_bytes / part) / blocks.block_bytes);
-    return blocks.block_bytes *
-           static_cast<std::size_t>(std::max<std::uint64_t>(
-               scratch_blocks, std::max(waiting, blocks.least_scratch_blocks())));
+    return scratch_bytes_of(options, blocks, scratch_blocks);
   }
   /// Who watches what is sent and received.
   [[nodiscard]] observe::Observer& observer() const { return *observe::observer_of(channel); }

@@ -28,6 +28,11 @@ struct PieceList {
     displacements.reserve(count);
   }
 
+  /// What that takes.
+  [[nodiscard]] static constexpr std::uint64_t bytes_for(std::size_t count) {
+    return count * (sizeof(MemoryPiece) + sizeof(int) + sizeof(MPI_Aint));
+  }
+
   Vector<MemoryPiece> pieces;
   Vector<int> lengths;
   Vector<MPI_Aint> displacements;

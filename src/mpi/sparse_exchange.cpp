@@ -114,4 +114,8 @@ void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
   std::ranges::sort(received, {}, &SparseCount::rank);
 }
 
+std::size_t sparse_exchange_bytes() {
+  return (first_send_slot + send_window) * sizeof(MPI_Request);
+}
+
 }  // namespace valet::mpi

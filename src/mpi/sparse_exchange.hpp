@@ -31,4 +31,7 @@ VALET_EXPORT void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
                                          std::span<const SparseCount> outgoing,
                                          Vector<SparseCount>& received);
 
+/// What that allocates beside `received`.
+[[nodiscard]] std::size_t sparse_exchange_bytes();
+
 }  // namespace valet::mpi

@@ -4,6 +4,7 @@
 /// Order::any in a plan: what follows from the flows of a rank. Local.
 
 #include "plan/flows.hpp"
+#include <valet/export.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +17,7 @@ namespace valet::plan {
 /// @param flows  Exports and imports are known.
 /// @param holes  Slots that are free once everything that leaves has left; over flows.slots.
 template <class Index>
-void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes,
+VALET_EXPORT void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes,
                         std::size_t block_bytes);
 
 /// Lists the final slot of every import, for methods that do not take them in order.

@@ -32,6 +32,17 @@ class DestinationCounts {
   };
 
   explicit DestinationCounts(Ledger& ledger) : entries_(initial_capacity, Entry{}, ledger) {}
+  /// What it takes for so many destinations.
+  [[nodiscard]] static constexpr std::uint64_t bytes_for(std::size_t destinations) {
+    std::size_t capacity = initial_capacity;
+    while (2 * destinations > capacity) capacity *= 2;
+    return capacity * sizeof(Entry);
+  }
+  /// The same while it grows to that.
+  [[nodiscard]] static constexpr std::uint64_t bytes_to_grow(std::size_t destinations) {
+    const std::uint64_t bytes = bytes_for(destinations);
+    return bytes > bytes_for(0) ? bytes + bytes / 2 : bytes;
+  }
 
   /// The entry of a rank, made when it is new. Valid until the next call.
   Entry& operator[](int rank) {

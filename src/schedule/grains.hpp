@@ -82,6 +82,11 @@ class VALET_EXPORT GrainOrder {
     heap_.reserve(flows);
   }
 
+  /// What it takes for so many flows.
+  [[nodiscard]] static constexpr std::uint64_t bytes_for(std::size_t flows) {
+    return flows * sizeof(Entry);
+  }
+
   void clear() { heap_.clear(); }
   /// Enters a flow of at least one block.
   void add(std::uint32_t flow, std::uint64_t total, std::uint32_t distance) {

@@ -17,6 +17,11 @@ class ProportionalQueue {
  public:
   ProportionalQueue(Ledger& ledger, std::size_t peers) : heap_(ledger) { heap_.reserve(peers); }
 
+  /// What it takes for so many peers.
+  [[nodiscard]] static constexpr std::uint64_t bytes_for(std::size_t peers) {
+    return peers * sizeof(Entry);
+  }
+
   void clear() { heap_.clear(); }
   [[nodiscard]] bool empty() const { return heap_.empty(); }
   [[nodiscard]] std::uint32_t top() const { return heap_.front().peer; }

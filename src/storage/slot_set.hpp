@@ -24,6 +24,11 @@ class VALET_EXPORT SlotSet {
   SlotSet() = default;
   /// The empty set within `slots` slots.
   SlotSet(Ledger& ledger, std::uint64_t slots);
+  /// What it takes for so many slots.
+  [[nodiscard]] static constexpr std::uint64_t bytes_for(std::uint64_t slots) {
+    const std::uint64_t words = (slots + 63) / 64;
+    return (words + (words + 63) / 64) * sizeof(std::uint64_t);
+  }
 
   [[nodiscard]] std::uint64_t slots() const noexcept { return slots_; }
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }

@@ -59,6 +59,8 @@ struct Receive {
 
 int ranks = 0;
 std::size_t sent = 0;
+std::size_t reduced = 0;
+std::size_t met = 0;
 std::list<Message, Malloc<Message>> messages;
 std::list<Receive, Malloc<Receive>> receives;
 std::vector<Outcome*, Malloc<Outcome*>> barriers;
@@ -159,11 +161,13 @@ void reduce(const void* own, void* result, int count, MPI_Datatype type, MPI_Op 
 }  // namespace
 
 CirculantRanks::CirculantRanks(int count) {
-  sent = 0;
+  sent = reduced = met = 0;
   ranks = count;
 }
 CirculantRanks::~CirculantRanks() { ranks = 0; }
 std::size_t CirculantRanks::messages() { return sent; }
+std::size_t CirculantRanks::reductions() { return reduced; }
+std::size_t CirculantRanks::barriers() { return met; }
 std::size_t CirculantRanks::unmatched() { return test::messages.size() + receives.size(); }
 
 }  // namespace valet::test
@@ -191,6 +195,7 @@ int MPI_Allreduce(const void* own, void* result, int count, MPI_Datatype type, M
                   MPI_Comm communicator) {
   if (!is_circulant(communicator))
     return PMPI_Allreduce(own, result, count, type, operation, communicator);
+  ++reduced;
   reduce(own, result, count, type, operation);
   return MPI_SUCCESS;
 }
@@ -216,6 +221,7 @@ int MPI_Allgather(const void* own, int, MPI_Datatype, void* result, int count, M
 }
 
 int MPI_Ibarrier(MPI_Comm, MPI_Request* request) {
+  ++met;
   barriers.push_back(start(request));
   complete_barriers();
   return MPI_SUCCESS;

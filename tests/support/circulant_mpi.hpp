@@ -24,6 +24,9 @@ class CirculantRanks {
 
   /// Messages to other ranks so far.
   [[nodiscard]] static std::size_t messages();
+  /// Reductions so far, and barriers.
+  [[nodiscard]] static std::size_t reductions();
+  [[nodiscard]] static std::size_t barriers();
   /// Messages that nobody has received, and receives without a message.
   [[nodiscard]] static std::size_t unmatched();
 };

@@ -17,12 +17,12 @@ namespace {
 /// the last run may be parts of grains. That leaves the receives, so there is a place for one more.
 /// Detours may end runs within a grain and are not counted here.
 template <class Index>
-std::size_t messages_at_once(const ExchangeContext& context, const plan::Flows<Index>& flows,
-                             const schedule::OrderedSizes& sizes) {
+std::size_t messages_at_once(const Options& options, const BlockTraits& blocks,
+                             const plan::Flows<Index>& flows, const schedule::OrderedSizes& sizes,
+                             std::size_t node_bytes) {
   const std::uint64_t grains =
-      (sizes.waiting_blocks + context.node.own().size() / context.blocks.block_bytes) /
-      flows.any.grain;
-  return OrderedReceiver<Index>::receives(context.options, flows) + flows.incoming.size() +
+      (sizes.waiting_blocks + node_bytes / blocks.block_bytes) / flows.any.grain;
+  return OrderedReceiver<Index>::receives(options, flows) + flows.incoming.size() +
          static_cast<std::size_t>(grains) + 4;
 }
 
@@ -40,9 +40,23 @@ OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
       block_bytes_(context.blocks.block_bytes),
       imports_(context.ledger, flows.incoming.size(), flows.any.grain),
       holes_(context.ledger, flows),
-      messages_(messages_at_once(context, flows, sizes), Message{}, context.ledger),
+      messages_(messages_at_once(context.options, context.blocks, flows, sizes,
+                                 context.node.own().size()),
+                Message{}, context.ledger),
       posted_(receives(context.options, flows), Posted{}, context.ledger),
       of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
+
+template <class Index>
+std::uint64_t OrderedReceiver<Index>::state_bytes(const Options& options, const BlockTraits& blocks,
+                                                  const plan::Flows<Index>& flows,
+                                                  const schedule::OrderedSizes& sizes,
+                                                  std::size_t node_bytes) {
+  using schedule::GrainOrder;
+  return GrainOrder::bytes_for(flows.incoming.size()) +
+         GrainOrder::bytes_for(flows.outgoing.size()) +  // of the holes
+         messages_at_once(options, blocks, flows, sizes, node_bytes) * sizeof(Message) +
+         receives(options, flows) * sizeof(Posted) + flows.incoming.size() * sizeof(std::uint8_t);
+}
 
 template <class Index>
 void OrderedReceiver<Index>::start(std::byte* memory) {

@@ -27,8 +27,16 @@ class OrderedReceiver {
                     schedule::most_credits_of_a_pair * flows.incoming.size());
   }
 
-  [[nodiscard]] std::uint64_t scratch_blocks() const {
-    return flows_.any.shift + sizes_.waiting_blocks;
+  /// What it allocates, where a segment of so many bytes is shared inside the node.
+  [[nodiscard]] static std::uint64_t state_bytes(const Options& options, const BlockTraits& blocks,
+                                                 const plan::Flows<Index>& flows,
+                                                 const schedule::OrderedSizes& sizes,
+                                                 std::size_t node_bytes);
+
+  [[nodiscard]] std::uint64_t scratch_blocks() const { return scratch_blocks_of(flows_, sizes_); }
+  [[nodiscard]] static std::uint64_t scratch_blocks_of(const plan::Flows<Index>& flows,
+                                                       const schedule::OrderedSizes& sizes) {
+    return flows.any.shift + sizes.waiting_blocks;
   }
 
   /// Starts an execution; `memory` has scratch_blocks() for the blocks that wait.

@@ -4,6 +4,16 @@
 #include <algorithm>
 
 namespace valet::engine {
+namespace {
+
+/// Pieces of a message that is sent from where its blocks are.
+std::size_t listed_pieces(const BlockTraits& blocks, const schedule::StreamSizes& sizes) {
+  return static_cast<std::size_t>(
+      std::min(sizes.send_blocks, schedule::listed_blocks(blocks.pieces_per_block)) *
+      blocks.pieces_per_block);
+}
+
+}  // namespace
 
 template <class Index>
 SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
@@ -25,10 +35,18 @@ SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<
   idle_.reserve(messages_.size());
   credited_.reserve(destinations_.size());
   if (context.node.shares()) node_credits_.reserve(most_node_credits);
-  if (!stages())
-    pieces_.reserve(
-        std::min(sizes.send_blocks, schedule::listed_blocks(context.blocks.pieces_per_block)) *
-        context.blocks.pieces_per_block);
+  if (!stages()) pieces_.reserve(listed_pieces(context.blocks, sizes));
+}
+
+template <class Index>
+std::uint64_t SlotSender<Index>::state_bytes(const BlockTraits& blocks,
+                                             const schedule::StreamSizes& sizes,
+                                             std::size_t destinations) {
+  const std::size_t messages = sends(sizes);
+  const std::size_t pieces = sizes.send_buffers > 0 ? 0 : listed_pieces(blocks, sizes);
+  return destinations * (sizeof(Destination) + sizeof(std::uint32_t)) +
+         schedule::ProportionalQueue::bytes_for(destinations) +
+         messages * (sizeof(Message) + sizeof(std::uint8_t)) + mpi::PieceList::bytes_for(pieces);
 }
 
 template <class Index>

@@ -36,6 +36,10 @@ class SlotSender {
     return sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages;
   }
   static constexpr std::size_t signals = 8;  ///< likewise
+  /// What it allocates where whole flows go to so many destinations, none of them on the node.
+  [[nodiscard]] static std::uint64_t state_bytes(const BlockTraits& blocks,
+                                                 const schedule::StreamSizes& sizes,
+                                                 std::size_t destinations);
 
   /// Starts an execution; `buffers` has the memory of all send buffers.
   void start(std::byte* buffers);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// valet-plan: analyses a redistribution from its transfer matrix and free memory, on one process
-// and without moving anything. Exit code 0: done, 1: failed, 2: bad input.
+// valet-plan: analyses a redistribution from its transfer matrix and free memory, or a job of any
+// number of ranks from its numbers, on one process and without moving anything. Exit code 0: done,
+// 1: failed, 2: bad input.
 
 #include "analysis.hpp"
 #include "input.hpp"
 #include "problem.hpp"
+#include "scale.hpp"
 #include "tools/command_line.hpp"
 #include <valet/error.hpp>
 
@@ -30,46 +32,60 @@ struct Arguments {
   double exact_seconds = 10;
   std::uint64_t most_phases = 1'000'000;
   std::string json;
+  valet::plan::ScaleOptions scale;
 };
 
 std::vector<valet::tools::Option> options_of(Arguments& arguments) {
   std::string names;
   for (const std::string& name : valet::plan::pattern_names())
     names += (names.empty() ? "" : ", ") + name;
-  return {{"matrix", &arguments.matrix,
-           "this, --pattern or --graph: a Matrix Market file (coordinate integer), blocks from row "
-           "to column, ranks counted from 1"},
-          {"--pattern", &arguments.pattern.name, "made here: " + names},
-          {"--graph", &arguments.graph,
-           "Matrix Market file of a directed graph, for the redistribution that takes |V|+1 phases "
-           "if and only if it has a Hamiltonian circuit"},
-          {"--free", &arguments.free,
-           "free slots: a number for every rank alike, or a file with a number per rank; patterns "
-           "and graphs have their own"},
-          {"--scratch", &arguments.scratch, "further free slots on every rank"},
-          {"--ranks", &arguments.pattern.ranks,
-           "ranks of a pattern; 0: 8, figure5 3, figure6 7, counterexample 9"},
-          {"--blocks", &arguments.pattern.blocks,
-           "blocks of a pair of ranks in a pattern; 0: 100, figure6 and counterexample 1"},
-          {"--start", &arguments.start,
-           "vertex of the graph, counted from 1, with one edge into it; by default the first such",
-           valet::tools::positive()},
-          {"--heuristic", &arguments.heuristics, "heuristics, separated by commas; all"},
-          {"--parking", &arguments.parking,
-           "parking intervals, separated by commas: 0 never, k every k-th phase"},
-          {"--seed", &arguments.pattern.seed, "of random patterns and heuristics"},
-          {"--most-phases", &arguments.most_phases, "phases after which a heuristic is stopped",
-           valet::tools::positive()},
-          {"--exact-seconds", &arguments.exact_seconds,
-           "time limit for the exact minimum; 0 does without"},
-          {"--json", &arguments.json, "file for the numbers"}};
+  return {
+      {"matrix", &arguments.matrix,
+       "this, --pattern, --graph or --neighbours: a Matrix Market file (coordinate integer), "
+       "blocks from row "
+       "to column, ranks counted from 1"},
+      {"--pattern", &arguments.pattern.name, "made here: " + names},
+      {"--graph", &arguments.graph,
+       "Matrix Market file of a directed graph, for the redistribution that takes |V|+1 phases "
+       "if and only if it has a Hamiltonian circuit"},
+      {"--neighbours", &arguments.scale.neighbours,
+       "for memory and planning time of a rank among --ranks, each with as many neighbours, to "
+       "which it deals out its blocks in turn, by stream"},
+      {"--block-bytes", &arguments.scale.block_bytes, "with --neighbours: bytes of a block"},
+      {"--budget", &arguments.scale.budget_bytes, "with --neighbours: bytes of scratch on a rank"},
+      {"--latency", &arguments.scale.latency_seconds,
+       "with --neighbours: seconds of a message without data"},
+      {"--bandwidth", &arguments.scale.bandwidth,
+       "with --neighbours: bytes a second, on the wire and in memory"},
+      {"--free", &arguments.free,
+       "free slots: a number for every rank alike, or a file with a number per rank; patterns "
+       "and graphs have their own"},
+      {"--scratch", &arguments.scratch, "further free slots on every rank"},
+      {"--ranks", &arguments.pattern.ranks,
+       "ranks of a job, with --neighbours, or of a pattern; 0: 8, figure5 3, figure6 7, "
+       "counterexample 9"},
+      {"--blocks", &arguments.pattern.blocks,
+       "blocks of a pair of ranks in a pattern; 0: 100, figure6 and counterexample 1; with "
+       "--neighbours of a rank, which has as many slots; 0: 100000"},
+      {"--start", &arguments.start,
+       "vertex of the graph, counted from 1, with one edge into it; by default the first such",
+       valet::tools::positive()},
+      {"--heuristic", &arguments.heuristics, "heuristics, separated by commas; all"},
+      {"--parking", &arguments.parking,
+       "parking intervals, separated by commas: 0 never, k every k-th phase"},
+      {"--seed", &arguments.pattern.seed, "of random patterns and heuristics"},
+      {"--most-phases", &arguments.most_phases, "phases after which a heuristic is stopped",
+       valet::tools::positive()},
+      {"--exact-seconds", &arguments.exact_seconds,
+       "time limit for the exact minimum; 0 does without"},
+      {"--json", &arguments.json, "file for the numbers"}};
 }
 
 valet::plan::Problem source_of(const Arguments& arguments) {
   const std::array sources{&arguments.matrix, &arguments.pattern.name, &arguments.graph};
   if (std::ranges::count_if(sources, [](const auto* source) { return !source->empty(); }) != 1)
     throw Error(ErrorCode::invalid_argument,
-                "Exactly 1 option from [matrix,--pattern,--graph] is required");
+                "Exactly 1 option from [matrix,--pattern,--graph,--neighbours] is required");
   if (!arguments.graph.empty()) {
     const auto graph = valet::plan::read_matrix(arguments.graph, true);
     return valet::plan::hamiltonian_gadget(
@@ -111,7 +127,23 @@ valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
   return options;
 }
 
+valet::plan::ScaleOptions scale_of(const Arguments& arguments) {
+  if (!arguments.matrix.empty() || !arguments.pattern.name.empty() || !arguments.graph.empty())
+    throw Error(ErrorCode::invalid_argument,
+                "Exactly 1 option from [matrix,--pattern,--graph,--neighbours] is required");
+  valet::plan::ScaleOptions scale = arguments.scale;
+  if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
+  if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;
+  return scale;
+}
+
 void run(const Arguments& arguments) {
+  if (arguments.scale.neighbours > 0) {
+    const valet::tools::Case analysis = valet::plan::analyse(scale_of(arguments));
+    valet::plan::print_scale(analysis);
+    valet::tools::write_json(arguments.json, analysis);
+    return;
+  }
   const valet::plan::AnalysisOptions options = analysis_of(arguments);
   const valet::tools::Case analysis = valet::plan::analyse(problem_of(arguments), options);
   valet::plan::print(analysis);

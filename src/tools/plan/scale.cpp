@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "scale.hpp"
+
+#include "base/promise.hpp"
+#include "plan/any_order.hpp"
+#include "plan/planning_rounds.hpp"
+#include "schedule/grains.hpp"
+#include "schedule/stream_sizes.hpp"
+#include <valet/error.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace valet::plan {
+namespace {
+
+using Index = std::uint32_t;
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(ErrorCode::invalid_argument, text);
+}
+
+constexpr std::uint32_t most_ranks = 1'000'000'000;  // distances are sums of two ranks, as int
+
+/// What a reduction of planning carries at most (mpi::Agreement).
+constexpr double bytes_of_reduction = 64 * sizeof(std::int64_t);
+
+Options options_of(const ScaleOptions& options) {
+  Options chosen;
+  chosen.method = Method::stream;
+  chosen.budget_bytes = options.budget_bytes;
+  chosen.share_memory = chosen.keep_memory = false;
+  return chosen;
+}
+
+BlockTraits blocks_of(const ScaleOptions& options) {
+  return {.block_bytes = options.block_bytes, .pieces_per_block = 1, .reachable_by_mpi = true};
+}
+
+/// Neighbours are numbered by distance: one ahead, one behind, two ahead and so on.
+std::uint32_t distance_to(const ScaleOptions& options, std::uint32_t neighbour) {
+  const std::uint32_t distance = neighbour / 2 + 1;
+  return neighbour % 2 == 0 ? distance : options.ranks - distance;
+}
+
+std::uint64_t blocks_for(const ScaleOptions& options, std::uint32_t neighbour) {
+  return options.blocks / options.neighbours +
+         (neighbour < options.blocks % options.neighbours ? 1 : 0);
+}
+
+/// Ranks and the numbers of the neighbours that they are, ascending by rank.
+std::vector<std::pair<std::uint32_t, std::uint32_t>> peers(const ScaleOptions& options,
+                                                           bool that_send) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> found;
+  for (std::uint32_t n = 0; n < options.neighbours; ++n) {
+    const std::uint32_t ahead = distance_to(options, n);
+    found.emplace_back(that_send ? options.ranks - ahead : ahead, n);
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+tools::Case parts_of(const engine::FootprintParts& parts) {
+  tools::Case rows = tools::Case::array();
+  for (const engine::FootprintPart& part : parts)
+    rows.push_back({{"bytes", part.bytes}, {"part", part.name}});
+  return rows;
+}
+
+}  // namespace
+
+void check(const ScaleOptions& options) {
+  if (options.ranks < 2 || options.ranks > most_ranks)
+    refuse("--ranks is " + std::to_string(options.ranks) +
+           ": with --neighbours give a number of ranks from 2 to " + std::to_string(most_ranks));
+  if (options.neighbours >= options.ranks)
+    refuse("--neighbours is " + std::to_string(options.neighbours) + ", but of " +
+           std::to_string(options.ranks) + " ranks one has at most " +
+           std::to_string(options.ranks - 1) + " others: give fewer, or more --ranks");
+  if (options.neighbours % 2 != 0 && options.neighbours + 1 != options.ranks)
+    refuse("--neighbours is " + std::to_string(options.neighbours) +
+           ": half of them are ahead of a rank and half behind it; give an even number, or " +
+           std::to_string(options.ranks - 1) + " for all others");
+  if (options.blocks < options.neighbours || options.blocks > (std::uint64_t{1} << 31))
+    refuse("--blocks is " + std::to_string(options.blocks) +
+           ": with --neighbours it is the number of blocks of a rank, at least one for each "
+           "neighbour and at most 2^31");
+  if (options.block_bytes == 0 || options.block_bytes > (std::uint64_t{1} << 40))
+    refuse("--block-bytes is " + std::to_string(options.block_bytes) +
+           ": give 1 byte to 2^40 bytes");
+  if (options.budget_bytes < options.block_bytes)
+    refuse("--budget is " + std::to_string(options.budget_bytes) +
+           " bytes, less than a block: give at least --block-bytes, " +
+           std::to_string(options.block_bytes));
+  if (!(options.latency_seconds > 0) || !std::isfinite(options.latency_seconds))
+    refuse("--latency must be seconds above 0, for example 2e-6");
+  if (!(options.bandwidth > 0) || !std::isfinite(options.bandwidth))
+    refuse("--bandwidth must be bytes a second above 0, for example 1e10");
+}
+
+Flows<Index> flows_of(Ledger& ledger, const ScaleOptions& options) {
+  Flows<Index> flows(ledger);
+  flows.form = Form::any;
+  flows.slots = flows.blocks_before = options.blocks;
+  flows.initially_free = storage::SlotSet(ledger, options.blocks);
+  flows.any.grain = schedule::grain_blocks(options.block_bytes, options.neighbours);
+  flows.any.ranks = static_cast<int>(options.ranks);
+  flows.outgoing.reserve(options.neighbours);
+  flows.exports = Array<Index>(ledger, options.blocks);
+  Index first = 0;
+  for (const auto& [rank, n] : peers(options, false)) {
+    const auto count = static_cast<Index>(blocks_for(options, n));
+    flows.outgoing.push_back({static_cast<int>(rank), count, first});
+    for (Index k = 0; k < count; ++k) flows.exports[first + k] = n + k * options.neighbours;
+    first += count;
+  }
+  const std::uint64_t message = schedule::message_blocks(0, options.block_bytes);
+  flows.incoming.reserve(options.neighbours);
+  for (const auto& [rank, n] : peers(options, true))
+    flows.add_incoming(static_cast<int>(rank), blocks_for(options, n), message);
+  storage::SlotSet holes(ledger, options.blocks);
+  holes.insert(storage::SlotRun{0, options.blocks});
+  complete_any_order(ledger, flows, holes, options.block_bytes);
+  return flows;
+}
+
+engine::Footprint footprint_of(const ScaleOptions& options, std::uint32_t on_node) {
+  Ledger ledger;
+  return engine::footprint_of(options_of(options), blocks_of(options), flows_of(ledger, options),
+                              2 * std::size_t{on_node});
+}
+
+PlanningTime planning_time(const ScaleOptions& options) {
+  PlanningTime time;
+  time.levels = static_cast<std::uint32_t>(std::bit_width(options.ranks - 1));
+  time.rounds = reductions_of_plan + barriers_of_plan;
+  const double level = options.latency_seconds + bytes_of_reduction / options.bandwidth;
+  time.collective_seconds = time.rounds * time.levels * level;
+  time.neighbour_seconds = options.neighbours * options.latency_seconds;
+  time.local_seconds =
+      static_cast<double>(options.blocks) * (2 * sizeof(int) + sizeof(Index)) / options.bandwidth;
+  time.least_seconds = 3 * time.levels * level;
+  return time;
+}
+
+tools::Case analyse(const ScaleOptions& options) {
+  check(options);
+  const engine::Footprint footprint = footprint_of(options, 0);
+  if (!footprint.lands_in_order)
+    refuse("--budget is " + std::to_string(options.budget_bytes) +
+           " bytes, too little for the blocks that wait for their slots: give more, or smaller "
+           "--block-bytes");
+  const PlanningTime time = planning_time(options);
+  const std::uint64_t slots = 2 * sizeof(Index) * options.blocks;  // in order, of any
+  return {{"scale",
+           {{"ranks", options.ranks},
+            {"neighbours", options.neighbours},
+            {"blocks", options.blocks},
+            {"block_bytes", options.block_bytes},
+            {"budget", options.budget_bytes},
+            {"latency", options.latency_seconds},
+            {"bandwidth", options.bandwidth}}},
+          {"planning", parts_of(footprint.planning)},
+          {"moving", parts_of(footprint.moving)},
+          {"memory",
+           {{"planning", sum_of(footprint.planning)},
+            {"moving", sum_of(footprint.moving)},
+            {"state", footprint.state()},
+            {"peak", footprint.peak()},
+            {"promised",
+             slots + detail::promised_bytes(options.budget_bytes, options.neighbours, 0, false)},
+            {"root", detail::promised_of_rank * options.ranks}}},
+          {"time",
+           {{"levels", time.levels},
+            {"rounds", time.rounds},
+            {"collective", time.collective_seconds},
+            {"neighbours", time.neighbour_seconds},
+            {"local", time.local_seconds},
+            {"planning", time.seconds()},
+            {"least", time.least_seconds}}}};
+}
+
+void print_scale(const tools::Case& analysis) {
+  const tools::Case& scale = analysis["scale"];
+  const tools::Case& memory = analysis["memory"];
+  const tools::Case& time = analysis["time"];
+  const auto bytes = [](const tools::Case& of, const char* key) {
+    return static_cast<unsigned long long>(of[key].get<std::uint64_t>());
+  };
+  const auto microseconds = [&](const char* key) { return time[key].get<double>() * 1e6; };
+  std::printf("%llu ranks, %llu neighbours each, %llu blocks of %llu bytes on a rank that leave\n",
+              bytes(scale, "ranks"), bytes(scale, "neighbours"), bytes(scale, "blocks"),
+              bytes(scale, "block_bytes"));
+  std::printf("\nwhile planning %llu bytes on a rank, at most at a time:\n",
+              bytes(memory, "planning"));
+  tools::print_table(analysis["planning"]);
+  std::printf("\nwhile data moves %llu bytes, %llu of them no scratch:\n", bytes(memory, "moving"),
+              bytes(memory, "state"));
+  tools::print_table(analysis["moving"]);
+  std::printf("\nat most %llu bytes, %llu promised; none of it for ranks that are no neighbours\n",
+              bytes(memory, "peak"), bytes(memory, "promised"));
+  std::printf("cyclic, bitonic, pairwise, parking and a centralized scheduler: 64*P = %llu more\n",
+              bytes(memory, "root"));
+  std::printf(
+      "planning takes %.4g us: %llu reductions and barriers of %llu levels %.4g us, counts for the "
+      "neighbours %.4g us, the map %.4g us\n",
+      microseconds("planning"), bytes(time, "rounds"), bytes(time, "levels"),
+      microseconds("collective"), microseconds("neighbours"), microseconds("local"));
+  std::printf("two reductions and a barrier alone take %.4g us\n", microseconds("least"));
+  std::fflush(stdout);
+}
+
+}  // namespace valet::plan

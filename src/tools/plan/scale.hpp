@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "engine/footprint.hpp"
+#include "plan/flows.hpp"
+#include "tools/output.hpp"
+#include <valet/ledger.hpp>
+
+#include <cstdint>
+
+namespace valet::plan {
+
+/// A job in numbers: a map to ranks in the order of any, by STREAM, in which all blocks leave and
+/// each rank deals its own out to as many neighbours ahead of it as behind it.
+struct ScaleOptions {
+  std::uint32_t ranks = 0;
+  std::uint32_t neighbours = 0;
+  std::uint64_t blocks = 100'000;  ///< on a rank, as many as slots
+  std::uint64_t block_bytes = 64;
+  std::uint64_t budget_bytes = std::uint64_t{4} << 20;
+  double latency_seconds = 2e-6;
+  double bandwidth = 1e10;  ///< bytes a second
+};
+
+/// @throws Error invalid_argument, naming the option that is wrong.
+void check(const ScaleOptions& options);
+
+/// The flows of a rank, as planning makes them. The rank is 0; all are alike. Takes the memory that
+/// planning takes.
+/// @param options  Checked.
+[[nodiscard]] Flows<std::uint32_t> flows_of(Ledger& ledger, const ScaleOptions& options);
+
+/// What a rank takes.
+/// @param on_node  Neighbours on its node.
+[[nodiscard]] engine::Footprint footprint_of(const ScaleOptions& options, std::uint32_t on_node);
+
+/// How long planning takes by the alpha-beta model: reductions and barriers by recursive doubling,
+/// one latency a level; counts of neighbours one after the other; the map read twice.
+struct PlanningTime {
+  std::uint32_t levels = 0;       ///< ceil(log2 P)
+  std::uint32_t rounds = 0;       ///< reductions and barriers
+  double collective_seconds = 0;  ///< in those
+  double neighbour_seconds = 0;   ///< to tell the neighbours how much comes
+  double local_seconds = 0;       ///< to read the map and sort the exports
+  double least_seconds = 0;       ///< two reductions and a barrier
+  [[nodiscard]] double seconds() const {
+    return collective_seconds + neighbour_seconds + local_seconds;
+  }
+};
+[[nodiscard]] PlanningTime planning_time(const ScaleOptions& options);
+
+/// @throws Error invalid_argument as check(), and where the budget is too small to land in order.
+/// {"scale": ..., "planning": [...], "moving": [...], "memory": ..., "time": ...}.
+[[nodiscard]] tools::Case analyse(const ScaleOptions& options);
+void print_scale(const tools::Case& analysis);
+
+}  // namespace valet::plan
