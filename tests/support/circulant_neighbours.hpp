@@ -10,8 +10,8 @@
 namespace valet::test {
 
 /// Where the blocks of `rank` go: in turn to the ranks at distances 1, -1, 2, -2 and so on, as many
-/// as there are `neighbours`, from 2 on and fewer than the ranks. With more ranks than neighbours + 1
-/// that is no layout.
+/// as there are `neighbours`, from 2 on and fewer than the ranks. With more ranks than neighbours +
+/// 1 that is no layout.
 [[nodiscard]] inline std::vector<int> map_to_neighbours(int rank, int ranks, int neighbours,
                                                         std::size_t blocks) {
   std::vector<int> map(blocks);
