@@ -2,6 +2,7 @@
 #include "mpi/root.hpp"
 
 #include "mpi/check.hpp"
+#include "mpi/message.hpp"
 #include "mpi/tags.hpp"
 
 #include <algorithm>
@@ -19,6 +20,35 @@ Array<int> begins_of(std::span<const int> counts, Ledger& ledger) {
     sum += static_cast<std::uint64_t>(counts[i]);
   }
   return begins;
+}
+
+/// What the root does until all texts have ended.
+void take_texts(const Channel& channel, std::uint64_t texts, std::span<char> buffer,
+                const TakeText& take) {
+  const std::size_t piece_bytes = buffer.size() / 2;
+  std::array<MPI_Request, 2> pieces{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+  const auto memory_of = [&](std::size_t k) {
+    return buffer.subspan(k * piece_bytes, piece_bytes);
+  };
+  const auto post = [&](std::size_t k) {
+    post_receive(channel, memory_of(k).data(), piece_bytes, MPI_ANY_SOURCE, tag_trace, pieces[k]);
+  };
+  // A text ends with a message of its own, so that so many more will come at least. No receive is
+  // posted for one that may not come.
+  for (std::size_t k = 0; k < std::min<std::uint64_t>(pieces.size(), texts); ++k) post(k);
+  // In the order of posting, which is that of the pieces of a rank.
+  for (std::size_t k = 0; texts > 0; k = 1 - k) {
+    if (pieces[k] == MPI_REQUEST_NULL) post(k);
+    MPI_Status status{};
+    int count = 0;
+    check(MPI_Wait(&pieces[k], &status), "MPI_Wait");
+    check(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count");
+    if (count > 0)
+      take(memory_of(k).first(static_cast<std::size_t>(count)));
+    else
+      --texts;
+    if (texts >= pieces.size()) post(k);
+  }
 }
 
 }  // namespace
@@ -78,30 +108,17 @@ void broadcast_words(const Channel& channel, std::span<std::uint64_t> words) {
         "MPI_Bcast", root);
 }
 
-void stream_to_root(const Channel& channel, std::span<char> buffer,
-                    const std::function<void(const TakeText&)>& produce,
-                    const std::function<void(int, std::span<const char>)>& take) {
-  if (channel.rank() != root) {
-    const auto send = [&](std::span<const char> piece) {
-      check(MPI_Ssend(piece.data(), checked_count(piece.size()), MPI_CHAR, root, tag_trace,
-                      channel.get()),
-            "MPI_Ssend", root);
-    };
-    produce(send);
-    return send({});
-  }
-  produce([&](std::span<const char> piece) { take(root, piece); });
-  for (int rank = 1; rank < channel.size(); ++rank) {
-    int count = 0;
-    do {
-      MPI_Status status{};
-      check(MPI_Recv(buffer.data(), checked_count(buffer.size()), MPI_CHAR, rank, tag_trace,
-                     channel.get(), &status),
-            "MPI_Recv", rank);
-      check(MPI_Get_count(&status, MPI_CHAR, &count), "MPI_Get_count", rank);
-      if (count > 0) take(rank, buffer.first(static_cast<std::size_t>(count)));
-    } while (count > 0);
-  }
+void stream_to_root(const Channel& channel, std::uint64_t texts, std::span<char> buffer,
+                    const std::function<void(const TakeText&)>& produce, const TakeText& take) {
+  if (channel.rank() == root) return take_texts(channel, texts, buffer, take);
+  if (!produce) return;
+  const auto send = [&](std::span<const char> piece) {
+    check(MPI_Ssend(piece.data(), checked_count(piece.size()), MPI_CHAR, root, tag_trace,
+                    channel.get()),
+          "MPI_Ssend", root);
+  };
+  produce(send);
+  send({});
 }
 
 double clock_ahead_of_root(const Channel& channel) {

@@ -75,6 +75,25 @@ void TraceFile::write_own(File& output, std::uint64_t bytes) {
     output.write(buffer.first(std::min<std::uint64_t>(bytes, buffer.size())));
 }
 
+/// The events of ranks that cannot write into the file themselves, by the root.
+void TraceFile::write_others(const mpi::Channel& channel, File& output, bool writes_itself,
+                             std::uint64_t texts) {
+  const std::span<char> buffer = trace_.text_buffer().first(Trace::least_buffer);
+  static_assert(Trace::least_buffer / 2 >= Trace::least_text + separator.size());
+  // The text of a rank has no comma before its first event.
+  const auto send_all = [&](const mpi::TakeText& send) {
+    std::size_t begin = separator.copy(buffer.data(), separator.size());
+    const std::size_t room = buffer.size() / 2 - begin;
+    trace_.read(buffer.subspan(begin, room), [&](std::span<const char> text) {
+      send({text.data() - begin, text.size() + begin});
+      begin = 0;
+    });
+  };
+  mpi::stream_to_root(channel, texts, buffer,
+                      writes_itself ? std::function<void(const mpi::TakeText&)>() : send_all,
+                      [&](std::span<const char> text) { output.write(text); });
+}
+
 void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& caption, File& output,
                              bool writes_itself) {
   const bool is_root = channel.rank() == mpi::root;
@@ -95,20 +114,7 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
     write_own(output, bytes);
   }
   if (is_root) output.seek(parts);
-  const std::span<char> buffer = trace_.text_buffer().first(Trace::least_buffer);
-  int writing = mpi::root;
-  if (streaming > 0)
-    mpi::stream_to_root(
-        channel, buffer,
-        [&](const mpi::TakeText& send) {
-          if (!writes_itself) trace_.read(buffer, send);
-        },
-        [&](int rank, std::span<const char> text) {
-          // The text of a rank has no comma before its first event.
-          if (rank != writing) output.write(separator);
-          writing = rank;
-          output.write(text);
-        });
+  if (streaming > 0) write_others(channel, output, writes_itself, streaming);
   if (is_root) output.write(closing);
 }
 

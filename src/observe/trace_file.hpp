@@ -34,7 +34,7 @@ class VALET_EXPORT TraceFile {
 
   /// Writes the file and forgets the entries. Ranks that see the file of rank 0 on the same machine
   /// write their events themselves, all at the same time, each to a part of its own; those of the
-  /// others rank 0 writes behind them, one rank after the other, in pieces of a few KiB.
+  /// others rank 0 writes behind them as they come, in pieces of 2 KiB.
   /// Collective; when rank 0 comes back the file is complete. Never fails: entries that were lost
   /// are a warning of rank 0, and so is a file that cannot be written; what was there then stays.
   void write(const mpi::Channel& channel, const TraceCaption& caption);
@@ -48,6 +48,8 @@ class VALET_EXPORT TraceFile {
   void write_events(const mpi::Channel& channel, const TraceCaption& caption, File& output,
                     bool writes_itself);
   void write_own(File& output, std::uint64_t bytes);
+  void write_others(const mpi::Channel& channel, File& output, bool writes_itself,
+                    std::uint64_t texts);
 
   Trace trace_;
   std::string path_;
