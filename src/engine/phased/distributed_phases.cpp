@@ -14,13 +14,23 @@ namespace {
 
 using schedule::Flow;
 
+/// All lists of this kind are ascending by rank: a rank may have an entry for every other.
+Vector<PeerBlocks>::iterator entry_of(Vector<PeerBlocks>& list, int rank) {
+  return std::ranges::lower_bound(list, rank, {}, &PeerBlocks::rank);
+}
+
 void add_to(Vector<PeerBlocks>& list, int rank, std::uint64_t blocks) {
-  const auto found =
-      std::ranges::find_if(list, [&](const PeerBlocks& entry) { return entry.rank == rank; });
-  if (found == list.end())
-    list.push_back({rank, blocks});
+  const auto at = entry_of(list, rank);
+  if (at == list.end() || at->rank != rank)
+    list.insert(at, {rank, blocks});
   else
-    found->blocks += blocks;
+    at->blocks += blocks;
+}
+
+/// Nothing where the rank has no entry.
+std::uint64_t blocks_of(Vector<PeerBlocks>& list, int rank) {
+  const auto at = entry_of(list, rank);
+  return at == list.end() || at->rank != rank ? 0 : at->blocks;
 }
 
 std::uint32_t from_of(const Flow& flow) { return flow.from; }
@@ -312,10 +322,8 @@ void DistributedPhases::send_on() {
   if (to_report_.empty() && to_learn_.empty()) return;
   mpi::WordLists sent(ledger_), received(ledger_);
   for (const PeerBlocks& debt : to_report_) {
-    const auto found = std::ranges::find_if(
-        waiting_, [&](const PeerBlocks& entry) { return entry.rank == debt.rank; });
     sent.begin(debt.rank);
-    sent.add(found == waiting_.end() ? 0 : found->blocks);
+    sent.add(blocks_of(waiting_, debt.rank));
   }
   for (const PeerBlocks& debt : to_learn_) {
     received.begin(debt.rank);
@@ -340,12 +348,10 @@ void DistributedPhases::send_on() {
 /// Blocks received in place of another rank are reported later, parked ones are known to belong
 /// here. Which of them came does not matter: they are all alike for the numbers.
 void DistributedPhases::waits_here(int target, std::uint64_t blocks) {
-  const auto handed = std::ranges::find_if(
-      handed_now_, [&](const PeerBlocks& entry) { return entry.rank == target; });
-  if (handed != handed_now_.end() && handed->blocks > 0) {
-    const std::uint64_t of_them = std::min(blocks, handed->blocks);
+  const std::uint64_t of_them = std::min(blocks, blocks_of(handed_now_, target));
+  if (of_them > 0) {
     add_to(waiting_, target, of_them);
-    handed->blocks -= of_them;
+    entry_of(handed_now_, target)->blocks -= of_them;
     blocks -= of_them;
   }
   if (blocks > 0) row_.add({target, target}, blocks);
