@@ -17,9 +17,7 @@ namespace {
 using Words = std::array<std::uint64_t, 2>;
 
 constexpr std::size_t send_window = 32;
-/// A count is acknowledged when it meets a receive, so with one receive at a time N of them would
-/// take N latencies.
-constexpr std::size_t receive_window = 16;
+constexpr std::size_t receive_window = sparse_counts_at_once;
 constexpr std::size_t barrier_slot = receive_window;
 constexpr std::size_t first_send_slot = barrier_slot + NonblockingBarrier::slots;
 

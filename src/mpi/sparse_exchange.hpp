@@ -5,6 +5,7 @@
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -16,6 +17,10 @@ struct SparseCount {
   std::uint64_t count = 0;
   std::uint64_t detail = 0;
 };
+
+/// Receives that a rank has posted. A count is acknowledged when it meets one: with a single one N
+/// counts would take N latencies.
+constexpr std::size_t sparse_counts_at_once = 16;
 
 /// Delivers each count to its rank, where no rank knows beforehand from whom it will receive.
 ///

@@ -7,8 +7,8 @@
 namespace valet::plan {
 
 /// Of a plan to ranks by a method that is named, on a communicator that had a plan before, where no
-/// layout is found: to take the communicator, to look for layouts, to agree.
-constexpr int reductions_of_plan = 3;
+/// layout is found: to look for layouts, to agree.
+constexpr int reductions_of_plan = 2;
 /// In the exchange of counts.
 constexpr int barriers_of_plan = 1;
 /// Of carrying the plan out, where neither storage nor callbacks may throw.

@@ -55,8 +55,9 @@ struct StreamLimits {
   std::uint64_t blocks_received_on_node = 0;
 };
 
-[[nodiscard]] StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
-                                     std::uint64_t blocks_sent, std::uint64_t blocks_received);
+[[nodiscard]] VALET_EXPORT StreamLimits limits_of(const Options& options, const BlockTraits& blocks,
+                                                  std::uint64_t blocks_sent,
+                                                  std::uint64_t blocks_received);
 
 /// How STREAM divides its scratch on one rank.
 struct StreamSizes {
@@ -86,7 +87,7 @@ struct StreamSizes {
 /// Where ranks of a node share memory, half of the budget is for the segments, or a quarter where
 /// many blocks have to wait, and the rest for messages. Those are of one size whether memory is
 /// shared in the end or not.
-[[nodiscard]] StreamSizes stream_sizes(const StreamLimits& limits);
+[[nodiscard]] VALET_EXPORT StreamSizes stream_sizes(const StreamLimits& limits);
 
 /// How STREAM divides its scratch where blocks land in order (Order::any).
 struct OrderedSizes {

@@ -2,6 +2,7 @@
 #include "scale.hpp"
 
 #include "base/promise.hpp"
+#include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
 #include "plan/planning_rounds.hpp"
 #include "schedule/grains.hpp"
@@ -119,7 +120,12 @@ Flows<Index> flows_of(Ledger& ledger, const ScaleOptions& options) {
     for (Index k = 0; k < count; ++k) flows.exports[first + k] = n + k * options.neighbours;
     first += count;
   }
-  const std::uint64_t message = schedule::message_blocks(0, options.block_bytes);
+  schedule::StreamLimits limits =
+      schedule::limits_of(options_of(options), blocks_of(options), options.blocks, 0);
+  limits.destinations = options.neighbours;
+  limits.largest_sent = blocks_for(options, 0);
+  const std::uint64_t message = schedule::stream_sizes(limits).send_blocks;
+  flows.message_blocks = message;
   flows.incoming.reserve(options.neighbours);
   for (const auto& [rank, n] : peers(options, true))
     flows.add_incoming(static_cast<int>(rank), blocks_for(options, n), message);
@@ -141,7 +147,10 @@ PlanningTime planning_time(const ScaleOptions& options) {
   time.rounds = reductions_of_plan + barriers_of_plan;
   const double level = options.latency_seconds + bytes_of_reduction / options.bandwidth;
   time.collective_seconds = time.rounds * time.levels * level;
-  time.neighbour_seconds = options.neighbours * options.latency_seconds;
+  // Counts are acknowledged, so many at a time.
+  constexpr auto at_once = static_cast<std::uint32_t>(mpi::sparse_counts_at_once);
+  time.neighbour_seconds =
+      2 * options.latency_seconds * ((options.neighbours + at_once - 1) / at_once);
   time.local_seconds =
       static_cast<double>(options.blocks) * (2 * sizeof(int) + sizeof(Index)) / options.bandwidth;
   time.least_seconds = 3 * time.levels * level;

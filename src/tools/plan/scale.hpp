@@ -35,7 +35,8 @@ void check(const ScaleOptions& options);
 [[nodiscard]] engine::Footprint footprint_of(const ScaleOptions& options, std::uint32_t on_node);
 
 /// How long planning takes by the alpha-beta model: reductions and barriers by recursive doubling,
-/// one latency a level; counts of neighbours one after the other; the map read twice.
+/// one latency a level; a round trip for as many counts as are received at a time; the map read
+/// twice. Nothing for the processor's time for a message.
 struct PlanningTime {
   std::uint32_t levels = 0;       ///< ceil(log2 P)
   std::uint32_t rounds = 0;       ///< reductions and barriers
