@@ -24,18 +24,22 @@ struct WordMessages {
   static constexpr std::size_t most = 32;  ///< outstanding
   static constexpr std::size_t few = 4;
 
-  std::size_t entries = 1;  ///< words of a message of a long list
+  std::size_t entries = 1;   ///< words of a message of a long list
+  std::size_t lists = most;  ///< in one direction, at most
   /// Words of a short list: one message.
   [[nodiscard]] constexpr std::size_t short_entries() const {
     return std::clamp(entries * few / most, std::min(entries, few), entries);
   }
+  /// Outstanding messages in one direction.
+  [[nodiscard]] constexpr std::size_t at_once() const { return std::clamp(lists, few, most); }
   /// Of buffers in one direction.
   [[nodiscard]] constexpr std::size_t words() const {
-    return std::max(few * entries, most * short_entries());
+    return std::max(few * entries, at_once() * short_entries());
   }
 };
 
-/// Words of buffers for messages of at most `entries` words, in both directions.
+/// Words of buffers for any number of lists, in messages of at most `entries` words, in both
+/// directions.
 [[nodiscard]] constexpr std::size_t words_of_neighbours(std::size_t entries) {
   return 2 * WordMessages{entries}.words();
 }
@@ -54,23 +58,25 @@ struct WordMessages {
 template <class Outgoing, class Incoming>
 class NeighbourWords {
  public:
-  /// Messages of at most `entries` words; allocates words_of_neighbours(entries) in `ledger`.
+  /// Messages of at most `entries` words; allocates words_of_neighbours(entries) in `ledger`, or
+  /// less where there are few lists.
   NeighbourWords(const Channel& channel, Ledger& ledger, int tag, std::size_t entries,
                  Outgoing outgoing, Incoming incoming)
-      : NeighbourWords(channel, ledger, tag, entries,
-                       Array<std::uint64_t>(ledger, words_of_neighbours(entries)), outgoing,
-                       incoming) {}
+      : NeighbourWords(
+            channel, ledger, tag, entries,
+            Array<std::uint64_t>(ledger, 2 * messages_of(entries, outgoing, incoming).words()),
+            outgoing, incoming) {}
   /// With buffers that were allocated before: words_of_neighbours(entries).
   NeighbourWords(const Channel& channel, Ledger& ledger, int tag, std::size_t entries,
                  Array<std::uint64_t> buffers, Outgoing outgoing, Incoming incoming)
       : channel_(channel),
         tag_(tag),
-        messages_{entries},
+        messages_(messages_of(entries, outgoing, incoming)),
         outgoing_(outgoing),
         incoming_(incoming),
         buffers_(std::move(buffers)),
-        requests_(ledger, 2 * WordMessages::most, channel.hooks()),
-        pending_(ledger, WordMessages::most) {}
+        requests_(ledger, 2 * messages_.at_once(), channel.hooks()),
+        pending_(ledger, messages_.at_once()) {}
 
   /// Blocking; nothing is pending on return. May be called again, and does not allocate.
   void run() {
@@ -80,6 +86,10 @@ class NeighbourWords {
   }
 
  private:
+  static WordMessages messages_of(std::size_t entries, const Outgoing& outgoing,
+                                  const Incoming& incoming) {
+    return {entries, std::max<std::size_t>(outgoing.size(), incoming.size())};
+  }
   /// The lists of some lengths, and the words of a message.
   struct Lengths {
     std::uint64_t least = 1, most = 1;
@@ -99,8 +109,8 @@ class NeighbourWords {
 
   void exchange(const Lengths& lengths) {
     lengths_ = lengths;
-    window_ =
-        std::min(WordMessages::most, messages_.words() / std::max<std::size_t>(1, lengths.entries));
+    window_ = std::min(messages_.at_once(),
+                       messages_.words() / std::max<std::size_t>(1, lengths.entries));
     sending_ = {first_above(outgoing_), 1, outgoing_.size(), 0};
     receiving_ = {first_above(incoming_) - 1, incoming_.size() - 1, incoming_.size(), 0};
     for (std::size_t slot = 0; slot < window_; ++slot) {

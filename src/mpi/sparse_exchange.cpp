@@ -16,9 +16,8 @@ namespace {
 
 using Words = std::array<std::uint64_t, 2>;
 
-constexpr std::size_t send_window = 32;
-constexpr std::size_t receive_window = sparse_counts_at_once;
-constexpr std::size_t barrier_slot = receive_window;
+constexpr std::size_t window = sparse_counts_at_once;
+constexpr std::size_t barrier_slot = window;
 constexpr std::size_t first_send_slot = barrier_slot + NonblockingBarrier::slots;
 
 /// One run of the protocol: sends acknowledged, then a barrier, then no message can be under way.
@@ -29,19 +28,19 @@ class NbxExchange {
       : channel_(channel),
         outgoing_(outgoing),
         received_(received),
-        requests_(ledger, first_send_slot + send_window, channel.hooks()),
+        requests_(ledger, first_send_slot + window, channel.hooks()),
         barrier_(channel, requests_, barrier_slot) {}
 
   void run() {
-    for (std::size_t slot = 0; slot < receive_window; ++slot) post_receive(slot);
-    for (std::size_t slot = 0; slot < send_window; ++slot) send_next(slot);
+    for (std::size_t slot = 0; slot < window; ++slot) post_receive(slot);
+    for (std::size_t slot = 0; slot < window; ++slot) send_next(slot);
     bool all_acknowledged = enter_barrier_when_acknowledged();
     while (!all_acknowledged) {
       const auto completion = requests_.wait_any();
       if (!completion) break;
       all_acknowledged = completed(*completion);
     }
-    for (std::size_t slot = 0; slot < receive_window; ++slot) {
+    for (std::size_t slot = 0; slot < window; ++slot) {
       MPI_Status status{};
       if (!requests_.withdraw(slot, status)) keep_received(slot, status);
     }
@@ -82,7 +81,7 @@ class NbxExchange {
   /// True when the messages of all ranks have arrived.
   bool completed(const Completion& completion) {
     if (barrier_.owns(completion.index)) return barrier_.completed();
-    if (completion.index < receive_window) {
+    if (completion.index < window) {
       keep_received(completion.index, completion.status);
       post_receive(completion.index);
       return false;
@@ -97,8 +96,8 @@ class NbxExchange {
   Vector<SparseCount>& received_;
   Requests requests_;
   NonblockingBarrier barrier_;
-  std::array<Words, receive_window> incoming_{};
-  std::array<Words, send_window> words_{};
+  std::array<Words, window> incoming_{};
+  std::array<Words, window> words_{};
   std::size_t next_ = 0;
   std::size_t acknowledged_ = 0;
   bool lacks_memory_ = false;  ///< for what arrives; the others still wait for an answer
@@ -112,8 +111,6 @@ void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
   std::ranges::sort(received, {}, &SparseCount::rank);
 }
 
-std::size_t sparse_exchange_bytes() {
-  return (first_send_slot + send_window) * sizeof(MPI_Request);
-}
+std::size_t sparse_exchange_bytes() { return (first_send_slot + window) * sizeof(MPI_Request); }
 
 }  // namespace valet::mpi

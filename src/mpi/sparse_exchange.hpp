@@ -18,8 +18,8 @@ struct SparseCount {
   std::uint64_t detail = 0;
 };
 
-/// Receives that a rank has posted. A count is acknowledged when it meets one: with a single one N
-/// counts would take N latencies.
+/// Counts that a rank has on the way, and receives that it has posted. A count is acknowledged when
+/// it meets a receive: with a single one N counts would take N latencies.
 constexpr std::size_t sparse_counts_at_once = 16;
 
 /// Delivers each count to its rank, where no rank knows beforehand from whom it will receive.

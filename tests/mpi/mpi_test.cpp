@@ -347,6 +347,12 @@ TEST(NeighbourWords, HasManyShortMessagesAndFewLongOnes) {
   EXPECT_EQ(words_of_neighbours(0), 0U);
 }
 
+TEST(NeighbourWords, TakesLittleWhereThereAreFewLists) {
+  EXPECT_EQ((WordMessages{.entries = 1, .lists = 0}.words()), WordMessages::few);
+  EXPECT_EQ((WordMessages{.entries = 2, .lists = 10}.words()), 20U);
+  EXPECT_EQ((WordMessages{.entries = 2, .lists = 1000}.words()), 2 * WordMessages::most);
+}
+
 TEST(NeighbourWords, DeliversEveryListInOrder) {
   constexpr std::uint64_t patterns = 40;
   const Channel channel = Channel::open(MPI_COMM_WORLD);
