@@ -139,6 +139,7 @@ TEST(Scale, IsWhatEveryRankOfAJobTakes) {
     scale.neighbours = std::min(scale.neighbours, scale.ranks - 1);
     SCOPED_TRACE(text_of(scale));
     const engine::Footprint predicted = footprint_of(scale, scale.neighbours);
+    if (!predicted.lands_in_order) continue;  // the tool refuses to say
     const Report report = move(MPI_COMM_WORLD, rank(), scale).report;
     EXPECT_TRUE(all_ranks(report.neighbours == scale.neighbours));
     // Planning from a layout takes other things, which the tool does not speak of.
