@@ -11,9 +11,10 @@
 
 namespace valet::schedule {
 
-/// Credits of one pair of ranks that are not answered yet: one being answered, one at hand, so that
-/// the next message follows at once.
-constexpr std::size_t most_credits_of_a_pair = 2;
+/// Credits of one pair of ranks whose messages have not come: one is being answered, one is at hand
+/// so that the next message follows at once, and one is on its way, which may take as long as a
+/// message.
+constexpr std::size_t most_credits_of_a_pair = 3;
 
 /// The size of a message, and of a buffer inside a node, unless the user wishes otherwise.
 constexpr std::size_t default_message_bytes = std::size_t{256} << 10;

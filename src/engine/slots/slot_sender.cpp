@@ -2,6 +2,7 @@
 #include "engine/slots/slot_sender.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace valet::engine {
 namespace {
@@ -28,11 +29,16 @@ SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<
       destinations_(flows.outgoing.size(), Destination{}, context.ledger),
       messages_(sends(sizes), Message{}, context.ledger),
       idle_(context.ledger),
+      idle_unstaged_(context.ledger),
       credited_(context.ledger),
       pieces_(context.ledger),
       to_stage_(context.ledger, flows.outgoing.size()),
       node_credits_(context.ledger) {
-  idle_.reserve(messages_.size());
+  const std::span<const int> on_node = context.channel.node_ranks();
+  for (std::uint32_t d = 0; d < outgoing_.size(); ++d)
+    destinations_[d].is_on_node = std::ranges::binary_search(on_node, outgoing_[d].rank);
+  idle_.reserve(sizes.send_buffers);
+  idle_unstaged_.reserve(unstaged_messages);
   credited_.reserve(destinations_.size());
   if (context.node.shares()) node_credits_.reserve(most_node_credits);
   if (!stages()) pieces_.reserve(listed_pieces(context.blocks, sizes));
@@ -59,10 +65,13 @@ void SlotSender<Index>::start(std::byte* buffers) {
   buffers_ = buffers;
   blocks_left_ = flows_.exports.size();
   blocks_uncredited_ = blocks_left_;
-  std::fill(destinations_.begin(), destinations_.end(), Destination{});
+  for (Destination& destination : destinations_)
+    destination = Destination{.is_on_node = destination.is_on_node};
   idle_.clear();
+  idle_unstaged_.clear();
   to_stage_.clear();
-  for (std::size_t m = messages_.size(); m-- > 0;) idle_.push_back(static_cast<std::uint8_t>(m));
+  for (std::size_t m = messages_.size(); m-- > 0;)
+    idle_of(static_cast<std::uint8_t>(m)).push_back(static_cast<std::uint8_t>(m));
   outgoing_.allow_nothing();
   for (std::uint32_t d = 0; d < outgoing_.size(); ++d) queue_for_staging(d);
 }
@@ -77,7 +86,7 @@ void SlotSender<Index>::allow(int rank, std::uint64_t blocks) {
 template <class Index>
 bool SlotSender<Index>::has_sent(int rank) const {
   const std::uint32_t d = outgoing_.place_of(rank);
-  return destinations_[d].sent == outgoing_.limit(d) && !destinations_[d].sending;
+  return destinations_[d].sent == outgoing_.limit(d) && destinations_[d].on_the_way == 0;
 }
 
 template <class Index>
@@ -111,9 +120,11 @@ void SlotSender<Index>::credited(int rank, const Credit& credit) {
     node_credits_.push_back({d, credit});
     return;
   }
-  auto& credits = destinations_[d].credits;
-  if (credits[0] == 0 && !destinations_[d].sending) credited_.push_back(d);
+  Destination& destination = destinations_[d];
+  auto& credits = destination.credits;
+  const bool had_turn = destination.has_turn();
   *std::find(credits.begin(), credits.end(), 0) = static_cast<std::uint16_t>(credit.count);
+  if (!had_turn && destination.has_turn()) credited_.push_back(d);
 }
 
 /// Writes what a rank of this node credited into its memory and signals that it is there.
@@ -145,7 +156,11 @@ std::size_t SlotSender<Index>::next_to_serve() const {
   for (std::size_t k = 0; k < std::min(looked_at, credited_.size()); ++k) {
     const Destination& destination = destinations_[credited_[k]];
     if (!may_answer(credited_[k])) continue;
-    if (destination.first_message != none) return k;
+    if (destination.first_message != none) {
+      // The part of a staged message before this one may be on the way still.
+      if (transport_.can_send(destination.first_message)) return k;
+      continue;
+    }
     const Index slot = flows_.exports[outgoing_[credited_[k]].first + destination.sent];
     if (best < credited_.size() && slot >= lowest) continue;
     lowest = slot;
@@ -168,9 +183,11 @@ bool SlotSender<Index>::serve(Transfer<Index>& transfer) {
     destination.sent = static_cast<Index>(destination.sent + size);
     std::shift_left(destination.credits.begin(), destination.credits.end(), 1);
     destination.credits.back() = 0;
-    destination.sending = true;
-    credited_[k] = credited_.back();
-    credited_.pop_back();
+    ++destination.on_the_way;
+    if (!destination.has_turn()) {
+      credited_[k] = credited_.back();
+      credited_.pop_back();
+    }
     blocks_left_ -= size;
     context_.observer().moved(size);
     served = true;
@@ -186,9 +203,10 @@ bool SlotSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index
     send_staged(destination, size);
     return true;
   }
-  if (idle_.empty()) return false;
   const bool in_place = !stages() || goes_in_place(transfer, d, size);
-  const std::uint8_t message = take_message(d, size);
+  Vector<std::uint8_t>& idle = in_place ? idle_unstaged_ : idle_;
+  if (idle.empty()) return false;
+  const std::uint8_t message = take_message(idle, d, size);
   if (in_place) {
     post_in_place(transfer, message);
   } else {
@@ -213,9 +231,10 @@ void SlotSender<Index>::send_staged(Destination& destination, Index size) {
 
 /// An idle message for the next `size` blocks of a destination; they count as staged.
 template <class Index>
-std::uint8_t SlotSender<Index>::take_message(std::uint32_t d, Index size) {
-  const std::uint8_t message = idle_.back();
-  idle_.pop_back();
+std::uint8_t SlotSender<Index>::take_message(Vector<std::uint8_t>& idle, std::uint32_t d,
+                                             Index size) {
+  const std::uint8_t message = idle.back();
+  idle.pop_back();
   messages_[message] = Message{.destination = d, .first = destinations_[d].staged, .size = size};
   destinations_[d].staged = static_cast<Index>(destinations_[d].staged + size);
   return message;
@@ -232,8 +251,12 @@ bool SlotSender<Index>::stage_ahead(Transfer<Index>& transfer) {
     if (left == 0) continue;
     const auto size = static_cast<Index>(std::min<std::uint64_t>(
         left, sizes_.send_blocks - destination.staged % sizes_.send_blocks));
-    if (goes_in_place(transfer, d, size)) continue;  // queued again when it has been sent
-    const std::uint8_t message = take_message(d, size);
+    // Blocks that land in order are asked for by grains.
+    const auto asked = flows_.form == plan::Form::any
+                           ? static_cast<Index>(std::min<std::uint64_t>(size, flows_.any.grain))
+                           : size;
+    if (goes_in_place(transfer, d, asked)) continue;  // queued again when it has been sent
+    const std::uint8_t message = take_message(idle_, d, size);
     transfer.gather(transfer.exports(outgoing_[d], messages_[message].first, size),
                     buffer(message));
     if (destination.last_message == none)
@@ -260,8 +283,9 @@ template <class Index>
 void SlotSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m) {
   Message& message = messages_[m];
   message.in_place = true;
-  destinations_[message.destination].in_place = true;
-  destinations_[message.destination].leaving = message.first;
+  Destination& destination = destinations_[message.destination];
+  if (!destination.in_place) destination.leaving = message.first;
+  destination.in_place = true;
   const auto slots = transfer.exports(outgoing_[message.destination], message.first, message.size);
   transport_.send_from_slots(m, outgoing_[message.destination].rank, transfer, slots, pieces_);
   message.sent = message.size;
@@ -292,13 +316,28 @@ void SlotSender<Index>::sent(Transfer<Index>& transfer, std::size_t index) {
   const auto m = static_cast<std::uint8_t>(index);
   Message& message = messages_[m];
   Destination& destination = destinations_[message.destination];
-  destination.sending = destination.in_place = false;
-  if (destination.credits[0] != 0) credited_.push_back(message.destination);
+  const bool had_turn = destination.has_turn();
+  --destination.on_the_way;
+  if (!had_turn && destination.has_turn()) credited_.push_back(message.destination);
   if (message.sent < message.size) return;  // the rest waits for its credit
-  if (message.in_place)
-    transfer.release(transfer.exports(outgoing_[message.destination], message.first, message.size));
-  message = Message{};
-  idle_.push_back(m);
+  const Message done = std::exchange(message, Message{});
+  idle_of(m).push_back(m);
+  if (!done.in_place) return;
+  transfer.release(transfer.exports(outgoing_[done.destination], done.first, done.size));
+  note_leaving(done.destination);
+}
+
+/// Finds the first block that a message on the way sends from its slot, once one has left.
+template <class Index>
+void SlotSender<Index>::note_leaving(std::uint32_t d) {
+  Destination& destination = destinations_[d];
+  destination.in_place = false;
+  for (const Message& message : messages_) {
+    if (!message.in_place || message.destination != d) continue;
+    destination.leaving =
+        destination.in_place ? std::min(destination.leaving, message.first) : message.first;
+    destination.in_place = true;
+  }
 }
 
 template class SlotSender<std::uint32_t>;

@@ -20,11 +20,12 @@ namespace valet::engine {
 /// memory into its own cache. Others are packed, and ahead of their credits, which frees their
 /// slots.
 ///
-/// Only one message is on the way to a destination at a time, though several credits of it may be
-/// at hand, so that the next one follows at once. Inside a node MPI copies a message in one piece
-/// on the receiver's core; with more of them queued each rank works through its queue while its
-/// peer, whose credits it does not see meanwhile, idles, and they take turns (measured with 2 to 16
-/// on the way: twice the time).
+/// To a rank of this node only one message is on the way at a time, though several credits of it
+/// may be at hand, so that the next one follows at once: there MPI copies a message in one piece on
+/// the receiver's core; with more of them queued each rank works through its queue while its peer,
+/// whose credits it does not see meanwhile, idles, and they take turns (measured with 2 to 16 on
+/// the way: twice the time). On a network each message but the first would add its latency, so
+/// there all credits are answered.
 template <class Index>
 class SlotSender {
  public:
@@ -33,7 +34,7 @@ class SlotSender {
              const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited);
   /// Send slots that it needs of a transport.
   [[nodiscard]] static std::size_t sends(const schedule::StreamSizes& sizes) {
-    return sizes.send_buffers > 0 ? sizes.send_buffers : unstaged_messages;
+    return sizes.send_buffers + unstaged_messages;
   }
   static constexpr std::size_t signals = 8;  ///< likewise
   /// What it allocates where whole flows go to so many destinations, none of them on the node.
@@ -75,6 +76,7 @@ class SlotSender {
 
  private:
   static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
+  static constexpr std::uint8_t most_on_the_way = schedule::most_credits_of_a_pair;
   static constexpr std::size_t unstaged_messages = 8;
   /// Credits of ranks of the node that are kept: a rank is allowed to send to one at a time, and
   /// those that are ahead of it give two each.
@@ -87,10 +89,16 @@ class SlotSender {
         credits{};                      ///< unanswered, oldest first, 0 for none
     std::uint8_t first_message = none;  ///< staged and not sent, oldest first
     std::uint8_t last_message = none;
+    std::uint8_t on_the_way = 0;  ///< messages
+    bool is_on_node = false;
     bool queued = false;    ///< for staging
-    bool sending = false;   ///< a message is on the way
-    bool in_place = false;  ///< from the slots of the blocks
-    Index leaving = 0;      ///< the first of those
+    bool in_place = false;  ///< a message on the way is sent from the slots of its blocks
+    Index leaving = 0;      ///< the first of those blocks
+
+    /// Whether its oldest credit can be answered.
+    [[nodiscard]] bool has_turn() const {
+      return credits[0] != 0 && on_the_way < (is_on_node ? 1 : most_on_the_way);
+    }
   };
 
   /// Blocks staged in a buffer, or sent from where they are.
@@ -106,6 +114,9 @@ class SlotSender {
   [[nodiscard]] bool stages() const { return sizes_.send_buffers > 0; }
   [[nodiscard]] bool goes_in_place(const Transfer<Index>& transfer, std::uint32_t destination,
                                    Index size) const;
+  [[nodiscard]] Vector<std::uint8_t>& idle_of(std::uint8_t message) {
+    return message < sizes_.send_buffers ? idle_ : idle_unstaged_;
+  }
   void queue_for_staging(std::uint32_t destination);
   [[nodiscard]] std::byte* buffer(std::uint8_t message) const;
   /// What has been allowed covers what has been credited: the receiver was allowed as much.
@@ -116,9 +127,10 @@ class SlotSender {
   [[nodiscard]] std::size_t next_to_serve() const;
   bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
   void send_staged(Destination& destination, Index size);
-  std::uint8_t take_message(std::uint32_t destination, Index size);
+  std::uint8_t take_message(Vector<std::uint8_t>& idle, std::uint32_t destination, Index size);
   void post(std::uint8_t message, const std::byte* memory, Index size);
   void post_in_place(Transfer<Index>& transfer, std::uint8_t message);
+  void note_leaving(std::uint32_t destination);
 
   /// A credit of a rank of this node, to be answered by writing.
   struct NodeCredit {
@@ -134,8 +146,9 @@ class SlotSender {
   RingFlows<plan::Outgoing<Index>> outgoing_;
   Vector<Destination> destinations_;  ///< by place in outgoing_
   Vector<Message> messages_;
-  Vector<std::uint8_t> idle_;       ///< messages, the most recently used last
-  Vector<std::uint32_t> credited_;  ///< destinations with credits and no message on the way
+  Vector<std::uint8_t> idle_;           ///< messages with a buffer, the most recently used last
+  Vector<std::uint8_t> idle_unstaged_;  ///< the others, which are sent from the slots
+  Vector<std::uint32_t> credited_;      ///< destinations whose oldest credit can be answered
   mpi::PieceList pieces_;
   schedule::ProportionalQueue to_stage_;
   std::byte* buffers_ = nullptr;
