@@ -3,6 +3,7 @@
 
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
+#include "mpi/message.hpp"
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 
@@ -55,12 +56,8 @@ class NonblockingBarrier {
     if (distance_ >= size) return true;
     const int from = (channel_.rank() - distance_ + size) % size;
     const int to = (channel_.rank() + distance_) % size;
-    check(
-        MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag_barrier, channel_.get(), &requests_[first_slot_]),
-        "MPI_Irecv", from);
-    check(MPI_Isend(nullptr, 0, MPI_BYTE, to, tag_barrier, channel_.get(),
-                    &requests_[first_slot_ + 1]),
-          "MPI_Isend", to);
+    post_receive(channel_, nullptr, 0, from, tag_barrier, requests_[first_slot_]);
+    post_send(channel_, nullptr, 0, to, tag_barrier, requests_[first_slot_ + 1]);
     return false;
   }
 
