@@ -106,7 +106,17 @@ void CreditTransport::note_in_use(const Participant& participant) const {
 /// would have to misplace what arrives.
 void CreditTransport::step(Participant& participant) {
   std::optional<Event> event;
-  if (participant.is_full()) {
+  bool worked = false;
+  while (!event && participant.work()) {
+    worked = true;
+    note_in_use(participant);
+    event = poll();
+  }
+  if (event) {
+    // It comes before the work that is left.
+  } else if (worked && participant.done()) {
+    return;
+  } else if (participant.is_full()) {
     while (!event && participant.looks_again()) event = poll();
     if (!event) participant.force();
   } else {

@@ -25,16 +25,31 @@ std::size_t OrderedExchange<Index>::scratch_bytes() const {
 
 template <class Index>
 void OrderedExchange<Index>::advance() {
+  answer_and_credit(false);
+}
+
+/// True when anything could be answered or credited.
+/// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
+template <class Index>
+bool OrderedExchange<Index>::answer_and_credit(bool takes_less) {
   const auto blocks_left = [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
-  bool progress = true;
-  while (progress) {
+  bool any = false;
+  for (bool progress = true; progress; any = any || progress) {
     progress = sender_.serve(*transfer_);
-    progress = sender_.stage_ahead(*transfer_) || progress;
-    progress = receiver_.land(*transfer_, blocks_left) || progress;
-    const bool takes_less = !progress && !receiver_.expects() && !sender_.sends();
-    progress = receiver_.give_credit(*transfer_, takes_less, blocks_left) || progress;
+    const bool less = takes_less && !receiver_.expects() && !sender_.sends();
+    progress = receiver_.give_credit(*transfer_, less, blocks_left) || progress;
   }
   sender_.listen();
+  return any;
+}
+
+/// Brings a message to its holes, or else stages one ahead of its credit.
+template <class Index>
+bool OrderedExchange<Index>::work() {
+  const auto blocks_left = [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
+  const bool worked = receiver_.land(*transfer_, blocks_left) || sender_.stage_ahead(*transfer_);
+  const bool any = answer_and_credit(!worked);
+  return worked || any;
 }
 
 template <class Index>

@@ -23,6 +23,7 @@ class OrderedExchange final : public Exchange<Index>, public Participant {
   void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
 
   void advance() override;
+  bool work() override;
   void handle(const Event& event) override;
   [[nodiscard]] bool done() const override { return sender_.done() && receiver_.done(); }
   [[nodiscard]] std::uint64_t bytes_in_use() const override {
@@ -30,6 +31,8 @@ class OrderedExchange final : public Exchange<Index>, public Participant {
   }
 
  private:
+  bool answer_and_credit(bool takes_less);
+
   const ExchangeContext context_;
   schedule::OrderedSizes sizes_;
   CreditTransport transport_;

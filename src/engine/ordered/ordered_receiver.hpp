@@ -53,7 +53,7 @@ class OrderedReceiver {
     if (waits_for_slots(transfer) && !takes_less) return false;
     return credit_room(index, takes_less);
   }
-  /// Brings what has arrived to holes that are free; true when there was any.
+  /// Brings the next message that has arrived to holes that are free; true when there was any.
   template <class BlocksLeft>
   bool land(Transfer<Index>& transfer, BlocksLeft&& blocks_left) {
     bool any = false;
@@ -64,7 +64,8 @@ class OrderedReceiver {
       if (!is_in_room(next.place)) continue;
       any = set_aside(next) || any;
       any = land_all(transfer, next, blocks_left) || any;
-      if (next.count > 0) return any;
+      if (next.count == 0) ++first_;
+      return any;
     }
     if (first_ == last_ && imports_.empty() && aside_.count > 0)
       any = land_all(transfer, aside_, blocks_left) || any;
