@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 SUFFIXES = {"cpp": ".cpp", "c": ".c", "fortran": ".f90"}
-FENCED = re.compile(r"^```(cpp|c|fortran)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^ *```(cpp|c|fortran)\n(.*?)^ *```$", re.DOTALL | re.MULTILINE)
 TAGGED = re.compile(r"@code\{\.(cpp|c|f90)\}\n(.*?)@endcode", re.DOTALL)
 
 

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -89,6 +90,87 @@ TEST(Readme, MovesViewsByListsOfZoltan) {
   EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(count)), mesh.size());
   Zoltan_LB_Free_Part(&import_gids, &import_lids, &import_procs, &import_parts);
   Zoltan_LB_Free_Part(&export_gids, &export_lids, &export_procs, &export_parts);
+}
+
+// What a code has before it moves to Valet: objects that are numbers, by Zoltan's callbacks.
+int object_size(void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* error) {
+  *error = ZOLTAN_OK;
+  return sizeof(ZOLTAN_ID_TYPE);
+}
+
+void pack_object(void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int, int, char* packed,
+                 int* error) {
+  std::memcpy(packed, gid, sizeof(ZOLTAN_ID_TYPE));
+  *error = ZOLTAN_OK;
+}
+
+void unpack_object(void* mesh, int, ZOLTAN_ID_PTR, int, char* packed, int* error) {
+  ZOLTAN_ID_TYPE number = 0;
+  std::memcpy(&number, packed, sizeof number);
+  static_cast<std::vector<ZOLTAN_ID_TYPE>*>(mesh)->push_back(number);
+  *error = ZOLTAN_OK;
+}
+
+TEST(Moving, FromCallbacksOfZoltan) {
+  using valet::test::rank;
+  using valet::test::size;
+  std::vector<ZOLTAN_ID_TYPE> mesh;
+  Zoltan_Struct* zz = Zoltan_Create(MPI_COMM_WORLD);
+  Zoltan_Set_Param(zz, "DEBUG_LEVEL", "0");
+  Zoltan_Set_Param(zz, "NUM_GID_ENTRIES", "1");
+  Zoltan_Set_Param(zz, "NUM_LID_ENTRIES", "1");
+  const int num_import = -1, num_export = 1;
+  ZOLTAN_ID_TYPE gid = static_cast<ZOLTAN_ID_TYPE>(rank()), lid = 0;
+  int to = (rank() + 1) % size(), part = to;
+  ZOLTAN_ID_PTR export_gids = &gid, export_lids = &lid, import_gids = nullptr,
+                import_lids = nullptr;
+  int *export_procs = &to, *export_parts = &part, *import_procs = nullptr, *import_parts = nullptr;
+
+  Zoltan_Set_Obj_Size_Fn(zz, object_size, &mesh);
+  Zoltan_Set_Pack_Obj_Fn(zz, pack_object, &mesh);
+  Zoltan_Set_Unpack_Obj_Fn(zz, unpack_object, &mesh);
+  Zoltan_Migrate(zz, num_import, import_gids, import_lids, import_procs, import_parts, num_export,
+                 export_gids, export_lids, export_procs, export_parts);
+
+  EXPECT_EQ(mesh, std::vector<ZOLTAN_ID_TYPE>(
+                      1, static_cast<ZOLTAN_ID_TYPE>((rank() + size() - 1) % size())));
+  Zoltan_Destroy(&zz);
+}
+
+TEST(Moving, FromADistributorOfCabana) {
+  using valet::test::rank;
+  using valet::test::size;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  std::uint64_t count = 10;
+  Kokkos::View<double*[3]> position("position", count), velocity("velocity", count);
+  Kokkos::View<int*> id("id", count);
+  const Kokkos::View<int*> export_ranks("export_ranks", count);  // all to rank 0
+  for (std::uint64_t k = 0; k < count; ++k) {
+    id(k) = 10 * rank() + static_cast<int>(k);
+    position(k, 2) = id(k);
+  }
+
+  valet::BlockStorage particles = valet::kokkos::blocks(position, velocity, id);
+  valet::Plan plan =
+      valet::plan_to_ranks(comm, particles, count, std::span(export_ranks.data(), count));
+  if (plan.required_slots() > id.extent(0)) {
+    const std::uint64_t slots = plan.required_slots() + plan.required_slots() / 8;
+    Kokkos::resize(position, slots);
+    Kokkos::resize(velocity, slots);
+    Kokkos::resize(id, slots);
+    particles = valet::kokkos::blocks(position, velocity, id);  // of the Views as they are now
+  }
+  count = valet::execute(plan, particles).blocks_after;
+
+  long long wrong = 0, sum = 0;
+  for (std::uint64_t k = 0; k < count; ++k) {
+    wrong += position(k, 2) == id(k) ? 0 : 1;
+    sum += id(k);
+  }
+  const long long all = 10LL * size();
+  EXPECT_EQ(count, rank() == 0 ? static_cast<std::uint64_t>(all) : 0);
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
+  EXPECT_EQ(valet::test::sum_over_ranks(sum), all * (all - 1) / 2);
 }
 
 TEST(Guide, PartitionsAndMovesBlocksOfDifferentSizes) {
