@@ -5,9 +5,11 @@
 # any warning.
 #
 # What is public: the headers that the README tells to include, and all that they include from
-# <valet/...>, directly or not. What is in detail/, and what only that includes, is private. Not the
-# Fortran module: Doxygen takes it, of the same name, for a part of the namespace valet. What it has
-# is told with valet.h.
+# <valet/...>, directly or not. What is in detail/, and what only that includes, is private, and so is
+# what only storages of one's own see (valet/ledger.hpp). Not the Fortran module: Doxygen takes it, of
+# the same name, for a part of the namespace valet. What it has is told with valet.h and in its group.
+#
+# Everything public is in a group of src/docs/groups.dox, header by header.
 cmake_minimum_required(VERSION 3.22)
 
 set(waiting
@@ -20,15 +22,27 @@ set(waiting
     valet/zoltan/lists.hpp
     valet/zoltan/rebalancer.hpp
     valet/zoltan/valet_zoltan.h)
+set(private valet/ledger.hpp)
+set(group_start valet/cost_model.hpp valet/error.hpp valet/log.hpp valet/method_choice.hpp
+                valet/options.hpp valet/progress.hpp valet/report.hpp)
+set(group_storage valet/block_storage.hpp valet/ragged_storage.hpp valet/storage_backend.hpp)
+set(group_plans valet/plan.hpp valet/repair.hpp)
+set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
+                  valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
+set(group_adapters "valet/(kokkos|p4est|zoltan)/.*")
+set(group_c valet/valet.h valet/ragged.h)
+# Macros alone, or nothing of their own.
+set(group_none valet/export.hpp valet/mpi.hpp valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
           "${SOURCE_DIR}/adapters/p4est/include" "${SOURCE_DIR}/adapters/zoltan/include")
 
 set(headers "")
 file(GLOB pages "${SOURCE_DIR}/src/docs/*.md")
-set(input "${SOURCE_DIR}/README.md" ${pages})
+set(input "${SOURCE_DIR}/README.md" ${pages} "${SOURCE_DIR}/src/docs/groups.dox")
+set(filters "")
 while(waiting)
   list(POP_FRONT waiting header)
-  if(header IN_LIST headers OR header MATCHES "/detail/")
+  if(header IN_LIST headers OR header MATCHES "/detail/" OR header IN_LIST private)
     continue()
   endif()
   list(APPEND headers "${header}")
@@ -42,6 +56,25 @@ while(waiting)
     message(FATAL_ERROR "${header} is included by a public header, but is not there.")
   endif()
   list(APPEND input "${file}")
+  set(group "")
+  foreach(candidate IN ITEMS start storage plans layouts adapters c none)
+    list(JOIN group_${candidate} "|" members)
+    if(header MATCHES "^(${members})$")
+      set(group ${candidate})
+    endif()
+  endforeach()
+  if(NOT group)
+    message(FATAL_ERROR "${header} is public, but in no group of ${CMAKE_CURRENT_LIST_FILE}.")
+  endif()
+  if(NOT group STREQUAL "none")
+    list(APPEND filters "*/${header}=\"sed -f '${DOCS_DIR}/${group}.sed'\"")
+    # Between the braces of the namespace, or of extern "C", on their lines: numbers of lines stay.
+    file(WRITE "${DOCS_DIR}/${group}.sed"
+         "s|^namespace valet[a-z0-9_:]* {$|& /** @addtogroup ${group} */ /** @{ */|\n"
+         "s|^}  // namespace valet.*|/** @} */ &|\n"
+         "/^#ifdef __cplusplus/{\nn\ns|^extern \"C\" {$|& /** @addtogroup ${group} */ /** @{ */|\n"
+         "s|^}$|/** @} */ }|\n}\n")
+  endif()
   file(STRINGS "${file}" lines REGEX "^#include <valet/")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^#include <([^>]+)>.*" "\\1" included "${line}")
@@ -50,6 +83,8 @@ while(waiting)
 endwhile()
 list(JOIN headers "\n" lines)
 file(WRITE "${DOCS_DIR}/headers.txt" "${lines}\n")
+
+list(JOIN filters " " filters)
 
 # A Doxyfile has quoted values, separated by blanks.
 file(GLOB pictures "${SOURCE_DIR}/examples/*/*.png")

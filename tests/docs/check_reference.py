@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """check_reference.py DIRECTORY: the reference in DIRECTORY/html has a page for every header that is
-named in DIRECTORY/headers.txt and for no other, and every link and picture in it is there."""
+named in DIRECTORY/headers.txt and for no other, everything public is in a group, what is internal is not
+told, and every link and picture in it is there."""
 
 import html
 import re
@@ -18,6 +19,29 @@ def page_errors(pages, headers):
     errors += [f"{header} has a page, but is not public" for header in sorted(found - headers)]
     errors += [f"'{title}' is private" for title in titles if "::detail" in title]
     return errors
+
+
+INTERNAL = {"Ledger", "SlotList"}  # named in the interface of storages of one's own, told in the headers
+GROUPS = {"Start here", "Storage", "Plans", "Layouts", "Adapters", "C", "Fortran"}
+
+
+def group_errors(pages):
+    """Classes and functions without a group, groups that are not there, and internals."""
+    errors = []
+    for name, text in pages.items():
+        title = re.search(r"<title>(.*?)</title>", text).group(1).split(": ", 1)[-1]
+        if re.search(r" (Class|Struct)( Template)? Reference$", title):
+            if 'class="ingroups"' not in text:
+                errors.append(f"'{title}' is in no group")
+            if title.split()[0].split("::")[-1].split("&lt;")[0] in INTERNAL:
+                errors.append(f"'{title}' is internal")
+        elif title.endswith("Namespace Reference"):
+            # What is in a group is told there.
+            errors += [f"{told} of '{title}' is in no group"
+                       for told in re.findall(r'class="memtitle">.*?</span>(.*?)</h2>', text)]
+    titles = {html.unescape(re.search(r"<title>(.*?)</title>", text).group(1)).split(": ", 1)[-1]
+              for name, text in pages.items() if name.startswith("group__")}
+    return errors + [f"there is no group {group}" for group in sorted(GROUPS - titles)]
 
 
 def link_errors(directory, pages):
@@ -42,7 +66,7 @@ def main(docs):
     directory = docs / "html"
     headers = set((docs / "headers.txt").read_text().split())
     pages = {path.name: path.read_text() for path in directory.glob("*.html")}
-    errors = page_errors(pages, headers) + link_errors(directory, pages)
+    errors = page_errors(pages, headers) + group_errors(pages) + link_errors(directory, pages)
     print("\n".join(errors) or f"{len(pages)} pages, all links are good")
     return 1 if errors else 0
 
