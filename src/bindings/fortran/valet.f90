@@ -2,10 +2,12 @@
 
 !> Valet for Fortran: the functions, types and constants of valet.h under their C names.
 !!
-!! What each does, and its errors, stands in valet.h. Arguments that C takes as pointers to data
-!! are type(c_ptr): give c_loc(array), or c_null_ptr where NULL is allowed. Communicators are the
-!! integers of `mpi`, or comm%mpi_val of `mpi_f08`. Counts and slots are 64 bits, and ranks and
-!! slots start at 0, as in MPI and C.
+!! What each does, and its errors, stands in valet.h. Maps, addresses and counts are arrays, given
+!! as they are: `ranks` is integer(c_int). What has no type of its own, the data of a field or of a
+!! buffer and a mask, and what a type points to, as the lists of a Valet_Layout, is type(c_ptr):
+!! give c_loc(x), or c_null_ptr where NULL is allowed. Communicators are the integers of `mpi`, or
+!! comm%mpi_val of `mpi_f08`. Counts and slots are 64 bits, and ranks and slots start at 0, as in
+!! MPI and C.
 !!
 !! VALET_MPI_FAILURE is returned where the communicator has an error handler that returns
 !! (MPI_ERRORS_RETURN), on this rank alone: others may be waiting for it, so end the job with
