@@ -42,10 +42,10 @@
  *
  * The Fortran module `valet` has the same names. Maps, addresses and counts are arrays there, given
  * as they are: `ranks` is integer(c_int). What has no type of its own, the data of a field or of a
- * buffer and a mask, and what a structure points to, as the lists of a Valet_Layout, is type(c_ptr):
- * give c_loc(x), or c_null_ptr where NULL is allowed. Options, reports and a Valet_Array are
- * optional. Communicators are the integers of `mpi`, or comm%mpi_val of `mpi_f08`. Ranks and slots
- * start at 0, as in MPI and C.
+ * buffer and a mask, and what a structure points to, as the lists of a Valet_Layout, is
+ * type(c_ptr): give c_loc(x), or c_null_ptr where NULL is allowed. Options, reports and a
+ * Valet_Array are optional. Communicators are the integers of `mpi`, or comm%mpi_val of `mpi_f08`.
+ * Ranks and slots start at 0, as in MPI and C.
  */
 
 #include <valet/export.hpp>
