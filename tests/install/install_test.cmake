@@ -9,7 +9,8 @@ include("${CONFIGURATION_FILE}")
 string(REPLACE ";" ":" prefix_path "${PREFIX_PATH}")
 # With commas for the same reason.
 string(REPLACE ";" "," components "${COMPONENTS}")
-set(installed_prefix "${WORK_DIR}/installed/prefix")
+# With a space, which scripts and files for pkg-config like to forget.
+set(installed_prefix "${WORK_DIR}/installed/a prefix")
 
 # Runs a command; its output is shown only if it fails.
 function(run what)
@@ -62,6 +63,14 @@ endfunction()
 
 function(run_consumer program)
   run_program("${program}" "Valet ${VERSION} on 2 ranks" ${ARGN})
+endfunction()
+
+# Compiles and links as the line that follows says, with what pkg-config says about <package>.
+function(compile_with_pkgconfig package)
+  run("Asking pkg-config for ${package}" "${CMAKE_COMMAND}" -E env
+      "PKG_CONFIG_PATH=${moved}/${LIBDIR}/pkgconfig" "${PKG_CONFIG}" --cflags --libs ${package})
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run("Compiling with ${package}" ${ARGN} ${flags})
 endfunction()
 
 # A component that no Valet has must be called so.
@@ -188,20 +197,46 @@ elseif(FLAVOUR STREQUAL "static")
     run_program("${WORK_DIR}/static/c_project/application" "${sentence}")
   endif()
 
+elseif(FLAVOUR STREQUAL "fetched")
+  # Not optimised, and the core alone, as in "static".
+  set(CONFIGURATION Debug)
+  set(archive "${WORK_DIR}/fetched/valet.tar.gz")
+  file(REMOVE_RECURSE "${WORK_DIR}/fetched")
+  file(MAKE_DIRECTORY "${WORK_DIR}/fetched")
+  run("Packing the source" "${CMAKE_COMMAND}" -E chdir "${SOURCE_DIR}" "${CMAKE_COMMAND}" -E tar czf
+      "${archive}" CMakeLists.txt LICENSE adapters cmake src)
+  build_project("a project that fetches Valet" "${TEST_DIR}/fetching" "${WORK_DIR}/fetched/build" ""
+                "-DVALET_ARCHIVE=${archive}" -DVALET_KOKKOS=OFF -DVALET_ZOLTAN=OFF
+                -DVALET_FORTRAN=OFF)
+  run_consumer("${WORK_DIR}/fetched/build/application")
+
 elseif(FLAVOUR STREQUAL "pkgconfig")
   if(NOT PKG_CONFIG)
     message(FATAL_ERROR "pkg-config is needed for this test.")
   endif()
-  # Moved first: valet.pc must not remember where it was installed.
-  set(moved "${WORK_DIR}/pkgconfig/moved")
+  # Moved first: the files must not remember where they were installed.
+  set(moved "${WORK_DIR}/pkgconfig/moved here")
   file(REMOVE_RECURSE "${WORK_DIR}/pkgconfig")
   file(COPY "${installed_prefix}/" DESTINATION "${moved}")
-  run("Asking pkg-config" "${CMAKE_COMMAND}" -E env "PKG_CONFIG_PATH=${moved}/${LIBDIR}/pkgconfig"
-      "${PKG_CONFIG}" --cflags --libs valet)
-  separate_arguments(flags UNIX_COMMAND "${output}")
-  run("Compiling with the MPI wrapper" "${MPI_CXX_WRAPPER}" -std=c++20 "${TEST_DIR}/consumer/main.cpp"
-      -o "${WORK_DIR}/pkgconfig/consumer" ${flags})
-  run_consumer("${WORK_DIR}/pkgconfig/consumer" "LD_LIBRARY_PATH=${moved}/${LIBDIR}")
+  set(libraries "LD_LIBRARY_PATH=${moved}/${LIBDIR}")
+  compile_with_pkgconfig(valet "${MPI_CXX_WRAPPER}" -std=c++20 "${TEST_DIR}/consumer/main.cpp"
+                         -o "${WORK_DIR}/pkgconfig/consumer")
+  run_consumer("${WORK_DIR}/pkgconfig/consumer" "${libraries}")
+  if("fortran" IN_LIST COMPONENTS)
+    set(object "${WORK_DIR}/pkgconfig/storage.o")
+    compile_with_pkgconfig(valet_fortran "${Fortran_COMPILER}" -c "${TEST_DIR}/consumer/storage.f90"
+                           -o "${object}")
+    compile_with_pkgconfig(
+      valet_fortran "${MPI_CXX_WRAPPER}" -std=c++20 -DCONSUMER_USES_FORTRAN
+      "${TEST_DIR}/consumer/main.cpp" "${object}" -o "${WORK_DIR}/pkgconfig/fortran")
+    run_consumer("${WORK_DIR}/pkgconfig/fortran" "${libraries}")
+  endif()
+  if("zoltan" IN_LIST COMPONENTS)
+    compile_with_pkgconfig(valet_zoltan "${MPI_C_WRAPPER}" "${TEST_DIR}/c_project/main.c"
+                           -o "${WORK_DIR}/pkgconfig/application")
+    run_program("${WORK_DIR}/pkgconfig/application" "Valet ${VERSION} is in front of Zoltan"
+                "${libraries}")
+  endif()
 
 else()
   message(FATAL_ERROR "Unknown FLAVOUR '${FLAVOUR}'.")
