@@ -6,7 +6,7 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: tests/run.sh [--long] [--large] [--sanitize] [--lint]
+Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich] [--lint]
        tests/run.sh --mutate [folder]
 
 Installs what is missing, builds the release preset into build/ and runs its tests.
@@ -15,7 +15,12 @@ Installs what is missing, builds the release preset into build/ and runs its tes
   --large     also the tests labelled "large", which need several GB of memory
   --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer into
               build/sanitize and run the tests that are not labelled "slow" there
+  --clang     then build with clang into build/clang and run the tests that are not labelled
+              "slow" there, those with MPI on 2 ranks
+  --mpich     then build with MPICH into build/mpich, what needs no library that is built for
+              another MPI, and run the same tests there
   --lint      check format (clang-format) and code (clang-tidy) before the tests
+  --only      not the release preset and its tests, only what the options above add
   --mutate    instead: show which mistakes the tests would not notice. Applies the mutants that
               tests/mutants lists, one after the other, to a copy in build/mutate and runs the
               tests that concern each. Hours for all of them; stopped and started again it goes on
@@ -25,14 +30,17 @@ environment of the program runs it again alone.
 USAGE
 }
 
-long=false large=false sanitize=false lint=false mutate=false
+long=false large=false sanitize=false clang=false mpich=false lint=false only=false mutate=false
 mutated=()
 while (($# > 0)); do
   case "$1" in
     --long) long=true ;;
     --large) large=true ;;
     --sanitize) sanitize=true ;;
+    --clang) clang=true ;;
+    --mpich) mpich=true ;;
     --lint) lint=true ;;
+    --only) only=true ;;
     --mutate)
       mutate=true
       if [[ -n "${2:-}" && "$2" != -* ]]; then
@@ -50,12 +58,19 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/install_packages.sh
 source cmake/install_packages.sh
 
-packages=("${valet_build_packages[@]}" libgtest-dev python3-matplotlib)
+packages=("${valet_build_packages[@]}" libgtest-dev python3-matplotlib python3-yaml)
 if $lint; then
   packages+=(clang-format clang-tidy)
 fi
 if $long; then
   packages+=(spin)
+fi
+if $clang; then
+  packages+=(clang)
+fi
+if $mpich; then
+  # Beside Open MPI, which stays the default: it has the higher priority among Debian's alternatives.
+  packages+=(libmpich-dev mpich)
 fi
 valet_install_packages "${packages[@]}"
 # Optional: where there is no such package, the AMR example and its tests are skipped.
@@ -93,27 +108,38 @@ if $mutate; then
   exec python3 tests/mutants/run.py "${mutated[@]}"
 fi
 
+# Builds <preset> and runs its tests, those that the preset names.
+test_preset() { # <preset> <what>
+  build "$1"
+  echo "== tests with $2"
+  ctest --preset "$1" --parallel "$jobs"
+}
+
 # Cheapest first: format, then build, then what needs the build.
 if $lint; then
   check_format
 fi
-build release
+if ! $only; then
+  build release
+fi
 if $lint; then
+  # clang-tidy needs the commands of the build, not what they make.
+  if $only; then cmake --preset release; fi
   check_code
 fi
 
-excluded=()
-$long || excluded+=(long)
-$large || excluded+=(large)
-selection=()
-if ((${#excluded[@]} > 0)); then
-  selection=(-LE "^($(IFS='|' && echo "${excluded[*]}"))\$")
+if ! $only; then
+  excluded=()
+  $long || excluded+=(long)
+  $large || excluded+=(large)
+  selection=()
+  if ((${#excluded[@]} > 0)); then
+    selection=(-LE "^($(IFS='|' && echo "${excluded[*]}"))\$")
+  fi
+  echo "== tests"
+  ctest --preset release --parallel "$jobs" "${selection[@]}"
 fi
-echo "== tests"
-ctest --preset release --parallel "$jobs" "${selection[@]}"
 
-if $sanitize; then
-  echo "== tests with sanitizers"
-  build sanitize
-  ctest --preset sanitize --parallel "$jobs"
-fi
+if $sanitize; then test_preset sanitize sanitizers; fi
+if $clang; then test_preset clang clang; fi
+if $mpich; then test_preset mpich MPICH; fi
