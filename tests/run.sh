@@ -16,7 +16,7 @@ Installs what is missing, builds the release preset into build/ and runs its tes
   --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer into
               build/sanitize and run the tests that are not labelled "slow" there
   --clang     then build with clang into build/clang and run the tests that are not labelled
-              "slow" there, those with MPI on 2 ranks
+              "slow" there, those with MPI on 1 and 2 ranks
   --mpich     then build with MPICH into build/mpich, what needs no library that is built for
               another MPI, and run the same tests there
   --lint      check format (clang-format) and code (clang-tidy) before the tests

@@ -292,9 +292,11 @@ TEST(CyclicExchange, RefusesABudgetBelowOneBlockAndWhatDoesNotFit) {
 }  // namespace
 }  // namespace valet::test
 
-// The library's calls come by here.
-extern "C" int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int destination, int tag,
-                         MPI_Comm communicator, MPI_Request* request) {
+// The library's calls come by here. Visible, because the header of MPICH does not say so.
+extern "C" __attribute__((visibility("default"))) int MPI_Isend(const void* buffer, int count,
+                                                                MPI_Datatype type, int destination,
+                                                                int tag, MPI_Comm communicator,
+                                                                MPI_Request* request) {
   using valet::test::traffic;
   if (traffic.listing && tag == valet::mpi::tag_data) traffic.destinations.push_back(destination);
   if (tag == valet::mpi::tag_action) {
@@ -304,8 +306,10 @@ extern "C" int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int d
   return PMPI_Isend(buffer, count, type, destination, tag, communicator, request);
 }
 
-extern "C" int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int source, int tag,
-                         MPI_Comm communicator, MPI_Request* request) {
+extern "C" __attribute__((visibility("default"))) int MPI_Irecv(void* buffer, int count,
+                                                                MPI_Datatype type, int source,
+                                                                int tag, MPI_Comm communicator,
+                                                                MPI_Request* request) {
   using valet::test::traffic;
   if (traffic.listing && tag == valet::mpi::tag_data) traffic.sources.push_back(source);
   if (tag == valet::mpi::tag_action) ++traffic.actions;
@@ -324,14 +328,16 @@ static void note_completion(const MPI_Request* requests, int index, const MPI_St
     window.actions[status.MPI_SOURCE] -= static_cast<long long>(valet::engine::actions_per_note);
 }
 
-extern "C" int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+extern "C" __attribute__((visibility("default"))) int MPI_Waitany(int count, MPI_Request* requests,
+                                                                  int* index, MPI_Status* status) {
   const int code = PMPI_Waitany(count, requests, index, status);
   if (code == MPI_SUCCESS) note_completion(requests, *index, *status);
   return code;
 }
 
-extern "C" int MPI_Testany(int count, MPI_Request* requests, int* index, int* flag,
-                           MPI_Status* status) {
+extern "C" __attribute__((visibility("default"))) int MPI_Testany(int count, MPI_Request* requests,
+                                                                  int* index, int* flag,
+                                                                  MPI_Status* status) {
   const int code = PMPI_Testany(count, requests, index, flag, status);
   if (code == MPI_SUCCESS && *flag != 0) note_completion(requests, *index, *status);
   return code;
