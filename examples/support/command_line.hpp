@@ -5,12 +5,15 @@
 
 #include "launch.hpp"
 #include <valet/error.hpp>
+#include <valet/version.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <iostream>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace example {
 
@@ -29,21 +32,62 @@ CLI::Validator accepted_by(Parse parse) {
       "");
 }
 
+/// One of a few words; the others are told with the list of them.
+inline CLI::Validator one_of(const std::vector<std::string>& names) {
+  return CLI::Validator(
+      [names](std::string& text) {
+        std::string known;
+        for (const std::string& name : names) {
+          if (name == text) return std::string();
+          known.append(known.empty() ? "" : ", ").append(name);
+        }
+        return "unknown value '" + text + "'; known: " + known;
+      },
+      "");
+}
+
+/// What is wrong where no option takes an argument: the first such, as they were given.
+inline std::string about_unexpected(const CLI::App& app, int argc, char** argv) {
+  const std::vector<std::string> left = app.remaining();
+  std::string first = left.empty() ? std::string() : left.front();
+  for (int k = 1; k < argc; ++k)
+    if (std::find(left.begin(), left.end(), argv[k]) != left.end()) {
+      first = argv[k];
+      break;
+    }
+  std::string text = first.rfind('-', 0) == 0 ? "unknown option '" : "unexpected argument '";
+  text.append(first).append("'; known: ");
+  for (const CLI::Option* const option : app.get_options([](const CLI::Option*) { return true; }))
+    for (const std::string& name : option->get_lnames())
+      text.append(text.back() == ' ' ? "--" : ", --").append(name);
+  return text;
+}
+
 /// Reads the arguments, and then `check` judges them together: it may throw CLI::ValidationError.
-/// Returns the exit code where the program is to end: after --help, or for bad input.
+/// Returns the exit code where the program is to end: after --help or --version, or for bad input.
 template <class Check>
 std::optional<int> parse(CLI::App& app, int argc, char** argv, bool prints, const char* program,
                          Check&& check) {
+  const std::string version = std::to_string(VALET_VERSION_MAJOR) + "." +
+                              std::to_string(VALET_VERSION_MINOR) + "." +
+                              std::to_string(VALET_VERSION_PATCH);
+  app.set_version_flag("--version", std::string(program) + " (Valet) " + version,
+                       "print the version and exit");
+  const auto refuse = [&](const std::string& text) {
+    if (prints) std::cerr << program << ": " << text << "\nTry --help.\n";
+    return exit_bad_input;
+  };
   try {
     app.parse(argc, argv);
     check();
+  } catch (const CLI::ExtrasError&) {
+    return refuse(about_unexpected(app, argc, argv));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
       if (prints) app.exit(error, std::cout, std::cerr);
       return 0;
     }
-    if (prints) std::cerr << program << ": " << error.what() << "\nTry --help.\n";
-    return exit_bad_input;
+    return refuse(error.what());
   }
   return std::nullopt;
 }

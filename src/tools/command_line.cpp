@@ -2,16 +2,40 @@
 #include "tools/command_line.hpp"
 
 #include <valet/error.hpp>
+#include <valet/version.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
 #include <stdexcept>
+#include <string_view>
 #include <type_traits>
 
 namespace valet::tools {
 namespace {
+
+/// CLI11's own text names neither the option's values nor what is a number.
+template <class Value>
+std::string check_number(const std::string& text) {
+  Value value{};
+  if (CLI::detail::lexical_cast(text, value)) return {};
+  const char* const kind = std::is_floating_point_v<Value> ? "number"
+                           : std::is_unsigned_v<Value>     ? "whole number from 0 on"
+                                                           : "whole number";
+  return "'" + text + "' is no " + kind;
+}
+
+template <class Value>
+struct ElementOf {
+  using type = Value;
+};
+template <class Value>
+struct ElementOf<std::vector<Value>> {
+  using type = Value;
+};
 
 void declare(CLI::App& app, const Command& command) {
   for (const Option& option : command.options)
@@ -24,6 +48,8 @@ void declare(CLI::App& app, const Command& command) {
             CLI::Option& added = *app.add_option(option.name, *variable, option.help);
             added.capture_default_str();
             if constexpr (!std::is_same_v<Value, std::string>) added.delimiter(',');
+            using Element = typename ElementOf<Value>::type;
+            if constexpr (std::is_arithmetic_v<Element>) added.check(check_number<Element>);
             if (option.check) added.check(option.check);
           }
         },
@@ -31,11 +57,86 @@ void declare(CLI::App& app, const Command& command) {
   app.callback(command.run);
 }
 
+std::string version_text(const std::string& program) {
+  return program + " (Valet) " + std::to_string(VALET_VERSION_MAJOR) + "." +
+         std::to_string(VALET_VERSION_MINOR) + "." + std::to_string(VALET_VERSION_PATCH);
+}
+
+/// Letters to insert, to remove or to replace to make one text of the other.
+std::size_t edit_distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  for (std::size_t j = 0; j <= to.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// What was meant by a word that is not known; empty where nothing is near.
+std::string nearest(const std::string& word, const std::vector<std::string>& names) {
+  constexpr std::size_t most_slips = 2;
+  std::string found;
+  std::size_t least = most_slips + 1;
+  for (const std::string& name : names) {
+    const std::size_t distance = edit_distance(word, name);
+    if (distance < least) {
+      least = distance;
+      found = name;
+    }
+  }
+  return found;
+}
+
+/// What is wrong where no option takes an argument.
+std::string about_unexpected(const CLI::App& app, std::span<char* const> arguments) {
+  const std::vector<std::string> left = app.remaining(true);
+  std::string first = left.empty() ? std::string() : left.front();
+  for (const char* const argument : arguments)  // CLI11 gives them in an order of its own
+    if (std::ranges::find(left, argument) != left.end()) {
+      first = argument;
+      break;
+    }
+  if (!first.starts_with("-"))
+    return "unexpected argument '" + first + "'; --help shows what is taken";
+  const std::string word = first.substr(0, first.find('='));
+  std::vector<std::string> names;
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  for (const CLI::Option* const option :
+       (chosen.empty() ? &app : chosen.front())->get_options([](const CLI::Option*) {
+         return true;
+       }))
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  const std::string meant = nearest(word, names);
+  std::string text = "unknown option '" + word + "'; ";
+  if (!meant.empty()) text.append("did you mean '").append(meant).append("'? ");
+  return text + "--help lists all";
+}
+
+/// Whether the arguments begin with a subcommand or ask for none.
+void check_subcommand(const std::vector<Command>& subcommands, std::span<char* const> arguments) {
+  const std::string_view word = arguments.empty() ? "" : arguments.front();
+  std::string known;
+  for (const Command& command : subcommands) {
+    if (command.name == word) return;
+    known.append(known.empty() ? "" : ", ").append(command.name);
+  }
+  if (word.empty())
+    throw Error(ErrorCode::invalid_argument, "a subcommand is needed; known: " + known);
+  if (!word.starts_with("-"))
+    throw Error(ErrorCode::invalid_argument,
+                "unknown subcommand '" + std::string(word) + "'; known: " + known);
+}
+
 }  // namespace
 
 Check positive() {
   return [](const std::string& text) {
-    return std::strtod(text.c_str(), nullptr) > 0 ? "" : "Value " + text + " is not positive";
+    return std::strtod(text.c_str(), nullptr) > 0 ? "" : text + " is not positive";
   };
 }
 
@@ -43,8 +144,7 @@ Check in_range(int least, int most) {
   return [=](const std::string& text) {
     const double value = std::strtod(text.c_str(), nullptr);
     if (value >= least && value <= most) return std::string();
-    return "Value " + text + " not in range " + std::to_string(least) + " to " +
-           std::to_string(most);
+    return text + " is not within " + std::to_string(least) + " and " + std::to_string(most);
   };
 }
 
@@ -53,21 +153,33 @@ Check one_of(const std::vector<std::string>& names) {
     std::string known;
     for (const std::string& name : names) {
       if (name == text) return std::string();
-      known += (known.empty() ? "" : ",") + name;
+      known.append(known.empty() ? "" : ", ").append(name);
     }
-    return text + " not in {" + known + "}";
+    return "unknown value '" + text + "'; known: " + known;
   };
 }
 
 void run_command_line(const Command& program, const std::vector<Command>& subcommands, int argc,
                       char** argv, bool prints) {
+  const std::span<char* const> arguments(argv + 1, argv + std::max(argc, 1));
+  if (!subcommands.empty()) check_subcommand(subcommands, arguments);
   CLI::App app(program.description, program.name);
+  app.set_help_flag("-h,--help", "print this help and exit");
+  app.set_version_flag("--version", version_text(program.name), "print the version and exit");
   declare(app, program);
   for (const Command& command : subcommands)
     declare(*app.add_subcommand(command.name, command.description), command);
-  if (!subcommands.empty()) app.require_subcommand(1);
+  if (!subcommands.empty()) {
+    app.set_help_all_flag("--help-all", "print the help of all subcommands and exit");
+    app.require_subcommand(1);
+  }
   try {
     app.parse(argc, argv);
+  } catch (const CLI::ExtrasError&) {
+    throw Error(ErrorCode::invalid_argument, about_unexpected(app, arguments));
+  } catch (const CLI::RequiredError& error) {
+    throw Error(ErrorCode::invalid_argument,
+                app.remaining(true).empty() ? error.what() : about_unexpected(app, arguments));
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) throw Error(ErrorCode::invalid_argument, error.what());
     if (prints) app.exit(error);

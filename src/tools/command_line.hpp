@@ -36,10 +36,12 @@ struct Command {
   std::function<void()> run;
 };
 
-/// Sets the variables and runs the command that the command line names.
+/// Sets the variables and runs the command that the command line names; --help, --help-all of a
+/// program with subcommands, and --version are answered here.
 /// @param subcommands  One of them is required; if there are none, the program runs.
 /// @param prints       Whether this process prints help when it is asked for.
-/// @throws Error invalid_argument where the command line is wrong; std::runtime_error where
+/// @throws Error invalid_argument where the command line is wrong, which names what is known;
+/// std::runtime_error where
 ///         standard output takes no more; what run() throws.
 void run_command_line(const Command& program, const std::vector<Command>& subcommands, int argc,
                       char** argv, bool prints);

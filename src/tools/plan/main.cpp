@@ -14,11 +14,15 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <utility>
 
 namespace {
 
 using valet::Error;
 using valet::ErrorCode;
+
+constexpr const char* one_source =
+    "give exactly one of: a matrix file, --pattern, --graph, --neighbours";
 
 struct Arguments {
   std::string matrix;
@@ -84,18 +88,18 @@ std::vector<valet::tools::Option> options_of(Arguments& arguments) {
 valet::plan::Problem source_of(const Arguments& arguments) {
   const std::array sources{&arguments.matrix, &arguments.pattern.name, &arguments.graph};
   if (std::ranges::count_if(sources, [](const auto* source) { return !source->empty(); }) != 1)
-    throw Error(ErrorCode::invalid_argument,
-                "Exactly 1 option from [matrix,--pattern,--graph,--neighbours] is required");
+    throw Error(ErrorCode::invalid_argument, one_source);
   if (!arguments.graph.empty()) {
     const auto graph = valet::plan::read_matrix(arguments.graph, true);
     return valet::plan::hamiltonian_gadget(
         graph, arguments.start > 0 ? arguments.start - 1 : valet::plan::default_start(graph));
   }
   if (!arguments.pattern.name.empty()) return valet::plan::make_pattern(arguments.pattern);
+  valet::schedule::TransferMatrix matrix = valet::plan::read_matrix(arguments.matrix);
   if (arguments.free.empty())
     throw Error(ErrorCode::invalid_argument,
                 "free slots are needed with a matrix: --free NUMBER or --free FILE");
-  return {arguments.matrix, valet::plan::read_matrix(arguments.matrix), {}};
+  return {arguments.matrix, std::move(matrix), {}};
 }
 
 valet::plan::Problem problem_of(const Arguments& arguments) {
@@ -129,8 +133,7 @@ valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
 
 valet::plan::ScaleOptions scale_of(const Arguments& arguments) {
   if (!arguments.matrix.empty() || !arguments.pattern.name.empty() || !arguments.graph.empty())
-    throw Error(ErrorCode::invalid_argument,
-                "Exactly 1 option from [matrix,--pattern,--graph,--neighbours] is required");
+    throw Error(ErrorCode::invalid_argument, one_source);
   valet::plan::ScaleOptions scale = arguments.scale;
   if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
   if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;

@@ -106,7 +106,7 @@ TEST(Program, RefusesBadInput) {
   const TemporaryFile matrix("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 100\n");
   const TemporaryFile wide("%%MatrixMarket matrix coordinate integer general\n3 4 1\n1 2 100\n");
   const TemporaryFile broken("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 ten\n");
-  expect_refused("", "Exactly 1 option from [matrix,--pattern,--graph,--neighbours] is required");
+  expect_refused("", "give exactly one of: a matrix file, --pattern, --graph, --neighbours");
   expect_refused("--pattern figure6 --ranks 8", "give an odd number of ranks from 3 on, not 8");
   expect_refused(matrix.path(),
                  "free slots are needed with a matrix: --free NUMBER or --free FILE");
@@ -117,13 +117,26 @@ TEST(Program, RefusesBadInput) {
   expect_refused("/no/such.mtx --free 1", "cannot read '/no/such.mtx'");
   expect_refused("--pattern ring --parking -1",
                  "parking interval -1 is negative: give 0 for never or k for every k-th phase");
-  expect_refused("--pattern ring --parking often", "--parking");
+  expect_refused("--pattern ring --parking often", "--parking: 'often' is no whole number");
   expect_refused("--pattern ring --heuristic best_fit",
                  "unknown heuristic 'best_fit'; known: first_fit, max_first");
   expect_refused("--pattern star", "unknown pattern 'star'; known: ring");
   expect_refused("--pattern figure6 --free 0", "no rank has a free slot");
-  expect_refused("--pattern ring --ranks many", "--ranks");
-  expect_refused("--pattern ring --unknown", "--unknown");
+  expect_refused("--pattern ring --ranks many", "--ranks: 'many' is no whole number from 0 on");
+  expect_refused("--pattern ring --exact-seconds soon", "--exact-seconds: 'soon' is no number");
+}
+
+TEST(Program, NamesTheFileThatIsNotThere) {
+  expect_refused("nowhere.mtx", "cannot read 'nowhere.mtx': is there such a file?");
+  expect_refused("nowhere.mtx --free 1", "cannot read 'nowhere.mtx': is there such a file?");
+  expect_refused("--graph nowhere.mtx", "cannot read 'nowhere.mtx': is there such a file?");
+}
+
+TEST(Program, SaysWhatWasMeant) {
+  expect_refused("--patern ring", "unknown option '--patern'; did you mean '--pattern'? ");
+  expect_refused("--rnaks=4 --pattern ring", "unknown option '--rnaks'; did you mean '--ranks'? ");
+  expect_refused("--pattern ring --unknown", "unknown option '--unknown'; --help lists all");
+  expect_refused("--pattern ring one.mtx two.mtx", "unexpected argument 'two.mtx'; --help shows");
 }
 
 TEST(Program, FailsWhereItCannotWrite) {
@@ -168,6 +181,9 @@ TEST(Program, ExplainsItself) {
   const ProgramRun outcome = run("--help");
   EXPECT_EQ(outcome.code, 0);
   EXPECT_NE(outcome.text.find("--exact-seconds"), std::string::npos) << outcome.text;
+  const ProgramRun version = run("--version");
+  EXPECT_EQ(version.code, 0);
+  EXPECT_EQ(version.text, "valet-plan (Valet) " VALET_TEST_VERSION "\n");
 }
 
 }  // namespace
