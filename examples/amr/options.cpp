@@ -31,12 +31,14 @@ const char* name_of(const std::map<std::string, Value>& names, Value value) {
 template <class Value>
 CLI::Option* add_named(CLI::App& app, const char* option, Value& value,
                        const std::map<std::string, Value>& names, const char* description) {
+  std::vector<std::string> known;
+  for (const auto& [name, named] : names) known.push_back(name);
   // The text given, not the number behind it, is what a message about it shall show.
   return app
       .add_option_function<std::string>(
           option, [&value, &names](const std::string& name) { value = names.at(name); },
           description)
-      ->check(CLI::IsMember(names).description(""))
+      ->check(example::one_of(known))
       ->type_name("NAME")
       ->default_str(name_of(names, value));
 }

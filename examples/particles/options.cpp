@@ -58,7 +58,7 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->capture_default_str();
   app.add_option("--exchange", options.exchange,
                  "in-place, or packed: Zoltan_Migrate and its packed buffers, in place of Valet")
-      ->check(CLI::IsMember({"in-place", "packed"}).description(""))
+      ->check(example::one_of({"in-place", "packed"}))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--headroom", options.headroom,

@@ -46,7 +46,7 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
   app.add_option("--exchange", options.exchange,
                  "in-place; or, in place of Valet, packed: into a second arena and by "
                  "MPI_Alltoallv;\nor zoltan: by Zoltan_Migrate")
-      ->check(CLI::IsMember({"in-place", "packed", "zoltan"}).description(""))
+      ->check(example::one_of({"in-place", "packed", "zoltan"}))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option(
