@@ -56,7 +56,7 @@ void Transfer<Index>::release(std::span<const Index> slots) {
     free_.insert(storage::SlotRun{slots.front(), slots.size()});
   else
     free_.insert_ascending(slots);
-  if (origins_.entries > 0 && backend_.reachable_by_mpi()) relocate(slots);
+  if (origins_.entries > 0 && backend_.reachable_by_host()) relocate(slots);
 }
 
 /// Moves misplaced arrivals whose final slots have become free.

@@ -4,10 +4,10 @@
 /// What all methods share: which slots are free at this moment, where blocks that landed in another
 /// slot than their final one are, and the moves between slots and packed memory.
 ///
-/// A misplaced block moves to its final slot as soon as that becomes free, where copies need no
-/// scratch, or else in the end. Until then it stands in the final slot of another block, which may
-/// have to be misplaced for it: half of the copies came from that, and STREAM now takes 0.6 of the
-/// time where many ranks exchange small blocks (64 bytes, transpose, 4 ranks).
+/// A misplaced block moves to its final slot as soon as that becomes free, where the host reaches
+/// the blocks, or else in the end. Until then it stands in the final slot of another block, which
+/// may have to be misplaced for it: half of the copies came from that, and STREAM now takes 0.6 of
+/// the time where many ranks exchange small blocks (64 bytes, transpose, 4 ranks).
 
 #include "observe/trace.hpp"
 #include "plan/flows.hpp"

@@ -118,12 +118,13 @@ class Workspace {
     return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
   }
 
-  /// For blocks in host memory what an earlier plan left, if it will do.
+  /// For fields that the host moves what an earlier plan left, if it will do.
   [[nodiscard]] std::unique_ptr<engine::Scratch> make_scratch(const StorageBackend& backend) {
     const std::size_t bytes = scratch_bytes();
     const std::size_t room = context_.options.budget_bytes -
                              std::min(context_.options.budget_bytes, shared_bytes(bytes));
-    if (dynamic_cast<const HostFields*>(&backend) == nullptr) {
+    // Views are fields, too, but kernels that move them may need memory of their own.
+    if (dynamic_cast<const HostFields*>(&backend) == nullptr || !backend.reachable_by_host()) {
       context_.channel.take_scratch().reset();
       return std::make_unique<engine::Scratch>(context_.ledger, backend, bytes);
     }
@@ -202,7 +203,8 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Fl
                           " bytes, the plan was made for " +
                           std::to_string(state.blocks.block_bytes) +
                           "; give the fields that were planned for"};
-  if (blocks.reachable_by_mpi != state.blocks.reachable_by_mpi)
+  if (blocks.reachable_by_mpi != state.blocks.reachable_by_mpi ||
+      blocks.reachable_by_host != state.blocks.reachable_by_host)
     return Diagnostic{ErrorCode::invalid_argument,
                       "the storage is in another kind of memory than the one that was planned for; "
                       "plan again"};

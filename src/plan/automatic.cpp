@@ -86,7 +86,7 @@ JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own
   JointShape joint{.shape = own};
   schedule::ExchangeShape& shape = joint.shape;
   shape.may_share =
-      options.share_memory && state.blocks.reachable_by_mpi &&
+      options.share_memory && state.blocks.reachable_by_host &&
       schedule::repays_segment(schedule::limits_of(options, state.blocks, own.sent, own.received),
                                state.keeps_memory());
   shape.handled = own.sent + own.received;
@@ -99,12 +99,13 @@ JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own
   return joint;
 }
 
-JointShape shape_of(const plan::State& state, bool is_dense) {
+JointShape shape_of(const plan::State& state) {
   if (state.options.method != Method::automatic) return {};
   return std::visit(
       [&](const auto& flows) {
         return shape_of(state,
-                        {.packs = !is_dense || stand_alone(flows, state.blocks.block_bytes),
+                        {.packs = !state.blocks.runs_are_contiguous ||
+                                  stand_alone(flows, state.blocks.block_bytes),
                          .slots = flows.slots,
                          .sent = flows.exports.size(),
                          .received = flows.blocks_arriving,

@@ -28,8 +28,7 @@ struct JointShape {
 /// @param own  Slots, packs, sent, received, messages and neighbours; the others follow from these.
 [[nodiscard]] JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own);
 /// As above, from the flows of the plan. Empty where the method is not Method::automatic. Local.
-/// @param is_dense  Blocks are one array here.
-[[nodiscard]] JointShape shape_of(const plan::State& state, bool is_dense);
+[[nodiscard]] JointShape shape_of(const plan::State& state);
 
 /// Adds what is the same for all ranks: their numbers, and what moving data costs where no rank has
 /// a model in its options or in VALET_MODEL. Collective: the first time for a communicator it is

@@ -77,9 +77,7 @@ class ObjectPlanner {
     if (!diagnostic && !any_wrong_)
       diagnostic = detail::unless_out_of_memory([&] { compute(); },
                                                 [&] { return no_memory_to_plan(slots_); });
-    const bool is_dense =
-        storage::asked([&] { return storage_.backend().contiguous_data() != nullptr; });
-    agree_on_flows(state_, diagnostic, form(), is_dense);
+    agree_on_flows(state_, diagnostic, form());
   }
 
  private:

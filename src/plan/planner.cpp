@@ -255,9 +255,7 @@ class Planner {
             if (form_ == Form::slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
           },
           [&] { return no_memory_to_plan(slots); });
-    const bool is_dense =
-        storage::asked([&] { return storage_.backend().contiguous_data() != nullptr; });
-    agree_on_flows(state_, diagnostic, form_, is_dense);
+    agree_on_flows(state_, diagnostic, form_);
     if (form_ == Form::slots) find_final_slots();
   }
 
@@ -440,7 +438,7 @@ std::optional<Diagnostic> check_budget(const State& state) {
 storage::NodeWish node_wish(State& state) {
   const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
   const bool takes_part =
-      state.options.share_memory && state.blocks.reachable_by_mpi &&
+      state.options.share_memory && state.blocks.reachable_by_host &&
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
   return state.visit([&](const auto& flows) {
     const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
@@ -452,12 +450,12 @@ storage::NodeWish node_wish(State& state) {
   });
 }
 
-void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, bool is_dense) {
+void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form) {
   if (!mine) mine = check_budget_for_all(state);
   const bool is_listed = form == Form::any && lists_arrivals(state.options.method);
   if (!mine && is_listed) mine = list_where_memory_is(state);
   JointShape shape;
-  if (!mine) shape = shape_of(state, is_dense);
+  if (!mine) shape = shape_of(state);
   const bool any_lacks_room = agree_on_plan(state, mine, form, shape);
   resolve_method(state, shape);
   if (form != Form::any || is_listed) return;

@@ -39,7 +39,6 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 /// Ends every planning, when the blocks and the flows of `state` are filled in: all ranks agree
 /// that nothing is wrong and on what must be the same, and the method is chosen. Collective.
 /// @param mine      What this rank found wrong.
-/// @param is_dense  Blocks are one array here.
-void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form, bool is_dense);
+void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form);
 
 }  // namespace valet::plan

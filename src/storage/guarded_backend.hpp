@@ -63,6 +63,9 @@ class GuardedBackend final : public StorageBackend {
   [[nodiscard]] bool reachable_by_mpi() const noexcept override {
     return backend_.reachable_by_mpi();
   }
+  [[nodiscard]] bool reachable_by_host() const noexcept override {
+    return backend_.reachable_by_host();
+  }
   [[nodiscard]] std::size_t pieces_per_block() const noexcept override {
     return backend_.pieces_per_block();
   }

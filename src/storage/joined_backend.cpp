@@ -15,7 +15,7 @@ JoinedBackend::JoinedBackend(BlockStorage first, BlockStorage second)
   if (diagnostic()) return;
   const std::size_t largest = std::max(parts_[0].block_bytes(), parts_[1].block_bytes());
   const std::size_t most =
-      parts_[0].backend().reachable_by_mpi() ? cached_room_bytes : most_room_bytes;
+      parts_[0].backend().reachable_by_host() ? cached_room_bytes : most_room_bytes;
   if (largest == 0 || 2 * largest > most) return;
   batch_ = most / largest;
   no_room_ = detail::unless_out_of_memory(
@@ -95,6 +95,10 @@ bool JoinedBackend::may_throw() const {
 
 bool JoinedBackend::reachable_by_mpi() const {
   return parts_[0].backend().reachable_by_mpi() && parts_[1].backend().reachable_by_mpi();
+}
+
+bool JoinedBackend::reachable_by_host() const {
+  return parts_[0].backend().reachable_by_host() && parts_[1].backend().reachable_by_host();
 }
 
 std::size_t JoinedBackend::pieces_per_block() const {

@@ -18,8 +18,8 @@ namespace valet::storage {
 /// copied to their places; blocks that are large are packed in place one by one.
 class VALET_EXPORT JoinedBackend final : public StorageBackend {
  public:
-  /// Memory that it takes beside both, at most; what a first one needs whose memory MPI does not
-  /// reach, and what stays in the first-level cache.
+  /// Memory that it takes beside both, at most; what a first one needs whose memory the host does
+  /// not reach, and what stays in the first-level cache.
   static constexpr std::size_t most_room_bytes = std::size_t{64} << 10;
   static constexpr std::size_t cached_room_bytes = std::size_t{8} << 10;
 
@@ -41,6 +41,7 @@ class VALET_EXPORT JoinedBackend final : public StorageBackend {
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
   [[nodiscard]] bool may_throw() const override;
   [[nodiscard]] bool reachable_by_mpi() const override;
+  [[nodiscard]] bool reachable_by_host() const override;
   [[nodiscard]] std::size_t pieces_per_block() const override;
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {

@@ -137,7 +137,7 @@ class LocalMoves {
   /// What is left of the scratch serves the copies between slots.
   [[nodiscard]] std::size_t saved_places(std::span<std::byte> scratch) const {
     const std::size_t blocks = scratch.size() / backend_.block_bytes();
-    return backend_.reachable_by_mpi() ? blocks : (blocks + 1) / 2;
+    return backend_.reachable_by_host() ? blocks : (blocks + 1) / 2;
   }
   [[nodiscard]] std::uint64_t left() const { return origins_.entries - moved_; }
 

@@ -33,7 +33,7 @@ struct Origins {
 /// Local; O(slots) time, however many fields a block has.
 /// @param origins  In: the pseudo-inverse, with no entry for blocks that stay. Out: all none.
 /// @param free     In: the free slots. Out: the free slots afterwards.
-/// @param scratch  At least one block, two where the backend is not reachable by MPI; holds the
+/// @param scratch  At least one block, two where the host does not reach the blocks; holds the
 ///                 temporary blocks of cycles. More than 64, or 128, are of no use.
 /// @return The block copies made: the least there can be (theorem 2.9) and the divisions.
 template <class Index>

@@ -156,7 +156,7 @@ TEST(AnyOrder, LongRunsGoStraightFromSlotsToSlots) {
   const auto first_word = [](int rank) { return blocks * static_cast<std::uint64_t>(rank); };
   for (std::uint64_t slot = 0; slot < blocks; ++slot) word(slot) = first_word(rank()) + slot;
   const auto backend = std::make_shared<FailingBackend>(
-      BlockStorage({strided_field(words.data(), blocks, block_bytes, block_bytes)}), true);
+      BlockStorage({strided_field(words.data(), blocks, block_bytes, block_bytes)}), Reach::host);
   BlockStorage storage(backend);
   const std::vector<int> ranks(blocks, (rank() + 1) % size());
   Options options = any_options(Method::stream, std::size_t{4} << 20);

@@ -33,11 +33,17 @@ enum class Throws { text, bad_alloc, number };
   throw std::runtime_error("the device fell off the bus");
 }
 
+/// Who reaches the blocks of a storage.
+enum class Reach {
+  host,           ///< MPI and the host
+  mpi,            ///< MPI alone: a device's memory, of which it is aware
+  storage_alone,  ///< neither
+};
+
 /// Host memory of a test that fails at the n-th call of one kind.
 class FailingBackend final : public StorageBackend {
  public:
-  FailingBackend(const BlockStorage& inner, bool reachable)
-      : inner_(inner), reachable_(reachable) {}
+  FailingBackend(const BlockStorage& inner, Reach reach) : inner_(inner), reach_(reach) {}
 
   void fail_at(Call call, std::uint64_t which, Throws what = Throws::text) {
     calls_ = {};
@@ -66,12 +72,15 @@ class FailingBackend final : public StorageBackend {
   }
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
     count(Call::copy);
+    if (!reachable_by_host() && scratch.size() < block_bytes())
+      throw std::runtime_error("no scratch to copy through");
     inner_.backend().copy(from, to, scratch);
   }
   [[nodiscard]] std::byte* contiguous_data() const override {
-    return reachable_ ? inner_.backend().contiguous_data() : nullptr;
+    return reachable_by_mpi() ? inner_.backend().contiguous_data() : nullptr;
   }
-  [[nodiscard]] bool reachable_by_mpi() const override { return reachable_; }
+  [[nodiscard]] bool reachable_by_mpi() const override { return reach_ != Reach::storage_alone; }
+  [[nodiscard]] bool reachable_by_host() const override { return reach_ == Reach::host; }
   [[nodiscard]] std::size_t pieces_per_block() const override {
     return inner_.backend().pieces_per_block();
   }
@@ -95,7 +104,7 @@ class FailingBackend final : public StorageBackend {
   }
 
   BlockStorage inner_;
-  bool reachable_;
+  Reach reach_;
   Call failing_call_ = Call::gather;
   std::uint64_t which_ = 0;  ///< 0: none fails
   Throws throws_ = Throws::text;

@@ -30,12 +30,11 @@ namespace {
 
 /// A map, its blocks, and a storage of them that can fail.
 struct Case {
-  Case(const GlobalMap& map, Form chosen, const Options& chosen_options, Shape shape,
-       bool reachable)
+  Case(const GlobalMap& map, Form chosen, const Options& chosen_options, Shape shape, Reach reach)
       : form(chosen),
         options(chosen_options),
         filled(map, rank(), shape),
-        backend(std::make_shared<FailingBackend>(filled.storage(), reachable)),
+        backend(std::make_shared<FailingBackend>(filled.storage(), reach)),
         storage(backend),
         blocks(map.destination[static_cast<std::size_t>(rank())]) {
     std::vector<std::uint8_t> mask(blocks.size());
@@ -105,7 +104,7 @@ void expect_failure(Case& tried, const Outcome& outcome, int failing, const std:
   EXPECT_TRUE(all_ranks(!all || tried.has_moved()));
 }
 
-Options random_options(std::mt19937_64& random, Method method, bool verify, bool reachable) {
+Options random_options(std::mt19937_64& random, Method method, bool verify, Reach reach) {
   Options options;
   options.method = method;
   options.verify = verify;
@@ -114,7 +113,7 @@ Options random_options(std::mt19937_64& random, Method method, bool verify, bool
   options.phased.parking = static_cast<int>(pick(random, 0, 2));
   options.budget_bytes = method == Method::direct ? 1 << 20
                          : pick(random, 0, 1) == 0
-                             ? (reachable ? 48 : 100)  // no room for packed messages
+                             ? (reach == Reach::host ? 48 : 100)  // no room for packed messages
                              : 2000;
   return options;
 }
@@ -171,10 +170,10 @@ TEST_P(FailingStorage, EndsTheExecutionOnAllRanksWithTheSameError) {
     const GlobalMap map =
         random_map(random, size(), pick(random, 20, 60), static_cast<Tightness>(k % 3), false);
     const Form form = k % 2 == 0 ? Form::to_ranks : Form::to_slots;
-    const bool reachable = k % 8 < 6;
-    const Options options = random_options(random, GetParam(), k % 4 >= 2, reachable);
+    const Reach reach = k % 8 < 4 ? Reach::host : k % 8 < 6 ? Reach::mpi : Reach::storage_alone;
+    const Options options = random_options(random, GetParam(), k % 4 >= 2, reach);
     const Shape shape = pick(random, 0, 1) == 0 ? Shape::dense : Shape::structure;
-    Case tried(map, form, options, shape, reachable);
+    Case tried(map, form, options, shape, reach);
     fail_in_all_ways(tried, random, failures);
   }
   for (const Call call : calls_while_moving) {
@@ -199,7 +198,7 @@ Options stream_options(bool verify = false) {
 GlobalMap ring() { return ring_map(size(), 40, 40, 1); }
 
 TEST(FailingRanks, AreReportedByTheLowestOne) {
-  Case tried(ring(), Form::to_ranks, stream_options(), Shape::dense, false);
+  Case tried(ring(), Form::to_ranks, stream_options(), Shape::dense, Reach::storage_alone);
   const bool fails = rank() > 0 || size() == 1;
   if (fails) tried.backend->fail_at(Call::gather, 1);
   const Outcome outcome = tried.run();
@@ -214,7 +213,7 @@ TEST(FailingRanks, AreReportedByTheLowestOne) {
 
 TEST(FailingRanks, MayThrowAnything) {
   // Verification packs blocks on any number of ranks.
-  Case tried(ring(), Form::to_ranks, stream_options(true), Shape::dense, false);
+  Case tried(ring(), Form::to_ranks, stream_options(true), Shape::dense, Reach::storage_alone);
   for (const auto& [throws, said] :
        {std::pair{Throws::number, "an exception that is no std::exception"},
         std::pair{Throws::bad_alloc, "std::bad_alloc"}}) {
@@ -229,7 +228,7 @@ TEST(FailingRanks, MayThrowAnything) {
 
 TEST(FailingStorageBeforeAnythingMoves, IsRefusedOnAllRanks) {
   for (const Call call : {Call::synchronize, Call::allocate_scratch}) {
-    Case tried(ring(), Form::to_slots, stream_options(), Shape::dense, false);
+    Case tried(ring(), Form::to_slots, stream_options(), Shape::dense, Reach::storage_alone);
     if (rank() == size() - 1) tried.backend->fail_at(call, 1);
     const Outcome outcome = tried.run();
     expect_failure(tried, outcome, size() - 1, name_of(call), "the device fell off the bus");
@@ -239,7 +238,7 @@ TEST(FailingStorageBeforeAnythingMoves, IsRefusedOnAllRanks) {
 }
 
 TEST(FailingStorageBeforeAnythingMoves, SaysThatThereIsNoMemory) {
-  Case tried(ring(), Form::to_slots, stream_options(), Shape::dense, false);
+  Case tried(ring(), Form::to_slots, stream_options(), Shape::dense, Reach::storage_alone);
   if (rank() == 0) tried.backend->fail_at(Call::allocate_scratch, 1, Throws::bad_alloc);
   const Outcome outcome = tried.run();
   EXPECT_TRUE(same_on_all_ranks(outcome));
@@ -253,7 +252,7 @@ TEST(FailingStorageWithATrace, WritesOneForEachExecution) {
   const TemporaryFile file;
   Options options = stream_options();
   options.trace = file.path();
-  Case tried(ring(), Form::to_ranks, options, Shape::dense, false);
+  Case tried(ring(), Form::to_ranks, options, Shape::dense, Reach::storage_alone);
   const auto exchanges = [&] {
     const std::string text = file.text(), name = "\"name\":\"exchange\"";
     int count = 0;
@@ -281,7 +280,7 @@ TEST_P(ThrowingCallbacks, ForProgressIsReportedWhenAllBlocksHaveMoved) {
         ++calls;
         if (rank() == size() - 1) throw std::runtime_error("the terminal is gone");
       };
-    Case tried(ring(), Form::to_ranks, options, Shape::dense, true);
+    Case tried(ring(), Form::to_ranks, options, Shape::dense, Reach::host);
     for (int execution = 1; execution <= 2; ++execution) {
       tried.filled.fill();
       const Outcome outcome = tried.run();
@@ -297,7 +296,7 @@ TEST_P(ThrowingCallbacks, DoesNotHideAFailingStorage) {
   Options options = stream_options(true);
   options.method = GetParam();
   if (rank() == 0) options.progress = [](const Progress&) { throw 42; };
-  Case tried(ring(), Form::to_ranks, options, Shape::dense, false);
+  Case tried(ring(), Form::to_ranks, options, Shape::dense, Reach::storage_alone);
   if (rank() == size() - 1) tried.backend->fail_at(Call::gather, 1);
   expect_failure(tried, tried.run(), size() - 1, name_of(Call::gather),
                  "the device fell off the bus");
@@ -317,7 +316,7 @@ TEST(ThrowingCallback, ForAvailableBytesLeavesAllFreeMemory) {
     if (++calls == 2 && rank() == 0) throw std::runtime_error("no idea");
     return rank() == 0 ? 1 : 200;
   };
-  Case tried(ring(), Form::to_slots, options, Shape::structure, true);
+  Case tried(ring(), Form::to_slots, options, Shape::structure, Reach::host);
   const Outcome outcome = tried.run();
   const long long asked = max_over_ranks(rank() == 0 ? calls : 0);
   EXPECT_LE(asked, 2);

@@ -13,7 +13,8 @@
 
 namespace {
 
-using valet::kokkos::detail::independent_copies;
+using valet::detail::disjoint_copies;
+using valet::detail::independent_copies;
 using Slots = std::vector<std::uint32_t>;
 
 std::size_t independent(const Slots& sources, const Slots& targets, std::size_t most = 1000) {
@@ -48,6 +49,20 @@ TEST(IndependentCopies, TakeLongChainsInFewBatches) {
   std::iota(sources.begin(), sources.end(), 1000U);
   std::iota(targets.begin(), targets.end(), 999U);
   EXPECT_GE(independent(sources, targets), 64U);
+}
+
+std::size_t disjoint(const Slots& sources, const Slots& targets, std::size_t most = 1000) {
+  return disjoint_copies(std::span<const std::uint32_t>(sources),
+                         std::span<const std::uint32_t>(targets), most);
+}
+
+TEST(DisjointCopies, StopWhereASlotIsReadAndWritten) {
+  EXPECT_EQ(disjoint({5, 6, 7}, {0, 1, 2}), 3U);
+  EXPECT_EQ(disjoint({1, 2, 3}, {0, 1, 2}), 1U) << "2 -> 1 could come before 1 -> 0";
+  EXPECT_EQ(disjoint({5, 0}, {0, 1}), 1U);
+  EXPECT_EQ(disjoint({5, 6}, {0, 0}), 1U);
+  EXPECT_EQ(disjoint({5, 6, 7}, {0, 1, 2}, 2), 2U);
+  EXPECT_EQ(disjoint({}, {}), 0U);
 }
 
 TEST(WordOf, IsTheLargestPowerOfTwoThatDivides) {

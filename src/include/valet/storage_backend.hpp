@@ -40,7 +40,7 @@ class SlotList {
   std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>> slots_;
 };
 
-/// Bytes in host memory.
+/// Bytes in one run of memory.
 struct MemoryPiece {
   std::byte* data = nullptr;  ///< the first one
   std::size_t bytes = 0;      ///< how many
@@ -51,9 +51,14 @@ struct BlockTraits {
   std::size_t block_bytes = 0;       ///< StorageBackend::block_bytes()
   std::size_t pieces_per_block = 1;  ///< StorageBackend::pieces_per_block()
   bool reachable_by_mpi = true;      ///< StorageBackend::reachable_by_mpi()
+  bool reachable_by_host = true;     ///< StorageBackend::reachable_by_host()
+  bool runs_are_contiguous = false;  ///< StorageBackend::contiguous_data() has an address
 
-  /// Blocks of scratch that the local redistribution needs.
-  [[nodiscard]] std::size_t least_scratch_blocks() const { return reachable_by_mpi ? 1 : 2; }
+  /// Blocks of scratch that a migration needs: one more where a block is packed to be sent, or to
+  /// be copied to another slot.
+  [[nodiscard]] std::size_t least_scratch_blocks() const {
+    return reachable_by_mpi && reachable_by_host ? 1 : 2;
+  }
 };
 
 /// What is wrong with a storage. Found where it is built, reported where all ranks meet.
@@ -103,18 +108,26 @@ class VALET_EXPORT StorageBackend {
   /// Unpacks as many packed blocks as `to` has slots.
   virtual void scatter(const std::byte* packed, SlotList to) = 0;
   /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
-  /// has at least one block, or none where reachable_by_mpi().
+  /// has at least one block, or none where reachable_by_host().
   virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
 
   /// Whether moving blocks can fail. Where it can on any rank, every execution ends with one more
   /// reduction over the ranks, with Options::verify two.
   [[nodiscard]] virtual bool may_throw() const { return true; }
 
-  /// The address of slot 0 when the blocks are contiguous in host memory, so that any run of slots
-  /// is one message; nullptr otherwise.
-  [[nodiscard]] virtual std::byte* contiguous_data() const { return nullptr; }
-  /// Whether MPI can send a block from where it is, through pieces().
+  /// Whether MPI may read and write blocks where they are: those of the host's memory, or of a
+  /// device's where MPI is aware of it. Otherwise every block is packed to be sent.
   [[nodiscard]] virtual bool reachable_by_mpi() const = 0;
+  /// Whether this core reads and writes the blocks itself, which it may do in any number of small
+  /// steps, and packs them into any memory of the host, that which it shares with other ranks
+  /// among it. Otherwise, as with kernels of a device, each call costs something, blocks are packed
+  /// only into memory of allocate_scratch() or a workspace lent to execute(), and copies between
+  /// slots wait for the end. Without an answer of its own: as MPI.
+  [[nodiscard]] virtual bool reachable_by_host() const { return reachable_by_mpi(); }
+  /// The address of slot 0 where the blocks follow each other in memory that MPI may read and
+  /// write, so that any run of slots is one message; nullptr otherwise. Only MPI is given addresses
+  /// that are made from it.
+  [[nodiscard]] virtual std::byte* contiguous_data() const { return nullptr; }
   /// The pieces of memory that pieces() appends for a block.
   [[nodiscard]] virtual std::size_t pieces_per_block() const { return 1; }
   /// Appends the memory of one block, in packed order. Only where reachable_by_mpi().
@@ -122,10 +135,12 @@ class VALET_EXPORT StorageBackend {
 
   /// What a plan remembers of this storage.
   [[nodiscard]] BlockTraits traits() const noexcept {
-    return {block_bytes(), pieces_per_block(), reachable_by_mpi()};
+    return {block_bytes(), pieces_per_block(), reachable_by_mpi(), reachable_by_host(),
+            contiguous_data() != nullptr};
   }
 
-  /// Memory for packed blocks that both MPI and this backend can reach. It may outlive the backend.
+  /// Memory for packed blocks that MPI, the host and this backend can reach. It may outlive the
+  /// backend.
   /// The caller counts it. @throws std::bad_alloc.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const;
 };

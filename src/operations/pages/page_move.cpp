@@ -157,6 +157,7 @@ void PageMove::plan(std::optional<Diagnostic> mine, std::byte* data, std::uint64
       [&] {
         const BlockStorage pages = storage();
         state_.blocks = pages.backend().traits();
+        state_.blocks.runs_are_contiguous = true;  // where there are none, too
         found = pages.backend().diagnostic();
         if (slots_ > std::numeric_limits<std::uint32_t>::max())
           state_.flows.emplace<plan::Flows<std::uint64_t>>(state_.ledger);
@@ -168,7 +169,7 @@ void PageMove::plan(std::optional<Diagnostic> mine, std::byte* data, std::uint64
   if (!mine) mine = std::move(found);
   if (!mine) mine = plan::check_budget(state_);
   const plan::Form form = order == PageOrder::slots ? plan::Form::slots : plan::Form::any;
-  plan::agree_on_flows(state_, mine, form, true);
+  plan::agree_on_flows(state_, mine, form);
   kept = {};
   operations::prepare_method(state_);
 }

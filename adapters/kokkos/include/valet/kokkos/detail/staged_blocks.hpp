@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/detail/independent_copies.hpp>
 #include <valet/kokkos/detail/row_kernel.hpp>
 #include <valet/kokkos/detail/view_blocks.hpp>
-#include <valet/kokkos/detail/written_slots.hpp>
 
 #include <algorithm>
 #include <array>
@@ -45,6 +45,8 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
   void gather(SlotList from, std::byte* packed) override {
     from.visit([&](auto slots) { move<Direction::gather>(slots, packed); });
   }
+  /// The host, which HostFields would ask, may not reach the Views.
+  void gather_past_cache(SlotList from, std::byte* packed) override { gather(from, packed); }
   void scatter(const std::byte* packed, SlotList to) override {
     to.visit([&](auto slots) { move<Direction::scatter>(slots, packed); });
   }
@@ -58,8 +60,8 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     from.visit([&](auto sources) {
       to.visit([&](auto targets) {
         for (std::size_t first = 0; first < sources.size();) {
-          const std::size_t size =
-              independent_copies(sources.subspan(first), targets.subspan(first), most);
+          const std::size_t size = valet::detail::independent_copies(sources.subspan(first),
+                                                                     targets.subspan(first), most);
           move<Direction::gather>(sources.subspan(first, size), scratch.data());
           move<Direction::scatter>(targets.subspan(first, size), scratch.data());
           first += size;
@@ -70,6 +72,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
 
   [[nodiscard]] std::byte* contiguous_data() const override { return nullptr; }
   [[nodiscard]] bool reachable_by_mpi() const override { return false; }
+  [[nodiscard]] bool reachable_by_host() const override { return false; }
   [[nodiscard]] std::size_t pieces_per_block() const override { return 1; }
 
   /// After Kokkos::finalize() the memory is given up: Kokkos would end the program.

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace valet::detail {
+
+/// A bit per hash value of a slot, 8 KiB: may say that a slot is in the set that is not, but misses
+/// none.
+class HashedSlots {
+ public:
+  void insert(std::uint64_t slot) { bits_[hash(slot)] = true; }
+  [[nodiscard]] bool may_contain(std::uint64_t slot) const { return bits_[hash(slot)]; }
+
+ private:
+  /// Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): the top 16 bits.
+  static std::uint64_t hash(std::uint64_t slot) { return slot * 0x9E3779B97F4A7C15U >> 48U; }
+
+  std::bitset<std::size_t{1} << 16> bits_;
+};
+
+/// How many of the copies sources[k] -> targets[k], from the first on and `most` at most, give the
+/// same result when all sources are read before all targets are written, in any order: none of them
+/// reads or writes a slot that an earlier one writes. A slot that is read first and written later
+/// does no harm. At least 1 of a list that is not empty.
+template <class From, class To>
+[[nodiscard]] std::size_t independent_copies(std::span<const From> sources,
+                                             std::span<const To> targets, std::size_t most) {
+  const std::size_t size = std::min(most, sources.size());
+  if (size <= 1) return size;
+  HashedSlots written;
+  for (std::size_t k = 0; k < size; ++k) {
+    if (written.may_contain(sources[k]) || written.may_contain(targets[k])) return k;
+    written.insert(targets[k]);
+  }
+  return size;
+}
+
+/// The same for copies that are made straight from slot to slot, in any order or all at a time: no
+/// slot that is read is written, too.
+template <class From, class To>
+[[nodiscard]] std::size_t disjoint_copies(std::span<const From> sources,
+                                          std::span<const To> targets, std::size_t most) {
+  const std::size_t size = std::min(most, sources.size());
+  if (size <= 1) return size;
+  HashedSlots read, written;
+  for (std::size_t k = 0; k < size; ++k) {
+    if (written.may_contain(sources[k]) || written.may_contain(targets[k]) ||
+        read.may_contain(targets[k]))
+      return k;
+    read.insert(sources[k]);
+    written.insert(targets[k]);
+  }
+  return size;
+}
+
+}  // namespace valet::detail
