@@ -26,6 +26,7 @@
 
 struct Valet_Storage {
   std::vector<valet::Field> fields;
+  std::optional<valet::BlockStorage> custom;  ///< in place of fields
 };
 
 namespace valet::c {
@@ -100,6 +101,7 @@ inline Occupied to_occupied(std::uint64_t count, const std::uint8_t* mask) {
 /// A null pointer is a storage without fields, which all ranks refuse together. Local.
 inline BlockStorage to_storage(const Valet_Storage* storage) {
   if (storage == nullptr) return BlockStorage(std::span<const Field>());
+  if (storage->custom) return *storage->custom;
   return BlockStorage(std::span<const Field>(storage->fields));
 }
 

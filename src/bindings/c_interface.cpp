@@ -157,6 +157,9 @@ int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots, 
                             ptrdiff_t slot_stride_bytes, const char* label) {
   return guarded([&] {
     require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+    if (storage->custom)
+      throw valet::Error(valet::ErrorCode::invalid_argument,
+                         "a storage of functions takes no fields; make one for each");
     storage->fields.push_back(valet::strided_field(data, slots, row_bytes, slot_stride_bytes,
                                                    label == nullptr ? "" : label));
   });

@@ -36,14 +36,16 @@ void for_each_match(const std::string& text, const std::string& pattern, Action&
 }
 
 std::string header() {
-  return std::regex_replace(content(VALET_HEADERS "valet.h") + content(VALET_HEADERS "ragged.h"),
+  return std::regex_replace(content(VALET_HEADERS "valet.h") + content(VALET_HEADERS "ragged.h") +
+                                content(VALET_HEADERS "custom.h"),
                             std::regex(R"(/\*[^*]*\*+([^/*][^*]*\*+)*/)"), "");
 }
 
 std::string module() {
-  return std::regex_replace(
-      content(VALET_MODULES "valet.f90") + content(VALET_MODULES "valet_ragged.f90"),
-      std::regex("![^\n]*"), "");
+  return std::regex_replace(content(VALET_MODULES "valet.f90") +
+                                content(VALET_MODULES "valet_ragged.f90") +
+                                content(VALET_MODULES "valet_custom.f90"),
+                            std::regex("![^\n]*"), "");
 }
 
 std::string kind_in_fortran(const std::string& type, bool is_pointer) {

@@ -4,7 +4,7 @@
 import pathlib
 import re
 
-NAMES = ["schedule", "geometry", "plan", "verification", "dropin", "engine", "pages",
+NAMES = ["schedule", "storage", "geometry", "plan", "verification", "dropin", "engine", "pages",
          "zoltan_lists", "zoltan_cells", "p4est"]
 LEAST = 150  # mutants in all lists
 HERE = pathlib.Path(__file__).resolve().parent

@@ -3,10 +3,12 @@
 
 /// Blocks whose value is the address they started at, in storages of several shapes.
 
+#include "fake_device.hpp"
 #include <valet/valet.hpp>
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -17,8 +19,10 @@ enum class Shape {
   structure,   ///< structure of arrays: fields of 8, 24 and 4 bytes
   strided,     ///< rows with padding behind them
   dimensions,  ///< rows whose elements are far apart, as in column-major arrays
+  device,      ///< memory that the host does not reach, moved by functions of the test
 };
 
+/// Of the host.
 constexpr Shape all_shapes[] = {Shape::dense, Shape::structure, Shape::strided, Shape::dimensions};
 
 /// The memory of one rank. Every byte of a block depends on its address, so a block that is mixed
@@ -33,6 +37,7 @@ class AddressedBlocks {
       case Shape::structure: bytes = 8 + 24 + 4; break;
       case Shape::strided: bytes = 32; break;
       case Shape::dimensions: bytes = 2 * 3 * 8; break;
+      case Shape::device: device_ = std::make_unique<FakeDevice>(slots, dense_bytes); return;
     }
     memory_.assign(slots * bytes + 8, std::byte{0xEE});  // never null, also without slots
   }
@@ -47,6 +52,7 @@ class AddressedBlocks {
                 field(reinterpret_cast<float*>(base + 32 * slots_), slots_, 1, "single")};
       case Shape::strided: return {strided_field(base, slots_, 20, 32, "padded")};
       case Shape::dimensions: break;
+      case Shape::device: return device_->storage();
     }
     Field columns;
     columns.data = base;
@@ -63,20 +69,30 @@ class AddressedBlocks {
 
   void write(std::uint64_t slot, const Address& origin) {
     const auto block = value(origin);
+    if (device_) return device_->write(slot, block.data());
     storage().backend().scatter(block.data(), std::span<const std::uint64_t>(&slot, 1));
   }
 
   [[nodiscard]] bool holds(std::uint64_t slot, const Address& origin) {
-    std::vector<std::byte> block(storage().block_bytes());
+    std::vector<std::byte> block(block_bytes());
+    if (device_) {
+      device_->read(slot, block.data());
+      return block == value(origin);
+    }
     storage().backend().gather(std::span<const std::uint64_t>(&slot, 1), block.data());
     return block == value(origin);
   }
 
   [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
+  /// Null where the host reaches the blocks.
+  [[nodiscard]] FakeDevice* device() const { return device_.get(); }
 
  private:
+  [[nodiscard]] std::size_t block_bytes() {
+    return device_ ? dense_bytes_ : storage().block_bytes();
+  }
   std::vector<std::byte> value(const Address& origin) {
-    std::vector<std::byte> block(storage().block_bytes());
+    std::vector<std::byte> block(block_bytes());
     std::uint64_t state = static_cast<std::uint64_t>(origin.rank) * 1'000'003 + origin.slot + 1;
     for (std::byte& byte : block) {
       state = state * 6'364'136'223'846'793'005ULL + 1'442'695'040'888'963'407ULL;
@@ -89,6 +105,7 @@ class AddressedBlocks {
   std::uint64_t slots_;
   std::size_t dense_bytes_;
   std::vector<std::byte> memory_;
+  std::unique_ptr<FakeDevice> device_;
 };
 
 }  // namespace valet::test

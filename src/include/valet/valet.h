@@ -4,7 +4,8 @@
 
 /**
  * @file
- * Valet for C: what valet.hpp has, with handles and return codes; ragged.h is a part of it.
+ * Valet for C: what valet.hpp has, with handles and return codes; ragged.h and custom.h are parts
+ * of it.
  *
  * Functions that return int return VALET_SUCCESS or the code of an error; for errors of the input
  * the same one on all ranks, also where one rank alone has its arguments or options wrong, and the
@@ -48,6 +49,7 @@
  * Ranks and slots start at 0, as in MPI and C.
  */
 
+#include <valet/custom.h>
 #include <valet/export.hpp>
 #include <valet/ragged.h>
 #include <valet/version.hpp>
@@ -126,8 +128,6 @@ enum {
   VALET_ALLTOALL_DIRECT = 5     /**< all at once; a budget for all that leaves */
 };
 
-/** The fields of one rank, seen as slots: a handle. */
-typedef struct Valet_Storage Valet_Storage;
 /** The validated, reusable result of looking at a map: a handle. */
 typedef struct Valet_Plan Valet_Plan;
 

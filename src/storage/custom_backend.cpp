@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "storage/custom_backend.hpp"
+
+#include <valet/detail/first_failure.hpp>
+#include <valet/detail/independent_copies.hpp>
+
+#include <algorithm>
+#include <new>
+#include <string>
+#include <utility>
+
+namespace valet {
+namespace storage {
+
+CustomBackend::CustomBackend(std::uint64_t slots, std::size_t block_bytes,
+                             CustomFunctions functions)
+    : slots_(slots),
+      block_bytes_(block_bytes),
+      functions_(std::make_shared<const CustomFunctions>(std::move(functions))),
+      diagnostic_(check()) {
+  if (!diagnostic_) diagnostic_ = allocate_lists();
+}
+
+std::optional<Diagnostic> CustomBackend::check() const {
+  const auto wrong = [](const char* text) { return Diagnostic{ErrorCode::invalid_argument, text}; };
+  if (!functions_->pack || !functions_->unpack)
+    return wrong("a custom storage has no function that packs or none that unpacks; give both");
+  if (bool(functions_->allocate_scratch) != bool(functions_->free_scratch))
+    return wrong(
+        "a custom storage allocates scratch and does not free it, or the other way round; give "
+        "both functions or none");
+  if (block_bytes_ == 0)
+    return wrong("the blocks of a custom storage have no bytes; give the size of a packed block");
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> CustomBackend::allocate_lists() {
+  constexpr std::size_t bytes = custom_most_slots * sizeof(std::uint64_t);
+  detail::FirstFailure failure;
+  try {
+    lists_ = allocate_scratch(bytes);
+  } catch (const std::bad_alloc&) {
+    return Diagnostic{ErrorCode::out_of_memory,
+                      "no memory for " + std::to_string(bytes) + " bytes of slots to be listed"};
+  } catch (...) {
+    failure.keep("allocating a list of slots (CustomFunctions::allocate_scratch)");
+  }
+  return failure.diagnostic("nothing has moved; fix it and make the storage again");
+}
+
+void CustomBackend::synchronize() {
+  if (functions_->synchronize) functions_->synchronize();
+}
+
+/// Slots where the functions can read them, from the `place` of the lists on.
+template <class Index>
+SlotSpan CustomBackend::listed(std::span<const Index> slots, std::size_t place) const {
+  auto* const list = reinterpret_cast<std::uint64_t*>(lists_.get()) + place;
+  std::ranges::copy(slots, list);
+  return {list, slots.size()};
+}
+
+void CustomBackend::gather(SlotList from, std::byte* packed) {
+  from.visit([&](auto slots) {
+    for (std::size_t first = 0; first < slots.size(); first += custom_most_slots)
+      functions_->pack(
+          listed(slots.subspan(first, std::min(custom_most_slots, slots.size() - first)), 0),
+          packed + first * block_bytes_);
+  });
+}
+
+void CustomBackend::scatter(const std::byte* packed, SlotList to) {
+  to.visit([&](auto slots) {
+    for (std::size_t first = 0; first < slots.size(); first += custom_most_slots)
+      functions_->unpack(
+          packed + first * block_bytes_,
+          listed(slots.subspan(first, std::min(custom_most_slots, slots.size() - first)), 0));
+  });
+}
+
+template <class From, class To>
+void CustomBackend::copy_some(std::span<const From> from, std::span<const To> to) const {
+  functions_->copy(listed(from, 0), listed(to, custom_most_slots / 2));
+}
+
+/// Straight from slot to slot where that takes no more calls than packing and unpacking: chains of
+/// slots are read first and written later.
+void CustomBackend::copy(SlotList from, SlotList to, std::span<std::byte> scratch) {
+  const std::size_t most = std::min(scratch.size() / block_bytes_, custom_most_slots);
+  from.visit([&](auto sources) {
+    to.visit([&](auto targets) {
+      for (std::size_t first = 0, size = 0; first < sources.size(); first += size) {
+        const auto sources_left = sources.subspan(first);
+        const auto targets_left = targets.subspan(first);
+        size = functions_->copy
+                   ? detail::disjoint_copies(sources_left, targets_left, custom_most_slots / 2)
+                   : 0;
+        const std::size_t staged = detail::independent_copies(sources_left, targets_left, most);
+        if (size > 0 && 2 * size >= staged) {
+          copy_some(sources_left.first(size), targets_left.first(size));
+          continue;
+        }
+        size = staged;
+        functions_->pack(listed(sources_left.first(size), 0), scratch.data());
+        functions_->unpack(scratch.data(), listed(targets_left.first(size), 0));
+      }
+    });
+  });
+}
+
+std::shared_ptr<std::byte> CustomBackend::allocate_scratch(std::size_t bytes) const {
+  if (!functions_->allocate_scratch) return StorageBackend::allocate_scratch(bytes);
+  if (bytes == 0) return nullptr;
+  void* const memory = functions_->allocate_scratch(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return {static_cast<std::byte*>(memory),
+          [functions = functions_](std::byte* scratch) { functions->free_scratch(scratch); }};
+}
+
+}  // namespace storage
+
+BlockStorage custom_storage(std::uint64_t slots, std::size_t block_bytes,
+                            CustomFunctions functions) {
+  return BlockStorage(
+      std::make_shared<storage::CustomBackend>(slots, block_bytes, std::move(functions)));
+}
+
+}  // namespace valet
