@@ -42,8 +42,8 @@ class Exchange {
 [[nodiscard]] inline std::size_t scratch_bytes_of(const Options& options, const BlockTraits& blocks,
                                                   std::uint64_t scratch_blocks) {
   constexpr std::size_t most_blocks = 64, most_bytes = std::size_t{16} << 10, part = 16;
-  const std::size_t waiting = std::min(
-      most_blocks, std::min(most_bytes, options.budget_bytes / part) / blocks.block_bytes);
+  const std::size_t waiting =
+      std::min(most_blocks, std::min(most_bytes, options.budget_bytes / part) / blocks.block_bytes);
   return blocks.block_bytes *
          static_cast<std::size_t>(std::max<std::uint64_t>(
              scratch_blocks, std::max(waiting, blocks.least_scratch_blocks())));

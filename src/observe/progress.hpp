@@ -50,7 +50,8 @@ class VALET_EXPORT ProgressBar {
     std::uint64_t total = 0;   ///< what advance() counts up to
     bool bytes = false;        ///< the total is shown in MiB, not as a count
     double delay_seconds = 0;  ///< what is over by then draws nothing
-    /// Where there is no bar, but for VALET_PROGRESS=off: a line at each tenth, "[0] <title>: 30 %".
+    /// Where there is no bar, but for VALET_PROGRESS=off: a line at each tenth, "[0] <title>: 30
+    /// %".
     bool lines_elsewhere = false;
   };
 
