@@ -25,12 +25,13 @@ set(waiting
 set(private valet/ledger.hpp)
 set(group_start valet/cost_model.hpp valet/error.hpp valet/log.hpp valet/method_choice.hpp
                 valet/options.hpp valet/progress.hpp valet/report.hpp)
-set(group_storage valet/block_storage.hpp valet/ragged_storage.hpp valet/storage_backend.hpp)
+set(group_storage valet/block_storage.hpp valet/custom_storage.hpp valet/ragged_storage.hpp
+                  valet/storage_backend.hpp)
 set(group_plans valet/plan.hpp valet/repair.hpp)
 set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
                   valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
 set(group_adapters "valet/(kokkos|p4est|zoltan)/.*")
-set(group_c valet/valet.h valet/ragged.h)
+set(group_c valet/custom.h valet/valet.h valet/ragged.h)
 # Macros alone, or nothing of their own.
 set(group_none valet/export.hpp valet/mpi.hpp valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
