@@ -56,21 +56,27 @@ static int migrate(struct Zoltan_Struct* zoltan, Lists* lists) {
 
 int main(int argc, char** argv) {
   Mesh mesh;
+  Arguments arguments;
   struct Zoltan_Struct* zoltan;
   float version;
   int rank, ranks, code;
   MPI_Init(&argc, &argv);
+  arguments = mesh_arguments(argc, argv, "stock");
+  if (arguments.code >= 0) {
+    MPI_Finalize();
+    return arguments.code;
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   Zoltan_Initialize(argc, argv, &version);
   zoltan = Zoltan_Create(MPI_COMM_WORLD);
-  mesh_create(&mesh, argc > 2 ? atoi(argv[2]) : 500, rank, ranks);
+  mesh_create(&mesh, arguments.side, rank, ranks);
   mesh_register(&mesh, zoltan);
   Zoltan_Set_Obj_Size_Fn(zoltan, size_of_cell, &mesh);
   Zoltan_Set_Pack_Obj_Fn(zoltan, pack_cell, &mesh);
   Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_cell, &mesh);
   Zoltan_Set_Mid_Migrate_Fn(zoltan, drop_exports, &mesh);
-  code = mesh_run(argc, argv, &mesh, zoltan, migrate);
+  code = mesh_run(&arguments, &mesh, zoltan, migrate);
   Zoltan_Destroy(&zoltan);
   mesh_destroy(&mesh);
   MPI_Finalize();

@@ -66,15 +66,21 @@ static int migrate(struct Zoltan_Struct* zoltan, Lists* lists) {
 
 int main(int argc, char** argv) {
   Mesh mesh;
+  Arguments arguments;
   struct Zoltan_Struct* zoltan;
   float version;
   int rank, ranks, code;
   MPI_Init(&argc, &argv);
+  arguments = mesh_arguments(argc, argv, "steps");
+  if (arguments.code >= 0) {
+    MPI_Finalize();
+    return arguments.code;
+  }
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   Zoltan_Initialize(argc, argv, &version);
   zoltan = Zoltan_Create(MPI_COMM_WORLD);
-  mesh_create(&mesh, argc > 2 ? atoi(argv[2]) : 500, rank, ranks);
+  mesh_create(&mesh, arguments.side, rank, ranks);
   mesh_register(&mesh, zoltan);
   Zoltan_Set_Param(zoltan, "MIGRATE_METHOD", "STREAM");
   Zoltan_Set_Param(zoltan, "MIGRATE_CALLBACKS", "STEPS");
@@ -83,7 +89,7 @@ int main(int argc, char** argv) {
   Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_cell, &mesh);
   Zoltan_Set_Post_Migrate_Fn(zoltan, close_holes, &mesh);
   Valet_Set_Free_Obj_Fn(zoltan, free_cell, &mesh);
-  code = mesh_run(argc, argv, &mesh, zoltan, migrate);
+  code = mesh_run(&arguments, &mesh, zoltan, migrate);
   Zoltan_Destroy(&zoltan);
   mesh_destroy(&mesh);
   MPI_Finalize();

@@ -55,9 +55,18 @@ typedef struct Lists {
   int *import_procs, *import_parts, *export_procs, *export_parts;
 } Lists;
 
+/* The command line: [label [side [rounds]]]. */
+typedef struct Arguments {
+  const char* label;
+  int side, rounds;
+  int code; /* with which the program is to end at once, after --help or for bad input; else -1 */
+} Arguments;
+Arguments mesh_arguments(int argc, char** argv, const char* label);
+
 /* Partitions, calls `migrate` between two looks at the clock and at the memory of the process, and
  * appends a line for each round and rank to <label>.csv in the working directory. */
 typedef int Migrate(struct Zoltan_Struct* zoltan, Lists* lists);
-int mesh_run(int argc, char** argv, Mesh* mesh, struct Zoltan_Struct* zoltan, Migrate* migrate);
+int mesh_run(const Arguments* arguments, Mesh* mesh, struct Zoltan_Struct* zoltan,
+             Migrate* migrate);
 
 #endif

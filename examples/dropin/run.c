@@ -67,14 +67,37 @@ static int one_round(FILE* file, Mesh* mesh, struct Zoltan_Struct* zoltan, Migra
   return code;
 }
 
-/* Arguments: label side rounds. */
-int mesh_run(int argc, char** argv, Mesh* mesh, struct Zoltan_Struct* zoltan, Migrate* migrate) {
+Arguments mesh_arguments(int argc, char** argv, const char* label) {
+  Arguments arguments = {NULL, 500, 6, -1};
+  int rank, help, wrong;
+  char end = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  help = argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
+  arguments.label = argc > 1 ? argv[1] : label;
+  wrong = argc > 4 || (argc > 2 && sscanf(argv[2], "%d%c", &arguments.side, &end) != 1) ||
+          (argc > 3 && sscanf(argv[3], "%d%c", &arguments.rounds, &end) != 1);
+  if (!help && !wrong && arguments.label[0] != '-' && arguments.side > 0 && arguments.rounds > 0)
+    return arguments;
+  arguments.code = help ? 0 : 2;
+  if (rank == 0)
+    fprintf(
+        help ? stdout : stderr,
+        "Usage: %s [label [side [rounds]]]\n"
+        "Migrates an unstructured mesh whose hot region wanders, and writes <label>.<rank>.csv.\n"
+        "  label   of the files (%s)\n"
+        "  side    of the square of cells, from 1 on (500)\n"
+        "  rounds  of partition and migration, from 1 on (6)\n",
+        argv[0], label);
+  return arguments;
+}
+
+int mesh_run(const Arguments* arguments, Mesh* mesh, struct Zoltan_Struct* zoltan,
+             Migrate* migrate) {
   char path[512];
   FILE* file;
   int rank;
   int code = ZOLTAN_OK;
-  const char* label = argc > 1 ? argv[1] : "stock";
-  const int rounds = argc > 3 ? atoi(argv[3]) : 6;
+  const char* label = arguments->label;
   unsigned long long sum;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   snprintf(path, sizeof path, "%s.%d.csv", label, rank);
@@ -84,7 +107,7 @@ int mesh_run(int argc, char** argv, Mesh* mesh, struct Zoltan_Struct* zoltan, Mi
     return ZOLTAN_FATAL;
   }
   fputs("round,rank,seconds,sent_bytes,peak_extra_bytes,resident_before,resident_after\n", file);
-  for (mesh->round = 0; mesh->round < rounds && code >= 0; ++mesh->round)
+  for (mesh->round = 0; mesh->round < arguments->rounds && code >= 0; ++mesh->round)
     code = one_round(file, mesh, zoltan, migrate);
   fclose(file);
   sum = mesh_checksum(mesh);
