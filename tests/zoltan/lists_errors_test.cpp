@@ -60,7 +60,9 @@ TEST(ListErrors, RanksGiveTheSameKindOfLists) {
   if (size() == 1) return;
   ListObjects objects;
   expect_refused(objects, objects.lists(is_wrong(), !is_wrong()), objects.options(),
-                 ErrorCode::invalid_argument, {"some ranks give export lists and others only"});
+                 ErrorCode::invalid_argument,
+                 {"the kind of list differs: only import lists on ", ", export lists on ",
+                  "-1 for a list that is not given"});
   expect_refused(objects, is_wrong() ? PartitionLists() : objects.lists(true, true),
                  objects.options(), ErrorCode::invalid_argument, {wrong_rank(), "RETURN_LISTS"});
 }

@@ -207,8 +207,8 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   if (to.grid_rank != outside) target_found = target;
   is_watched = callbacks.any();
   mpi::Agreement agreement;
-  agreement.equal({"the pair of layouts and grids", nullptr},
-                  digest_of(digest_of(0, from.grid), to.grid) >> 2);
+  agreement.equal({"the source layout or its grid", nullptr}, digest_of(0, from.grid) >> 2);
+  agreement.equal({"the target layout or its grid", nullptr}, digest_of(0, to.grid) >> 2);
   agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch}, element_bytes);
   agreement.equal({"the order of the source array", text, same_order}, source_found);
   agreement.equal({"the order of the target array", text, same_order}, target_found);

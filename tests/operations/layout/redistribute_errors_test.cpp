@@ -116,7 +116,7 @@ TEST(RedistributeErrors, LayoutsThatDifferBetweenRanks) {
   Call call;
   if (is_odd()) call.to = {BlockCyclic({12, 10}, {4, 2}, {1, size()})};  // a part of equal size
   expect_both_refused(call, ErrorCode::invalid_argument,
-                      {"the pair of layouts and grids differs: one on ", ", another on ",
+                      {"the target layout or its grid differs: one on ", ", another on ",
                        "rank " + std::to_string(size() - 1), "give the same on all"});
 }
 

@@ -399,7 +399,7 @@ TEST(BadInput, ListsOfDifferentKinds) {
   const int code = Zoltan_Migrate(faulty.zoltan, exports ? -1 : 0, nullptr, nullptr, nullptr,
                                   nullptr, exports ? 0 : -1, nullptr, nullptr, nullptr, nullptr);
   testing::internal::GetCapturedStderr();
-  expect_refused(faulty, code, ZOLTAN_FATAL, "some ranks give export lists");
+  expect_refused(faulty, code, ZOLTAN_FATAL, "the kind of list differs: only import lists on rank");
 }
 
 TEST(BadInput, ParametersThatDifferBetweenRanks) {

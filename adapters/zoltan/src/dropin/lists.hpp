@@ -7,6 +7,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "callbacks.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "transport.hpp"
 
@@ -33,6 +34,16 @@ struct UserLists {
   [[nodiscard]] bool imports_given() const { return imports.count >= 0; }
   [[nodiscard]] const MigrationList& leading() const { return exports_given() ? exports : imports; }
 };
+
+/// Of UserLists::exports_given(), which must be the same on all ranks.
+inline constexpr mpi::Named kind_of_lists{
+    .name = "the kind of list",
+    .text = [](std::int64_t exports) -> std::string {
+      return exports != 0 ? "export lists" : "only import lists";
+    },
+    .remedy =
+        "give the same kind on all ranks (0 objects where there are none, -1 for a list that is "
+        "not given)"};
 
 /// What one rank alone can find wrong with the lists that say what moves. Local.
 /// @param needs_procs  Whether ranks say where objects go, or something else does.

@@ -151,6 +151,7 @@ class Migration {
 
   /// Those that must be the same on all ranks.
   void agree_on_parameters(mpi::Agreement& agreement) const {
+    agreement.equal(kind_of_lists, context_.agreed.exports_given);
     constexpr const char* remedy = "set the same on all ranks";
     const MigrationParameters& parameters = context_.parameters;
     agreement.equal({.name = "NUM_GID_ENTRIES", .remedy = remedy}, callbacks_.entries().gid);
@@ -190,7 +191,6 @@ class Migration {
     const MigrationParameters& parameters = context_.parameters;
     Agreed& agreed = context_.agreed;
     agreed.exports_given = user.exports_given();
-    bool imports_lead = !user.exports_given();
     agreed.with_parts = user.leading().count >= 0 && user.leading().parts != nullptr;
     agreed.pre = callbacks_.has_pre();
     agreed.mid = callbacks_.has_mid();
@@ -200,9 +200,8 @@ class Migration {
     agreed.trace = !parameters.trace.empty();
     agreed.smallest_memory = parameters.memory_bytes;
     mpi::Agreement agreement;
-    for (bool* const on_some_rank :
-         {&agreed.exports_given, &imports_lead, &agreed.with_parts, &agreed.pre, &agreed.mid,
-          &agreed.post, &agreed.memory_fn, &agreed.report, &agreed.trace})
+    for (bool* const on_some_rank : {&agreed.with_parts, &agreed.pre, &agreed.mid, &agreed.post,
+                                     &agreed.memory_fn, &agreed.report, &agreed.trace})
       agreement.largest(*on_some_rank);
     agreement.least(agreed.smallest_memory);
     bool keep_memory = parameters.keep_memory;
@@ -217,11 +216,6 @@ class Migration {
     agreed.keep_memory = keep_memory;
     if (keeps_too_much) context_.workspace.release();
     ledger_.reset_peak();
-    // The same on all ranks from here, so every rank throws or none.
-    if (agreed.exports_given && imports_lead)
-      throw Error(ErrorCode::invalid_argument,
-                  "some ranks give export lists and others only import lists; give the same kind "
-                  "on all ranks (0 objects where there are none, -1 for a list that is not given)");
   }
 
   /// All ranks record, or none.

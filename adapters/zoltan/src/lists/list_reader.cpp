@@ -114,11 +114,9 @@ void ListReader::agree_on_input() {
   const ListOptions& options = call_.options;
   has_exports_ = lists_.exports_given();
   compares_ = has_exports_ && lists_.imports_given() && options.part_to_rank.empty();
-  bool imports_lead = !has_exports_;
   with_parts_ = lists_.leading().parts != nullptr;
   mpi::Agreement agreement;
-  agreement.largest(has_exports_);
-  agreement.largest(imports_lead);
+  agreement.equal(kind_of_lists, has_exports_);
   agreement.largest(with_parts_);
   agreement.least(compares_);
   const char* const remedy = "set the same on all ranks";
@@ -129,11 +127,6 @@ void ListReader::agree_on_input() {
   agreement.equal({.name = "ListOptions::global_ids", .text = mpi::is_given},
                   moved_along_.global_ids);
   agreement.run(channel_, mine);
-  // The same on all ranks from here, so every rank throws or none.
-  if (has_exports_ && imports_lead)
-    throw Error(ErrorCode::invalid_argument,
-                "some ranks give export lists and others only import lists; give the same kind "
-                "on all ranks (0 objects where there are none, -1 for a list that is not given)");
 }
 
 /// Sends the imports back to where the objects are.
