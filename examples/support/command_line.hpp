@@ -68,10 +68,7 @@ inline std::string about_unexpected(const CLI::App& app, int argc, char** argv) 
 template <class Check>
 std::optional<int> parse(CLI::App& app, int argc, char** argv, bool prints, const char* program,
                          Check&& check) {
-  const std::string version = std::to_string(VALET_VERSION_MAJOR) + "." +
-                              std::to_string(VALET_VERSION_MINOR) + "." +
-                              std::to_string(VALET_VERSION_PATCH);
-  app.set_version_flag("--version", std::string(program) + " (Valet) " + version,
+  app.set_version_flag("--version", std::string(program) + " (Valet) " VALET_VERSION_TEXT,
                        "print the version and exit");
   const auto refuse = [&](const std::string& text) {
     if (prints) std::cerr << program << ": " << text << "\nTry --help.\n";

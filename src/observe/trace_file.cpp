@@ -21,11 +21,9 @@ namespace {
 constexpr std::string_view separator = ",\n", closing = "\n]}\n";
 
 std::string opening(const TraceCaption& caption, int ranks) {
-  const std::string version = std::to_string(VALET_VERSION_MAJOR) + "." +
-                              std::to_string(VALET_VERSION_MINOR) + "." +
-                              std::to_string(VALET_VERSION_PATCH);
-  return "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"valet " + version +
-         "\",\"method\":\"" + caption.method + "\",\"ranks\":" + std::to_string(ranks) +
+  return "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"program\":\"valet " VALET_VERSION_TEXT
+         "\",\"method\":\"" +
+         caption.method + "\",\"ranks\":" + std::to_string(ranks) +
          ",\"block_bytes\":" + std::to_string(caption.block_bytes) +
          ",\"budget_bytes\":" + std::to_string(caption.budget_bytes) + "},\n\"traceEvents\":[\n";
 }

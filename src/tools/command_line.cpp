@@ -21,7 +21,9 @@ namespace {
 template <class Value>
 std::string check_number(const std::string& text) {
   Value value{};
-  if (CLI::detail::lexical_cast(text, value)) return {};
+  const bool wraps =
+      std::is_unsigned_v<Value> && text.starts_with("-");  // CLI11 takes -1 as 2^64-1
+  if (!wraps && CLI::detail::lexical_cast(text, value)) return {};
   const char* const kind = std::is_floating_point_v<Value> ? "number"
                            : std::is_unsigned_v<Value>     ? "whole number from 0 on"
                                                            : "whole number";
@@ -55,11 +57,6 @@ void declare(CLI::App& app, const Command& command) {
         },
         option.variable);
   app.callback(command.run);
-}
-
-std::string version_text(const std::string& program) {
-  return program + " (Valet) " + std::to_string(VALET_VERSION_MAJOR) + "." +
-         std::to_string(VALET_VERSION_MINOR) + "." + std::to_string(VALET_VERSION_PATCH);
 }
 
 /// Letters to insert, to remove or to replace to make one text of the other.
@@ -165,7 +162,8 @@ void run_command_line(const Command& program, const std::vector<Command>& subcom
   if (!subcommands.empty()) check_subcommand(subcommands, arguments);
   CLI::App app(program.description, program.name);
   app.set_help_flag("-h,--help", "print this help and exit");
-  app.set_version_flag("--version", version_text(program.name), "print the version and exit");
+  app.set_version_flag("--version", std::string(program.name) + " (Valet) " VALET_VERSION_TEXT,
+                       "print the version and exit");
   declare(app, program);
   for (const Command& command : subcommands)
     declare(*app.add_subcommand(command.name, command.description), command);

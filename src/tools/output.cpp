@@ -41,9 +41,7 @@ void print_table(const std::vector<Case>& cases) {
 
 void write_json(const std::string& path, const Case& content) {
   if (path.empty()) return;
-  Case document = {{"version", std::to_string(VALET_VERSION_MAJOR) + "." +
-                                   std::to_string(VALET_VERSION_MINOR) + "." +
-                                   std::to_string(VALET_VERSION_PATCH)}};
+  Case document = {{"version", VALET_VERSION_TEXT}};
   document.update(content);
   observe::File file;
   file.create(path);
