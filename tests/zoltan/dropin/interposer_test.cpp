@@ -321,4 +321,24 @@ TEST_F(Front, PrintsHowFarItIs) {
   EXPECT_EQ(text.find("100 %") != std::string::npos, rank() == 0 && size() > 1) << text;
 }
 
+TEST_F(Front, SaysOnceWhoMovesTheObjects) {
+  set(zoltan, "MIGRATE_VERBOSE", "1");
+  testing::internal::CaptureStderr();
+  migrate(zoltan);
+  migrate(zoltan);
+  set(zoltan, "MIGRATE_METHOD", "STREAM");
+  set(zoltan, "MIGRATE_MEMORY", "64K");
+  migrate(zoltan);
+  migrate(zoltan);
+  const std::string valet = "[0] Valet " VALET_VERSION_TEXT " ";
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            rank() > 0 ? ""
+                       : valet +
+                             "is loaded, but MIGRATE_METHOD is ZOLTAN: stock Zoltan_Migrate "
+                             "moves the objects\n" +
+                             valet +
+                             "moves the objects of Zoltan_Migrate: MIGRATE_METHOD STREAM, "
+                             "MIGRATE_CALLBACKS HOLD, MIGRATE_MEMORY 65536 bytes\n");
+}
+
 }  // namespace

@@ -2,6 +2,7 @@
 #include "base/memory_reserve.hpp"
 #include "handle_state.hpp"
 #include "migration.hpp"
+#include "report.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
 using namespace valet::zoltan;
@@ -13,6 +14,7 @@ int Valet_Migrate(struct Zoltan_Struct* zz, int num_import, ZOLTAN_ID_PTR import
   const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
   MigrationParameters parameters = parameters_of(zz);
   if (!parameters.method) parameters.method = valet::Method::stream;
+  say_who_moves(zz, parameters);
   return migrate(
       stock_migrate(), zz,
       {{num_import, {import_global_ids, import_local_ids}, import_procs, import_to_part},

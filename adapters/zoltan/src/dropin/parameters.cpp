@@ -99,6 +99,7 @@ constexpr std::array<Row, ParameterTable::count> rows{
      {"MIGRATE_CALLBACKS", "HOLD, STEPS", set_callbacks},
      {"MIGRATE_VERIFY", "0, 1", set_flag<&Parameters::verify>},
      {"MIGRATE_PROGRESS", "0, 1", set_flag<&Parameters::progress>},
+     {"MIGRATE_VERBOSE", "0, 1", set_flag<&Parameters::verbose>},
      {"MIGRATE_SHARE_MEMORY", "0, 1", set_flag<&Parameters::share_memory>},
      {"MIGRATE_KEEP_MEMORY", "0, 1", set_flag<&Parameters::keep_memory>},
      {"MIGRATE_REPORT", "the path of a file", set_path<&Parameters::report>, true},

@@ -27,6 +27,7 @@ struct MigrationParameters {
   int parking = Options().phased.parking;  ///< at every so many phases; 0: never
   bool verify = false;
   bool progress = false;
+  bool verbose = false;      ///< says once who moves the objects
   bool share_memory = true;  ///< inside a node
   bool keep_memory = true;   ///< for the next migration
   std::string report;        ///< path of a file; empty: none
@@ -63,7 +64,7 @@ struct ParameterAnswer {
 /// Values that were given, as text; what was not given is left to the next table.
 class ParameterTable {
  public:
-  static constexpr std::size_t count = 12;
+  static constexpr std::size_t count = 13;
 
   /// Takes a value, after checking it; "DEFAULT" removes it. Names and values in upper or lower
   /// case, with white space around them. A refused value leaves the table as it was.

@@ -3,7 +3,9 @@
 
 #include "mpi/agreement.hpp"
 #include "observe/file.hpp"
+#include "zoltan_introspection.hpp"
 #include <valet/mpi.hpp>
+#include <valet/version.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -11,6 +13,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <exception>
+#include <mutex>
+#include <utility>
 
 namespace valet::zoltan {
 namespace {
@@ -33,6 +38,31 @@ void print_warning(const char* function, const std::string& text) {
 
 void print_error(int rank, const char* function, const std::string& text) {
   print(rank, "ERROR", function, text);
+}
+
+void say_who_moves(const Zoltan_Struct* zoltan, const MigrationParameters& parameters) try {
+  if (!parameters.verbose) return;
+  const MPI_Comm communicator = communicator_of(zoltan);
+  int rank = 0;
+  if (communicator == MPI_COMM_NULL || MPI_Comm_rank(communicator, &rank) != MPI_SUCCESS ||
+      rank != 0)
+    return;
+  std::string text = "[0] Valet " VALET_VERSION_TEXT;
+  if (!parameters.method)
+    text += " is loaded, but MIGRATE_METHOD is ZOLTAN: stock Zoltan_Migrate moves the objects\n";
+  else
+    text.append(" moves the objects of Zoltan_Migrate: MIGRATE_METHOD ")
+        .append(name_of(parameters.method))
+        .append(", MIGRATE_CALLBACKS ")
+        .append(to_string(parameters.callbacks))
+        .append(", MIGRATE_MEMORY " + std::to_string(parameters.memory_bytes) + " bytes\n");
+  static std::mutex mutex;
+  static std::string said;
+  const std::lock_guard lock(mutex);
+  if (text != said) std::fputs(text.c_str(), stderr);
+  said = std::move(text);
+} catch (const std::exception&) {
+  // A structure that is none of Zoltan's, or no memory: the migration itself says so.
 }
 
 void append_report(const mpi::Channel& channel, const std::string& path,

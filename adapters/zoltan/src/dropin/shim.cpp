@@ -31,6 +31,7 @@ int migrate(decltype(&Zoltan_Migrate) stock, Zoltan_Struct* zz, int num_import,
             ZOLTAN_ID_PTR export_local_ids, int* export_procs, int* export_to_part) {
   const valet::detail::MemoryReserve reserve;  // other ranks wait for this one from here on
   const MigrationParameters parameters = parameters_of(zz);
+  say_who_moves(zz, parameters);
   if (!parameters.method)
     return stock(zz, num_import, import_global_ids, import_local_ids, import_procs, import_to_part,
                  num_export, export_global_ids, export_local_ids, export_procs, export_to_part);

@@ -13,8 +13,8 @@
  * AUTO_MIGRATE run Valet_Migrate. It declares what goes beyond Zoltan's interface.
  *
  * Parameters, for Zoltan_Set_Param, the default first; VALET_<name> in the environment sets the
- * default. They must be the same on all ranks, but for MIGRATE_MEMORY, MIGRATE_SHARE_MEMORY and
- * MIGRATE_KEEP_MEMORY:
+ * default. They must be the same on all ranks, but for MIGRATE_MEMORY, MIGRATE_SHARE_MEMORY,
+ * MIGRATE_KEEP_MEMORY and MIGRATE_VERBOSE:
  *
  * - MIGRATE_METHOD: ZOLTAN, AUTO, STREAM, DIRECT, PHASED, CYCLIC. ZOLTAN is the stock function.
  * AUTO takes STREAM, which packs and sends what fits the cache at a time. DIRECT sends everything
@@ -38,6 +38,8 @@
  * migration.
  * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
  * - MIGRATE_PROGRESS: 0, 1: rank 0 prints to standard error how far the migration is.
+ * - MIGRATE_VERBOSE: 0, 1: rank 0 says once, on standard error, that Valet is there and which
+ * method moves the objects, ZOLTAN included.
  * - MIGRATE_REPORT: a file to which rank 0 appends one line of JSON per migration. Where it cannot,
  *   nothing is appended and a warning says why; likewise a trace.
  * - MIGRATE_TRACE: a file that gets what every rank did and when, as Chrome trace events (for
