@@ -98,7 +98,7 @@ TEST(Program, NamesTheSubcommandsAndOptionsThatThereAre) {
   expect_refused(2, "exchange --sideways", "unknown option '--sideways'; --help lists all");
   expect_refused(2, "exchange ring", "unexpected argument 'ring'; --help shows what is taken");
   expect_refused(2, "exchange --blocks many", "--blocks: 'many' is no whole number from 0 on");
-  expect_refused(2, "exchange --blocks -3", "--blocks: -3 is not positive");
+  expect_refused(2, "exchange --blocks -3", "--blocks: '-3' is no whole number from 0 on");
   expect_refused(2, "--verison", "unknown option '--verison'; did you mean '--version'?");
 }
 
@@ -464,7 +464,7 @@ TEST(PhasesBench, RefusesBadInput) {
   expect_refused(2, "phases --experiment 5", "--experiment: 5 is not within");
   expect_refused(2, "phases --remap sideways",
                  "--remap: unknown value 'sideways'; known: diffuse, scratch");
-  expect_refused(2, "phases --carry-out -1", "--carry-out: -1 is not within 0 and");
+  expect_refused(2, "phases --carry-out -1", "--carry-out: '-1' is no whole number from 0 on");
   expect_refused(2, "phases --parts 1", "--parts: 1 is not within");
   expect_refused(2, "phases --vertices 20 --parts 64", "64 parts for 20 vertices");
 }
