@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The further snippets of the groups of the API reference, word for word, with what they need
+// around them.
+
+#include "test_comm.hpp"
+#include <valet/scalapack.hpp>
+#include <valet/valet.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+using valet::test::rank;
+using valet::test::size;
+
+int next() { return (rank() + 1) % size(); }
+int previous() { return (rank() + size() - 1) % size(); }
+
+TEST(Reference, TellsMessagesAndChoices) {
+  std::vector<std::string> messages;
+  const valet::Options options;
+  testing::internal::CaptureStdout();
+
+  // Messages go where those of the application go.
+  valet::set_log_callback([&](valet::LogLevel level, std::string_view message) {
+    if (level == valet::LogLevel::warning) messages.emplace_back(message);
+  });
+
+  // What AUTO would choose on a machine that is known by numbers: of each, that of the worst rank.
+  const auto machine = valet::schedule::parse_cost_model("latency=2e-6,bandwidth=1e10,copy=1e10");
+  valet::schedule::ExchangeShape shape;
+  shape.ranks = 64;
+  shape.block_bytes = 4096;
+  shape.slots = shape.sent = shape.received = 10000;
+  shape.neighbours = 4;
+  shape.budget_bytes = options.budget_bytes;
+  const valet::schedule::Choice choice = valet::schedule::choose_method(machine, shape);
+  std::cout << to_string(choice.method) << ", " << choice.reason << '\n'
+            << valet::schedule::to_table(choice.predictions);
+
+  valet::set_log_callback({});
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(text.find("stream, "), 0) << text;
+  EXPECT_NE(text.find("direct"), std::string::npos) << text;
+  EXPECT_TRUE(messages.empty());
+}
+
+TEST(Reference, MovesBlocksByFunctionsOfTheApplication) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t slots = 12, count = 12;
+  const std::size_t block_bytes = 40;
+  std::vector<std::byte> memory(slots * block_bytes, static_cast<std::byte>(rank()));
+  std::byte* const array = memory.data();
+  const std::vector<int> ranks(count, next());
+
+  // An array that only functions of the application reach: on a device memcpy is cudaMemcpyAsync,
+  // and the functions wait for their stream at the end.
+  valet::CustomFunctions functions;
+  functions.pack = [=](valet::SlotSpan list, std::byte* packed) {
+    valet::for_each_run(list, [=](std::uint64_t slot, std::size_t first, std::size_t blocks) {
+      std::memcpy(packed + first * block_bytes, array + slot * block_bytes, blocks * block_bytes);
+    });
+  };
+  functions.unpack = [=](const std::byte* packed, valet::SlotSpan list) {
+    valet::for_each_run(list, [=](std::uint64_t slot, std::size_t first, std::size_t blocks) {
+      std::memcpy(array + slot * block_bytes, packed + first * block_bytes, blocks * block_bytes);
+    });
+  };
+  valet::migrate(comm, valet::custom_storage(slots, block_bytes, functions), count, ranks);
+
+  EXPECT_EQ(memory, std::vector<std::byte>(memory.size(), static_cast<std::byte>(previous())));
+}
+
+TEST(Reference, ExecutesInLentMemory) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const std::uint64_t cell_count = 9;
+  std::vector<int> values(cell_count, rank());
+  const valet::BlockStorage cells{valet::field(values)};
+  const int partner = (rank() ^ 1) < size() ? rank() ^ 1 : rank();
+  const std::vector<int> partners(cell_count, partner);
+
+  // A plan that is executed in every step, in memory that another part of the program does not use
+  // then.
+  valet::Plan swap = valet::plan_to_ranks(comm, cells, cell_count, partners);
+  std::vector<std::max_align_t> lent(swap.workspace_bytes() / sizeof(std::max_align_t) + 1);
+  for (int step = 0; step < 2; ++step)
+    valet::execute(swap, cells, std::as_writable_bytes(std::span(lent)));
+
+  EXPECT_EQ(values, std::vector<int>(cell_count, rank())) << "there and back";
+}
+
+TEST(Reference, FindsElements) {
+  const std::int64_t i = 70, j = 41;
+  const int context = 0;
+  const std::vector<int> descriptor = {1, context, 100, 90, 16, 8, 0, 0, 60};
+
+  // Who has which element of a matrix that ScaLAPACK describes, and where.
+  const valet::BlockCyclic layout = valet::layout::from_scalapack(descriptor, 2, 3);
+  const int owner = layout.owner({i, j});
+  const valet::BlockCyclic::Extents local = layout.local_indices({i, j});
+  const valet::BlockCyclic::Extents global = layout.global_indices(owner, local);  // i and j again
+  const std::int64_t elements = layout.local_elements(owner);
+  const auto leading_dimension = static_cast<int>(layout.local_extents(owner)[0]);
+  const valet::layout::ScalapackDescriptor described =
+      valet::layout::to_scalapack(layout, context, leading_dimension);
+
+  // Block 4 of the rows is on row 0 of the grid, block 5 of the columns on column 2.
+  EXPECT_EQ(owner, 2);
+  EXPECT_EQ(local, (valet::BlockCyclic::Extents{38, 9}));
+  EXPECT_EQ(global, (valet::BlockCyclic::Extents{i, j}));
+  EXPECT_EQ(leading_dimension, 52);
+  EXPECT_EQ(elements, 52 * 26);
+  EXPECT_EQ(described[4], 16);
+}
+
+}  // namespace
