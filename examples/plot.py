@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the results of an example, a study or a trace: plot.py EXAMPLE DIRECTORY.
+"""Draws the results of an example, a study or a trace: plot.py WHAT DIRECTORY.
 
-Reads the files that the example wrote into DIRECTORY and writes PNG pictures beside them. Studies read
-what valet-bench wrote:
+Reads the files in DIRECTORY and writes PNG pictures beside them. WHAT is
+  amr, block_cyclic, dropin, particles, species
+                examples: ./examples/run.sh NAME, which calls this
   timeline      a trace: valet-bench exchange --trace DIRECTORY/trace.json, or any Options::trace
   methods, memory
                 valet-bench exchange --method stream,phased --json DIRECTORY/exchange.json
@@ -22,7 +23,7 @@ from pathlib import Path
 from plotting import (amr, block_cyclic, dropin, exchange_study, layout_index, madre, papers, particles,
                       phases, scale, sizes, species, trace_timeline)
 
-EXAMPLES = {"amr": amr.draw,
+DRAWINGS = {"amr": amr.draw,
             "block_cyclic": block_cyclic.draw,
             "dropin": dropin.draw,
             "layout_index": layout_index.draw,
@@ -39,14 +40,20 @@ EXAMPLES = {"amr": amr.draw,
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("example", choices=sorted(EXAMPLES))
-    parser.add_argument("directory", type=Path, help="where the example wrote its files; a trace may be named itself")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=sorted(DRAWINGS), metavar="WHAT", help="one of those above")
+    parser.add_argument("directory", type=Path, metavar="DIRECTORY",
+                        help="where the files are; a trace may be named itself")
     arguments = parser.parse_args()
     try:
-        EXAMPLES[arguments.example](arguments.directory)
+        DRAWINGS[arguments.what](arguments.directory)
     except FileNotFoundError as error:
-        sys.exit(f"plot.py: {error.filename} is missing; run the example first")
+        sys.exit(f"plot.py: {error.filename} is missing; what writes it is said by plot.py --help")
+    except OSError as error:
+        sys.exit(f"plot.py: {error.filename}: {error.strerror}")
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:  # where a file is no such file
+        sys.exit(f"plot.py: what is in {arguments.directory} is not for '{arguments.what}' "
+                 f"({type(error).__name__}: {error}); what writes it is said by plot.py --help")
 
 
 if __name__ == "__main__":

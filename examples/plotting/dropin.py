@@ -35,7 +35,8 @@ def draw(directory):
         axes[0].bar(at, [one["extra"] / MEGABYTE for one in rounds], width, color=colour, label=text)
         axes[1].bar(at, [1e3 * one["seconds"] for one in rounds], width, color=colour, label=text)
     moved = [one["sent"] / MEGABYTE for one in runs["stock"]]
-    axes[0].plot(range(len(moved)), moved, "k_", markersize=30, label="packed cells that moved")
+    axes[0].hlines(moved, [k - 0.45 for k in range(len(moved))], [k + 0.45 for k in range(len(moved))],
+                   color="black", linewidth=1.5, label="packed cells that moved")
     axes[0].set_title("Valet keeps its scratch, up to 4 MiB a rank, from round 0 on", fontsize=9)
     axes[0].set_ylabel("peak memory beyond the mesh, all ranks [MB]")
     axes[1].set_ylabel("time of the migration, slowest rank [ms]")
