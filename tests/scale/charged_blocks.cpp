@@ -9,6 +9,11 @@ void charge_copy(std::uint64_t bytes, double bandwidth) {
   if (bytes > 0) smpi_execute_benched(static_cast<double>(bytes) / bandwidth);
 }
 
+void wait_until(double time) {
+  const double seconds = time - MPI_Wtime();
+  if (seconds > 0) smpi_execute_benched(seconds);
+}
+
 ChargedBlocks::ChargedBlocks(std::uint64_t slots, std::size_t block_bytes, double copy_bandwidth)
     : slots_(slots),
       block_bytes_(block_bytes),

@@ -14,6 +14,9 @@ namespace valet::scale {
 /// @param bandwidth  Bytes a second; what is read counts, not what is written besides.
 void charge_copy(std::uint64_t bytes, double bandwidth);
 
+/// Lets simulated time pass until MPI_Wtime() is `time`.
+void wait_until(double time);
+
 /// Slots in contiguous FoldedMemory: of a block only its identity is copied, and what a copy of the
 /// whole block takes is charged.
 class ChargedBlocks final : public StorageBackend {
