@@ -83,8 +83,8 @@ double slowest(double seconds) {
   return most;
 }
 
-/// Seconds of the slowest rank from an instant at which all begin. Ranks do not leave a barrier or a
-/// reduction together, but simulated clocks are one clock.
+/// Seconds of the slowest rank from an instant at which all begin. Ranks do not leave a barrier or
+/// a reduction together, but simulated clocks are one clock.
 template <class Action>
 double timed(Action&& action) {
   constexpr double until_all_know = 1e-3;
