@@ -32,11 +32,11 @@ std::string check_number(const std::string& text) {
 
 template <class Value>
 struct ElementOf {
-  using type = Value;
+  using Type = Value;
 };
 template <class Value>
 struct ElementOf<std::vector<Value>> {
-  using type = Value;
+  using Type = Value;
 };
 
 void declare(CLI::App& app, const Command& command) {
@@ -50,7 +50,7 @@ void declare(CLI::App& app, const Command& command) {
             CLI::Option& added = *app.add_option(option.name, *variable, option.help);
             added.capture_default_str();
             if constexpr (!std::is_same_v<Value, std::string>) added.delimiter(',');
-            using Element = typename ElementOf<Value>::type;
+            using Element = typename ElementOf<Value>::Type;
             if constexpr (std::is_arithmetic_v<Element>) added.check(check_number<Element>);
             if (option.check) added.check(option.check);
           }

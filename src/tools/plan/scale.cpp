@@ -149,8 +149,8 @@ PlanningTime planning_time(const ScaleOptions& options) {
   time.collective_seconds = time.rounds * time.levels * level;
   // Counts are acknowledged, so many at a time.
   constexpr auto at_once = static_cast<std::uint32_t>(mpi::sparse_counts_at_once);
-  time.neighbour_seconds =
-      2 * options.latency_seconds * ((options.neighbours + at_once - 1) / at_once);
+  const std::uint32_t round_trips = (options.neighbours + at_once - 1) / at_once;
+  time.neighbour_seconds = 2 * options.latency_seconds * round_trips;
   time.local_seconds =
       static_cast<double>(options.blocks) * (2 * sizeof(int) + sizeof(Index)) / options.bandwidth;
   time.least_seconds = 3 * time.levels * level;
