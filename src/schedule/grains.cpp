@@ -8,7 +8,7 @@ FlowPiece GrainOrder::front(std::uint64_t most) const {
   std::uint64_t end = end_of_grain(entry, grain_);
   if (heap_.size() == 1) end = entry.total;
   while (end - entry.first < most && end < entry.total) {
-    const Entry next{end, entry.total, entry.flow, entry.distance};
+    const Entry next{end, entry.total, entry.flow, entry.turn};
     const auto is_before = [&](std::size_t child) {
       return child >= heap_.size() || key_of(next, grain_) < key_of(heap_[child], grain_);
     };

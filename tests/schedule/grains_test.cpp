@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <tuple>
@@ -23,12 +24,12 @@ struct Flow {
 /// A block and its place in the order, worked out with fractions of small numbers.
 struct Block {
   std::uint64_t numerator, denominator;
-  std::uint32_t distance;
+  std::uint32_t turn;
   std::uint64_t number;
   std::uint32_t flow;
   friend bool operator<(const Block& a, const Block& b) {
     const std::uint64_t left = a.numerator * b.denominator, right = b.numerator * a.denominator;
-    return std::tie(left, a.distance, a.number) < std::tie(right, b.distance, b.number);
+    return std::tie(left, a.turn, a.number) < std::tie(right, b.turn, b.number);
   }
 };
 
@@ -38,7 +39,7 @@ std::vector<Block> sorted(const std::vector<Flow>& flows, std::uint64_t grain) {
     for (std::uint64_t k = 0; k < flows[f].total; ++k) {
       const std::uint64_t begin = k / grain * grain;
       const std::uint64_t end = std::min(begin + grain, flows[f].total);
-      blocks.push_back({begin + end, flows[f].total, flows[f].distance, k, f});
+      blocks.push_back({begin + end, flows[f].total, turn_of(flows[f].distance), k, f});
     }
   std::sort(blocks.begin(), blocks.end());
   return blocks;
@@ -112,8 +113,25 @@ TEST(GrainOrder, ComparesFractionsOfLargeNumbersExactly) {
   const GrainKey half{large, large, 2}, less{large - 1, large, 1}, same{1, 1, 1};
   EXPECT_TRUE(less < half);
   EXPECT_FALSE(half < less);
-  EXPECT_TRUE(same < half) << "equal fractions: the nearer rank comes first";
+  EXPECT_TRUE(same < half) << "equal fractions: the earlier turn";
   EXPECT_FALSE(half < same);
+}
+
+TEST(GrainOrder, FlowsThatFollowEachOtherGoNearAndFar) {
+  for (const std::uint32_t ranks : {64U, 128U, 1000U, 1'000'000U}) {
+    std::vector<std::uint32_t> distances(std::min(ranks - 1, 5000U));
+    for (std::uint32_t k = 0; k < distances.size(); ++k) distances[k] = k + 1;
+    const auto most = static_cast<std::uint32_t>(distances.size());
+    std::ranges::sort(distances, {}, turn_of);
+    constexpr std::size_t at_once = 16;
+    for (std::size_t first = 0; first + at_once <= distances.size(); ++first) {
+      std::array<int, 4> quarters{};
+      for (std::size_t k = first; k < first + at_once; ++k)
+        ++quarters[(distances[k] - 1) * 4 / most];
+      EXPECT_GT(std::ranges::min(quarters), 0) << ranks << " ranks, from turn " << first;
+    }
+    EXPECT_TRUE(std::ranges::adjacent_find(distances, {}, turn_of) == distances.end());
+  }
 }
 
 TEST(GrainOrder, GrainsHaveABlockAtLeastAndAreShorterWithManyRanks) {
