@@ -32,6 +32,7 @@ template <class Value>
 CLI::Option* add_named(CLI::App& app, const char* option, Value& value,
                        const std::map<std::string, Value>& names, const char* description) {
   std::vector<std::string> known;
+  known.reserve(names.size());
   for (const auto& [name, named] : names) known.push_back(name);
   // The text given, not the number behind it, is what a message about it shall show.
   return app
