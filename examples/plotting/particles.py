@@ -61,10 +61,10 @@ def draw_owners(directory):
         figure.legend(handles=[Line2D([], [], marker="o", linestyle="", color=colours[r],
                                       label=f"rank {r}") for r in range(ranks)],
                       title="owner", loc="lower center", ncol=ranks, frameon=False)
-    what = "all sampled particles" if len(visible) == len(points) else "a slice of the box"
+    what = "" if len(visible) == len(points) else " in a slice of the box"
     figure.suptitle(f"Who owns which particles around the rebalance of step {shown['step']}: "
                     f"{shown['moved_bytes'] / MEGABYTE:.1f} MB moved in place\n"
-                    f"{len(visible):,} particles, {what}, seen along {along}", fontsize=12)
+                    f"a sample of {len(visible):,} particles{what}, seen along {along}", fontsize=12)
     save(figure, directory / "owners.png")
 
 
