@@ -4,6 +4,8 @@
 Reads every scale*.json of the directory.
 """
 
+from matplotlib.ticker import LogLocator, NullLocator
+
 from .common import LIMIT, OUT_OF_PLACE, plt, read_cases, save
 
 MACHINES = {"fattree": "fat tree, 12.5 GB/s, 1 us a link",
@@ -51,6 +53,10 @@ def draw_machine(upper, lower, cases):
     upper.set(yscale="log", title=MACHINES[cases[0]["platform"]])
     upper.set_yticks(RATIOS, [f"{ratio:g}" for ratio in RATIOS])
     lower.set(yscale="log")
+    lower.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    lower.yaxis.set_major_formatter("{x:g}")
+    lower.yaxis.set_minor_locator(NullLocator())
+    lower.grid(alpha=0.3)
     for axis in (upper, lower):
         ranks_axis(axis, cases)
         axis.legend(fontsize=8)
