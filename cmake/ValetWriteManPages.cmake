@@ -2,26 +2,16 @@
 
 # cmake -DHELP2MAN= -DPROGRAM= -DNAME= -DVERSION= -DDIRECTORY= -P: writes DIRECTORY/NAME.1 from what PROGRAM
 # prints for --help, and DIRECTORY/NAME-SUBCOMMAND.1 for each of its subcommands. Where the program does not
-# run, as a program of MPI in a build without network may not, the page says no more than that.
+# run, as a program of MPI in a build without network may not, there is one page that says no more than that.
 cmake_minimum_required(VERSION 3.22)
 
 get_filename_component(program_directory "${PROGRAM}" DIRECTORY)
 get_filename_component(program "${PROGRAM}" NAME)
 
-# write_page(<page> [<subcommand>]): the page has the name that man looks for.
-function(write_page page)
-  execute_process(
-    COMMAND "${PROGRAM}" ${ARGN} --help
-    OUTPUT_VARIABLE help
-    RESULT_VARIABLE failed ERROR_QUIET)
-  if(failed)
-    message(STATUS "${NAME} ${ARGN} --help does not run here: its manual is left out")
-    file(WRITE "${DIRECTORY}/${page}.1" ".TH ${page} 1\n.SH NAME\n${page} \\- see ${page} \\-\\-help\n")
-    return()
-  endif()
-  # The first sentence of the description says what it is.
-  string(REGEX MATCH "^[^\n]+" title "${help}")
-  string(REGEX REPLACE "( \\(|[.,:] ).*" "" title "${title}")
+# write_page(<page> <description> [<subcommand>]): the page has the name that man looks for, and of the
+# description what it begins with.
+function(write_page page description)
+  string(REGEX REPLACE "( \\(|[.,:] ).*" "" title "${description}")
   # help2man gives this to a shell: no path that may have spaces.
   string(JOIN " " command "./${program}" ${ARGN})
   execute_process(
@@ -37,16 +27,26 @@ function(write_page page)
   string(REGEX REPLACE "\n\\.TH [^ ]+ " "\n.TH ${upper} " text "${text}")
   string(REGEX REPLACE "(\n\\.SH NAME\n)[^\n]* (\\\\- )" "\\1${page} \\2" text "${text}")
   file(WRITE "${DIRECTORY}/${page}.1" "${text}")
-  set(help "${help}" PARENT_SCOPE)
 endfunction()
 
-write_page("${NAME}")
+execute_process(
+  COMMAND "${PROGRAM}" --help
+  OUTPUT_VARIABLE help
+  RESULT_VARIABLE failed ERROR_QUIET)
+if(failed)
+  message(STATUS "${NAME} --help does not run here: its manual names it, and no more")
+  file(WRITE "${DIRECTORY}/${NAME}.1" ".TH ${NAME} 1\n.SH NAME\n${NAME} \\- see ${NAME} \\-\\-help\n")
+  return()
+endif()
+string(REGEX MATCH "^[^\n]+" description "${help}")
+write_page("${NAME}" "${description}")
 string(FIND "${help}" "\nSubcommands:\n" at)
 if(at GREATER -1)
   string(SUBSTRING "${help}" ${at} -1 help)
-  string(REGEX MATCHALL "\n  [a-z]+ " subcommands "${help}")
-  foreach(subcommand IN LISTS subcommands)
-    string(STRIP "${subcommand}" subcommand)
-    write_page("${NAME}-${subcommand}" ${subcommand})
+  string(REPLACE ";" "," help "${help}")
+  string(REGEX MATCHALL "\n  [a-z]+ +[^\n]+" lines "${help}")
+  foreach(line IN LISTS lines)
+    string(REGEX MATCH "([a-z]+) +(.*)" line "${line}")
+    write_page("${NAME}-${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}" ${CMAKE_MATCH_1})
   endforeach()
 endif()
