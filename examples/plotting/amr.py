@@ -8,7 +8,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 
 from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, rank_colours, read, save
-from .timeline import PHASES, draw_migration, shade, spans_of
+from .timeline import draw_migration, shade, shade_entry, spans_of
 
 
 def draw_leaves(axis, leaves, rank_column, colours):
@@ -68,7 +68,7 @@ def draw_limited_run(axis, samples, migrations, rank):
                label="its peak in a migration, measured by the system"),
         Line2D([], [], marker="v", linestyle="", color=OUT_OF_PLACE,
                label="what packed buffers for it would reach"),
-        Patch(color=PHASES["migrate"][0], alpha=0.35, label="while Valet migrates"),
+        shade_entry("migrate"),
     ]
     if limits:
         limit = sorted(limits)[len(limits) // 2] / MEGABYTE

@@ -4,10 +4,9 @@
 import sys
 
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, rank_colours, read, save
-from .timeline import PHASES, shade, spans_of
+from .timeline import shade, shade_entry, spans_of
 
 
 def separation(points, axis):
@@ -84,8 +83,7 @@ def draw_run(axis, samples, migrations, rank):
     axis.plot([s["seconds"] for s in samples], [s["data_bytes"] / MEGABYTE for s in samples],
               color="black", linewidth=1)
     handles = [Line2D([], [], color="black", label="data of the process, measured"),
-               Patch(color=PHASES["partition"][0], label="while Zoltan partitions"),
-               Patch(color=PHASES["migrate"][0], alpha=0.35, label="while Valet migrates")]
+               shade_entry("partition"), shade_entry("migrate")]
     for migration in migrations:
         inside = rebalance_samples(samples, rank, migration["step"])
         if inside and migration["headroom_bytes"]:

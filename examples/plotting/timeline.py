@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Resident memory over the time of a run that migrates, for the examples that log it."""
 
+from matplotlib.patches import Patch
+
 from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET
 
-PHASES = {"partition": ("0.85", "Zoltan partitions"), "migrate": ("tab:blue", "Valet migrates")}
+SHADES = {"partition": {"color": "0.85", "alpha": 0.6, "linewidth": 0, "label": "while Zoltan partitions"},
+          "migrate": {"color": "tab:blue", "alpha": 0.35, "linewidth": 0, "label": "while Valet migrates"}}
 
 
 def shade(axis, spans):
     for start, end, phase in spans:
-        axis.axvspan(start, end, color=PHASES[phase][0], alpha=0.35 if phase == "migrate" else 0.6,
-                     linewidth=0)
+        axis.axvspan(start, end, **SHADES[phase])
+
+
+def shade_entry(phase):
+    """What the legend says of a shade."""
+    return Patch(**SHADES[phase])
 
 
 def spans_of(samples):
