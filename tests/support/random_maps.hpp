@@ -99,13 +99,17 @@ inline GlobalContent content_by_slots(const GlobalMap& map) {
 struct OrderedBlock {
   std::uint64_t numerator = 0, denominator = 1;  ///< fraction delivered in the middle of the grain
   std::uint64_t distance = 0;
-  std::uint64_t turn = 0;    ///< where fractions are equal
   std::uint64_t number = 0;  ///< in its flow
   Address from;
 
   friend bool operator<(const OrderedBlock& a, const OrderedBlock& b) {
+    // Where fractions are equal flows take turns.
+    const auto turn = [](std::uint64_t distance) {
+      return distance * 2654435769 % (std::uint64_t{1} << 32);
+    };
     const std::uint64_t left = a.numerator * b.denominator, right = b.numerator * a.denominator;
-    return std::tie(left, a.turn, a.number) < std::tie(right, b.turn, b.number);
+    return std::tuple(left, turn(a.distance), a.number) <
+           std::tuple(right, turn(b.distance), b.number);
   }
 };
 
@@ -143,7 +147,6 @@ inline std::vector<OrderedBlock> ordered_flow(const GlobalMap& map, int source, 
     block.numerator = begin + std::min<std::uint64_t>(begin + grain, flow.size());
     block.denominator = flow.size();
     block.distance = static_cast<std::uint64_t>((destination - source + map.ranks()) % map.ranks());
-    block.turn = block.distance * 2654435769 % (std::uint64_t{1} << 32);
   }
   return flow;
 }
