@@ -44,8 +44,10 @@ void Direct<Index>::handle(const Event& event) {
     --credits_to_come_;
     const std::size_t d = flow_from(flows_.outgoing, event.rank);
     const plan::Outgoing<Index>& flow = flows_.outgoing[d];
-    transport_.send(d, event.rank, leaving_ + flow.first * context_.blocks.block_bytes,
-                    flow.count * context_.blocks.block_bytes);
+    const std::byte* const packed = leaving_ + flow.first * context_.blocks.block_bytes;
+    const std::uint64_t bytes = flow.count * context_.blocks.block_bytes;
+    transfer_->finish(packed, bytes);
+    transport_.send(d, event.rank, packed, bytes);
     context_.observer().moved(flow.count);
   }
 }
@@ -78,6 +80,7 @@ void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   credits_to_come_ = flows_.outgoing.size();
   to_arrive_ = flows_.incoming.size();
   in_use_ = (flows_.exports.size() + flows_.blocks_arriving) * block_bytes;
+  transfer_ = &transfer;
   give_all();
   gather_all(transfer);
   transport_.run(*this);

@@ -39,8 +39,9 @@ class Direct final : public Exchange<Index>, public Participant {
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   CreditTransport transport_;
-  schedule::GrainOrder imports_;  ///< where blocks land in order
-  plan::HoleWalk<Index> holes_;   ///< likewise
+  schedule::GrainOrder imports_;         ///< where blocks land in order
+  plan::HoleWalk<Index> holes_;          ///< likewise
+  Transfer<Index>* transfer_ = nullptr;  ///< while it runs
   std::byte* leaving_ = nullptr;
   std::byte* arriving_ = nullptr;
   std::size_t credits_to_come_ = 0;

@@ -41,7 +41,7 @@ void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed, bo
     const observe::TraceSpan span(trace_, observe::TraceKind::gather, "gather",
                                   {.bytes = slots.size() * backend_.block_bytes()});
     if (past_cache)
-      backend_.gather_past_cache(slots, packed);
+      backend_.start_gather(slots, packed);
     else
       backend_.gather(slots, packed);
   }
@@ -162,10 +162,11 @@ template <class Index>
 void Transfer<Index>::scatter(const std::byte* packed, std::span<const Index> slots) {
   constexpr std::size_t least_bytes = 4096;  // below it the clock is what is measured
   const std::size_t bytes = slots.size() * backend_.block_bytes();
-  const bool measures = node_ != nullptr && bytes >= least_bytes && node_->contains(packed);
-  const double start = measures ? mpi::now() : 0;
+  if (node_ == nullptr || bytes < least_bytes || !node_->contains(packed))
+    return backend_.start_scatter(packed, slots);
+  const double start = mpi::now();
   backend_.scatter(packed, slots);
-  if (measures) node_->handover().note_read(packed, bytes, mpi::now() - start);
+  node_->handover().note_read(packed, bytes, mpi::now() - start);
 }
 
 /// Takes final slots up to the first that is not free; returns how many.
@@ -228,14 +229,15 @@ void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter to wait",
                                 {.bytes = slots.size() * backend_.block_bytes()});
   free_.take_highest(slots);
-  backend_.scatter(packed, std::span<const Index>(slots));
+  backend_.start_scatter(packed, std::span<const Index>(slots));
 }
 
 /// Where blocks land in order: what stays above the final count moves to the holes that are left.
 template <class Index>
 std::uint64_t Transfer<Index>::compact(std::span<std::byte> scratch) {
-  constexpr std::size_t most = 256;
   const std::span<const Index> from(flows_.resident_from.data(), flows_.resident_from.size());
+  // In the cache of this core, or in few calls.
+  const std::size_t most = backend_.reachable_by_host() ? 256 : from.size();
   const std::span<const Index> to(flows_.resident_to.data(), from.size());
   for (std::size_t k = 0; k < from.size(); k += most) {
     const std::size_t count = std::min(most, from.size() - k);
@@ -246,6 +248,13 @@ std::uint64_t Transfer<Index>::compact(std::span<std::byte> scratch) {
 
 template <class Index>
 std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
+  const std::uint64_t copies = move_locally(scratch);
+  backend_.finish_all();
+  return copies;
+}
+
+template <class Index>
+std::uint64_t Transfer<Index>::move_locally(std::span<std::byte> scratch) {
   if (flows_.in_order()) {
     const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",
                                   {.bytes = flows_.resident_from.size() * backend_.block_bytes()});

@@ -77,8 +77,13 @@ class Transfer {
     if (data == nullptr || slots.back() - slots.front() != slots.size() - 1) return nullptr;
     return data + slots.front() * backend_.block_bytes();
   }
-  /// Packs exports and frees their slots, into which misplaced blocks may move.
+  /// Packs exports and frees their slots, into which misplaced blocks may move. This and all that
+  /// unpacks blocks may go on after the return: finish() before anybody else touches `packed`.
   void gather(std::span<const Index> slots, std::byte* packed, bool past_cache = true);
+  /// Waits until packed memory is no longer read or written.
+  void finish(const std::byte* packed, std::uint64_t bytes) {
+    backend_.finish({packed, static_cast<std::size_t>(bytes)});
+  }
   /// Frees the slots of exports that were sent from where they are, likewise.
   void release(std::span<const Index> slots);
 
@@ -104,7 +109,8 @@ class Transfer {
 
   /// Blocks that went to other slots than their final ones.
   [[nodiscard]] std::uint64_t misplaced() const { return misplaced_; }
-  /// After the exchange: moves what is misplaced, and what the map moves inside the rank.
+  /// After the exchange: moves what is misplaced, and what the map moves inside the rank. All is
+  /// done on return.
   /// Returns the block copies made, those before included.
   std::uint64_t redistribute(std::span<std::byte> scratch);
 
@@ -114,6 +120,7 @@ class Transfer {
   std::uint64_t place_some(const std::byte* packed, Index cursor, std::uint64_t size,
                            Misplace misplace);
   void scatter(const std::byte* packed, std::span<const Index> slots);
+  std::uint64_t move_locally(std::span<std::byte> scratch);
   std::size_t take_final_slots(std::span<const Index> finals);
   void take_any_slots(std::span<Index> slots);
   std::uint64_t compact(std::span<std::byte> scratch);

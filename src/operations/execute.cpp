@@ -34,6 +34,12 @@ constexpr const char* nothing_has_moved = "nothing has moved; fix it and execute
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
+/// What is so of the storage of some rank.
+struct Storages {
+  bool may_throw = false;    ///< the ranks then agree on whether it did
+  bool hash_blocks = false;  ///< hashes of packed blocks then have to be the same
+};
+
 /// What executions of one plan reuse.
 template <class Index>
 class Workspace {
@@ -70,19 +76,21 @@ class Workspace {
     is_lent_ = false;
   }
 
-  /// @param agrees  Whether the storage of some rank may throw: the ranks then agree.
-  void run(StorageBackend& storage, bool agrees, Report& report) {
+  void run(StorageBackend& storage, const Storages& all, Report& report) {
     std::optional<storage::GuardedBackend> guard;
     if (storage.may_throw()) guard.emplace(storage);
     StorageBackend& backend = guard ? *guard : storage;
     const auto agree = [&](const char* consequence) {
-      if (agrees) mpi::agree(context_.channel, guard ? guard->failure(consequence) : std::nullopt);
+      if (all.may_throw)
+        mpi::agree(context_.channel, guard ? guard->failure(consequence) : std::nullopt);
     };
     const double start = mpi::now();
     observe::Trace* const trace = context_.observer().trace;
     if (verification_) {
       const observe::Stage stage(backend, trace, "verify");
-      verification_->before(backend, scratch_->bytes());
+      using operations::BlockHash;
+      verification_->before(backend, scratch_->bytes(),
+                            all.hash_blocks ? BlockHash::of_pieces : BlockHash::xxh3);
       agree(nothing_has_moved);
     }
     const double begin = mpi::now();
@@ -283,7 +291,7 @@ void write_trace(plan::State& state, const Report& report) {
 /// Runs the exchange and, also where it ends with an error of all ranks, writes the trace.
 template <class Index>
 void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& backend,
-         bool storage_may_throw, Report& report) {
+         const Storages& all, Report& report) {
   try {
     const observe::ProgressWish wish{state.options.progress, state.options.progress_bar,
                                      state.channel.rank(),
@@ -291,7 +299,7 @@ void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& ba
     const observe::ProgressMeter progress(state.observer.progress, wish,
                                           flows.exports.size() + flows.blocks_arriving,
                                           state.blocks.block_bytes);
-    workspace_of(state, flows).run(backend, storage_may_throw, report);
+    workspace_of(state, flows).run(backend, all, report);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
       write_trace(state, report);
@@ -309,10 +317,12 @@ template <class Index>
 Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::uint64_t neighbours,
                      StorageBackend& backend, std::span<std::byte> lent) {
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
-  bool storage_may_throw = storage::asked([&] { return backend.may_throw(); });
+  Storages all{storage::asked([&] { return backend.may_throw(); }),
+               storage::asked([&] { return backend.hashes_blocks(); })};
   bool callbacks_may_throw = state.callbacks.any();
   mpi::Agreement agreement;
-  agreement.largest(storage_may_throw);
+  agreement.largest(all.may_throw);
+  agreement.largest(all.hash_blocks);
   agreement.largest(callbacks_may_throw);
   agreement.run(state.channel, prepare(state, flows, backend, lent));
   state.callbacks.restart();
@@ -333,7 +343,7 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   report.segments = state.segments;
   report.periods = state.periods;
   report.choice = state.choice;
-  run(state, flows, backend, storage_may_throw, report);
+  run(state, flows, backend, all, report);
   observe::log_finished(state.channel.rank(), report);
   if (callbacks_may_throw) mpi::agree(state.channel, state.callbacks.diagnostic());
   return report;

@@ -2,6 +2,7 @@
 #include "operations/verification.hpp"
 
 #include "mpi/tags.hpp"
+#include <valet/detail/block_hash.hpp>
 
 #include <xxhash.h>
 
@@ -12,14 +13,17 @@
 namespace valet::operations {
 namespace {
 
-/// Adds up hashes of blocks, a few slots at a time through scratch.
+/// Adds up hashes of blocks, some slots at a time: where the blocks are, or through scratch.
 template <class Index>
 class ChecksumOfBlocks {
  public:
-  ChecksumOfBlocks(StorageBackend& backend, std::span<std::byte> scratch)
+  ChecksumOfBlocks(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash)
       : backend_(backend),
         scratch_(scratch),
-        batch_(std::min(slots_.size(), scratch.size() / backend.block_bytes())) {}
+        hash_(hash),
+        in_place_(backend.hashes_blocks()),
+        batch_(in_place_ ? slots_.size()
+                         : std::min(most_packed, scratch.size() / backend.block_bytes())) {}
 
   void add(Index slot, std::uint64_t seed) {
     slots_[size_] = slot;
@@ -33,18 +37,33 @@ class ChecksumOfBlocks {
   }
 
  private:
+  static constexpr std::size_t most_packed = 256;
+
   void flush() {
-    const std::size_t bytes = backend_.block_bytes();
-    backend_.gather(std::span<const Index>(slots_).first(size_), scratch_.data());
-    for (std::size_t k = 0; k < size_; ++k)
-      sum_ += XXH3_64bits_withSeed(scratch_.data() + k * bytes, bytes, seeds_[k]);
+    const auto slots = std::span<const Index>(slots_).first(size_);
+    const auto seeds = std::span<const std::uint64_t>(seeds_).first(size_);
     size_ = 0;
+    if (in_place_) {
+      if (!slots.empty()) sum_ += backend_.hash_sum(slots, seeds);
+      return;
+    }
+    const std::size_t bytes = backend_.block_bytes();
+    backend_.gather(slots, scratch_.data());
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      sum_ += hash_of(scratch_.data() + k * bytes, bytes, seeds[k]);
+  }
+  [[nodiscard]] std::uint64_t hash_of(const std::byte* block, std::size_t bytes,
+                                      std::uint64_t seed) const {
+    return hash_ == BlockHash::xxh3 ? XXH3_64bits_withSeed(block, bytes, seed)
+                                    : detail::block_hash(block, bytes, seed);
   }
 
   StorageBackend& backend_;
   std::span<std::byte> scratch_;
-  std::array<Index, 256> slots_{};
-  std::array<std::uint64_t, 256> seeds_{};
+  BlockHash hash_;
+  bool in_place_;
+  std::array<Index, 2048> slots_{};
+  std::array<std::uint64_t, 2048> seeds_{};
   std::size_t batch_;
   std::size_t size_ = 0;
   std::uint64_t sum_ = 0;
@@ -65,8 +84,10 @@ Verification<Index>::Verification(const mpi::Channel& channel, Ledger& ledger,
              {flows.incoming, expected_.data()}) {}
 
 template <class Index>
-void Verification<Index>::before(StorageBackend& backend, std::span<std::byte> scratch) {
-  ChecksumOfBlocks<Index> checksum(backend, scratch);
+void Verification<Index>::before(StorageBackend& backend, std::span<std::byte> scratch,
+                                 BlockHash hash) {
+  hash_ = hash;
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
   for (std::size_t i = 0; i < flows_.outgoing.size(); ++i) {
     const plan::Outgoing<Index>& flow = flows_.outgoing[i];
     for (std::uint64_t k = 0; k < flow.count; ++k) checksum.add(flows_.exports[flow.first + k], k);
@@ -81,7 +102,7 @@ void Verification<Index>::before(StorageBackend& backend, std::span<std::byte> s
 template <class Index>
 std::uint64_t Verification<Index>::staying(StorageBackend& backend, std::span<std::byte> scratch,
                                            bool moved) const {
-  ChecksumOfBlocks<Index> checksum(backend, scratch);
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
   const storage::SlotSet& free = flows_.initially_free;
   for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
        slot = free.next_absent(slot + 1))
@@ -96,7 +117,7 @@ std::uint64_t Verification<Index>::staying(StorageBackend& backend, std::span<st
 
 template <class Index>
 void Verification<Index>::sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch) {
-  ChecksumOfBlocks<Index> checksum(backend, scratch);
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
   for (std::size_t i = 0; i < flows_.incoming.size(); ++i) {
     const plan::Incoming<Index>& flow = flows_.incoming[i];
     Index cursor = flow.cursor;
@@ -112,7 +133,7 @@ void Verification<Index>::sum_arrivals(StorageBackend& backend, std::span<std::b
 template <class Index>
 void Verification<Index>::sum_arrivals_in_order(StorageBackend& backend,
                                                 std::span<std::byte> scratch) {
-  ChecksumOfBlocks<Index> checksum(backend, scratch);
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
   std::fill(arrived_.begin(), arrived_.end(), 0);
   for_each_landing(flows_, imports_, holes_,
                    [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {

@@ -12,8 +12,14 @@
 
 namespace valet::operations {
 
-/// Proves that every block arrived as it was sent: XXH3 of each block, seeded with its place in the
-/// order of its flow, summed per flow at the source before and at the destination after. Blocks
+/// The hash of a block; the same on all ranks.
+enum class BlockHash : std::uint8_t {
+  xxh3,       ///< of the packed block: as fast as a core reads memory
+  of_pieces,  ///< detail::piece_hash(), where a rank hashes its blocks on a device
+};
+
+/// Proves that every block arrived as it was sent: a hash of each block, seeded with its place in
+/// the order of its flow, summed per flow at the source before and at the destination after. Blocks
 /// that stay are seeded with their final slot. Memory: 24 bytes a neighbour, 48 more where
 /// blocks land in order, and the scratch.
 template <class Index>
@@ -22,7 +28,7 @@ class Verification {
   Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows<Index>& flows);
 
   /// Sums over what is there before the exchange. Local.
-  void before(StorageBackend& backend, std::span<std::byte> scratch);
+  void before(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash);
   /// Sums over what is there afterwards, and compares with the sources. Collective among
   /// neighbours. Returns what does not agree, if anything.
   [[nodiscard]] std::optional<Diagnostic> after(StorageBackend& backend,
@@ -53,6 +59,7 @@ class Verification {
   Array<std::uint64_t> sent_, expected_, arrived_;
   schedule::GrainOrder imports_;  ///< where blocks land in order
   plan::HoleWalk<Index> holes_;   ///< likewise
+  BlockHash hash_ = BlockHash::xxh3;
   std::uint64_t stayed_ = 0;
   mpi::NeighbourWords<Sums<plan::Outgoing<Index>>, Sums<plan::Incoming<Index>>> words_;
 };

@@ -36,7 +36,7 @@ PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks, st
                            std::size_t reserved_bytes) {
   return {.budget_bytes = options.budget_bytes - std::min(options.budget_bytes, reserved_bytes),
           .block_bytes = blocks.block_bytes,
-          .message_bytes = options.message_bytes,
+          .message_bytes = wished_message_bytes(options, blocks),
           .pieces_per_block = blocks.pieces_per_block,
           .reachable_by_mpi = blocks.reachable_by_mpi,
           .leaving = leaving,

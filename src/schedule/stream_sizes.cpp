@@ -90,7 +90,7 @@ StreamLimits limits_of(const Options& options, const BlockTraits& blocks, std::u
                        std::uint64_t blocks_received) {
   return {.budget_bytes = options.budget_bytes,
           .block_bytes = blocks.block_bytes,
-          .message_bytes = options.message_bytes,
+          .message_bytes = wished_message_bytes(options, blocks),
           .window = static_cast<std::size_t>(options.stream.window),
           .pieces_per_block = blocks.pieces_per_block,
           .blocks_sent = blocks_sent,

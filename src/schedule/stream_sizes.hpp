@@ -18,9 +18,18 @@ constexpr std::size_t most_credits_of_a_pair = 3;
 
 /// The size of a message, and of a buffer inside a node, unless the user wishes otherwise.
 constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
+/// The same where kernels pack and unpack: to start one and to wait for it takes some 10 us, in
+/// which a bus moves 256 KiB and more.
+constexpr std::size_t kernel_message_bytes = std::size_t{2} << 20;
 /// A run of blocks this long is sent from where it is, a shorter one is packed.
 constexpr std::size_t straight_bytes = std::size_t{16} << 10;
 
+/// The size of messages that is wished for; 0 where it is the default one.
+[[nodiscard]] constexpr std::size_t wished_message_bytes(const Options& options,
+                                                         const BlockTraits& blocks) {
+  return options.message_bytes > 0 || blocks.reachable_by_host ? options.message_bytes
+                                                               : kernel_message_bytes;
+}
 /// Blocks of a message: what the user wishes, or else Valet; credits are kept in 16 bits.
 [[nodiscard]] constexpr std::uint64_t message_blocks(std::size_t wished_bytes,
                                                      std::size_t block_bytes) {
@@ -74,11 +83,12 @@ struct StreamSizes {
   }
 };
 
-/// Messages of 256 KiB, or less where the budget does not hold a few of them: large enough for
-/// bandwidth, small enough that what is staged stays in the cache. With many destinations they are
-/// shorter, budget / (2 * min(destinations, 16)) but 32 KiB at least, and never longer than the
-/// largest flow: then a buffer for each of as many messages fits half of the budget, and latencies
-/// overlap. No receive buffer is larger than the largest message that comes.
+/// Messages of 256 KiB, of 2 MiB where kernels pack them, or less where the budget does not hold a
+/// few of them: large enough for bandwidth, small enough that what is staged stays in the cache.
+/// With many destinations they are shorter, budget / (2 * min(destinations, 16)) but 32 KiB at
+/// least, and never longer than the largest flow: then a buffer for each of as many messages fits
+/// half of the budget, and latencies overlap. No receive buffer is larger than the largest message
+/// that comes.
 ///
 /// A budget of a single block is a receive buffer, and blocks are then sent without staging. Pure;
 /// the scratch fits the budget and is at least one block, for the cycles of the local

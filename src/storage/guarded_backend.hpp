@@ -57,6 +57,31 @@ class GuardedBackend final : public StorageBackend {
     attempt("copying blocks (StorageBackend::copy)", [&] { backend_.copy(from, to, scratch); });
   }
 
+  void start_gather(SlotList from, std::byte* packed) override {
+    attempt("packing blocks (StorageBackend::gather)",
+            [&] { backend_.start_gather(from, packed); });
+  }
+  void start_scatter(const std::byte* packed, SlotList to) override {
+    attempt("unpacking blocks (StorageBackend::scatter)",
+            [&] { backend_.start_scatter(packed, to); });
+  }
+  void finish(std::span<const std::byte> packed) override {
+    attempt("waiting for blocks to be moved (StorageBackend::finish)",
+            [&] { backend_.finish(packed); });
+  }
+  void finish_all() override {
+    attempt("waiting for blocks to be moved (StorageBackend::finish)",
+            [&] { backend_.finish_all(); });
+  }
+
+  [[nodiscard]] bool hashes_blocks() const noexcept override { return backend_.hashes_blocks(); }
+  std::uint64_t hash_sum(SlotList slots, std::span<const std::uint64_t> seeds) override {
+    std::uint64_t sum = 0;
+    attempt("hashing blocks (StorageBackend::hash_sum)",
+            [&] { sum = backend_.hash_sum(slots, seeds); });
+    return sum;
+  }
+
   [[nodiscard]] std::byte* contiguous_data() const noexcept override {
     return backend_.contiguous_data();
   }

@@ -58,7 +58,8 @@ class SavedBlocks {
   void scatter() {
     for_each_run([&](std::size_t k) { return goes_[k]; },
                  [&](std::size_t first, std::size_t count) {
-                   backend_.scatter(at(first), std::span<const Index>(to_).subspan(first, count));
+                   backend_.start_scatter(at(first),
+                                          std::span<const Index>(to_).subspan(first, count));
                    std::fill_n(from_.begin() + first, count, Origins<Index>::none);
                    std::fill_n(states_.begin() + first, count, State::idle);
                    std::fill_n(goes_.begin() + first, count, false);
@@ -116,13 +117,15 @@ class LocalMoves {
     do {
       while (walking_ < most_walkers && start()) {
       }
+      // Not before: calls that move few blocks are dear where kernels are what moves them.
+      if (walking_ == 0) flush();
       for (std::size_t w = 0; w < walking_;)
         if (step(walkers_[w]))
           ++w;
         else
           walkers_[w] = walkers_[--walking_];
-      if (walking_ == 0) flush();
     } while (walking_ > 0 || moved_ < origins_.entries);
+    flush();
     return copies_;
   }
 

@@ -30,7 +30,8 @@ struct Origins {
 /// 1,024 moves are left, long ones are divided at a block that waits in scratch, as
 /// cycles are: a copy more for each division, some hundred in all.
 ///
-/// Local; O(slots) time, however many fields a block has.
+/// Local; O(slots) time, however many fields a block has. The caller waits for what a storage goes
+/// on with (StorageBackend::finish_all).
 /// @param origins  In: the pseudo-inverse, with no entry for blocks that stay. Out: all none.
 /// @param free     In: the free slots. Out: the free slots afterwards.
 /// @param scratch  At least one block, two where the host does not reach the blocks; holds the

@@ -4,24 +4,27 @@
 /// A storage that fails on request.
 
 #include <valet/block_storage.hpp>
+#include <valet/detail/block_hash.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace valet::test {
 
 /// What of a storage can fail.
-enum class Call { gather, scatter, copy, pieces, synchronize, allocate_scratch };
+enum class Call { gather, scatter, copy, pieces, finish, hash_sum, synchronize, allocate_scratch };
 inline constexpr std::array calls_while_moving{Call::gather, Call::scatter, Call::copy,
-                                               Call::pieces};
+                                               Call::pieces, Call::finish,  Call::hash_sum};
 
 inline std::string name_of(Call call) {
-  constexpr std::array names{"gather", "scatter",     "copy",
-                             "pieces", "synchronize", "allocate_scratch"};
+  constexpr std::array names{"gather", "scatter",  "copy",        "pieces",
+                             "finish", "hash_sum", "synchronize", "allocate_scratch"};
   return std::string("(StorageBackend::") + names[static_cast<std::size_t>(call)] + ") failed: ";
 }
 
@@ -38,6 +41,7 @@ enum class Reach {
   host,           ///< MPI and the host
   mpi,            ///< MPI alone: a device's memory, of which it is aware
   storage_alone,  ///< neither
+  kernels,        ///< likewise, and it hashes blocks where they are
 };
 
 /// Host memory of a test that fails at the n-th call of one kind.
@@ -79,7 +83,20 @@ class FailingBackend final : public StorageBackend {
   [[nodiscard]] std::byte* contiguous_data() const override {
     return reachable_by_mpi() ? inner_.backend().contiguous_data() : nullptr;
   }
-  [[nodiscard]] bool reachable_by_mpi() const override { return reach_ != Reach::storage_alone; }
+  void finish_all() override { count(Call::finish); }
+  [[nodiscard]] bool hashes_blocks() const override { return reach_ == Reach::kernels; }
+  std::uint64_t hash_sum(SlotList slots, std::span<const std::uint64_t> seeds) override {
+    count(Call::hash_sum);
+    std::vector<std::byte> packed(slots.size() * block_bytes());
+    inner_.backend().gather(slots, packed.data());
+    std::uint64_t sum = 0;
+    for (std::size_t k = 0; k < slots.size(); ++k)
+      sum += detail::block_hash(packed.data() + k * block_bytes(), block_bytes(), seeds[k]);
+    return sum;
+  }
+  [[nodiscard]] bool reachable_by_mpi() const override {
+    return reach_ == Reach::host || reach_ == Reach::mpi;
+  }
   [[nodiscard]] bool reachable_by_host() const override { return reach_ == Reach::host; }
   [[nodiscard]] std::size_t pieces_per_block() const override {
     return inner_.backend().pieces_per_block();
@@ -108,7 +125,7 @@ class FailingBackend final : public StorageBackend {
   Call failing_call_ = Call::gather;
   std::uint64_t which_ = 0;  ///< 0: none fails
   Throws throws_ = Throws::text;
-  mutable std::array<std::uint64_t, 6> calls_{};
+  mutable std::array<std::uint64_t, 8> calls_{};
   mutable int thrown_ = 0;
 };
 

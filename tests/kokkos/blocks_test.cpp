@@ -223,11 +223,10 @@ TEST(StagedBlocks, LabelTheirKernelsAndAllocateNoMoreThanTheySay) {
                                        std::span<const valet::Address>(addresses), options);
     EXPECT_TRUE(all_ranks(report.blocks_after == 64));
   }
-  const bool labelled =
-      listener.kernels_.count("valet::gather") > 0 &&
-      listener.kernels_.count("valet::scatter") > 0 &&
-      listener.kernels_.count("valet::gather") + listener.kernels_.count("valet::scatter") ==
-          listener.kernels_.size();
+  const auto calls = [&](const char* label) { return listener.kernels_.count(label); };
+  const bool labelled = calls("valet::gather") > 0 && calls("valet::scatter") > 0 &&
+                        calls("valet::gather") + calls("valet::scatter") + calls("valet::copy") ==
+                            listener.kernels_.size();
   EXPECT_TRUE(all_ranks(labelled));
   std::size_t bytes = 0;
   for (const std::string& allocation : listener.allocations_) {

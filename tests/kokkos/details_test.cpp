@@ -67,8 +67,9 @@ TEST(DisjointCopies, StopWhereASlotIsReadAndWritten) {
 
 TEST(WordOf, IsTheLargestPowerOfTwoThatDivides) {
   using valet::kokkos::detail::word_of;
-  EXPECT_EQ(word_of(0), 8U);
-  EXPECT_EQ(word_of(64), 8U);
+  EXPECT_EQ(word_of(0), 16U);
+  EXPECT_EQ(word_of(64), 16U);
+  EXPECT_EQ(word_of(24), 8U);
   EXPECT_EQ(word_of(12), 4U);
   EXPECT_EQ(word_of(6), 2U);
   EXPECT_EQ(word_of(7), 1U);
@@ -76,7 +77,7 @@ TEST(WordOf, IsTheLargestPowerOfTwoThatDivides) {
 
 TEST(RowLayout, MergesContiguousInnerDimensions) {
   valet::Field field;
-  double memory = 0;
+  alignas(16) double memory = 0;
   field.data = &memory;
   field.element_bytes = 8;
   field.slot_stride_bytes = 96;
@@ -88,7 +89,7 @@ TEST(RowLayout, MergesContiguousInnerDimensions) {
   EXPECT_EQ(row.dimension_count, 0U);
   EXPECT_EQ(row.element_bytes, 96U);
   EXPECT_EQ(row.row_bytes, 96U);
-  EXPECT_EQ(row.word_bytes, 8U);
+  EXPECT_EQ(row.word_bytes, 16U);
 }
 
 TEST(RowLayout, TakesSmallWordsWhereABlockIsMisaligned) {

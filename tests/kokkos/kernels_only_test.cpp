@@ -45,12 +45,16 @@ class KernelsOnly : public testing::TestWithParam<Method> {
   void SetUp() override {
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(begin_kernel);
     Kokkos::Tools::Experimental::set_end_parallel_for_callback(end_kernel);
+    Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(begin_kernel);
+    Kokkos::Tools::Experimental::set_end_parallel_reduce_callback(end_kernel);
     Kokkos::Tools::Experimental::set_allocate_data_callback(allocated);
   }
   void TearDown() override {
     device_pages = nullptr;
     Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
     Kokkos::Tools::Experimental::set_end_parallel_for_callback(nullptr);
+    Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(nullptr);
+    Kokkos::Tools::Experimental::set_end_parallel_reduce_callback(nullptr);
     Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
   }
 };

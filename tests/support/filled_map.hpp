@@ -48,9 +48,14 @@ class FilledMap {
   [[nodiscard]] std::uint64_t slots() const { return mask_.size(); }
 
   [[nodiscard]] Plan plan(MPI_Comm comm, Form form, const Options& options) {
+    return plan(comm, storage(), form, options);
+  }
+  /// The same for another storage of the blocks.
+  [[nodiscard]] Plan plan(MPI_Comm comm, const BlockStorage& blocks, Form form,
+                          const Options& options) {
     const Occupied occupied = Occupied::masked(mask_);
-    return form == Form::to_ranks ? plan_to_ranks(comm, storage(), occupied, ranks_, options)
-                                  : plan_to_slots(comm, storage(), occupied, addresses_, options);
+    return form == Form::to_ranks ? plan_to_ranks(comm, blocks, occupied, ranks_, options)
+                                  : plan_to_slots(comm, blocks, occupied, addresses_, options);
   }
 
   [[nodiscard]] GlobalContent content(Form form, Order order) {

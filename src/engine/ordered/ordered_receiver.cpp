@@ -145,7 +145,8 @@ bool OrderedReceiver<Index>::set_aside(Message& message) {
 }
 
 template <class Index>
-bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
+bool OrderedReceiver<Index>::credit_room(Transfer<Index>& transfer, std::size_t index,
+                                         bool takes_less) {
   const std::uint32_t flow = imports_.front().flow;
   if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
   const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
@@ -162,7 +163,9 @@ bool OrderedReceiver<Index>::credit_room(std::size_t index, bool takes_less) {
   if (!takes_less && room.left() < piece.count) return false;
   piece.count = std::min(piece.count, room.next());
   if (piece.count == 0) return false;
-  give(index, piece, room.enter(piece.count), place);
+  std::byte* const memory = room.enter(piece.count);
+  transfer.finish(memory, piece.count * block_bytes_);
+  give(index, piece, memory, place);
   posted_[index].is_detour = detours_ = on_node && place == Place::own;
   blocks_in_rooms_ += piece.count;
   return true;

@@ -51,7 +51,7 @@ class OrderedReceiver {
     if (credit_aside(index)) return true;
     if (credit_slots(transfer, index, blocks_left)) return true;
     if (waits_for_slots(transfer) && !takes_less) return false;
-    return credit_room(index, takes_less);
+    return credit_room(transfer, index, takes_less);
   }
   /// Brings the next message that has arrived to holes that are free; true when there was any.
   template <class BlocksLeft>
@@ -143,6 +143,7 @@ class OrderedReceiver {
     piece.count = run.count;
     if (of_source_[piece.flow] == schedule::most_credits_of_a_pair) return false;
     holes_.pass(run.count);
+    transfer.backend().finish_all();  // the holes may be packed from still
     give(index, piece, data + run.first * block_bytes_, Place::slots);
     return true;
   }
@@ -152,7 +153,7 @@ class OrderedReceiver {
            !transport_.is_written_by(flows_.incoming[imports_.front().flow].rank);
   }
   bool credit_aside(std::size_t index);
-  bool credit_room(std::size_t index, bool takes_less);
+  bool credit_room(Transfer<Index>& transfer, std::size_t index, bool takes_less);
   bool set_aside(Message& message);
   void leave_room(Message& message, std::uint64_t count);
   void land_some(Transfer<Index>& transfer, Message& message, std::span<const Index> slots);

@@ -106,8 +106,10 @@ bool PhasedTransport<Index>::give_credit() {
     posted.parcel = {context_.channel.rank(), receive.source, reached_[f].blocks, run.count};
     posted.cursor = cursor_of(posted.parcel);
   }
-  transport_.give(k, receive.source, memory_.memory(run.first),
-                  run.count * context_.blocks.block_bytes,
+  std::byte* const memory = memory_.memory(run.first);
+  const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
+  transfer_->finish(memory, bytes);
+  transport_.give(k, receive.source, memory, bytes,
                   {.count = static_cast<std::uint32_t>(run.count)});
   receive.blocks -= run.count;
   next_source_ = s + 1;
@@ -203,13 +205,16 @@ void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
   else
     report_->bytes_sent += bytes;  // what leaves once is counted already
   if (writes) {
-    gather(message, transport_.memory_of(rank, credit));
+    std::byte* const memory = transport_.memory_of(rank, credit);
+    gather(message, memory);
+    transfer_->finish(memory, bytes);
     return transport_.signal(k, rank, bytes);
   }
   message.in_place = send_in_place(message, rank, k);
   if (message.in_place) return;
   std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
   gather(message, buffer);
+  transfer_->finish(buffer, bytes);
   transport_.send(k, rank, buffer, bytes);
 }
 

@@ -171,7 +171,9 @@ void SlotReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
   if (posted.is_buffered()) {
     idle_of(posted).pop_back();
     memory = memory_of(posted);
+    transfer.finish(memory, posted.size * block_bytes_);
   } else {
+    transfer.backend().finish_all();  // the slots may be packed from still
     transfer.reserve(posted.run);
     memory = transfer.backend().contiguous_data() + posted.run.first * block_bytes_;
   }
@@ -216,7 +218,9 @@ bool SlotReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceiv
   posted.offset = static_cast<Index>(posted.offset + placed);
   posted.size = static_cast<Index>(posted.size - placed);
   if (posted.size > 0) return false;
-  idle_of(posted).push_back(posted.buffer);
+  Vector<std::uint32_t>& idle = idle_of(posted);
+  // The buffer used last is in the cache; kernels may read it still, so that it goes to the end.
+  idle.insert(context_.blocks.reachable_by_host ? idle.end() : idle.begin(), posted.buffer);
   posted = PostedReceive{};
   return true;
 }

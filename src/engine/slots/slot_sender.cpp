@@ -136,8 +136,10 @@ bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
   const auto [d, credit] = *next;
   node_credits_.erase(next);
   Destination& destination = destinations_[d];
-  transfer.gather(transfer.exports(outgoing_[d], destination.sent, credit.count),
-                  transport_.memory_of(outgoing_[d].rank, credit), credit.past_cache != 0);
+  std::byte* const memory = transport_.memory_of(outgoing_[d].rank, credit);
+  transfer.gather(transfer.exports(outgoing_[d], destination.sent, credit.count), memory,
+                  credit.past_cache != 0);
+  transfer.finish(memory, credit.count * block_bytes_);
   transport_.signal(outgoing_[d].rank, credit.count * block_bytes_);
   context_.observer().moved(credit.count);
   destination.sent = destination.staged = static_cast<Index>(destination.sent + credit.count);
@@ -200,7 +202,7 @@ template <class Index>
 bool SlotSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index size) {
   Destination& destination = destinations_[d];
   if (destination.first_message != none) {
-    send_staged(destination, size);
+    send_staged(transfer, destination, size);
     return true;
   }
   const bool in_place = !stages() || goes_in_place(transfer, d, size);
@@ -212,16 +214,17 @@ bool SlotSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index
   } else {
     transfer.gather(transfer.exports(outgoing_[d], messages_[message].first, size),
                     buffer(message));
-    post(message, buffer(message), size);
+    post(transfer, message, buffer(message), size);
   }
   return true;
 }
 
 template <class Index>
-void SlotSender<Index>::send_staged(Destination& destination, Index size) {
+void SlotSender<Index>::send_staged(Transfer<Index>& transfer, Destination& destination,
+                                    Index size) {
   const std::uint8_t first = destination.first_message;
   Message& message = messages_[first];
-  post(first, buffer(first) + message.sent * block_bytes_, size);
+  post(transfer, first, buffer(first) + message.sent * block_bytes_, size);
   if (message.sent == message.size) {
     destination.first_message = message.next;
     if (message.next == none) destination.last_message = none;
@@ -272,8 +275,10 @@ bool SlotSender<Index>::stage_ahead(Transfer<Index>& transfer) {
 }
 
 template <class Index>
-void SlotSender<Index>::post(std::uint8_t m, const std::byte* memory, Index size) {
+void SlotSender<Index>::post(Transfer<Index>& transfer, std::uint8_t m, const std::byte* memory,
+                             Index size) {
   Message& message = messages_[m];
+  transfer.finish(memory, size * block_bytes_);
   transport_.send(m, outgoing_[message.destination].rank, memory, size * block_bytes_);
   message.sent = static_cast<Index>(message.sent + size);
   ++in_flight_;

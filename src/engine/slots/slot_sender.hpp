@@ -126,9 +126,9 @@ class SlotSender {
   bool write_to_node(Transfer<Index>& transfer);
   [[nodiscard]] std::size_t next_to_serve() const;
   bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
-  void send_staged(Destination& destination, Index size);
+  void send_staged(Transfer<Index>& transfer, Destination& destination, Index size);
   std::uint8_t take_message(Vector<std::uint8_t>& idle, std::uint32_t destination, Index size);
-  void post(std::uint8_t message, const std::byte* memory, Index size);
+  void post(Transfer<Index>& transfer, std::uint8_t message, const std::byte* memory, Index size);
   void post_in_place(Transfer<Index>& transfer, std::uint8_t message);
   void note_leaving(std::uint32_t destination);
 

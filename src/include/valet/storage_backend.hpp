@@ -68,14 +68,16 @@ struct Diagnostic {
 };
 
 /// Moves blocks between the slots of one rank and packed memory. A packed block is the consecutive
-/// rows of its fields, block_bytes() in all. Every function is local and blocking.
+/// rows of its fields, block_bytes() in all. Every function is local, and blocking unless it says
+/// otherwise.
 ///
-/// gather(), gather_past_cache(), scatter(), copy() and pieces() may throw where may_throw() says
-/// so. This storage is then not called again, the other ranks get blocks of any content, and when
-/// all is over every rank throws Error callback_failed with the text of the exception. What
-/// synchronize() and allocate_scratch() throw is reported in the same way before anything moves.
-/// The other functions, and those where may_throw() is false, must not throw: where one does, the
-/// program ends (std::terminate), because other ranks wait for this one.
+/// gather(), gather_past_cache(), scatter(), copy(), pieces(), what starts and what finishes them,
+/// and hash_sum() may throw where may_throw() says so. This storage is then not called again, the
+/// other ranks get blocks of any content, and when all is over every rank throws Error
+/// callback_failed with the text of the exception. What synchronize() and allocate_scratch() throw
+/// is reported in the same way before anything moves. The other functions, and those where
+/// may_throw() is false, must not throw: where one does, the program ends (std::terminate), because
+/// other ranks wait for this one.
 class VALET_EXPORT StorageBackend {
  public:
   StorageBackend() = default;
@@ -108,8 +110,30 @@ class VALET_EXPORT StorageBackend {
   /// Unpacks as many packed blocks as `to` has slots.
   virtual void scatter(const std::byte* packed, SlotList to) = 0;
   /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
-  /// has at least one block, or none where reachable_by_host().
+  /// has at least one block, or none where reachable_by_host(). May go on after its return, as what
+  /// start_gather() starts.
   virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
+
+  /// Starts what gather_past_cache() does, which may go on after the return, so that kernels run
+  /// while MPI moves other blocks. All that is started is done in the order of the calls, before
+  /// what a later call of any function does. Nobody else touches the packed memory, or memory of
+  /// contiguous_data(), until it is finished.
+  virtual void start_gather(SlotList from, std::byte* packed) { gather_past_cache(from, packed); }
+  /// Starts what scatter() does, likewise.
+  virtual void start_scatter(const std::byte* packed, SlotList to) { scatter(packed, to); }
+  /// Waits for all that was started and touches a part of `packed`.
+  virtual void finish(std::span<const std::byte> packed) {
+    if (!packed.empty()) finish_all();
+  }
+  /// Waits for all that was started.
+  virtual void finish_all() {}
+
+  /// Whether hash_sum() is there: the blocks are hashed where they are.
+  [[nodiscard]] virtual bool hashes_blocks() const { return false; }
+  /// The sum over k of detail::piece_hash() of all pieces of block slots[k], with seeds[k].
+  virtual std::uint64_t hash_sum(SlotList /*slots*/, std::span<const std::uint64_t> /*seeds*/) {
+    return 0;
+  }
 
   /// Whether moving blocks can fail. Where it can on any rank, every execution ends with one more
   /// reduction over the ranks, with Options::verify two.

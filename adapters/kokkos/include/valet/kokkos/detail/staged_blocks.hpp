@@ -2,23 +2,27 @@
 #pragma once
 
 #include <valet/detail/independent_copies.hpp>
-#include <valet/kokkos/detail/row_kernel.hpp>
+#include <valet/kokkos/detail/block_kernels.hpp>
+#include <valet/kokkos/detail/started_work.hpp>
 #include <valet/kokkos/detail/view_blocks.hpp>
 
 #include <algorithm>
-#include <array>
+#include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <tuple>
 
 namespace valet::kokkos::detail {
 
-/// Slots that one kernel handles; their indices are staged where the kernel can read them.
-constexpr std::size_t most_staged_slots = 2048;
-constexpr std::size_t index_staging_bytes = most_staged_slots * sizeof(std::uint64_t);
+/// Memory for lists of slots and the seeds of hashes, where kernels read them: those of several
+/// kernels, so that one can be prepared while another one runs.
+constexpr std::size_t index_staging_bytes = std::size_t{128} << 10;
 
 /// Views in memory that MPI is not given: kernels on `Space` move the blocks through packed memory
-/// that both reach. Every function waits for its kernels; only this instance is fenced.
+/// that both reach. Only this instance is fenced: where somebody else needs packed memory that a
+/// kernel still works on, where the memory for lists is full, and at the end of a call that is to
+/// wait.
 template <class Space, class... Views>
 class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
   using Base = ViewBlocks<std::tuple<Space>, Views...>;
@@ -28,46 +32,79 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
       : Base(std::tuple<Space>(space), views...), space_(space), block_bytes_(Base::block_bytes()) {
     if (HostFields::diagnostic()) return;
     std::size_t packed_offset = 0;
-    auto row = rows_.begin();
+    RowLayout* row = block_.rows;
     for (const Field& field : fields_of(views...)) {
       *row = row_layout(field, packed_offset, block_bytes_);
       packed_offset += row++->row_bytes;
     }
-    allocate_indices();
+    block_.number_words(word_of(0));
+    allocate_lists();
   }
 
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     if (auto diagnostic = Base::diagnostic()) return diagnostic;
-    return no_indices_;
+    return no_lists_;
   }
   [[nodiscard]] bool may_throw() const override { return true; }
 
   void gather(SlotList from, std::byte* packed) override {
-    from.visit([&](auto slots) { move<Direction::gather>(slots, packed); });
+    start_gather(from, packed);
+    finish_all();
   }
   /// The host, which HostFields would ask, may not reach the Views.
   void gather_past_cache(SlotList from, std::byte* packed) override { gather(from, packed); }
   void scatter(const std::byte* packed, SlotList to) override {
-    to.visit([&](auto slots) { move<Direction::scatter>(slots, packed); });
+    start_scatter(packed, to);
+    finish_all();
+  }
+  void start_gather(SlotList from, std::byte* packed) override {
+    with_lists([&]<class Index>(Index) { move<Direction::gather, Index>(from, packed); });
+    note_started(packed, from.size());
+  }
+  void start_scatter(const std::byte* packed, SlotList to) override {
+    with_lists([&]<class Index>(Index) { move<Direction::scatter, Index>(to, packed); });
+    note_started(packed, to.size());
+  }
+  void finish(std::span<const std::byte> packed) override {
+    if (started_.touches(packed)) finish_all();
+  }
+  void finish_all() override {
+    if (started_.empty() && lists_used_ == 0) return;
+    fence(space_);
+    started_.clear();
+    lists_used_ = 0;
+  }
+  void synchronize() override {
+    Base::synchronize();
+    started_.clear();
+    lists_used_ = 0;
   }
 
-  /// A batch is read as a whole and then written as a whole. That is the same as one block after
-  /// the other, provided that no slot of the batch is read after it was written; the chains and
-  /// cycles of a redistribution read each slot first, so their batches are only cut by the scratch
-  /// and the index staging, and a batch of one is right for any list.
+  /// Straight from slot to slot where no slot is both read and written; else a batch is read as a
+  /// whole and then written as a whole, which is right where no slot is read after it was written.
+  /// The chains and cycles of a redistribution read each slot first, so that their batches are only
+  /// cut by the scratch and the lists, and a batch of one is right for any list.
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
-    const std::size_t most = std::min(scratch.size() / block_bytes_, most_staged_slots);
-    from.visit([&](auto sources) {
-      to.visit([&](auto targets) {
-        for (std::size_t first = 0; first < sources.size();) {
-          const std::size_t size = valet::detail::independent_copies(sources.subspan(first),
-                                                                     targets.subspan(first), most);
-          move<Direction::gather>(sources.subspan(first, size), scratch.data());
-          move<Direction::scatter>(targets.subspan(first, size), scratch.data());
-          first += size;
+    with_lists([&]<class Index>(Index) {
+      from.visit([&](auto sources) {
+        to.visit([&](auto targets) { copy_lists<Index>(sources, targets, scratch); });
+      });
+    });
+  }
+
+  [[nodiscard]] bool hashes_blocks() const override { return true; }
+  std::uint64_t hash_sum(SlotList slots, std::span<const std::uint64_t> seeds) override {
+    std::uint64_t sum = 0;
+    with_lists([&]<class Index>(Index) {
+      slots.visit([&](auto all) {
+        constexpr std::size_t most = index_staging_bytes / (2 * sizeof(std::uint64_t));
+        for (std::size_t first = 0; first < all.size(); first += most) {
+          const std::size_t size = std::min(most, all.size() - first);
+          sum += hash_some<Index>(all.subspan(first, size), seeds.subspan(first, size));
         }
       });
     });
+    return sum;
   }
 
   [[nodiscard]] std::byte* contiguous_data() const override { return nullptr; }
@@ -95,52 +132,119 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
   static_assert(Kokkos::SpaceAccessibility<Space, Staging>::accessible &&
                     Kokkos::SpaceAccessibility<Kokkos::HostSpace, Staging>::accessible,
                 "Valet: this backend has no memory that both the host and its kernels reach");
+  static constexpr std::size_t view_count = sizeof...(Views);
 
-  void allocate_indices() {
+  void allocate_lists() {
     try {
-      index_memory_ = StagedBlocks::allocate_scratch(index_staging_bytes);
-      indices_ = reinterpret_cast<std::uint64_t*>(index_memory_.get());
+      list_memory_ = StagedBlocks::allocate_scratch(index_staging_bytes);
     } catch (const std::bad_alloc&) {
-      no_indices_ = Diagnostic{ErrorCode::out_of_memory,
-                               "no memory for " + std::to_string(index_staging_bytes) +
-                                   " bytes of slot indices in memory space " + Staging::name()};
+      no_lists_ = Diagnostic{ErrorCode::out_of_memory,
+                             "no memory for " + std::to_string(index_staging_bytes) +
+                                 " bytes of slot indices in memory space " + Staging::name()};
     }
+  }
+
+  /// Calls action with a value of the type of the indices in lists: the smaller one crosses the bus
+  /// in half of the time.
+  template <class Action>
+  void with_lists(Action&& action) {
+    if (this->slots() <= std::numeric_limits<std::uint32_t>::max())
+      action(std::uint32_t{});
+    else
+      action(std::uint64_t{});
+  }
+  /// Slots in a list: two fit the memory for them.
+  template <class Index>
+  static constexpr std::size_t most_listed = index_staging_bytes / 2 / sizeof(Index);
+
+  /// A copy of a list where kernels read it, until the next finish_all().
+  template <class To, class From>
+  const To* listed(std::span<const From> list) {
+    const std::size_t bytes = (list.size() * sizeof(To) + 15) / 16 * 16;
+    if (lists_used_ + bytes > index_staging_bytes) finish_all();
+    auto* const copy = reinterpret_cast<To*>(list_memory_.get() + lists_used_);
+    std::ranges::transform(list, copy, [](From slot) { return static_cast<To>(slot); });
+    lists_used_ += bytes;
+    return copy;
+  }
+
+  void note_started(const std::byte* packed, std::size_t blocks) {
+    if (started_.is_full()) finish_all();
+    started_.add({packed, blocks * block_bytes_});
   }
 
   template <Direction direction, class Index, class PackedByte>
-  void move(std::span<const Index> slots, PackedByte* packed) {
-    for (std::size_t first = 0; first < slots.size(); first += most_staged_slots) {
-      const std::size_t size = std::min(most_staged_slots, slots.size() - first);
-      std::copy_n(slots.begin() + static_cast<std::ptrdiff_t>(first), size, indices_);
-      for (const RowLayout& row : rows_)
-        launch<direction>(row, size, packed + first * block_bytes_);
-      // The indices are overwritten next, and the caller hands the packed blocks to MPI.
-      fence(space_);
-    }
+  void move(SlotList list, PackedByte* packed) {
+    list.visit([&](auto slots) {
+      for (std::size_t first = 0; first < slots.size(); first += most_listed<Index>) {
+        const std::size_t size = std::min(most_listed<Index>, slots.size() - first);
+        move_some<direction, Index>(slots.subspan(first, size), packed + first * block_bytes_);
+      }
+    });
+  }
+  /// Workspaces lent by the caller and odd block sizes make packed blocks start at any byte.
+  template <Direction direction, class Index, class Slots, class PackedByte>
+  void move_some(Slots slots, PackedByte* packed) {
+    BlockRows<view_count> block = block_;
+    block.number_words(word_of(reinterpret_cast<std::uintptr_t>(packed)));
+    const Index* const list = listed<Index>(slots);
+    launch(direction == Direction::gather ? "valet::gather" : "valet::scatter", space_,
+           slots.size() * block.words,
+           PackKernel<direction, view_count, Index>{block, list, packed, block_bytes_});
   }
 
-  /// Workspaces lent by the caller and odd block sizes make packed blocks start at any byte.
-  template <Direction direction, class PackedByte>
-  void launch(const RowLayout& row, std::size_t size, PackedByte* packed) {
-    const std::size_t word =
-        word_of(reinterpret_cast<std::uintptr_t>(packed) | std::uintptr_t{row.word_bytes});
-    const auto launch_words = [&]<class Unsigned>(Unsigned) {
-      launch_row<direction, Unsigned>(space_, row, indices_, size, packed, block_bytes_);
-    };
-    switch (word) {
-      case 8: return launch_words(std::uint64_t());  // NOLINT: the types differ
-      case 4: return launch_words(std::uint32_t());
-      case 2: return launch_words(std::uint16_t());
-      default: return launch_words(std::uint8_t());
+  template <class Index, class Sources, class Targets>
+  void copy_lists(Sources sources, Targets targets, std::span<std::byte> scratch) {
+    // Both lists at once, so that the second one does not take the place of the first.
+    constexpr std::size_t listed_pairs = most_listed<Index> / 2;
+    const std::size_t most = std::min(scratch.size() / block_bytes_, listed_pairs);
+    for (std::size_t first = 0, size = 0; first < sources.size(); first += size) {
+      const auto sources_left = sources.subspan(first);
+      const auto targets_left = targets.subspan(first);
+      size = valet::detail::disjoint_copies(sources_left, targets_left, listed_pairs);
+      const std::size_t staged =
+          valet::detail::independent_copies(sources_left, targets_left, most);
+      if (2 * size >= staged) {
+        copy_some<Index>(sources_left.first(size), targets_left.first(size));
+        continue;
+      }
+      size = staged;
+      start_gather(sources_left.first(size), scratch.data());
+      start_scatter(scratch.data(), targets_left.first(size));
     }
+  }
+  template <class Index, class Sources, class Targets>
+  void copy_some(Sources sources, Targets targets) {
+    if (lists_used_ + 4 * sources.size() * sizeof(Index) > index_staging_bytes) finish_all();
+    const Index* const from = listed<Index>(sources);
+    const Index* const to = listed<Index>(targets);
+    launch("valet::copy", space_, sources.size() * block_.words,
+           CopyKernel<view_count, Index>{block_, from, to});
+  }
+
+  template <class Index, class Slots>
+  std::uint64_t hash_some(Slots slots, std::span<const std::uint64_t> seeds) {
+    finish_all();
+    const Index* const list = listed<Index>(slots);
+    const std::uint64_t* const listed_seeds = listed<std::uint64_t>(seeds);
+    using valet::detail::piece_bytes;
+    const std::size_t pieces = (block_bytes_ + piece_bytes - 1) / piece_bytes;
+    using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>;
+    std::uint64_t sum = 0;
+    Kokkos::parallel_reduce(
+        "valet::hash", Policy(space_, 0, slots.size() * pieces),
+        HashKernel<view_count, Index>{block_, list, listed_seeds, block_bytes_, pieces}, sum);
+    finish_all();
+    return sum;
   }
 
   Space space_;
-  std::array<RowLayout, sizeof...(Views)> rows_;
+  BlockRows<view_count> block_;
   std::size_t block_bytes_;
-  std::shared_ptr<std::byte> index_memory_;
-  std::uint64_t* indices_ = nullptr;  ///< in index_memory_
-  std::optional<Diagnostic> no_indices_;
+  std::shared_ptr<std::byte> list_memory_;
+  std::size_t lists_used_ = 0;  ///< bytes of lists that kernels may still read
+  StartedWork started_;
+  std::optional<Diagnostic> no_lists_;
 };
 
 }  // namespace valet::kokkos::detail
