@@ -205,9 +205,7 @@ void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
   else
     report_->bytes_sent += bytes;  // what leaves once is counted already
   if (writes) {
-    std::byte* const memory = transport_.memory_of(rank, credit);
-    gather(message, memory);
-    transfer_->finish(memory, bytes);
+    gather(message, transport_.memory_of(rank, credit));
     return transport_.signal(k, rank, bytes);
   }
   message.in_place = send_in_place(message, rank, k);

@@ -120,10 +120,10 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
     posted.size = static_cast<Index>(run.count);
     return posted;
   };
-  const bool dense = transfer.backend().contiguous_data() != nullptr;
+  const bool contiguous = transfer.backend().contiguous_data() != nullptr;
   const storage::SlotSet& free = transfer.free();
   storage::SlotRun final_run;
-  if (dense) {
+  if (contiguous) {
     final_run = flows_.final_run(source.cursor, most);
     final_run.count =
         free.contains(final_run.first) ? free.next_run(final_run.first, final_run.count).count : 0;
@@ -132,9 +132,9 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
   }
   const std::uint64_t buffered =
       idle_buffers_.empty() ? 0 : std::min<std::uint64_t>(most, sizes_.receive_blocks);
-  if (dense && final_run.count > 0 && final_run.count >= buffered)
+  if (contiguous && final_run.count > 0 && final_run.count >= buffered)
     return land(Place::final_run, final_run);
-  if (dense && free.count() > 0 && 4 * buffered <= most) {
+  if (contiguous && free.count() > 0 && 4 * buffered <= most) {
     // The buffers are tiny or busy: a run of other slots saves messages and costs local copies.
     const std::uint64_t highest = free.previous(free.slots());
     const storage::SlotRun other = free.next_run(highest - std::min(highest, most - 1), most);

@@ -136,10 +136,8 @@ bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
   const auto [d, credit] = *next;
   node_credits_.erase(next);
   Destination& destination = destinations_[d];
-  std::byte* const memory = transport_.memory_of(outgoing_[d].rank, credit);
-  transfer.gather(transfer.exports(outgoing_[d], destination.sent, credit.count), memory,
-                  credit.past_cache != 0);
-  transfer.finish(memory, credit.count * block_bytes_);
+  transfer.gather(transfer.exports(outgoing_[d], destination.sent, credit.count),
+                  transport_.memory_of(outgoing_[d].rank, credit), credit.past_cache != 0);
   transport_.signal(outgoing_[d].rank, credit.count * block_bytes_);
   context_.observer().moved(credit.count);
   destination.sent = destination.staged = static_cast<Index>(destination.sent + credit.count);

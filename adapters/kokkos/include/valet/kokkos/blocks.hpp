@@ -90,9 +90,13 @@ template <Path path, class First, class... Rest>
 /// share memory), out_of_memory (staging for slot indices). callback_failed: a fence or a kernel of
 /// Valet threw, as Kokkos does where the device fails; see valet::execute().
 ///
-/// Memory: Views that the host reaches take none. Others keep 16 KiB for slot indices from here
-/// on; blocks in transit are staged in the budget of the plan. Memory lent to execute() as a
-/// workspace must then be memory that `space` reaches.
+/// Memory: Views that the host reaches take none. Others keep 128 KiB for slot indices from here
+/// on, in memory that host and kernels reach, as are the blocks in transit, which are staged in the
+/// budget of the plan. On a device nothing is allocated. Memory lent to execute() as a workspace
+/// must be memory that `space` reaches.
+///
+/// One View of contiguous rows on a device goes to MPI as it is where MPI says that it reads such
+/// memory, or the environment has VALET_DEVICE_MPI=on; with VALET_DEVICE_MPI=off it does not.
 template <class First, class... Rest>
 [[nodiscard]] BlockStorage blocks(const First& first, const Rest&... rest) {
   return detail::storage<detail::Path::automatic>(first, rest...);

@@ -3,6 +3,7 @@
 
 #include <valet/detail/independent_copies.hpp>
 #include <valet/kokkos/detail/block_kernels.hpp>
+#include <valet/kokkos/detail/device_mpi.hpp>
 #include <valet/kokkos/detail/started_work.hpp>
 #include <valet/kokkos/detail/view_blocks.hpp>
 
@@ -19,7 +20,8 @@ namespace valet::kokkos::detail {
 /// kernels, so that one can be prepared while another one runs.
 constexpr std::size_t index_staging_bytes = std::size_t{128} << 10;
 
-/// Views in memory that MPI is not given: kernels on `Space` move the blocks through packed memory
+/// Views in memory that the host is not to touch, nor MPI, but for one contiguous View where MPI
+/// reads memory of devices: kernels on `Space` move the blocks through packed memory
 /// that both reach. Only this instance is fenced: where somebody else needs packed memory that a
 /// kernel still works on, where the memory for lists is full, and at the end of a call that is to
 /// wait.
@@ -38,12 +40,15 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
       packed_offset += row++->row_bytes;
     }
     block_.number_words(word_of(0));
-    allocate_lists();
+    DeviceMpi mpi = device_mpi<Space>();
+    mpi_reads_views_ = mpi.reads_devices;
+    unusable_ = std::move(mpi.diagnostic);
+    if (!unusable_) allocate_lists();
   }
 
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     if (auto diagnostic = Base::diagnostic()) return diagnostic;
-    return no_lists_;
+    return unusable_;
   }
   [[nodiscard]] bool may_throw() const override { return true; }
 
@@ -107,8 +112,11 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     return sum;
   }
 
-  [[nodiscard]] std::byte* contiguous_data() const override { return nullptr; }
-  [[nodiscard]] bool reachable_by_mpi() const override { return false; }
+  /// Where blocks are one array MPI is given runs of them; rows of several Views cost less packed.
+  [[nodiscard]] std::byte* contiguous_data() const override {
+    return mpi_reads_views_ ? Base::contiguous_data() : nullptr;
+  }
+  [[nodiscard]] bool reachable_by_mpi() const override { return contiguous_data() != nullptr; }
   [[nodiscard]] bool reachable_by_host() const override { return false; }
   [[nodiscard]] std::size_t pieces_per_block() const override { return 1; }
 
@@ -138,7 +146,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     try {
       list_memory_ = StagedBlocks::allocate_scratch(index_staging_bytes);
     } catch (const std::bad_alloc&) {
-      no_lists_ = Diagnostic{ErrorCode::out_of_memory,
+      unusable_ = Diagnostic{ErrorCode::out_of_memory,
                              "no memory for " + std::to_string(index_staging_bytes) +
                                  " bytes of slot indices in memory space " + Staging::name()};
     }
@@ -244,7 +252,8 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
   std::shared_ptr<std::byte> list_memory_;
   std::size_t lists_used_ = 0;  ///< bytes of lists that kernels may still read
   StartedWork started_;
-  std::optional<Diagnostic> no_lists_;
+  bool mpi_reads_views_ = false;
+  std::optional<Diagnostic> unusable_;
 };
 
 }  // namespace valet::kokkos::detail

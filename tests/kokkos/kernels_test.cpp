@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The kernels that move and hash blocks, beside what the host does with the same Views.
+
+#include "kokkos_environment.hpp"
+#include "test_comm.hpp"
+#include <valet/kokkos/blocks.hpp>
+#include <valet/valet.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <random>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
+
+constexpr std::size_t slots = 200;
+
+/// Rows of all kinds: a block of 16 byte words, one of 8 across, and bytes that spoil alignment.
+struct Fields {
+  Kokkos::View<float* [4], Kokkos::LayoutRight, Kokkos::HostSpace> whole { "whole", slots };
+  Kokkos::View<double* [3], Kokkos::LayoutLeft, Kokkos::HostSpace> across { "across", slots };
+  Kokkos::View<char* [3], Kokkos::LayoutRight, Kokkos::HostSpace> odd { "odd", slots };
+
+  explicit Fields(std::uint64_t seed) {
+    std::mt19937 random(static_cast<std::uint32_t>(seed));
+    for (std::size_t slot = 0; slot < slots; ++slot) {
+      for (std::size_t k = 0; k < 4; ++k) whole(slot, k) = static_cast<float>(random() % 1000);
+      for (std::size_t k = 0; k < 3; ++k) {
+        across(slot, k) = static_cast<double>(random());
+        odd(slot, k) = static_cast<char>(random() % 100);
+      }
+    }
+  }
+  /// Fields whose order and number decide where words of a block begin.
+  [[nodiscard]] std::vector<std::pair<BlockStorage, BlockStorage>> storages() const {
+    using kokkos::blocks, kokkos::staged_blocks;
+    return {{blocks(whole), staged_blocks(whole)},
+            {blocks(odd), staged_blocks(odd)},
+            {blocks(whole, across), staged_blocks(whole, across)},
+            {blocks(across, odd, whole), staged_blocks(across, odd, whole)},
+            {blocks(whole, odd), staged_blocks(whole, odd)}};
+  }
+};
+
+std::vector<std::byte> packed_by(StorageBackend& backend, std::span<const std::uint64_t> list) {
+  std::vector<std::byte> packed(list.size() * backend.block_bytes());
+  backend.gather(list, packed.data());
+  return packed;
+}
+
+std::vector<std::uint64_t> every_second_slot() {
+  std::vector<std::uint64_t> list;
+  for (std::uint64_t slot = 1; slot < slots; slot += 2) list.push_back(slots - slot);
+  return list;
+}
+
+TEST(Kernels, PackAndUnpackAsTheHostDoes) {
+  const Fields fields(seed());
+  const std::vector<std::uint64_t> from = every_second_slot();
+  std::vector<std::uint64_t> to(from.size());
+  std::iota(to.begin(), to.end(), std::uint64_t{slots / 4});
+  for (const auto& [host, staged] : fields.storages()) {
+    SCOPED_TRACE(host.block_bytes());
+    const std::vector<std::byte> packed = packed_by(host.backend(), from);
+    EXPECT_EQ(packed_by(staged.backend(), from), packed);
+    staged.backend().scatter(packed.data(), std::span<const std::uint64_t>(to));
+    EXPECT_EQ(packed_by(host.backend(), to), packed);
+  }
+}
+
+TEST(Kernels, CopyChainsAndDisjointSlotsInTheOrderOfTheList) {
+  for (const bool chain : {false, true}) {
+    const Fields fields(seed()), expected(seed());
+    std::vector<std::uint64_t> from, to;
+    for (std::uint64_t k = 0; k < slots / 2; ++k) {
+      to.push_back(k);
+      from.push_back(chain ? k + 1 : k + slots / 2);
+    }
+    const auto storages = fields.storages();
+    const auto expected_storages = expected.storages();
+    std::vector<std::uint64_t> all(slots);
+    std::iota(all.begin(), all.end(), std::uint64_t{0});
+    for (std::size_t k = 0; k < storages.size(); ++k) {
+      SCOPED_TRACE(storages[k].first.block_bytes());
+      std::vector<std::byte> scratch(7 * storages[k].first.block_bytes());
+      using List = std::span<const std::uint64_t>;
+      storages[k].second.backend().copy(List(from), List(to), scratch);
+      storages[k].second.backend().finish_all();
+      expected_storages[k].first.backend().copy(List(from), List(to), {});
+      EXPECT_EQ(packed_by(storages[k].first.backend(), all),
+                packed_by(expected_storages[k].first.backend(), all));
+    }
+  }
+}
+
+TEST(Kernels, HashAsTheHostDoes) {
+  const Fields fields(seed());
+  const std::vector<std::uint64_t> list = every_second_slot();
+  std::vector<std::uint64_t> seeds(list.size());
+  std::iota(seeds.begin(), seeds.end(), std::uint64_t{17});
+  for (const auto& [host, staged] : fields.storages()) {
+    const std::size_t bytes = host.block_bytes();
+    const std::vector<std::byte> packed = packed_by(host.backend(), list);
+    std::uint64_t sum = 0;
+    for (std::size_t k = 0; k < list.size(); ++k)
+      sum += detail::block_hash(packed.data() + k * bytes, bytes, seeds[k]);
+    EXPECT_EQ(staged.backend().hash_sum(std::span<const std::uint64_t>(list), seeds), sum) << bytes;
+  }
+}
+
+TEST(Kernels, VerifyBesideARankWhoseViewsTheHostMoves) {
+  const Fields fields(seed() + static_cast<std::uint64_t>(rank()));
+  const auto storages = fields.storages();
+  const std::vector<int> ranks(slots, (rank() + 1) % size());
+  Options options;
+  options.verify = true;
+  for (const auto& [host, staged] : storages) {
+    const Report report = migrate(MPI_COMM_WORLD, rank() == 0 ? host : staged, slots,
+                                  std::span<const int>(ranks), options);
+    EXPECT_TRUE(all_ranks(report.verified));
+  }
+}
+
+/// A list that is longer than the memory for lists.
+TEST(Kernels, MoveAnyNumberOfBlocks) {
+  constexpr std::uint64_t many = 100'000;
+  const Kokkos::View<std::uint64_t*, Kokkos::HostSpace> ids("ids", many);
+  std::vector<std::uint64_t> list(many);
+  for (std::uint64_t slot = 0; slot < many; ++slot) {
+    ids(slot) = 3 * slot;
+    list[slot] = many - 1 - slot;
+  }
+  const BlockStorage storage = kokkos::staged_blocks(ids);
+  StorageBackend& backend = storage.backend();
+  const std::span<const std::uint64_t> reversed(list);
+  std::vector<std::uint64_t> packed(many), seeds(many, 1);
+  backend.start_gather(reversed, reinterpret_cast<std::byte*>(packed.data()));
+  backend.finish(std::as_bytes(std::span(packed)).subspan(many, 8));
+  for (std::uint64_t k = 0; k < many; ++k) ASSERT_EQ(packed[k], 3 * (many - 1 - k));
+  const std::uint64_t sum = backend.hash_sum(reversed, seeds);
+  std::ranges::fill(packed, 5);
+  backend.scatter(reinterpret_cast<const std::byte*>(packed.data()), reversed);
+  for (std::uint64_t slot = 0; slot < many; ++slot) ASSERT_EQ(ids(slot), 5U);
+  EXPECT_NE(backend.hash_sum(reversed, seeds), sum);
+}
+
+TEST(StartedWork, IsFoundWhereItTouchesMemory) {
+  kokkos::detail::StartedWork work;
+  const std::vector<std::byte> memory(100);
+  const std::span<const std::byte> bytes(memory);
+  work.add(bytes.subspan(20, 10));
+  EXPECT_TRUE(work.touches(bytes.subspan(29, 1)));
+  EXPECT_TRUE(work.touches(bytes));
+  EXPECT_FALSE(work.touches(bytes.subspan(30, 10)));
+  EXPECT_FALSE(work.touches(bytes.first(20)));
+  work.clear();
+  EXPECT_FALSE(work.touches(bytes));
+  while (!work.is_full()) work.add(bytes.first(1));
+  EXPECT_FALSE(work.empty());
+}
+
+}  // namespace
+}  // namespace valet::test
