@@ -86,7 +86,10 @@ void JoinedBackend::scatter(const std::byte* packed, SlotList to) {
 }
 
 void JoinedBackend::copy(SlotList from, SlotList to, std::span<std::byte> scratch) {
-  for (const BlockStorage& part : parts_) part.backend().copy(from, to, scratch);
+  for (const BlockStorage& part : parts_) {
+    part.backend().copy(from, to, scratch);
+    part.backend().finish_all();  // the next one takes the same scratch
+  }
 }
 
 bool JoinedBackend::may_throw() const {

@@ -236,6 +236,23 @@ TEST(StagedBlocks, LabelTheirKernelsAndAllocateNoMoreThanTheySay) {
   EXPECT_LE(bytes, valet::kokkos::detail::index_staging_bytes + 128);
 }
 
+TEST(StagedBlocks, AllocateNothingAfterTheFirstOfAThousandMigrations) {
+  const Doubles view("view", 64);
+  for (std::uint64_t s = 0; s < 64; ++s) view(s) = rank() * 1000.0 + static_cast<double>(s);
+  const std::vector<int> ranks(64, (rank() + 1) % size());
+  const auto storage = valet::kokkos::staged_blocks(view);
+  valet::Plan plan = valet::plan_to_ranks(MPI_COMM_WORLD, storage, 64, std::span<const int>(ranks));
+  static_cast<void>(valet::execute(plan, storage));
+  const Listener listener;
+  for (int migration = 1; migration < 1000; ++migration)
+    static_cast<void>(valet::execute(plan, storage));
+  EXPECT_TRUE(all_ranks(listener.allocations_.empty()));
+  double sum = 0;
+  for (std::uint64_t s = 0; s < 64; ++s) sum += view(s);
+  const int source = ((rank() - 1000) % size() + size()) % size();
+  EXPECT_TRUE(all_ranks(sum == 64 * 1000.0 * source + 63 * 32.0));
+}
+
 TEST(Blocks, OnTheHostAllocateNothingWithKokkos) {
   const Doubles view("view", 8);
   const std::vector<int> ranks(4, (rank() + 1) % size());

@@ -73,12 +73,18 @@ class FailingKernels {
  public:
   explicit FailingKernels(bool fail) {
     if (!fail) return;
-    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(
-        [](const char*, std::uint32_t, std::uint64_t*) { throw std::runtime_error("no device"); });
+    const auto begins = [](const char*, std::uint32_t, std::uint64_t*) {
+      throw std::runtime_error("no device");
+    };
+    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(begins);
+    Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(begins);
   }
   FailingKernels(const FailingKernels&) = delete;
   FailingKernels& operator=(const FailingKernels&) = delete;
-  ~FailingKernels() { Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr); }
+  ~FailingKernels() {
+    Kokkos::Tools::Experimental::set_begin_parallel_for_callback(nullptr);
+    Kokkos::Tools::Experimental::set_begin_parallel_reduce_callback(nullptr);
+  }
 };
 
 TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
@@ -97,8 +103,10 @@ TEST(ProfilingRegions, EndOnAllRanksWhenAKernelFailsOnOne) {
     }
     EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
     EXPECT_EQ(outcome.code, ErrorCode::callback_failed);
-    const std::string begin = "valet: rank " + std::to_string(size() - 1) +
-                              ": packing blocks (StorageBackend::gather) failed: no device; ";
+    const std::string begin =
+        "valet: rank " + std::to_string(size() - 1) +
+        (verify ? ": hashing blocks (StorageBackend::hash_sum) failed: no device; "
+                : ": packing blocks (StorageBackend::gather) failed: no device; ");
     EXPECT_EQ(outcome.text.find(begin), 0U) << outcome.text;
     EXPECT_NE(outcome.text.find(verify ? "nothing has moved" : "unspecified"), std::string::npos)
         << outcome.text;

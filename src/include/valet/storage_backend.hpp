@@ -115,9 +115,10 @@ class VALET_EXPORT StorageBackend {
   virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
 
   /// Starts what gather_past_cache() does, which may go on after the return, so that kernels run
-  /// while MPI moves other blocks; where reachable_by_host() it is done then. All that is started
-  /// is done in the order of the calls, before what a later call of any function does. Nobody else
-  /// touches the packed memory, or memory of contiguous_data(), until it is finished.
+  /// while MPI moves other blocks; where reachable_by_host() it is done then. Lists are read before
+  /// that. All that is started is done in the order of the calls, before what a later call of any
+  /// function does. Nobody else touches the packed memory, or memory of contiguous_data(), until it
+  /// is finished.
   virtual void start_gather(SlotList from, std::byte* packed) { gather_past_cache(from, packed); }
   /// Starts what scatter() does, likewise.
   virtual void start_scatter(const std::byte* packed, SlotList to) { scatter(packed, to); }
