@@ -2,10 +2,13 @@
 #pragma once
 
 #include <valet/detail/host_fields.hpp>
+#include <valet/kokkos/detail/dual_views.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
 
+#include <memory>
 #include <tuple>
+#include <utility>
 
 namespace valet::kokkos::detail {
 
@@ -19,12 +22,20 @@ class ViewBlocks : public HostFields {
   explicit ViewBlocks(const Spaces& spaces, const Views&... views)
       : HostFields(fields_of(views...)), spaces_(spaces), views_(views...) {}
 
+  /// From now on the Views are the device sides of these DualViews, or some are.
+  void are_sides_of(std::unique_ptr<DualSides> duals) { duals_ = std::move(duals); }
+
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     if (auto diagnostic = runtime_diagnostic()) return diagnostic;
-    return HostFields::diagnostic();
+    if (auto diagnostic = HostFields::diagnostic()) return diagnostic;
+    return duals_ ? duals_->diagnostic() : std::nullopt;
   }
-  /// Waits for the kernels that may still write the Views.
+  /// Waits for the kernels that may still write the Views, and for copies from the other sides.
   void synchronize() override {
+    if (duals_) {
+      duals_->sync_device_sides();
+      duals_->mark_device_sides();
+    }
     std::apply([](const auto&... spaces) { (fence(spaces), ...); }, spaces_);
   }
   void begin_stage(const char* name) override { push_region(name); }
@@ -33,6 +44,7 @@ class ViewBlocks : public HostFields {
  private:
   Spaces spaces_;
   std::tuple<Views...> views_;  // keep the memory alive
+  std::unique_ptr<DualSides> duals_;
 };
 
 }  // namespace valet::kokkos::detail

@@ -21,6 +21,24 @@ template <class Space, class View>
 constexpr bool is_accessible =
     Kokkos::SpaceAccessibility<Space, typename View::memory_space>::accessible;
 
+/// Memory whose pages wander between host and device, each to the one that touches it, such as
+/// CudaUVMSpace: the host reaches it, but it is not what execution spaces of the host work in.
+template <class View>
+constexpr bool is_managed =
+    is_host_accessible<View> &&
+    !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename View::memory_space>::assignable;
+
+/// Whether its kernels run on the host.
+template <class Space>
+constexpr bool is_host_execution_space =
+    Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::assignable;
+
+/// Whether kernels on `Space` should move these Views though the host could: some are managed, and
+/// the pages that the host touches would have to come back.
+template <class Space, class... Views>
+constexpr bool prefers_kernels = !is_host_execution_space<Space> && (is_managed<Views> || ...) &&
+                                 (is_accessible<Space, Views> && ...);
+
 template <class Layout>
 constexpr bool is_strided_layout =
     std::is_same_v<Layout, Kokkos::LayoutRight> || std::is_same_v<Layout, Kokkos::LayoutLeft> ||
@@ -29,9 +47,10 @@ constexpr bool is_strided_layout =
 /// Refuses at compile time what can never be moved, in words for the user.
 template <class View>
 constexpr void check_view() {
-  static_assert(Kokkos::is_view<View>::value,
-                "Valet: blocks() takes Kokkos Views, with an execution space instance before them "
-                "if wanted");
+  static_assert(
+      Kokkos::is_view<View>::value,
+      "Valet: blocks() takes Kokkos Views and DualViews, with an execution space instance "
+      "before them if wanted");
   if constexpr (Kokkos::is_view<View>::value) {
     constexpr std::size_t rank = View::rank;
     static_assert(rank >= 1 && rank <= 8,

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// DualViews: which side of them is moved, and how the other one learns of it.
+///
+/// Before anything moves, what was modified on the host is brought to the device, and the device
+/// sides are marked as modified. If the copies fail the marks are as they were; after it the device
+/// side is the valid one, whatever becomes of the call.
+
+#include <valet/storage_backend.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <Kokkos_DualView.hpp>
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace valet::kokkos::detail {
+
+template <class T>
+struct DualTraits {
+  static constexpr bool is_dual = false;
+  using View = T;
+};
+template <class... Arguments>
+struct DualTraits<Kokkos::DualView<Arguments...>> {
+  static constexpr bool is_dual = true;
+  using View = typename Kokkos::DualView<Arguments...>::t_dev;
+};
+
+template <class T>
+constexpr bool is_dual_view = DualTraits<T>::is_dual;
+
+/// A View, or the device side of a DualView.
+template <class T>
+using ViewOf = typename DualTraits<T>::View;
+
+template <class T>
+[[nodiscard]] ViewOf<T> view_of(const T& view) {
+  if constexpr (is_dual_view<T>)
+    return view.view_device();
+  else
+    return view;
+}
+
+/// Kokkos tells which side is newer, but not that the other one was modified, too: its marks say
+/// so, which a class may look at that inherits them.
+template <class Dual>
+class Marks : public Dual {
+ public:
+  [[nodiscard]] static bool on_both_sides(const Dual& dual) {
+    const auto& marks = dual.*(&Marks::modified_flags);
+    return marks.data() != nullptr && marks(0) > 0 && marks(1) > 0;
+  }
+};
+
+/// The DualViews among the Views of a storage.
+class DualSides {
+ public:
+  DualSides() = default;
+  DualSides(const DualSides&) = delete;
+  DualSides& operator=(const DualSides&) = delete;
+  virtual ~DualSides() = default;
+
+  /// That a DualView was modified on both sides. Local.
+  [[nodiscard]] virtual std::optional<Diagnostic> diagnostic() const = 0;
+  /// Copies what the host modified to the device sides. Local; may throw what Kokkos throws: then
+  /// the marks of what was not copied are as they were.
+  virtual void sync_device_sides() = 0;
+  /// Marks the device sides as modified. Local.
+  virtual void mark_device_sides() = 0;
+};
+
+/// @tparam Given  std::tuple of the execution space instance that copies are queued on; empty: they
+///                are complete when Kokkos returns.
+template <class Given, class... Duals>
+class DualSidesOf final : public DualSides {
+ public:
+  explicit DualSidesOf(const Given& given, const Duals&... duals)
+      : given_(given), duals_(duals...) {}
+
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
+    std::optional<Diagnostic> found;
+    for_each([&](const auto& dual, std::size_t) {
+      using Dual = std::remove_cvref_t<decltype(dual)>;
+      if (found || are_one(dual) || !Marks<Dual>::on_both_sides(dual)) return;
+      found = Diagnostic{ErrorCode::invalid_argument,
+                         "DualView '" + std::string(dual.view_device().label()) +
+                             "' was modified on the host and on the device, and which side counts "
+                             "is not known; sync it after one side is modified, before the other "
+                             "one is"};
+    });
+    return found;
+  }
+
+  /// Parts of one DualView share their marks, and to sync the first clears them for all. So it is
+  /// asked before which of them are newer on the host.
+  void sync_device_sides() override {
+    std::array<bool, sizeof...(Duals)> is_stale{};
+    for_each([&](const auto& dual, std::size_t k) {
+      is_stale[k] = !are_one(dual) && dual.need_sync_device();
+    });
+    for_each([&](auto& dual, std::size_t k) {
+      if (!is_stale[k]) return;
+      std::apply(
+          [&](const auto&... space) {
+            if (dual.need_sync_device())
+              dual.sync_device(space...);
+            else
+              Kokkos::deep_copy(space..., dual.view_device(), dual.view_host());
+          },
+          given_);
+    });
+  }
+
+  void mark_device_sides() override {
+    for_each([](auto& dual, std::size_t) {
+      if (!are_one(dual)) dual.modify_device();
+    });
+  }
+
+ private:
+  /// Both sides in the same memory have nothing to tell each other.
+  template <class Dual>
+  static bool are_one(const Dual& dual) {
+    return static_cast<const void*>(dual.view_device().data()) ==
+           static_cast<const void*>(dual.view_host().data());
+  }
+  template <class Action>
+  void for_each(Action&& action) {
+    std::apply([&, k = std::size_t{0}](auto&... dual) mutable { (action(dual, k++), ...); },
+               duals_);
+  }
+  template <class Action>
+  void for_each(Action&& action) const {
+    std::apply([&, k = std::size_t{0}](const auto&... dual) mutable { (action(dual, k++), ...); },
+               duals_);
+  }
+
+  Given given_;
+  std::tuple<Duals...> duals_;
+};
+
+template <class T>
+[[nodiscard]] auto if_dual(const T& view) {
+  if constexpr (is_dual_view<T>)
+    return std::tuple<T>(view);
+  else
+    return std::tuple<>();
+}
+
+/// Of the DualViews among `views`; nullptr where there are none.
+template <class Given, class... Views>
+[[nodiscard]] std::unique_ptr<DualSides> dual_sides(const Given& given, const Views&... views) {
+  if constexpr ((is_dual_view<Views> || ...)) {
+    return std::apply(
+        [&](const auto&... dual) -> std::unique_ptr<DualSides> {
+          return std::make_unique<DualSidesOf<Given, std::remove_cvref_t<decltype(dual)>...>>(
+              given, dual...);
+        },
+        std::tuple_cat(if_dual(views)...));
+  } else {
+    return nullptr;
+  }
+}
+
+}  // namespace valet::kokkos::detail
