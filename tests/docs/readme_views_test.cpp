@@ -11,6 +11,7 @@
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <Kokkos_DualView.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -48,6 +49,25 @@ TEST(Readme, PartitionsAndMovesViews) {
   EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
   EXPECT_EQ(valet::test::sum_over_ranks(static_cast<long long>(count)), 100);
   EXPECT_LE(valet::test::max_over_ranks(static_cast<long long>(count)), 100 / size() + 6);
+}
+
+TEST(Guide, MovesDualViews) {
+  using valet::test::rank;
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  std::uint64_t count = 10;
+  Kokkos::DualView<double*[3]> particles("particles", count);
+  const Kokkos::View<int*> ids("ids", count);
+  const std::vector<int> ranks(count, (rank() + 1) % valet::test::size());
+  for (std::uint64_t k = 0; k < count; ++k) particles.view_host()(k, 2) = rank();
+
+  particles.modify_host();  // the host has written
+  count = valet::migrate(comm, valet::kokkos::blocks(particles, ids), count, ranks).blocks_after;
+  particles.sync_host();    // when the host reads again
+
+  long long wrong = 0;
+  const int source = (rank() + valet::test::size() - 1) % valet::test::size();
+  for (std::uint64_t k = 0; k < count; ++k) wrong += particles.view_host()(k, 2) != source;
+  EXPECT_EQ(valet::test::sum_over_ranks(wrong), 0);
 }
 
 TEST(Readme, MovesViewsByListsOfZoltan) {

@@ -23,6 +23,7 @@ namespace valet::test {
 struct GpuCounts {
   std::uint64_t kernels = 0, copies_to_device = 0, copies_to_host = 0;
   std::size_t most_bytes_copied = 0;  ///< by a copy of Kokkos
+  std::uint64_t failing_kernel = 0;   ///< the one with this number throws; 0: none
 };
 
 /// Its memory, which Views are cut from while this lives; one at a time.
@@ -136,7 +137,9 @@ class ParallelFor<Functor, RangePolicy<Traits...>, valet::test::FakeGpu> {
   using Policy = RangePolicy<Traits...>;
   ParallelFor(const Functor& functor, const Policy& policy) : functor_(functor), policy_(policy) {}
   void execute() const {
-    ++valet::test::GpuMemory::counts().kernels;
+    valet::test::GpuCounts& counts = valet::test::GpuMemory::counts();
+    if (++counts.kernels == counts.failing_kernel)
+      throw std::runtime_error("the GPU fell off the bus");
     valet::test::on_gpu([&] {
       for (auto k = policy_.begin(); k < policy_.end(); ++k) functor_(k);
     });

@@ -11,7 +11,9 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,11 @@ struct Objects {
   std::vector<double> weights;
 
   [[nodiscard]] std::size_t count() const { return places.size() / dimensions; }
+  [[nodiscard]] Point place(std::size_t object) const {
+    Point point{};
+    std::copy_n(&places[dimensions * object], dimensions, point.begin());
+    return point;
+  }
   [[nodiscard]] Columns coordinates() const {
     return array_columns(places.data(), count(), dimensions)();
   }
@@ -142,9 +149,9 @@ void expect_right_sums(const Objects& objects, const Binned& binned) {
 }
 
 void expect_all_in_their_boxes(const Objects& objects, const Binned& binned) {
-  const Columns coordinates = objects.coordinates();
   for (std::size_t k = 0; k < objects.count(); ++k) {
-    const Box box = box_of(binned.cell(k), binned.octree, coordinates);
+    const Cell& cell = binned.cell(k);
+    const Box box = box_of(cell, binned.octree, objects.place(cell.object));
     for (std::size_t d = 0; d < objects.dimensions; ++d) {
       const double rounding = 1e-15 * (std::abs(box.low[d]) + std::abs(box.high[d]));
       EXPECT_GE(objects.places[objects.dimensions * k + d], box.low[d] - rounding);
@@ -182,6 +189,94 @@ bool inside(double low_a, double high_a, double low_b, double high_b) {
   return low_a >= low_b && high_a <= high_b;
 }
 
+/// Columns of the host behind staging, as a device's are.
+class CountedColumns final : public StagedColumns {
+ public:
+  explicit CountedColumns(const Columns& columns) : columns_(columns) {}
+
+  void bring(std::uint64_t first, std::size_t count) override {
+    EXPECT_LE(first + count, columns_.slots);
+    ASSERT_LE(count, most_slots);
+    for (std::size_t c = 0; c < columns_.size; ++c)
+      columns_.column[c].copy_to(&numbers_[c * most_slots], first, count);
+    ++calls;
+  }
+  void bring(std::span<const std::uint32_t> slots) override {
+    ASSERT_LE(slots.size(), most_slots);
+    for (std::size_t c = 0; c < columns_.size; ++c)
+      for (std::size_t k = 0; k < slots.size(); ++k)
+        numbers_[c * most_slots + k] = columns_.column[c][slots[k]];
+    ++calls;
+  }
+  [[nodiscard]] const double* numbers(std::size_t column) const override {
+    return &numbers_[column * most_slots];
+  }
+  [[nodiscard]] std::size_t bytes() const override { return numbers_.size() * sizeof(double); }
+
+  int calls = 0;
+
+ private:
+  Columns columns_;
+  std::vector<double> numbers_ = std::vector<double>(Columns::most * most_slots);
+};
+
+Columns staged(const Columns& columns, const std::shared_ptr<CountedColumns>& through) {
+  Columns result = columns;
+  result.staged = through;
+  result.column = {};  // nobody may read them
+  return result;
+}
+
+TEST_P(OfDimensions, CellsOfStagedColumnsAreTheSameAndReadAFewTimes) {
+  constexpr std::size_t count = 100'000;
+  for (const Distribution& distribution : distributions()) {
+    SCOPED_TRACE(distribution.name);
+    const Objects objects = random_objects(distribution, GetParam(), count);
+    CellLimits limits;
+    limits.weight = 0.001 * objects.total();
+    limits.cells = 8192;
+    limits.parts = 12;
+    limits.tolerated = 4;
+    const Columns weights = array_columns(objects.weights.data(), count, 1)();
+    const auto places = std::make_shared<CountedColumns>(objects.coordinates());
+    const auto works = std::make_shared<CountedColumns>(weights);
+    const Octree octree(objects.range(), GetParam(), OctreeShape::cubes);
+    Ledger ledger;
+    std::vector<int> cell_of(count), staged_cell_of(count);
+    const Cells cells(ledger, octree, objects.coordinates(), objects.range(), weights, limits,
+                      cell_of);
+    const Cells by_staging(ledger, octree, staged(objects.coordinates(), places), objects.range(),
+                           staged(weights, works), limits, staged_cell_of);
+    EXPECT_EQ(cell_of, staged_cell_of);
+    EXPECT_EQ(cells.heaviest(), by_staging.heaviest());
+    // A pass over all objects takes 13 calls; passes are few, and lists of cells come together.
+    EXPECT_LE(works->calls, 20 * 13);
+    EXPECT_LE(places->calls, works->calls + 20 * 8192 / 256);
+  }
+}
+
+TEST(StagedColumns, GiveTheNumbersOfAnySlots) {
+  constexpr std::size_t count = 20'000;
+  const Objects objects = random_objects(distributions()[0], 3, count);
+  const Columns host = objects.coordinates();
+  const auto through = std::make_shared<CountedColumns>(host);
+  const Columns columns = staged(host, through);
+  std::vector<double> copied(count);
+  columns.copy_to(2, copied.data(), 1, count - 1);
+  for (std::size_t k = 1; k < count; ++k) ASSERT_EQ(copied[k - 1], objects.places[3 * k + 2]);
+  EXPECT_EQ(through->calls, 3);
+  EXPECT_EQ(columns.number(0, count - 1), objects.places[3 * (count - 1)]);
+  EXPECT_EQ(through->calls, 3) << "it was at hand";
+  std::vector<std::uint32_t> list(count);
+  for (std::size_t k = 0; k < count; ++k) list[k] = static_cast<std::uint32_t>(count - 1 - k);
+  std::vector<Columns::Numbers> numbers(count);
+  columns.gather(list, numbers.data());
+  for (std::size_t k = 0; k < count; ++k)
+    for (std::size_t d = 0; d < 3; ++d) ASSERT_EQ(numbers[k][d], objects.places[3 * list[k] + d]);
+  EXPECT_EQ(through->calls, 6);
+  EXPECT_EQ(columns.number(1, 0), objects.places[1]) << "not the first of the list";
+}
+
 TEST_P(OfDimensions, BoxesOfTwoRanksAreDisjointOrOneIsInTheOther) {
   const auto& distribution = distributions()[1];
   Objects first = random_objects(distributions()[0], GetParam(), 3000);
@@ -195,10 +290,10 @@ TEST_P(OfDimensions, BoxesOfTwoRanksAreDisjointOrOneIsInTheOther) {
     const Binned other(second, limits, range, shape);
     for (const int a : one.cells.used())
       for (const int b : other.cells.used()) {
-        const Box box_a =
-            box_of(one.cells.all()[static_cast<std::size_t>(a)], one.octree, first.coordinates());
-        const Box box_b = box_of(other.cells.all()[static_cast<std::size_t>(b)], other.octree,
-                                 second.coordinates());
+        const Cell& cell_a = one.cells.all()[static_cast<std::size_t>(a)];
+        const Cell& cell_b = other.cells.all()[static_cast<std::size_t>(b)];
+        const Box box_a = box_of(cell_a, one.octree, first.place(cell_a.object));
+        const Box box_b = box_of(cell_b, other.octree, second.place(cell_b.object));
         bool apart = false;
         bool a_in_b = true;
         bool b_in_a = true;

@@ -32,7 +32,7 @@ std::optional<Diagnostic> add_up(const Objects& objects, std::span<const int> ra
   weights.fill(1);
   for (std::uint64_t first = 0; first < objects.count; first += weights.size()) {
     const std::size_t count = std::min<std::uint64_t>(weights.size(), objects.count - first);
-    if (objects.weights.size > 0) objects.weights.column[0].copy_to(weights.data(), first, count);
+    if (objects.weights.size > 0) objects.weights.copy_to(0, weights.data(), first, count);
     for (std::size_t k = 0; k < count; ++k) {
       const int rank = ranks[first + k];
       if (rank < 0 || static_cast<std::size_t>(rank) >= given.size())
@@ -65,7 +65,8 @@ Totals totals_over_ranks(const mpi::Channel& communicator, const Load& own,
 
 /// @param add  add(given) adds up what this rank gives to whom.
 template <class Add>
-Load load_after(const mpi::Channel& communicator, Ledger& ledger, Add&& add) {
+Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects& objects,
+                Add&& add) {
   const auto all = static_cast<std::size_t>(communicator.size());
   Array<Load> given;
   std::optional<Diagnostic> found;
@@ -73,7 +74,8 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, Add&& add) {
       [&] {
         given = Array<Load>(ledger, all);
         std::fill(given.begin(), given.end(), Load{});
-        found = add(std::span(given));
+        objects.read_in([&] { found = add(std::span(given)); });
+        if (!found) found = objects.diagnostic();
       },
       [&] {
         return Diagnostic{ErrorCode::out_of_memory,
@@ -89,7 +91,7 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, Add&& add) {
 
 Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects& objects,
                 std::span<const int> ranks) {
-  return load_after(communicator, ledger,
+  return load_after(communicator, ledger, objects,
                     [&](std::span<Load> given) { return add_up(objects, ranks, given); });
 }
 
@@ -99,14 +101,16 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects&
     const auto count = static_cast<double>(order.count_after());
     return {count, count};
   }
-  return load_after(communicator, ledger, [&](std::span<Load> given) -> std::optional<Diagnostic> {
-    order.for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
-      Load& load = given[static_cast<std::size_t>(rank)];
-      for (std::uint64_t k = first; k < first + count; ++k) load.weight += objects.weight(k);
-      load.count += static_cast<double>(count);
-    });
-    return std::nullopt;
-  });
+  return load_after(communicator, ledger, objects,
+                    [&](std::span<Load> given) -> std::optional<Diagnostic> {
+                      order.for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
+                        Load& load = given[static_cast<std::size_t>(rank)];
+                        for (std::uint64_t k = first; k < first + count; ++k)
+                          load.weight += objects.weight(k);
+                        load.count += static_cast<double>(count);
+                      });
+                      return std::nullopt;
+                    });
 }
 
 }  // namespace valet::zoltan

@@ -76,6 +76,17 @@ void CellPartition::fill_cells(Array<int>& cell_of) {
                  limits(), std::span(cell_of));
 }
 
+/// HSFC should find the range of all objects, in which the octree is.
+double CellPartition::place_for_zoltan(const Cell& cell, const AllObjects& all, std::size_t d,
+                                       double place) const {
+  if (shape_ != OctreeShape::hilbert) return place;
+  const auto same_side = [&](double other) {
+    return octree_->key(d, other) >> cell.shift == octree_->key(d, place) >> cell.shift;
+  };
+  if (same_side(all.range.low[d])) return all.range.low[d];
+  return same_side(all.range.high[d]) ? all.range.high[d] : place;
+}
+
 /// The cells as objects for Zoltan.
 void CellPartition::describe_cells(const AllObjects& all) {
   const std::span<const int> used = cells_->used();
@@ -83,24 +94,22 @@ void CellPartition::describe_cells(const AllObjects& all) {
   const std::size_t weights = objects_.count_weighs ? 2 : 1;
   places_ = Array<double>(ledger_, used.size() * dimensions);
   weights_ = Array<double>(ledger_, used.size() * weights);
+  std::array<std::uint32_t, read_at_a_time> objects{};
+  std::array<Columns::Numbers, read_at_a_time> place{};
   for (std::size_t u = 0; u < used.size(); ++u) {
+    const std::size_t k = u % objects.size();
+    if (k == 0) {  // the next ones are read together
+      const auto next = used.subspan(u, std::min(objects.size(), used.size() - u));
+      std::ranges::transform(next, objects.begin(), [this](int number) {
+        return cells_->all()[static_cast<std::size_t>(number)].object;
+      });
+      objects_.coordinates.gather(std::span(objects).first(next.size()), place.data());
+    }
     const Cell& cell = cells_->all()[static_cast<std::size_t>(used[u])];
     weights_[weights * u] = cell.weight;
     if (weights > 1) weights_[weights * u + 1] = cell.count;
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      double place = objects_.coordinates.column[d][cell.object];
-      if (shape_ == OctreeShape::hilbert) {
-        // HSFC should find the range of all objects, in which the octree is.
-        const auto same_side = [&](double other) {
-          return octree_->key(d, other) >> cell.shift == octree_->key(d, place) >> cell.shift;
-        };
-        if (same_side(all.range.low[d]))
-          place = all.range.low[d];
-        else if (same_side(all.range.high[d]))
-          place = all.range.high[d];
-      }
-      places_[dimensions * u + d] = place;
-    }
+    for (std::size_t d = 0; d < dimensions; ++d)
+      places_[dimensions * u + d] = place_for_zoltan(cell, all, d, place[k][d]);
   }
   given_.count = used.size();
   given_.rank = objects_.rank;
@@ -126,8 +135,11 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
   Array<int> chosen_parts;
   auto failed = valet::detail::unless_out_of_memory(
       [&] {
-        fill_cells(ranks);
-        describe_cells(all);
+        objects_.read_in([&] {
+          fill_cells(ranks);
+          describe_cells(all);
+        });
+        if (objects_.diagnostic()) return;
         chosen_ranks = Array<int>(ledger_, given_.count);
         rank_of_ = Array<int>(ledger_, cells_->all().size());
         if (!zoltan_.has_parts()) return;
@@ -135,6 +147,7 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
         part_of_ = Array<int>(ledger_, cells_->all().size());
       },
       [&] { return no_memory(objects_.count); });
+  if (!failed) failed = objects_.diagnostic();
   zoltan_.partition(communicator, ledger_, given_, chosen_ranks, chosen_parts, std::move(failed));
   largest_share_ = cells_->heaviest() / share_;
   take_targets(chosen_ranks, chosen_parts);
@@ -144,10 +157,13 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
 /// Whether a cut goes through a cell: then its corners differ. Parts of RCB and RIB are convex, and
 /// HSFC's curve comes into a box and leaves it at corners, but those at the very edge are
 /// another's.
-bool CellPartition::is_cut(int cell, int part) {
+/// @param used  Which of the cells that hold something.
+bool CellPartition::is_cut(std::size_t used, int part) {
   const std::size_t dimensions = octree_->dimensions();
+  Point inside{};
+  std::copy_n(places_.data() + dimensions * used, dimensions, inside.begin());
   const Box box =
-      box_of(cells_->all()[static_cast<std::size_t>(cell)], *octree_, objects_.coordinates);
+      box_of(cells_->all()[static_cast<std::size_t>(cells_->used()[used])], *octree_, inside);
   const double inset = shape_ == OctreeShape::hilbert ? 1e-3 : 0;
   for (unsigned corner = 0; corner < 1U << dimensions; ++corner) {
     Point place{};
@@ -169,7 +185,7 @@ void CellPartition::take_targets(const Array<int>& ranks, const Array<int>& part
   for (std::size_t u = 0; u < used.size(); ++u) {
     const auto cell = static_cast<std::size_t>(used[u]);
     const int part = zoltan_.has_parts() ? parts[u] : ranks[u];
-    const bool cut = divides_cells_ && is_cut(used[u], part);
+    const bool cut = divides_cells_ && is_cut(u, part);
     rank_of_[cell] = cut ? ~ranks[u] : ranks[u];
     if (zoltan_.has_parts()) part_of_[cell] = part;
   }
@@ -184,7 +200,7 @@ void CellPartition::spread(Array<int>& ranks, Array<int>& parts) {
     const int rank = rank_of_[cell];
     ranks[k] = rank < 0 ? ~rank : rank;
     if (has_parts) parts[k] = part_of_[cell];
-    cut.object[cut.count] = k;
+    cut.object[cut.count] = static_cast<std::uint32_t>(k);
     cut.count += rank < 0 && divides_cells_ ? 1U : 0U;
     if (cut.count == cut.object.size()) divide(cut, ranks, parts);
   }
@@ -195,10 +211,10 @@ void CellPartition::spread(Array<int>& ranks, Array<int>& parts) {
 void CellPartition::divide(CutObjects& cut, Array<int>& ranks, Array<int>& parts) const {
   // All are read before any is looked for: then their memory is waited for together.
   std::array<Point, CutObjects::most> place{};
-  for (std::size_t c = 0; c < cut.count; ++c)
-    for (std::size_t d = 0; d < objects_.coordinates.size; ++d)
-      place[c][d] = objects_.coordinates.column[d][cut.object[c]];
-  for (std::size_t c = 0; c < cut.count; ++c) {
+  const bool read = objects_.failure.attempt(Objects::activity, [&] {
+    objects_.coordinates.gather(std::span(cut.object).first(cut.count), place.data());
+  });
+  for (std::size_t c = 0; read && c < cut.count; ++c) {
     int rank = 0;
     int part = 0;
     if (Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place[c].data(), &rank, &part) != ZOLTAN_OK)
@@ -216,10 +232,11 @@ void CellPartition::keep_cells_together(const mpi::Channel& communicator, Array<
   auto failed = cells_ ? valet::detail::unless_out_of_memory(
                              [&] {
                                cells_.reset();
-                               fill_cells(ranks);
+                               objects_.read_in([&] { fill_cells(ranks); });
                              },
                              [&] { return no_memory(objects_.count); })
                        : std::nullopt;
+  if (!failed) failed = objects_.diagnostic();
   mpi::agree(communicator, failed);
   if (cells_) spread(ranks, parts);
 }

@@ -49,13 +49,17 @@ class CellPartition {
  private:
   void fill_cells(Array<int>& cell_of);
   void describe_cells(const AllObjects& all);
+  [[nodiscard]] double place_for_zoltan(const Cell& cell, const AllObjects& all, std::size_t d,
+                                        double place) const;
   [[nodiscard]] CellLimits limits() const;
   void take_targets(const Array<int>& ranks, const Array<int>& parts);
-  [[nodiscard]] bool is_cut(int cell, int part);
+  [[nodiscard]] bool is_cut(std::size_t used, int part);
+  /// Places that are read at a time: what is staged takes a while each time.
+  static constexpr std::size_t read_at_a_time = 256;
   /// Objects of cells that are cut.
   struct CutObjects {
-    static constexpr std::size_t most = 64;
-    std::array<std::uint64_t, most> object{};
+    static constexpr std::size_t most = read_at_a_time;
+    std::array<std::uint32_t, most> object{};
     std::size_t count = 0;
   };
   void spread(Array<int>& ranks, Array<int>& parts);

@@ -142,6 +142,7 @@ class Cells::Splitting {
     return static_cast<double>(limits_.cells - std::min(limits_.cells, cells_.size()));
   }
   void choose();
+  void find_boxes();
   void find_ranges();
   void number_parts();
   void add_parts(Split& split, double wanted);
@@ -175,7 +176,7 @@ class Cells::Splitting {
   std::array<double, block_size> weight_{};
 };
 
-/// The cells above the limits, heaviest first, and where their objects are at most.
+/// The cells above the limits, heaviest first.
 void Cells::Splitting::choose() {
   const double most = round_ > 1 ? limits_.tolerated : 1;
   Vector<int> heavy(cells_.get_allocator());
@@ -197,10 +198,27 @@ void Cells::Splitting::choose() {
     split.cell = number;
     split.count = cell.count;
     split.searched = cell.shift > 0 && (round_ > 3 || load(number) > crowded);
-    for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
-      const Key key = octree_.key(d, coordinates_.column[d][cell.object]) >> cell.shift;
-      split.low[d] = key << cell.shift;
-      split.high[d] = ((key + 1) << cell.shift) - 1;
+  }
+}
+
+/// Where the objects of the chosen cells are at most.
+void Cells::Splitting::find_boxes() {
+  std::array<std::uint32_t, block_size> objects{};
+  std::array<Columns::Numbers, block_size> places{};
+  for (std::size_t first = 0; first < splits_.size(); first += block_size) {
+    const auto part =
+        std::span(splits_).subspan(first, std::min(block_size, splits_.size() - first));
+    std::ranges::transform(part, objects.begin(),
+                           [this](const Split& split) { return cells_[split.cell].object; });
+    coordinates_.gather(std::span(objects).first(part.size()), places.data());
+    for (std::size_t s = 0; s < part.size(); ++s) {
+      Split& split = part[s];
+      const int shift = cells_[split.cell].shift;
+      for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
+        const Key key = octree_.key(d, places[s][d]) >> shift;
+        split.low[d] = key << shift;
+        split.high[d] = ((key + 1) << shift) - 1;
+      }
     }
   }
 }
@@ -216,15 +234,17 @@ std::size_t Cells::Splitting::find_members(std::uint64_t first, std::size_t coun
 
 void Cells::Splitting::read_block(std::uint64_t first, std::size_t count) {
   for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
-    coordinates_.column[d].copy_to(position_[d].data(), first, count);
+    coordinates_.copy_to(d, position_[d].data(), first, count);
     octree_.to_positions(d, std::span(position_[d]).first(count));
   }
-  if (weights_.size > 0) weights_.column[0].copy_to(weight_.data(), first, count);
+  if (weights_.size > 0) weights_.copy_to(0, weight_.data(), first, count);
 }
 
-/// Positions and weights. Where members are few most of the memory need not be read.
+/// Positions and weights. Where members are few most of the memory need not be read; of staged
+/// columns many come at a time in any case, unless there are no members in many blocks.
 void Cells::Splitting::read_members(std::uint64_t first, std::size_t count, std::size_t found) {
-  if (8 * found > count) return read_block(first, count);
+  if (8 * found > count || (found > 0 && (coordinates_.staged || weights_.staged)))
+    return read_block(first, count);
   for (std::size_t m = 0; m < found; ++m) {
     const auto k = static_cast<std::size_t>(members_[m]);
     for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
@@ -369,6 +389,7 @@ void Cells::Splitting::begin(const Box& range) {
 
 bool Cells::Splitting::go_on() {
   choose();
+  find_boxes();
   find_ranges();
   number_parts();
   if (splits_.empty()) return false;
@@ -394,10 +415,10 @@ double Cells::heaviest() const {
   return weight;
 }
 
-Box box_of(const Cell& cell, const Octree& octree, const Columns& coordinates) {
+Box box_of(const Cell& cell, const Octree& octree, const Point& place) {
   Box box;
   for (std::size_t d = 0; d < octree.dimensions(); ++d) {
-    const Key key = octree.key(d, coordinates.column[d][cell.object]) >> cell.shift;
+    const Key key = octree.key(d, place[d]) >> cell.shift;
     box.low[d] = octree.coordinate(d, key << cell.shift);
     box.high[d] = octree.coordinate(d, (key + 1) << cell.shift);
   }

@@ -89,7 +89,7 @@ class Cells {
   /// @param range        Of the coordinates of this rank's objects.
   /// @param weights      One column of numbers of at least 0, or none: all objects weigh 1.
   /// @param cell_of      Gets the cell of each object; there are below 2^31 of them.
-  /// @throws std::bad_alloc
+  /// @throws std::bad_alloc, and what reading staged columns throws.
   Cells(Ledger& ledger, const Octree& octree, const Columns& coordinates, const Box& range,
         const Columns& weights, const CellLimits& limits, std::span<int> cell_of);
 
@@ -106,6 +106,7 @@ class Cells {
 };
 
 /// The box of a cell, whose objects are all inside.
-[[nodiscard]] Box box_of(const Cell& cell, const Octree& octree, const Columns& coordinates);
+/// @param place  Of one of them.
+[[nodiscard]] Box box_of(const Cell& cell, const Octree& octree, const Point& place);
 
 }  // namespace valet::zoltan

@@ -32,7 +32,7 @@ std::string text_of(double value) {
 
 Diagnostic bad_argument(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
 
-/// A source may have to copy to the host; a rank that throws alone would leave the others behind.
+/// A source may have to allocate; a rank that throws alone would leave the others behind.
 /// @param activity  Such as "reading weights", for the error.
 Columns columns_of(const ColumnSource& source, const char* activity) {
   Columns columns;
@@ -76,7 +76,7 @@ std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t co
     for (std::size_t c = 0; c < columns.size; ++c) {
       const auto read = std::span(numbers).first(
           static_cast<std::size_t>(std::min<std::uint64_t>(numbers.size(), count - first)));
-      columns.column[c].copy_to(read.data(), first, read.size());
+      columns.copy_to(c, read.data(), first, read.size());
       bool all_good = true;
       for (const double value : read) all_good &= is_good(value);
       if (!all_good) {
@@ -166,7 +166,9 @@ std::optional<Diagnostic> look_at(const Sources& sources, const RebalancerOption
     return bad_argument("weights of " + std::to_string(objects.weights.size) +
                         " components; give one per object");
   objects.count_weighs = options.balance_count && sources.weights;
-  return check_numbers(objects);
+  std::optional<Diagnostic> found;
+  objects.failure.attempt(Objects::activity, [&] { found = check_numbers(objects); });
+  return found ? found : objects.diagnostic();
 }
 
 }  // namespace valet::zoltan

@@ -5,12 +5,15 @@
 /// slot. Local, no Zoltan.
 
 #include "cells.hpp"
+#include <valet/detail/first_failure.hpp>
 #include <valet/storage_backend.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <cstdint>
+#include <new>
 #include <optional>
+#include <utility>
 
 namespace valet::zoltan {
 
@@ -24,6 +27,9 @@ struct Objects {
   bool count_weighs = false;  ///< every object has 1 as its last weight
   double total_weight = 0;    ///< of all objects here; their number where there are no weights
   Box range{};                ///< of the coordinates; low is above high where there are no objects
+  /// Why numbers could not be read, which a device may refuse at any time. A rank that throws alone
+  /// would leave the others behind: they learn of it when imbalances are computed, if not before.
+  mutable valet::detail::FirstFailure failure;
 
   [[nodiscard]] std::size_t weight_dimensions() const {
     return weights.size + (count_weighs ? 1U : 0U);
@@ -31,8 +37,31 @@ struct Objects {
   /// Entries of a global id.
   [[nodiscard]] std::size_t id_entries() const { return ids.size == 0 ? 2 : ids.size; }
   [[nodiscard]] double weight(std::uint64_t slot) const {
-    return weights.size == 0 ? 1 : weights.column[0][slot];
+    return weights.size == 0 ? 1 : weights.number(0, slot);
   }
+  /// Bytes that columns take which the host cannot read.
+  [[nodiscard]] std::size_t staging_bytes() const {
+    std::size_t bytes = 0;
+    for (const Columns* const columns : {&coordinates, &weights, &ids})
+      if (columns->staged) bytes += columns->staged->bytes();
+    return bytes;
+  }
+  /// Runs `step`, which reads numbers, and keeps what reading throws.
+  /// @throws std::bad_alloc as `step` does.
+  template <class Step>
+  void read_in(Step&& step) const {
+    try {
+      std::forward<Step>(step)();
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (...) {
+      failure.keep(activity);
+    }
+  }
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const {
+    return failure.diagnostic("nothing has moved");
+  }
+  static constexpr const char* activity = "reading coordinates, weights or global ids";
 };
 
 /// What the application gives as sources of numbers.

@@ -54,6 +54,22 @@ AllObjects all_objects(const Load& sum, const Largest& largest) {
   return all;
 }
 
+/// Counts what columns are staged in while it lives.
+class Staging {
+ public:
+  Staging(Ledger& ledger, const Objects& objects)
+      : ledger_(ledger), bytes_(objects.staging_bytes()) {
+    ledger_.add(bytes_);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging() { ledger_.subtract(bytes_); }
+
+ private:
+  Ledger& ledger_;
+  std::size_t bytes_;
+};
+
 Report carry_out(Plan& plan, const BlockStorage& storage, Array<int>& ranks) {
   ranks = {};  // the plan needs it no more, and blocks are yet to move
   return execute(plan, storage);
@@ -272,10 +288,11 @@ Partition Rebalancer::partition(std::uint64_t count) {
   const double start = MPI_Wtime();
   auto partition = std::make_unique<Partition::State>();
   partition->count = count;
-  {  // What was copied to the host for Zoltan ends here, before blocks move.
+  {  // What columns are staged in ends here, before blocks move.
     Objects objects;
     objects.count = count;
     const bool asks_zoltan = state_->look_at_objects(objects, state_->asks_zoltan);
+    const Staging staging(partition->ledger, objects);
     const bool by_order = state_->goes_by_arithmetic(objects, asks_zoltan);
     if (!by_order) state_->allocate(*partition);
     state_->choose_ranks(objects, by_order, *partition);
@@ -290,6 +307,7 @@ void Rebalancer::evaluate(Partition& partition) {
   objects.count = partition.count();
   if (state_->look_at_objects(objects, partition.state_->may_be_changed))
     state_->write_ranks(*partition.state_);
+  const Staging staging(partition.state_->ledger, objects);
   state_->evaluate(objects, *partition.state_);
 }
 

@@ -9,12 +9,16 @@
 #include <array>
 #include <cstdlib>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <sys/resource.h>
 #include <utility>
 
 namespace valet::zoltan {
 namespace {
+
+/// Objects whose coordinates are read at a time.
+constexpr std::size_t numbers_at_a_time = 512;
 
 /// Parameters that the Rebalancer sets itself, with what to do instead.
 struct Reserved {
@@ -42,6 +46,14 @@ int number_of_objects(void* data, int* error) {
   return static_cast<int>(objects_of(data).count);
 }
 
+/// Zero where it cannot be read. Zoltan is not told: other ranks would wait for this one.
+double number_of(const Objects& objects, const Columns& columns, std::size_t c,
+                 std::uint64_t slot) {
+  double number = 0;
+  objects.failure.attempt(Objects::activity, [&] { number = columns.number(c, slot); });
+  return number;
+}
+
 void list_of_objects(void* data, int, int, ZOLTAN_ID_PTR global_ids, ZOLTAN_ID_PTR local_ids,
                      int weight_dimensions, float* weights, int* error) {
   const Objects& objects = objects_of(data);
@@ -52,11 +64,12 @@ void list_of_objects(void* data, int, int, ZOLTAN_ID_PTR global_ids, ZOLTAN_ID_P
       *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(k);
     }
     for (std::size_t e = 0; e < objects.ids.size; ++e)
-      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(objects.ids.column[e][k]);
+      *global_ids++ = static_cast<ZOLTAN_ID_TYPE>(number_of(objects, objects.ids, e, k));
     local_ids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
     for (std::size_t d = 0; d < dimensions; ++d)
       weights[dimensions * k + d] =
-          d < objects.weights.size ? static_cast<float>(objects.weights.column[d][k]) : 1.0F;
+          d < objects.weights.size ? static_cast<float>(number_of(objects, objects.weights, d, k))
+                                   : 1.0F;
   }
   *error = ZOLTAN_OK;
 }
@@ -68,10 +81,19 @@ int number_of_coordinates(void* data, int* error) {
 
 void list_of_coordinates(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR local_ids,
                          int dimensions, double* coordinates, int* error) {
-  const Columns& columns = objects_of(data).coordinates;
-  for (int k = 0; k < count; ++k)
-    for (int d = 0; d < dimensions; ++d)
-      *coordinates++ = columns.column[static_cast<std::size_t>(d)][local_ids[k]];
+  const Objects& objects = objects_of(data);
+  std::array<std::uint32_t, numbers_at_a_time> slots{};
+  std::array<Columns::Numbers, numbers_at_a_time> places{};
+  for (int first = 0; first < count;) {
+    const int read = std::min(count - first, static_cast<int>(numbers_at_a_time));
+    std::copy_n(local_ids + first, read, slots.begin());
+    const std::span<const std::uint32_t> list(slots.data(), static_cast<std::size_t>(read));
+    objects.failure.attempt(Objects::activity,
+                            [&] { objects.coordinates.gather(list, places.data()); });
+    for (std::size_t k = 0; k < list.size(); ++k)
+      coordinates = std::copy_n(places[k].begin(), dimensions, coordinates);
+    first += read;
+  }
   *error = ZOLTAN_OK;
 }
 

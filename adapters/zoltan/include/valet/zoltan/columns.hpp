@@ -8,12 +8,15 @@
 #include <valet/ragged_storage.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <type_traits>
 
 namespace valet::zoltan {
@@ -40,19 +43,102 @@ struct Column {
   }
 };
 
+/// Columns in memory that the host cannot read, such as a device's: it is brought the numbers of
+/// some slots at a time, never all of them. Local. What bring() throws is an error on all ranks.
+class StagedColumns {
+ public:
+  /// Slots that are brought at a time.
+  static constexpr std::size_t most_slots = 8192;
+
+  StagedColumns() = default;
+  StagedColumns(const StagedColumns&) = delete;
+  StagedColumns& operator=(const StagedColumns&) = delete;
+  virtual ~StagedColumns() = default;
+
+  /// Brings the numbers of `count` slots from `first` on, at most most_slots, to numbers().
+  virtual void bring(std::uint64_t first, std::size_t count) = 0;
+  /// The same for slots in any order.
+  virtual void bring(std::span<const std::uint32_t> slots) = 0;
+  /// What was brought last of a column, in host memory.
+  [[nodiscard]] virtual const double* numbers(std::size_t column) const = 0;
+  /// Memory that this takes, on the host or where the host and the device reach it.
+  [[nodiscard]] virtual std::size_t bytes() const = 0;
+
+  /// The numbers of a column from `slot` on, as many as are at hand: at least one.
+  /// @param slots  Of the column.
+  [[nodiscard]] std::span<const double> from(std::size_t column, std::uint64_t slot,
+                                             std::uint64_t slots) {
+    if (slot < first_ || slot >= first_ + count_) {
+      count_ = 0;  // in case it throws
+      const auto count =
+          static_cast<std::size_t>(std::min<std::uint64_t>(most_slots, slots - slot));
+      bring(slot, count);
+      first_ = slot;
+      count_ = count;
+    }
+    const auto at = static_cast<std::size_t>(slot - first_);
+    return {numbers(column) + at, count_ - at};
+  }
+  /// bring() of a list, after which nothing is at hand for from().
+  void bring_list(std::span<const std::uint32_t> slots) {
+    count_ = 0;
+    bring(slots);
+  }
+
+ private:
+  std::uint64_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
 /// Up to three columns of the same number of slots.
 struct Columns {
   static constexpr std::size_t most = 3;  ///< columns
+  using Numbers = std::array<double, most>;
 
-  std::array<Column, most> column{};       ///< the first `size` are used
+  std::array<Column, most> column{};       ///< the first `size` are used, unless they are staged
   std::size_t size = 0;                    ///< columns
   std::uint64_t slots = 0;                 ///< numbers in each
-  std::shared_ptr<const void> keep_alive;  ///< a host copy of what the host cannot read
+  std::shared_ptr<StagedColumns> staged;   ///< reads them where the host cannot; or null
+  std::shared_ptr<const void> keep_alive;  ///< what must live while they are read
   std::optional<Diagnostic> diagnostic;    ///< why there is nothing to read
+
+  /// The number of a slot in column `c`. Throws what StagedColumns::bring() throws, as below.
+  [[nodiscard]] double number(std::size_t c, std::uint64_t slot) const {
+    return staged ? staged->from(c, slot, slots)[0] : column[c][slot];
+  }
+  /// The numbers of `count` slots from `first` on in column `c`.
+  void copy_to(std::size_t c, double* numbers, std::uint64_t first, std::size_t count) const {
+    if (!staged) return column[c].copy_to(numbers, first, count);
+    while (count > 0) {
+      const std::span<const double> there = staged->from(c, first, slots);
+      const std::size_t copied = std::min(count, there.size());
+      numbers = std::copy_n(there.data(), copied, numbers);
+      first += copied;
+      count -= copied;
+    }
+  }
+  /// All numbers of slots in any order: as many entries as there are slots.
+  void gather(std::span<const std::uint32_t> list, Numbers* numbers) const {
+    if (!staged) {
+      for (const std::uint32_t slot : list) {
+        for (std::size_t c = 0; c < size; ++c) (*numbers)[c] = column[c][slot];
+        ++numbers;
+      }
+      return;
+    }
+    while (!list.empty()) {
+      const auto part = list.first(std::min(list.size(), StagedColumns::most_slots));
+      staged->bring_list(part);
+      for (std::size_t c = 0; c < size; ++c)
+        for (std::size_t k = 0; k < part.size(); ++k) numbers[k][c] = staged->numbers(c)[k];
+      numbers += part.size();
+      list = list.subspan(part.size());
+    }
+  }
 };
 
-/// Gives the columns at the moment of a partition, so that data that is kept elsewhere can be
-/// brought to the host for its duration only. Must not communicate.
+/// Gives the columns at the moment of a partition, so that what it takes to read them is there for
+/// its duration only. Must not communicate.
 using ColumnSource = std::function<Columns()>;
 
 /// The column of an array of any arithmetic type, or of a member of an array of structures. Local.

@@ -15,6 +15,7 @@
 
 #ifdef VALET_ZOLTAN_VIEWS
 #include <valet/kokkos/blocks.hpp>
+#include <valet/zoltan/detail/view_columns.hpp>
 #endif
 
 #include <zoltan_types.h>
@@ -141,18 +142,19 @@ VALET_EXPORT ListMigration migrate(MPI_Comm communicator, const PartitionLists& 
 /// @param lists     As Zoltan returned them; read only during this call. [local]
 /// @param occupied  The objects of this rank: their number, in the first rows, or a mask. [local]
 /// @param options   The same on all ranks but for what is local.
-/// @param first     A View, or an execution space instance.
-/// @param rest      The other Views. Their extent(0) is the most objects that this rank can hold.
+/// @param first     A View or DualView, or an execution space instance.
+/// @param rest      The other Views or DualViews. Their extent(0) is the most objects that this
+/// rank can hold.
 /// @return As above, with the errors of that.
 template <class First, class... Rest>
-requires(Kokkos::is_view<First>::value || Kokkos::is_execution_space<First>::value) ListMigration
+requires(detail::is_column_view<First> || Kokkos::is_execution_space<First>::value) ListMigration
     migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,
             const ListOptions& options, const First& first, const Rest&... rest) {
   return migrate(communicator, lists, occupied, valet::kokkos::blocks(first, rest...), options);
 }
 /// The same with the defaults of all options.
 template <class First, class... Rest>
-requires(Kokkos::is_view<First>::value || Kokkos::is_execution_space<First>::value) ListMigration
+requires(detail::is_column_view<First> || Kokkos::is_execution_space<First>::value) ListMigration
     migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,
             const First& first, const Rest&... rest) {
   return migrate(communicator, lists, occupied, valet::kokkos::blocks(first, rest...));

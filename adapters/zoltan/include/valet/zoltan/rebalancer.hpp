@@ -174,7 +174,8 @@ class VALET_EXPORT Partition {
 /// up to 8,192 in any case, 1.6 MB). Where parts are not ranks 4 bytes more per object, 16 bytes
 /// per rank while imbalances are computed. Where ranks follow from the order of the objects there
 /// is no map. Other methods, and a granularity of 1, take what Zoltan takes, about 100 bytes per
-/// object, before anything is moved. Data the host cannot read is copied to it for the partition.
+/// object, before anything is moved. Columns that the host cannot read are read 8,192 slots at a
+/// time, through 64 KiB for each and 32 KiB for each call that gave some, before anything is moved.
 ///
 /// With a RaggedStorage the partition takes the same; then data moves within what valet::execute()
 /// is promised for ragged blocks and 4 bytes an object, the map, which there always is.
@@ -215,27 +216,33 @@ class VALET_EXPORT Rebalancer {
   /// Where the objects are, as Views: one of rank 2, slots x (1 to 3), or one of rank 1 for each
   /// component. Local. Copies of the Views are kept. Their execution spaces' default instances are
   /// fenced before they are read.
+  ///
+  /// The numbers of Views that the host cannot read (CudaSpace, HIPSpace), or that are managed
+  /// (CudaUVMSpace), are read by kernels on these instances, some slots at a time: never all are on
+  /// the host. What a kernel or a fence throws is callback_failed. A DualView is read on its device
+  /// side, to which what the host modified is copied first; one that is marked as modified on both
+  /// sides is invalid_argument.
   template <class... Views>
-  requires(Kokkos::is_view<Views>::value&&...) void coordinates(const Views&... views) {
+  requires(detail::is_column_view<Views>&&...) void coordinates(const Views&... views) {
     static_assert(sizeof...(Views) > 0, "Valet: give the coordinates");
     coordinates(detail::view_columns(views...));
   }
-  /// How much work each object is, as a View of rank 1. Local.
+  /// How much work each object is, as a View or DualView of rank 1. Local.
   template <class View>
-  requires(Kokkos::is_view<View>::value) void weights(const View& view) {
+  requires(detail::is_column_view<View>) void weights(const View& view) {
     weights(detail::view_columns(view));
   }
-  /// The objects' names, as a View of rank 1, or of rank 2, slots x entries. Local.
+  /// The objects' names, as a View or DualView of rank 1, or of rank 2, slots x entries. Local.
   template <class View>
-  requires(Kokkos::is_view<View>::value) void global_ids(const View& view) {
+  requires(detail::is_column_view<View>) void global_ids(const View& view) {
     global_ids(detail::view_columns(view));
   }
 
   /// Moves the rows of Views as a partition says: migrate() of valet::kokkos::blocks(first,
   /// rest...).
   /// @param partition  Of this rebalancer.
-  /// @param first      A View, or an execution space instance.
-  /// @param rest       The other Views.
+  /// @param first      A View or DualView, or an execution space instance.
+  /// @param rest       The other Views or DualViews.
   template <class First, class... Rest>
   requires(!std::is_same_v<First, BlockStorage>) RebalanceResult
       migrate(Partition partition, const First& first, const Rest&... rest) {
@@ -244,8 +251,9 @@ class VALET_EXPORT Rebalancer {
 
   /// Partitions and moves the rows of Views: rebalance() of valet::kokkos::blocks(first, rest...).
   /// @param count  Objects on this rank, in rows 0 to count-1; below 2^31. [local]
-  /// @param first  A View, or an execution space instance.
-  /// @param rest   The other Views. Their extent(0) is the most objects that this rank can hold.
+  /// @param first  A View or DualView, or an execution space instance.
+  /// @param rest   The other Views or DualViews. Their extent(0) is the most objects that this rank
+  /// can hold.
   template <class First, class... Rest>
   requires(!std::is_same_v<First, BlockStorage>) RebalanceResult
       rebalance(std::uint64_t count, const First& first, const Rest&... rest) {

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Kokkos Views as columns. Empty where Valet was built without its Kokkos adapter.
+/// Kokkos Views and DualViews as columns. Empty where Valet was built without its Kokkos adapter.
 
 #ifdef VALET_ZOLTAN_VIEWS
 
+#include <valet/kokkos/detail/dual_views.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
 #include <valet/zoltan/columns.hpp>
 
 #include <Kokkos_Core.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <new>
+#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
 
 namespace valet::zoltan::detail {
+
+template <class T>
+constexpr bool is_column_view = Kokkos::is_view<T>::value || kokkos::detail::is_dual_view<T>;
 
 template <class View>
 constexpr void check_column_view() {
@@ -38,7 +46,7 @@ inline void refuse(Columns& columns, ErrorCode code, const std::string& label,
   if (!columns.diagnostic) columns.diagnostic = Diagnostic{code, "View '" + label + "' " + text};
 }
 
-/// Appends the components of one View that the host can read.
+/// Appends the components of one View.
 template <class View>
 void append_columns(Columns& columns, const View& view) {
   using Value = typename View::non_const_value_type;
@@ -64,30 +72,157 @@ void append_columns(Columns& columns, const View& view) {
                static_cast<std::ptrdiff_t>(view.stride(0) * sizeof(Value)));
 }
 
-/// A View the host can read: the View itself, once its kernels are done, or a copy.
+/// Whether its numbers are read by kernels: the host cannot, or pages would wander to it.
 template <class View>
-[[nodiscard]] auto readable(const View& view) {
-  kokkos::detail::fence(typename View::execution_space());
-  if constexpr (kokkos::detail::is_host_accessible<View>) {
-    return view;
-  } else {
-    static_assert(!std::is_same_v<typename View::array_layout, Kokkos::LayoutStride>,
-                  "Valet: a View that the host cannot read must be LayoutRight or LayoutLeft here");
-    return Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), view);
+constexpr bool is_read_by_kernels =
+    !kokkos::detail::is_host_accessible<View> ||
+    kokkos::detail::prefers_kernels<typename View::execution_space, View>;
+
+/// Copies the numbers of some slots of one View; an index counts (component, slot).
+template <class Value>
+class NumberKernel {
+ public:
+  NumberKernel(const Value* data, std::size_t slot_stride, std::size_t component_stride,
+               double* numbers)
+      : data_(data),
+        slot_stride_(slot_stride),
+        component_stride_(component_stride),
+        numbers_(numbers) {}
+
+  /// @param list  Or from `first` on where it is nullptr.
+  void of_slots(const std::uint32_t* list, std::uint64_t first, std::size_t count) {
+    list_ = list;
+    first_ = first;
+    count_ = count;
   }
+
+  KOKKOS_FUNCTION void operator()(const std::size_t index) const {
+    const std::size_t component = index / count_;
+    const std::size_t k = index % count_;
+    const std::size_t slot = list_ != nullptr ? list_[k] : static_cast<std::size_t>(first_) + k;
+    numbers_[component * StagedColumns::most_slots + k] =
+        static_cast<double>(data_[slot * slot_stride_ + component * component_stride_]);
+  }
+
+ private:
+  const Value* data_;
+  std::size_t slot_stride_;
+  std::size_t component_stride_;
+  double* numbers_;
+  const std::uint32_t* list_ = nullptr;
+  std::uint64_t first_ = 0;
+  std::size_t count_ = 0;
+};
+
+/// Views that kernels read, each on the default instance of its execution space.
+template <class... Views>
+class StagedViews final : public StagedColumns {
+ public:
+  /// @param components  Of all Views. @throws std::bad_alloc.
+  StagedViews(std::size_t components, const Views&... views)
+      : bytes_(most_slots * (components * sizeof(double) + sizeof(std::uint32_t))),
+        views_(views...) {
+    try {
+      memory_.reset(Kokkos::kokkos_malloc<Staging>("valet::columns", bytes_));
+    } catch (const std::exception&) {
+      // Kokkos reports a failed allocation as one of several types.
+      throw std::bad_alloc();
+    }
+    numbers_ = static_cast<double*>(memory_.get());
+    list_ = reinterpret_cast<std::uint32_t*>(numbers_ + most_slots * components);
+  }
+
+  void bring(std::uint64_t first, std::size_t count) override { launch(nullptr, first, count); }
+  void bring(std::span<const std::uint32_t> slots) override {
+    std::copy(slots.begin(), slots.end(), list_);
+    launch(list_, 0, slots.size());
+  }
+  [[nodiscard]] const double* numbers(std::size_t column) const override {
+    return numbers_ + column * most_slots;
+  }
+  [[nodiscard]] std::size_t bytes() const override { return bytes_; }
+
+ private:
+  template <class Space>
+  static constexpr bool reaches_host_memory =
+      Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
+  using Staging = std::conditional_t<(reaches_host_memory<typename Views::execution_space> && ...),
+                                     Kokkos::HostSpace, kokkos::detail::PinnedSpace>;
+  static_assert(
+      (Kokkos::SpaceAccessibility<typename Views::execution_space, Staging>::accessible && ...) &&
+          Kokkos::SpaceAccessibility<Kokkos::HostSpace, Staging>::accessible,
+      "Valet: there is no memory that both the host and the kernels of these Views reach");
+  static_assert((kokkos::detail::is_accessible<typename Views::execution_space, Views> && ...),
+                "Valet: the execution space of a View does not reach its memory");
+
+  struct Free {
+    void operator()(void* memory) const {
+      if (Kokkos::is_initialized()) Kokkos::kokkos_free<Staging>(memory);
+    }
+  };
+
+  void launch(const std::uint32_t* list, std::uint64_t first, std::size_t count) {
+    std::apply(
+        [&](const auto&... view) {
+          double* numbers = numbers_;
+          ((numbers = launch_one(view, numbers, list, first, count)), ...);
+          (kokkos::detail::fence(typename Views::execution_space()), ...);
+        },
+        views_);
+  }
+  /// Queues the kernel of one View. Returns where the next one writes.
+  template <class View>
+  double* launch_one(const View& view, double* numbers, const std::uint32_t* list,
+                     std::uint64_t first, std::size_t count) const {
+    using Space = typename View::execution_space;
+    constexpr std::size_t rank = View::rank;
+    std::size_t components = 1;
+    std::size_t distance = 0;
+    if constexpr (rank == 2) {
+      components = view.extent(1);
+      distance = view.stride(1);
+    }
+    NumberKernel<typename View::non_const_value_type> kernel(view.data(), view.stride(0), distance,
+                                                             numbers);
+    kernel.of_slots(list, first, count);
+    Kokkos::parallel_for(
+        "valet::read",
+        Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>(Space(), 0, components * count),
+        kernel);
+    return numbers + components * most_slots;
+  }
+
+  std::size_t bytes_;
+  std::tuple<Views...> views_;
+  std::unique_ptr<void, Free> memory_;
+  double* numbers_ = nullptr;      ///< in memory_
+  std::uint32_t* list_ = nullptr;  ///< likewise
+};
+
+template <class... Views>
+void read_views(Columns& columns, const Views&... views) {
+  (kokkos::detail::fence(typename Views::execution_space()), ...);
+  (append_columns(columns, views), ...);
+  if (columns.diagnostic) return;
+  if constexpr ((is_read_by_kernels<Views> || ...))
+    columns.staged = std::make_shared<StagedViews<Views...>>(columns.size, views...);
+  else
+    columns.keep_alive = std::make_shared<std::tuple<Views...>>(views...);
 }
 
 template <class... Views>
 [[nodiscard]] ColumnSource view_columns(const Views&... views) {
-  (check_column_view<Views>(), ...);
+  (check_column_view<kokkos::detail::ViewOf<Views>>(), ...);
   return [views...] {
     Columns columns;
     columns.diagnostic = kokkos::detail::runtime_diagnostic();
     if (columns.diagnostic) return columns;
-    auto readables = std::make_shared<std::tuple<decltype(readable(views))...>>(readable(views)...);
-    std::apply([&columns](const auto&... view) { (append_columns(columns, view), ...); },
-               *readables);
-    columns.keep_alive = std::move(readables);
+    if (const auto duals = kokkos::detail::dual_sides(std::tuple<>(), views...)) {
+      columns.diagnostic = duals->diagnostic();
+      if (columns.diagnostic) return columns;
+      duals->sync_device_sides();
+    }
+    read_views(columns, kokkos::detail::view_of(views)...);
     return columns;
   };
 }
