@@ -126,6 +126,7 @@ std::unique_ptr<Benchmark> make_madre_benchmark();
 std::unique_ptr<Benchmark> make_ragged_benchmark();
 std::unique_ptr<Benchmark> make_sizes_benchmark();
 std::unique_ptr<Benchmark> make_trace_benchmark();
+std::unique_ptr<Benchmark> make_device_benchmark();
 std::unique_ptr<Benchmark> make_kokkos_benchmark();
 std::unique_ptr<Benchmark> make_dropin_benchmark();
 std::unique_ptr<Benchmark> make_phases_benchmark();

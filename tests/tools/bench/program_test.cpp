@@ -3,11 +3,10 @@
 // valet-bench as its users run it, small: what it prints and writes, and that the findings of the
 // papers are in it.
 
-#include "run_program.hpp"
+#include "bench_program.hpp"
 #include "temporary_file.hpp"
 
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 
 #include <map>
 #include <set>
@@ -17,30 +16,6 @@
 
 namespace valet::test {
 namespace {
-
-using Json = nlohmann::json;
-
-ProgramRun run(int ranks, const std::string& arguments) {
-  return run_program(VALET_LAUNCH + std::to_string(ranks) + " " + VALET_BENCH_PROGRAM + " " +
-                     arguments);
-}
-
-/// The JSON file that a command wrote.
-Json document_of(int ranks, const std::string& arguments) {
-  const TemporaryFile file;
-  const ProgramRun outcome = run(ranks, arguments + " --json " + file.path());
-  EXPECT_EQ(outcome.code, 0) << outcome.text;
-  const Json document = Json::parse(file.text(), nullptr, false);
-  EXPECT_FALSE(document.is_discarded()) << file.text();
-  EXPECT_TRUE(document.contains("version"));
-  return document;
-}
-
-void expect_refused(int ranks, const std::string& arguments, const std::string& part) {
-  const ProgramRun outcome = run(ranks, arguments);
-  EXPECT_EQ(outcome.code, 2) << arguments << "\n" << outcome.text;
-  EXPECT_NE(outcome.text.find(part), std::string::npos) << arguments << "\n" << outcome.text;
-}
 
 /// What every case of the two studies has, and the promises that hold for each of them.
 void expect_good_cases(const Json& document, int ranks, const std::set<std::string>& methods) {

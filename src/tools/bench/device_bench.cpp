@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "benchmark.hpp"
+#include "device_memory.hpp"
+#include "device_peers.hpp"
+
+#include <cstdio>
+#include <limits>
+#include <optional>
+
+namespace valet::bench {
+namespace {
+
+/// One rank's blocks, and the ways to bring them to their ranks, which take turns. Collective.
+class DeviceComparison {
+ public:
+  DeviceComparison(BlockKind kind, bool scattered, std::uint64_t blocks, const Options& options,
+                   KokkosMemory& memory)
+      : kind_(kind),
+        route_{world_size(), scattered},
+        blocks_(blocks),
+        options_(options),
+        memory_(memory),
+        arrays_(make_arrays(kind, blocks)),
+        ranks_(blocks) {
+    for (std::uint64_t slot = 0; slot < blocks; ++slot)
+      ranks_[slot] = route_.destination(world_rank(), slot);
+  }
+
+  /// The map as an application has it: nothing is known of it, and no scratch is at hand.
+  Outcome migrate_once() {
+    return measure(
+        [&] { return migrate(MPI_COMM_WORLD, arrays_.storage(), blocks_, ranks_, options_); });
+  }
+
+  /// The second execution of a plan, whose scratch is at hand.
+  Outcome execute_again() {
+    const BlockStorage storage = arrays_.storage();
+    memory_.restart();
+    write_blocks(arrays_, world_rank(), blocks_);
+    Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, blocks_, ranks_, options_);
+    execute(plan, storage);
+    return measure([&] {
+      Report report = execute(plan, storage);
+      report.plan_seconds = 0;  // it stood before
+      return report;
+    });
+  }
+
+  Outcome pipeline() {
+    return out_of_place(
+        [&](const Shipment&) { return StagedPipeline(kind_, options_.budget_bytes); });
+  }
+
+  Outcome alltoallv() {
+    return out_of_place([&](const Shipment& shipment) { return FullBuffers(kind_, shipment); });
+  }
+
+  /// Bytes that change their rank, over all ranks.
+  [[nodiscard]] std::uint64_t moved_bytes() const {
+    std::uint64_t leaving = 0;
+    for (const int rank : ranks_) leaving += rank == world_rank() ? 0 : 1;
+    return sum_of_ranks(leaving) * words_of(kind_) * sizeof(Word);
+  }
+
+ private:
+  /// @param move  Returns the report of this rank.
+  template <class Move>
+  Outcome measure(const Move& move) {
+    memory_.restart();
+    write_blocks(arrays_, world_rank(), blocks_);
+    Report report;
+    const double seconds = slowest_seconds([&] { report = move(); });
+    const bool good = report.blocks_after == blocks_ && verified(arrays_);
+    return {seconds, good, summed_over_ranks(report, MPI_COMM_WORLD)};
+  }
+
+  /// The second array and the buffers of a peer are at hand, as scratch that has been touched;
+  /// which blocks go where it finds out like Valet. They are freed again: the ways share a device.
+  template <class MakePeer>
+  Outcome out_of_place(const MakePeer& make_peer) {
+    memory_.restart();
+    const BlockArrays second = make_arrays(kind_, blocks_);
+    write_blocks(second, world_rank() + world_size(), blocks_);
+    write_blocks(arrays_, world_rank(), blocks_);
+    auto peer = make_peer(Shipment(ranks_));
+    Report report;
+    const double seconds = slowest_seconds([&] {
+      const double start = MPI_Wtime();
+      const Shipment shipment(ranks_);
+      report.plan_seconds = MPI_Wtime() - start;
+      peer.run(arrays_, shipment, second);
+    });
+    return {seconds, verified(second), summed_over_ranks(report, MPI_COMM_WORLD)};
+  }
+
+  /// Every block is on its rank and whole, and none is lost or doubled.
+  [[nodiscard]] bool verified(const BlockArrays& arrays) const {
+    const Findings found = check_blocks(arrays, route_, world_rank(), blocks_);
+    const std::uint64_t surplus = found.digest - digest_of(world_rank(), blocks_);
+    return on_all_ranks(found.wrong == 0) && sum_of_ranks(surplus) == 0;
+  }
+
+  BlockKind kind_;
+  Route route_;
+  std::uint64_t blocks_;
+  Options options_;
+  KokkosMemory& memory_;
+  BlockArrays arrays_;
+  std::vector<int> ranks_;
+};
+
+class DeviceBenchmark final : public Benchmark {
+ public:
+  DeviceBenchmark()
+      : Benchmark("device",
+                  "Blocks in the default memory of Kokkos, in place, beside a pipeline through "
+                  "pinned memory and MPI_Alltoallv of all at once, both into a second array",
+                  5) {
+    memory_ = "64M";
+  }
+
+ private:
+  std::vector<Option> own_options() override {
+    return {{"--pattern", &patterns_,
+             "particles (56 bytes in 3 Views) or patches (28 KiB); several are measured in turn",
+             one_of({"particles", "patches"})},
+            {"--to", &to_, "where every second block goes: next (rank) or random (ranks)",
+             one_of({"next", "random"})},
+            {"--size", &sizes_,
+             "bytes of all ranks together, with K, M or G; several are measured in turn"},
+            memory_option(),
+            {"--method", &method_, "as of exchange"}};
+  }
+
+  Jobs jobs() override {
+    options_ = common_options<Options>();
+    options_.method = parse_method(method_);
+    Jobs jobs;
+    for (const std::string& pattern : patterns_)
+      for (const std::string& to : to_)
+        for (const std::string& size : sizes_) jobs.push_back(job(pattern, to, parse_bytes(size)));
+    kokkos_.emplace();
+    kokkos_memory_.emplace();
+    if (world_rank() == 0)
+      std::printf("Kernels on %s, blocks in %s, staged in %s\n", Space::name(),
+                  DeviceMemory::name(), HostStaging::name());
+    return jobs;
+  }
+
+  std::function<void()> job(const std::string& pattern, const std::string& to,
+                            std::uint64_t bytes) {
+    const BlockKind kind = pattern == "particles" ? BlockKind::particles : BlockKind::patches;
+    const std::uint64_t blocks =
+        bytes / (words_of(kind) * sizeof(Word)) / static_cast<std::uint64_t>(world_size());
+    if (blocks < 2 || blocks > std::numeric_limits<std::uint32_t>::max())
+      throw Error(ErrorCode::invalid_argument, "--size: " + std::to_string(bytes) + " bytes are " +
+                                                   std::to_string(blocks) +
+                                                   " blocks a rank; give 2 to 4294967295");
+    return [=, this] { measure(pattern, kind, to, blocks); };
+  }
+
+  void measure(const std::string& pattern, BlockKind kind, const std::string& to,
+               std::uint64_t blocks) {
+    DeviceComparison ways(kind, to == "random", blocks, options_, *kokkos_memory_);
+    std::vector<Memory> memory(4);
+    // What a way took last is what it takes each time.
+    const auto noted = [&](Memory& most, auto&& way) {
+      return [&, way] {
+        Outcome outcome = way();
+        most.device = sum_of_ranks(kokkos_memory_->most_in(DeviceMemory::name()));
+        most.elsewhere = sum_of_ranks(kokkos_memory_->most_outside(DeviceMemory::name()));
+        return outcome;
+      };
+    };
+    std::vector<Series> all{{"valet", noted(memory[0], [&] { return ways.migrate_once(); })},
+                            {"valet-again", noted(memory[1], [&] { return ways.execute_again(); })},
+                            {"pipeline", noted(memory[2], [&] { return ways.pipeline(); })},
+                            {"alltoallv", noted(memory[3], [&] { return ways.alltoallv(); })}};
+    take_turns(all);
+    const Case setting = {{"pattern", pattern},
+                          {"to", to},
+                          {"ranks", world_size()},
+                          {"blocks", blocks},
+                          {"block_bytes", words_of(kind) * sizeof(Word)},
+                          {"memory", options_.budget_bytes},
+                          {"space", DeviceMemory::name()}};
+    const auto moved = static_cast<double>(ways.moved_bytes());
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      Case row = setting;
+      add_findings(row, all[k], moved, median(all[2].seconds), median(all[3].seconds));
+      row["device_bytes"] = memory[k].device;
+      row["staging_bytes"] = memory[k].elsewhere;
+      row["peak_extra_bytes"] = all[k].report.peak_extra_bytes;
+      row["extra_bytes_bound"] = all[k].report.extra_bytes_bound;
+      row["verified"] = all[k].verified;
+      rows_.push_back(std::move(row));
+    }
+  }
+
+  /// Most bytes at a time of all ranks together, which share a device.
+  struct Memory {
+    std::uint64_t device = 0;
+    std::uint64_t elsewhere = 0;
+  };
+
+  static void add_findings(Case& row, const Series& series, double moved_bytes,
+                           double pipeline_seconds, double alltoallv_seconds) {
+    const double seconds = median(series.seconds);
+    row["method"] = series.name;
+    row["seconds_median"] = seconds;
+    row["seconds_plan"] = series.report.plan_seconds;
+    row["gb_per_s"] = moved_bytes / seconds / 1e9;
+    row["ratio_pipeline"] = seconds / pipeline_seconds;
+    row["ratio_alltoallv"] = seconds / alltoallv_seconds;
+  }
+
+  // Before all that is of Kokkos, which goes first.
+  std::optional<Kokkos::ScopeGuard> kokkos_;
+  std::optional<KokkosMemory> kokkos_memory_;
+  std::vector<std::string> patterns_{"particles", "patches"};
+  std::vector<std::string> to_{"next"};
+  std::vector<std::string> sizes_{"64M"};
+  std::string method_ = "automatic";
+  Options options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Benchmark> make_device_benchmark() { return std::make_unique<DeviceBenchmark>(); }
+
+}  // namespace valet::bench
