@@ -8,7 +8,7 @@ namespace {
 // member or has a deduced type.
 using Indices = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::uint64_t>>;
 
-constexpr std::size_t patch_words = 28 * 1024 / sizeof(std::uint64_t);
+constexpr std::size_t patch_words = std::size_t{28} * 1024 / sizeof(std::uint64_t);
 constexpr int slot_bits = 40;
 
 KOKKOS_INLINE_FUNCTION std::uint64_t scattered_bits(std::uint64_t number) {

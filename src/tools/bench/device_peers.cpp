@@ -44,8 +44,8 @@ void copy(const Space& space, const To& to, const From& from, std::uint64_t word
 SlotList on_device(const std::vector<std::uint32_t>& slots) {
   using HostSlots = Kokkos::View<const std::uint32_t*, Kokkos::HostSpace,
                                  Kokkos::MemoryTraits<Kokkos::Unmanaged>>;
-  const SlotList list(Kokkos::view_alloc(Kokkos::WithoutInitializing, "valet_bench::slots"),
-                      slots.size());
+  SlotList list(Kokkos::view_alloc(Kokkos::WithoutInitializing, "valet_bench::slots"),
+                slots.size());
   Kokkos::deep_copy(list, HostSlots(slots.data(), slots.size()));
   return list;
 }
@@ -95,14 +95,15 @@ Shipment::Shipment(const std::vector<int>& destinations)
   }
   leaving = on_device(leaves);
   staying = on_device(stays);
-  MPI_Alltoall(send_counts.data(), 1, MPI_UINT64_T, receive_counts.data(), 1, MPI_UINT64_T,
-               MPI_COMM_WORLD);
+  const std::uint64_t* const sends = send_counts.data();
+  std::uint64_t* const receives = receive_counts.data();
+  MPI_Alltoall(sends, 1, MPI_UINT64_T, receives, 1, MPI_UINT64_T, MPI_COMM_WORLD);
 }
 
 StagedPipeline::StagedPipeline(BlockKind kind, std::uint64_t staging_bytes)
     : block_words_(words_of(kind)),
       chunk_blocks_(std::max<std::uint64_t>(
-          staging_bytes / (out_.size() + in_.size()) / (block_words_ * sizeof(Word)), 1)),
+          staging_bytes / (2 * chunks_a_way) / (block_words_ * sizeof(Word)), 1)),
       block_(block_type(block_words_)) {
   for (Buffer* const buffer : {out_.data(), &out_[1], in_.data(), &in_[1]}) {
     buffer->staged = staged_words(chunk_blocks_ * block_words_);
@@ -154,8 +155,9 @@ void StagedPipeline::take_in(const Chunk& chunk, const Buffer& buffer, const Blo
 void StagedPipeline::run(const BlockArrays& from, const Shipment& shipment, const BlockArrays& to) {
   const auto sends = chunks(shipment.send_counts, Way::out, 0);
   const auto receives = chunks(shipment.receive_counts, Way::in, shipment.staying.extent(0));
-  std::array<MPI_Request, 3> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
-  constexpr int receive = 2;  // the others are the buffers that are being sent
+  std::array<MPI_Request, chunks_a_way + 1> requests;
+  requests.fill(MPI_REQUEST_NULL);
+  constexpr std::size_t receive = chunks_a_way;  // the others are the buffers that are being sent
   std::size_t sent = 0, received = 0;
   if (!receives.empty()) start_receive(receives[0], in_[0], requests[receive]);
   keep(inward_, from, shipment.staying, to);
@@ -166,14 +168,14 @@ void StagedPipeline::run(const BlockArrays& from, const Shipment& shipment, cons
     int which = MPI_UNDEFINED;
     MPI_Waitany(static_cast<int>(requests.size()), requests.data(), &which, MPI_STATUS_IGNORE);
     if (which == MPI_UNDEFINED) break;
-    if (which != receive) continue;
+    if (which != static_cast<int>(receive)) continue;
     // The other buffer is free once its chunk is in the array; then it receives the next chunk
     // while this one is on its way there.
     inward_.fence();
     const std::size_t arrived = received++;
     if (received < receives.size())
-      start_receive(receives[received], in_[received % 2], requests[receive]);
-    take_in(receives[arrived], in_[arrived % 2], to);
+      start_receive(receives[received], in_[received % chunks_a_way], requests[receive]);
+    take_in(receives[arrived], in_[arrived % chunks_a_way], to);
   }
   inward_.fence();
 }

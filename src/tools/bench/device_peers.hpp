@@ -57,9 +57,11 @@ class StagedPipeline {
   void start_receive(const Chunk& chunk, Buffer& buffer, MPI_Request& request);
   void take_in(const Chunk& chunk, const Buffer& buffer, const BlockArrays& to);
 
+  static constexpr std::size_t chunks_a_way = 2;
+
   std::size_t block_words_;
   std::uint64_t chunk_blocks_;
-  std::array<Buffer, 2> out_, in_;
+  std::array<Buffer, chunks_a_way> out_, in_;
   Space outward_, inward_;  ///< queues of their own on a device
   MPI_Datatype block_ = MPI_DATATYPE_NULL;
 };

@@ -32,7 +32,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
  public:
   explicit StagedBlocks(const Space& space, const Views&... views)
       : Base(std::tuple<Space>(space), views...), space_(space), block_bytes_(Base::block_bytes()) {
-    if (HostFields::diagnostic()) return;
+    if (Base::diagnostic()) return;
     std::size_t packed_offset = 0;
     RowLayout* row = block_.rows;
     for (const Field& field : fields_of(views...)) {
