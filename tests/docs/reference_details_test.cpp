@@ -48,11 +48,61 @@ TEST(Reference, TellsMessagesAndChoices) {
   std::cout << to_string(choice.method) << ", " << choice.reason << '\n'
             << valet::schedule::to_table(choice.predictions);
 
+  // What a method would need, and the least in which the blocks can cross the network.
+  const valet::schedule::Prediction direct =
+      valet::schedule::predict(machine, shape, valet::Method::direct);
+  const double fastest = valet::schedule::lower_bound_seconds(machine, shape);
+
   valet::set_log_callback({});
+  EXPECT_GT(direct.seconds, fastest);
   const std::string text = testing::internal::GetCapturedStdout();
   EXPECT_EQ(text.find("stream, "), 0) << text;
   EXPECT_NE(text.find("direct"), std::string::npos) << text;
   EXPECT_TRUE(messages.empty());
+}
+
+TEST(Reference, ReadsNamesAndLogsReports) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int rank = valet::test::rank();
+  const std::uint64_t count = 10;
+  std::vector<int> values(count, rank);
+  const valet::BlockStorage particles{valet::field(values)};
+  const std::vector<int> ranks(count, next());
+  valet::Options options;
+  std::string method_name = "stream", heuristics;
+  std::vector<std::string> messages;
+  valet::set_log_callback(
+      [&](valet::LogLevel, std::string_view message) { messages.emplace_back(message); });
+
+  // Names, as users write them: of one that there is not, the error lists those that there are.
+  options.method = valet::parse_method(method_name);
+  options.order = valet::parse_order("fill");
+  options.phased.heuristic = valet::parse_heuristic("max_first");
+  options.phased.scheduler = valet::parse_scheduler("distributed");
+  options.cyclic.edge_order = valet::parse_edge_order("rotated");
+  const valet::AlltoallMethod alltoall = valet::parse_alltoall_method("swaps");
+  for (const valet::Heuristic heuristic : valet::all_heuristics())
+    heuristics += std::string(" ") + to_string(heuristic);
+
+  // What a plan holds, and a line for the log where anyone reads it.
+  valet::Plan plan = valet::plan_to_ranks(comm, particles, count, ranks, options);
+  const std::uint64_t blocks = plan.blocks_before(), extra_bytes = plan.extra_bytes();
+  const valet::Report report = valet::execute(plan, particles);
+  const double speed = static_cast<double>(report.bytes_sent) / report.seconds();
+  if (valet::is_logged(valet::LogLevel::info, rank))
+    valet::log(valet::LogLevel::info, rank, report.to_line());
+
+  valet::set_log_callback({});
+  EXPECT_EQ(heuristics, " first_fit max_first random fortune_wheel min_max continuous");
+  EXPECT_EQ(options.method, valet::Method::stream);
+  EXPECT_EQ(alltoall, valet::AlltoallMethod::swaps);
+  EXPECT_EQ(blocks, count);
+  EXPECT_LE(extra_bytes, report.extra_bytes_bound);
+  EXPECT_GT(speed, 0);
+  ASSERT_FALSE(messages.empty());
+  EXPECT_EQ(messages.back(), report.to_line());
+  method_name = "steam";
+  EXPECT_THROW(valet::parse_method(method_name), valet::Error);
 }
 
 TEST(Reference, MovesBlocksByFunctionsOfTheApplication) {
@@ -114,6 +164,15 @@ TEST(Reference, FindsElements) {
   const valet::layout::ScalapackDescriptor described =
       valet::layout::to_scalapack(layout, context, leading_dimension);
 
+  // A layout by its numbers, and the first row of each block that row 1 of the grid has.
+  const valet::BlockCyclic same(layout.extents(), {16, 8}, {2, 3}, layout.rank_order());
+  const valet::layout::Dimension& rows = layout.dimension(0);
+  std::vector<std::int64_t> first_rows;
+  for (std::int64_t k = 0; k < rows.local_extent(1); k += rows.block_size())
+    first_rows.push_back(rows.global_index(1, k));
+
+  EXPECT_EQ(same, layout);
+  EXPECT_EQ(first_rows, (std::vector<std::int64_t>{16, 48, 80}));
   // Block 4 of the rows is on row 0 of the grid, block 5 of the columns on column 2.
   EXPECT_EQ(owner, 2);
   EXPECT_EQ(local, (valet::BlockCyclic::Extents{38, 9}));

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The snippets of C, word for word: compiled, not run. */
+/* The snippets of C, word for word; reference_c_test.cpp runs them. */
 
-#include <valet/valet.h>
+#include "reference_c.h"
 
-#include <stdio.h>
-
-uint64_t moved_particles(MPI_Comm comm, double* position, uint64_t slots, uint64_t count,
-                         const int* ranks);
+#include <stdlib.h>
 
 uint64_t moved_particles(MPI_Comm comm, double* position, uint64_t slots, uint64_t count,
                          const int* ranks) {
@@ -23,13 +20,9 @@ uint64_t moved_particles(MPI_Comm comm, double* position, uint64_t slots, uint64
   return count;
 }
 
-void other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots, uint64_t count,
-                 double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
-                 const Valet_Address* addresses);
-
-void other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots, uint64_t count,
-                 double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
-                 const Valet_Address* addresses) {
+uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots, uint64_t count,
+                     double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
+                     const Valet_Address* addresses) {
   Valet_Plan *plan = NULL, *deal = NULL;
 
   /* Options and reports. */
@@ -52,12 +45,81 @@ void other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots, ui
   const Valet_Object_layout cyclic = {1, 0};
   Valet_Plan_to_layout(comm, storage, count, NULL, &cyclic, &options, &deal);
 
+  Valet_Execute(plan, storage, NULL);
+  Valet_Execute(deal, storage, NULL);
+  count = Valet_Plan_blocks_after(deal);
   Valet_Plan_free(deal);
   Valet_Plan_free(plan);
+  return count;
 }
 
-Valet_Storage* custom_storage(uint64_t slots, size_t block_bytes, Valet_Pack_fn* pack,
-                              Valet_Unpack_fn* unpack, void* queue);
+uint64_t grown_particles(MPI_Comm comm, double** grown, uint64_t slots, uint64_t count,
+                         const int* ranks) {
+  double* position = *grown;
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, position, slots, 3 * sizeof(double), 3 * sizeof(double), "x");
+  Valet_Plan* plan = NULL;
+  if (Valet_Plan_to_ranks(comm, storage, count, NULL, ranks, NULL, &plan) != VALET_SUCCESS)
+    return 0;
+
+  /* A rank that gets more than it has slots for: grow the fields, and make a storage of them. */
+  const uint64_t required = Valet_Plan_required_slots(plan);
+  if (required > slots) {
+    position = realloc(position, required * 3 * sizeof(double));
+    Valet_Storage_free(storage);
+    storage = Valet_Storage_create();
+    Valet_Storage_add_field(storage, position, required, 3 * sizeof(double), 3 * sizeof(double),
+                            "x");
+  }
+
+  if (Valet_Execute(plan, storage, NULL) == VALET_SUCCESS) count = Valet_Plan_blocks_after(plan);
+  Valet_Plan_free(plan);
+  Valet_Storage_free(storage);
+  *grown = position;
+  return count;
+}
+
+void redistributed(MPI_Comm comm, int size, int64_t n, double* entries, double* room,
+                   size_t bytes) {
+  /* A matrix from columns to blocks of 16 x 16, inside its own memory; then a copy in columns. */
+  const int64_t extents[] = {n, n}, one_column[] = {n, 1}, squares[] = {16, 16};
+  const int grid[] = {1, size};
+  const Valet_Layout columns = {2, extents, one_column, grid, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Layout blocks = {2, extents, squares, grid, VALET_ROW_MAJOR, NULL, NULL};
+  const Valet_Array matrix = {entries, bytes, VALET_COLUMN_MAJOR, NULL};
+  const Valet_Array copy = {room, bytes, VALET_COLUMN_MAJOR, NULL};
+  Valet_Redistribute_in_place(comm, &columns, &blocks, sizeof(double), &matrix, NULL, NULL);
+  Valet_Redistribute(comm, &blocks, &columns, sizeof(double), &matrix, &copy, NULL, NULL);
+}
+
+static void to_log(int level, const char* message, void* file) {
+  if (level >= VALET_LOG_INFO) fprintf(file, "%s\n", message);
+}
+
+void logged_run(MPI_Comm comm, const Valet_Storage* storage, uint64_t count, const int* ranks,
+                FILE* log_file) {
+  /* Messages go where those of the application go; the machine is known by numbers. */
+  Valet_Set_log_callback(to_log, log_file);
+  Valet_Options options = Valet_Options_default();
+  Valet_Cost_model machine;
+  if (Valet_Parse_cost_model("latency=2e-6,bandwidth=1e10", &machine) == VALET_SUCCESS)
+    options.automatic.model = &machine;
+
+  Valet_Plan* plan = NULL;
+  Valet_Report report = Valet_Report_default();
+  if (Valet_Plan_to_ranks(comm, storage, count, NULL, ranks, &options, &plan) == VALET_SUCCESS)
+    Valet_Execute(plan, storage, &report);
+  Valet_Plan_free(plan);
+
+  /* A report is one line of JSON, too. */
+  const size_t length = Valet_Report_to_json(&report, NULL, 0);
+  char* json = malloc(length + 1);
+  Valet_Report_to_json(&report, json, length + 1);
+  fprintf(log_file, "%s\n", json);
+  free(json);
+
+  Valet_Set_log_callback(NULL, NULL);
+}
 
 Valet_Storage* custom_storage(uint64_t slots, size_t block_bytes, Valet_Pack_fn* pack,
                               Valet_Unpack_fn* unpack, void* queue) {

@@ -99,7 +99,8 @@ VALET_EXPORT void Valet_Ragged_plan_free(Valet_Ragged_plan* plan);
  * @param plan  A plan.
  * @return The blocks; 0 for a null `plan`, and Valet_Error_message() says so. */
 VALET_EXPORT uint64_t Valet_Ragged_plan_blocks_after(const Valet_Ragged_plan* plan);
-/** Bytes of an arena that this rank needs, what aligns the blocks included. Local.
+/** Bytes of an arena that the blocks of this rank take afterwards, what aligns them included; no
+ * less than they take before must be there, too. Local.
  * @param plan   A plan.
  * @param field  Which arena, in the order they were added, from 0.
  * @return The bytes; with fewer, Valet_Ragged_execute() returns VALET_INFEASIBLE on all ranks. 0

@@ -133,8 +133,8 @@ class VALET_EXPORT RaggedPlan {
   /// Blocks on this rank afterwards: the lengths and rows that it needs room for. execute() refuses
   /// with fewer. [local]
   [[nodiscard]] std::uint64_t blocks_after() const;
-  /// Bytes of an arena that this rank needs to carry the plan out, what aligns the blocks included.
-  /// execute() refuses with fewer. [local]
+  /// Bytes of an arena that the blocks of this rank take afterwards, what aligns them included.
+  /// execute() refuses with fewer, and with fewer than the blocks take before. [local]
   /// @param field  Its place in RaggedStorage::fields().
   [[nodiscard]] std::uint64_t required_bytes(std::size_t field = 0) const;
   /// Ranks that this rank exchanges blocks with. [local]

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+
+/* The functions around the snippets in C, which reference_c_test.cpp runs.
+ */
+#ifndef VALET_TESTS_REFERENCE_C_H
+#define VALET_TESTS_REFERENCE_C_H
+
+#include <valet/valet.h>
+
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* valet_h.c */
+uint64_t moved_particles(MPI_Comm comm, double* position, uint64_t slots, uint64_t count,
+                         const int* ranks);
+uint64_t other_calls(MPI_Comm comm, const Valet_Storage* storage, uint64_t slots, uint64_t count,
+                     double* buffer, size_t bytes, const int64_t* send_counts, int* ranks,
+                     const Valet_Address* addresses);
+uint64_t grown_particles(MPI_Comm comm, double** position, uint64_t slots, uint64_t count,
+                         const int* ranks);
+void redistributed(MPI_Comm comm, int size, int64_t n, double* entries, double* room, size_t bytes);
+void logged_run(MPI_Comm comm, const Valet_Storage* storage, uint64_t count, const int* ranks,
+                FILE* log_file);
+Valet_Storage* custom_storage(uint64_t slots, size_t block_bytes, Valet_Pack_fn* pack,
+                              Valet_Unpack_fn* unpack, void* queue);
+
+/* ragged.c */
+uint64_t moved_lists(MPI_Comm comm, void* bytes, uint64_t capacity_bytes, uint64_t* lengths,
+                     int* id, uint64_t most, uint64_t count, const int* ranks);
+uint64_t grown_rows(MPI_Comm comm, double** values, uint64_t** offsets, uint64_t rows,
+                    const int* ranks);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

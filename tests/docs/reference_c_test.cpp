@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Runs the snippets in C of the API reference: valet_h.c and ragged.c.
+
+#include "reference_c.h"
+
+#include "test_comm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace {
+
+using valet::test::rank;
+using valet::test::size;
+using valet::test::sum_over_ranks;
+
+constexpr std::uint64_t slots = 12;
+
+int next() { return (rank() + 1) % size(); }
+int previous() { return (rank() + size() - 1) % size(); }
+
+TEST(ReferenceInC, MovesParticles) {
+  std::vector<double> position(3 * slots, rank());
+  const std::vector<int> ranks(slots, next());
+
+  EXPECT_EQ(moved_particles(MPI_COMM_WORLD, position.data(), slots, slots, ranks.data()), slots);
+
+  EXPECT_EQ(position, std::vector<double>(3 * slots, previous()));
+}
+
+TEST(ReferenceInC, SendsRepairsAndDeals) {
+  const auto ranks_of = static_cast<std::size_t>(size());
+  std::vector<double> buffer(ranks_of, rank());
+  const std::vector<std::int64_t> send_counts(ranks_of, 1);
+  std::vector<int> ranks(slots, 0), value(slots, rank());
+  std::vector<Valet_Address> addresses(slots);
+  for (std::uint64_t k = 0; k < slots; ++k) addresses[k] = {next(), slots - 1 - k};
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, value.data(), slots, sizeof(int), sizeof(int), nullptr);
+  if (rank() == 0) testing::internal::CaptureStdout();
+
+  const std::uint64_t count = other_calls(MPI_COMM_WORLD, storage, slots, slots, buffer.data(),
+                                          buffer.size() * sizeof(double), send_counts.data(),
+                                          ranks.data(), addresses.data());
+
+  if (rank() == 0) {
+    const std::string text = testing::internal::GetCapturedStdout();
+    EXPECT_NE(text.find("extra memory"), std::string::npos) << text;
+  }
+  Valet_Storage_free(storage);
+  EXPECT_EQ(count, slots);
+  for (int from = 0; from < size(); ++from)
+    EXPECT_EQ(buffer[static_cast<std::size_t>(from)], from) << "the all-to-all";
+  // All were to go to rank 0, which keeps what it has slots for: the fewest changes.
+  const auto to_first = static_cast<long long>(std::count(ranks.begin(), ranks.end(), 0));
+  EXPECT_EQ(sum_over_ranks(to_first), static_cast<long long>(slots));
+  // Rank r had the blocks of r - 1 when they were dealt, one by one.
+  for (std::uint64_t k = 0; k < slots; ++k) {
+    const int holder = static_cast<int>((k * ranks_of + static_cast<std::size_t>(rank())) / slots);
+    EXPECT_EQ(value[k], (holder + size() - 1) % size());
+  }
+}
+
+TEST(ReferenceInC, GrowsForAPlan) {
+  auto* position = static_cast<double*>(std::calloc(3 * slots, sizeof(double)));
+  const std::vector<int> ranks(slots, 0);
+
+  const std::uint64_t count =
+      grown_particles(MPI_COMM_WORLD, &position, slots, slots, ranks.data());
+
+  EXPECT_EQ(count, rank() == 0 ? slots * static_cast<std::uint64_t>(size()) : 0);
+  std::free(position);
+}
+
+TEST(ReferenceInC, MovesAMatrix) {
+  const std::int64_t n = 40;
+  const auto elements = static_cast<std::size_t>(n * n);
+  std::vector<double> entries(elements, -1), room(elements, -1);
+  // Columns rank, rank + P, ... one after the other: the number of each element is its value.
+  std::vector<double> columns;
+  for (std::int64_t j = rank(); j < n; j += size())
+    for (std::int64_t i = 0; i < n; ++i) columns.push_back(static_cast<double>(i * n + j));
+  std::copy(columns.begin(), columns.end(), entries.begin());
+
+  redistributed(MPI_COMM_WORLD, size(), n, entries.data(), room.data(), elements * sizeof(double));
+
+  // Blocks of 16 columns: those of this rank, one column after the other.
+  std::size_t k = 0;
+  long long wrong = 0;
+  for (std::int64_t j = 0; j < n; ++j)
+    for (std::int64_t i = 0; j / 16 % size() == rank() && i < n; ++i)
+      wrong += entries[k++] != static_cast<double>(i * n + j);
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(k)), n * n);
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+  room.resize(columns.size());
+  EXPECT_EQ(room, columns);
+}
+
+TEST(ReferenceInC, TellsMessagesAndReports) {
+  std::vector<int> value(slots, rank());
+  const std::vector<int> ranks(slots, next());
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, value.data(), slots, sizeof(int), sizeof(int), nullptr);
+  std::FILE* file = std::tmpfile();
+  ASSERT_NE(file, nullptr);
+
+  logged_run(MPI_COMM_WORLD, storage, slots, ranks.data(), file);
+
+  Valet_Storage_free(storage);
+  std::array<char, 8192> text{};
+  std::rewind(file);
+  text[std::fread(text.data(), 1, text.size() - 1, file)] = 0;
+  std::fclose(file);
+  EXPECT_NE(std::string(text.data()).find("\"block_bytes\":4,"), std::string::npos) << text.data();
+  EXPECT_EQ(value, std::vector<int>(slots, previous()));
+}
+
+struct Queue {
+  std::vector<int> memory = std::vector<int>(slots, rank());
+};
+
+int pack(void* queue, const std::uint64_t* list, std::size_t count, void* packed) {
+  for (std::size_t k = 0; k < count; ++k)
+    std::memcpy(static_cast<int*>(packed) + k, &static_cast<Queue*>(queue)->memory[list[k]],
+                sizeof(int));
+  return 0;
+}
+
+int unpack(void* queue, const void* packed, const std::uint64_t* list, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k)
+    std::memcpy(&static_cast<Queue*>(queue)->memory[list[k]], static_cast<const int*>(packed) + k,
+                sizeof(int));
+  return 0;
+}
+
+// Moves the blocks of a storage that has been made with these functions to the next rank.
+void expect_moved(Valet_Storage* device, const Queue& queue) {
+  const std::vector<int> ranks(slots, next());
+  Valet_Plan* plan = nullptr;
+  ASSERT_EQ(
+      Valet_Plan_to_ranks(MPI_COMM_WORLD, device, slots, nullptr, ranks.data(), nullptr, &plan),
+      VALET_SUCCESS)
+      << Valet_Error_message();
+  EXPECT_EQ(Valet_Execute(plan, device, nullptr), VALET_SUCCESS) << Valet_Error_message();
+  Valet_Plan_free(plan);
+  Valet_Storage_free(device);
+  EXPECT_EQ(queue.memory, std::vector<int>(slots, previous()));
+}
+
+TEST(ReferenceInC, MovesMemoryOfAnotherKind) {
+  Queue queue;
+  expect_moved(custom_storage(slots, sizeof(int), pack, unpack, &queue), queue);
+}
+
+TEST(ReferenceInC, MovesLists) {
+  // Block k has k numbers.
+  std::vector<double> values(slots * slots, rank());
+  std::vector<std::uint64_t> lengths(slots);
+  std::vector<int> id(slots, rank());
+  for (std::uint64_t k = 0; k < slots; ++k) lengths[k] = k * sizeof(double);
+  const std::vector<int> ranks(slots, next());
+
+  const std::uint64_t count =
+      moved_lists(MPI_COMM_WORLD, values.data(), values.size() * sizeof(double), lengths.data(),
+                  id.data(), slots, slots, ranks.data());
+
+  EXPECT_EQ(count, slots);
+  EXPECT_EQ(lengths[slots - 1], (slots - 1) * sizeof(double));
+  EXPECT_EQ(values[slots * (slots - 1) / 2 - 1], previous());
+  EXPECT_EQ(id, std::vector<int>(slots, previous()));
+}
+
+TEST(ReferenceInC, GrowsRows) {
+  const std::uint64_t entries = slots * (slots - 1) / 2;  // row k has k of them
+  auto* values = static_cast<double*>(std::calloc(entries, sizeof(double)));
+  auto* offsets = static_cast<std::uint64_t*>(std::calloc(slots + 1, sizeof(std::uint64_t)));
+  ASSERT_TRUE(values != nullptr && offsets != nullptr);
+  for (std::uint64_t e = 0; e < entries; ++e) values[e] = rank();
+  for (std::uint64_t k = 0; k < slots; ++k) offsets[k + 1] = offsets[k] + k * sizeof(double);
+  const std::vector<int> ranks(slots, 0);
+
+  const std::uint64_t rows = grown_rows(MPI_COMM_WORLD, &values, &offsets, slots, ranks.data());
+
+  EXPECT_EQ(rows, rank() == 0 ? slots * static_cast<std::uint64_t>(size()) : 0);
+  if (rank() == 0) {
+    EXPECT_EQ(offsets[rows], entries * sizeof(double) * static_cast<std::uint64_t>(size()));
+    EXPECT_EQ(values[entries - 1], 0);
+    EXPECT_EQ(values[offsets[rows] / sizeof(double) - 1], size() - 1);
+  }
+  std::free(values);
+  std::free(offsets);
+}
+
+}  // namespace

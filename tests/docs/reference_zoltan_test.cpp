@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The snippets of the adapters' group of the API reference, word for word, with what they need
+// around them, and those of dropin.c. Kokkos is initialised by readme_views_test.cpp.
+
+#include "reference_zoltan.h"
+
+#include "test_comm.hpp"
+#include <valet/plan.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <iostream>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using valet::test::size;
+using valet::test::sum_over_ranks;
+
+int next() { return (valet::test::rank() + 1) % size(); }
+int previous() { return (valet::test::rank() + size() - 1) % size(); }
+
+struct Cell {
+  double work = 1;
+  int kind = 0;
+};
+
+TEST(Reference, PartitionsInTwoSteps) {
+  const MPI_Comm comm = MPI_COMM_WORLD;
+  const int rank = valet::test::rank();
+  const std::uint64_t capacity = 400;
+  std::uint64_t count = rank == 0 ? 200 : 0;
+  Kokkos::View<double* [3]> position("position", capacity);
+  Kokkos::View<double* [3]> velocity("velocity", capacity);
+  Kokkos::View<int*> id("id", capacity), part("part", capacity);
+  std::vector<Cell> cells(capacity);
+  for (std::uint64_t s = 0; s < count; ++s) {
+    position(s, 0) = static_cast<double>(s);
+    id(s) = static_cast<int>(s);
+  }
+  testing::internal::CaptureStdout();
+
+  // Two parts for each rank, names for query functions, and a weight out of an array of structures.
+  valet::zoltan::Rebalancer halves(comm,
+                                   {.method = "RCB", .parameters = {{"NUM_LOCAL_PARTS", "2"}}});
+  halves.coordinates(position);
+  halves.global_ids(id);
+  halves.weights([&] {
+    valet::zoltan::Columns columns;
+    columns.column[0] = valet::zoltan::column(&cells[0].work, sizeof(Cell));
+    columns.size = 1;
+    columns.slots = cells.size();
+    return columns;
+  });
+
+  // The partition, looked at and changed before it is carried out.
+  valet::zoltan::Partition partition = halves.partition(count);
+  for (std::uint64_t s = 0; s < count; ++s) part(s) = partition.parts()[s];
+  if (count > 0) partition.ranks()[0] = rank;  // this rank keeps its first object
+  halves.evaluate(partition);
+  if (partition.after().weight > 1.5 && rank == 0) std::cerr << "out of balance\n";
+  std::cout << partition.required_slots() << " slots, " << partition.seconds() << " s\n";
+  count = halves.migrate(std::move(partition), position, id, part).count;
+
+  // From now on by the number of objects alone.
+  halves.no_weights();
+
+  EXPECT_NE(testing::internal::GetCapturedStdout().find(" slots, "), std::string::npos);
+  EXPECT_EQ(halves.partition(count).count(), count);
+  long long wrong = 0;
+  for (std::uint64_t s = 0; s < count; ++s) {
+    wrong += position(s, 0) != id(s);
+    wrong += part(s) / 2 != rank && id(s) != 0;
+  }
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(count)), 200);
+
+  valet::BlockStorage particles = valet::kokkos::blocks(position, velocity, id);
+
+  // Always by kernels and staging memory, as where managed memory would migrate page by page.
+  valet::BlockStorage managed = valet::kokkos::staged_blocks(position, velocity, id);
+  EXPECT_EQ(managed.block_bytes(), particles.block_bytes());
+  count = valet::migrate(comm, managed, count, std::vector<int>(count, next())).blocks_after;
+  EXPECT_EQ(sum_over_ranks(static_cast<long long>(count)), 200);
+}
+
+TEST(ReferenceInC, MovesByLists) {
+  const auto first = static_cast<ZOLTAN_ID_TYPE>(10 * valet::test::rank());
+  std::vector<ZOLTAN_ID_TYPE> ids(10);
+  for (ZOLTAN_ID_TYPE k = 0; k < 10; ++k) ids[k] = first + k;
+  const std::vector<ZOLTAN_ID_TYPE> gids = ids;
+  const std::vector<int> procs(10, next());
+  Valet_Storage* storage = Valet_Storage_create();
+  Valet_Storage_add_field(storage, ids.data(), 10, sizeof ids[0], sizeof ids[0], "id");
+
+  EXPECT_EQ(moved_by_lists(MPI_COMM_WORLD, storage, 10, first, 10, gids.data(), procs.data()), 10);
+
+  Valet_Storage_free(storage);
+  std::sort(ids.begin(), ids.end());
+  EXPECT_EQ(ids[0], static_cast<ZOLTAN_ID_TYPE>(10 * previous()));
+}
+
+// Objects that are numbers, in a list that is the mesh.
+using Mesh = std::vector<ZOLTAN_ID_TYPE>;
+
+int object_size(void*, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int* error) {
+  *error = ZOLTAN_OK;
+  return sizeof(ZOLTAN_ID_TYPE);
+}
+
+void pack_object(void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int, int, char* packed,
+                 int* error) {
+  std::memcpy(packed, gid, sizeof(ZOLTAN_ID_TYPE));
+  *error = ZOLTAN_OK;
+}
+
+void unpack_object(void* mesh, int, ZOLTAN_ID_PTR, int, char* packed, int* error) {
+  ZOLTAN_ID_TYPE number = 0;
+  std::memcpy(&number, packed, sizeof number);
+  static_cast<Mesh*>(mesh)->push_back(number);
+  *error = ZOLTAN_OK;
+}
+
+void free_object(void* mesh, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* error) {
+  Mesh& numbers = *static_cast<Mesh*>(mesh);
+  numbers.erase(std::find(numbers.begin(), numbers.end(), *gid));
+  *error = ZOLTAN_OK;
+}
+
+std::uint64_t free_bytes(void*, int* error) {
+  *error = ZOLTAN_OK;
+  return 64;
+}
+
+TEST(ReferenceInC, MovesObjectsInSteps) {
+  Mesh mesh(10);
+  for (ZOLTAN_ID_TYPE k = 0; k < 10; ++k)
+    mesh[k] = static_cast<ZOLTAN_ID_TYPE>(10 * valet::test::rank()) + k;
+  Mesh gids = mesh, lids(10);
+  std::vector<int> procs(10, next());
+  Zoltan_Struct* zoltan = Zoltan_Create(MPI_COMM_WORLD);
+  Zoltan_Set_Param(zoltan, "DEBUG_LEVEL", "0");
+  Zoltan_Set_Obj_Size_Fn(zoltan, object_size, &mesh);
+  Zoltan_Set_Pack_Obj_Fn(zoltan, pack_object, &mesh);
+  Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_object, &mesh);
+
+  moved_objects(zoltan, 10, gids.data(), lids.data(), procs.data(), free_object, free_bytes, &mesh);
+
+  Zoltan_Destroy(&zoltan);
+  std::sort(mesh.begin(), mesh.end());
+  ASSERT_EQ(mesh.size(), 10);
+  EXPECT_EQ(mesh[0], static_cast<ZOLTAN_ID_TYPE>(10 * previous()));
+}
+
+}  // namespace
