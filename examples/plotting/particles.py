@@ -61,8 +61,8 @@ def draw_owners(directory):
                                       label=f"rank {r}") for r in range(ranks)],
                       title="owner", loc="lower center", ncol=ranks, frameon=False)
     what = "" if len(visible) == len(points) else " in a slice of the box"
-    figure.suptitle(f"Who owns which particles around the rebalance of step {shown['step']}: "
-                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB moved in place\n"
+    figure.suptitle(f"Who owns which particles around the rebalance that moves most, of step {shown['step']}: "
+                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB in place\n"
                     f"a sample of {len(visible):,} particles{what}, seen along {along}", fontsize=12)
     save(figure, directory / "owners.png")
 

@@ -14,7 +14,7 @@ from .common import LIMIT, plt, rank_colours, save
 
 # From the lowest layer to the highest: colour, text of the legend.
 WORK = {"stage": ("0.94", None),
-        "phase": ("0.88", "phase"),
+        "phase": ("0.88", "in a phase"),
         "swap": ("#8c6bb1", "swaps"),
         "wait": ("#c7c7c7", "waits in MPI"),
         "gather": ("#e6842a", "gathers into scratch"),
@@ -24,7 +24,9 @@ MESSAGES = {"send": ("#c0392b", "sends under way"), "receive": ("#2e9e5b", "rece
 STAGES = {"plan": "#fff2cc", "exchange": "0.95", "local": "#f3e0ee", "verify": "#dceffa"}
 WORK_STRIP = (0.38, 0.92)
 MESSAGE_STRIPS = {"send": (0.22, 0.34), "receive": (0.06, 0.18)}
+# On a rank: more of them would be one black bar.
 MOST_CREDITS = 1500
+MOST_PHASES = 100
 
 
 def events_of(trace, cat=None, **wanted):
@@ -45,26 +47,30 @@ def boxes(axis, events, row, strip, colour, layer, **looks):
                                        rasterized=True, **looks))
 
 
-def label_stages(axis, events, row, duration):
-    """The names of stages that are wide enough to be read."""
-    for event in events:
-        if event["dur"] > 0.12 * duration:
-            axis.text((event["ts"] + event["dur"] / 2) / 1e3, row + 0.93, event["name"], fontsize=7,
-                      ha="center", va="bottom", color="0.35")
-
-
 def process_of(rank):
     """Processes count from 1."""
     return rank + 1
 
 
-def draw_rank(axis, trace, rank, row, duration):
+def few_starts(events, most):
+    """When they begin, in milliseconds; nothing where there are too many to be drawn."""
+    return [event["ts"] / 1e3 for event in events] if len(events) <= most else []
+
+
+def credits_of(trace, rank):
+    return few_starts(events_of(trace, ph="X", pid=process_of(rank), cat="credit"), MOST_CREDITS)
+
+
+def phases_of(trace, rank):
+    return few_starts(events_of(trace, ph="X", pid=process_of(rank), name="phase"), MOST_PHASES)
+
+
+def draw_rank(axis, trace, rank, row):
     process = process_of(rank)
     stages = events_of(trace, ph="X", pid=process, cat="stage")
     for name in dict.fromkeys(event["name"] for event in stages):
         boxes(axis, [event for event in stages if event["name"] == name], row, (0.0, 0.93),
               STAGES.get(name, "0.95"), 0)
-    label_stages(axis, stages, row, duration)
     for layer, (kind, (colour, _)) in enumerate(WORK.items()):
         if kind != "stage":
             boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, WORK_STRIP, colour,
@@ -73,36 +79,42 @@ def draw_rank(axis, trace, rank, row, duration):
         # Where several are under way the colour is stronger.
         boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, strip, MESSAGES[kind][0], 2,
               alpha=0.45)
-    credits = events_of(trace, ph="X", pid=process, cat="credit")
-    if len(credits) <= MOST_CREDITS:
-        axis.plot([event["ts"] / 1e3 for event in credits], [row + 0.36] * len(credits), "|",
-                  color="black", markersize=3, markeredgewidth=0.5, zorder=9)
-    starts = [event["ts"] / 1e3 for event in events_of(trace, ph="X", pid=process, name="phase")]
-    if len(starts) <= 100:
-        axis.vlines(starts, row, row + 0.92, color="black", linewidth=0.5, zorder=8)
+    credits = credits_of(trace, rank)
+    axis.plot(credits, [row + 0.36] * len(credits), "|", color="black", markersize=3, markeredgewidth=0.5,
+              zorder=9)
+    axis.vlines(phases_of(trace, rank), row, row + 0.92, color="black", linewidth=0.5, zorder=8)
 
 
-def legend(axis, trace):
+def legend(axis, trace, ranks):
+    """Everything that is drawn, and nothing that is not."""
     present = {cat for event in trace["traceEvents"] for cat in event["cat"].split(",")}
-    entries = [Patch(color=colour, label=text)
-               for kinds in (WORK, MESSAGES) for kind, (colour, text) in kinds.items()
-               if text and kind in present]
-    if "credit" in present:
-        entries.append(Line2D([], [], marker="|", linestyle="", color="black", label="credits"))
-    axis.legend(handles=entries, loc="lower center", bbox_to_anchor=(0.5, 1.02), ncol=len(entries),
-                fontsize=8, frameon=False, handlelength=1.2, columnspacing=1.4)
+    names = {event["name"] for event in events_of(trace, ph="X", cat="stage")}
+    entries = [Patch(facecolor=colour, edgecolor="0.6", linewidth=0.5, label=f"stage: {name}")
+               for name, colour in STAGES.items() if name in names]
+    entries += [Patch(color=colour, label=text)
+                for kinds in (WORK, MESSAGES) for kind, (colour, text) in kinds.items()
+                if text and kind in present]
+    if any(phases_of(trace, rank) for rank in ranks):
+        entries.append(Line2D([], [], marker="|", markersize=11, linestyle="", color="black",
+                              markeredgewidth=0.5, label="a phase begins"))
+    if any(credits_of(trace, rank) for rank in ranks):
+        entries.append(Line2D([], [], marker="|", markersize=4, linestyle="", color="black", label="credits"))
+    lines = 1 + (len(entries) - 1) // 7
+    axis.legend(handles=entries, loc="lower center", bbox_to_anchor=(0.5, 1.02),
+                ncol=-(-len(entries) // lines), fontsize=8, frameon=False, handlelength=1.2,
+                columnspacing=1.4)
 
 
-def draw_gantt(axis, trace, ranks, duration):
+def draw_gantt(axis, trace, ranks):
     for row, rank in enumerate(ranks):
-        draw_rank(axis, trace, rank, len(ranks) - 1 - row, duration)
+        draw_rank(axis, trace, rank, len(ranks) - 1 - row)
     axis.set_ylim(-0.05, len(ranks) + 0.12)
     axis.set_yticks([len(ranks) - 0.5 - row for row in range(len(ranks))],
                     [f"rank {rank}" for rank in ranks])
     axis.tick_params(axis="y", length=0)
     for side in ("top", "right", "left"):
         axis.spines[side].set_visible(False)
-    legend(axis, trace)
+    legend(axis, trace, ranks)
 
 
 def draw_scratch(axis, trace, ranks, duration):
@@ -136,7 +148,7 @@ def draw_file(path):
     height = max(1.8, 0.62 * len(ranks))
     figure, axes = plt.subplots(2, 1, figsize=(13, height + 3.4), sharex=True,
                                 gridspec_kw={"height_ratios": [height, 1.9]})
-    draw_gantt(axes[0], trace, ranks, duration)
+    draw_gantt(axes[0], trace, ranks)
     draw_scratch(axes[1], trace, ranks, duration)
     axes[1].set_xlim(0, duration / 1e3)
     figure.suptitle(f"What {about['ranks']} ranks do while blocks of {about['block_bytes']:,} bytes "

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 
-/* The functions around the snippets in C, which reference_c_test.cpp runs.
- */
+/* The functions around the snippets in C, which reference_c_test.cpp runs. */
 #ifndef VALET_TESTS_REFERENCE_C_H
 #define VALET_TESTS_REFERENCE_C_H
 
