@@ -7,6 +7,14 @@
 # four ranks.
 set -euo pipefail
 
+if [[ -z "${1:-}" || "$1" == -h || "$1" == --help ]]; then
+  echo "Usage: VALET_BIN=<directory of the programs> examples/species/run.sh <command that launches ranks>"
+  echo "Cells with lists of species, with and without their memory limit: writes its results here."
+  echo "./examples/run.sh species builds it, calls this and draws the results."
+  if [[ -n "${1:-}" ]]; then exit 0; fi
+  exit 2
+fi
+
 launch=("$@")
 program=$VALET_BIN/species
 headroom=6M

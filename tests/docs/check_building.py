@@ -61,4 +61,7 @@ def main(page, source):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0)
     sys.exit(main(*sys.argv[1:]))

@@ -34,4 +34,7 @@ def main(program, documents):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0)
     sys.exit(main(sys.argv[1], sys.argv[2:]))

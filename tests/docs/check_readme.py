@@ -22,4 +22,7 @@ def main(readme, pages):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0)
     sys.exit(main(sys.argv[1], [Path(page) for page in sys.argv[2:]]))

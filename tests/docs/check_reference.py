@@ -72,4 +72,7 @@ def main(docs):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0)
     sys.exit(main(Path(sys.argv[1])))

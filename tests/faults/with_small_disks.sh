@@ -3,6 +3,14 @@
 #
 # Runs a command where /dev/shm has 64 KiB and VALET_TEST_SMALL_DISK names a directory that has 16.
 # Exit code 77 where this system does not let its users mount anything.
+case "${1:-}" in
+  "" | -h | --help)
+    echo "Usage: tests/faults/with_small_disks.sh COMMAND..."
+    echo "Runs COMMAND where /dev/shm and VALET_TEST_SMALL_DISK have a few KiB."
+    if [ -n "${1:-}" ]; then exit 0; fi
+    exit 2
+    ;;
+esac
 if [ -z "$VALET_TEST_SMALL_DISK" ]; then
   VALET_TEST_SMALL_DISK=$(mktemp -d) || exit 1
   export VALET_TEST_SMALL_DISK

@@ -3,6 +3,14 @@
 #
 # Runs a command where there is no /dev/shm, and no device but those that every program expects.
 # Exit code 77 where this system does not let its users mount anything.
+case "${1:-}" in
+  "" | -h | --help)
+    echo "Usage: tests/faults/without_shared_memory.sh COMMAND..."
+    echo "Runs COMMAND where there is no /dev/shm."
+    if [ -n "${1:-}" ]; then exit 0; fi
+    exit 2
+    ;;
+esac
 if [ "$1" != --inside ]; then
   if unshare -rm mount -t tmpfs none /dev; then
     exec unshare -rm sh "$0" --inside "$@"

@@ -130,4 +130,7 @@ def main(cmake, folder, options):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0)
     sys.exit(main(sys.argv[1], sys.argv[2], sys.argv[3:]))
