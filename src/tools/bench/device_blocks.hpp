@@ -23,7 +23,7 @@ using DeviceMemory = Space::memory_space;
 using HostStaging = kokkos::detail::StagingSpace<Space>;
 
 /// The unit of all kernels here: 8 bytes of any type.
-using Word = kokkos::detail::Word<std::uint64_t>::Type;
+using Word = kokkos::detail::Word64;
 using DeviceWords = Kokkos::View<std::uint64_t*, DeviceMemory>;
 using StagedWords = Kokkos::View<std::uint64_t*, HostStaging>;
 using SlotList = Kokkos::View<std::uint32_t*, DeviceMemory>;
