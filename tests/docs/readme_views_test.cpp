@@ -55,14 +55,14 @@ TEST(Guide, MovesDualViews) {
   using valet::test::rank;
   const MPI_Comm comm = MPI_COMM_WORLD;
   std::uint64_t count = 10;
-  Kokkos::DualView<double*[3]> particles("particles", count);
+  Kokkos::DualView<double* [3]> particles("particles", count);
   const Kokkos::View<int*> ids("ids", count);
   const std::vector<int> ranks(count, (rank() + 1) % valet::test::size());
   for (std::uint64_t k = 0; k < count; ++k) particles.view_host()(k, 2) = rank();
 
   particles.modify_host();  // the host has written
   count = valet::migrate(comm, valet::kokkos::blocks(particles, ids), count, ranks).blocks_after;
-  particles.sync_host();    // when the host reads again
+  particles.sync_host();  // when the host reads again
 
   long long wrong = 0;
   const int source = (rank() + valet::test::size() - 1) % valet::test::size();

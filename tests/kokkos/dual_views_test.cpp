@@ -186,10 +186,7 @@ TEST(DualViews, ModifiedOnBothSidesAreAnErrorOfAllRanks) {
   duals.write_on_host();
   duals.place.sync_device();
   duals.id.sync_device();
-  if (rank() == size() - 1) {
-    duals.id.modify_host();
-    duals.id.modify_device();
-  }
+  if (rank() == size() - 1) mark_both_sides(duals.id);
   const Outcome outcome =
       outcome_of([&] { static_cast<void>(duals.move(kokkos::blocks(duals.place, duals.id))); });
   EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
@@ -220,6 +217,23 @@ TEST(DualViews, OfACallThatFailedAreValidOnTheDevice) {
   for (std::size_t slot = 0; slot < count; ++slot)
     same = same && duals.id.view_host()(slot) == id_of(rank(), slot);
   EXPECT_TRUE(all_ranks(same));
+}
+
+TEST(DualViews, ThatCannotBeCopiedAreAsTheyWere) {
+  Duals duals;
+  duals.write_on_host();
+  if (rank() == size() - 1) GpuMemory::counts().failing_copy = 2;
+  const BlockStorage storage = kokkos::blocks(duals.place, duals.id);
+  const Outcome outcome = outcome_of([&] { static_cast<void>(duals.move(storage)); });
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+  EXPECT_EQ(outcome.code, ErrorCode::callback_failed) << outcome.text;
+  EXPECT_TRUE(contains(outcome.text, "the GPU fell off the bus")) << outcome.text;
+  if (rank() == size() - 1) {
+    EXPECT_TRUE(duals.id.need_sync_device());
+    EXPECT_FALSE(duals.place.need_sync_host()) << "both sides are the same";
+  }
+  static_cast<void>(duals.move(storage));
+  EXPECT_TRUE(all_ranks(duals.arrived()));
 }
 
 TEST(DualViews, OfTheHostAreItsViews) {

@@ -24,6 +24,7 @@ struct GpuCounts {
   std::uint64_t kernels = 0, copies_to_device = 0, copies_to_host = 0;
   std::size_t most_bytes_copied = 0;  ///< by a copy of Kokkos
   std::uint64_t failing_kernel = 0;   ///< the one with this number throws; 0: none
+  std::uint64_t failing_copy = 0;     ///< to the device, likewise
 };
 
 /// Its memory, which Views are cut from while this lives; one at a time.
@@ -105,6 +106,20 @@ using GpuView = Kokkos::View<Data, Layout, FakeGpuSpace::device_type, Unmanaged>
 template <class Data, class Layout = Kokkos::LayoutLeft>
 using SharedView = Kokkos::View<Data, Layout, FakeSharedSpace::device_type, Unmanaged>;
 
+/// A DualView that was modified on the host and on the device: Kokkos would end the program where
+/// it is built to look at that, as it always does since version 4.
+template <class Dual>
+void mark_both_sides(const Dual& dual) {
+  struct Marks : Dual {
+    static void set(const Dual& dual) {
+      const auto& marks = dual.*(&Marks::modified_flags);
+      marks(0) = 1;
+      marks(1) = 2;
+    }
+  };
+  Marks::set(dual);
+}
+
 }  // namespace valet::test
 
 namespace Kokkos::Tools::Experimental {
@@ -162,7 +177,8 @@ template <class Execution>
 struct DeepCopy<valet::test::FakeGpuSpace, HostSpace, Execution> {
   DeepCopy(void* to, const void* from, std::size_t bytes) {
     valet::test::GpuCounts& counts = valet::test::GpuMemory::counts();
-    ++counts.copies_to_device;
+    if (++counts.copies_to_device == counts.failing_copy)
+      throw std::runtime_error("the GPU fell off the bus");
     counts.most_bytes_copied = std::max(counts.most_bytes_copied, bytes);
     valet::test::on_gpu([&] { std::memcpy(to, from, bytes); });
   }

@@ -198,8 +198,7 @@ TEST(StagedRebalance, ReadsTheValidSideOfDualViews) {
   EXPECT_TRUE(
       all_ranks(ranks_of(rebalancer.partition(objects)) == ranks_of(on_host.partition(objects))));
   EXPECT_FALSE(dual.need_sync_host()) << "it is only read";
-  if (rank() == 0) dual.modify_host();
-  if (rank() == 0) dual.modify_device();
+  if (rank() == 0) mark_both_sides(dual);
   const Outcome outcome = outcome_of([&] { static_cast<void>(rebalancer.partition(objects)); });
   EXPECT_TRUE(same_on_all_ranks(outcome));
   EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.text;
@@ -217,7 +216,7 @@ TEST(StagedRebalance, ThatCannotReadIsAnErrorOfAllRanks) {
     rebalancer.coordinates(cloud.gpu_place);
     rebalancer.weights(cloud.gpu_weight);
     GpuMemory::counts() = {};
-    const std::vector<int> expected = ranks_of(rebalancer.partition(objects));
+    const double balance = rebalancer.partition(objects).after().weight;
     const auto kernels = static_cast<std::uint64_t>(max_over_ranks(
         rank() == size() - 1 ? static_cast<long long>(GpuMemory::counts().kernels) : 0));
     const std::uint64_t step = std::max<std::uint64_t>(1, kernels / 12);
@@ -233,7 +232,8 @@ TEST(StagedRebalance, ThatCannotReadIsAnErrorOfAllRanks) {
       if (HasFailure()) return;
     }
     GpuMemory::counts() = {};
-    EXPECT_TRUE(all_ranks(ranks_of(rebalancer.partition(objects)) == expected));
+    // Zoltan begins with the cuts that it found last, so these are not the same to the last object.
+    EXPECT_NEAR(rebalancer.partition(objects).after().weight, balance, 0.05);
   }
 }
 

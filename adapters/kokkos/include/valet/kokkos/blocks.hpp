@@ -91,10 +91,11 @@ template <Path path, class First, class... Rest>
 /// Managed memory, which the host reaches but which is not of its own spaces (CudaUVMSpace,
 /// HIPManagedSpace, SharedSpace on a device), is moved by kernels, as staged_blocks() does,
 /// provided that the execution space is a device's and reaches all Views. An execution space of the
-/// host before them lets the host move it, page by page.
+/// host before them lets the host move it, page by page; kernels of the device are then not waited
+/// for.
 ///
-/// A DualView is moved as its device side. When a call is about to move blocks - not when it plans
-/// - what is marked as modified on the host is copied to the device, on the instance given, if one
+/// A DualView is moved as its device side. Right before blocks are moved (planning leaves it alone)
+/// what is marked as modified on the host is copied to the device, on the instance given, if one
 /// is, and the device side is marked as modified: so sync_host() brings what has arrived. After a
 /// call that failed the device side is the valid one, and holds what it says there; where the copy
 /// to the device failed (callback_failed), the marks are as they were. Where both sides are the

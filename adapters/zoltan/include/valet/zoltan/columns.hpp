@@ -57,7 +57,7 @@ class StagedColumns {
 
   /// Brings the numbers of `count` slots from `first` on, at most most_slots, to numbers().
   virtual void bring(std::uint64_t first, std::size_t count) = 0;
-  /// The same for slots in any order.
+  /// The same for slots in any order, at most as many.
   virtual void bring(std::span<const std::uint32_t> slots) = 0;
   /// What was brought last of a column, in host memory.
   [[nodiscard]] virtual const double* numbers(std::size_t column) const = 0;

@@ -18,7 +18,7 @@
 #include <optional>
 #include <string>
 #include <tuple>
-#include <utility>
+#include <type_traits>
 
 namespace valet::kokkos::detail {
 
