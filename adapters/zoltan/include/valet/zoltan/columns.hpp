@@ -64,8 +64,8 @@ class StagedColumns {
   /// Memory that this takes, on the host or where the host and the device reach it.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
-  /// The numbers of a column from `slot` on, as many as are at hand: at least one.
-  /// @param slots  Of the column.
+  /// The numbers of a column from `slot` on, as many as are at hand: at least one. The column has
+  /// `slots` slots.
   [[nodiscard]] std::span<const double> from(std::size_t column, std::uint64_t slot,
                                              std::uint64_t slots) {
     if (slot < first_ || slot >= first_ + count_) {
@@ -92,8 +92,8 @@ class StagedColumns {
 
 /// Up to three columns of the same number of slots.
 struct Columns {
-  static constexpr std::size_t most = 3;  ///< columns
-  using Numbers = std::array<double, most>;
+  static constexpr std::size_t most = 3;     ///< columns
+  using Numbers = std::array<double, most>;  ///< of a slot
 
   std::array<Column, most> column{};       ///< the first `size` are used, unless they are staged
   std::size_t size = 0;                    ///< columns
