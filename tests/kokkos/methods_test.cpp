@@ -23,9 +23,9 @@ using namespace valet::test;
 
 const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
 
-using Right = Kokkos::View<double**, Kokkos::LayoutRight>;
-using Left = Kokkos::View<float***, Kokkos::LayoutLeft>;
-using Stride = Kokkos::View<char**, Kokkos::LayoutStride>;
+using Right = HostView<double**, Kokkos::LayoutRight>;
+using Left = HostView<float***, Kokkos::LayoutLeft>;
+using Stride = HostView<char**, Kokkos::LayoutStride>;
 
 /// The blocks of one rank: a row of every View.
 struct Views {

@@ -109,24 +109,24 @@ using Right = Kokkos::LayoutRight;
 using Left = Kokkos::LayoutLeft;
 using Stride = Kokkos::LayoutStride;
 
-using ViewTypes = ::testing::Types<
-    Kokkos::View<double*, Right>, Kokkos::View<float*, Left>, Kokkos::View<char*, Stride>,
-    Kokkos::View<double**, Right>, Kokkos::View<Padded**, Left>, Kokkos::View<int**, Stride>,
-    Kokkos::View<short***, Right>, Kokkos::View<double***, Left>, Kokkos::View<Padded***, Stride>,
-    Kokkos::View<float****, Right>, Kokkos::View<double****, Left>, Kokkos::View<char****, Stride>,
-    Kokkos::View<double* [3], Left>, Kokkos::View<int* [3][2], Right>>;
+using ViewTypes =
+    ::testing::Types<HostView<double*, Right>, HostView<float*, Left>, HostView<char*, Stride>,
+                     HostView<double**, Right>, HostView<Padded**, Left>, HostView<int**, Stride>,
+                     HostView<short***, Right>, HostView<double***, Left>,
+                     HostView<Padded***, Stride>, HostView<float****, Right>,
+                     HostView<double****, Left>, HostView<char****, Stride>,
+                     HostView<double* [3], Left>, HostView<int* [3][2], Right>>;
 TYPED_TEST_SUITE(MigrateViews, ViewTypes);
 
 TYPED_TEST(MigrateViews, EveryElementEndsWhereTheMapSays) { check_random_cases<TypeParam>(6); }
 
 TEST(MigrateManyViews, RowsOfABlockStayTogether) {
-  check_random_cases<Kokkos::View<double**, Left>, Kokkos::View<char*, Right>,
-                     Kokkos::View<Padded***, Stride>, Kokkos::View<std::int64_t*, Stride>,
-                     Kokkos::View<short* [3], Right>>(12);
+  check_random_cases<HostView<double**, Left>, HostView<char*, Right>, HostView<Padded***, Stride>,
+                     HostView<std::int64_t*, Stride>, HostView<short* [3], Right>>(12);
 }
 
 TEST(MigrateManyViews, DirectAndStagedGiveTheSameBytes) {
-  using Bytes = Kokkos::View<unsigned char**, Right>;
+  using Bytes = HostView<unsigned char**, Right>;
   std::mt19937_64 random(seed());
   for (int c = 0; c < 8; ++c) {
     SCOPED_TRACE(seed_note(seed(), c));
@@ -172,7 +172,7 @@ TEST(MigrateManyViews, ManyBlocks) {
   for (const std::uint64_t n : next) map.slots.push_back(std::max(n, blocks));
   for (const Path path : {Path::direct, Path::staged}) {
     for (const std::size_t budget : {std::size_t{64} << 10, std::size_t{4} << 20}) {
-      const auto views = make_views<Kokkos::View<double**, Left>, Kokkos::View<char*, Right>>(
+      const auto views = make_views<HostView<double**, Left>, HostView<char*, Right>>(
           map.slots[static_cast<std::size_t>(rank())]);
       write_blocks(views, map);
       const valet::BlockStorage storage = storage_of(views, path);

@@ -121,7 +121,7 @@ TEST(ProfilingRegions, SurroundARedistribution) {
   const std::int64_t n = 100;
   const GridLayout blocks{BlockCyclic({n}, {7}, {size()})};
   const GridLayout cyclic{BlockCyclic({n}, {1}, {size()})};
-  const Kokkos::View<int*> from("from", n), to("to", n);
+  const Kokkos::View<int*, Kokkos::HostSpace> from("from", n), to("to", n);
   const Tool tool;
   kokkos::redistribute(MPI_COMM_WORLD, blocks, cyclic, from, to);
   kokkos::redistribute_in_place(MPI_COMM_WORLD, blocks, cyclic, from, IndexOrder::row_major);

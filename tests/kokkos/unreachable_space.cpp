@@ -7,7 +7,7 @@
 class FarSpace {
  public:
   using memory_space = FarSpace;
-  using execution_space = Kokkos::Serial;
+  using execution_space = Kokkos::DefaultHostExecutionSpace;
   using device_type = Kokkos::Device<execution_space, memory_space>;
   using size_type = std::size_t;
   static constexpr const char* name() { return "Far"; }
@@ -23,4 +23,6 @@ using View =
 
 valet::BlockStorage see(const View& view);
 
-valet::BlockStorage see(const View& view) { return valet::kokkos::blocks(Kokkos::Serial(), view); }
+valet::BlockStorage see(const View& view) {
+  return valet::kokkos::blocks(Kokkos::DefaultHostExecutionSpace(), view);
+}

@@ -3,6 +3,8 @@
 
 /// Views to test with: how to make one of any rank and layout, and what its elements hold.
 
+#include <valet/kokkos/detail/runtime.hpp>
+
 #include <Kokkos_Core.hpp>
 
 #include <array>
@@ -12,6 +14,12 @@
 #include <utility>
 
 namespace valet::test {
+
+/// A View that the tests write and read on the host, and kernels of the default execution space
+/// move: in pinned memory where there is a device.
+template <class Data, class Layout = Kokkos::LayoutRight>
+using HostView =
+    Kokkos::View<Data, Layout, kokkos::detail::StagingSpace<Kokkos::DefaultExecutionSpace>>;
 
 /// A value type with padding bytes.
 struct Padded {

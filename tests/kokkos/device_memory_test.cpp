@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// Views in the memory that Kokkos takes by default, that of the device where there is one: by every
+// method and order, with the least budget and with more. What the tests write and read is copied.
+
+#include "kokkos_environment.hpp"
+#include "map_case.hpp"
+#include "test_comm.hpp"
+#include "views.hpp"
+#include <valet/kokkos/blocks.hpp>
+#include <valet/valet.hpp>
+
+#include <Kokkos_Core.hpp>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace valet::test {
+namespace {
+
+const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
+
+using Memory = Kokkos::DefaultExecutionSpace::memory_space;
+
+/// A View on the device and one for the host to write and read it by.
+template <class Data, class Layout>
+struct Field {
+  Field(const char* label, std::uint64_t slots)
+      : host(make_view<HostView<Data, Layout>>(label, slots)),
+        device(make_view<Kokkos::View<Data, Layout, Memory>>(label, slots)) {}
+  void upload() const { Kokkos::deep_copy(device, host); }
+  void download() const { Kokkos::deep_copy(host, device); }
+
+  HostView<Data, Layout> host;
+  Kokkos::View<Data, Layout, Memory> device;
+};
+
+struct Fields {
+  explicit Fields(std::uint64_t slots)
+      : position("position", slots), flux("flux", slots), id("id", slots), flag("flag", slots) {}
+
+  [[nodiscard]] BlockStorage storage() const {
+    return kokkos::staged_blocks(Kokkos::DefaultExecutionSpace(), position.device, flux.device,
+                                 id.device, flag.device);
+  }
+  void write(std::uint64_t count) const {
+    for (std::uint64_t s = 0; s < count; ++s) {
+      write_block(position.host, 0, s, rank(), s);
+      write_block(flux.host, 1, s, rank(), s);
+      write_block(id.host, 2, s, rank(), s);
+      write_block(flag.host, 3, s, rank(), s);
+    }
+    position.upload(), flux.upload(), id.upload(), flag.upload();
+  }
+  [[nodiscard]] long long wrong(const MapCase& map, MapForm form) const {
+    position.download(), flux.download(), id.download(), flag.download();
+    const auto expected = map.expected(rank(), form, storage().block_bytes());
+    long long wrong = 0;
+    for (std::size_t s = 0; s < expected.size(); ++s) {
+      if (!expected[s]) continue;
+      const auto [from, slot] = *expected[s];
+      wrong += wrong_in_slot(position.host, 0, s, from, slot) +
+               wrong_in_slot(flux.host, 1, s, from, slot) +
+               wrong_in_slot(id.host, 2, s, from, slot) +
+               wrong_in_slot(flag.host, 3, s, from, slot);
+    }
+    return wrong;
+  }
+
+  Field<double* [3], Kokkos::LayoutLeft> position;
+  Field<float***, Kokkos::LayoutRight> flux;
+  Field<std::uint64_t*, Kokkos::LayoutLeft> id;
+  Field<char*, Kokkos::LayoutRight> flag;  // no block is aligned to words
+};
+
+class DeviceMemory : public testing::TestWithParam<Method> {};
+
+TEST_P(DeviceMemory, BlocksEndWhereTheMapSays) {
+  std::mt19937_64 random(seed());
+  for (int c = 0; c < 4; ++c) {
+    SCOPED_TRACE(seed_note(seed(), c));
+    const MapCase map = MapCase::random(size(), random);
+    for (const MapForm form : all_forms)
+      for (const std::size_t budget_blocks : {2, 40}) {
+        const Fields fields(map.slots[static_cast<std::size_t>(rank())]);
+        const BlockStorage storage = fields.storage();
+        Options options;
+        options.method = GetParam();
+        options.verify = true;
+        // DIRECT needs scratch for all that leaves.
+        options.budget_bytes = GetParam() == Method::direct ? std::size_t{1} << 20
+                                                            : budget_blocks * storage.block_bytes();
+        Plan plan = plan_of(MPI_COMM_WORLD, storage, map, rank(), form, options);
+        fields.write(map.counts[static_cast<std::size_t>(rank())]);
+        const Report report = execute(plan, storage);
+        EXPECT_EQ(sum_over_ranks(fields.wrong(map, form)), 0);
+        EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
+        EXPECT_TRUE(all_ranks(report.verified));
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Methods, DeviceMemory,
+                         testing::Values(Method::stream, Method::phased, Method::cyclic,
+                                         Method::direct),
+                         [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST(DeviceMemoryBlocks, AreStagedByThemselvesWhereTheHostDoesNotReach) {
+  const Kokkos::View<double*, Memory> view("view", 4);
+  constexpr bool host_reaches = Kokkos::SpaceAccessibility<Kokkos::HostSpace, Memory>::accessible;
+  EXPECT_EQ(kokkos::blocks(view).backend().reachable_by_host(), host_reaches);
+  EXPECT_FALSE(kokkos::staged_blocks(view).backend().reachable_by_host());
+}
+
+}  // namespace
+}  // namespace valet::test
