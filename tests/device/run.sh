@@ -165,6 +165,8 @@ if ((${#prefixes[@]} > 0)); then
 fi
 
 echo "== build"
+# Another Kokkos may want another compiler, which a folder that is configured does not take.
+if ! grep -qsF "=$kokkos" "$build/CMakeCache.txt"; then rm -f "$build/CMakeCache.txt"; fi
 cmake "${generator[@]}" -S . -B "$build" "${arguments[@]}" "${more[@]}"
 
 # All that a folder builds.
