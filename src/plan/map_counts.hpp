@@ -163,9 +163,11 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
   return bits;
 }
 
-[[nodiscard]] inline Diagnostic bad_destination(std::uint64_t slot, int rank, int rank_count) {
+/// @param block  What the number stands for.
+[[nodiscard]] inline Diagnostic bad_destination(std::uint64_t number, int rank, int rank_count,
+                                                const char* block = "the block in slot ") {
   return {ErrorCode::rank_out_of_range,
-          "the block in slot " + std::to_string(slot) + " is sent to rank " + std::to_string(rank) +
+          block + std::to_string(number) + " is sent to rank " + std::to_string(rank) +
               ", but the communicator has ranks 0 to " + std::to_string(rank_count - 1) +
               "; fix the map, nothing has moved"};
 }

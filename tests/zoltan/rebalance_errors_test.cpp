@@ -67,6 +67,22 @@ std::string error_of_rebalance(Points& points, bool weighted = true,
   return error_of([&] { rebalancer.rebalance(8, points.storage()); });
 }
 
+TEST(RebalancerOptions, RanksMustAgreeOnThem) {
+  if (size() == 1) return;
+  RebalancerOptions options;
+  options.method = rank() == 0 ? "rib" : "RCB";
+  expect_on_all_ranks(error_of_options(options),
+                      {"invalid_argument", "method differs: RCB on rank", ", RIB on rank 0"});
+  options.method = "RCB";
+  options.imbalance_tolerance = rank() == 0 ? 1.25 : 1.5;
+  expect_on_all_ranks(error_of_options(options),
+                      {"imbalance_tolerance differs: 1.25 on rank 0, 1.5 on rank"});
+  options.imbalance_tolerance = 1.05;
+  options.balance_count = rank() == 0;
+  expect_on_all_ranks(error_of_options(options),
+                      {"balance_count differs: no on rank", ", yes on rank 0"});
+}
+
 TEST(RebalancerOptions, UnknownParameterIsNamed) {
   RebalancerOptions options;
   options.parameters = {{"RCB_REUSE", "1"}, {"RCB_REUSED", "1"}};

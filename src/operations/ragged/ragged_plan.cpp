@@ -86,7 +86,8 @@ std::optional<Diagnostic> Planner::count_blocks() {
   if (auto found = check_lengths(storage_, state_.arenas, count_)) return found;
   for (std::uint64_t k = 0; k < count_; ++k) {
     const int rank = ranks_[k];
-    if (rank < 0 || rank >= channel_.size()) return plan::bad_destination(k, rank, channel_.size());
+    if (rank < 0 || rank >= channel_.size())
+      return plan::bad_destination(k, rank, channel_.size(), "block ");
     state_.destinations.count(rank);
   }
   state_.destinations.sort();

@@ -204,7 +204,7 @@ TEST(RaggedErrors, NameOffsetsThatAreNotInOrder) {
 
 TEST(RaggedErrors, NameMapsAndChoicesThatAreWrong) {
   using enum ErrorCode;
-  expect_error(rank_out_of_range, "is sent to rank 99", [](Spoilt& s) { s.ranks[3] = 99; });
+  expect_error(rank_out_of_range, "block 3 is sent to rank 99", [](Spoilt& s) { s.ranks[3] = 99; });
   expect_error(rank_out_of_range, "is sent to rank -1", [](Spoilt& s) { s.ranks[3] = -1; });
   expect_error(invalid_argument, "the map has 9 entries", [](Spoilt& s) { s.ranks.pop_back(); });
   expect_error(

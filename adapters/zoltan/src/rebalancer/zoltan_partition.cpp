@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <limits>
 #include <span>
@@ -37,6 +38,20 @@ constexpr std::array<Reserved, 7> reserved_parameters{
 std::string name_of_choice(std::int64_t when_infeasible) {
   constexpr std::array names{"refuse", "repair", "grow"};
   return names[static_cast<std::size_t>(when_infeasible)];
+}
+
+constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC", "BLOCK_CYCLIC",
+                             "GRAPH", "HYPERGRAPH", "HIER", "RANDOM", "REFTREE"};
+
+/// Its place among them, behind them for one that is refused.
+std::int64_t method_number(const std::string& method) {
+  return std::find(methods.begin(), methods.end(), valet::detail::upper_case(method)) -
+         methods.begin();
+}
+
+std::string method_name(std::int64_t number) {
+  const auto place = static_cast<std::size_t>(number);
+  return place < methods.size() ? methods[place] : "none";
 }
 
 const Objects& objects_of(void* data) { return *static_cast<const Objects*>(data); }
@@ -174,6 +189,8 @@ std::string text_of(double value) {
   return text.str();
 }
 
+std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<double>(bits)); }
+
 /// The most memory that this process ever had.
 std::uint64_t most_resident_bytes() {
   rusage usage{};
@@ -195,8 +212,6 @@ std::optional<Diagnostic> failure_of(int code) {
 }
 
 std::optional<Diagnostic> check_method(const std::string& method) {
-  constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC", "BLOCK_CYCLIC",
-                               "GRAPH", "HYPERGRAPH", "HIER", "RANDOM", "REFTREE"};
   if (std::ranges::find(methods, valet::detail::upper_case(method)) != methods.end())
     return std::nullopt;
   std::string names;
@@ -266,10 +281,10 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
   agreement.equal({"RebalancerOptions::block_size"}, options.block_size);
   agreement.equal({"RebalancerOptions::migration.order", mpi::name_of<Order>},
                   options.migration.order);
-  agreement.equal({"whether the method is by the order of objects", mpi::yes_or_no},
-                  goes_by_order(options.method));
-  agreement.equal({"whether objects are dealt in turn", mpi::yes_or_no},
-                  deals_blocks(options.method));
+  agreement.equal({"RebalancerOptions::method", method_name}, method_number(options.method));
+  agreement.equal({"RebalancerOptions::imbalance_tolerance", tolerance_text},
+                  std::bit_cast<std::int64_t>(options.imbalance_tolerance));
+  agreement.equal({"RebalancerOptions::balance_count", mpi::yes_or_no}, options.balance_count);
   agreement.equal({"whether there are RebalancerOptions::parameters", mpi::yes_or_no},
                   !options.parameters.empty());
   agreement.run(communicator, diagnostic);
