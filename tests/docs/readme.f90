@@ -1,12 +1,12 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
-! The snippets of the guide in Fortran, word for word: compiled, not run.
-subroutine move_particles(comm, x, slots, count, ranks)
+! The snippets of the guide in Fortran, word for word; reference_fortran_test.cpp runs them.
+subroutine move_particles(comm, x, slots, count, ranks) bind(C, name='fortran_moved_particles')
   use, intrinsic :: iso_c_binding
   use valet
   implicit none
-  integer, intent(in) :: comm
-  integer(c_int64_t), intent(in) :: slots
+  integer(c_int), value :: comm
+  integer(c_int64_t), value :: slots
   real(c_double), intent(inout), target :: x(3, slots)
   integer(c_int64_t), intent(inout) :: count
   integer(c_int), intent(in) :: ranks(count)
@@ -25,14 +25,16 @@ subroutine move_particles(comm, x, slots, count, ranks)
   call Valet_Storage_free(storage)
 end subroutine
 
-subroutine move_lists(comm, values, lengths, count, ranks)
+subroutine move_lists(comm, values, value_count, lengths, most, count, ranks) &
+    bind(C, name='fortran_moved_lists')
   use, intrinsic :: iso_c_binding
   use valet
   use valet_ragged
   implicit none
-  integer, intent(in) :: comm
-  real(c_double), intent(inout), target, contiguous :: values(:)
-  integer(c_int64_t), intent(inout), target, contiguous :: lengths(:)
+  integer(c_int), value :: comm
+  integer(c_int64_t), value :: value_count, most
+  real(c_double), intent(inout), target :: values(value_count)
+  integer(c_int64_t), intent(inout), target :: lengths(most)
   integer(c_int64_t), intent(inout) :: count
   integer(c_int), intent(in) :: ranks(count)
   type(c_ptr) :: storage

@@ -23,7 +23,7 @@ def scripts():
 def error_of(path):
     first = path.read_text().split("\n", 1)[0]
     run = ["/bin/sh", path] if first == "#!/bin/sh" else [INTERPRETERS[path.suffix], path]
-    done = subprocess.run([*run, "--help"], capture_output=True, text=True, timeout=50)
+    done = subprocess.run([*run, "--help"], capture_output=True, text=True, timeout=120)
     if done.returncode == 77:  # a module that it needs is not here
         return None
     if done.returncode != 0:

@@ -1,0 +1,153 @@
+! SPDX-License-Identifier: BSD-3-Clause
+
+! The snippets of the group Fortran of the API reference, word for word; reference_fortran_test.cpp
+! runs them.
+subroutine call_others(comm, storage, slots, count, buffer, elements, size, send_counts, ranks, &
+    addresses) bind(C, name='fortran_other_calls')
+  use, intrinsic :: iso_c_binding
+  use valet
+  implicit none
+  integer(c_int), value :: comm, size
+  type(c_ptr), value :: storage
+  integer(c_int64_t), value :: slots, count, elements
+  real(c_double), intent(inout), target :: buffer(elements)
+  integer(c_int64_t), intent(in) :: send_counts(size)
+  integer(c_int), intent(inout) :: ranks(count)
+  type(Valet_Address), intent(in) :: addresses(count)
+  type(c_ptr) :: plan, deal
+  type(Valet_Options) :: options
+  type(Valet_Report) :: report, total
+  type(Valet_Cost_model), target :: machine
+  integer(c_int64_t) :: changed, changed_in_all
+  integer(c_int) :: code
+
+  ! Options and reports; the machine is known by numbers.
+  options = Valet_Options_default()
+  options%budget_bytes = 2**20
+  code = Valet_Parse_cost_model('latency=2e-6,bandwidth=1e10' // c_null_char, machine)
+  if (code == VALET_SUCCESS) options%automatic%model = c_loc(machine)
+  report = Valet_Report_default()
+  code = Valet_Alltoallv_in_place(comm, c_loc(buffer), 8_c_size_t*elements, send_counts, &
+    element_bytes=8_c_size_t, any_order=0, options=options, report=report)
+  total = Valet_Report_default()
+  code = Valet_Summed_over_ranks(comm, report, total)
+  print '(a)', Valet_Report_to_string(total), Valet_Report_to_json(total)
+  print '(a)', 'by ' // Valet_String(total%method)
+
+  ! A map that asks ranks for more slots than they have, corrected.
+  code = Valet_Repair(comm, count, c_null_ptr, ranks, slots, changed, changed_in_all)
+
+  ! Objects, numbered through over the ranks, dealt to them in turn; then a rank and a slot each.
+  code = Valet_Plan_to_layout(comm, storage, count, to=Valet_Object_layout(block_size=1), plan=deal)
+  if (Valet_Plan_required_slots(deal) <= slots) code = Valet_Execute(deal, storage)
+  code = Valet_Plan_to_slots(comm, storage, count, c_null_ptr, addresses, options, plan)
+  code = Valet_Execute(plan, storage)
+
+  call Valet_Plan_free(deal)
+  call Valet_Plan_free(plan)
+end subroutine
+
+subroutine redistribute(comm, size, n, a, room) bind(C, name='fortran_redistributed')
+  use, intrinsic :: iso_c_binding
+  use valet
+  implicit none
+  integer(c_int), value :: comm, size
+  integer(c_int64_t), value :: n
+  real(c_double), intent(inout), target :: a(n*n), room(n*n)
+  integer(c_int64_t), target :: extents(2), one_column(2), squares(2)
+  integer(c_int), target :: grid(2)
+  type(Valet_Layout) :: columns, blocks
+  type(Valet_Array) :: matrix, copy
+  integer(c_int) :: code
+
+  ! A matrix from columns to blocks of 16 x 16, inside its own memory; then a copy in columns.
+  extents = [n, n]
+  one_column = [n, 1_c_int64_t]
+  squares = [16, 16]
+  grid = [1, size]
+  columns = Valet_Layout(2, c_loc(extents), c_loc(one_column), c_loc(grid))
+  blocks = Valet_Layout(2, c_loc(extents), c_loc(squares), c_loc(grid))
+  matrix = Valet_Array(c_loc(a), 8*n*n)
+  copy = Valet_Array(c_loc(room), 8*n*n)
+  code = Valet_Redistribute_in_place(comm, columns, blocks, 8_c_size_t, matrix)
+  code = Valet_Redistribute(comm, blocks, columns, 8_c_size_t, matrix, copy)
+end subroutine
+
+subroutine move_rows(comm, entries, capacity, offsets, id, most, count, ranks) &
+    bind(C, name='fortran_moved_rows')
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_ragged
+  implicit none
+  integer(c_int), value :: comm
+  integer(c_int64_t), value :: capacity, most
+  real(c_double), intent(inout), target :: entries(capacity/8)
+  integer(c_int64_t), intent(inout), target :: offsets(most + 1)
+  integer(c_int), intent(inout), target :: id(most)
+  integer(c_int64_t), intent(inout) :: count
+  integer(c_int), intent(in) :: ranks(count)
+  type(c_ptr) :: storage, plan
+  integer(c_int64_t) :: bytes, blocks
+  integer(c_int) :: code
+
+  ! Compressed rows: offsets in bytes, one more than rows, and a number for each row.
+  storage = Valet_Ragged_storage_create()
+  code = Valet_Ragged_storage_add_field_by_offsets(storage, c_loc(entries), capacity, &
+    c_loc(offsets), most, 8_c_size_t, 'rows' // c_null_char)
+  code = Valet_Ragged_storage_add_column(storage, c_loc(id), most, 4_c_size_t, 'id' // c_null_char)
+  code = Valet_Ragged_plan_to_ranks(comm, storage, count, ranks, plan=plan)
+  bytes = Valet_Ragged_plan_required_bytes(plan, 0_c_size_t)
+  blocks = Valet_Ragged_plan_blocks_after(plan)
+  if (bytes > capacity .or. blocks > most) print '(a)', 'grow the arrays, and make a new storage'
+  code = Valet_Ragged_execute(plan, storage, ranks)
+  if (code == VALET_SUCCESS) count = blocks
+  call Valet_Ragged_plan_free(plan)
+
+  call Valet_Ragged_storage_free(storage)
+end subroutine
+
+module listener
+  use, intrinsic :: iso_c_binding
+  use valet
+  implicit none
+  integer(c_int) :: messages = 0
+contains
+
+  subroutine to_log(level, message, data) bind(C)
+    integer(c_int), value :: level
+    character(kind=c_char), intent(in) :: message(*)  ! up to c_null_char
+    type(c_ptr), value :: data
+    if (level >= VALET_LOG_INFO) messages = messages + 1
+  end subroutine
+
+end module
+
+subroutine make_custom(slots, pack, unpack, queue, device) bind(C, name='fortran_custom')
+  use, intrinsic :: iso_c_binding
+  use valet
+  use valet_custom
+  use listener
+  implicit none
+  integer(c_int64_t), value :: slots
+  type(c_funptr), value :: pack, unpack
+  type(c_ptr), value :: queue
+  type(c_ptr), intent(out) :: device
+  type(Valet_Custom_functions) :: functions
+
+  ! Memory that only functions of the application reach: c_funloc of functions with bind(C).
+  functions = Valet_Custom_functions_default()
+  functions%pack = pack
+  functions%unpack = unpack
+  device = Valet_Storage_create_custom(slots, 4_c_size_t, functions, queue)
+
+  ! Messages go where those of the application go.
+  call Valet_Set_log_callback(c_funloc(to_log), c_null_ptr)
+end subroutine
+
+function heard_messages() bind(C, name='fortran_heard') result(heard)
+  use listener
+  implicit none
+  integer(c_int) :: heard
+  call Valet_Set_log_callback(c_null_funptr, c_null_ptr)
+  heard = messages
+end function
