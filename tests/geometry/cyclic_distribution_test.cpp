@@ -44,7 +44,7 @@ void expect_counts_and_runs(const CyclicDistribution& distribution, int ranks) {
   const std::vector<int> map = map_of(distribution, ranks);
   std::vector<int> destinations = map, listed;
   std::ranges::sort(destinations);
-  destinations.erase(std::ranges::unique(destinations).begin(), destinations.end());
+  destinations.erase(std::unique(destinations.begin(), destinations.end()), destinations.end());
   distribution.for_each_rank(ranks, [&](int rank, std::int64_t count) {
     listed.push_back(rank);
     EXPECT_EQ(count, distribution.count_of(rank, ranks));

@@ -38,7 +38,7 @@ void migrate_all_to_all(const Options& options) {
   for (int r = 0; r < size(); ++r)
     EXPECT_EQ(blocks[static_cast<std::size_t>(r)], static_cast<std::uint64_t>(100 * r + rank()));
   std::ranges::sort(asked);
-  asked.erase(std::ranges::unique(asked).begin(), asked.end());
+  asked.erase(std::unique(asked.begin(), asked.end()), asked.end());
 }
 
 std::vector<int> others_on_node() {

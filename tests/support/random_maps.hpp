@@ -104,8 +104,8 @@ struct OrderedBlock {
 
   friend bool operator<(const OrderedBlock& a, const OrderedBlock& b) {
     // Where fractions are equal flows take turns.
-    const auto turn = [](std::uint64_t distance) {
-      return distance * 2654435769 % (std::uint64_t{1} << 32);
+    const auto turn = [](std::uint64_t ranks_away) {
+      return ranks_away * 2654435769 % (std::uint64_t{1} << 32);
     };
     const std::uint64_t left = a.numerator * b.denominator, right = b.numerator * a.denominator;
     return std::tuple(left, turn(a.distance), a.number) <

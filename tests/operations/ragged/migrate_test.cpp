@@ -26,7 +26,7 @@ std::size_t least_budget(const RaggedBlocks& blocks) {
   std::vector<int> destinations;
   for (const RaggedBlock& block : blocks) destinations.push_back(block.to);
   std::ranges::sort(destinations);
-  const auto end = std::ranges::unique(destinations).begin();
+  const auto end = std::unique(destinations.begin(), destinations.end());
   return static_cast<std::size_t>(2 * (end - destinations.begin()) + 2) * 512;
 }
 
