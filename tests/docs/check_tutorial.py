@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """check_tutorial.py PAGE DIRECTORY PREFIX CXX MPICC MPICXX MPIEXEC: types in what PAGE shows, from scratch
-in DIRECTORY, and runs it against Valet installed in PREFIX, which the page calls ~/valet.
+in DIRECTORY, and runs it against Valet installed in PREFIX, which the page calls ~/opt/valet.
 
 Every block is taken, in the order of the page. A block of cmake is the CMakeLists.txt. The first one of
 cpp is particles.cpp; a later one is a function, which takes the place of the one with the same first line,
@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(cpp|cmake|sh)\n(.*?)^```\n(?:```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
-INSTALL = "--prefix ~/valet"  # a block of sh that has this: what the caller has done
+INSTALL = "--prefix ~/opt/valet"  # a block of sh that has this: what the caller has done
 ERROR = "particles: "
 
 
@@ -32,11 +32,11 @@ def with_function(program, function):
 
 
 def environment(directory, prefix, cxx, mpicc, mpicxx, mpiexec):
-    """Where ~/valet is the prefix and the programs of MPI are those of this build."""
+    """Where ~/opt/valet is the prefix and the programs of MPI are those of this build."""
     home, programs = directory / "home", directory / "programs"
-    for folder in (home, programs):
+    for folder in (home / "opt", programs):
         folder.mkdir(parents=True)
-    (home / "valet").symlink_to(prefix)
+    (home / "opt/valet").symlink_to(prefix)
     for name, program in {"mpicc": mpicc, "mpicxx": mpicxx, "mpirun": mpiexec, "mpiexec": mpiexec}.items():
         (programs / name).symlink_to(program)
     # More ranks than cores, and root, as for the other tests: a user's launcher is set up for the machine.
