@@ -165,6 +165,52 @@ class ParallelFor<Functor, RangePolicy<Traits...>, valet::test::FakeGpu> {
   Policy policy_;
 };
 
+/// A sum, which is the one reduction that is asked for.
+template <class Functor, class Policy>
+void sum_on_gpu(const Functor& functor, const Policy& policy, std::uint64_t* result) {
+  valet::test::GpuCounts& counts = valet::test::GpuMemory::counts();
+  if (++counts.kernels == counts.failing_kernel)
+    throw std::runtime_error("the GPU fell off the bus");
+  *result = 0;
+  valet::test::on_gpu([&] {
+    for (auto k = policy.begin(); k < policy.end(); ++k) functor(k, *result);
+  });
+}
+
+#if KOKKOS_VERSION >= 40200
+template <class Functor, class Reducer, class... Traits>
+class ParallelReduce<CombinedFunctorReducer<Functor, Reducer>, RangePolicy<Traits...>,
+                     valet::test::FakeGpu> {
+ public:
+  using Policy = RangePolicy<Traits...>;
+  template <class Result>
+  ParallelReduce(const CombinedFunctorReducer<Functor, Reducer>& both, const Policy& policy,
+                 const Result& result)
+      : functor_(both.get_functor()), policy_(policy), result_(result.data()) {}
+  void execute() const { sum_on_gpu(functor_, policy_, result_); }
+
+ private:
+  Functor functor_;
+  Policy policy_;
+  std::uint64_t* result_;
+};
+#else
+template <class Functor, class... Traits>
+class ParallelReduce<Functor, RangePolicy<Traits...>, InvalidType, valet::test::FakeGpu> {
+ public:
+  using Policy = RangePolicy<Traits...>;
+  template <class Result>
+  ParallelReduce(const Functor& functor, const Policy& policy, const Result& result)
+      : functor_(functor), policy_(policy), result_(result.data()) {}
+  void execute() const { sum_on_gpu(functor_, policy_, result_); }
+
+ private:
+  Functor functor_;
+  Policy policy_;
+  std::uint64_t* result_;
+};
+#endif
+
 /// Kokkos compiles copies by kernels beside those by memcpy; no copy of a test needs one.
 template <class Functor, class... Traits>
 class ParallelFor<Functor, MDRangePolicy<Traits...>, valet::test::FakeGpu> {
