@@ -11,10 +11,13 @@
 #include <valet/valet.hpp>
 
 #include <Kokkos_Core.hpp>
+#include <Kokkos_DualView.hpp>
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace valet::test {
 namespace {
@@ -105,6 +108,25 @@ INSTANTIATE_TEST_SUITE_P(Methods, DeviceMemory,
                          testing::Values(Method::stream, Method::phased, Method::cyclic,
                                          Method::direct),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
+
+TEST(DeviceMemoryBlocks, OfADualViewAreSyncedBeforeTheyMove) {
+  constexpr std::uint64_t count = 50;
+  Kokkos::DualView<double*, Kokkos::DefaultExecutionSpace> values("values", count);
+  for (std::uint64_t s = 0; s < count; ++s)
+    values.view_host()(s) = rank() * 1000.0 + static_cast<double>(s);
+  values.modify_host();
+  const std::vector<int> ranks(count, (rank() + 1) % size());
+  Options options;
+  options.verify = true;
+  options.order = Order::stable;
+  migrate(MPI_COMM_WORLD, kokkos::blocks(values), count, std::span<const int>(ranks), options);
+  values.sync_host();
+  const int source = (rank() + size() - 1) % size();
+  long long wrong = 0;
+  for (std::uint64_t s = 0; s < count; ++s)
+    if (values.view_host()(s) != source * 1000.0 + static_cast<double>(s)) ++wrong;
+  EXPECT_EQ(sum_over_ranks(wrong), 0);
+}
 
 TEST(DeviceMemoryBlocks, AreStagedByThemselvesWhereTheHostDoesNotReach) {
   const Kokkos::View<double*, Memory> view("view", 4);
