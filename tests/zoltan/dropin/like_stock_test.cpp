@@ -35,7 +35,7 @@ struct ImportLists {
 class Client {
  public:
   Client(const char* method, const char* callbacks, int entries = 1)
-      : zoltan(Zoltan_Create(MPI_COMM_WORLD)), entries_(entries) {
+      : zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
     for (std::size_t k = 0; k < generations_.size(); ++k)
       generations_[k] = {this, static_cast<int>(k)};
     set("DEBUG_LEVEL", "0");
@@ -140,7 +140,6 @@ class Client {
     *code = ZOLTAN_OK;
   }
 
-  int entries_;
   std::array<Generation, 4> generations_;
   std::vector<ZOLTAN_ID_TYPE> gids_, lids_;
   std::vector<int> procs_;
