@@ -275,7 +275,7 @@ static void check_errors(int odd) {
   expect_no_plan(&call, VALET_INVALID_ARGUMENT, odd, "unknown method 77");
   call = right;
   if (is_odd) arrays.ranks[3] = size;
-  expect_no_plan(&call, VALET_RANK_OUT_OF_RANGE, odd, "slot 3 is sent to rank");
+  expect_no_plan(&call, VALET_RANK_OUT_OF_RANGE, odd, "block 3 is sent to rank");
   if (is_odd) arrays.ranks[3] = destination_of(rank, 3);
   if (is_odd) arrays.lengths[2] = UINT64_MAX;
   expect_no_plan(&call, VALET_INVALID_ARGUMENT, odd,

@@ -4,10 +4,12 @@
 #include <valet/detail/independent_copies.hpp>
 #include <valet/kokkos/detail/block_kernels.hpp>
 #include <valet/kokkos/detail/device_mpi.hpp>
-#include <valet/kokkos/detail/started_work.hpp>
 #include <valet/kokkos/detail/view_blocks.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <new>
@@ -19,6 +21,29 @@ namespace valet::kokkos::detail {
 /// Memory for lists of slots and the seeds of hashes, where kernels read them: those of several
 /// kernels, so that one can be prepared while another one runs.
 constexpr std::size_t index_staging_bytes = std::size_t{128} << 10;
+
+/// The packed memory that kernels may be working on.
+class StartedWork {
+ public:
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] bool is_full() const { return count_ == packed_.size(); }
+  void add(std::span<const std::byte> packed) { packed_[count_++] = packed; }
+  void clear() { count_ = 0; }
+  /// Whether some of it is part of `memory`.
+  [[nodiscard]] bool touches(std::span<const std::byte> memory) const {
+    const std::less<> before;
+    for (std::size_t k = 0; k < count_; ++k)
+      if (before(packed_[k].data(), memory.data() + memory.size()) &&
+          before(memory.data(), packed_[k].data() + packed_[k].size()))
+        return true;
+    return false;
+  }
+
+ private:
+  /// As many as messages that are on their way in both directions, by default.
+  std::array<std::span<const std::byte>, 64> packed_{};
+  std::size_t count_ = 0;
+};
 
 /// Views in memory that the host is not to touch, nor MPI, but for one contiguous View where MPI
 /// reads memory of devices: kernels on `Space` move the blocks through packed memory
