@@ -170,6 +170,7 @@ bool PhasedTransport<Index>::send_in_place(const Sending& message, int rank, std
     return true;
   }
   if (has_buffers) return false;
+  transfer_->backend().finish_all();  // they may be on their way into these slots
   pieces_.pieces.clear();
   memory_.list_waiting(*transfer_, message.entry, message.parcel.count, pieces_.pieces);
   transport_.send(k, rank, pieces_, message.parcel.count * context_.blocks.block_bytes);

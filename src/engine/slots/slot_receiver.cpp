@@ -219,7 +219,8 @@ bool SlotReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceiv
   posted.size = static_cast<Index>(posted.size - placed);
   if (posted.size > 0) return false;
   Vector<std::uint32_t>& idle = idle_of(posted);
-  // The buffer used last is in the cache; kernels may read it still, so that it goes to the end.
+  // The host takes the one used last, which is in its cache. Kernels may read that one still, so
+  // there it is taken last.
   idle.insert(context_.blocks.reachable_by_host ? idle.end() : idle.begin(), posted.buffer);
   posted = PostedReceive{};
   return true;
