@@ -6,6 +6,7 @@
 #include "filled_map.hpp"
 #include "late_backend.hpp"
 #include "outcome.hpp"
+#include "swept_case.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -15,7 +16,6 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
-#include <random>
 #include <string>
 
 namespace valet::test {
@@ -43,18 +43,7 @@ TEST_P(LateStorage, IsWaitedForBeforeItsMemoryIsUsed) {
   const Method method = GetParam();
   if (rank() == 0) std::cout << "seeds " << seed() << " to " << seed() + 71 << "\n";
   for (std::uint64_t k = 0; k < 72; ++k) {
-    std::mt19937_64 random(seed() + k);
-    const GlobalMap map =
-        random_map(random, size(), pick(random, 1, 80), static_cast<Tightness>(k % 3), false);
-    Options options;
-    options.method = method;
-    options.order = all_orders[k / 3 % 3];
-    options.verify = k % 2 == 0;
-    options.budget_bytes = method == Method::direct
-                               ? std::size_t{1} << 20
-                               : std::array<std::size_t, 3>{2, 9, 500}[k / 9 % 3] * block_bytes;
-    options.phased.parking = static_cast<int>(pick(random, 0, 2));
-    const Form form = k / 27 % 2 == 0 ? Form::to_ranks : Form::to_slots;
+    const auto [map, form, options] = swept_case(k, method, block_bytes);
     SCOPED_TRACE(seed_note(seed() + k) + ", " + to_string(method) + ", " +
                  to_string(options.order));
     LateCase tried(map, form, options, k % 4 == 0 && rank() % 2 == 0);
