@@ -6,13 +6,9 @@
 # the command that launches a program on two ranks.
 set -euo pipefail
 
-if [[ -z "${1:-}" || "$1" == -h || "$1" == --help ]]; then
-  echo "Usage: VALET_BIN=<directory of the programs> examples/amr/run.sh <command that launches ranks>"
-  echo "The adaptive mesh, in place and out of place under one memory limit: writes its results here."
-  echo "./examples/run.sh amr builds it, calls this and draws the results."
-  if [[ -n "${1:-}" ]]; then exit 0; fi
-  exit 2
-fi
+# shellcheck source=examples/support/usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
+usage_unless_launched amr "The adaptive mesh, in place and out of place under one memory limit" "$@"
 
 launch=("$@")
 program=$VALET_BIN/amr

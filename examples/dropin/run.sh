@@ -6,13 +6,9 @@
 # written for STEPS.
 set -euo pipefail
 
-if [[ -z "${1:-}" || "$1" == -h || "$1" == --help ]]; then
-  echo "Usage: VALET_BIN=<directory of the programs> examples/dropin/run.sh <command that launches ranks>"
-  echo "The unstructured mesh with stock Zoltan_Migrate, HOLD and STEPS: writes its results here."
-  echo "./examples/run.sh dropin builds it, calls this and draws the results."
-  if [[ -n "${1:-}" ]]; then exit 0; fi
-  exit 2
-fi
+# shellcheck source=examples/support/usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
+usage_unless_launched dropin "The unstructured mesh with stock Zoltan_Migrate, HOLD and STEPS" "$@"
 
 side=${DROPIN_SIDE:-500}
 rounds=${DROPIN_ROUNDS:-6}

@@ -7,13 +7,9 @@
 # results, with the command that launches a program on all cores.
 set -euo pipefail
 
-if [[ -z "${1:-}" || "$1" == -h || "$1" == --help ]]; then
-  echo "Usage: VALET_BIN=<directory of the programs> examples/particles/run.sh <command that launches ranks>"
-  echo "The particle example, with and without its memory limit: writes its results here."
-  echo "./examples/run.sh particles builds it, calls this and draws the results."
-  if [[ -n "${1:-}" ]]; then exit 0; fi
-  exit 2
-fi
+# shellcheck source=examples/support/usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
+usage_unless_launched particles "The particle example, with and without its memory limit" "$@"
 
 launch=("$@")
 program=$VALET_BIN/particles

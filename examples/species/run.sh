@@ -7,13 +7,9 @@
 # four ranks.
 set -euo pipefail
 
-if [[ -z "${1:-}" || "$1" == -h || "$1" == --help ]]; then
-  echo "Usage: VALET_BIN=<directory of the programs> examples/species/run.sh <command that launches ranks>"
-  echo "Cells with lists of species, with and without their memory limit: writes its results here."
-  echo "./examples/run.sh species builds it, calls this and draws the results."
-  if [[ -n "${1:-}" ]]; then exit 0; fi
-  exit 2
-fi
+# shellcheck source=examples/support/usage.sh
+source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
+usage_unless_launched species "Cells with lists of species, with and without their memory limit" "$@"
 
 launch=("$@")
 program=$VALET_BIN/species
