@@ -2,16 +2,15 @@
 
 !> Valet for Fortran: the functions, types and constants of valet.h under their C names.
 !!
-!! What each does, and its errors, stands in valet.h. Maps, addresses and counts are arrays, given
-!! as they are: `ranks` is integer(c_int). What has no type of its own, the data of a field or of a
-!! buffer and a mask, and what a type points to, as the lists of a Valet_Layout, is type(c_ptr):
-!! give c_loc(x), or c_null_ptr where NULL is allowed. Communicators are the integers of `mpi`, or
-!! comm%mpi_val of `mpi_f08`. Counts and slots are 64 bits, and ranks and slots start at 0, as in
-!! MPI and C.
+!! See valet.h for what they do and for their errors. Maps, addresses and counts are passed as
+!! arrays: `ranks` is integer(c_int). Untyped data (of a field or buffer, and a mask) and arrays in
+!! a type (such as the lists of a Valet_Layout) are type(c_ptr): pass c_loc(x), or c_null_ptr where
+!! NULL is allowed. Communicators are the integers of `mpi`, or comm%mpi_val of `mpi_f08`. Counts
+!! and slots have 64 bits; ranks and slots start at 0, as in MPI and C.
 !!
-!! VALET_MPI_FAILURE is returned where the communicator has an error handler that returns
-!! (MPI_ERRORS_RETURN), on this rank alone: others may be waiting for it, so end the job with
-!! MPI_Abort. By default a failed MPI call ends the job itself.
+!! VALET_MPI_FAILURE is returned, on this rank alone, if the communicator has an error handler that
+!! returns (MPI_ERRORS_RETURN). Others may be waiting for this rank, so end the job with MPI_Abort.
+!! By default a failed MPI call ends the job itself.
 module valet
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_f_pointer, c_funptr, c_int, &
     c_int64_t, c_null_char, c_null_ptr, c_ptr, c_ptrdiff_t, c_size_t, c_sizeof
@@ -40,7 +39,7 @@ module valet
     VALET_ALLTOALL_SWAPS = 2, VALET_ALLTOALL_BITONIC = 3, VALET_ALLTOALL_PAIRWISE = 4, &
     VALET_ALLTOALL_DIRECT = 5
 
-  !> A place in the memory of all ranks together.
+  !> A slot in the memory of all ranks.
   type, bind(C), public :: Valet_Address
     integer(c_int) :: rank
     integer(c_int64_t) :: slot
@@ -49,7 +48,7 @@ module valet
   integer(c_int), parameter, public :: VALET_LOG_DEBUG = 0, VALET_LOG_INFO = 1, &
     VALET_LOG_WARNING = 2
 
-  !> How far a migration is on this rank.
+  !> Progress of a migration on this rank.
   type, bind(C), public :: Valet_Progress
     integer(c_int64_t) :: blocks_done
     integer(c_int64_t) :: blocks_total
@@ -58,7 +57,7 @@ module valet
     real(c_double) :: elapsed_seconds
   end type
 
-  !> What moving data costs: seconds and bytes per second. Valet_Parse_cost_model() reads one.
+  !> The cost of moving data, in seconds and bytes per second. Valet_Parse_cost_model() reads one.
   type, bind(C), public :: Valet_Cost_model
     real(c_double) :: latency_seconds
     real(c_double) :: bandwidth
@@ -75,8 +74,8 @@ module valet
     integer(c_int) :: window
   end type
 
-  !> `available_bytes` is c_funloc of a function with bind(C), one argument `available_bytes_data`
-  !! as type(c_ptr), value, and a result integer(c_size_t).
+  !> `available_bytes` is c_funloc of a function with bind(C) that takes `available_bytes_data` as
+  !! type(c_ptr), value, and returns integer(c_size_t).
   type, bind(C), public :: Valet_Phased_options
     integer(c_int) :: heuristic
     integer(c_int) :: scheduler
@@ -115,8 +114,8 @@ module valet
 
   integer, parameter, public :: VALET_REPORT_METHOD_BYTES = 16, VALET_REPORT_REASON_BYTES = 256
 
-  !> What a call did on this rank; start from Valet_Report_default(). Valet_String() makes texts of
-  !! `method` and `reason`.
+  !> Report of a call for this rank; start from Valet_Report_default(). Valet_String() converts
+  !! `method` and `reason` to strings.
   type, bind(C), public :: Valet_Report
     integer(c_size_t) :: struct_size
     integer(c_int) :: ranks
@@ -161,8 +160,8 @@ module valet
 
   integer(c_int), parameter, public :: VALET_ROW_MAJOR = 0, VALET_COLUMN_MAJOR = 1
 
-  ! Arguments of the types with pointers have no intent(in): gfortran then takes for granted that a
-  ! call neither reads nor writes what a type(c_ptr) inside of them points to.
+  ! Arguments of types with pointers have no intent(in): with it gfortran assumes that a call
+  ! neither reads nor writes the target of a type(c_ptr) inside them.
 
   !> A block-cyclic layout of an array, the same on all ranks. Lists are c_loc of arrays with one
   !! entry per dimension, in the order of the array's indices; first_ranks and ranks may be
@@ -177,8 +176,8 @@ module valet
     type(c_ptr) :: ranks = c_null_ptr
   end type
 
-  !> This rank's part of such an array: `data` is c_loc of it, of `bytes` bytes. `strides`, in
-  !! elements, c_loc of one integer(c_int64_t) per dimension, or c_null_ptr where they are
+  !> This rank's part of a distributed array: `data` is its c_loc, with `bytes` bytes. `strides`, in
+  !! elements, is c_loc of one integer(c_int64_t) per dimension, or c_null_ptr if they are
   !! contiguous.
   type, bind(C), public :: Valet_Array
     type(c_ptr) :: data
@@ -187,8 +186,8 @@ module valet
     type(c_ptr) :: strides = c_null_ptr
   end type
 
-  !> How numbered objects lie on ranks: blocks of `block_size` in turn, or with 0 one block for each
-  !! rank, over the first `ranks` ranks, or with 0 all.
+  !> A distribution of numbered objects over ranks: blocks of `block_size` in turn (0: one block per
+  !! rank) over the first `ranks` ranks (0: all).
   type, bind(C), public :: Valet_Object_layout
     integer(c_int64_t) :: block_size = 0
     integer(c_int) :: ranks = 0
@@ -204,14 +203,14 @@ module valet
     Valet_Set_log_callback, Valet_Error_message, Valet_String
 
   interface
-    !> Valet_Options_default() calls it.
+    !> Called by Valet_Options_default().
     subroutine Valet_Options_init(options, struct_size) bind(C, name="Valet_Options_init")
       import :: c_size_t, Valet_Options
       type(Valet_Options) :: options
       integer(c_size_t), value :: struct_size
     end subroutine
 
-    !> Valet_Report_default() calls it.
+    !> Called by Valet_Report_default().
     subroutine Valet_Report_init(report, struct_size) bind(C, name="Valet_Report_init")
       import :: c_size_t, Valet_Report
       type(Valet_Report) :: report
@@ -227,7 +226,7 @@ module valet
       integer(c_int) :: code
     end function
 
-    !> One report for all ranks; `total` has its default before.
+    !> Combines the reports of all ranks; initialise `total` with Valet_Report_default().
     function Valet_Summed_over_ranks(communicator, report, total) &
         bind(C, name="Valet_Summed_over_ranks_f") result(code)
       import :: c_int, Valet_Report
@@ -296,7 +295,7 @@ module valet
       integer(c_int) :: code
     end function
 
-    !> Without `from` the objects are numbered through by rank and slot.
+    !> Without `from` the objects are numbered by rank and slot.
     function Valet_Plan_to_layout(communicator, storage, count, from, to, options, plan) &
         bind(C, name="Valet_Plan_to_layout_f") result(code)
       import :: c_int, c_int64_t, c_ptr, Valet_Object_layout, Valet_Options
@@ -335,7 +334,7 @@ module valet
       integer(c_int) :: code
     end function
 
-    !> MPI_Alltoallv inside one buffer. Left out, recv_counts are found out.
+    !> MPI_Alltoallv inside one buffer. If recv_counts is omitted, Valet determines it.
     function Valet_Alltoallv_in_place(communicator, buffer, buffer_bytes, send_counts, &
         recv_counts, element_bytes, any_order, options, report) &
         bind(C, name="Valet_Alltoallv_in_place_f") result(code)
@@ -352,8 +351,8 @@ module valet
       integer(c_int) :: code
     end function
 
-    !> An array from one layout into an array of another. A rank that is not in the grid of `from`,
-    !! or of `to`, leaves out `source`, or `target`.
+    !> Copies an array from one layout into an array with another. Ranks outside the grid of `from`
+    !! omit `source`; ranks outside the grid of `to` omit `target`.
     function Valet_Redistribute(communicator, from, to, element_bytes, source, target, options, &
         report) bind(C, name="Valet_Redistribute_f") result(code)
       import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
@@ -366,7 +365,7 @@ module valet
       integer(c_int) :: code
     end function
 
-    !> The same inside one array; a rank that is in neither grid leaves it out.
+    !> The same inside one array; ranks outside both grids omit it.
     function Valet_Redistribute_in_place(communicator, from, to, element_bytes, array, options, &
         report) bind(C, name="Valet_Redistribute_in_place_f") result(code)
       import :: c_int, c_size_t, Valet_Array, Valet_Layout, Valet_Options, Valet_Report
@@ -413,7 +412,8 @@ contains
     call Valet_Report_init(report, c_sizeof(report))
   end function
 
-  !> A few lines for people; empty, with a text in Valet_Error_message(), for a wrong struct_size.
+  !> The report as a few readable lines; empty, with an error in Valet_Error_message(), if
+  !! struct_size is wrong.
   function Valet_Report_to_string(report) result(text)
     type(Valet_Report), intent(in) :: report
     character(:), allocatable :: text
@@ -421,7 +421,7 @@ contains
     text = text_of(report, to_string)
   end function
 
-  !> One JSON object; empty likewise.
+  !> The report as one JSON object; empty likewise.
   function Valet_Report_to_json(report) result(text)
     type(Valet_Report), intent(in) :: report
     character(:), allocatable :: text
@@ -429,7 +429,7 @@ contains
     text = text_of(report, to_json)
   end function
 
-  !> What `write` writes of the report, for which it has the number of bytes.
+  !> The report as text, written by `write`.
   function text_of(report, write) result(text)
     type(Valet_Report), intent(in) :: report
     procedure(report_writer) :: write
@@ -442,7 +442,7 @@ contains
     text = Valet_String(characters(:length + 1))
   end function
 
-  !> The text of the last error on this thread; empty when there was none.
+  !> The text of the last error on this thread; empty if there was none.
   function Valet_Error_message() result(text)
     character(:), allocatable :: text
     interface

@@ -1,14 +1,14 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
-!> Blocks in memory that only the application knows how to move, such as a device's, for Fortran: the
-!! functions of custom.h under their C names, beside the module `valet`.
+!> Blocks in memory that only the application can move, such as device memory, for Fortran: the
+!! functions of custom.h under their C names. Used with the module `valet`.
 module valet_custom
   use, intrinsic :: iso_c_binding, only: c_funptr, c_int64_t, c_ptr, c_size_t, c_sizeof
   implicit none
   private
 
-  !> c_funloc of functions with bind(C), whose arguments stand in custom.h, and c_null_funptr for
-  !! those that are not needed: start from Valet_Custom_functions_default().
+  !> c_funloc of functions with bind(C), whose arguments are described in custom.h, or c_null_funptr
+  !! if not needed: start from Valet_Custom_functions_default().
   type, bind(C), public :: Valet_Custom_functions
     integer(c_size_t) :: struct_size
     type(c_funptr) :: pack
@@ -24,7 +24,7 @@ module valet_custom
     Valet_Storage_create_custom
 
   interface
-    !> Valet_Custom_functions_default() calls it.
+    !> Called by Valet_Custom_functions_default().
     subroutine Valet_Custom_functions_init(functions, struct_size) &
         bind(C, name="Valet_Custom_functions_init")
       import :: c_size_t, Valet_Custom_functions
@@ -32,8 +32,8 @@ module valet_custom
       integer(c_size_t), value :: struct_size
     end subroutine
 
-    !> A storage of blocks that functions move, each of which gets `data`; Valet_Storage_free() of
-    !! `valet` frees it.
+    !> A storage whose blocks are moved by functions, each of which receives `data`; to be freed
+    !! with Valet_Storage_free() of `valet`.
     function Valet_Storage_create_custom(slots, block_bytes, functions, data) &
         bind(C, name="Valet_Storage_create_custom") result(storage)
       import :: c_int64_t, c_ptr, c_size_t, Valet_Custom_functions
@@ -47,7 +47,7 @@ module valet_custom
 
 contains
 
-  !> No functions, to be filled in.
+  !> An empty set of functions, to be filled in.
   function Valet_Custom_functions_default() result(functions)
     type(Valet_Custom_functions) :: functions
     call Valet_Custom_functions_init(functions, c_sizeof(functions))

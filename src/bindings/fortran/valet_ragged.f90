@@ -1,11 +1,11 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 
-!> Blocks of different sizes for Fortran: the functions of ragged.h under their C names, beside the
-!! module `valet`, which has the options, the reports and the errors.
+!> Blocks of different sizes for Fortran: the functions of ragged.h under their C names. Used with
+!! the module `valet`, which has the options, reports and errors.
 !!
-!! What each does, and its errors, stands in ragged.h. Data, lengths and offsets are c_loc of
-!! contiguous arrays with the target attribute, lengths and offsets of integer(c_int64_t) and in
-!! bytes; Valet keeps their addresses until the storage is freed.
+!! See ragged.h for what they do and for their errors. Data, lengths and offsets are c_loc of
+!! contiguous arrays with the target attribute. Lengths and offsets are integer(c_int64_t), in
+!! bytes. Valet keeps their addresses until the storage is freed.
 module valet_ragged
   use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_ptr, c_size_t
   use valet, only: Valet_Options, Valet_Report
@@ -37,7 +37,7 @@ module valet_ragged
       integer(c_int) :: code
     end function
 
-    !> `offsets`: block_capacity + 1 of them, the first one is 0. `label` ends with c_null_char.
+    !> `offsets`: block_capacity + 1 entries, the first one 0. `label` ends with c_null_char.
     function Valet_Ragged_storage_add_field_by_offsets(storage, data, capacity_bytes, offsets, &
         block_capacity, alignment_bytes, label) &
         bind(C, name="Valet_Ragged_storage_add_field_by_offsets") result(code)
@@ -89,7 +89,7 @@ module valet_ragged
       integer(c_int64_t) :: blocks
     end function
 
-    !> `field` counts from 0, as everything that Valet numbers.
+    !> `field` counts from 0, like all numbers in Valet.
     function Valet_Ragged_plan_required_bytes(plan, field) &
         bind(C, name="Valet_Ragged_plan_required_bytes") result(bytes)
       import :: c_int64_t, c_ptr, c_size_t
@@ -107,7 +107,7 @@ module valet_ragged
       integer(c_int) :: code
     end function
 
-    !> `count`: blocks of this rank before, the new number on success.
+    !> `count`, in: blocks of this rank; out, on success: the new number.
     function Valet_Ragged_migrate(communicator, storage, count, ranks, options, report) &
         bind(C, name="Valet_Ragged_migrate_f") result(code)
       import :: c_int, c_int64_t, c_ptr, Valet_Options, Valet_Report

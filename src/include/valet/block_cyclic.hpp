@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Block-cyclic layouts of arrays of 1 to 6 dimensions: which rank owns which element, and where.
+/// Block-cyclic layouts of arrays of 1 to 6 dimensions: the owner of each element and its local
+/// indices.
 
 #include <valet/dimension.hpp>
 #include <valet/export.hpp>
@@ -17,36 +18,38 @@ enum class IndexOrder {
   column_major,  ///< the first one
 };
 
-/// How an array of 1 to 6 dimensions is distributed over a grid of ranks, block-cyclically in each
-/// dimension. Pure description: no data, no communicator; any rank of any grid can be asked on any
-/// process. BLOCK and CYCLIC are the cases with one block per rank and with blocks of 1.
+/// The block-cyclic distribution of an array of 1 to 6 dimensions over a grid of ranks. It is a
+/// pure description without data or communicator: any process can query any rank of any grid. BLOCK
+/// (one block per rank) and CYCLIC (blocks of 1) are special cases.
 ///
-/// A rank here is a number in the grid, 0 to ranks()-1; which rank of a communicator that is, is
-/// the business of whoever moves data.
+/// A rank here is its number in the grid, 0 to ranks()-1. The code that moves data maps these
+/// numbers to the ranks of a communicator.
 class VALET_EXPORT BlockCyclic {
  public:
-  /// Numbers of elements, or indices of one, per dimension.
+  /// Numbers of elements, or the indices of an element, per dimension.
   using Extents = layout::PerDimension<std::int64_t>;
-  /// Ranks, or the place of one in the grid, per dimension.
+  /// Numbers of ranks, or the grid coordinates of a rank, per dimension.
   using Coordinates = layout::PerDimension<int>;
 
-  /// Elements that an array may have, and indices that one turn through the grid may span.
+  /// Most elements in an array, and most indices in one round over the grid.
   static constexpr std::int64_t most_elements = std::int64_t{1} << 60;
 
-  /// @param extents      Elements of the global array per dimension; 0 is an empty array.
+  /// Describes a distribution. Local.
+  /// @param extents      Elements of the global array per dimension; 0 makes the array empty.
   /// @param block_sizes  Elements of a block per dimension; may exceed the extent.
   /// @param grid         Ranks per dimension.
-  /// @param rank_order   How coordinates number the ranks: row-major has the last one vary fastest.
-  /// @param first_ranks  Coordinate that owns global index 0 per dimension (ScaLAPACK's RSRC and
-  ///                     CSRC); all 0 when empty.
-  /// @throws Error invalid_argument that names the dimension and the number: not 1 to 6 dimensions,
+  /// @param rank_order   How coordinates number the ranks: in row-major order the last one varies
+  ///                     fastest.
+  /// @param first_ranks  Coordinate that owns global index 0, per dimension (ScaLAPACK's RSRC and
+  ///                     CSRC); empty means all 0.
+  /// @throws Error invalid_argument naming the dimension and the number: not 1 to 6 dimensions,
   ///         arguments of different lengths, a negative extent, a block size or grid size that is
   ///         not positive, a first rank outside the grid, more than most_elements elements, more
-  ///         than 2^31-1 ranks. Local.
+  ///         than 2^31-1 ranks.
   BlockCyclic(const Extents& extents, const Extents& block_sizes, const Coordinates& grid,
               IndexOrder rank_order = IndexOrder::row_major, const Coordinates& first_ranks = {});
 
-  /// One block per rank and dimension, ceil(extent / ranks) long. Errors as the constructor.
+  /// One block per rank and dimension, of length ceil(extent / ranks). Errors as the constructor.
   [[nodiscard]] static BlockCyclic block(const Extents& extents, const Coordinates& grid,
                                          IndexOrder rank_order = IndexOrder::row_major);
   /// Blocks of one element. Errors as the constructor.
@@ -68,23 +71,23 @@ class VALET_EXPORT BlockCyclic {
   /// Elements of the global array.
   [[nodiscard]] std::int64_t elements() const noexcept { return elements_; }
 
-  /// Place of a rank, 0 to ranks()-1, in the grid. O(dimensions), as are the functions below.
+  /// Grid coordinates of a rank, 0 to ranks()-1. O(dimensions), as are the functions below.
   [[nodiscard]] Coordinates coordinates(int rank) const;
-  /// The inverse: each coordinate is in 0 to its grid size - 1.
+  /// The inverse: the rank at these coordinates, each 0 to its grid size - 1.
   [[nodiscard]] int rank(const Coordinates& coordinates) const noexcept;
 
-  /// Rank that owns an element, given its global indices in the array.
+  /// Rank that owns the element with these global indices.
   [[nodiscard]] int owner(const Extents& global) const;
-  /// Where an element stands on its owner.
+  /// Local indices of an element on its owner.
   [[nodiscard]] Extents local_indices(const Extents& global) const;
-  /// The inverse: indices below local_extents(rank).
+  /// The inverse: global indices, given local indices below local_extents(rank).
   [[nodiscard]] Extents global_indices(int rank, const Extents& local) const;
-  /// Shape of the part of a rank.
+  /// Shape of a rank's part.
   [[nodiscard]] Extents local_extents(int rank) const;
-  /// Elements of the part of a rank.
+  /// Elements of a rank's part.
   [[nodiscard]] std::int64_t local_elements(int rank) const;
 
-  /// The same description; layouts that distribute alike by other numbers compare unequal.
+  /// Compares descriptions: different descriptions of the same distribution compare unequal.
   [[nodiscard]] bool operator==(const BlockCyclic&) const = default;
 
  private:

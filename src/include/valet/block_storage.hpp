@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The application's arrays as block storage: fields, and the storage that they form.
+/// Block storage in the application's arrays: fields, and the storage made of them.
 
 #include <valet/storage_backend.hpp>
 
@@ -17,40 +17,40 @@
 
 namespace valet {
 
-/// One dimension of a row that is not contiguous: `extent` entries, `stride_bytes` apart.
+/// One dimension of a non-contiguous row: `extent` entries, `stride_bytes` apart.
 struct FieldDimension {
   std::size_t extent = 1;           ///< entries
-  std::ptrdiff_t stride_bytes = 0;  ///< from an entry to the next
+  std::ptrdiff_t stride_bytes = 0;  ///< from one entry to the next
 };
 
-/// One array of the application in host memory, seen as a row per slot.
+/// One array of the application in host memory, with one row per slot.
 ///
-/// Entry (i_1, ..., i_k) of the row of slot s stands at
-/// data + s*slot_stride_bytes + i_1*dimensions[0].stride_bytes + ... and has element_bytes bytes.
-/// Without dimensions the row is one element. The application keeps the memory; Valet reads and
-/// writes it only inside execute().
+/// Entry (i_1, ..., i_k) of the row of slot s is at data + s*slot_stride_bytes +
+/// i_1*dimensions[0].stride_bytes + ... and takes element_bytes bytes. Without dimensions the row
+/// is one element. The application owns the memory; Valet reads and writes it only inside
+/// execute().
 struct Field {
-  static constexpr std::size_t max_dimensions = 7;  ///< that a row may have
+  static constexpr std::size_t max_dimensions = 7;  ///< most dimensions of a row
 
   void* data = nullptr;                                     ///< the first entry of slot 0
   std::uint64_t slots = 0;                                  ///< rows
-  std::ptrdiff_t slot_stride_bytes = 0;                     ///< from a row to the next
-  std::size_t element_bytes = 0;                            ///< one entry
-  std::array<FieldDimension, max_dimensions> dimensions{};  ///< a row's, in any order
-  std::size_t dimension_count = 0;                          ///< how many are used
-  std::size_t surplus_bytes = 0;  ///< behind the last row, in part of another: a mistake
-  std::string label;              ///< how messages call this field
+  std::ptrdiff_t slot_stride_bytes = 0;                     ///< from one row to the next
+  std::size_t element_bytes = 0;                            ///< size of an entry
+  std::array<FieldDimension, max_dimensions> dimensions{};  ///< of a row, in any order
+  std::size_t dimension_count = 0;                          ///< dimensions in use
+  std::size_t surplus_bytes = 0;  ///< an incomplete row at the end, which is an error
+  std::string label;              ///< name used in messages
 };
 
-/// Rows of `row_bytes` contiguous bytes that start `slot_stride_bytes` apart: a member of an array
-/// of structures, or rows with padding behind them. Local.
-/// @tparam T                 Any type, void too; not const.
-/// @param data               The row of slot 0; the caller keeps the memory.
-/// @param slots              The most blocks that it can hold.
-/// @param row_bytes          Of a block in this field; the same on all ranks.
-/// @param slot_stride_bytes  From a row to the next, on this rank; at least `row_bytes`, or at most
-///                           -row_bytes where the slots run backwards.
-/// @param label              How messages call the field; none: they number it.
+/// A field with rows of `row_bytes` contiguous bytes, `slot_stride_bytes` apart: a member of an
+/// array of structures, or rows followed by padding. Local.
+/// @tparam T                 Any type, including void; not const.
+/// @param data               The row of slot 0; the caller owns the memory.
+/// @param slots              Rows: the most blocks that fit.
+/// @param row_bytes          Bytes of a block in this field; the same on all ranks.
+/// @param slot_stride_bytes  From one row to the next on this rank: at least `row_bytes`, or at
+///                           most -row_bytes if the slots run backwards.
+/// @param label              Name used in messages; if empty, they give the field's number.
 template <class T>
 [[nodiscard]] Field strided_field(T* data, std::uint64_t slots, std::size_t row_bytes,
                                   std::ptrdiff_t slot_stride_bytes, std::string label = {}) {
@@ -65,29 +65,29 @@ template <class T>
   return result;
 }
 
-/// A contiguous field: `components` values of T per slot, the slots consecutive. With T a struct
-/// this is an array of structures. Local.
+/// A contiguous field: `components` values of T per slot, slot after slot. If T is a struct, this
+/// is an array of structures. Local.
 /// @tparam T          Trivially copyable; not const.
-/// @param data        slots * components values; the caller keeps the memory.
-/// @param slots       The most blocks that it can hold.
+/// @param data        slots * components values; the caller owns the memory.
+/// @param slots       The most blocks that fit.
 /// @param components  Values per slot; the same on all ranks.
-/// @param label       How messages call the field; none: they number it.
+/// @param label       Name used in messages; if empty, they give the field's number.
 template <class T>
 [[nodiscard]] Field field(T* data, std::uint64_t slots, std::size_t components = 1,
                           std::string label = {}) {
   static_assert(std::is_trivially_copyable_v<T>, "Valet moves bytes: T must be trivially copyable");
-  // More than any row has, and not less, where the product would not fit.
+  // If the product overflows, the largest number: more than any row has.
   constexpr std::size_t most = ~std::size_t{0};
   const std::size_t row_bytes = components <= most / sizeof(T) ? sizeof(T) * components : most;
   return strided_field(data, slots, row_bytes, static_cast<std::ptrdiff_t>(row_bytes),
                        std::move(label));
 }
 
-/// The same for a span, which has values.size() / components slots. A size that is not a multiple
-/// of `components` is reported by the collective call that uses the storage, on all ranks.
-/// @param values      The caller keeps the memory.
+/// The same for a span, with values.size() / components slots. If the size is not a multiple of
+/// `components`, the collective call that uses the storage reports it on all ranks.
+/// @param values      The caller owns the memory.
 /// @param components  Values per slot; the same on all ranks.
-/// @param label       How messages call the field; none: they number it.
+/// @param label       Name used in messages; if empty, they give the field's number.
 template <class T, std::size_t extent>
 [[nodiscard]] Field field(std::span<T, extent> values, std::size_t components = 1,
                           std::string label = {}) {
@@ -97,7 +97,7 @@ template <class T, std::size_t extent>
   return result;
 }
 
-/// The same for a vector. It must not be resized while the field is in use.
+/// The same for a vector, which must not be resized while the field is in use.
 template <class T, class Allocator>
 [[nodiscard]] Field field(std::vector<T, Allocator>& values, std::size_t components = 1,
                           std::string label = {}) {
@@ -105,7 +105,7 @@ template <class T, class Allocator>
   return field(std::span<T>(values), components, std::move(label));
 }
 
-/// Refused at compile time: a const or temporary vector cannot receive blocks.
+/// Rejected at compile time: a const or temporary vector cannot receive blocks.
 template <class T, class Allocator>
 [[nodiscard]] Field field(const std::vector<T, Allocator>& values, std::size_t components = 1,
                           std::string label = {}) {
@@ -114,23 +114,23 @@ template <class T, class Allocator>
 
 /// The fields of one rank, seen as slots that each hold one block.
 ///
-/// A cheap handle: copies name the same memory. Building one is local and never throws for bad
-/// fields; what is wrong with them (different numbers of slots, no memory, an array given twice,
-/// rows that overlap) is reported by the collective call that uses the storage, on all ranks.
+/// A cheap handle: copies refer to the same memory. Construction is local and never throws because
+/// of bad fields. Errors in them (different numbers of slots, no memory, an array given twice,
+/// overlapping rows) are reported on all ranks by the collective call that uses the storage.
 class VALET_EXPORT BlockStorage {
  public:
-  /// Fields with the same number of slots, in the same order on all ranks.
+  /// Fields with the same number of slots, given in the same order on all ranks.
   BlockStorage(std::initializer_list<Field> fields);
   /// The same for a list made at run time.
   explicit BlockStorage(std::span<const Field> fields);
-  /// Blocks in memory that only `backend` knows how to touch (adapters).
+  /// Blocks in memory that only `backend` can access (adapters).
   explicit BlockStorage(std::shared_ptr<StorageBackend> backend);
 
   /// The most blocks that this rank can hold. [local]
   [[nodiscard]] std::uint64_t slots() const noexcept { return backend_->slots(); }
   /// Bytes of a block, all fields together.
   [[nodiscard]] std::size_t block_bytes() const noexcept { return backend_->block_bytes(); }
-  /// Who touches the memory.
+  /// The backend, which accesses the memory.
   [[nodiscard]] StorageBackend& backend() const { return *backend_; }
 
  private:

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// Blocks in memory that only the application knows how to move, such as arrays that cudaMalloc()
-/// or hipMalloc() gave it: it brings the functions that pack and unpack them. Views of Kokkos need
-/// none of this, see valet::kokkos::blocks().
+/// Blocks in memory that only the application can move, such as arrays from cudaMalloc() or
+/// hipMalloc(): the application supplies functions that pack and unpack them. Kokkos Views do not
+/// need this; see valet::kokkos::blocks().
 
 #include <valet/block_storage.hpp>
 #include <valet/export.hpp>
@@ -16,63 +16,63 @@
 
 namespace valet {
 
-/// Slots in the order in which their blocks are packed; in memory of
-/// CustomFunctions::allocate_scratch, where kernels can read them.
+/// Slots in the order in which their blocks are packed. The list is in memory from
+/// CustomFunctions::allocate_scratch, so that kernels can read it.
 using SlotSpan = std::span<const std::uint64_t>;
 
 /// Functions of the application that move blocks between slots and packed memory. A packed block is
-/// `block_bytes` bytes, all arrays together in an order of the application's choice, which is the
-/// same on all ranks; packed blocks follow each other.
+/// `block_bytes` bytes: the parts of all arrays, in an order that the application chooses and that
+/// is the same on all ranks. Packed blocks are contiguous.
 ///
-/// Every function is called by the thread that calls Valet, and has done its work when it returns:
-/// what runs asynchronously is waited for inside it. What one throws becomes the error
-/// callback_failed of all ranks, see execute(); none is called again in that execution. None may
+/// The functions are called by the thread that calls Valet, and must complete their work before
+/// they return, including asynchronous work. An exception from any of them becomes callback_failed
+/// on all ranks (see execute()), and none is called again in that execution. They must not
 /// communicate or call Valet.
 struct CustomFunctions {
-  /// Packs the blocks of some slots one after the other. At most custom_most_slots at a time; what
-  /// is in them stays as it is.
+  /// Packs the blocks of the given slots, at most custom_most_slots per call, and leaves the slots
+  /// unchanged.
   std::function<void(SlotSpan slots, std::byte* packed)> pack;
-  /// Unpacks as many packed blocks as there are slots, each into its own; no slot is listed twice.
+  /// Unpacks one packed block into each of the given slots; no slot is listed twice.
   std::function<void(const std::byte* packed, SlotSpan slots)> unpack;
-  /// Copies the block of slot from[k] to slot to[k] for all k, in any order or all at a time: no
-  /// slot is in both lists, and none twice in `to`. Without it blocks are packed and unpacked.
+  /// Copies the block in slot from[k] to slot to[k] for all k, in any order or concurrently: no
+  /// slot is in both lists or twice in `to`. If not given, Valet packs and unpacks the blocks.
   std::function<void(SlotSpan from, SlotSpan to)> copy;
-  /// Memory that the host, MPI, `pack` and `unpack` reach: where packed blocks and lists of slots
-  /// are, such as what cudaMallocHost() gives. Aligned as by malloc(); a null pointer means that
-  /// there is none (out_of_memory). Without it: memory of the host, in pages.
+  /// Allocates memory that the host, MPI, `pack` and `unpack` can access, for example with
+  /// cudaMallocHost(), for packed blocks and lists of slots. Must be aligned as by malloc(); a null
+  /// pointer means out_of_memory. If not given: host memory, in pages.
   std::function<void*(std::size_t bytes)> allocate_scratch;
-  /// Frees it, where allocate_scratch is given. Also called after the last storage is gone, when
-  /// the last plan is, and must not throw.
+  /// Frees memory from allocate_scratch; required with it. May be called after the last storage is
+  /// gone, until the last plan is destroyed. Must not throw.
   std::function<void(void* memory)> free_scratch;
-  /// Waits for work of the application that may still touch the blocks. Every collective call asks
-  /// for it once, before it touches one. May be left out.
+  /// Optional: waits for work of the application that may still access the blocks. Every collective
+  /// call calls it once before it accesses a block.
   std::function<void()> synchronize;
-  /// The address of slot 0 where all blocks are one array, each as it is packed, and MPI may read
-  /// and write that array: a device's where MPI is aware of it. It is given to MPI and to nobody
-  /// else, and saves the staging of what is one run of slots. A null pointer in all other cases,
-  /// and where that is not known.
+  /// The address of slot 0 if all blocks form one array in packed form that MPI can read and write,
+  /// as device memory with a device-aware MPI. It is only passed to MPI, and avoids staging of
+  /// contiguous runs of slots. Otherwise, or if in doubt, a null pointer.
   void* mpi_data = nullptr;
 };
 
-/// The most slots that a function of CustomFunctions gets at a time; `copy` gets half as many.
+/// Most slots per call of a function in CustomFunctions; `copy` gets at most half as many.
 constexpr std::size_t custom_most_slots = 2048;
 
-/// Blocks that functions of the application move. Local.
+/// Makes a storage whose blocks are moved by functions of the application. Local.
 ///
 /// @param slots        The most blocks that this rank can hold. [local]
-/// @param block_bytes  Of a packed block; the same on all ranks. [global]
-/// @param functions    `pack` and `unpack` at least. Kept, and what they hold with them, until the
-///                     last copy of the storage and the last plan that ran with it are gone.
-/// @return A storage for migrate(), plan_to_ranks(), execute() and all else that takes one. Storage
-///         of blocks of different sizes (RaggedStorage) is not made of such functions.
+/// @param block_bytes  Bytes of a packed block; the same on all ranks. [global]
+/// @param functions    At least `pack` and `unpack`. Kept, with everything that they capture, until
+///                     the last copy of the storage and the last plan executed with it are
+///                     destroyed.
+/// @return A storage for migrate(), plan_to_ranks(), execute() and other calls that take a
+///         BlockStorage. Blocks of different sizes (RaggedStorage) cannot use such functions.
 ///
-/// Errors are reported by the collective call that uses the storage, on all ranks: invalid_argument
-/// (no pack, no unpack, allocate_scratch without free_scratch or the other way round, blocks of no
-/// bytes), out_of_memory, and callback_failed.
+/// Errors are reported on all ranks by the collective call that uses the storage: invalid_argument
+/// (no pack, no unpack, only one of allocate_scratch and free_scratch, blocks of zero bytes),
+/// out_of_memory, and callback_failed.
 ///
-/// Memory: 16 KiB for lists of slots, of allocate_scratch, from here on; blocks in transit are
-/// packed in the budget of the plan, which must hold two blocks. Memory that is lent to execute()
-/// takes the place of the latter and must be such memory, too.
+/// Memory: 16 KiB for lists of slots, from allocate_scratch, for the lifetime of the storage.
+/// Blocks in transit are packed within the budget of the plan, which must hold two blocks. A
+/// workspace lent to execute() replaces that scratch and must be accessible in the same way.
 ///
 /// @code
 /// valet::CustomFunctions functions;
@@ -87,8 +87,8 @@ constexpr std::size_t custom_most_slots = 2048;
 [[nodiscard]] VALET_EXPORT BlockStorage custom_storage(std::uint64_t slots, std::size_t block_bytes,
                                                        CustomFunctions functions);
 
-/// Calls action(slot, first, count) for every run of ascending slots: `count` slots from `slot` on,
-/// the first of them slots[first]. Local.
+/// Calls action(slot, first, count) for every run of consecutive slots in the list: `count` slots
+/// starting with `slot`, which is slots[first]. Local.
 template <class Action>
 void for_each_run(SlotSpan slots, Action&& action) {
   for (std::size_t first = 0; first < slots.size();) {

@@ -2,9 +2,9 @@
 #pragma once
 
 /// @file
-/// Which symbols a shared library has.
+/// Symbol visibility in a shared library.
 
-/// Marks what a shared libvalet exports; everything else is hidden.
+/// Marks symbols that a shared libvalet exports; all others are hidden.
 #if defined(__GNUC__) || defined(__clang__)
 #define VALET_EXPORT __attribute__((visibility("default")))
 #else

@@ -3,8 +3,8 @@
 
 /// @file
 /// The ledger counts every byte that Valet allocates for a plan, so that the extra memory of a
-/// redistribution is measured in every run and not estimated. Its containers are the only ones the
-/// library uses for anything whose size depends on the problem.
+/// redistribution is measured in every run instead of estimated. The library uses the containers
+/// below for all data whose size depends on the problem.
 
 #include <valet/export.hpp>
 
@@ -16,7 +16,7 @@
 
 namespace valet {
 
-/// Bytes in use and their peak. Not thread safe: one ledger belongs to one plan.
+/// Bytes in use and their peak. Not thread-safe: one ledger belongs to one plan.
 class VALET_EXPORT Ledger {
  public:
   Ledger() = default;
@@ -26,19 +26,19 @@ class VALET_EXPORT Ledger {
 
   /// Uninitialised memory of `bytes`, aligned for any type. @throws std::bad_alloc.
   [[nodiscard]] void* allocate(std::size_t bytes);
-  /// Frees what allocate() gave for as many bytes; nullptr is allowed.
+  /// Frees memory from allocate() of the same size; nullptr is allowed.
   void deallocate(void* memory, std::size_t bytes) noexcept;
 
-  /// Counts memory that somebody else allocated for Valet, such as device staging.
+  /// Counts memory allocated elsewhere for Valet, such as device staging.
   void add(std::size_t bytes) noexcept;
   /// The inverse of add().
   void subtract(std::size_t bytes) noexcept;
 
   /// Bytes in use now.
   [[nodiscard]] std::size_t current_bytes() const noexcept { return current_bytes_; }
-  /// Most bytes in use at a time since the last reset_peak().
+  /// Peak of the bytes in use since the last reset_peak().
   [[nodiscard]] std::size_t peak_bytes() const noexcept { return peak_bytes_; }
-  /// Starts a new measurement: the peak becomes what is in use now.
+  /// Starts a new measurement: the peak becomes the bytes in use now.
   void reset_peak() noexcept { peak_bytes_ = current_bytes_; }
 
  private:
@@ -46,7 +46,7 @@ class VALET_EXPORT Ledger {
   std::size_t peak_bytes_ = 0;
 };
 
-/// A fixed number of trivially copyable values, uninitialised, counted by a ledger. Move-only.
+/// A fixed number of trivially copyable, uninitialised values, counted by a ledger. Move-only.
 template <class T>
 class Array {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -54,12 +54,12 @@ class Array {
  public:
   Array() = default;
   /// @param ledger  Must outlive the array.
-  /// @param size    Values. @throws std::bad_alloc.
+  /// @param size    Number of values. @throws std::bad_alloc.
   Array(Ledger& ledger, std::size_t size)
       : ledger_(&ledger),
         data_(size == 0 ? nullptr : static_cast<T*>(ledger.allocate(size * sizeof(T)))),
         size_(size) {}
-  /// Takes the values of another array, which is then empty.
+  /// Takes the values of another array, which becomes empty.
   Array(Array&& other) noexcept
       : ledger_(std::exchange(other.ledger_, nullptr)),
         data_(std::exchange(other.data_, nullptr)),
@@ -78,13 +78,13 @@ class Array {
     if (data_ != nullptr) ledger_->deallocate(data_, size_ * sizeof(T));
   }
 
-  /// Gives the memory up without freeing it, for buffers that MPI may still touch.
+  /// Gives up the memory without freeing it, for buffers that MPI may still access.
   void leak() noexcept { data_ = nullptr; }
 
-  /// @name Like a container of the standard library
+  /// @name Container interface
   /// @{
 
-  /// As of std::array.
+  /// As in std::array.
   [[nodiscard]] T* data() noexcept { return data_; }
   [[nodiscard]] const T* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
@@ -106,7 +106,7 @@ class Array {
 template <class T>
 class LedgerAllocator {
  public:
-  /// @name What the standard library asks of an allocator
+  /// @name Allocator requirements
   /// @{
 
   /// See std::allocator_traits.

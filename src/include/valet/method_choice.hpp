@@ -2,11 +2,12 @@
 #pragma once
 
 /// @file
-/// What Method::automatic decides: STREAM or DIRECT, and whether ranks of a node share memory, from
-/// a few numbers that are the same on all ranks. No MPI in here.
+/// The decisions of Method::automatic: STREAM or DIRECT, and whether ranks of a node share memory.
+/// They use a few numbers that are the same on all ranks. Independent of MPI.
 ///
-/// Nothing in the predictions is fitted to a machine: what moving data costs is measured where it
-/// runs (CostModel), the rest is how often the protocols send and copy.
+/// The predictions contain no parameters fitted to a machine: the cost of moving data is measured
+/// where the program runs (CostModel); how often data is sent and copied follows from the
+/// protocols.
 
 #include <valet/cost_model.hpp>
 #include <valet/export.hpp>
@@ -19,67 +20,68 @@
 
 namespace valet::schedule {
 
-/// A redistribution in numbers; of each the one of the rank where it is worst.
+/// A redistribution in numbers, each taken from the rank where it is worst.
 struct ExchangeShape {
-  int ranks = 1;                   ///< in the communicator
-  int ranks_on_node = 1;           ///< most
-  bool may_share = true;           ///< memory, inside a node, and it pays to set that up
-  bool packs = false;              ///< blocks leave one by one, not in long runs of memory
-  std::uint64_t block_bytes = 1;   ///< one block
-  std::uint64_t slots = 0;         ///< most
-  std::uint64_t sent = 0;          ///< blocks, most
-  std::uint64_t received = 0;      ///< blocks, most
-  std::uint64_t handled = 0;       ///< blocks sent and received by one rank, most
-  std::uint64_t messages = 0;      ///< that a rank receives by Method::stream, most
-  std::uint64_t neighbours = 0;    ///< ranks that a rank sends to, or receives from: most
-  std::uint64_t budget_bytes = 0;  ///< least
-  bool direct_fits = false;        ///< what Method::direct needs fits the budget of every rank
+  int ranks = 1;                   ///< ranks of the communicator
+  int ranks_on_node = 1;           ///< most ranks on one node
+  bool may_share = true;           ///< ranks of a node may share memory, and it pays to set up
+  bool packs = false;              ///< blocks leave one by one instead of in long contiguous runs
+  std::uint64_t block_bytes = 1;   ///< bytes of a block
+  std::uint64_t slots = 0;         ///< most slots of a rank
+  std::uint64_t sent = 0;          ///< most blocks sent by a rank
+  std::uint64_t received = 0;      ///< most blocks received by a rank
+  std::uint64_t handled = 0;       ///< most blocks sent and received by a rank
+  std::uint64_t messages = 0;      ///< most messages received by a rank with Method::stream
+  std::uint64_t neighbours = 0;    ///< most ranks that a rank sends to or receives from
+  std::uint64_t budget_bytes = 0;  ///< smallest budget
+  bool direct_fits = false;        ///< Method::direct fits the budget of every rank
 };
 
-/// What a method would need.
+/// Predicted needs of a method.
 struct Prediction {
-  Method method = Method::stream;  ///< what is predicted
-  bool fits = true;                ///< within the budget of every rank
-  bool shares_memory = false;      ///< it pays to share memory inside a node
-  double seconds = 0;              ///< moving the blocks, without planning
+  Method method = Method::stream;  ///< the method of this prediction
+  bool fits = true;                ///< fits the budget of every rank
+  bool shares_memory = false;      ///< sharing memory inside a node pays
+  double seconds = 0;              ///< time to move the blocks, without planning
   std::uint64_t extra_bytes = 0;   ///< scratch on a rank
 };
 
-/// What a choice was made from.
+/// A choice of method and the predictions behind it.
 struct Choice {
-  Method method = Method::stream;           ///< chosen
-  bool shares_memory = true;                ///< whether ranks of a node do
-  double seconds = 0;                       ///< predicted for it
-  double lower_bound_seconds = 0;           ///< sending what must be sent, once, and nothing else
-  std::string reason;                       ///< a sentence
-  std::array<Prediction, 2> predictions{};  ///< the chosen one first
+  Method method = Method::stream;  ///< the chosen method
+  bool shares_memory = true;       ///< whether ranks of a node share memory
+  double seconds = 0;              ///< predicted time of the chosen method
+  double lower_bound_seconds = 0;  ///< time to send each departing block once, and nothing else
+  std::string reason;              ///< why, as a sentence
+  std::array<Prediction, 2> predictions{};  ///< the chosen method first
 };
 
-/// Whether bytes that leave in so many runs of memory are packed, or sent from where they are.
-/// Pure.
+/// Whether `bytes` departing in `runs` contiguous runs are packed; otherwise they are sent in
+/// place. Pure.
 [[nodiscard]] VALET_EXPORT bool are_packed(std::uint64_t bytes, std::uint64_t runs);
-/// The least time in which the blocks can cross the network. Pure.
+/// Least time in which the blocks can cross the network. Pure.
 [[nodiscard]] VALET_EXPORT double lower_bound_seconds(const CostModel& model,
                                                       const ExchangeShape& shape);
-/// Seconds of an all-to-all by swaps (AlltoallMethod::swaps): `shape` as for one in pages. Pure.
+/// Predicted seconds of an all-to-all by swaps (AlltoallMethod::swaps), with the shape of one in
+/// pages. Pure.
 [[nodiscard]] VALET_EXPORT double swaps_seconds(const CostModel& model, const ExchangeShape& shape);
-/// Ranks up to which Method::cyclic is worth a thought: its root handles the edges of all ranks one
-/// after the other. With 64 ranks that all exchange blocks that takes some 9 ms where a message
-/// takes a microsecond; with 128, 37 ms. Nothing refuses it where it is asked for by name.
+/// Most ranks for which Method::cyclic is intended. Its root handles the edges of all ranks
+/// sequentially: if all ranks exchange blocks and a message takes a microsecond, about 9 ms with 64
+/// ranks and 37 ms with 128. Requesting it by name on more ranks is allowed.
 inline constexpr int most_cyclic_ranks = 64;
-/// Seconds that the root of Method::cyclic is busy with what it sends and receives: a message with
-/// the edge of each pair of ranks, at least one action for it, and a note of every fourth action
-/// that is done. The search itself comes on top. Pure.
+/// Seconds that the root of Method::cyclic spends on sending and receiving: for each pair of ranks
+/// one message with its edge, at least one action, and a note after every fourth completed action.
+/// The search takes additional time. Pure.
 [[nodiscard]] VALET_EXPORT double cyclic_root_seconds(const CostModel& model,
                                                       const ExchangeShape& shape);
-/// The prediction for Method::stream, Method::direct or Method::cyclic, which fits up to
-/// most_cyclic_ranks. Pure.
+/// Prediction for Method::stream, Method::direct or Method::cyclic; the latter fits up to
+/// most_cyclic_ranks ranks. Pure.
 [[nodiscard]] VALET_EXPORT Prediction predict(const CostModel& model, const ExchangeShape& shape,
                                               Method method);
-/// Method::direct where it fits and is predicted to be faster, else Method::stream. Never
-/// Method::cyclic, which moves blocks as Method::stream does and waits for its root besides. Pure.
+/// Method::direct if it fits and is predicted to be faster, otherwise Method::stream. Never
+/// Method::cyclic, which moves blocks as Method::stream does and also waits for its root. Pure.
 [[nodiscard]] VALET_EXPORT Choice choose_method(const CostModel& model, const ExchangeShape& shape);
-/// The table of predictions, a line for each method.
+/// A table of predictions, one line per method.
 [[nodiscard]] VALET_EXPORT std::string to_table(std::span<const Prediction> predictions);
 
 }  // namespace valet::schedule

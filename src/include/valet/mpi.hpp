@@ -2,10 +2,10 @@
 #pragma once
 
 /// @file
-/// MPI as Valet includes it: mpi.h without the C++ bindings that MPI removed in 2012.
+/// Includes mpi.h without the C++ bindings that MPI removed in 2012.
 
 /// @cond
-// The bindings do not survive our warnings.
+// The bindings do not compile with our warning flags.
 #ifndef OMPI_SKIP_MPICXX
 #define OMPI_SKIP_MPICXX 1
 #endif

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// What the user decides about a redistribution, and the names of the choices.
+/// Options of a redistribution, and the names of their values.
 
 #include <valet/cost_model.hpp>
 #include <valet/export.hpp>
@@ -19,61 +19,58 @@ namespace valet {
 
 struct Progress;
 
-/// How the exchange is scheduled. All methods end with the same bytes in every occupied slot.
+/// How the exchange is scheduled. All methods leave the same bytes in every occupied slot.
 enum class Method {
-  /// STREAM or DIRECT, whichever is predicted to be faster within the budget: by what moving data
-  /// costs on these ranks (AutomaticOptions::model) and what the map asks for. Report::reason says
-  /// why.
+  /// STREAM or DIRECT: the one predicted to be faster within the budget, from the map and the cost
+  /// of moving data on these ranks (AutomaticOptions::model). Report::reason() says why.
   automatic = 4,
-  stream = 0,  ///< receivers credit, senders stream; bounded by the budget, never stuck
-  direct,      ///< everything at once through full buffers; only where those fit the budget
-  phased,      ///< in phases, none of which brings a rank more blocks than it has free memory for
-  cyclic,      ///< a root schedules cycles and shifts, which the ranks carry out without it
+  stream = 0,  ///< receivers grant credits, senders stream; bounded by the budget, never deadlocks
+  direct,      ///< everything at once through full buffers; only if these fit the budget
+  phased,      ///< in phases that bring no rank more blocks than its free memory holds
+  cyclic,      ///< a root schedules cycles and shifts; the ranks carry them out among themselves
 };
 
-/// Method::phased: how a receiver divides its free memory among those who have blocks for it (Pinar
-/// and Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS 15(7), 2004,
-/// section 6.1; the last one section 4). All but min_max and continuous serve one source at a time,
-/// each with all it has while memory lasts.
+/// Method::phased: how a receiver divides its free memory among the ranks that have blocks for it,
+/// its sources (Pinar and Hendrickson, "Interprocessor Communication with Limited Memory", IEEE
+/// TPDS 15(7), 2004, section 6.1; continuous: section 4). All but min_max and continuous serve one
+/// source at a time, each completely while memory lasts.
 enum class Heuristic {
-  first_fit,      ///< in the order of the list
-  max_first,      ///< the source with the most left
-  random,         ///< each with the same probability
-  fortune_wheel,  ///< with a probability proportional to what it has left
-  min_max,        ///< so that the most that is left for any source becomes as small as possible
-  continuous,     ///< equal pieces of every transfer, in as few phases as memory could do
+  first_fit,      ///< sources in list order
+  max_first,      ///< the source with the most blocks left
+  random,         ///< each source with the same probability
+  fortune_wheel,  ///< with a probability proportional to the blocks that a source has left
+  min_max,        ///< minimises the most blocks left at any source
+  continuous,     ///< equal pieces of every transfer, in as few phases as the memory permits
 };
 
 /// Method::phased: who decides what moves in a phase.
 enum class Scheduler {
-  distributed,  ///< every receiver, by telling its sources; the root is asked for parking only
-  centralized,  ///< rank 0, from the gathered matrix, which must fit the budget there
+  distributed,  ///< every receiver; rank 0 only helps with parking and Heuristic::continuous
+  centralized,  ///< rank 0, from the gathered matrix, which must fit its budget
 };
 
-/// Method::cyclic: in which order a rank offers its edges, the ranks that it has blocks for, to the
-/// root.
+/// Method::cyclic: the order in which a rank offers its edges (the ranks that it has blocks for) to
+/// the root.
 enum class EdgeOrder {
   ascending,  ///< by destination, as published: an even transpose takes 2P-3 steps, because it
-              ///< becomes 2-cycles in dictionary order, most of whose ranks wait for each other
-  rotated,    ///< by destination, beginning behind one's own rank: an even transpose becomes P-1
-              ///< rotations
+              ///< becomes 2-cycles in dictionary order, in which most ranks wait for each other
+  rotated,    ///< by destination, starting after this rank: an even transpose becomes P-1 rotations
 };
 
-/// Method::automatic: what it predicts times from.
+/// Method::automatic: the basis of its predictions.
 using schedule::CostModel;
 using schedule::parse_cost_model;
 
-/// Which slots the blocks of a map to ranks get.
-///
-/// All three end with the blocks in the first slots of the rank.
+/// Which slots the blocks of a map to ranks get. In all three orders they end in the first slots of
+/// the rank.
 enum class Order {
-  /// Valet chooses, so that hardly any block is copied twice: an arrival takes the slot that a
-  /// block has just left. The slots depend on the map, the bytes of a block and the number of
-  /// ranks, and not on budget, method or timing. Resident blocks keep their slots, but for those
-  /// above the final count. 8 bytes a slot in place of 12 (32-bit indices) where a quarter of the
-  /// budget has room for the blocks that wait: a few times 32 KiB for each neighbour, or 128 KiB
-  /// where a block has 4 KiB or more, and up to 512 KiB where what leaves stands in runs of 64 KiB
-  /// or more.
+  /// Valet chooses, so that hardly any block is copied twice: an arrival takes a slot that another
+  /// block has just left. Resident blocks keep their slots, except those above the final count. The
+  /// slots depend on the map, the bytes of a block and the number of ranks, but not on budget,
+  /// method or timing. Takes 8 bytes per slot (with 32-bit indices) if a quarter of the budget
+  /// holds the blocks that wait for their slots, otherwise 16. Waiting blocks take a few times 32
+  /// KiB per neighbour, or 128 KiB if a block has 4 KiB or more, and up to 512 KiB if departing
+  /// blocks are in runs of 64 KiB or more.
   any,
   fill,    ///< resident blocks keep their slots, arrivals fill the lowest holes: few copies
   stable,  ///< resident blocks, then arrivals by (source rank, old slot), packed from slot 0
@@ -81,87 +78,90 @@ enum class Order {
 
 /// Options of Method::automatic.
 struct AutomaticOptions {
-  /// What moving data costs. Without it the environment variable VALET_MODEL says so
-  /// (parse_cost_model()), or it is measured once per communicator, in some milliseconds. Ranks
-  /// that differ take the largest of each number, so that all choose alike.
+  /// The cost of moving data. If not set, it is read from the environment variable VALET_MODEL (see
+  /// parse_cost_model()) or else measured once per communicator, in a few milliseconds. If ranks
+  /// differ, the largest value of each number is used, so that all choose alike.
   std::optional<CostModel> model = {};
 };
 
 /// Options of Method::stream.
 struct StreamOptions {
-  /// Data messages that may be outstanding in either direction at once, 1 to 64.
+  /// Most outstanding data messages in each direction, 1 to 64.
   int window = 32;
 };
 
-/// Options of Method::phased. Free memory of a rank: its free slots and its scratch, in blocks.
+/// Options of Method::phased. The free memory of a rank is its free slots and its scratch, in
+/// blocks.
 struct PhasedOptions {
   /// How a receiver divides its free memory among its sources.
   Heuristic heuristic = Heuristic::fortune_wheel;
   /// Who decides what moves in a phase.
   Scheduler scheduler = Scheduler::distributed;
-  /// Parking at every k-th phase: blocks of ranks that are short of memory wait on ranks that have
-  /// more than they need, so that fewer phases do; rank 0 matches them. 0 for never. Any rank may
-  /// then have to do with any other: lists of all ranks, 512 bytes each beyond about 48 ranks, come
-  /// off the budget.
+  /// Parking in every k-th phase, 0 for never: blocks of ranks short of memory wait on ranks that
+  /// have more than they need, which saves phases; rank 0 matches them. Any rank may then exchange
+  /// blocks with any other: lists of all ranks, 512 bytes each beyond about 48 ranks, come out of
+  /// the budget.
   int parking = 0;
-  /// For Heuristic::random and fortune_wheel.
+  /// Seed of Heuristic::random and fortune_wheel.
   std::uint64_t seed = 1;
-  /// Asked on every rank at the beginning of each of its phases, if it is set: bytes that blocks
-  /// may fill on this rank in this phase. No more than the free memory is used, and at least one
-  /// block; set on all ranks or on none. Not with Heuristic::continuous, which cuts all transfers
-  /// by the memory of the beginning. Must not communicate or touch the storage. If it throws it is
-  /// not asked again, all free memory counts, and the call throws callback_failed in the end.
+  /// If set, called on every rank at the beginning of each of its phases: returns the bytes that
+  /// blocks may fill on this rank in this phase. Valet uses no more than the free memory, and at
+  /// least one block. Set it on all ranks or on none; not with Heuristic::continuous, which divides
+  /// all transfers by the memory at the beginning. Must not communicate or touch the storage. If it
+  /// throws, it is not called again, all free memory is used, and the call throws callback_failed
+  /// at the end.
   std::function<std::size_t()> available_bytes = {};
 };
 
 /// Options of Method::cyclic.
 struct CyclicOptions {
-  /// In which order a rank offers its destinations to the root.
+  /// Order in which a rank offers its destinations to the root.
   EdgeOrder edge_order = EdgeOrder::ascending;
 };
 
-/// What the user decides about a redistribution; what one method alone looks at stands in the part
-/// named after it. Ranks may give different budgets, messages, windows, available_bytes,
-/// edge_order, models, progress and bars; the rest must be the same on all ranks.
+/// Options of a redistribution; options of a single method are in the member named after it.
+/// Budgets, message_bytes, keep_memory, windows, available_bytes, edge_order, models, progress
+/// callbacks and bars may differ between ranks; the rest must be the same on all ranks.
 struct Options {
-  /// Scratch in bytes that this rank may use for blocks in transit; at least one block.
+  /// Scratch for blocks in transit on this rank, in bytes; at least one block.
   std::size_t budget_bytes = std::size_t{4} << 20;
   /// How the exchange is scheduled.
   Method method = Method::automatic;
   /// Which slots the blocks of a map to ranks get.
   Order order = Order::any;
-  /// Compare checksums of every block before and after, end to end; costs two passes over the data.
+  /// Compares checksums of every block before and after, end to end; costs two passes over the
+  /// data.
   bool verify = false;
-  /// Bytes of one data message at most; 0 lets Valet choose from the budget and the block size.
+  /// Most bytes of a data message; 0 lets Valet choose from the budget and the block size.
   std::size_t message_bytes = 0;
-  /// Ranks of one node move blocks through memory they share, half of the budget, in place of
-  /// messages; where the system does not let processes share memory they fall back to messages.
+  /// Ranks of a node move blocks through shared memory, half of the budget, instead of messages. If
+  /// the system does not let processes share memory, they use messages.
   bool share_memory = true;
-  /// Memory shared inside a node, and scratch of up to 4 MiB, are kept with the communicator, for
-  /// the next plan or call, which counts them as its own: to map them takes longer than to move as
-  /// much. All-to-all and layouts keep their buffers, too. They are freed with the communicator, or
-  /// by what is not to keep them, or has a smaller budget. Ranks may differ.
+  /// The communicator keeps memory shared inside a node, scratch of up to 4 MiB, and buffers of
+  /// all-to-all and layouts for the next plan or call, which counts them as its own: mapping memory
+  /// takes longer than moving as much data. It is freed with the communicator, or by a call that is
+  /// not to keep it or has a smaller budget. Ranks may differ.
   bool keep_memory = true;
-  AutomaticOptions automatic = {};  ///< where Valet chooses the method
-  StreamOptions stream = {};        ///< chosen by name or by Valet
+  AutomaticOptions automatic = {};  ///< used if Valet chooses the method
+  StreamOptions stream = {};        ///< used if Valet or the user chooses this method
   PhasedOptions phased = {};        ///< likewise
   CyclicOptions cyclic = {};        ///< likewise
-  /// A file that gets what every rank did and when, as Chrome trace events for ui.perfetto.dev: the
-  /// plan and its first execution, then each execution anew. Empty on all ranks or on none; the
-  /// path of rank 0 counts. It takes 24 KiB beyond what is promised without, and a temporary file
-  /// of each rank in $TMPDIR where that is not enough. The file is there as a whole or as it was
-  /// before: one that cannot be written is a warning.
+  /// File for a trace of what every rank did and when, in Chrome trace events (for
+  /// ui.perfetto.dev): the plan and its first execution; each further execution replaces it. Empty
+  /// on all ranks or on none; the path of rank 0 is used. Takes 24 KiB beyond the memory bound, and
+  /// if these do not suffice a temporary file per rank in $TMPDIR. The file is replaced as a whole;
+  /// if it cannot be written, Valet logs a warning.
   std::string trace = {};
-  /// Told while blocks leave and arrive, ten times a second at most, and when all have. Must not
-  /// communicate or touch the storage. If it throws it is not called again, and the call throws
-  /// callback_failed when all blocks are where they belong. Ranks may differ.
+  /// Called while blocks leave and arrive, at most ten times a second, and when all have. Must not
+  /// communicate or touch the storage. If it throws, it is not called again, and the call throws
+  /// callback_failed after all blocks are in place. Ranks may differ.
   std::function<void(const Progress&)> progress = {};
-  /// Whether rank 0 draws a bar on standard error during an exchange of more than two seconds,
-  /// where that is a terminal.
+  /// Rank 0 draws a progress bar on standard error, if that is a terminal, during an exchange that
+  /// takes more than two seconds.
   bool progress_bar = true;
 };
 
-/// The name of a method as parse_method() knows it, for example "stream". Local.
+/// The name of a method as parse_method() reads it, for example "stream". Local.
 VALET_EXPORT const char* to_string(Method method) noexcept;
 /// The name of an order, "any", "fill" or "stable". Local.
 VALET_EXPORT const char* to_string(Order order) noexcept;
@@ -174,20 +174,22 @@ VALET_EXPORT const char* to_string(EdgeOrder order) noexcept;
 /// All heuristics, in the order of the enumeration. Local.
 VALET_EXPORT std::span<const Heuristic> all_heuristics() noexcept;
 
-/// The method of a name such as "stream", in upper or lower case; "auto" is short for automatic.
-/// @throws Error invalid_argument that lists the known names. Local.
+/// The method with this name, such as "stream", in upper or lower case; "auto" means automatic.
+/// Local.
+/// @throws Error invalid_argument, listing the known names.
 VALET_EXPORT Method parse_method(std::string_view name);
-/// The order of a name, "any", "fill" or "stable". @throws Error invalid_argument. Local.
+/// The order named "any", "fill" or "stable". Local. @throws Error invalid_argument.
 VALET_EXPORT Order parse_order(std::string_view name);
-/// The scheduler of a name, "distributed" or "centralized". @throws Error invalid_argument. Local.
+/// The scheduler named "distributed" or "centralized". Local. @throws Error invalid_argument.
 VALET_EXPORT Scheduler parse_scheduler(std::string_view name);
-/// The heuristic of a name, in upper or lower case.
-/// @throws Error invalid_argument that lists the known names. Local.
+/// The heuristic with this name, in upper or lower case. Local.
+/// @throws Error invalid_argument, listing the known names.
 VALET_EXPORT Heuristic parse_heuristic(std::string_view name);
-/// The edge order of a name, "ascending" or "rotated". @throws Error invalid_argument. Local.
+/// The edge order named "ascending" or "rotated". Local. @throws Error invalid_argument.
 VALET_EXPORT EdgeOrder parse_edge_order(std::string_view name);
-/// A number of bytes such as "4M": digits, then nothing, K, M or G (powers of 1024).
-/// @throws Error invalid_argument. Local.
+/// Parses a number of bytes such as "4M": digits, optionally followed by K, M or G (powers of
+/// 1024). Local.
+/// @throws Error invalid_argument.
 VALET_EXPORT std::size_t parse_bytes(std::string_view text);
 
 }  // namespace valet

@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// Maps and plans: where every block goes, what that needs, and carrying it out. The two forms of a
-/// map are a rank per block, plan_to_ranks(), and an address per block, plan_to_slots().
+/// Maps and plans: the destination of every block, what the move needs, and its execution. A map
+/// gives each block either a rank, plan_to_ranks(), or an address, plan_to_slots().
 
 #include <valet/block_storage.hpp>
 #include <valet/export.hpp>
@@ -24,11 +24,11 @@ struct Access;
 }  // namespace plan
 /// @endcond
 
-/// A place in the memory of all ranks together.
+/// A slot in the memory of all ranks.
 struct Address {
   int rank = 0;            ///< in the communicator, 0 to P-1
   std::uint64_t slot = 0;  ///< on that rank, from 0
-  /// The same place.
+  /// Compares rank and slot.
   [[nodiscard]] bool operator==(const Address&) const = default;
 };
 
@@ -37,7 +37,7 @@ class Occupied {
  public:
   /// The first `count` slots.
   Occupied(std::uint64_t count) : count_(count) {}
-  /// The slots whose mask entry is not zero; one entry per slot, read only while planning.
+  /// The slots whose mask entry is not zero. One entry per slot; read only while planning.
   [[nodiscard]] static Occupied masked(std::span<const std::uint8_t> mask) {
     Occupied occupied(mask.size());
     occupied.mask_ = mask;
@@ -45,11 +45,11 @@ class Occupied {
     return occupied;
   }
 
-  /// Whether there is a mask.
+  /// Whether a mask is given.
   [[nodiscard]] bool is_masked() const { return is_masked_; }
   /// The mask; empty without one.
   [[nodiscard]] std::span<const std::uint8_t> mask() const { return mask_; }
-  /// Length that a map must have: the blocks, or all slots where there is a mask.
+  /// Length of a matching map: the number of blocks or, with a mask, of slots.
   [[nodiscard]] std::uint64_t map_size() const { return count_; }
 
  private:
@@ -58,14 +58,14 @@ class Occupied {
   bool is_masked_ = false;
 };
 
-/// The validated, reusable result of looking at a map: who sends how much to whom, and where it
-/// lands. It keeps no reference to the map or the storage it was made from. Move-only; its
-/// destructor is local and may run after MPI_Finalize.
+/// A validated map that can be executed many times: who sends how much to whom, and the final
+/// slots. A plan keeps no reference to the map or the storage. Move-only; its destructor is local
+/// and may run after MPI_Finalize.
 class VALET_EXPORT Plan {
  public:
-  /// Moves a plan; what it is moved from can be destroyed or assigned to.
+  /// Moves a plan; afterwards the source can only be destroyed or assigned to.
   Plan(Plan&&) noexcept;
-  /// Frees this plan and moves another one here.
+  /// Frees this plan and takes over another one.
   Plan& operator=(Plan&&) noexcept;
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
@@ -75,15 +75,15 @@ class VALET_EXPORT Plan {
   [[nodiscard]] std::uint64_t blocks_before() const;
   /// Blocks on this rank afterwards. [local]
   [[nodiscard]] std::uint64_t blocks_after() const;
-  /// Slots this rank needs to carry the plan out: for a map to ranks and for a layout
-  /// blocks_after(), for a map to slots those that the storage had. execute() refuses with fewer,
-  /// so grow first or partition again. [local]
+  /// Slots that this rank needs for the plan: blocks_after() for a map to ranks and for a layout,
+  /// the slots of the storage for a map to slots. execute() fails with fewer, so first grow the
+  /// storage or partition again. [local]
   [[nodiscard]] std::uint64_t required_slots() const;
   /// Ranks that this rank exchanges blocks with. [local]
   [[nodiscard]] std::uint64_t neighbours() const;
-  /// Bytes that the plan holds now, beyond the application's own memory. [local]
+  /// Bytes that the plan holds now beyond the application's memory. [local]
   [[nodiscard]] std::uint64_t extra_bytes() const;
-  /// Bytes of workspace that execute() needs, for callers who want to provide it. [local]
+  /// Bytes of the workspace of execute(), for callers that provide it. [local]
   [[nodiscard]] std::uint64_t workspace_bytes() const;
 
  private:
@@ -93,98 +93,107 @@ class VALET_EXPORT Plan {
   std::unique_ptr<plan::State> state_;
 };
 
-/// Plans a map that gives each block a rank; Valet chooses the slots (Options::order), so that no
-/// address is ever communicated.
+/// Plans a map that gives each block a rank. Valet chooses the slots (Options::order), so no
+/// addresses are communicated.
 ///
-/// Collective over `communicator`, ranks without blocks included; blocking. Moves nothing.
+/// Collective over `communicator`, including ranks without blocks; blocking. Moves nothing.
 ///
-/// @param communicator  An intracommunicator; its duplicate is cached on it at the first call.
-/// @param storage   The blocks of this rank; bytes per block equal on all ranks. [local]
-/// @param occupied  Which slots hold a block. [local]
-/// @param ranks     ranks[k]: destination of the block in slot k, 0 to P-1; occupied.map_size()
-///                  entries; entries of free slots are ignored. Read only during this call. [local]
-/// @param options   The same on all ranks but for what Options lists.
+/// @param communicator  An intracommunicator; the first call caches a duplicate on it.
+/// @param storage       The blocks of this rank; bytes per block are the same on all ranks. [local]
+/// @param occupied      The slots that hold a block. [local]
+/// @param ranks         ranks[k]: destination of the block in slot k, 0 to P-1; occupied.map_size()
+///                      entries, those of free slots are ignored. Read only during this call.
+///                      [local]
+/// @param options       The same on all ranks, with the exceptions listed in Options.
 /// @throws Error rank_out_of_range, invalid_argument, field_mismatch, inaccessible_memory,
-///         block_size_mismatch, budget_too_small, out_of_memory on all ranks alike;
-///         not_initialized, invalid_communicator. The data is as it was.
-/// Too many blocks for a rank is not an error yet: compare required_slots().
+///         block_size_mismatch, budget_too_small, out_of_memory: the same error on all ranks;
+///         not_initialized, invalid_communicator. The data is unchanged. Planning does not fail if
+///         a rank gets too many blocks: compare required_slots() with its slots.
 ///
-/// A map that is a layout is recognised in one scan, which ends at the first entry that cannot be
-/// of one. The blocks must be in the first slots of every rank, and every rank deals them to all
-/// ranks in turn, ranks[k] = (first + (offset + k) / length) mod P with its own numbers, or they go
-/// to ascending ranks through all ranks. Then counts are not exchanged but computed from a few
-/// words of each rank (Report::plan_from_layout); the plan is the same. On more than 512 ranks only
-/// where ranks have P/16 destinations on average.
+/// Valet recognises a map that is a layout, in one scan that stops at the first entry that does not
+/// fit. The blocks must be in the first slots of every rank. Either every rank deals them to all
+/// ranks in turn, ranks[k] = (first + (offset + k) / length) mod P with numbers of its own, or
+/// destinations ascend over all blocks of all ranks. Counts are then computed from a few words of
+/// each rank instead of exchanged (Report::plan_from_layout); the plan is the same. On more than
+/// 512 ranks this is done only if ranks have P/16 destinations on average.
 ///
-/// Memory: 4 bytes per leaving block and 2/8 byte per slot (32-bit indices, below 2^32 slots); from
-/// a layout 64*P while planning.
+/// Memory: 4 bytes per departing block and 2/8 byte per slot (32-bit indices, below 2^32 slots);
+/// from a layout 64*P while planning.
+///
 /// Time: O(blocks + neighbours + log P), from a layout O(blocks + P).
 [[nodiscard]] VALET_EXPORT Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage,
                                               const Occupied& occupied, std::span<const int> ranks,
                                               const Options& options = {});
 
-/// Plans a map that gives each block an address. Injective: no two blocks may share one.
+/// Plans a map that gives each block an address. No two blocks may have the same address.
 ///
-/// Collective over `communicator`, ranks without blocks included; blocking. Moves nothing.
+/// Collective over `communicator`, including ranks without blocks; blocking. Moves nothing.
 ///
-/// @param communicator  An intracommunicator; its duplicate is cached on it at the first call.
-/// @param storage    The blocks of this rank; bytes per block equal on all ranks. [local]
-/// @param occupied   Which slots hold a block. [local]
-/// @param addresses  addresses[k]: where the block in slot k must end; slots are those that the
-///                   destination's storage has in this call. occupied.map_size() entries; entries
-///                   of free slots are ignored. Read only during this call. [local]
-/// @param options    As for plan_to_ranks(); Options::order is not used.
-/// @throws Error as plan_to_ranks(), and slot_out_of_range and slot_taken_twice: on all ranks
-///         alike, the data is as it was.
+/// @param communicator  An intracommunicator; the first call caches a duplicate on it.
+/// @param storage       The blocks of this rank; bytes per block are the same on all ranks. [local]
+/// @param occupied      The slots that hold a block. [local]
+/// @param addresses     addresses[k]: destination of the block in slot k, a slot of the storage
+///                      that the destination rank gives in this call. occupied.map_size() entries,
+///                      those of free slots are ignored. Read only during this call. [local]
+/// @param options       As for plan_to_ranks(); Options::order is not used.
+/// @throws Error as plan_to_ranks(), also slot_out_of_range and slot_taken_twice: the same error on
+///         all ranks, and the data is unchanged.
 ///
-/// Memory: 4 bytes per leaving and per arriving block, 8 per block that changes its slot inside
+/// Memory: 4 bytes per departing and per arriving block, 8 per block that changes its slot inside
 /// the rank, 2/8 byte per slot.
 [[nodiscard]] VALET_EXPORT Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage,
                                               const Occupied& occupied,
                                               std::span<const Address> addresses,
                                               const Options& options = {});
 
-/// Carries a plan out inside the memory of `storage`, as often as wanted.
+/// Executes a plan inside the memory of `storage`; can be repeated.
 ///
 /// Collective over the plan's communicator; blocking. The blocks must be in the slots that were
-/// occupied when the plan was made. Afterwards a map to ranks has them in slots 0 to
-/// blocks_after()-1, a map to slots at their addresses; the content of free slots is unspecified.
+/// occupied when the plan was made. Afterwards, with a map to ranks, they are in slots 0 to
+/// blocks_after()-1; with a map to slots, at their addresses. The content of free slots is
+/// unspecified.
 ///
-/// @param plan       What to do; its state changes, so one execution at a time.
-/// @param storage    The fields planned for, or larger ones: the slots of the plan at least, and
-///                   required_slots(). [local]
-/// @param workspace  Memory of at least plan.workspace_bytes() to work in, aligned for any type;
-///                   without it the plan allocates once and keeps what it allocated. [local]
-/// @throws Error infeasible (with the number of slots required), field_mismatch,
-///         inaccessible_memory, block_size_mismatch, invalid_argument, out_of_memory: agreed upon
-///         first, on all ranks alike, the data is as it was. corrupted: verification failed.
-///         mpi_failure: occupied slots are unspecified. callback_failed: a storage that is no plain
-///         memory of the host, or a callback of the options, threw an exception on some rank. No
-///         rank waits for it: the exchange runs to its end, then all ranks throw alike. The text
-///         names the rank, what threw and what it said. Where a storage threw, occupied slots are
-///         unspecified, unless the text says that nothing has moved; where a callback did, every
-///         block is where the map said. The plan can be executed again after all but mpi_failure.
+/// @param plan       The plan; its state changes, so run one execution at a time.
+/// @param storage    The planned fields, or larger ones: at least the slots of the plan, and at
+///                   least required_slots(). [local]
+/// @param workspace  Memory of at least plan.workspace_bytes(), aligned for any type. Without it
+///                   the plan allocates memory once and keeps it. [local]
+/// @throws Error infeasible (with the required slots), field_mismatch, inaccessible_memory,
+///         block_size_mismatch, invalid_argument, out_of_memory: agreed on before anything moves,
+///         the same on all ranks, and the data is unchanged. corrupted: verification failed.
+///         mpi_failure: occupied slots are unspecified. callback_failed: on some rank a callback of
+///         the options threw an exception, or a storage that is not plain host memory did. No rank
+///         is left waiting: the exchange runs to its end, then all ranks throw the same error,
+///         whose text gives the rank, what threw and its message. If a storage threw, occupied
+///         slots are unspecified unless the text says that nothing has moved; if a callback threw,
+///         every block is at its destination. The plan can be executed again after any error except
+///         mpi_failure.
 ///
-/// Memory beyond the storage, plan included: budget + 64 KiB + 256*neighbours + c*slots bytes, c =
-/// 8 for a map to ranks, 12 with Order::fill or stable and for objects in a row to a layout, and 16
-/// for a map to slots, from a layout to another, or with Order::any under Method::phased and cyclic
-/// and where a budget is too small for the blocks that wait for their slots (Order::any); double
-/// from 2^32 slots on; 64*P more where the plan came from a layout, and on rank 0 for
-/// Method::cyclic, and for Method::phased with parking, Heuristic::continuous or
-/// Scheduler::centralized. Each block crosses the network at most once, with parking or
-/// Heuristic::continuous at most twice.
+/// Memory beyond the storage, including the plan: budget + 64 KiB + 256*neighbours + c*slots bytes.
 ///
-/// Method::phased keeps lists of the ranks that a rank has to do with, of all of them where blocks
-/// wait on their way (parking, Heuristic::continuous). With very many ranks or neighbours these do
-/// not fit the promise beside a budget of one block; planning then refuses with budget_too_small,
-/// and says what budget would do.
+/// - c = 8 for a map to ranks.
+/// - c = 12 with Order::fill or stable, and for plan_to_layout() without `from`.
+/// - c = 16 for a map to slots, for plan_to_layout() with `from`, and with Order::any under
+///   Method::phased and cyclic, or if a budget is too small for the blocks that wait for their
+///   slots.
+/// - From 2^32 slots on, twice as much.
+/// - 64*P more if the plan came from a layout, and on rank 0 for Method::cyclic, and for
+///   Method::phased with parking, Heuristic::continuous or Scheduler::centralized.
+///
+/// Each block crosses the network at most once; with parking or Heuristic::continuous at most
+/// twice.
+///
+/// Method::phased keeps lists of the ranks with which a rank exchanges blocks, and of all ranks if
+/// blocks wait on the way (parking, Heuristic::continuous). With very many ranks or neighbours
+/// these do not fit the bound with a budget of one block; planning then throws budget_too_small and
+/// gives a sufficient budget.
 VALET_EXPORT Report execute(Plan& plan, const BlockStorage& storage,
                             std::span<std::byte> workspace = {});
 
 /// plan_to_ranks() and execute() in one call, with the errors and the memory of both; the report
-/// has the new number of blocks (blocks_after). Collective; blocking. An error of a callback that
-/// comes when the blocks have moved leaves no report: where callbacks may throw, ask
-/// Plan::blocks_after() of a plan.
+/// has the new number of blocks (blocks_after). Collective; blocking. If a callback fails, the
+/// blocks have moved but no report is returned: if callbacks may throw, use a plan and
+/// Plan::blocks_after().
 VALET_EXPORT Report migrate(MPI_Comm communicator, const BlockStorage& storage,
                             const Occupied& occupied, std::span<const int> ranks,
                             const Options& options = {});

@@ -2,18 +2,18 @@
 #pragma once
 
 /// @file
-/// Progress of what takes long, as it is reported to the application.
+/// Progress of a migration, as reported to the application.
 
 #include <cstdint>
 
 namespace valet {
 
-/// How far a migration is on this rank. Blocks count when they leave it and when they arrive.
+/// Progress of a migration on this rank. A block counts when it leaves and when it arrives.
 struct Progress {
-  std::uint64_t blocks_done = 0;   ///< that have left or arrived
-  std::uint64_t blocks_total = 0;  ///< that leave or arrive
-  std::uint64_t bytes_done = 0;    ///< size of blocks_done
-  std::uint64_t bytes_total = 0;   ///< size of blocks_total
+  std::uint64_t blocks_done = 0;   ///< blocks that have left or arrived
+  std::uint64_t blocks_total = 0;  ///< blocks that leave or arrive
+  std::uint64_t bytes_done = 0;    ///< bytes of blocks_done
+  std::uint64_t bytes_total = 0;   ///< bytes of blocks_total
   double elapsed_seconds = 0;      ///< since the execution began
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Blocks of different sizes: bytes packed one after the other, with their lengths, moved in place.
+/// Blocks of different sizes: packed bytes with their lengths, moved in place.
 
 #include <valet/block_storage.hpp>
 #include <valet/export.hpp>
@@ -25,34 +25,36 @@
 
 namespace valet {
 
-/// One arena of the application in host memory: blocks of different sizes, packed from its front.
+/// An arena: memory of the application on the host, in which blocks of different sizes are packed
+/// from the front.
 ///
-/// Block k has lengths[k] bytes, from 0 on. It starts where the blocks before it end, each of them
-/// counted with what makes its length a multiple of the alignment. The application keeps the
-/// memory; Valet reads and writes it only inside the calls that are given the storage.
+/// Block k has lengths[k] bytes, 0 or more. It starts at the end of the previous blocks, whose
+/// lengths count rounded up to a multiple of the alignment. The application owns the memory; Valet
+/// reads and writes it only inside calls that are given the storage.
 ///
-/// With offsets, as of compressed rows, block k has the bytes from offsets[k] to offsets[k + 1] of
-/// the arena; the first offset is 0, all are multiples of the alignment. Ranks may differ.
+/// With offsets instead of lengths, as in compressed rows, block k has the bytes from offsets[k] to
+/// offsets[k + 1] of the arena. The first offset is 0; all are multiples of the alignment. Some
+/// ranks may use lengths and others offsets.
 struct RaggedField {
-  void* data = nullptr;              ///< block 0; at a multiple of the alignment
-  std::uint64_t capacity_bytes = 0;  ///< that blocks may fill, what aligns them included
+  void* data = nullptr;              ///< block 0, at a multiple of the alignment
+  std::uint64_t capacity_bytes = 0;  ///< bytes that blocks may fill, with alignment padding
   std::uint64_t* lengths = nullptr;  ///< bytes of each block; Valet writes the new ones
-  std::uint64_t block_capacity = 0;  ///< most blocks that there are lengths for
-  std::size_t alignment_bytes = 1;   ///< kept for every block: a power of two, at most 64
-  bool are_offsets = false;          ///< `lengths` has block_capacity + 1 offsets instead
-  std::string label = {};            ///< how messages call this field; none: they number it
-  /// For memory that is not ready at any time: called before a collective call looks at the field,
-  /// more than once maybe. Waits for what may still write there, and says what is wrong, if
-  /// anything, for all ranks to throw. Must not throw. None: nothing to wait for.
+  std::uint64_t block_capacity = 0;  ///< entries of `lengths`: the most blocks that fit
+  std::size_t alignment_bytes = 1;   ///< alignment of every block: a power of two, at most 64
+  bool are_offsets = false;          ///< `lengths` holds block_capacity + 1 offsets instead
+  std::string label = {};  ///< name used in messages; if empty, they give the field's number
+  /// Optional, for memory that is not always ready: called, possibly more than once, before a
+  /// collective call reads the field. Waits for work that may still write the memory, and returns
+  /// an error, if any, for all ranks to throw. Must not throw.
   std::function<std::optional<Diagnostic>()> prepare = {};
 };
 
-/// An arena of values of T with the lengths of its blocks, in bytes. Local.
-/// @tparam T        Trivially copyable; not const. Every block is aligned for it.
-/// @param values    All that blocks may fill; the caller keeps the memory.
-/// @param lengths   Bytes of each block, multiples of sizeof(T) where blocks are arrays of T;
-///                  as many as there may be blocks.
-/// @param label     How messages call the field; none: they number it.
+/// An arena of values of T, with the lengths of its blocks in bytes. Local.
+/// @tparam T       Trivially copyable; not const. Every block is aligned for T.
+/// @param values   All memory that blocks may fill; the caller owns it.
+/// @param lengths  Bytes of each block, multiples of sizeof(T) if blocks are arrays of T; one entry
+///                 for each block that fits.
+/// @param label    Name used in messages; if empty, they give the field's number.
 template <class T>
 [[nodiscard]] RaggedField ragged_field(std::span<T> values, std::span<std::uint64_t> lengths,
                                        std::string label = {}) {
@@ -67,10 +69,10 @@ template <class T>
   return result;
 }
 
-/// The same with offsets, in bytes, in place of lengths. Local.
-/// @param values   All that blocks may fill; the caller keeps the memory.
-/// @param offsets  One more than there may be blocks.
-/// @param label    How messages call the field; none: they number it.
+/// The same with offsets in bytes instead of lengths. Local.
+/// @param values   All memory that blocks may fill; the caller owns it.
+/// @param offsets  One entry more than blocks that fit.
+/// @param label    Name used in messages; if empty, they give the field's number.
 template <class T>
 [[nodiscard]] RaggedField ragged_field_by_offsets(std::span<T> values,
                                                   std::span<std::uint64_t> offsets,
@@ -81,16 +83,17 @@ template <class T>
   return result;
 }
 
-/// The arenas of one rank, and arrays beside them that have one row for each block.
+/// The arenas of one rank, and columns: arrays with one row per block.
 ///
-/// A cheap handle: copies name the same memory. Building one is local and never throws for bad
-/// fields; what is wrong with them is reported by the collective call that uses the storage, on all
-/// ranks.
+/// A cheap handle: copies refer to the same memory. Construction is local and never throws because
+/// of bad fields; errors in them are reported on all ranks by the collective call that uses the
+/// storage.
 class VALET_EXPORT RaggedStorage {
  public:
-  /// @param fields   At least one; the same number with the same alignments on all ranks.
-  /// @param columns  Contiguous ones (field()), row k belongs to block k; the same number with the
-  ///                 same bytes a row on all ranks.
+  /// Makes a storage. Local.
+  /// @param fields   At least one; the same number, with the same alignments, on all ranks.
+  /// @param columns  Contiguous fields, see field(): row k belongs to block k. The same number,
+  ///                 with the same bytes per row, on all ranks.
   RaggedStorage(std::initializer_list<RaggedField> fields,
                 std::initializer_list<Field> columns = {})
       : RaggedStorage(std::span(fields.begin(), fields.size()),
@@ -98,9 +101,9 @@ class VALET_EXPORT RaggedStorage {
   /// The same for lists made at run time.
   explicit RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns = {});
 
-  /// Arenas. [local]
+  /// The arenas. [local]
   [[nodiscard]] const std::vector<RaggedField>& fields() const { return fields_; }
-  /// What has a row for each block. [local]
+  /// The columns. [local]
   [[nodiscard]] const std::vector<Field>& columns() const { return columns_; }
 
  private:
@@ -115,14 +118,14 @@ struct Access;
 }  // namespace ragged
 /// @endcond
 
-/// The validated result of looking at a map and at the lengths of the blocks: who sends how much to
-/// whom, and what everybody needs to hold it. It keeps nothing of each block, and no reference to
-/// the map or the storage. Move-only; its destructor is local and may run after MPI_Finalize.
+/// A validated map with the lengths of the blocks: who sends how much to whom, and the room that
+/// every rank needs. A plan stores nothing per block and no reference to the map or the storage.
+/// Move-only; its destructor is local and may run after MPI_Finalize.
 class VALET_EXPORT RaggedPlan {
  public:
-  /// Moves a plan; what it is moved from can be destroyed or assigned to.
+  /// Moves a plan; afterwards the source can only be destroyed or assigned to.
   RaggedPlan(RaggedPlan&&) noexcept;
-  /// Frees this plan and moves another one here.
+  /// Frees this plan and takes over another one.
   RaggedPlan& operator=(RaggedPlan&&) noexcept;
   RaggedPlan(const RaggedPlan&) = delete;
   RaggedPlan& operator=(const RaggedPlan&) = delete;
@@ -130,16 +133,16 @@ class VALET_EXPORT RaggedPlan {
 
   /// Blocks on this rank before. [local]
   [[nodiscard]] std::uint64_t blocks_before() const;
-  /// Blocks on this rank afterwards: the lengths and rows that it needs room for. execute() refuses
-  /// with fewer. [local]
+  /// Blocks on this rank afterwards: the required lengths and rows. execute() fails with fewer.
+  /// [local]
   [[nodiscard]] std::uint64_t blocks_after() const;
-  /// Bytes of an arena that the blocks of this rank take afterwards, what aligns them included.
-  /// execute() refuses with fewer, and with fewer than the blocks take before. [local]
-  /// @param field  Its place in RaggedStorage::fields().
+  /// Bytes of an arena that the blocks of this rank take afterwards, including alignment padding.
+  /// execute() fails with fewer, or with fewer than the blocks take before. [local]
+  /// @param field  Index in RaggedStorage::fields().
   [[nodiscard]] std::uint64_t required_bytes(std::size_t field = 0) const;
   /// Ranks that this rank exchanges blocks with. [local]
   [[nodiscard]] std::uint64_t neighbours() const;
-  /// Bytes that the plan holds now, beyond the application's own memory. [local]
+  /// Bytes that the plan holds now beyond the application's memory. [local]
   [[nodiscard]] std::uint64_t extra_bytes() const;
 
  private:
@@ -149,50 +152,51 @@ class VALET_EXPORT RaggedPlan {
   std::unique_ptr<ragged::PlanState> state_;
 };
 
-/// Plans a map that gives each block a rank. The lengths of the blocks are what it is planned from.
+/// Plans a map that gives each block a rank, from the lengths of the blocks.
 ///
-/// Collective over `communicator`, ranks without blocks included; blocking. Moves nothing.
+/// Collective over `communicator`, including ranks without blocks; blocking. Moves nothing.
 ///
-/// @param communicator  An intracommunicator; its duplicate is cached on it at the first call.
-/// @param storage  The blocks of this rank. [local]
-/// @param count    Blocks of this rank: the first lengths and rows, and the front of each arena.
-///                 [local]
-/// @param ranks    ranks[k]: destination of block k, 0 to P-1; `count` entries. [local]
-/// @param options  The same on all ranks but for what Options lists. Order::stable and any: the
-///                 blocks that stay in old order, then those of other ranks by (source rank, old
-///                 position); Order::fill needs blocks of one size. The trace and the progress are
-///                 those of the pages of the first arena.
+/// @param communicator  An intracommunicator; the first call caches a duplicate on it.
+/// @param storage       The blocks of this rank. [local]
+/// @param count         Blocks of this rank: the first lengths and rows, and the front of each
+///                      arena. [local]
+/// @param ranks         ranks[k]: destination of block k, 0 to P-1; `count` entries. [local]
+/// @param options       The same on all ranks, with the exceptions listed in Options. With
+///                      Order::stable and any, the blocks that stay keep their order and come
+///                      first, followed by those of other ranks by (source rank, old position);
+///                      Order::fill needs blocks of one size. Trace and progress cover the pages of
+///                      the first arena.
 /// @throws Error rank_out_of_range, invalid_argument, field_mismatch, inaccessible_memory,
-///         block_size_mismatch, budget_too_small, out_of_memory on all ranks alike;
-///         not_initialized, invalid_communicator. The data is as it was.
-/// Too much for a rank is not an error yet: compare required_bytes() and blocks_after().
+///         block_size_mismatch, budget_too_small, out_of_memory: the same error on all ranks;
+///         not_initialized, invalid_communicator. The data is unchanged. Planning does not fail if
+///         a rank gets too much: compare required_bytes() and blocks_after() with its capacities.
 [[nodiscard]] VALET_EXPORT RaggedPlan plan_to_ranks(MPI_Comm communicator,
                                                     const RaggedStorage& storage,
                                                     std::uint64_t count, std::span<const int> ranks,
                                                     const Options& options = {});
 
-/// Carries a plan out inside the memory of `storage`, as often as wanted.
+/// Executes a plan inside the memory of `storage`; can be repeated.
 ///
 /// Collective over the plan's communicator; blocking. Afterwards the plan's blocks_after() blocks
-/// are packed from the front of each arena, and their lengths and rows are in the same order. What
-/// stands behind them is unspecified.
+/// are packed from the front of each arena, with their lengths and rows in the same order. The
+/// memory behind them is unspecified.
 ///
-/// @param plan     Of the same ranks and lengths.
-/// @param storage  The blocks that were planned for; capacities may have grown. [local]
-/// @param ranks    The map that was planned. [local]
-/// @throws Error infeasible (with what is required), invalid_argument also where the map or the
-///         lengths are not those of the plan, field_mismatch, inaccessible_memory, out_of_memory,
-///         budget_too_small: agreed upon first, on all ranks alike, the data is as it was.
-///         corrupted: verification failed. mpi_failure: the content is unspecified.
+/// @param plan     A plan for the same ranks and lengths.
+/// @param storage  The planned blocks; capacities may have grown. [local]
+/// @param ranks    The planned map. [local]
+/// @throws Error infeasible (with the required sizes), invalid_argument (also if the map or the
+///         lengths differ from those planned), field_mismatch, inaccessible_memory, out_of_memory,
+///         budget_too_small: agreed on before anything moves, the same on all ranks, and the data
+///         is unchanged. corrupted: verification failed. mpi_failure: the content is unspecified.
 ///         callback_failed: a callback of the options threw an exception on some rank; every block
-///         is where it belongs.
+///         is at its destination.
 ///
-/// Memory beyond the storage, plan included: budget + 64 KiB + 256*neighbours + 20 bytes a page of
-/// the capacities (of all arenas, lengths and columns; double from 2^32 pages on), nothing per
-/// block. A page has 512 bytes to 64 KiB: as many that two for each destination of this rank,
-/// itself included, and two more fit half of the budget of every rank, or with the least page the
-/// budget. Where ranks have many neighbours, lists of them are part of the budget: some 500 bytes
-/// for each beyond about 30, with one field.
+/// Memory beyond the storage, including the plan: budget + 64 KiB + 256*neighbours + 20 bytes per
+/// page of the capacities (of all arenas, lengths and columns; twice as much from 2^32 pages on),
+/// and nothing per block. A page has 512 bytes to 64 KiB: as large as possible such that on every
+/// rank two pages per destination, including itself, and two more fit half of the budget; with
+/// pages of 512 bytes they must fit the budget. Beyond about 30 neighbours, lists take about 500
+/// bytes of the budget for each further one, with one field.
 VALET_EXPORT Report execute(RaggedPlan& plan, const RaggedStorage& storage,
                             std::span<const int> ranks);
 

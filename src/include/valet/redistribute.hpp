@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Distributed arrays from one block-cyclic layout to another, into a second array or in place.
+/// Redistribution of arrays between block-cyclic layouts, into a second array or in place.
 
 #include <valet/block_cyclic.hpp>
 #include <valet/export.hpp>
@@ -17,75 +17,76 @@
 
 namespace valet {
 
-/// A layout, and the ranks of a communicator that form its grid. The same on all ranks.
+/// A layout and the ranks of a communicator that form its grid; the same on all ranks.
 struct GridLayout {
-  BlockCyclic layout;  ///< how the array is distributed over the ranks of the grid
-  /// Rank g of the grid is rank ranks[g] of the communicator; empty: g itself. The grids of a
-  /// redistribution may be the same ranks, share some or none.
+  BlockCyclic layout;  ///< distribution of the array over the grid
+  /// Rank g of the grid is rank ranks[g] of the communicator; if empty, rank g. The two grids of a
+  /// redistribution may be equal, overlap or be disjoint.
   std::vector<int> ranks = {};
 };
 
-/// The part of a distributed array that a rank holds: an element with local indices i, j, ... is
-/// i * strides[0] + j * strides[1] + ... elements behind `data`.
+/// The part of a distributed array on a rank: the element with local indices i, j, ... is
+/// i*strides[0] + j*strides[1] + ... elements behind `data`.
 template <class Pointer>
 struct LocalArray {
   Pointer data = nullptr;  ///< the element with local indices 0, 0, ...
-  std::size_t bytes = 0;   ///< memory, at least up to the last element
-  /// Which index varies fastest in memory; the same on all ranks. [global]
+  std::size_t bytes = 0;   ///< size of the memory, at least up to the last element
+  /// Which index varies fastest in memory. [global]
   IndexOrder order = IndexOrder::row_major;
-  /// Elements from an index to the next per dimension, ascending from the fastest one: leading
-  /// dimensions are in them. Empty: the elements are contiguous. [local]
+  /// Elements from one index to the next, per dimension, ascending from the fastest dimension; they
+  /// include leading dimensions. Empty: the elements are contiguous. [local]
   BlockCyclic::Extents strides = {};
 };
-/// An array that is read.
+/// An array to read.
 using SourceArray = LocalArray<const void*>;
-/// An array that is written.
+/// An array to write.
 using TargetArray = LocalArray<void*>;
 
-/// What the user decides about moving an array; ranks may differ, but for the
-/// method and whether there is a trace.
+/// Options for moving an array. Only `method`, and whether `trace` is set, must be the same on all
+/// ranks.
 struct LayoutOptions {
-  /// Bytes that this rank may use for what is in transit and for what it shares with others.
+  /// Scratch for elements in transit and for the overlap with other ranks' parts, in bytes.
   std::size_t budget_bytes = std::size_t{4} << 20;
-  /// How redistribute_in_place() exchanges its pages; redistribute() has a schedule of its own.
+  /// How redistribute_in_place() exchanges its pages; redistribute() has its own schedule.
   Method method = Method::automatic;
   /// As Options::share_memory.
   bool share_memory = true;
-  /// As Options::keep_memory, for buffers too.
+  /// As Options::keep_memory; also covers buffers.
   bool keep_memory = true;
   /// As Options::trace.
   std::string trace = {};
-  /// As Options::progress. Blocks are elements: those of this rank's part before, as they leave it,
-  /// and those of its part after, as they arrive; in place also those that change ranks.
+  /// As Options::progress, counting as blocks the elements of the old part as they leave it and of
+  /// the new part as they arrive; in place also those that change ranks.
   std::function<void(const Progress&)> progress = {};
   /// As Options::progress_bar.
   bool progress_bar = true;
 };
 
-/// Copies a distributed array from one layout into an array of another layout.
+/// Copies a distributed array from one layout into an array with another layout.
 ///
-/// Collective over `communicator`, ranks that are in neither grid included; blocking.
+/// Collective over `communicator`, including ranks in neither grid; blocking.
 ///
-/// @param communicator   An intracommunicator that holds both grids.
-/// @param from, to       Of equal extents [global].
-/// @param element_bytes  Of an element, 1 or more [global].
-/// @param source         This rank's part by `from`; ignored on ranks outside of that grid. [local]
-/// @param target         Room for its part by `to`; ignored outside of that grid. Memory between
-///                       its elements stays as it is. [local]
+/// @param communicator   An intracommunicator that contains both grids.
+/// @param from, to       The layouts, of equal extents. [global]
+/// @param element_bytes  Size of an element, at least 1. [global]
+/// @param source         This rank's part by `from`; ignored on ranks outside that grid. [local]
+/// @param target         Room for this rank's part by `to`; ignored on ranks outside that grid.
+///                       Memory between its elements is left unchanged. [local]
 /// @param options        Budgets may differ between ranks.
-/// @return blocks are elements; `messages` are parts of 128 KiB, or 8 MiB where budgets hold all.
+/// @return Counts elements as blocks; `messages` are parts of up to 128 KiB or, if the budgets hold
+///         everything and no rank sends more than 8 MiB to others, one per neighbour.
 /// @throws Error invalid_argument (layouts of different extents or that differ between ranks, a
 ///         grid that is larger than the communicator or has a rank twice, strides that let elements
-///         overlap, arrays that overlap), rank_out_of_range (of a grid), block_size_mismatch
-///         (element_bytes), infeasible (an array is too small, with the bytes it needs),
-///         inaccessible_memory, budget_too_small (with the bytes it needs), out_of_memory,
-///         not_initialized, invalid_communicator: on all ranks alike, nothing has been written.
-///         mpi_failure: the content of the target is unspecified.
+///         overlap, arrays that overlap), rank_out_of_range (in a grid), block_size_mismatch
+///         (element_bytes), infeasible (an array is too small; the text gives the required bytes),
+///         inaccessible_memory, budget_too_small (with the required bytes), out_of_memory,
+///         not_initialized, invalid_communicator: the same error on all ranks, and nothing has been
+///         written. mpi_failure: the content of the target is unspecified.
 ///
-/// Memory beyond the arrays: budget + 64 KiB + 256*neighbours + 64*P bytes. What a rank shares with
-/// the others is in the budget: per dimension 40 bytes a segment of one period, and 8 per
-/// coordinate of the other grid. Nothing per element. Nothing about the layouts is communicated,
-/// and each element crosses the network once, or not at all.
+/// Memory beyond the arrays: budget + 64 KiB + 256*neighbours + 64*P bytes, and nothing per
+/// element. The budget includes the description of the overlaps: per dimension 40 bytes per segment
+/// of one period, and 8 per coordinate of the other grid. Nothing about the layouts is
+/// communicated, and each element crosses the network at most once.
 VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
                                  const GridLayout& to, std::size_t element_bytes,
                                  const SourceArray& source, const TargetArray& target,
@@ -93,24 +94,25 @@ VALET_EXPORT Report redistribute(MPI_Comm communicator, const GridLayout& from,
 
 /// Moves a distributed array from one layout to another inside the memory that it occupies.
 ///
-/// Collective over `communicator`, ranks that are in neither grid included; blocking.
+/// Collective over `communicator`, including ranks in neither grid; blocking.
 ///
-/// @param communicator   An intracommunicator that holds both grids.
-/// @param from, to       Of equal extents [global].
-/// @param element_bytes  Of an element, 1 or more [global].
-/// @param array          In: this rank's part by `from`. Out: its part by `to`. Room for the larger
-///                       one; no strides: elements are contiguous, in the same order before and
-///                       after, and what is behind them is unspecified. Ignored outside of both
-///                       grids. [local]
+/// @param communicator   An intracommunicator that contains both grids.
+/// @param from, to       The layouts, of equal extents. [global]
+/// @param element_bytes  Size of an element, at least 1. [global]
+/// @param array          In: this rank's part by `from`. Out: its part by `to`. Must have room for
+///                       the larger part, and no strides: elements are contiguous, in the same
+///                       order before and after; the memory behind them is unspecified. Ignored on
+///                       ranks outside both grids. [local]
 /// @param options        Budgets may differ between ranks; the method may not.
-/// @return blocks are elements; messages are of pages.
-/// @throws Error as redistribute(): on all ranks alike, the array is as it was. mpi_failure: its
-///         content is unspecified.
+/// @return Counts elements as blocks; messages carry pages.
+/// @throws Error as redistribute(): the same error on all ranks, and the array is unchanged.
+///         mpi_failure: its content is unspecified.
 ///
-/// Memory beyond the array: budget + 64 KiB + 256*neighbours + 64*P bytes. By Method::automatic and
-/// direct all moves at once where budgets hold what arrives and was there. Else in three passes:
-/// into pages of at most budget / (4*neighbours) and 64 KiB, their exchange, and out of them. Pages
-/// are listed, so a budget below some 20 * sqrt(neighbours * bytes of the part) is refused.
+/// Memory beyond the array: budget + 64 KiB + 256*neighbours + 64*P bytes. With Method::automatic
+/// and direct everything moves at once if the budgets hold the old parts and all arriving elements.
+/// Otherwise in three passes: into pages of at most budget / (4*neighbours) and 64 KiB, their
+/// exchange, and out of them. Pages are listed, so a budget below about 20 * sqrt(neighbours *
+/// bytes of the part) is refused.
 VALET_EXPORT Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from,
                                           const GridLayout& to, std::size_t element_bytes,
                                           const TargetArray& array,

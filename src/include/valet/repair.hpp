@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// Maps to ranks that give a rank more blocks than it has slots, corrected by the fewest changes.
+/// Correction of maps to ranks that give a rank more blocks than it has slots.
 
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
@@ -13,38 +13,40 @@
 
 namespace valet {
 
-/// What a repair() changed.
+/// Changes made by repair().
 struct RepairResult {
-  std::uint64_t changed = 0;         ///< blocks of this rank that got another destination [local]
-  std::uint64_t changed_in_all = 0;  ///< of all ranks: the sum of what exceeded the slots
+  std::uint64_t changed = 0;         ///< blocks of this rank with a new destination [local]
+  std::uint64_t changed_in_all = 0;  ///< the same for all ranks: the blocks beyond the slots
 };
 
-/// Corrects a map to ranks, so that no rank is given more blocks than it has slots.
+/// Corrects a map to ranks with the fewest changes, so that no rank gets more blocks than it has
+/// slots.
 ///
-/// Collective over `communicator`, ranks without blocks or slots included; blocking. Moves nothing.
-/// Where every rank has the slots nothing changes, and this costs the exchange of counts.
+/// Collective over `communicator`, including ranks without blocks or slots; blocking. Moves
+/// nothing. If every rank has enough slots, nothing changes, at the cost of exchanging counts.
 ///
-/// As many blocks change as exceed the slots in all: no repair changes fewer. Of those that change
-/// as few, the fullest of the ranks that take them is as empty as it can be: the ranks with room
-/// are filled like vessels of water, up to the same number of blocks; where that does not come out
-/// even, lower ranks get one more. Excess and room are paired in the order of ranks, so that the
-/// lowest ranks with too many blocks give them to the lowest ranks with room. A rank with too many
-/// gives up a part of the blocks of each source, itself included, in proportion to what each sends
-/// it (less than one block off), and of a source those in its highest slots.
+/// The number of changed blocks equals the excess of blocks over slots, summed over ranks: no
+/// repair changes fewer. Among such repairs this one keeps the fullest receiving rank as empty as
+/// possible: ranks with room are filled to a common number of blocks, and lower ranks get one more
+/// if that does not come out even. Excess and room are paired in rank order: the lowest ranks with
+/// too many blocks give them to the lowest ranks with room. A rank with too many blocks gives up
+/// blocks of each source, including itself, in proportion to what that source sends it (to within
+/// one block), taking those in the source's highest slots.
 ///
-/// @param communicator  An intracommunicator; its duplicate is cached on it at the first call.
-/// @param occupied  Which slots hold a block. [local]
-/// @param ranks     ranks[k]: destination of the block in slot k, 0 to P-1; occupied.map_size()
-///                  entries; entries of free slots are ignored. Corrected in place. [local]
-/// @param slots     Most blocks that this rank may hold afterwards; any number. [local]
-/// @return How many blocks changed; the map is then one for plan_to_ranks().
-/// @throws Error infeasible  All ranks together have fewer slots than blocks; the text says how
-///         many. rank_out_of_range, invalid_argument, out_of_memory. All are thrown on all ranks
-///         alike, and the map is as it was. not_initialized, invalid_communicator.
+/// @param communicator  An intracommunicator; the first call caches a duplicate on it.
+/// @param occupied      The slots that hold a block. [local]
+/// @param ranks         ranks[k]: destination of the block in slot k, 0 to P-1; occupied.map_size()
+///                      entries, those of free slots are ignored. Corrected in place. [local]
+/// @param slots         Most blocks that this rank may hold afterwards; any number. [local]
+/// @return The numbers of changed blocks; the map can then be given to plan_to_ranks().
+/// @throws Error infeasible (all ranks together have fewer slots than blocks; the text gives the
+///         numbers), rank_out_of_range, invalid_argument, out_of_memory: the same error on all
+///         ranks, and the map is unchanged. not_initialized, invalid_communicator.
 ///
 /// Memory while it runs: 64 KiB + 256*neighbours bytes, neighbours being the ranks that this one
-/// sends blocks to or gets them from; where some rank has too few slots 64*P more.
-/// Time: O(blocks + neighbours + log P); where some rank has too few slots O(P log blocks) more.
+/// sends blocks to or gets them from; 64*P more if some rank has too few slots.
+///
+/// Time: O(blocks + neighbours + log P); O(P log blocks) more if some rank has too few slots.
 VALET_EXPORT RepairResult repair(MPI_Comm communicator, const Occupied& occupied,
                                  std::span<int> ranks, std::uint64_t slots);
 

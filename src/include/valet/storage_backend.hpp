@@ -2,9 +2,8 @@
 #pragma once
 
 /// @file
-/// The seam between Valet and memory: everything above it knows slots, only what implements it
-/// touches bytes. For those who bring Valet to memory of another kind: applications use
-/// BlockStorage.
+/// The interface between Valet and memory: the rest of Valet knows only slots; a backend accesses
+/// the bytes. For developers who support another kind of memory; applications use BlockStorage.
 
 #include <valet/error.hpp>
 #include <valet/ledger.hpp>
@@ -18,19 +17,19 @@
 
 namespace valet {
 
-/// Slots in a given order, named by 32- or 64-bit indices; a view, not an owner.
+/// Slots in a given order, as 32- or 64-bit indices; a view, not an owner.
 class SlotList {
  public:
-  /// Slots named by 32-bit indices.
+  /// Slots with 32-bit indices.
   SlotList(std::span<const std::uint32_t> slots) : slots_(slots) {}
-  /// Slots named by 64-bit indices.
+  /// Slots with 64-bit indices.
   SlotList(std::span<const std::uint64_t> slots) : slots_(slots) {}
 
-  /// Slots in the list.
+  /// Number of slots in the list.
   [[nodiscard]] std::size_t size() const {
     return std::visit([](auto slots) { return slots.size(); }, slots_);
   }
-  /// Calls `action` with the span of the index type at hand.
+  /// Calls `action` with a span of the actual index type.
   template <class Action>
   decltype(auto) visit(Action&& action) const {
     return std::visit(std::forward<Action>(action), slots_);
@@ -40,44 +39,44 @@ class SlotList {
   std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>> slots_;
 };
 
-/// Bytes in one run of memory.
+/// A contiguous run of bytes.
 struct MemoryPiece {
-  std::byte* data = nullptr;  ///< the first one
-  std::size_t bytes = 0;      ///< how many
+  std::byte* data = nullptr;  ///< the first byte
+  std::size_t bytes = 0;      ///< number of bytes
 };
 
-/// What a plan remembers of the storage it was made for.
+/// Properties of a storage that its plans remember.
 struct BlockTraits {
   std::size_t block_bytes = 0;       ///< StorageBackend::block_bytes()
   std::size_t pieces_per_block = 1;  ///< StorageBackend::pieces_per_block()
   bool reachable_by_mpi = true;      ///< StorageBackend::reachable_by_mpi()
   bool reachable_by_host = true;     ///< StorageBackend::reachable_by_host()
-  bool runs_are_contiguous = false;  ///< StorageBackend::contiguous_data() has an address
+  bool runs_are_contiguous = false;  ///< whether StorageBackend::contiguous_data() has an address
 
-  /// Blocks of scratch that a migration needs: one more where a block is packed to be sent, or to
-  /// be copied to another slot.
+  /// Least scratch of a migration, in blocks: two if blocks are packed to be sent or to be copied
+  /// between slots, otherwise one.
   [[nodiscard]] std::size_t least_scratch_blocks() const {
     return reachable_by_mpi && reachable_by_host ? 1 : 2;
   }
 };
 
-/// What is wrong with a storage. Found where it is built, reported where all ranks meet.
+/// An error in a storage, found when it is built and reported when all ranks meet.
 struct Diagnostic {
-  ErrorCode code = ErrorCode::success;  ///< what the exception will have
+  ErrorCode code = ErrorCode::success;  ///< code of the exception
   std::string text;                     ///< what, where, and how to fix it
 };
 
-/// Moves blocks between the slots of one rank and packed memory. A packed block is the consecutive
-/// rows of its fields, block_bytes() in all. Every function is local, and blocking unless it says
-/// otherwise.
+/// Moves blocks between the slots of one rank and packed memory. A packed block consists of the
+/// rows of its fields one after another, block_bytes() in total. All functions are local, and
+/// blocking unless stated otherwise.
 ///
-/// gather(), gather_past_cache(), scatter(), copy(), pieces(), what starts and what finishes them,
-/// and hash_sum() may throw where may_throw() says so. This storage is then not called again, the
-/// other ranks get blocks of any content, and when all is over every rank throws Error
-/// callback_failed with the text of the exception. What synchronize() and allocate_scratch() throw
-/// is reported in the same way before anything moves. The other functions, and those where
-/// may_throw() is false, must not throw: where one does, the program ends (std::terminate), because
-/// other ranks wait for this one.
+/// If may_throw() returns true, gather(), gather_past_cache(), scatter(), copy(), pieces(),
+/// hash_sum(), and the functions that start and finish such work may throw. Valet then no longer
+/// calls this storage, the other ranks get blocks with any content, and at the end every rank
+/// throws Error callback_failed with the text of the exception. Exceptions from synchronize() and
+/// allocate_scratch() are reported in the same way before anything moves. No other function may
+/// throw, nor the moving ones if may_throw() returns false: an exception would end the program
+/// (std::terminate), because other ranks wait for this one.
 class VALET_EXPORT StorageBackend {
  public:
   StorageBackend() = default;
@@ -85,88 +84,88 @@ class VALET_EXPORT StorageBackend {
   StorageBackend& operator=(const StorageBackend&) = delete;
   virtual ~StorageBackend() = default;
 
-  /// The most blocks that it can hold.
+  /// The most blocks that the storage can hold.
   [[nodiscard]] virtual std::uint64_t slots() const = 0;
   /// Bytes of a packed block.
   [[nodiscard]] virtual std::size_t block_bytes() const = 0;
-  /// Why this storage cannot be used, if it cannot.
+  /// Why this storage cannot be used, if so.
   [[nodiscard]] virtual std::optional<Diagnostic> diagnostic() const { return std::nullopt; }
 
-  /// Waits for work of the application that may still touch the blocks. Every collective call asks
-  /// for it once, before it touches one.
+  /// Waits for work of the application that may still access the blocks. Every collective call
+  /// calls it once before it accesses a block.
   virtual void synchronize() {}
 
-  /// A stage of a migration ("plan", "exchange", "local", "verify") begins and ends, for profilers
-  /// that the memory's programming model has. Always in pairs, nested, also when it fails.
+  /// A stage of a migration ("plan", "exchange", "local", "verify") begins: for profilers of the
+  /// memory's programming model. Always paired with end_stage(), also after an error; stages may be
+  /// nested.
   virtual void begin_stage(const char* /*name*/) {}
-  /// The stage that began last ends.
+  /// The most recent stage ends.
   virtual void end_stage() {}
 
-  /// Packs the blocks of `from` one after the other into `packed`.
+  /// Packs the blocks of `from` contiguously into `packed`.
   virtual void gather(SlotList from, std::byte* packed) = 0;
-  /// The same for memory that another core reads next, as it does messages: may write past the
-  /// cache of this one.
+  /// The same for memory that another core reads next, as with messages: may bypass this core's
+  /// cache.
   virtual void gather_past_cache(SlotList from, std::byte* packed) { gather(from, packed); }
-  /// Unpacks as many packed blocks as `to` has slots.
+  /// Unpacks one packed block for each slot of `to`.
   virtual void scatter(const std::byte* packed, SlotList to) = 0;
-  /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order; `scratch` may be used and
-  /// has at least one block, or none where reachable_by_host(). May go on after its return, as what
-  /// start_gather() starts.
+  /// Copies block from[k] to slot to[k] for k = 0, 1, ... in this order. May use `scratch`, which
+  /// has at least one block, or none if reachable_by_host(). May return before the copies are done,
+  /// as start_gather().
   virtual void copy(SlotList from, SlotList to, std::span<std::byte> scratch) = 0;
 
-  /// Starts what gather_past_cache() does, which may go on after the return, so that kernels run
-  /// while MPI moves other blocks; where reachable_by_host() it is done then. Lists are read before
-  /// that. All that is started is done in the order of the calls, before what a later call of any
-  /// function does. Nobody else touches the packed memory, or memory of contiguous_data(), until it
-  /// is finished.
+  /// Starts the work of gather_past_cache(), and may return before it is done, so that kernels run
+  /// while MPI moves other blocks; if reachable_by_host(), it is done on return. The lists are read
+  /// before the return. Started work takes effect in the order of the calls, and before any later
+  /// call of this interface. Nobody else accesses the packed memory, or memory of
+  /// contiguous_data(), until the work is finished.
   virtual void start_gather(SlotList from, std::byte* packed) { gather_past_cache(from, packed); }
-  /// Starts what scatter() does, likewise.
+  /// Starts the work of scatter() in the same way.
   virtual void start_scatter(const std::byte* packed, SlotList to) { scatter(packed, to); }
-  /// Waits for all that was started and touches a part of `packed`.
+  /// Waits for all started work that accesses part of `packed`.
   virtual void finish(std::span<const std::byte> packed) {
     if (!packed.empty()) finish_all();
   }
-  /// Waits for all that was started.
+  /// Waits for all started work.
   virtual void finish_all() {}
 
-  /// Whether hash_sum() is there: the blocks are hashed where they are.
+  /// Whether hash_sum() is implemented: blocks are hashed in place.
   [[nodiscard]] virtual bool hashes_blocks() const { return false; }
   /// The sum over k of detail::piece_hash() of all pieces of block slots[k], with seeds[k].
   virtual std::uint64_t hash_sum(SlotList /*slots*/, std::span<const std::uint64_t> /*seeds*/) {
     return 0;
   }
 
-  /// Whether moving blocks can fail. Where it can on any rank, every execution ends with one more
-  /// reduction over the ranks, with Options::verify two.
+  /// Whether moving blocks can fail. If it can on any rank, every execution ends with one
+  /// additional reduction, with Options::verify two.
   [[nodiscard]] virtual bool may_throw() const { return true; }
 
-  /// Whether MPI may read and write blocks where they are: those of the host's memory, or of a
-  /// device's where MPI is aware of it. Otherwise every block is packed to be sent.
+  /// Whether MPI may read and write blocks in place: host memory, or device memory with a
+  /// device-aware MPI. Otherwise every block is packed before it is sent.
   [[nodiscard]] virtual bool reachable_by_mpi() const = 0;
-  /// Whether this core reads and writes the blocks itself, which it may do in any number of small
-  /// steps, and packs them into any memory of the host, that which it shares with other ranks
-  /// among it. Otherwise, as with kernels of a device, each call costs something, blocks are packed
-  /// only into memory of allocate_scratch() or a workspace lent to execute(), and copies between
-  /// slots wait for the end. Without an answer of its own: as MPI.
+  /// Whether the calling core accesses the blocks itself, possibly in many small steps, and can
+  /// pack them into any host memory, including memory shared with other ranks. Otherwise, as with
+  /// device kernels, each call has a cost, blocks are packed only into memory of allocate_scratch()
+  /// or a workspace lent to execute(), and copies between slots are made at the end. Default: as
+  /// reachable_by_mpi().
   [[nodiscard]] virtual bool reachable_by_host() const { return reachable_by_mpi(); }
-  /// The address of slot 0 where the blocks follow each other in memory that MPI may read and
-  /// write, so that any run of slots is one message; nullptr otherwise. Only MPI is given addresses
-  /// that are made from it.
+  /// The address of slot 0 if the blocks are contiguous in memory that MPI may read and write, so
+  /// that any run of slots is one message; otherwise nullptr. Addresses derived from it are only
+  /// passed to MPI.
   [[nodiscard]] virtual std::byte* contiguous_data() const { return nullptr; }
-  /// The pieces of memory that pieces() appends for a block.
+  /// Number of pieces that pieces() appends per block.
   [[nodiscard]] virtual std::size_t pieces_per_block() const { return 1; }
-  /// Appends the memory of one block, in packed order. Only where reachable_by_mpi().
+  /// Appends the memory of one block, in packed order. Only called if reachable_by_mpi().
   virtual void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const = 0;
 
-  /// What a plan remembers of this storage.
+  /// The properties of this storage that a plan remembers.
   [[nodiscard]] BlockTraits traits() const noexcept {
     return {block_bytes(), pieces_per_block(), reachable_by_mpi(), reachable_by_host(),
             contiguous_data() != nullptr};
   }
 
-  /// Memory for packed blocks that MPI, the host and this backend can reach. It may outlive the
-  /// backend.
-  /// The caller counts it. @throws std::bad_alloc.
+  /// Memory for packed blocks that MPI, the host and this backend can access. May outlive the
+  /// backend. The caller counts it. @throws std::bad_alloc.
   [[nodiscard]] virtual std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const;
 };
 

@@ -2,7 +2,7 @@
 #pragma once
 
 /// @file
-/// The one header that an application includes: all of the core in C++.
+/// The one header that an application includes: the core of Valet in C++.
 
 #include <valet/alltoall.hpp>
 #include <valet/block_cyclic.hpp>
@@ -23,14 +23,13 @@
 
 /// The core of Valet: maps, plans, their execution inside the memory of a storage, and reports.
 ///
-/// An application describes its arrays (valet::field, valet::BlockStorage), says where each block
-/// goes, and calls valet::migrate(), or valet::plan_to_ranks() and valet::execute() to look at what
-/// a map needs first. valet::repair() corrects a map that asks for too many slots,
-/// valet::plan_to_layout() does without a map, and blocks of different sizes are a
-/// valet::RaggedStorage. Further there are valet::alltoallv_in_place() and,
-/// for block-cyclic layouts, valet::redistribute().
+/// An application describes its arrays (valet::field, valet::BlockStorage), gives the destination
+/// of each block, and calls valet::migrate(), or valet::plan_to_ranks() and valet::execute() to
+/// check first what a map needs. valet::repair() corrects a map that needs too many slots,
+/// valet::plan_to_layout() needs no map, and valet::RaggedStorage is for blocks of different sizes.
+/// There are also valet::alltoallv_in_place() and, for block-cyclic layouts, valet::redistribute().
 namespace valet {}
-/// Block-cyclic layouts, dimension by dimension, and ScaLAPACK's descriptors of them.
+/// Dimensions of block-cyclic layouts, and ScaLAPACK descriptors.
 namespace valet::layout {}
-/// Decisions of methods that work in phases: which source is served, in which order.
+/// The cost model, the choice of a method, and the decisions of methods.
 namespace valet::schedule {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What templates of the adapters need of the communicator before they call the library.
+/// What adapter templates need from the communicator before they call the library.
 
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
@@ -12,10 +12,10 @@
 
 namespace valet::detail {
 
-/// Either every rank comes back or every rank throws what the lowest failing rank found.
-/// Collective.
-/// @param find  find(rank) says what this rank finds wrong, if anything.
-/// @throws Error not_initialized or invalid_communicator too.
+/// Either returns on every rank, or throws on every rank the error found by the lowest failing
+/// rank. Collective.
+/// @param find  find(rank) returns the error found by this rank, if any.
+/// @throws Error also not_initialized or invalid_communicator.
 VALET_EXPORT void agree(MPI_Comm communicator,
                         const std::function<std::optional<Diagnostic>(int)>& find);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The hash of a block that can be computed where the block is, by many threads: the sum over its
-/// pieces of 8 bytes of a hash of each.
+/// The hash of a block, which many threads can compute in place: the sum of a hash of each of its
+/// 8-byte pieces.
 
 #include <algorithm>
 #include <cstddef>
@@ -19,18 +19,18 @@ namespace valet::detail {
 
 constexpr std::size_t piece_bytes = 8;
 
-/// A bijection of 64-bit words in which every bit depends on every other.
-/// Source: the output function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, Figure 17).
+/// A bijection of 64-bit words in which every bit depends on every other. Source: the output
+/// function of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014, Figure 17).
 [[nodiscard]] VALET_HOST_AND_DEVICE constexpr std::uint64_t mixed(std::uint64_t word) {
   word = (word ^ (word >> 30U)) * 0xBF58476D1CE4E5B9U;
   word = (word ^ (word >> 27U)) * 0x94D049BB133111EBU;
   return word ^ (word >> 31U);
 }
 
-/// What a piece adds to the sum.
-/// @param piece   Bytes [8 * number, 8 * number + 8) of the packed block in the order of this
-///                machine's integers, zeros after its end.
-/// @param seed    Of the block, so that blocks in exchanged places are noticed.
+/// Contribution of a piece to the sum.
+/// @param piece  Bytes [8 * number, 8 * number + 8) of the packed block as an integer of this
+///               machine, zeros after its end.
+/// @param seed   Of the block, so that exchanged blocks are noticed.
 [[nodiscard]] VALET_HOST_AND_DEVICE constexpr std::uint64_t piece_hash(std::uint64_t piece,
                                                                        std::uint64_t number,
                                                                        std::uint64_t seed) {
@@ -38,7 +38,7 @@ constexpr std::size_t piece_bytes = 8;
   return mixed(piece ^ mixed(mixed(seed + golden) + (number + 1) * golden));
 }
 
-/// The same of all pieces of a packed block in memory of the host.
+/// The sum over all pieces of a packed block in host memory.
 [[nodiscard]] inline std::uint64_t block_hash(const std::byte* block, std::size_t bytes,
                                               std::uint64_t seed) {
   std::uint64_t sum = 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Code of the application that runs inside a collective call - its own storage, its callbacks -
-/// must not end the call on its rank alone: the others would wait for ever. So what it throws is
-/// kept, it is not asked again, and the ranks agree on the error when the call has run to its end.
+/// Code of the application that runs inside a collective call (its own storage, its callbacks) must
+/// not end the call on its rank alone: the others would wait forever. So its first exception is
+/// kept, the code is not called again, and the ranks agree on the error at the end of the call.
 
 #include <valet/export.hpp>
 #include <valet/storage_backend.hpp>
@@ -14,13 +14,13 @@
 
 namespace valet::detail {
 
-/// The first exception of such code, if there was one. Keeping it takes no memory: it may say that
+/// The first exception of such code, if any. Keeping it allocates no memory: it may report that
 /// there is none. All functions are local.
 class VALET_EXPORT FirstFailure {
  public:
-  /// Runs `action` unless something has failed before; keeps what it throws.
-  /// @param activity  What the error will call it, such as "packing blocks"; must live on.
-  /// @return Whether it ran to its end.
+  /// Runs `action` unless something has failed before; keeps its exception.
+  /// @param activity  Name of the action in the error, such as "packing blocks"; must stay valid.
+  /// @return Whether it completed.
   template <class Action>
   bool attempt(const char* activity, Action&& action) noexcept {
     if (exception_ != nullptr) return false;
@@ -32,10 +32,10 @@ class VALET_EXPORT FirstFailure {
       return false;
     }
   }
-  /// Keeps the exception that is handled now, if it is the first one.
+  /// Keeps the exception being handled, if it is the first.
   void keep(const char* activity) noexcept;
 
-  /// callback_failed, with what failed, its text, and `consequence`; nullopt where nothing did.
+  /// callback_failed with the activity, its text and `consequence`; nullopt if nothing failed.
   [[nodiscard]] std::optional<Diagnostic> diagnostic(const char* consequence) const;
 
  private:

@@ -9,11 +9,11 @@
 
 namespace valet {
 
-/// Blocks whose fields are in host memory: contiguous or strided rows, any number of fields.
+/// Blocks with fields in host memory: contiguous or strided rows, any number of fields.
 class VALET_EXPORT HostFields : public StorageBackend {
  public:
   explicit HostFields(std::span<const Field> fields);
-  /// Stands for blocks that cannot be used; every collective call reports why.
+  /// Represents blocks that cannot be used; every collective call reports why.
   explicit HostFields(Diagnostic diagnostic) : diagnostic_(std::move(diagnostic)) {}
 
   [[nodiscard]] std::uint64_t slots() const override { return slots_; }
@@ -30,8 +30,8 @@ class VALET_EXPORT HostFields : public StorageBackend {
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
 
  private:
-  /// A row after dimensions that follow each other in memory were merged: contiguous pieces of
-  /// piece_bytes at every combination of the remaining dimensions.
+  /// A row in which adjacent dimensions that are contiguous in memory have been merged: contiguous
+  /// pieces of piece_bytes at every combination of the remaining dimensions.
   struct Row {
     std::byte* base = nullptr;
     std::ptrdiff_t slot_stride_bytes = 0;

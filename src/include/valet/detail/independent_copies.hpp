@@ -9,8 +9,8 @@
 
 namespace valet::detail {
 
-/// A bit per hash value of a slot, 8 KiB: may say that a slot is in the set that is not, but misses
-/// none.
+/// A set of slots as one bit per hash value, 8 KiB: may have false positives, but no false
+/// negatives.
 class HashedSlots {
  public:
   void insert(std::uint64_t slot) { bits_[hash(slot)] = true; }
@@ -23,10 +23,10 @@ class HashedSlots {
   std::bitset<std::size_t{1} << 16> bits_;
 };
 
-/// How many of the copies sources[k] -> targets[k], from the first on and `most` at most, give the
-/// same result when all sources are read before all targets are written, in any order: none of them
-/// reads or writes a slot that an earlier one writes. A slot that is read first and written later
-/// does no harm. At least 1 of a list that is not empty.
+/// How many of the copies sources[k] -> targets[k], from the first on and at most `most`, give the
+/// same result if all sources are read before all targets are written, in any order: none of them
+/// reads or writes a slot that an earlier one writes. Reading a slot that is written later is
+/// allowed. At least 1 for a non-empty list.
 template <class From, class To>
 [[nodiscard]] std::size_t independent_copies(std::span<const From> sources,
                                              std::span<const To> targets, std::size_t most) {
@@ -40,8 +40,8 @@ template <class From, class To>
   return size;
 }
 
-/// The same for copies that are made straight from slot to slot, in any order or all at a time: no
-/// slot that is read is written, too.
+/// The same for copies made directly from slot to slot, in any order or concurrently: no slot is
+/// both read and written.
 template <class From, class To>
 [[nodiscard]] std::size_t disjoint_copies(std::span<const From> sources,
                                           std::span<const To> targets, std::size_t most) {

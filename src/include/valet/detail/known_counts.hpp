@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// An all-to-all inside one buffer for adapters whose ranks know what each of them gives and gets.
+/// An all-to-all inside one buffer for adapters whose ranks know what they send and receive.
 
 #include <valet/alltoall.hpp>
 #include <valet/export.hpp>
@@ -21,24 +21,24 @@ struct CountsOfRank {
   int rank = 0;
   std::span<std::uint64_t> sent;      ///< elements for each rank, P entries
   std::span<std::uint64_t> received;  ///< elements from each rank, P entries
-  std::uint64_t& fingerprint;         ///< of what all ranks must have alike to agree on the counts
+  std::uint64_t& fingerprint;         ///< of the data from which all ranks derive the counts
 };
 
-/// Where counts come from, and how errors call them.
+/// The source of the counts, and its names in error texts.
 struct KnownCounts {
-  /// Fills in the counts, or says what is wrong. They must fit the buffer: that is not looked at
+  /// Fills in the counts, or returns an error. The counts must fit the buffer: this is not checked
   /// again. Local.
   std::function<std::optional<Diagnostic>(const CountsOfRank&)> count;
-  /// Set on all ranks where received counts may be wrong: each rank then tells the others what it
-  /// sends them, and the first count that differs is described here. Local.
+  /// Set on all ranks if received counts may be wrong: each rank then sends its counts to the
+  /// others, and this describes the first one that differs. Local.
   std::function<Diagnostic(int source, std::uint64_t sent)> mismatch = {};
-  const char* basis = "";         ///< what has the fingerprint
-  const char* element_name = "";  ///< of the bytes of an element
-  std::size_t element_bytes = 1;  ///< as the application gave them, 0 too
+  const char* basis = "";         ///< name of the data that has the fingerprint
+  const char* element_name = "";  ///< name of element_bytes
+  std::size_t element_bytes = 1;  ///< as given by the application, may be 0
 };
 
-/// alltoallv_in_place() with such counts: none are exchanged, but for `mismatch`, and what an
-/// adapter finds wrong goes into the one agreement that there is anyway. Collective.
+/// alltoallv_in_place() with known counts: none are exchanged, except for `mismatch`, and errors
+/// found by an adapter are part of the existing agreement. Collective.
 VALET_EXPORT Report alltoallv_of_known(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                        const KnownCounts& counts, const AlltoallOptions& options);
 

@@ -2,20 +2,19 @@
 #pragma once
 
 /// @file
-/// Kokkos Views as block storage: what valet::migrate() and related calls move are the rows of
-/// Views.
+/// Kokkos Views as block storage: valet::migrate() and related calls move the rows of Views.
 ///
-/// One View is one field, its row in slot s is everything with first index s, and Views with the
-/// same extent(0) together are one storage. Views of rank 1 to 8 in LayoutRight, LayoutLeft or
-/// LayoutStride are taken, of any trivially copyable value type. Kokkos is initialised and
-/// finalised by the application.
+/// A View is a field. Its row in slot s is everything with first index s, and Views with the same
+/// extent(0) form a storage. Views may have rank 1 to 8, LayoutRight, LayoutLeft or LayoutStride,
+/// and any trivially copyable value type. The application initialises and finalises Kokkos.
 ///
-/// Memory that the host can read and write goes to MPI as it is. Other memory (CudaSpace, HIPSpace)
-/// is gathered and scattered by kernels, through staging memory that MPI and the kernels reach; it
-/// comes out of the budget. So is managed memory (SharedSpace, CudaUVMSpace), whose pages would
-/// wander to the host and back otherwise. Of a DualView the device side is moved.
+/// Memory that the host can access is passed to MPI directly. Other memory (CudaSpace, HIPSpace) is
+/// gathered and scattered by kernels, through staging memory that MPI and the kernels can access
+/// and that comes out of the budget. The same holds for managed memory (SharedSpace, CudaUVMSpace),
+/// whose pages would otherwise migrate to the host and back. For a DualView, the device side is
+/// moved.
 ///
-/// The stages of a migration are profiling regions of Kokkos: valet::plan, valet::exchange,
+/// The stages of a migration are Kokkos profiling regions: valet::plan, valet::exchange,
 /// valet::local and valet::verify.
 
 #include <valet/block_storage.hpp>
@@ -36,9 +35,9 @@ namespace detail {
 
 enum class Path { automatic, staged };
 
-/// @param make_spaces  The execution space instances to be fenced, kernels run on the first one.
-///                     They can only be asked for while Kokkos is initialised.
-/// @param duals        Whose device sides are among the Views; or nullptr.
+/// @param make_spaces  Makes the execution space instances to be fenced; kernels run on the first
+///                     one. Only callable while Kokkos is initialised.
+/// @param duals        The DualViews whose device sides are among the Views; or nullptr.
 template <Path path, class MakeSpaces, class... Views>
 [[nodiscard]] BlockStorage storage_on(MakeSpaces&& make_spaces, std::unique_ptr<DualSides> duals,
                                       const Views&... views) {
@@ -64,7 +63,7 @@ template <Path path, class MakeSpaces, class... Views>
   }
 }
 
-/// Without an execution space given, those of the Views take its place.
+/// If no execution space is given, those of the Views are used.
 template <Path path, class First, class... Rest>
 [[nodiscard]] BlockStorage storage(const First& first, const Rest&... rest) {
   (check_view<ViewOf<Rest>>(), ...);
@@ -82,58 +81,56 @@ template <Path path, class First, class... Rest>
 
 }  // namespace detail
 
-/// Sees Views as one block storage: `blocks(view, ...)` or `blocks(space, view, ...)`. A DualView
-/// may stand for any View.
+/// Makes a block storage of Views: `blocks(view, ...)` or `blocks(space, view, ...)`. Any View may
+/// be a DualView.
 ///
-/// Local; keeps copies of the Views, so their memory lives at least as long as the storage. It must
-/// not outlive Kokkos::finalize(). A plan may, but its staging memory is then not freed.
+/// Local; keeps copies of the Views, so their memory lives at least as long as the storage. The
+/// storage must not outlive Kokkos::finalize(). A plan may, but its staging memory is then not
+/// freed.
 ///
-/// Managed memory, which the host reaches but which is not of its own spaces (CudaUVMSpace,
-/// HIPManagedSpace, SharedSpace on a device), is moved by kernels, as staged_blocks() does,
-/// provided that the execution space is a device's and reaches all Views. An execution space of the
-/// host before them lets the host move it, page by page; kernels of the device are then not waited
-/// for.
+/// Managed memory (CudaUVMSpace, HIPManagedSpace, SharedSpace on a device), which the host can
+/// access but which is not a host space, is moved by kernels, as by staged_blocks(), if the
+/// execution space is a device's and can access all Views. If a host execution space is given, the
+/// host moves it page by page; Valet then does not wait for device kernels.
 ///
-/// A DualView is moved as its device side. Right before blocks are moved (planning leaves it alone)
-/// what is marked as modified on the host is copied to the device, on the instance given, if one
-/// is, and the device side is marked as modified: so sync_host() brings what has arrived. After a
-/// call that failed the device side is the valid one, and holds what it says there; where the copy
-/// to the device failed (callback_failed), the marks are as they were. Where both sides are the
-/// same memory there is nothing to copy or to mark.
+/// For a DualView, the device side is moved. Right before blocks move (not while planning), data
+/// marked as modified on the host is copied to the device, on the given instance, if any, and the
+/// device side is marked as modified; sync_host() then fetches the arrivals. After a failed call
+/// the device side is the valid one, with the content documented for that error; if the copy to the
+/// device failed (callback_failed), the marks are unchanged. If both sides are the same memory,
+/// nothing is copied or marked.
 ///
-/// @param first  A View or DualView, or an execution space instance. Work queued on an instance is
-/// fenced
-///               before MPI or the host touches the Views, and kernels of Valet run on it and are
-///               complete when a call of Valet returns. Only it is fenced; without it, the default
-///               instances of the Views' execution spaces are.
-/// @param rest   The other Views or DualViews. All are of rank 1 to 8, of a trivially copyable
-/// value type that
-///               is not const, and have the same extent(0), which is the number of slots. Each rank
-///               may have another number of slots, but the other extents and the order and types
-///               of the Views are the same on all ranks.
+/// @param first  A View or DualView, or an execution space instance. The instance is fenced before
+///               MPI or the host accesses the Views; kernels of Valet run on it and are complete
+///               when a call of Valet returns. No other instance is fenced. Without it, the default
+///               instances of the Views' execution spaces are used.
+/// @param rest   The other Views or DualViews. All have rank 1 to 8, a trivially copyable value
+///               type that is not const, and the same extent(0), which is the number of slots.
+///               Ranks may have different numbers of slots; the other extents, and the order and
+///               types of the Views, are the same on all ranks.
 ///
-/// Errors are reported by the collective call that uses the storage, on all ranks:
-/// not_initialized (Kokkos is not initialised), field_mismatch (different extents),
-/// inaccessible_memory (a View without memory), invalid_argument (rows of zero bytes, Views that
-/// share memory, a DualView that is marked as modified on both sides), out_of_memory (staging for
-/// slot indices). callback_failed: a fence or a kernel of Valet threw, as Kokkos does where the
-/// device fails; see valet::execute().
+/// Errors are reported on all ranks by the collective call that uses the storage: not_initialized
+/// (Kokkos is not initialised), field_mismatch (different extents), inaccessible_memory (a View
+/// without memory), invalid_argument (rows of zero bytes, Views that share memory, a DualView
+/// marked as modified on both sides), out_of_memory (staging for slot indices), callback_failed (a
+/// fence or a kernel of Valet threw, as Kokkos does if the device fails; see valet::execute()).
 ///
-/// Memory: Views that the host moves take none. Others keep 128 KiB for slot indices from here
-/// on, in memory that host and kernels reach, as are the blocks in transit, which are staged in the
-/// budget of the plan. On a device nothing is allocated. Memory lent to execute() as a workspace
-/// must be memory that `space` reaches.
+/// Memory: none for Views that the host moves. Others keep 128 KiB for slot indices for the
+/// lifetime of the storage, in memory that host and kernels can access. Blocks in transit are
+/// staged in such memory within the budget of the plan. Nothing is allocated on the device. A
+/// workspace lent to execute() must be memory that `space` can access.
 ///
-/// One View of contiguous rows on a device goes to MPI as it is where MPI says that it reads such
-/// memory, or the environment has VALET_DEVICE_MPI=on; with VALET_DEVICE_MPI=off it does not.
+/// One View of contiguous rows on a device is passed to MPI directly if MPI reports that it can
+/// read such memory, or if the environment has VALET_DEVICE_MPI=on; VALET_DEVICE_MPI=off prevents
+/// this.
 template <class First, class... Rest>
 [[nodiscard]] BlockStorage blocks(const First& first, const Rest&... rest) {
   return detail::storage<detail::Path::automatic>(first, rest...);
 }
 
-/// The same storage, always by kernels and staging as if the host could not reach the Views: for
-/// memory where a kernel gathers faster than the host. The budget must hold two blocks. Arguments
-/// and errors as blocks().
+/// The same storage, always moved by kernels through staging memory, as if the host could not
+/// access the Views: for memory that kernels gather faster than the host. The budget must hold two
+/// blocks. Arguments and errors as for blocks().
 template <class First, class... Rest>
 [[nodiscard]] BlockStorage staged_blocks(const First& first, const Rest&... rest) {
   return detail::storage<detail::Path::staged>(first, rest...);

@@ -3,30 +3,31 @@
 
 /// @file
 /// Kokkos Views as parts of distributed arrays: valet::redistribute() and related calls on Views of
-/// rank 1 to 6 in LayoutRight, LayoutLeft or LayoutStride, padded ones too. Kokkos is initialised
-/// and finalised by the application.
+/// rank 1 to 6 in LayoutRight, LayoutLeft or LayoutStride, with or without padding. The application
+/// initialises and finalises Kokkos.
 
 #include <valet/kokkos/detail/array_view.hpp>
 #include <valet/redistribute.hpp>
 
 namespace valet::kokkos {
 
-/// Copies a distributed array from one layout into an array of another layout:
-/// valet::redistribute() with the parts of this rank as Views.
+/// Copies a distributed array from one layout into an array with another layout:
+/// valet::redistribute() with this rank's parts as Views.
 ///
 /// Collective over `communicator`; blocking. The default instances of the Views' execution spaces
 /// are fenced first.
 ///
-/// @param communicator    An intracommunicator that holds both grids.
-/// @param from, to        Of equal extents [global].
-/// @param source, target  Extents: at least the local extents of this rank; the part is at the
-///                        front of every dimension. Ranks outside of a grid give any View, an empty
-///                        one too. Both of the same value type; `source` may be of const values.
-///                        Memory that the host reaches. In LayoutStride the last index is taken to
-///                        vary fastest. [local]
+/// @param communicator    An intracommunicator that contains both grids.
+/// @param from, to        The layouts, of equal extents. [global]
+/// @param source, target  Extents are at least the local extents of this rank; the part is at the
+///                        front of every dimension. Ranks outside a grid give any View, which may
+///                        be empty. Both have the same value type, const allowed for `source`, and
+///                        memory that the host can access. In LayoutStride the last index is
+///                        assumed to vary fastest. [local]
 /// @param options         Budgets may differ between ranks.
-/// @throws Error as valet::redistribute(), not_initialized where Kokkos is not initialised, and
-///         callback_failed where a fence throws: on all ranks alike, nothing has been written.
+/// @throws Error as valet::redistribute(), also not_initialized if Kokkos is not initialised, and
+///         callback_failed if a fence throws: the same error on all ranks, and nothing has been
+///         written.
 ///
 /// Memory beyond the Views: as valet::redistribute().
 template <class Source, class Target>
@@ -58,17 +59,16 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
 /// Collective over `communicator`; blocking. The default instance of the View's execution space is
 /// fenced first.
 ///
-/// @param communicator  An intracommunicator that holds both grids.
-/// @param from, to      Of equal extents [global].
-/// @param array         Rank 1: the memory, with room for the larger of both parts. Its elements
-///                      are those of a part whose last index varies fastest for
-///                      IndexOrder::row_major, or whose first one does for
-///                      IndexOrder::column_major. [local]
+/// @param communicator  An intracommunicator that contains both grids.
+/// @param from, to      The layouts, of equal extents. [global]
+/// @param array         A View of rank 1 with room for the larger of both parts. With
+///                      IndexOrder::row_major the last index of the part varies fastest in it, with
+///                      IndexOrder::column_major the first. [local]
 /// @param order         As LayoutRight and LayoutLeft; the same on all ranks.
 /// @param options       Budgets may differ between ranks; the method may not.
-/// @throws Error as valet::redistribute_in_place(), not_initialized where Kokkos is not
-///         initialised, and callback_failed where a fence throws: on all ranks alike, the View is
-///         as it was.
+/// @throws Error as valet::redistribute_in_place(), also not_initialized if Kokkos is not
+///         initialised, and callback_failed if a fence throws: the same error on all ranks, and the
+///         View is unchanged.
 ///
 /// Memory beyond the View: as valet::redistribute_in_place().
 template <class View>

@@ -2,12 +2,12 @@
 #pragma once
 
 /// @file
-/// Blocks of different sizes in Kokkos Views: a View that the blocks fill from its front, and a
-/// View of their lengths or offsets, as a valet::RaggedField. Kokkos is initialised and finalised
-/// by the application.
+/// Blocks of different sizes in Kokkos Views, as a valet::RaggedField: a View that the blocks fill
+/// from the front, and a View of their lengths or offsets. The application initialises and
+/// finalises Kokkos.
 ///
-/// Both are of rank 1, contiguous, and in memory that the host reaches. A View beside them, with a
-/// row for each block, is a column as any array is: valet::field(view.data(), view.extent(0)).
+/// Both Views have rank 1 and are contiguous, in memory that the host can access. A View with a row
+/// per block is a column, as any other array: valet::field(view.data(), view.extent(0)).
 
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
@@ -26,7 +26,7 @@
 namespace valet::kokkos {
 namespace detail {
 
-/// Refuses at compile time what can never be moved, in words for the user.
+/// Rejects at compile time Views that can never be moved, with an explanation.
 template <class View>
 constexpr void check_ragged_view() {
   static_assert(Kokkos::is_view<View>::value,
@@ -64,7 +64,7 @@ template <class View>
                         " apart; blocks of different sizes need a contiguous View"};
 }
 
-/// Waits for the kernels that may still write the Views, and keeps them alive.
+/// Waits for kernels that may still write the Views, and keeps the Views alive.
 template <class Values, class Words>
 void prepare(RaggedField& field, const Values& values, const Words& words) {
   field.prepare = [values, words]() -> std::optional<Diagnostic> {
@@ -83,20 +83,20 @@ template <class View>
 
 }  // namespace detail
 
-/// An arena that is a View, with the lengths of its blocks in another one:
-/// valet::ragged_field(). Local.
+/// An arena in a View, with the lengths of its blocks in another View: valet::ragged_field().
+/// Local.
 ///
-/// The field keeps copies of the Views, so their memory lives at least as long; make it anew after
-/// Kokkos::resize(). It must not outlive Kokkos::finalize(). Collective calls fence the default
-/// instances of the Views' execution spaces first.
+/// The field keeps copies of the Views, so their memory lives at least as long; make a new field
+/// after Kokkos::resize(). It must not outlive Kokkos::finalize(). Collective calls first fence the
+/// default instances of the Views' execution spaces.
 ///
-/// @param values   All that blocks may fill: bytes, or values of any trivially copyable type, for
-///                 which every block is aligned.
-/// @param lengths  Of std::uint64_t, in bytes: of n values of T, n * sizeof(T), see
-///                 values_to_bytes(). As many as there may be blocks.
-/// @param label    How messages call the field; none: as the View.
+/// @param values   All memory that blocks may fill: bytes, or values of any trivially copyable
+///                 type, for which every block is aligned.
+/// @param lengths  Of std::uint64_t, in bytes: n * sizeof(T) for n values of T, see
+///                 values_to_bytes(). One entry for each block that fits.
+/// @param label    Name used in messages; if empty, the label of the View.
 ///
-/// Errors of the collective call that uses the field, on all ranks: those of RaggedField, and
+/// The collective call that uses the field reports on all ranks the errors of RaggedField, and
 /// not_initialized (Kokkos is not initialised), invalid_argument (a View that is not contiguous),
 /// callback_failed (a fence threw).
 template <class Values, class Lengths>
@@ -109,14 +109,15 @@ template <class Values, class Lengths>
   return field;
 }
 
-/// The same with offsets, as the row map of a graph or matrix in compressed rows:
+/// The same with offsets, such as the row map of a graph or matrix in compressed rows:
 /// valet::ragged_field_by_offsets(). Local.
 ///
-/// @param values   All that blocks may fill.
-/// @param offsets  Of std::uint64_t, in bytes; one more than there may be blocks. Row maps mostly
-///                 count values: values_to_bytes() turns those into bytes, in place. Without it
-///                 the call throws invalid_argument where an offset is no multiple of alignof(T).
-/// @param label    How messages call the field; none: as the View.
+/// @param values   All memory that blocks may fill.
+/// @param offsets  Of std::uint64_t, in bytes; one entry more than blocks that fit. Row maps
+///                 usually count values: values_to_bytes() converts them in place. If they are not
+///                 converted, the call throws invalid_argument if an offset is not a multiple of
+///                 alignof(T).
+/// @param label    Name used in messages; if empty, the label of the View.
 template <class Values, class Offsets>
 [[nodiscard]] RaggedField ragged_field_by_offsets(const Values& values, const Offsets& offsets,
                                                   std::string label = {}) {
@@ -127,11 +128,11 @@ template <class Values, class Offsets>
   return field;
 }
 
-/// Turns lengths or offsets that count values of T into bytes, before Valet is given them, in
-/// place: all of the View, also what is behind the blocks. Local; fences the default instance of
-/// its execution space first.
-/// @tparam T     What is counted.
-/// @param words  Of std::uint64_t, in memory that the host reaches.
+/// Converts lengths or offsets that count values of T to bytes, in place, before they are given to
+/// Valet: the whole View, including entries behind the blocks. Local; first fences the default
+/// instance of its execution space.
+/// @tparam T     Type of the counted values.
+/// @param words  Of std::uint64_t, in memory that the host can access.
 template <class T, class Words>
 void values_to_bytes(const Words& words) {
   detail::check_ragged_views<Words, Words>();
@@ -139,9 +140,9 @@ void values_to_bytes(const Words& words) {
   for (std::size_t k = 0; k < words.extent(0); ++k) words(k) *= sizeof(T);
 }
 
-/// Turns bytes back into counts of values of T: what values_to_bytes() did, undone. Local.
-/// @tparam T     What is counted.
-/// @param words  Of std::uint64_t, in memory that the host reaches.
+/// Converts bytes back to counts of values of T: the inverse of values_to_bytes(). Local.
+/// @tparam T     Type of the counted values.
+/// @param words  Of std::uint64_t, in memory that the host can access.
 template <class T, class Words>
 void bytes_to_values(const Words& words) {
   detail::check_ragged_views<Words, Words>();

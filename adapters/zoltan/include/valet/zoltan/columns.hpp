@@ -2,7 +2,8 @@
 #pragma once
 
 /// @file
-/// Numbers per slot that Zoltan reads while it partitions: coordinates or weights.
+/// Columns: numbers per slot that Zoltan reads while it partitions, such as coordinates and
+/// weights.
 
 #include <valet/error.hpp>
 #include <valet/ragged_storage.hpp>
@@ -24,10 +25,11 @@ namespace valet::zoltan {
 /// One number per slot in host memory, of any arithmetic type.
 struct Column {
   const std::byte* data = nullptr;  ///< the number of slot 0
-  std::ptrdiff_t stride_bytes = 0;  ///< from a slot to the next
-  /// What stands there, as a double. An exception would leave the other ranks waiting: noexcept.
+  std::ptrdiff_t stride_bytes = 0;  ///< from one slot to the next
+  /// Reads the number at `place` as a double. noexcept: an exception would leave other ranks
+  /// waiting.
   double (*read)(const std::byte* place) noexcept = nullptr;
-  /// The same for `count` slots, `stride_bytes` apart: one call for many numbers. May be null.
+  /// The same for `count` slots, `stride_bytes` apart, in one call. May be null.
   void (*read_many)(const std::byte* first, std::ptrdiff_t stride_bytes, std::size_t count,
                     double* numbers) noexcept = nullptr;
 
@@ -35,7 +37,7 @@ struct Column {
   [[nodiscard]] double operator[](std::uint64_t slot) const {
     return read(data + static_cast<std::ptrdiff_t>(slot) * stride_bytes);
   }
-  /// The numbers of `count` slots from `first` on.
+  /// The numbers of `count` slots starting with `first`.
   void copy_to(double* numbers, std::uint64_t first, std::size_t count) const {
     const std::byte* const place = data + static_cast<std::ptrdiff_t>(first) * stride_bytes;
     if (read_many != nullptr) return read_many(place, stride_bytes, count, numbers);
@@ -43,11 +45,12 @@ struct Column {
   }
 };
 
-/// Columns in memory that the host cannot read, such as a device's: it is brought the numbers of
-/// some slots at a time, never all of them. Local. What bring() throws is an error on all ranks.
+/// Columns in memory that the host cannot read, such as device memory: the numbers of some slots at
+/// a time are copied to the host, never all. Local. Exceptions of bring() become an error on all
+/// ranks.
 class StagedColumns {
  public:
-  /// Slots that are brought at a time.
+  /// Most slots per call of bring().
   static constexpr std::size_t most_slots = 8192;
 
   StagedColumns() = default;
@@ -55,17 +58,17 @@ class StagedColumns {
   StagedColumns& operator=(const StagedColumns&) = delete;
   virtual ~StagedColumns() = default;
 
-  /// Brings the numbers of `count` slots from `first` on, at most most_slots, to numbers().
+  /// Copies the numbers of `count` slots starting with `first`, at most most_slots, to numbers().
   virtual void bring(std::uint64_t first, std::size_t count) = 0;
-  /// The same for slots in any order, at most as many.
+  /// The same for a list of slots in any order, at most most_slots.
   virtual void bring(std::span<const std::uint32_t> slots) = 0;
-  /// What was brought last of a column, in host memory.
+  /// The numbers of a column that bring() copied last, in host memory.
   [[nodiscard]] virtual const double* numbers(std::size_t column) const = 0;
-  /// Memory that this takes, on the host or where the host and the device reach it.
+  /// Memory used, on the host or accessible to both host and device.
   [[nodiscard]] virtual std::size_t bytes() const = 0;
 
-  /// The numbers of a column from `slot` on, as many as are at hand: at least one. The column has
-  /// `slots` slots.
+  /// The numbers of a column starting with `slot`, as many as are available: at least one. The
+  /// column has `slots` slots.
   [[nodiscard]] std::span<const double> from(std::size_t column, std::uint64_t slot,
                                              std::uint64_t slots) {
     if (slot < first_ || slot >= first_ + count_) {
@@ -79,7 +82,7 @@ class StagedColumns {
     const auto at = static_cast<std::size_t>(slot - first_);
     return {numbers(column) + at, count_ - at};
   }
-  /// bring() of a list, after which nothing is at hand for from().
+  /// bring() of a list, after which from() has no numbers available.
   void bring_list(std::span<const std::uint32_t> slots) {
     count_ = 0;
     bring(slots);
@@ -90,23 +93,24 @@ class StagedColumns {
   std::size_t count_ = 0;
 };
 
-/// Up to three columns of the same number of slots.
+/// Up to three columns with the same number of slots.
 struct Columns {
-  static constexpr std::size_t most = 3;     ///< columns
-  using Numbers = std::array<double, most>;  ///< of a slot
+  static constexpr std::size_t most = 3;     ///< most columns
+  using Numbers = std::array<double, most>;  ///< the numbers of a slot
 
-  std::array<Column, most> column{};       ///< the first `size` are used, unless they are staged
-  std::size_t size = 0;                    ///< columns
-  std::uint64_t slots = 0;                 ///< numbers in each
-  std::shared_ptr<StagedColumns> staged;   ///< reads them where the host cannot; or null
-  std::shared_ptr<const void> keep_alive;  ///< what must live while they are read
-  std::optional<Diagnostic> diagnostic;    ///< why there is nothing to read
+  std::array<Column, most> column{};       ///< the first `size` are used, unless `staged` is set
+  std::size_t size = 0;                    ///< number of columns
+  std::uint64_t slots = 0;                 ///< numbers per column
+  std::shared_ptr<StagedColumns> staged;   ///< reads columns that the host cannot read; or null
+  std::shared_ptr<const void> keep_alive;  ///< kept while they are read
+  std::optional<Diagnostic> diagnostic;    ///< why they cannot be read
 
-  /// The number of a slot in column `c`. Throws what StagedColumns::bring() throws, as below.
+  /// The number of a slot in column `c`. Throws as StagedColumns::bring(), as do the functions
+  /// below.
   [[nodiscard]] double number(std::size_t c, std::uint64_t slot) const {
     return staged ? staged->from(c, slot, slots)[0] : column[c][slot];
   }
-  /// The numbers of `count` slots from `first` on in column `c`.
+  /// The numbers of `count` slots of column `c`, starting with `first`.
   void copy_to(std::size_t c, double* numbers, std::uint64_t first, std::size_t count) const {
     if (!staged) return column[c].copy_to(numbers, first, count);
     while (count > 0) {
@@ -117,7 +121,7 @@ struct Columns {
       count -= copied;
     }
   }
-  /// All numbers of slots in any order: as many entries as there are slots.
+  /// All numbers of a list of slots in any order: one entry per slot.
   void gather(std::span<const std::uint32_t> list, Numbers* numbers) const {
     if (!staged) {
       for (const std::uint32_t slot : list) {
@@ -137,13 +141,13 @@ struct Columns {
   }
 };
 
-/// Gives the columns at the moment of a partition, so that what it takes to read them is there for
-/// its duration only. Must not communicate.
+/// Returns the columns at the moment of a partition, so that resources for reading them exist only
+/// for its duration. Must not communicate.
 using ColumnSource = std::function<Columns()>;
 
 /// The column of an array of any arithmetic type, or of a member of an array of structures. Local.
-/// @param data          The number of slot 0; must stay where it is while the column is in use.
-/// @param stride_bytes  From a slot to the next.
+/// @param data          The number of slot 0; must stay in place while the column is in use.
+/// @param stride_bytes  From one slot to the next.
 template <class T>
 [[nodiscard]] Column column(const T* data, std::ptrdiff_t stride_bytes) {
   static_assert(std::is_arithmetic_v<T>, "Valet: coordinates and weights are numbers");
@@ -158,11 +162,11 @@ template <class T>
           }};
 }
 
-/// The columns of an array with several values per slot, one slot behind the other. Local.
-/// @param data        slots * components values; must stay where it is while the source is in use.
-/// @param slots       The most objects that it can hold.
-/// @param components  Values per slot: 1 to 3 for coordinates, 1 for weights. Another number is
-///                    reported by the collective call that uses the source, on all ranks.
+/// The columns of an array with several values per slot, slot after slot. Local.
+/// @param data        slots * components values; must stay in place while the source is in use.
+/// @param slots       The most objects that fit.
+/// @param components  Values per slot: 1 to 3 for coordinates, 1 for weights. The collective call
+///                    that uses the source reports other numbers on all ranks.
 template <class T>
 [[nodiscard]] ColumnSource array_columns(const T* data, std::uint64_t slots,
                                          std::size_t components) {
@@ -183,9 +187,9 @@ template <class T>
   };
 }
 
-/// The bytes of each block of an arena, as weights: Rebalancer::weights(). Local. What aligns
-/// blocks counts only where there are offsets.
-/// @param field  Its lengths, or offsets, must stay where they are while the source is in use.
+/// The bytes of each block of an arena, as weights: Rebalancer::weights(). Local. Alignment padding
+/// counts only with offsets.
+/// @param field  Its lengths or offsets must stay in place while the source is in use.
 [[nodiscard]] inline ColumnSource block_bytes(const RaggedField& field) {
   return [lengths = array_columns(field.lengths, field.block_capacity, 1),
           are_offsets = field.are_offsets] {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What a View must be to hold a part of a distributed array, and the valet::LocalArray that it is.
+/// Requirements on a View that holds a part of a distributed array, and its valet::LocalArray.
 
 #include <valet/detail/agree.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
@@ -22,7 +22,7 @@ namespace valet::kokkos::detail {
 template <class View>
 constexpr std::size_t rank_of_view = View::rank;
 
-/// Refuses at compile time what can never be moved, in words for the user.
+/// Rejects at compile time Views that can never be moved, with an explanation.
 template <class View>
 constexpr void check_array_view() {
   static_assert(Kokkos::is_view<View>::value, "Valet: a part of an array must be a Kokkos View");
@@ -42,7 +42,7 @@ constexpr IndexOrder order_of =
     std::is_same_v<typename View::array_layout, Kokkos::LayoutLeft> ? IndexOrder::column_major
                                                                     : IndexOrder::row_major;
 
-/// What is wrong with the View of this rank's part.
+/// The error in the View of this rank's part, if any.
 template <class View>
 [[nodiscard]] std::optional<Diagnostic> array_diagnostic(const GridLayout& grid, int rank,
                                                          const View& view, const char* side) {

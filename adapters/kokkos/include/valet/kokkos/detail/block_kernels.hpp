@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The kernels that pack, unpack, copy and hash blocks: one launch for the rows of all Views.
+/// Kernels that pack, unpack, copy and hash blocks: one launch for the rows of all Views.
 
 #include <valet/detail/block_hash.hpp>
 #include <valet/kokkos/detail/row_layout.hpp>
@@ -14,7 +14,7 @@
 
 namespace valet::kokkos::detail {
 
-// The units a kernel copies: bytes of any type, so the compiler must not assume that they are none.
+// The units that a kernel copies. They may alias: they are bytes of any type.
 typedef std::uint8_t Word8 __attribute__((may_alias));
 typedef std::uint16_t Word16 __attribute__((may_alias));
 typedef std::uint32_t Word32 __attribute__((may_alias));
@@ -81,7 +81,7 @@ struct CopyKernel {
   }
 };
 
-/// Adds what one piece of one block adds to the sum of valet::detail::piece_hash().
+/// Adds the contribution of one piece of a block to the sum of valet::detail::piece_hash().
 template <std::size_t count, class Index>
 struct HashKernel {
   BlockRows<count> block;
@@ -112,7 +112,7 @@ struct HashKernel {
   }
 };
 
-/// Queues a kernel of `size` threads on `space`; does not wait.
+/// Queues a kernel of `size` threads on `space`, without waiting.
 template <class Space, class Kernel>
 void launch(const char* name, const Space& space, std::size_t size, const Kernel& kernel) {
   using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Whether MPI may be given memory of a device.
+/// Whether device memory may be passed to MPI.
 
 #include <valet/mpi.hpp>
 #include <valet/storage_backend.hpp>
@@ -25,7 +25,7 @@ using HipSpace = Kokkos::HIP;
 using HipSpace = Kokkos::Experimental::HIP;
 #endif
 
-/// What MPI says of the memory of devices that `Space` runs on; no where it says nothing.
+/// Whether MPI reports that it reads memory of the devices of `Space`; false if it reports nothing.
 template <class Space>
 [[nodiscard]] bool mpi_says_it_reads_devices() {
   [[maybe_unused]] int answer = 0;
@@ -50,7 +50,7 @@ template <class Space>
   return false;
 }
 
-/// What the environment says, and MPI where that says nothing.
+/// The setting in the environment or, without one, the answer of MPI.
 struct DeviceMpi {
   bool reads_devices = false;
   std::optional<Diagnostic> diagnostic;

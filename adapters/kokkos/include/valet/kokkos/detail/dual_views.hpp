@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// DualViews: which side of them is moved, and how the other one learns of it.
+/// DualViews: which side is moved, and how the other side is marked.
 ///
-/// Before anything moves, what was modified on the host is brought to the device, and the device
-/// sides are marked as modified. If the copies fail the marks are as they were; after it the device
-/// side is the valid one, whatever becomes of the call.
+/// Before anything moves, data modified on the host is copied to the device, and the device sides
+/// are marked as modified. If the copies fail, the marks are unchanged. Afterwards the device side
+/// is the valid one, whatever the outcome of the call.
 
 #include <valet/storage_backend.hpp>
 
@@ -48,8 +48,8 @@ template <class T>
     return view;
 }
 
-/// Kokkos tells which side is newer, but not that the other one was modified, too: its marks say
-/// so, which a class may look at that inherits them.
+/// Kokkos reports which side is newer, but not whether the other one was modified as well. Its
+/// marks show that; a derived class can read them.
 template <class Dual>
 class Marks : public Dual {
  public:
@@ -67,17 +67,17 @@ class DualSides {
   DualSides& operator=(const DualSides&) = delete;
   virtual ~DualSides() = default;
 
-  /// That a DualView was modified on both sides. Local.
+  /// An error if a DualView was modified on both sides. Local.
   [[nodiscard]] virtual std::optional<Diagnostic> diagnostic() const = 0;
-  /// Copies what the host modified to the device sides. Local; may throw what Kokkos throws: then
-  /// the marks of what was not copied are as they were.
+  /// Copies data modified on the host to the device sides. Local; may throw exceptions of Kokkos,
+  /// and then leaves the marks of data that was not copied unchanged.
   virtual void sync_device_sides() = 0;
   /// Marks the device sides as modified. Local.
   virtual void mark_device_sides() = 0;
 };
 
-/// @tparam Given  std::tuple of the execution space instance that copies are queued on; empty: they
-///                are complete when Kokkos returns.
+/// @tparam Given  std::tuple of the execution space instance on which copies are queued; empty:
+///                they are complete when Kokkos returns.
 template <class Given, class... Duals>
 class DualSidesOf final : public DualSides {
  public:
@@ -98,8 +98,8 @@ class DualSidesOf final : public DualSides {
     return found;
   }
 
-  /// Parts of one DualView share their marks, and to sync the first clears them for all. So it is
-  /// asked before which of them are newer on the host.
+  /// Parts of one DualView share their marks, and the first sync clears them for all. So the sides
+  /// that are newer on the host are determined beforehand.
   void sync_device_sides() override {
     std::array<bool, sizeof...(Duals)> is_stale{};
     for_each([&](const auto& dual, std::size_t k) {
@@ -125,7 +125,7 @@ class DualSidesOf final : public DualSides {
   }
 
  private:
-  /// Both sides in the same memory have nothing to tell each other.
+  /// If both sides are the same memory, there is nothing to copy or mark.
   template <class Dual>
   static bool are_one(const Dual& dual) {
     return static_cast<const void*>(dual.view_device().data()) ==
@@ -154,7 +154,7 @@ template <class T>
     return std::tuple<>();
 }
 
-/// Of the DualViews among `views`; nullptr where there are none.
+/// The DualViews among `views`; nullptr if there are none.
 template <class Given, class... Views>
 [[nodiscard]] std::unique_ptr<DualSides> dual_sides(const Given& given, const Views&... views) {
   if constexpr ((is_dual_view<Views> || ...)) {

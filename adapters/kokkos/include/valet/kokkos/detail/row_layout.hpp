@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Where the rows of Views stand, in the form kernels take: plain numbers, no owner.
+/// Layout of the rows of Views, in a form for kernels: plain numbers, no ownership.
 
 #include <valet/block_storage.hpp>
 
@@ -12,7 +12,7 @@
 
 namespace valet::kokkos::detail {
 
-/// The largest word, 16 bytes at most, of which `bytes` is a multiple; 16 for zero.
+/// The largest word of at most 16 bytes that divides `bytes`; 16 for zero.
 [[nodiscard]] constexpr std::size_t word_of(std::size_t bytes) {
   std::size_t word = 16;
   while (bytes % word != 0) word /= 2;
@@ -27,14 +27,14 @@ struct RowLayout {
   std::ptrdiff_t slot_stride_bytes = 0;
   std::size_t element_bytes = 0;
   std::size_t row_bytes = 0;
-  std::size_t packed_offset = 0;  ///< where the row begins in a packed block
+  std::size_t packed_offset = 0;  ///< start of the row in a packed block
   std::size_t dimension_count = 0;
   std::size_t extents[most_dimensions] = {};
   std::ptrdiff_t strides_bytes[most_dimensions] = {};
-  std::size_t word_bytes = 1;  ///< divides every address of the row and its place in a block
-  std::size_t first_word = 0;  ///< words of the rows before it in a block
+  std::size_t word_bytes = 1;  ///< divides every address of the row and its offset in a block
+  std::size_t first_word = 0;  ///< words of the previous rows in a block
 
-  /// Where byte `offset` of a packed row stands in the View.
+  /// Address of byte `offset` of a packed row in the View.
   [[nodiscard]] KOKKOS_FUNCTION std::byte* place_of(std::uint64_t slot, std::size_t offset) const {
     std::size_t element = offset / element_bytes;
     std::ptrdiff_t distance = static_cast<std::ptrdiff_t>(slot) * slot_stride_bytes +
@@ -65,7 +65,7 @@ struct RowLayout {
     row.extents[row.dimension_count] = dimension.extent;
     row.strides_bytes[row.dimension_count++] = dimension.stride_bytes;
   }
-  // The innermost dimension that follows its elements directly becomes part of the element.
+  // An innermost dimension that is contiguous becomes part of the element.
   while (row.dimension_count > 0 && row.strides_bytes[row.dimension_count - 1] ==
                                         static_cast<std::ptrdiff_t>(row.element_bytes))
     row.element_bytes *= row.extents[--row.dimension_count];
@@ -78,9 +78,9 @@ struct RowLayout {
 
 /// The rows of all Views of a storage, which one kernel moves.
 ///
-/// Words are counted in the order of packed blocks, so that neighbouring threads touch neighbouring
-/// words of packed memory: that is on the far side of the bus. In the View, on the near side, they
-/// may be apart.
+/// Words are numbered in packed order, so that neighbouring threads access neighbouring words of
+/// packed memory, which is on the far side of the bus. In the View, on the near side, they may be
+/// apart.
 template <std::size_t count>
 struct BlockRows {
   RowLayout rows[count] = {};
@@ -88,7 +88,7 @@ struct BlockRows {
   std::size_t word_bytes = 1;  ///< divides those of all rows
 
   /// Numbers the words, after the rows have been set.
-  /// @param alignment  Of packed blocks.
+  /// @param alignment  Alignment of packed blocks.
   void number_words(std::size_t alignment) {
     words = 0;
     word_bytes = alignment;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What the adapter needs to know of Kokkos' state, and where versions of Kokkos differ.
-/// Tried with 3.4.1; names of later versions are taken from their documentation.
+/// The state of Kokkos, and differences between its versions. Tested with 3.4.1; names in later
+/// versions are taken from their documentation.
 
 #include <valet/detail/first_failure.hpp>
 #include <valet/storage_backend.hpp>
@@ -31,9 +31,9 @@ namespace valet::kokkos::detail {
       "Valet, and Kokkos::finalize() after their last use"};
 }
 
-/// Profiling regions of the stages of a migration, "valet::exchange" for instance: what
-/// StorageBackend::begin_stage() and end_stage() do where the storage is of Views. A tool that a
-/// user loads with Kokkos sees them; without one they cost a test.
+/// Profiling regions for the stages of a migration, such as "valet::exchange": the implementation
+/// of StorageBackend::begin_stage() and end_stage() for storages of Views. Kokkos passes them to a
+/// loaded tool; without one they cost a test.
 inline void push_region(const char* stage) {
   if (Kokkos::is_initialized()) Kokkos::Profiling::pushRegion(std::string("valet::") + stage);
 }
@@ -41,7 +41,7 @@ inline void pop_region() {
   if (Kokkos::is_initialized()) Kokkos::Profiling::popRegion();
 }
 
-/// The same until the end of a scope.
+/// A region until the end of a scope.
 class Region {
  public:
   explicit Region(const char* name) { push_region(name); }
@@ -50,7 +50,7 @@ class Region {
   ~Region() { pop_region(); }
 };
 
-/// Waits for the work queued on one execution space instance, and for no other.
+/// Waits for the work queued on one execution space instance, and no other.
 template <class Space>
 void fence(const Space& space) {
 #if KOKKOS_VERSION >= 30500
@@ -60,8 +60,8 @@ void fence(const Space& space) {
 #endif
 }
 
-/// Waits for several of them. An error of a kernel of the application that a fence reports becomes
-/// a diagnostic of this rank: an exception would leave the other ranks behind.
+/// Waits for several instances. If a fence reports an error of a kernel of the application, it
+/// becomes a diagnostic of this rank: an exception would leave the other ranks waiting.
 template <class... Spaces>
 [[nodiscard]] std::optional<Diagnostic> fence_diagnostic(const Spaces&... spaces) {
   valet::detail::FirstFailure failure;
@@ -70,7 +70,7 @@ template <class... Spaces>
   return failure.diagnostic("nothing has been written; fix what they do");
 }
 
-/// Host memory that kernels reach too, on the device a program is compiled for.
+/// Host memory that kernels can also access, on the device for which a program is compiled.
 #if defined(KOKKOS_HAS_SHARED_HOST_PINNED_SPACE)
 using PinnedSpace = Kokkos::SharedHostPinnedSpace;
 #elif defined(KOKKOS_ENABLE_CUDA)
@@ -83,7 +83,7 @@ using PinnedSpace = Kokkos::Experimental::SYCLHostUSMSpace;
 using PinnedSpace = Kokkos::HostSpace;
 #endif
 
-/// Where staging for kernels on `Space` lives.
+/// Memory space of the staging for kernels on `Space`.
 template <class Space>
 using StagingSpace =
     std::conditional_t<Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible,

@@ -18,18 +18,18 @@
 
 namespace valet::kokkos::detail {
 
-/// Memory for lists of slots and the seeds of hashes, where kernels read them: those of several
-/// kernels, so that one can be prepared while another one runs.
+/// Memory in which kernels read lists of slots and seeds of hashes. It holds those of several
+/// kernels, so that one can be prepared while another runs.
 constexpr std::size_t index_staging_bytes = std::size_t{128} << 10;
 
-/// The packed memory that kernels may be working on.
+/// Packed memory that running kernels may access.
 class StartedWork {
  public:
   [[nodiscard]] bool empty() const { return count_ == 0; }
   [[nodiscard]] bool is_full() const { return count_ == packed_.size(); }
   void add(std::span<const std::byte> packed) { packed_[count_++] = packed; }
   void clear() { count_ = 0; }
-  /// Whether some of it is part of `memory`.
+  /// Whether some of it overlaps `memory`.
   [[nodiscard]] bool touches(std::span<const std::byte> memory) const {
     const std::less<> before;
     for (std::size_t k = 0; k < count_; ++k)
@@ -40,16 +40,15 @@ class StartedWork {
   }
 
  private:
-  /// As many as messages that are on their way in both directions, by default.
+  /// As many as there are outstanding messages in both directions by default.
   std::array<std::span<const std::byte>, 64> packed_{};
   std::size_t count_ = 0;
 };
 
-/// Views in memory that the host is not to touch, nor MPI, but for one contiguous View where MPI
-/// reads memory of devices: kernels on `Space` move the blocks through packed memory
-/// that both reach. Only this instance is fenced: where somebody else needs packed memory that a
-/// kernel still works on, where the memory for lists is full, and at the end of a call that is to
-/// wait.
+/// Views that neither the host nor MPI accesses (except one contiguous View if MPI reads device
+/// memory): kernels on `Space` move the blocks through packed memory that both can access. Only
+/// this instance is fenced: when somebody else needs packed memory that a kernel still uses, when
+/// the memory for lists is full, and at the end of a blocking call.
 template <class Space, class... Views>
 class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
   using Base = ViewBlocks<std::tuple<Space>, Views...>;
@@ -81,7 +80,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     start_gather(from, packed);
     finish_all();
   }
-  /// The host, which HostFields would ask, may not reach the Views.
+  /// HostFields would use the host, which may not be able to access the Views.
   void gather_past_cache(SlotList from, std::byte* packed) override { gather(from, packed); }
   void scatter(const std::byte* packed, SlotList to) override {
     start_scatter(packed, to);
@@ -110,10 +109,10 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     lists_used_ = 0;
   }
 
-  /// Straight from slot to slot where no slot is both read and written; else a batch is read as a
-  /// whole and then written as a whole, which is right where no slot is read after it was written.
-  /// The chains and cycles of a redistribution read each slot first, so that their batches are only
-  /// cut by the scratch and the lists, and a batch of one is right for any list.
+  /// Copies directly from slot to slot if no slot is both read and written. Otherwise a whole batch
+  /// is read and then written, which is correct if no slot is read after it was written. The chains
+  /// and cycles of a redistribution read each slot first, so that only the scratch and the lists
+  /// limit their batches; a batch of one is correct for any list.
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
     with_lists([&]<class Index>(Index) {
       from.visit([&](auto sources) {
@@ -137,7 +136,8 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     return sum;
   }
 
-  /// Where blocks are one array MPI is given runs of them; rows of several Views cost less packed.
+  /// If the blocks are one array, MPI gets runs of them; packing is cheaper for rows of several
+  /// Views.
   [[nodiscard]] std::byte* contiguous_data() const override {
     return mpi_reads_views_ ? Base::contiguous_data() : nullptr;
   }
@@ -145,7 +145,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
   [[nodiscard]] bool reachable_by_host() const override { return false; }
   [[nodiscard]] std::size_t pieces_per_block() const override { return 1; }
 
-  /// After Kokkos::finalize() the memory is given up: Kokkos would end the program.
+  /// After Kokkos::finalize() the memory is leaked: Kokkos would end the program.
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
     if (bytes == 0) return nullptr;
     void* memory = nullptr;
@@ -177,8 +177,8 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     }
   }
 
-  /// Calls action with a value of the type of the indices in lists: the smaller one crosses the bus
-  /// in half of the time.
+  /// Calls action with a value of the index type used in lists: the smaller one crosses the bus in
+  /// half the time.
   template <class Action>
   void with_lists(Action&& action) {
     if (this->slots() <= std::numeric_limits<std::uint32_t>::max())
@@ -186,11 +186,11 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
     else
       action(std::uint64_t{});
   }
-  /// Slots in a list: two fit the memory for them.
+  /// Most slots in a list: two lists fit the memory for them.
   template <class Index>
   static constexpr std::size_t most_listed = index_staging_bytes / 2 / sizeof(Index);
 
-  /// A copy of a list where kernels read it, until the next finish_all().
+  /// Copies a list to where kernels read it, until the next finish_all().
   template <class To, class From>
   const To* listed(std::span<const From> list) {
     const std::size_t bytes = (list.size() * sizeof(To) + 15) / 16 * 16;
@@ -215,7 +215,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
       }
     });
   }
-  /// Workspaces lent by the caller and odd block sizes make packed blocks start at any byte.
+  /// With workspaces lent by the caller and odd block sizes, packed blocks may start at any byte.
   template <Direction direction, class Index, class Slots, class PackedByte>
   void move_some(Slots slots, PackedByte* packed) {
     BlockRows<view_count> block = block_;
@@ -228,7 +228,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
 
   template <class Index, class Sources, class Targets>
   void copy_lists(Sources sources, Targets targets, std::span<std::byte> scratch) {
-    // Both lists at once, so that the second one does not take the place of the first.
+    // Both lists at once, so that the second one does not replace the first.
     constexpr std::size_t listed_pairs = most_listed<Index> / 2;
     const std::size_t most = std::min(scratch.size() / block_bytes_, listed_pairs);
     for (std::size_t first = 0, size = 0; first < sources.size(); first += size) {

@@ -12,8 +12,8 @@
 
 namespace valet::kokkos::detail {
 
-/// Views as the core's host fields, behind a fence. Views that the host does not reach are moved by
-/// StagedBlocks, and only their numbers are used here.
+/// Views as host fields of the core, with a fence. Views that the host cannot access are moved by
+/// StagedBlocks, which only uses their numbers from here.
 ///
 /// @tparam Spaces  std::tuple of the execution spaces whose instances are fenced.
 template <class Spaces, class... Views>
@@ -22,7 +22,7 @@ class ViewBlocks : public HostFields {
   explicit ViewBlocks(const Spaces& spaces, const Views&... views)
       : HostFields(fields_of(views...)), spaces_(spaces), views_(views...) {}
 
-  /// From now on the Views are the device sides of these DualViews, or some are.
+  /// Declares that some or all of the Views are the device sides of these DualViews.
   void are_sides_of(std::unique_ptr<DualSides> duals) { duals_ = std::move(duals); }
 
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
@@ -30,7 +30,7 @@ class ViewBlocks : public HostFields {
     if (auto diagnostic = HostFields::diagnostic()) return diagnostic;
     return duals_ ? duals_->diagnostic() : std::nullopt;
   }
-  /// Waits for the kernels that may still write the Views, and for copies from the other sides.
+  /// Waits for kernels that may still write the Views, and for copies from the other sides.
   void synchronize() override {
     if (duals_) {
       duals_->sync_device_sides();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What a View must be, and what Valet sees of it: a valet::Field.
+/// Requirements on a View, and its form as a valet::Field.
 
 #include <valet/block_storage.hpp>
 
@@ -21,20 +21,20 @@ template <class Space, class View>
 constexpr bool is_accessible =
     Kokkos::SpaceAccessibility<Space, typename View::memory_space>::accessible;
 
-/// Memory whose pages wander between host and device, each to the one that touches it, such as
-/// CudaUVMSpace: the host reaches it, but it is not what execution spaces of the host work in.
+/// Memory whose pages migrate between host and device when accessed, such as CudaUVMSpace: the host
+/// can access it, but it is not the memory of host execution spaces.
 template <class View>
 constexpr bool is_managed =
     is_host_accessible<View> &&
     !Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename View::memory_space>::assignable;
 
-/// Whether its kernels run on the host.
+/// Whether kernels on `Space` run on the host.
 template <class Space>
 constexpr bool is_host_execution_space =
     Kokkos::SpaceAccessibility<Kokkos::HostSpace, typename Space::memory_space>::assignable;
 
-/// Whether kernels on `Space` should move these Views though the host could: some are managed, and
-/// the pages that the host touches would have to come back.
+/// Whether kernels on `Space` should move these Views although the host could: some are managed,
+/// and pages that the host accesses would have to migrate back.
 template <class Space, class... Views>
 constexpr bool prefers_kernels = !is_host_execution_space<Space> && (is_managed<Views> || ...) &&
                                  (is_accessible<Space, Views> && ...);
@@ -44,7 +44,7 @@ constexpr bool is_strided_layout =
     std::is_same_v<Layout, Kokkos::LayoutRight> || std::is_same_v<Layout, Kokkos::LayoutLeft> ||
     std::is_same_v<Layout, Kokkos::LayoutStride>;
 
-/// Refuses at compile time what can never be moved, in words for the user.
+/// Rejects at compile time Views that can never be moved, with an explanation.
 template <class View>
 constexpr void check_view() {
   static_assert(
@@ -64,11 +64,11 @@ constexpr void check_view() {
   }
 }
 
-/// The field that a View is. Local.
+/// A View as a field. Local.
 ///
-/// The order of the inner dimensions fixes how a block is packed, so it depends on the type of the
-/// View alone: strides may differ from rank to rank. Fastest last: index order, but for LayoutLeft
-/// the reverse.
+/// The order of the inner dimensions determines how a block is packed, so it depends only on the
+/// type of the View: strides may differ between ranks. Fastest last: index order, reversed for
+/// LayoutLeft.
 template <class View>
 [[nodiscard]] Field field_of(const View& view) {
   using Value = typename View::value_type;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What a transfer between two partitions of a forest means for one rank. Pure, but for run().
+/// A transfer between two partitions of a forest, on one rank. Pure, except for run().
 
 #include <valet/alltoall.hpp>
 #include <valet/detail/known_counts.hpp>
@@ -28,18 +28,18 @@ struct Range {
   [[nodiscard]] std::uint64_t size() const { return end - begin; }
 };
 
-/// The quadrants of a rank, by offsets that are good.
+/// The quadrants of a rank, from valid offsets.
 inline Range range_of(const std::int64_t* gfq, std::size_t rank) {
   return {static_cast<std::uint64_t>(gfq[rank]), static_cast<std::uint64_t>(gfq[rank + 1])};
 }
 
-/// What two ranges share; begin is `end` where that is nothing.
+/// The overlap of two ranges; begin is `end` if it is empty.
 inline Range overlap(Range a, Range b) {
   const std::uint64_t end = std::min(a.end, b.end);
   return {std::min(std::max(a.begin, b.begin), end), end};
 }
 
-/// How errors call what must be the same on all ranks.
+/// Name, in errors, of the data that must be the same on all ranks.
 inline constexpr const char* basis = "dest_gfq or src_gfq";
 
 /// The partitions before and after, as p4est's global_first_quadrant: P + 1 entries each.
@@ -48,7 +48,7 @@ struct Partitions {
   const std::int64_t* src_gfq = nullptr;
 };
 
-/// What is wrong with the offsets of one partition.
+/// The error in the offsets of one partition, if any.
 inline std::optional<Diagnostic> check_offsets(const std::string& name, const std::int64_t* gfq,
                                                std::size_t ranks) {
   const auto wrong = [](std::string text) {
@@ -79,7 +79,7 @@ inline std::optional<Diagnostic> check(const Partitions& partitions, std::size_t
                         "or coarsened"};
 }
 
-/// A number that tells these offsets from others.
+/// A hash of these offsets.
 inline std::uint64_t fingerprint_of(const Partitions& partitions, std::size_t ranks) {
   std::uint64_t result = 0;
   for (const std::int64_t* const gfq : {partitions.dest_gfq, partitions.src_gfq})
@@ -90,7 +90,7 @@ inline std::uint64_t fingerprint_of(const Partitions& partitions, std::size_t ra
   return result;
 }
 
-/// a + b, or the largest number.
+/// a + b, or the largest number if that overflows.
 inline std::uint64_t bounded_sum(std::uint64_t a, std::uint64_t b) {
   const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
   return b > most - a ? most : a + b;
@@ -109,13 +109,13 @@ inline Diagnostic too_large(Range own, const char* when, std::uint64_t bytes,
                                      std::to_string(bytes)};
 }
 
-/// A transfer on this rank that is to be counted.
+/// A transfer on this rank, to be counted.
 struct Transfer {
   Partitions partitions;
   std::size_t capacity_bytes = 0;
   bool any_order = false;
 
-  /// What is wrong with the call, before anything is counted; else the fingerprint.
+  /// The error of the call, found before anything is counted; otherwise sets the fingerprint.
   [[nodiscard]] std::optional<Diagnostic> begin(const valet::detail::CountsOfRank& counts) const {
     const std::size_t ranks = counts.sent.size();
     if (any_order)
@@ -128,7 +128,7 @@ struct Transfer {
   }
 };
 
-/// Counts of quadrants of one size.
+/// Counts quadrants of one size.
 inline std::optional<Diagnostic> count_fixed(const Transfer& transfer, std::size_t bytes_each,
                                              const valet::detail::CountsOfRank& counts) {
   if (auto wrong = transfer.begin(counts)) return wrong;
@@ -161,7 +161,8 @@ struct Sizes {
     std::uint64_t sum = 0;
     for (std::uint64_t q = part.begin - own.begin; q < part.end - own.begin; ++q) {
       const auto size = static_cast<std::uint64_t>(sizes[q]);
-      // No memory has so many narrow ones that their sum overflows, and the plain loop is fast.
+      // Memory cannot hold enough of the narrow types to overflow the sum, and the plain loop is
+      // fast.
       sum = sizeof(Size) < sizeof(sum) ? sum + size : bounded_sum(sum, size);
     }
     return sum;
@@ -195,7 +196,7 @@ struct Sizes {
   }
 };
 
-/// The sizes before and after, on a rank whose offsets are good.
+/// The sizes before and after, on a rank with valid offsets.
 template <std::integral Size>
 struct SizesOfRank {
   SizesOfRank(const Partitions& partitions, int rank, const Size* src_sizes, const Size* dest_sizes)
@@ -207,7 +208,7 @@ struct SizesOfRank {
   Sizes<Size> after;
 };
 
-/// Counts of bytes.
+/// Counts bytes.
 template <std::integral Size>
 std::optional<Diagnostic> count_custom(const Transfer& transfer, const Size* src_sizes,
                                        const Size* dest_sizes,
@@ -220,7 +221,7 @@ std::optional<Diagnostic> count_custom(const Transfer& transfer, const Size* src
   return own.after.count(transfer.partitions.src_gfq, capacity_bytes, counts.received);
 }
 
-/// What is wrong where `source` sends so many bytes and dest_sizes say others.
+/// The error if the bytes that `source` sends do not match dest_sizes.
 template <std::integral Size>
 Diagnostic sizes_differ(const Partitions& partitions, const Sizes<Size>& after, int source,
                         std::uint64_t sent) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Kokkos Views and DualViews as columns. Empty where Valet was built without its Kokkos adapter.
+/// Kokkos Views and DualViews as columns. Empty if Valet was built without its Kokkos adapter.
 
 #ifdef VALET_ZOLTAN_VIEWS
 
@@ -74,13 +74,13 @@ void append_columns(Columns& columns, const View& view) {
                static_cast<std::ptrdiff_t>(view.stride(0) * sizeof(Value)));
 }
 
-/// Whether its numbers are read by kernels: the host cannot, or pages would wander to it.
+/// Whether kernels read the numbers: the host cannot, or pages would migrate to it.
 template <class View>
 constexpr bool is_read_by_kernels =
     !kokkos::detail::is_host_accessible<View> ||
     kokkos::detail::prefers_kernels<typename View::execution_space, View>;
 
-/// Copies the numbers of some slots of one View; an index counts (component, slot).
+/// Copies the numbers of some slots of one View; an index combines component and slot.
 template <class Value>
 class NumberKernel {
  public:
@@ -91,7 +91,7 @@ class NumberKernel {
         component_stride_(component_stride),
         numbers_(numbers) {}
 
-  /// @param list  Or from `first` on where it is nullptr.
+  /// @param list  The slots; nullptr for `count` slots starting with `first`.
   void of_slots(const std::uint32_t* list, std::uint64_t first, std::size_t count) {
     list_ = list;
     first_ = first;
@@ -172,7 +172,7 @@ class StagedViews final : public StagedColumns {
         },
         views_);
   }
-  /// Queues the kernel of one View. Returns where the next one writes.
+  /// Queues the kernel of one View. Returns the place where the next one writes.
   template <class View>
   double* launch_one(const View& view, double* numbers, const std::uint32_t* list,
                      std::uint64_t first, std::size_t count) const {
