@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The AMR example: who holds which patches, and memory over time against the limit."""
+"""The AMR example: the owners of the patches, and memory over time against the limit."""
 
 import sys
 
@@ -24,28 +24,54 @@ def draw_leaves(axis, leaves, rank_column, colours):
     axis.set_aspect("equal")
 
 
+def draw_extra_memory(axis, migrations):
+    """Extra memory of the rank with the most: in place, and with packed buffers, against the limit."""
+    worst = max(migrations, key=lambda row: row["out_of_place_bytes"])
+    ways = [("in place,\nmeasured", worst["extra_bytes"], VALET),
+            ("packed\nbuffers", worst["out_of_place_bytes"], OUT_OF_PLACE)]
+    for position, (_, size, colour) in enumerate(ways):
+        axis.bar(position, size / MEGABYTE, width=0.6, color=colour)
+        axis.annotate(f"{size / MEGABYTE:.1f}", (position, size / MEGABYTE), ha="center", va="bottom",
+                      xytext=(0, 2), textcoords="offset points")
+    axis.set_xticks(range(len(ways)), [name for name, _, _ in ways])
+    highest = max(size for _, size, _ in ways)
+    if worst["headroom_bytes"]:
+        headroom = worst["headroom_bytes"] / MEGABYTE
+        highest = max(highest, worst["headroom_bytes"])
+        axis.axhline(headroom, color=LIMIT, linestyle="--", linewidth=1.5)
+        axis.annotate(f"left by the\nmemory limit: {headroom:.1f}", (-0.45, headroom), color=LIMIT,
+                      va="bottom", xytext=(0, 3), textcoords="offset points")
+    axis.set_xlim(-0.5, len(ways) - 0.5)
+    axis.set_ylim(0, 1.12 * highest / MEGABYTE)
+    axis.set_ylabel("extra memory [MB]")
+    axis.set_title(f"memory of rank {worst['rank']}", fontsize=11)
+
+
 def draw_front(directory):
-    """Who holds which patches, before and after the migration that moved most."""
+    """The owners of the patches before and after the migration that moved most, and its memory."""
     regrids = read(directory / "regrids.csv")
     shown = max(regrids, key=lambda row: row["moved_bytes"])
     leaves = [row for row in read(directory / "leaves.csv") if row["regrid"] == shown["regrid"]]
-    ranks = 1 + max(row["rank"] for row in read(directory / "migrations.csv"))
+    migrations = read(directory / "migrations.csv")
+    ranks = 1 + max(row["rank"] for row in migrations)
     colours = rank_colours(ranks)
     across = leaves[0]["axis"]
     along = [axis for axis in "xyz" if axis != across]
-    figure, axes = plt.subplots(1, 2, figsize=(12, 7.2), sharey=True)
-    figure.subplots_adjust(left=0.06, right=0.985, top=0.86, bottom=0.13, wspace=0.05)
+    figure, axes = plt.subplots(1, 3, figsize=(15, 6.6), gridspec_kw={"width_ratios": [3, 3, 1.4]})
+    figure.subplots_adjust(left=0.045, right=0.985, top=0.86, bottom=0.15, wspace=0.17)
     for axis, when in zip(axes, ("before", "after")):
         draw_leaves(axis, leaves, f"rank_{when}", colours)
         axis.set_title(f"{when} the migration", fontsize=11)
-        axis.set_xlabel(f"{along[0]} [edges of the cube]")
-    axes[0].set_ylabel(f"{along[1]} [edges of the cube]")
+        axis.set_xlabel(along[0])
+        axis.set_ylabel(along[1])
+    draw_extra_memory(axes[2], [row for row in migrations if row["regrid"] == shown["regrid"]])
     handles = [Patch(color=colours[r], label=f"rank {r}") for r in range(ranks)]
-    handles.append(Patch(color="0.3", label="full colour: the front is in the patch"))
-    figure.legend(handles=handles, loc="lower center", ncol=min(len(handles), 8), frameon=False)
-    figure.suptitle(f"Who holds which of the {shown['patches']:,} patches at step {shown['step']}: "
-                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB moved in place\n"
-                    f"leaves of the octree in the plane {across} = {leaves[0]['plane']:.2f}", fontsize=12)
+    handles.append(Patch(color="0.3", label="full colour: patches that hold the front"))
+    figure.legend(handles=handles, loc="lower center", ncol=min(len(handles), 8), frameon=False,
+                  bbox_to_anchor=(0.42, 0.0))
+    figure.suptitle(f"Step {shown['step']}: {shown['patches']:,} patches, of which "
+                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB change their owner in place\n"
+                    f"(cut through the unit cube at {across} = {leaves[0]['plane']:.2f})", fontsize=12)
     save(figure, directory / "front.png")
 
 
@@ -65,16 +91,16 @@ def draw_limited_run(axis, samples, migrations, rank):
     handles = [
         Line2D([], [], color="black", label="resident memory, sampled"),
         Line2D([], [], marker="_", linestyle="", color=VALET, markeredgewidth=2,
-               label="its peak in a migration, measured by the system"),
+               label="its peak during a migration, measured by the system"),
         Line2D([], [], marker="v", linestyle="", color=OUT_OF_PLACE,
-               label="what packed buffers for it would reach"),
+               label="the same with packed buffers instead"),
         shade_entry("migrate"),
     ]
     if limits:
         limit = sorted(limits)[len(limits) // 2] / MEGABYTE
         axis.axhline(limit, color=LIMIT, linestyle="--", linewidth=1.5)
         handles.append(Line2D([], [], color=LIMIT, linestyle="--",
-                              label="what the memory limit leaves"))
+                              label="memory limit"))
     steady = sorted(s["resident_bytes"] for s in samples)[len(samples) // 2] / MEGABYTE
     highest = max(m["resident_bytes"] + m["out_of_place_bytes"] for m in migrations) / MEGABYTE
     margin = max(highest - steady, 0.05 * steady)
@@ -102,7 +128,7 @@ def draw_memory(directory):
     if largest["headroom_bytes"]:
         headroom = largest["headroom_bytes"] / MEGABYTE
         axes[1].axhline(headroom, color="black", linestyle=":", linewidth=1.5,
-                        label=f"what the memory limit leaves, {headroom:.1f} MB")
+                        label=f"left by the memory limit: {headroom:.1f} MB")
         axes[1].legend(loc="center", bbox_to_anchor=(0.5, 0.3), fontsize=9)
     axes[1].set_ylabel("memory beyond the patches [MB]")
     figure.suptitle("Memory while patches migrate in place", fontsize=13)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The block-cyclic example: who owns which block before and after, and what passes between them."""
+"""The block-cyclic example: the owners of the blocks before and after, and the volume exchanged."""
 
 from matplotlib.collections import PatchCollection
 from matplotlib.patches import Patch, Rectangle
@@ -43,7 +43,7 @@ def draw_transfers(axis, transfers):
     axis.set_yticks(range(len(producers)), producers)
     axis.set_xlabel("to rank")
     axis.set_ylabel("from rank")
-    axis.set_title("what passes between them [MB]", fontsize=11)
+    axis.set_title("volume exchanged [MB]", fontsize=11)
 
 
 def draw(directory):
@@ -54,6 +54,6 @@ def draw(directory):
     for axis, (layout, title) in zip(axes, TITLES.items()):
         draw_layout(axis, [b for b in blocks if b["layout"] == layout], colours, title)
     draw_transfers(axes[2], read(directory / "transfers.csv"))
-    figure.suptitle("A matrix handed from one grid of ranks to another")
+    figure.suptitle("A matrix passed from one process grid to another")
     figure.tight_layout()
     save(figure, directory / "block_cyclic.png")

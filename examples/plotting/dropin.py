@@ -9,7 +9,7 @@ DROPIN = {"stock": ("stock Zoltan_Migrate", OUT_OF_PLACE),
 
 
 def dropin_rounds(directory, label):
-    """Of each round: seconds of the slowest rank; bytes that all ranks needed on top of their data."""
+    """For each round: seconds of the slowest rank; bytes that all ranks needed on top of their data."""
     files = sorted(directory.glob(f"{label}.*.csv"))
     if not files:
         raise FileNotFoundError(2, "missing", str(directory / f"{label}.0.csv"))
@@ -36,8 +36,9 @@ def draw(directory):
         axes[1].bar(at, [1e3 * one["seconds"] for one in rounds], width, color=colour, label=text)
     moved = [one["sent"] / MEGABYTE for one in runs["stock"]]
     axes[0].hlines(moved, [k - 0.45 for k in range(len(moved))], [k + 0.45 for k in range(len(moved))],
-                   color="black", linewidth=1.5, label="packed cells that moved")
-    axes[0].set_title("Valet keeps its scratch, up to 4 MiB a rank, from round 0 on", fontsize=9)
+                   color="black", linewidth=1.5, label="size of the cells that moved, packed")
+    axes[0].set_title("Memory (Valet keeps up to 4 MiB of scratch per rank after round 0)", fontsize=10)
+    axes[1].set_title("Time", fontsize=10)
     axes[0].set_ylabel("peak memory beyond the mesh, all ranks [MB]")
     axes[1].set_ylabel("time of the migration, slowest rank [ms]")
     for axis in axes:
@@ -45,6 +46,6 @@ def draw(directory):
         axis.set_ylim(bottom=0)
         axis.set_xticks(range(len(moved)))
     axes[0].legend(fontsize=8.5)
-    figure.suptitle("Migrating an unstructured mesh: one program, three ways")
+    figure.suptitle("Migration of an unstructured mesh: one program, three ways")
     figure.tight_layout()
     save(figure, directory / "dropin.png")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The particle example: who owns which particles, and memory over time."""
+"""The particle example: the owners of the particles, and memory over time."""
 
 import sys
 
@@ -33,7 +33,7 @@ def best_view(points, ranks):
 
 
 def draw_owners(directory):
-    """Who owns which particles, before and after the rebalance that moved most."""
+    """The owners of the particles before and after the rebalance that moved most."""
     rebalances = read(directory / "rebalances.csv")
     # The first one spreads particles that nobody had sorted yet: no picture of a load balancer.
     candidates = rebalances[1:] or rebalances
@@ -61,15 +61,15 @@ def draw_owners(directory):
                                       label=f"rank {r}") for r in range(ranks)],
                       title="owner", loc="lower center", ncol=ranks, frameon=False)
     what = "" if len(visible) == len(points) else " in a slice of the box"
-    figure.suptitle(f"Who owns which particles around the rebalance that moves most, of step {shown['step']}: "
-                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB in place\n"
-                    f"a sample of {len(visible):,} particles{what}, seen along {along}", fontsize=12)
+    figure.suptitle(f"Owners of the particles before and after the largest rebalance, step {shown['step']}: "
+                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB moved in place\n"
+                    f"(a sample of {len(visible):,} particles{what}, seen along {along})", fontsize=12)
     save(figure, directory / "owners.png")
 
 
 # The other ways that examples/particles/run.sh measures, and how they are drawn.
-OTHER_WAYS = {"every_particle": ("every particle given to Zoltan", "tab:orange"),
-              "packed": ("and moved by Zoltan_Migrate, packed", OUT_OF_PLACE)}
+OTHER_WAYS = {"every_particle": ("Zoltan partitions every particle; moved in place", "tab:orange"),
+              "packed": ("Zoltan partitions every particle; Zoltan_Migrate", OUT_OF_PLACE)}
 
 
 def rebalance_samples(samples, rank, step):
@@ -78,7 +78,7 @@ def rebalance_samples(samples, rank, step):
 
 
 def draw_run(axis, samples, migrations, rank):
-    """The data of one rank over the run, and what the limit leaves for each rebalance."""
+    """The data of one rank over the run, and the limit of each rebalance."""
     shade(axis, spans_of(samples))
     axis.plot([s["seconds"] for s in samples], [s["data_bytes"] / MEGABYTE for s in samples],
               color="black", linewidth=1)
@@ -92,7 +92,7 @@ def draw_run(axis, samples, migrations, rank):
                       color=LIMIT, markersize=12, markeredgewidth=2)
     if any(m["headroom_bytes"] for m in migrations):
         handles.append(Line2D([], [], marker="_", linestyle="", color=LIMIT, markeredgewidth=2,
-                              label="what the system allows in a rebalance"))
+                              label="limit during the rebalance"))
     axis.set_ylim(0, 1.08 * axis.get_ylim()[1])
     axis.set_xlim(0, samples[-1]["seconds"])
     axis.set_xlabel("time since the start [s]")
@@ -102,7 +102,7 @@ def draw_run(axis, samples, migrations, rank):
 
 
 def draw_rebalance(axis, samples, migration, colour, label):
-    """One rebalance from its beginning, beyond the data that the rank had."""
+    """Growth of the data of the rank during one rebalance."""
     inside = rebalance_samples(samples, migration["rank"], migration["step"])
     if not inside:
         return
@@ -114,25 +114,25 @@ def draw_rebalance(axis, samples, migration, colour, label):
 
 def draw_ways(axis, directory, samples, migration):
     """The same rebalance in all ways that were measured."""
-    draw_rebalance(axis, samples, migration, VALET, "Valet, cells of particles, in place")
+    draw_rebalance(axis, samples, migration, VALET, "Zoltan partitions cells; moved in place")
     for name, (label, colour) in OTHER_WAYS.items():
         if (directory / name / "memory.csv").exists():
             draw_rebalance(axis, read(directory / name / "memory.csv"), migration, colour, label)
     if migration["headroom_bytes"]:
         headroom = migration["headroom_bytes"] / MEGABYTE
         axis.axhline(headroom, color=LIMIT, linestyle="--", linewidth=1.5,
-                     label=f"what the limit leaves, {headroom:.1f} MB")
+                     label=f"left by the limit: {headroom:.1f} MB")
     axis.set_xlim(left=0)
     axis.set_ylim(0, 1.3 * axis.get_ylim()[1])  # room for the legend
     axis.set_xlabel("time since the rebalance began [ms]")
-    axis.set_ylabel("data beyond what the rank had before [MB]")
+    axis.set_ylabel("growth of private data [MB]")
     axis.set_title(f"Partition and migration of step {migration['step']}, rank {migration['rank']}",
                    fontsize=11)
     axis.legend(loc="upper right", fontsize=9, framealpha=0.95)
 
 
 def draw_memory(directory):
-    """Memory over time against the limit, and what other ways take."""
+    """Memory over time against the limit, and the memory of the other ways."""
     samples = read(directory / "memory.csv")
     migrations = read(directory / "migrations.csv")
     largest = max(migrations, key=lambda row: row["out_of_place_bytes"])
@@ -144,7 +144,7 @@ def draw_memory(directory):
     figure.subplots_adjust(left=0.05, right=0.985, top=0.88, bottom=0.1, wspace=0.13)
     draw_run(axes[0], own_samples, [m for m in migrations if m["rank"] == rank], rank)
     draw_ways(axes[1], directory, own_samples, largest)
-    figure.suptitle("Memory of a rank while particles are partitioned and moved", fontsize=13)
+    figure.suptitle("Memory of one rank while particles are partitioned and moved", fontsize=13)
     save(figure, directory / "memory.png")
 
 

@@ -75,8 +75,8 @@ def draw_lengths(directory):
     axes[-1, 0].set_xlabel("angle around the chamber [degrees]")
     bar = figure.add_axes((0.92, 0.2, 0.018, 0.55))
     figure.colorbar(image, cax=bar, label="species in a cell [records of 64 bytes]")
-    figure.suptitle("A detonation runs around an annular chamber: the lengths of the cells' lists,\n"
-                    "and the parts that Zoltan gives the ranks by them", fontsize=12)
+    figure.suptitle("A detonation in an annular chamber: length of each cell's species list,\n"
+                    "and the partition in which Zoltan balances these lengths", fontsize=12)
     save(figure, directory / "lengths.png")
 
 
@@ -129,11 +129,11 @@ def draw_largest(axis, runs, step, headroom):
                   marker=".", markersize=3, label=f"{label}: {max(grown):.1f} MB")
     if headroom:
         axis.axhline(headroom / MEGABYTE, color=LIMIT, linestyle="--", linewidth=1.5,
-                     label=f"what the limit leaves: {headroom / MEGABYTE:.1f} MB")
+                     label=f"left by the limit: {headroom / MEGABYTE:.1f} MB")
     axis.set_xlim(left=0)
     axis.set_ylim(0, 1.32 * axis.get_ylim()[1])
     axis.set_xlabel("time since the partition began [ms]")
-    axis.set_ylabel("data beyond what the rank had before [MB]")
+    axis.set_ylabel("growth of private data [MB]")
     axis.legend(loc="upper right", fontsize=9, framealpha=0.95)
 
 
@@ -154,7 +154,7 @@ def draw_memory(directory):
     draw_largest(axes[1], runs, step, limit - before if limit else 0)
     axes[1].set_title(f"Step {step}: {largest['sent_bytes'] / MEGABYTE:.1f} MB of lists leave the rank",
                       fontsize=11)
-    figure.suptitle("Memory of a rank whose cells, with lists of different lengths, are partitioned and moved",
+    figure.suptitle("Memory of one rank while cells with lists of different lengths are partitioned and moved",
                     fontsize=13)
     save(figure, directory / "memory.png")
 

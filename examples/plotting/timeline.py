@@ -15,12 +15,12 @@ def shade(axis, spans):
 
 
 def shade_entry(phase):
-    """What the legend says of a shade."""
+    """The legend entry of a shade."""
     return Patch(**SHADES[phase])
 
 
 def spans_of(samples):
-    """Where one rank was not simulating: (start, end, phase)."""
+    """The times at which one rank was not simulating: (start, end, phase)."""
     spans = []
     for sample in samples:
         if sample["phase"] == "simulate":
@@ -38,7 +38,7 @@ def within(samples, migration, margin=0.0):
 
 
 def draw_migration(axis, samples, migration):
-    """The largest migration under the magnifying glass."""
+    """The largest migration in detail."""
     inside = within(samples, migration)
     base = min((s["resident_bytes"] for s in inside), default=0)
     start = migration["start_seconds"]
@@ -51,10 +51,10 @@ def draw_migration(axis, samples, migration):
     for need, colour, text in (
             (migration["out_of_place_bytes"], OUT_OF_PLACE,
              "out of place: packed send and receive buffers"),
-            (migration["limit_bytes"], LIMIT, "Valet's promise: scratch and index arrays"),
-            (migration["extra_bytes"], VALET, "Valet's own count of what it allocated")):
+            (migration["limit_bytes"], LIMIT, "Valet's bound: scratch and index arrays"),
+            (migration["extra_bytes"], VALET, "allocated by Valet, its own count")):
         axis.axhline(need / MEGABYTE, color=colour, linestyle="--", linewidth=1.5,
-                     label=f"{text}, {need / MEGABYTE:.1f} MB")
+                     label=f"{text}: {need / MEGABYTE:.1f} MB")
     axis.legend(loc="center", fontsize=9)
     axis.set_xlim(0, max(end, 1e-3))
     axis.set_ylim(0, 1.15 * max(migration["out_of_place_bytes"], migration["limit_bytes"], 1) / MEGABYTE)
