@@ -69,24 +69,29 @@ static int one_round(FILE* file, Mesh* mesh, struct Zoltan_Struct* zoltan, Migra
 
 Arguments mesh_arguments(int argc, char** argv, const char* label) {
   Arguments arguments = {NULL, 500, 6, -1};
-  int rank, help, wrong;
+  int rank, help, version, wrong;
   char end = 0;
+  const char* program = strrchr(argv[0], '/');
+  program = program == NULL ? argv[0] : program + 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   help = argc > 1 && (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0);
+  version = argc > 1 && strcmp(argv[1], "--version") == 0;
   arguments.label = argc > 1 ? argv[1] : label;
   wrong = argc > 4 || (argc > 2 && sscanf(argv[2], "%d%c", &arguments.side, &end) != 1) ||
           (argc > 3 && sscanf(argv[3], "%d%c", &arguments.rounds, &end) != 1);
   if (!help && !wrong && arguments.label[0] != '-' && arguments.side > 0 && arguments.rounds > 0)
     return arguments;
-  arguments.code = help ? 0 : 2;
-  if (rank == 0)
+  arguments.code = help || version ? 0 : 2;
+  if (rank == 0 && version)
+    printf("%s (Valet) " EXAMPLE_VERSION "\n", program);
+  else if (rank == 0)
     fprintf(
         help ? stdout : stderr,
         "Usage: %s [label [side [rounds]]]\n"
-        "Migrates an unstructured mesh whose hot region wanders, and writes <label>.<rank>.csv.\n"
-        "  label   of the files (%s)\n"
-        "  side    of the square of cells, from 1 on (500)\n"
-        "  rounds  of partition and migration, from 1 on (6)\n",
+        "Migrates an unstructured mesh with a moving hot region, and writes <label>.<rank>.csv.\n"
+        "  label   prefix of the output files (default: %s)\n"
+        "  side    cells along a side of the square mesh, at least 1 (default: 500)\n"
+        "  rounds  number of partitions and migrations, at least 1 (default: 6)\n",
         argv[0], label);
   return arguments;
 }
