@@ -44,9 +44,10 @@ function(valet_add_test)
   # For clang the list {1, 8} of sizes is one of ints whose sign changes; GCC leaves that out of
   # -Wconversion in C++. What we install is checked for it.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>")
-  if(NOT arg_LIBRARIES)
-    valet_precompile_test_headers(${target})
-  endif()
+  # Compiled once and run once: compiling is most of the time, and the library keeps its own level.
+  target_compile_options(
+    ${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-O1>")
+  valet_precompile_test_headers(${target} ${arg_LIBRARIES})
 
   set(short_stacks SHORT_STACKS)
   if(arg_WHOLE_STACKS)
@@ -76,18 +77,33 @@ function(valet_add_test)
   endforeach()
 endfunction()
 
-# What nearly every test includes is parsed once, by the first test, for all whose compiler flags are
-# the same. Not where a compiler cache is used: that could then keep nothing.
+# valet_precompile_test_headers(<target> [<library>...]): the headers that nearly every test of these
+# libraries includes are parsed once, by the first test, for all whose compiler flags are the same.
+# Not if a compiler cache is used: it could then keep nothing.
 function(valet_precompile_test_headers target)
-  if(CMAKE_CXX_COMPILER_LAUNCHER OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
     return()
   endif()
-  get_property(owner GLOBAL PROPERTY VALET_TEST_HEADERS)
+  # Compilers for devices compile a source more than once, each time with other macros.
+  if(ARGN AND "${Kokkos_DEVICES}" MATCHES "CUDA|HIP|SYCL")
+    return()
+  endif()
+  set(headers <gtest/gtest.h> <valet/valet.hpp> <random>)
+  set(kind "${ARGN}")
+  if(kind STREQUAL "Valet::kokkos")
+    list(APPEND headers <Kokkos_Core.hpp> <valet/kokkos/blocks.hpp>)
+  elseif(kind STREQUAL "Valet::zoltan")
+    list(APPEND headers <valet/zoltan/rebalancer.hpp>)
+  elseif(kind)
+    return() # libraries of one or two tests
+  endif()
+  get_property(owner GLOBAL PROPERTY VALET_TEST_HEADERS_${kind})
   if(owner)
     target_precompile_headers(${target} REUSE_FROM ${owner})
   else()
-    target_precompile_headers(${target} PRIVATE <gtest/gtest.h> <valet/valet.hpp> <random>)
-    set_property(GLOBAL PROPERTY VALET_TEST_HEADERS ${target})
+    list(TRANSFORM headers REPLACE "(.+)" "$<$<COMPILE_LANGUAGE:CXX>:\\1>")
+    target_precompile_headers(${target} PRIVATE ${headers})
+    set_property(GLOBAL PROPERTY VALET_TEST_HEADERS_${kind} ${target})
   endif()
 endfunction()
 

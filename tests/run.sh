@@ -17,8 +17,9 @@ Installs what is missing, builds the release preset into build/ and runs its tes
               build/sanitize and run the tests that are not labelled "slow" there
   --clang     then build with clang into build/clang and run the tests that are not labelled
               "slow" there, those with MPI on 1 and 2 ranks
-  --mpich     then build with MPICH into build/mpich, what needs no library that is built for
-              another MPI, and run the same tests there
+  --mpich     then build with MPICH into build/mpich, without the parts that need a library built
+              for another MPI, and run the same tests there. With --clang: one build in
+              build/clang_mpich, with both
   --lint      check format (clang-format) and code (clang-tidy) before the tests
   --only      not the release preset and its tests, only what the options above add
   --mutate    instead: show which mistakes the tests would not notice. Applies the mutants that
@@ -141,5 +142,10 @@ if ! $only; then
 fi
 
 if $sanitize; then test_preset sanitize sanitizers; fi
-if $clang; then test_preset clang clang; fi
-if $mpich; then test_preset mpich MPICH; fi
+if $clang && $mpich; then
+  test_preset clang_mpich "clang and MPICH"
+elif $clang; then
+  test_preset clang clang
+elif $mpich; then
+  test_preset mpich MPICH
+fi
