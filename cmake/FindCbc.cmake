@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Defines Cbc::cbc, the branch-and-cut solver of COIN-OR behind its C interface. Distributions ship
-# pkg-config files only.
+# Defines Cbc::cbc, the branch-and-cut solver of COIN-OR with its C interface. Distributions ship only
+# pkg-config files.
 find_path(Cbc_INCLUDE_DIR Cbc_C_Interface.h PATH_SUFFIXES coin coin-or)
 mark_as_advanced(Cbc_INCLUDE_DIR)
 
 set(Cbc_LIBRARIES "")
-# CbcSolver has the C interface; the others are what it is made of, for linkers that want them named.
+# CbcSolver has the C interface; it depends on the others, which some linkers need explicitly.
 foreach(library IN ITEMS CbcSolver Cbc Cgl OsiClp ClpSolver Clp Osi CoinUtils)
   find_library(Cbc_${library}_LIBRARY ${library})
   mark_as_advanced(Cbc_${library}_LIBRARY)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Defines p4est::p4est, p4est with the libsc that belongs to it. Distributions ship neither a CMake
-# package nor a .pc file. p4est is GPL: only an example and tests link it, never a library of ours.
+# Defines p4est::p4est, p4est and its libsc. Distributions ship neither a CMake package nor a .pc file.
+# p4est is under the GPL: only an example and tests link it, never one of our libraries.
 find_path(P4est_INCLUDE_DIR p8est.h)
 find_library(P4est_LIBRARY p4est)
-# Not Debian's libsc-dev, which is another toolkit.
+# Not Debian's libsc-dev, which is a different toolkit.
 find_path(P4est_SC_INCLUDE_DIR sc_containers.h HINTS "${P4est_INCLUDE_DIR}")
 find_library(P4est_SC_LIBRARY sc)
 mark_as_advanced(P4est_INCLUDE_DIR P4est_LIBRARY P4est_SC_INCLUDE_DIR P4est_SC_LIBRARY)

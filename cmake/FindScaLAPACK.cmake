@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Defines ScaLAPACK::scalapack, built for the MPI we use: Debian has one library for each.
+# Defines ScaLAPACK::scalapack, built for the selected MPI: Debian has a separate library for each.
 include(ValetMpiFamily)
 valet_mpi_family(family)
 set(names scalapack)

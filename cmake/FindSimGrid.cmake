@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Defines SimGrid::smpi, MPI as SimGrid simulates it, in place of the MPI that runs here, and
-# SimGrid_SMPIRUN, which starts programs on a simulated machine. Debian has no CMake package of it.
+# Defines SimGrid::smpi, SimGrid's simulated MPI, which replaces the real MPI, and SimGrid_SMPIRUN, which
+# starts programs on a simulated machine. Debian ships no CMake package.
 find_path(SimGrid_INCLUDE_DIR smpi/smpi.h)
 find_library(SimGrid_LIBRARY simgrid)
 find_program(SimGrid_SMPIRUN smpirun)
@@ -22,7 +22,7 @@ find_package_handle_standard_args(
   VERSION_VAR SimGrid_VERSION)
 
 if(SimGrid_FOUND AND NOT TARGET SimGrid::smpi)
-  # Its mpi.h comes before that of any other MPI.
+  # Its mpi.h must precede that of any other MPI.
   add_library(SimGrid::smpi INTERFACE IMPORTED)
   set_target_properties(
     SimGrid::smpi

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Defines xxHash::xxhash, header-only: the hash is compiled into its user (XXH_INLINE_ALL), so that
-# neither our library nor its consumers link libxxhash. Distributions ship no CMake package.
+# Defines the header-only xxHash::xxhash: the hash is compiled inline (XXH_INLINE_ALL), so neither our
+# library nor its consumers link libxxhash. Distributions ship no CMake package.
 find_path(xxHash_INCLUDE_DIR xxhash.h)
 mark_as_advanced(xxHash_INCLUDE_DIR)
 

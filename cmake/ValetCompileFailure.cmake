@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# cmake -DBUILD_DIR= -DCONFIG= -DTARGET= -DMESSAGE= -P: fails unless building TARGET fails and says
-# MESSAGE. Both are looked at: CTest alone would take the message for enough.
+# cmake -DBUILD_DIR= -DCONFIG= -DTARGET= -DMESSAGE= -P: fails unless building TARGET fails and prints
+# MESSAGE. CTest alone would check only the message.
 execute_process(
   COMMAND "${CMAKE_COMMAND}" --build "${BUILD_DIR}" --config "${CONFIG}" --target "${TARGET}"
   RESULT_VARIABLE result

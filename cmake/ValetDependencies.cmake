@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# What we build on. Afterwards VALET_WITH_KOKKOS, VALET_WITH_ZOLTAN and VALET_WITH_P4EST say which
-# adapters, and whether the example and the tests that need p4est, are built.
-# Included, not called, by the top level: imported targets are visible where they are found and below.
+# Finds the dependencies. Sets VALET_WITH_KOKKOS and VALET_WITH_ZOLTAN if the adapters are built, and
+# VALET_WITH_P4EST if the example and the tests that need p4est are built.
+# Included by the top level: imported targets are visible in the directory that finds them and below.
 
-# Debian's Kokkos insists on extensions being off and warns where nobody has said so.
+# Debian's Kokkos requires extensions to be off and prints a warning unless this is set.
 set(CMAKE_CXX_EXTENSIONS OFF)
 
 find_package(MPI REQUIRED COMPONENTS C CXX)
@@ -14,7 +14,7 @@ if(VALET_BUILD_TOOLS OR VALET_BUILD_EXAMPLES)
   find_package(CLI11 REQUIRED)
 endif()
 
-# Sets valet_reason for a package that was looked for.
+# Sets valet_reason, why a package is not used.
 macro(valet_why_not_found package)
   set(valet_reason "${package} was not found")
   if(${package}_FOREIGN_MPI)
@@ -22,7 +22,7 @@ macro(valet_why_not_found package)
   endif()
 endmacro()
 
-# A package that a tool uses where there is one: an error where ON cannot be kept, and a status line.
+# Finds an optional package of a tool. Prints a status line; ON is an error if the package is missing.
 macro(valet_find_for_tool tool package option target debian_package)
   if(VALET_BUILD_TOOLS AND ${option})
     find_package(${package} QUIET)
@@ -43,16 +43,16 @@ macro(valet_find_for_tool tool package option target debian_package)
   endif()
 endmacro()
 
-# CBC proves minimal numbers of phases in valet-plan, which does without it otherwise.
+# valet-plan proves minimum numbers of phases with CBC if available.
 set(VALET_CBC AUTO CACHE STRING "Build valet-plan with the solver CBC: AUTO, ON or OFF")
-# ScaLAPACK's pdgemr2d is what valet-bench compares layouts with, where it is.
+# valet-bench compares layouts with ScaLAPACK's pdgemr2d if available.
 set(VALET_SCALAPACK AUTO CACHE STRING "Build valet-bench with ScaLAPACK: AUTO, ON or OFF")
 set_property(CACHE VALET_CBC VALET_SCALAPACK PROPERTY STRINGS AUTO ON OFF)
 valet_find_for_tool(valet-plan Cbc VALET_CBC Cbc::cbc coinor-libcbc-dev)
 valet_find_for_tool(valet-bench ScaLAPACK VALET_SCALAPACK ScaLAPACK::scalapack
                     libscalapack-openmpi-dev)
 
-# For the target docs of this project, not of a larger one.
+# For the target docs of this project, not of a parent project.
 if(VALET_DOCS AND PROJECT_IS_TOP_LEVEL)
   find_package(Doxygen 1.9.4 QUIET)
   if(NOT DOXYGEN_FOUND AND NOT VALET_DOCS STREQUAL "AUTO")
@@ -61,7 +61,7 @@ if(VALET_DOCS AND PROJECT_IS_TOP_LEVEL)
   endif()
 endif()
 
-# For the Fortran module, where there is a compiler for it.
+# For the Fortran module, if there is a Fortran compiler.
 if(VALET_FORTRAN)
   include(CheckLanguage)
   check_language(Fortran)
@@ -76,7 +76,7 @@ include(ValetFixKokkos)
 include(ValetFindZoltan)
 include(ValetEnableZoltan)
 
-# Sets VALET_WITH_<PACKAGE>. One status line per directory, and an error where ON cannot be kept.
+# Sets VALET_WITH_<PACKAGE>. Prints a status line per directory; ON is an error if the package is missing.
 macro(valet_decide_adapter option package directory)
   string(TOUPPER "${${option}}" valet_wish)
   string(TOUPPER "VALET_WITH_${package}" valet_with)
@@ -110,7 +110,7 @@ if(VALET_ZOLTAN)
 endif()
 valet_decide_adapter(VALET_ZOLTAN Zoltan adapters/zoltan)
 
-# Not for the adapter, which needs nothing of it.
+# The p4est adapter does not need p4est.
 set(VALET_WITH_P4EST FALSE)
 set(valet_uses_of_p4est "")
 if(VALET_BUILD_EXAMPLES AND VALET_WITH_KOKKOS AND VALET_WITH_ZOLTAN)
@@ -127,7 +127,7 @@ if(valet_uses_of_p4est)
   valet_decide_adapter(VALET_P4EST P4est "${valet_uses_of_p4est}")
 endif()
 
-# The tests of scale alone: the core is compiled for SimGrid's MPI once more.
+# Only for the scale tests: the core is compiled again for SimGrid's MPI.
 set(VALET_WITH_SIMGRID FALSE)
 if(VALET_BUILD_TESTS)
   if(VALET_SMPI)

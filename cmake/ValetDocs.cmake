@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Adds the target docs: the API reference in docs/html of the build tree. Where there is no Doxygen
-# the target says what to install. Adapters are described whether they are built here or not.
+# Adds the target docs: the API reference in docs/html of the build tree. Without Doxygen, the target
+# prints what to install. The reference includes all adapters, whether they are built or not.
 function(valet_add_docs)
   if(DOXYGEN_FOUND)
     message(STATUS "Valet: the API reference is built by the target docs")

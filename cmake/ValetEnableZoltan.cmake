@@ -2,13 +2,13 @@
 
 # valet_enable_zoltan(<target>)
 #
-# Puts Valet behind Zoltan_Migrate in a program that uses Zoltan; MIGRATE_METHOD then decides.
-# In front of a shared Zoltan by the order on the link line, which this function sees to. For a static
-# Zoltan, against which Valet must have been built, by the linker's --wrap: that reaches all but
-# Zoltan_Help_Migrate. Installed, so that find_package(Valet COMPONENTS zoltan) provides it.
+# Puts Valet behind Zoltan_Migrate in a program that uses Zoltan; MIGRATE_METHOD then selects the method.
+# With a shared Zoltan, Valet precedes Zoltan on the link line; this function ensures the order. With a
+# static Zoltan, with which Valet must have been built, it uses the linker's --wrap, which reaches all
+# functions except Zoltan_Help_Migrate. Provided by find_package(Valet COMPONENTS zoltan).
 #
-# All is linked by file, so that a program in C needs nothing of what the C++ interface links, nor C++
-# among the languages of its project, which may include Valet with add_subdirectory().
+# Libraries are linked as files, so a C program needs neither the dependencies of the C++ interface nor
+# C++ among the languages of its project, which may include Valet with add_subdirectory().
 function(valet_enable_zoltan target)
   if(NOT TARGET "${target}" OR ARGC GREATER 1)
     message(FATAL_ERROR "valet_enable_zoltan(<target>): '${target}' is no target, or there is more")
@@ -22,7 +22,7 @@ function(valet_enable_zoltan target)
     target_link_options(${target} PRIVATE ${functions})
     list(PREPEND fronts Valet::zoltan_wrap)
   elseif(type STREQUAL "STATIC_LIBRARY")
-    # Wanted even where only another library of the program calls Zoltan.
+    # Needed even if only another library of the program calls Zoltan.
     target_link_options(${target} PRIVATE "LINKER:-u,Zoltan_Migrate")
   endif()
   if(type STREQUAL "STATIC_LIBRARY")
@@ -53,13 +53,13 @@ function(valet_enable_zoltan target)
                       "$<TARGET_PROPERTY:Valet::valet,INTERFACE_INCLUDE_DIRECTORIES>")
 endfunction()
 
-# valet_zoltan_functions(<variable>): what stands in front of Zoltan's own, without Zoltan_.
+# valet_zoltan_functions(<variable>): the functions of Zoltan that Valet replaces, without Zoltan_.
 function(valet_zoltan_functions variable)
   set(${variable} Migrate Set_Param Set_Param_Vec Create Copy Copy_To Destroy PARENT_SCOPE)
 endfunction()
 
-# valet_zoltan_link_flags(<cflags> <libs>): the same without CMake, of the libraries that are installed.
-# Libraries that a static Zoltan in turn needs are left to the program, which knows how it was built.
+# valet_zoltan_link_flags(<cflags> <libs>): the flags that do the same without CMake, for the installed
+# libraries. They do not include the dependencies of a static Zoltan, which only the program knows.
 function(valet_zoltan_link_flags cflags libs)
   get_target_property(type Valet::zoltan TYPE)
   get_target_property(wrapped Valet::zoltan VALET_WRAPS_ZOLTAN)
@@ -94,8 +94,8 @@ function(valet_zoltan_is_static variable)
   endif()
 endfunction()
 
-# valet_zoltan_libraries(<variable>): the libraries of Zoltan behind Zoltan::zoltan, as files where
-# they are known as such.
+# valet_zoltan_libraries(<variable>): the Zoltan libraries behind Zoltan::zoltan, as files if these are
+# known.
 function(valet_zoltan_libraries variable)
   set(files "")
   set(todo Zoltan::zoltan)

@@ -2,13 +2,13 @@
 
 include("${CMAKE_CURRENT_LIST_DIR}/ValetMpiFamily.cmake")
 
-# valet_find_zoltan(): sets Zoltan_FOUND in the caller and defines Zoltan::zoltan. A Zoltan that is
-# built for another MPI is not taken; Zoltan_FOREIGN_MPI then says so.
+# valet_find_zoltan(): sets Zoltan_FOUND in the caller and defines Zoltan::zoltan. A Zoltan built for
+# another MPI is rejected; Zoltan_FOREIGN_MPI then contains the reason.
 #
-# Trilinos 14 and later export that target; older ones export a bare library without its include
-# directory and list them in variables; a stand-alone Zoltan has no CMake package at all. Installed
-# too, so that a consumer gets the same target. A macro, because find_package answers in variables.
-# MPI::MPI_CXX must exist: zoltan.h includes mpi.h.
+# Trilinos 14 and later export this target; older versions export a library without its include directory
+# and list both in variables; a stand-alone Zoltan has no CMake package. Also installed, so that consumers
+# get the same target. A macro, because find_package sets variables. MPI::MPI_CXX must exist: zoltan.h
+# includes mpi.h.
 macro(valet_find_zoltan)
   if(NOT TARGET Zoltan::zoltan)
     find_package(Zoltan CONFIG QUIET)
@@ -43,8 +43,8 @@ macro(valet_find_zoltan)
   endif()
 endmacro()
 
-# Debian's Zoltan asks to link libptscotch.so and others, which come with packages it does not depend
-# on. It is a shared library and finds them at run time by itself.
+# Debian's Zoltan lists libptscotch.so and other libraries from packages on which it does not depend. It is
+# a shared library and finds them itself at run time.
 function(valet_drop_missing_files)
   foreach(target IN LISTS ARGN)
     if(NOT TARGET ${target})

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# valet_fix_kokkos(): repair the include path of an imported Kokkos, if it is broken.
+# valet_fix_kokkos(): repairs the include path of an imported Kokkos if it is broken.
 #
-# Debian's Kokkos (from Trilinos) names <prefix>/lib/include, which does not exist, and CMake then
-# refuses to generate. Only directories that do not exist are replaced, so a sound Kokkos is left
-# as it is. Installed too: consumers meet the same Kokkos.
+# Debian's Kokkos (from Trilinos) lists <prefix>/lib/include, which does not exist, so CMake fails to
+# generate. Only directories that do not exist are replaced; a correct Kokkos is left unchanged. Also
+# installed, because consumers may find the same Kokkos.
 function(valet_fix_kokkos)
   if(NOT TARGET Kokkos::kokkos)
     return()

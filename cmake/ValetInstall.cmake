@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 set(VALET_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/Valet")
 set(VALET_MODULE_DIR "${CMAKE_CURRENT_LIST_DIR}")
-# Below 1.0 a minor version may break: the SONAME then carries it.
+# Below 1.0 a minor version may break compatibility, so the SONAME includes it.
 set(VALET_SOVERSION ${Valet_VERSION_MAJOR})
 if(Valet_VERSION_MAJOR EQUAL 0)
   string(APPEND VALET_SOVERSION ".${Valet_VERSION_MINOR}")
@@ -11,9 +11,9 @@ endif()
 
 # valet_install_library(<target> EXPORT_NAME <name> HEADERS_DIR <directory>)
 #
-# Makes <target> public: alias Valet::<name>, include root <directory> (the one that holds valet/),
-# SONAME, install rules for the library and its headers. Each library has an export set of its own,
-# so that a consumer without Kokkos or Zoltan can still load the core.
+# Makes <target> public: alias Valet::<name>, include root <directory> (which contains valet/), SONAME,
+# install rules for the library and its headers. Each library has its own export set, so a consumer
+# without Kokkos or Zoltan can still load the core.
 function(valet_install_library target)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT_NAME;HEADERS_DIR" "")
   if(NOT arg_EXPORT_NAME OR NOT arg_HEADERS_DIR OR arg_UNPARSED_ARGUMENTS)
@@ -48,7 +48,7 @@ function(valet_install_library target)
     RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}"
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}"
     ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
-  # Headers of detail/ go along: public ones include them.
+  # Includes the headers in detail/, because public headers include them.
   install(
     DIRECTORY "${headers}/valet"
     DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}"
@@ -63,7 +63,7 @@ function(valet_install_library target)
   set_property(GLOBAL APPEND PROPERTY VALET_INSTALLED_LIBRARIES ${arg_EXPORT_NAME})
 endfunction()
 
-# valet_install_program(<target>): into bin/, finding our libraries beside it.
+# valet_install_program(<target>): installs it to bin/ with an RPATH to our libraries.
 function(valet_install_program target)
   file(RELATIVE_PATH to_libraries "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
   set_target_properties(${target} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_libraries}")
@@ -72,15 +72,15 @@ function(valet_install_program target)
   endif()
 endfunction()
 
-# valet_use_header_only(<target> <imported target>...): compile against header-only libraries
-# without linking them, so that even a static Valet asks its consumers for none of them.
+# valet_use_header_only(<target> <imported target>...): compiles against header-only libraries without
+# linking them, so consumers do not need them, even with a static Valet.
 function(valet_use_header_only target)
   foreach(library IN LISTS ARGN)
     target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:${library}>")
   endforeach()
 endfunction()
 
-# Package config, version file and files for pkg-config; called once, after all libraries are known.
+# Installs package config, version file and pkg-config files; called once, after all libraries are known.
 function(valet_install_package)
   get_property(VALET_INSTALLED_LIBRARIES GLOBAL PROPERTY VALET_INSTALLED_LIBRARIES)
   set(VALET_ZOLTAN_USES_KOKKOS FALSE)
@@ -96,7 +96,7 @@ function(valet_install_package)
   configure_package_config_file(
     "${VALET_MODULE_DIR}/ValetConfig.cmake.in" "${generated}/ValetConfig.cmake"
     INSTALL_DESTINATION "${VALET_PACKAGE_DIR}")
-  # Below 1.0 a minor version may break.
+  # Below 1.0 a minor version may break compatibility.
   write_basic_package_version_file("${generated}/ValetConfigVersion.cmake"
                                    COMPATIBILITY SameMinorVersion)
   install(
@@ -106,7 +106,7 @@ function(valet_install_package)
           "${VALET_MODULE_DIR}/FindP4est.cmake"
     DESTINATION "${VALET_PACKAGE_DIR}")
 
-  # What a user reads and builds: the licence, and the examples as a project of their own.
+  # The licence, and the examples as a separate project.
   set(documents "${CMAKE_INSTALL_DATAROOTDIR}/doc/valet")
   install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${documents}")
   install(
@@ -119,7 +119,7 @@ function(valet_install_package)
   valet_install_pkgconfig()
 endfunction()
 
-# valet.pc, and one for each installed library whose users may not use CMake.
+# Installs valet.pc, and a .pc file for every other library that is usable without CMake.
 function(valet_install_pkgconfig)
   set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
   if(IS_ABSOLUTE "${CMAKE_INSTALL_LIBDIR}" OR IS_ABSOLUTE "${CMAKE_INSTALL_INCLUDEDIR}")
@@ -127,7 +127,7 @@ function(valet_install_pkgconfig)
     set(VALET_PC_INCLUDEDIR "${CMAKE_INSTALL_FULL_INCLUDEDIR}")
     set(VALET_PC_LIBDIR "${CMAKE_INSTALL_FULL_LIBDIR}")
   else()
-    # Relative to the file itself, so that the installed tree can be moved.
+    # Relative to the .pc file, so that the installed tree can be moved.
     file(RELATIVE_PATH up "/${pc_dir}" "/")
     string(REGEX REPLACE "/$" "" up "${up}")
     set(VALET_PC_PREFIX "\${pcfiledir}/${up}")

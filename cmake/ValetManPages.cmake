@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# valet_add_man_pages(<program>...): pages of the manual from the programs' own --help, one for each
-# subcommand too, in man/ of the build tree; installed with the programs. Left out where there is no
-# help2man, and where what is built does not run here.
+# valet_add_man_pages(<program>...): writes manual pages from the --help of the programs and of their
+# subcommands to man/ of the build tree, and installs them with the programs. Does nothing without
+# help2man, when cross-compiling, or with sanitizers.
 function(valet_add_man_pages)
   find_program(HELP2MAN_EXECUTABLE help2man)
   mark_as_advanced(HELP2MAN_EXECUTABLE)

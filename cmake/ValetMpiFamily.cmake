@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Programs for one MPI do not run with libraries built for another. Distributions have libraries for
-# their default MPI only, whose CMake and pkg-config files do not say for which. Installed too, since
-# consumers meet the same libraries.
+# Programs for one MPI do not run with libraries built for another. Distributions build libraries for
+# their default MPI, and the CMake and pkg-config files do not specify it. Also installed, because
+# consumers may find the same libraries.
 
-# valet_mpi_family(<variable>): "Open MPI", "MPICH" (and what descends from it) or "" for another, of
-# the MPI that find_package selected.
+# valet_mpi_family(<variable>): the family of the MPI that find_package selected: "Open MPI", "MPICH" (and
+# its derivatives), or "" for another.
 function(valet_mpi_family variable)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   set(language C)
@@ -14,7 +14,7 @@ function(valet_mpi_family variable)
     set(language CXX)
     string(APPEND source "c")
   endif()
-  # In quotes: MPICH is a macro, too.
+  # Quoted, because MPICH is also a macro.
   file(CONFIGURE OUTPUT "${source}"
        CONTENT [[
 #include <mpi.h>
@@ -36,8 +36,8 @@ function(valet_mpi_family variable)
   endif()
 endfunction()
 
-# valet_find_foreign_mpi(<variable> <library>...): a sentence about the first of the libraries, files
-# or imported targets, that is built for another MPI than the selected one; empty where none is.
+# valet_find_foreign_mpi(<variable> <library>...): a message about the first library (file or imported
+# target) that is built for an MPI other than the selected one; empty if there is none.
 function(valet_find_foreign_mpi variable)
   set(${variable} "" PARENT_SCOPE)
   valet_mpi_family(selected)
@@ -53,8 +53,8 @@ function(valet_find_foreign_mpi variable)
     if(NOT selected OR NOT EXISTS "${library}")
       continue()
     endif()
-    # Open MPI's constants are symbols; MPICH's are numbers, but its libraries have names of their own.
-    # Not all of MPIR_: what debuggers look at is called so in every MPI.
+    # Open MPI's constants are symbols; MPICH's are numbers, but its library names are distinctive.
+    # Not every MPIR_ symbol counts: every MPI uses this prefix for its debugger interface.
     set(built_for "")
     file(STRINGS "${library}" open_mpi LIMIT_COUNT 1 REGEX "^ompi_mpi_")
     file(STRINGS "${library}" mpich LIMIT_COUNT 1 REGEX "^libmpich\\.so|^libmpi\\.so\\.12|^MPIR_Err_")

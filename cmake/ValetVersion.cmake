@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# valet_read_version(<header> <variable>): MAJOR.MINOR.PATCH as the header defines it.
+# valet_read_version(<header> <variable>): reads MAJOR.MINOR.PATCH from the header.
 function(valet_read_version header variable)
   if(NOT EXISTS "${header}")
     message(FATAL_ERROR "Valet: ${header} is missing; it defines the version number.")
   endif()
-  # Editing the version must configure again.
+  # Reconfigure when the version changes.
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${header}")
   set(version "")
   foreach(part IN ITEMS MAJOR MINOR PATCH)

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# valet_configure_target(<target>): language level, warnings, visibility, assertions and sanitizers
-# as the house wants them. For every library, program and test of ours; nothing here reaches a
-# consumer except C++20 itself.
+# valet_configure_target(<target>): sets language level, warnings, visibility, assertions and sanitizers
+# for every library, program and test of Valet. Only the C++20 requirement propagates to consumers.
 function(valet_configure_target target)
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
@@ -37,7 +36,7 @@ function(valet_configure_target target)
     set(sanitizers -fsanitize=address,undefined -fno-sanitize-recover=undefined)
     target_compile_options(${target} PRIVATE ${sanitizers} -fno-omit-frame-pointer)
     target_link_options(${target} PRIVATE ${sanitizers})
-    # GCC 12 sees uninitialised values in instrumented code that are not there (GCC bug 105616).
+    # GCC 12 wrongly reports uninitialised values in instrumented code (GCC bug 105616).
     target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>")
   endif()
 endfunction()

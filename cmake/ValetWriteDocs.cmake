@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# cmake -DDOXYGEN= -DSOURCE_DIR= -DDOCS_DIR= -DVERSION= -DDESCRIPTION= -P: writes the API reference
-# to DOCS_DIR/html and the names of the headers in it, one a line, to DOCS_DIR/headers.txt. Fails on
-# any warning.
+# cmake -DDOXYGEN= -DSOURCE_DIR= -DDOCS_DIR= -DVERSION= -DDESCRIPTION= -P: writes the API reference to
+# DOCS_DIR/html and the names of its headers, one per line, to DOCS_DIR/headers.txt. Any warning is an
+# error.
 #
-# What is public: the headers that the README tells to include, and all that they include from
-# <valet/...>, directly or not. What is in detail/, and what only that includes, is private, and so is
-# what only storages of one's own see (valet/ledger.hpp). Not the Fortran module: Doxygen takes it, of
-# the same name, for a part of the namespace valet. What it has is told with valet.h and in its group.
+# Public are the headers that applications include, and the <valet/...> headers that these include,
+# directly or indirectly. Headers in detail/, headers included only from there, and headers for custom
+# storages only (valet/ledger.hpp) are private. The Fortran module is left out, because Doxygen takes it
+# for a part of the namespace valet; it is described with valet.h and in its group.
 #
-# Everything public is in a group of src/docs/groups.dox, header by header.
+# Every public header belongs to a group of src/docs/groups.dox.
 cmake_minimum_required(VERSION 3.22)
 
 set(waiting
@@ -32,7 +32,7 @@ set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
                   valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
 set(group_adapters "valet/(kokkos|p4est|zoltan)/.*")
 set(group_c valet/custom.h valet/valet.h valet/ragged.h)
-# Macros alone, or nothing of their own.
+# Headers with macros only, or without declarations of their own.
 set(group_none valet/export.hpp valet/mpi.hpp valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
           "${SOURCE_DIR}/adapters/p4est/include" "${SOURCE_DIR}/adapters/zoltan/include")
@@ -69,7 +69,7 @@ while(waiting)
   endif()
   if(NOT group STREQUAL "none")
     list(APPEND filters "*/${header}=\"sed -f '${DOCS_DIR}/${group}.sed'\"")
-    # Between the braces of the namespace, or of extern "C", on their lines: numbers of lines stay.
+    # Insert the group on the lines of the braces of the namespace or extern "C", to keep line numbers.
     file(WRITE "${DOCS_DIR}/${group}.sed"
          "s|^namespace valet[a-z0-9_:]* {$|& /** @addtogroup ${group} */ /** @{ */|\n"
          "s|^}  // namespace valet.*|/** @} */ &|\n"
@@ -87,7 +87,7 @@ file(WRITE "${DOCS_DIR}/headers.txt" "${lines}\n")
 
 list(JOIN filters " " filters)
 
-# A Doxyfile has quoted values, separated by blanks.
+# Values in a Doxyfile are quoted and separated by blanks.
 file(GLOB pictures "${SOURCE_DIR}/examples/*/*.png")
 list(APPEND roots "${SOURCE_DIR}")
 foreach(list IN ITEMS input pictures roots)
@@ -96,7 +96,7 @@ foreach(list IN ITEMS input pictures roots)
 endforeach()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/Doxyfile.in" "${DOCS_DIR}/Doxyfile" @ONLY)
 
-# From nothing: pages of headers that are gone must go too.
+# Start from scratch to remove pages of deleted headers.
 file(REMOVE_RECURSE "${DOCS_DIR}/html")
 execute_process(COMMAND "${DOXYGEN}" "${DOCS_DIR}/Doxyfile" RESULT_VARIABLE result)
 if(NOT result EQUAL 0)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# cmake -DHELP2MAN= -DPROGRAM= -DNAME= -DVERSION= -DDIRECTORY= -P: writes DIRECTORY/NAME.1 from what PROGRAM
-# prints for --help, and DIRECTORY/NAME-SUBCOMMAND.1 for each of its subcommands. Where the program does not
-# run, as a program of MPI in a build without network may not, there is one page that says no more than that.
+# cmake -DHELP2MAN= -DPROGRAM= -DNAME= -DVERSION= -DDIRECTORY= -P: writes DIRECTORY/NAME.1 from the output of
+# PROGRAM --help, and DIRECTORY/NAME-SUBCOMMAND.1 for each subcommand. If the program does not run, for
+# example an MPI program in a build without network, writes a single page that refers to --help.
 cmake_minimum_required(VERSION 3.22)
 
 get_filename_component(program_directory "${PROGRAM}" DIRECTORY)
 get_filename_component(program "${PROGRAM}" NAME)
 
-# write_page(<page> <description> [<subcommand>]): the page has the name that man looks for, and of the
-# description what it begins with.
+# write_page(<page> <description> [<subcommand>]): writes the page under the name that man looks for, with
+# the beginning of the description as its title.
 function(write_page page description)
   string(REGEX REPLACE "( \\(|[.,:] ).*" "" title "${description}")
-  # help2man gives this to a shell: no path that may have spaces.
+  # help2man passes this to a shell, so it must not contain a path that may have spaces.
   string(JOIN " " command "./${program}" ${ARGN})
   execute_process(
     COMMAND "${HELP2MAN}" --no-info "--version-string=${VERSION}" "--name=${title}"

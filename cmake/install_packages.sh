@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # shellcheck shell=bash
 
-# Sourced by tests/run.sh and examples/run.sh: the Debian and Ubuntu packages we build with.
+# Sourced by tests/run.sh and examples/run.sh: the Debian and Ubuntu packages needed to build.
 
-# shellcheck disable=SC2034  # used where this is sourced
+# shellcheck disable=SC2034  # used by the scripts that source this file
 valet_build_packages=(
   g++ gfortran cmake ninja-build pkg-config
   libopenmpi-dev openmpi-bin
@@ -16,8 +16,8 @@ valet_is_installed() {
   dpkg -s "$1" 2>/dev/null | grep -q '^Status: .* installed$'
 }
 
-# valet_install_packages <package>...: installs what is missing, and touches nothing otherwise, so
-# that a second run needs neither network nor root.
+# valet_install_packages <package>...: installs missing packages. If none is missing, it does nothing, so
+# a second run needs neither network nor root.
 valet_install_packages() {
   local package missing=() as_root=()
   if ! command -v dpkg >/dev/null; then
@@ -41,7 +41,7 @@ valet_install_packages() {
     as_root=(sudo)
   fi
   echo "Installing: ${missing[*]}"
-  # env, because sudo drops the environment.
+  # env, because sudo clears the environment.
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -q
   "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${missing[@]}"

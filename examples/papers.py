@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures the points of the papers' figures and tables: papers.py DIRECTORY.
+"""Measures the data points of the papers' figures and tables: papers.py DIRECTORY.
 
-Each point is a run of valet-bench whose JSON file in DIRECTORY also holds the command. Points that are
-there already are kept, so that a run that was stopped goes on; `python3 examples/plot.py papers DIRECTORY`
-draws what there is. Points that need more memory than the machine has are named and left out.
-Standard library only.
+Each point is a run of valet-bench. Its JSON file in DIRECTORY also contains the command. Existing points are
+kept, so an interrupted collection can be resumed; `python3 examples/plot.py papers DIRECTORY` plots those
+that exist. Points that need more memory than the machine has are listed and skipped.
+Needs only the standard library.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# MADRE, section 4; there the processes are 2 to 1,024 nodes of a Blue Gene/L.
+# MADRE, section 4; the paper used 2 to 1,024 nodes of a Blue Gene/L.
 MADRE_SLOTS, MADRE_BLOCK = 25_000, 16_000
 MADRE_PROCESSES = "2,4,8,16,32,64,128,256,512,1024"
 # Pinar and Hendrickson, section 7: the matrix ocean has 143,437 rows and 819,186 nonzeros.
@@ -31,7 +31,7 @@ ZHUANG_MEBIBYTES = 256
 
 @dataclass
 class Point:
-    """A run of valet-bench, or of the simulated driver."""
+    """A run of valet-bench, or of the simulation driver."""
     name: str  # of the file
     ranks: int
     arguments: str
@@ -40,7 +40,7 @@ class Point:
 
 
 def madre_points(ranks, quick, repeat):
-    """Figure 5 with ample scratch and with MADRE's own, one block; experiment 3 at the most ranks."""
+    """Figure 5 with ample scratch and with one block as in MADRE; experiment 3 on the largest number of ranks."""
     slots = 500 if quick else MADRE_SLOTS
     points = [Point("madre_counted", 1, f"madre --blocks {MADRE_SLOTS} --processes "
                     + ("8,32" if quick else MADRE_PROCESSES))]
@@ -50,13 +50,13 @@ def madre_points(ranks, quick, repeat):
                 points.append(Point(f"madre_{experiment}_ranks{count}_memory{memory}", count,
                                     f"madre --experiment {experiment} --blocks {slots} --block-bytes {MADRE_BLOCK} "
                                     f"--memory {memory} --repeat {repeat}",
-                                    # the blocks, packed ones and a second buffer for MPI_Alltoallv
+                                    # the blocks, packed blocks and a second buffer for MPI_Alltoallv
                                     3 * slots * MADRE_BLOCK))
     return points
 
 
 def simulated_points(ranks, quick):
-    """Figure 5 on a torus with the links of MADRE's Blue Gene/L, at the paper's sizes."""
+    """Figure 5 on a torus with the links of MADRE's Blue Gene/L, with the sizes of the paper."""
     slots = 500 if quick else MADRE_SLOTS
     methods = "stream,phased,cyclic-ascending,alltoallv"
     points = []
@@ -67,16 +67,16 @@ def simulated_points(ranks, quick):
                 points.append(Point(f"simulated_{experiment}_ranks{count}_memory{memory}", count,
                                     f"torus {count} --pattern {pattern} --slots {slots} --free {free} "
                                     f"--block-bytes {MADRE_BLOCK} --memory {memory} --to slots --method {methods}",
-                                    # a page of each block is touched
+                                    # one page of each block is touched
                                     3 * slots * 4096, simulated=True))
     return points
 
 
 def zhuang_points(ranks, quick, repeat):
-    """Table 1: all cases, as many bytes in a process as there or as fit."""
+    """Table 1: all cases, with the bytes per process of the paper or as many as fit."""
     points = []
     for count in ranks:
-        room = 8 * ZHUANG_MEBIBYTES // count  # beyond 8 ranks less, so that all fit in as much memory
+        room = 8 * ZHUANG_MEBIBYTES // count  # less beyond 8 ranks, to limit the total memory
         mebibytes = 1 if quick else min(ZHUANG_MEBIBYTES, max(1, room))
         for case in (1, 2, 3, 4) if count >= 4 else (1, 4):
             points.append(Point(f"zhuang_{case}_ranks{count}", count,
@@ -86,10 +86,10 @@ def zhuang_points(ranks, quick, repeat):
 
 
 def pinar_points(ranks, quick, repeat):
-    """Figures 12 to 14 counted for the paper's processors; Figures 10, 11 and 14 with data."""
+    """Figures 12 to 14 computed for the paper's processors; Figures 10, 11 and 14 with data."""
     graph = "--vertices 3000" if quick else f"--vertices {OCEAN_VERTICES} --degree {OCEAN_DEGREE:.3f}"
     parts, instances, carried = ("16,32", 2, 1) if quick else ("32,64,128", 10, 3)
-    # The paper adjusts partitions; those made anew need more phases.
+    # The paper adjusts partitions; new ones need more phases.
     counted = [Point(f"phases_counted_{remap}", min(2, max(ranks)),
                      f"phases --experiment 3,4 {graph} --parts {parts} --instances {instances} --remap {remap} "
                      "--carry-out 0") for remap in ("diffuse", "scratch")]
@@ -110,7 +110,7 @@ def all_points(ranks, quick, repeat):
 
 
 def usual_launch():
-    """mpirun, told that ranks may share cores where it is Open MPI's."""
+    """mpirun; for Open MPI with the options that let ranks share cores."""
     launch = ["mpirun"]
     version = subprocess.run([*launch, "--version"], capture_output=True, text=True, check=False).stdout
     if "Open MPI" in version or "OpenRTE" in version:
@@ -121,7 +121,7 @@ def usual_launch():
 
 
 def free_memory():
-    """Bytes that programs can have without swapping; endless where the system does not say."""
+    """Bytes available to programs without swapping; infinite if the system does not report them."""
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
@@ -133,13 +133,13 @@ def free_memory():
 
 
 class Collection:
-    """The points of a directory. Commands are as they are given in the root of the source tree."""
+    """The points of a directory. Commands are relative to the root of the source tree."""
 
     def __init__(self, directory, launch, program, seconds):
         self.directory, self.launch, self.seconds = directory, launch, seconds
         self.program = program.relative_to(ROOT) if program.is_relative_to(ROOT) else program
         self.failed, self.left_out, self.kept, self.done = [], [], 0, 0
-        # Without Zoltan there is no phases.
+        # Without Zoltan there is no benchmark "phases".
         self.studies = set(subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout.split())
 
     def command(self, point):
@@ -152,7 +152,7 @@ class Collection:
         return point.simulated or point.arguments.split()[0] in self.studies
 
     def has(self, point):
-        """Whether the same command was run before."""
+        """Whether the same command has been run before."""
         try:
             document = json.loads((self.directory / f"{point.name}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -170,7 +170,7 @@ class Collection:
             self.failed.append(point.name)
 
     def measure(self, point):
-        """Runs a point and puts its file in place when it is complete."""
+        """Runs a point and writes its file when it is complete."""
         with tempfile.TemporaryDirectory(dir=self.directory) as scratch:
             path = Path(scratch) / "point.json"
             file = [] if point.simulated else ["--json", str(path)]
@@ -194,7 +194,7 @@ class Collection:
 
 
 def collect(collection, points):
-    """Takes all points; says on a terminal how far it is."""
+    """Takes all points; shows the progress on a terminal."""
     start = time.monotonic()
     for number, point in enumerate(points):
         if sys.stderr.isatty():
@@ -218,19 +218,21 @@ def numbers(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("directory", type=Path, help="for a JSON file of each point; it is made")
-    parser.add_argument("--quick", action="store_true", help="small sizes: everything in about two minutes")
-    parser.add_argument("--ranks", type=numbers, help="of mpirun; 2,4,8, with --quick 2,4")
+    parser.add_argument("directory", type=Path, help="directory for the JSON file of each point; created if missing")
+    parser.add_argument("--quick", action="store_true", help="small sizes; everything takes about two minutes")
+    parser.add_argument("--ranks", type=numbers, help="numbers of ranks (default: 2,4,8; with --quick: 2,4)")
     parser.add_argument("--simulate", type=numbers, default=[], metavar="RANKS",
-                        help="also MADRE's Figure 5 on so many simulated ranks, as in 8,32,128; needs the driver of "
-                        "tests/scale")
-    parser.add_argument("--repeat", type=int, help="rounds of points with data, of which the median counts; 3")
-    parser.add_argument("--only", default="", help="points whose name begins with this, such as madre_5")
-    parser.add_argument("--list", action="store_true", help="print the commands and run nothing")
-    parser.add_argument("--launch", help="what starts ranks when followed by -n N PROGRAM; mpirun")
-    parser.add_argument("--program", type=Path, default=ROOT / "build/bin/valet-bench", help="valet-bench")
+                        help="also simulate MADRE's Figure 5 on these numbers of ranks, as in 8,32,128; needs the "
+                        "driver of tests/scale")
+    parser.add_argument("--repeat", type=int,
+                        help="measurements of each point with data, of which the median counts (default: 3; with --quick: 1)")
+    parser.add_argument("--only", default="", help="only points whose names begin with this, such as madre_5")
+    parser.add_argument("--list", action="store_true", help="print the commands without running them")
+    parser.add_argument("--launch", help="launch command, to which -n N PROGRAM is appended (default: mpirun)")
+    parser.add_argument("--program", type=Path, default=ROOT / "build/bin/valet-bench",
+                        help="path of valet-bench (default: build/bin/valet-bench)")
     parser.add_argument("--timeout", type=float, default=1800, metavar="SECONDS",
-                        help="for a point; 30 minutes, as MADRE's paper")
+                        help="time limit of a point (default: 1800, as in MADRE's paper)")
     arguments = parser.parse_args()
     ranks = arguments.ranks or ([2, 4] if arguments.quick else [2, 4, 8])
     repeat = arguments.repeat or (1 if arguments.quick else 3)

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws the results of an example, a study or a trace: plot.py WHAT DIRECTORY.
+"""Plots the results of an example, a study or a trace: plot.py WHAT DIRECTORY.
 
-Reads the files in DIRECTORY and writes PNG pictures beside them. WHAT is
+Reads the files in DIRECTORY and writes PNG pictures to the same directory. WHAT is one of
   amr, block_cyclic, dropin, particles, species
-                examples: ./examples/run.sh NAME, which calls this
+                an example: ./examples/run.sh NAME calls this script
   timeline      a trace: valet-bench exchange --trace DIRECTORY/trace.json, or any Options::trace
   methods, memory
                 valet-bench exchange --method stream,phased --json DIRECTORY/exchange.json
   layout_index  valet-bench layout --study index --json DIRECTORY/layout_index.json
-  madre         mpirun -n N valet-bench madre --json DIRECTORY/madre_N.json, for some N
-  papers        examples/papers.py DIRECTORY: the figures and tables of the papers
-  phases        mpirun -n N valet-bench phases --json DIRECTORY/phases_N.json, for some N
-  scale         tests/scale/run.sh, which calls this: simulated machines
+  madre         mpirun -n N valet-bench madre --json DIRECTORY/madre_N.json, for several N
+  papers        the figures and tables of the papers: examples/papers.py DIRECTORY
+  phases        mpirun -n N valet-bench phases --json DIRECTORY/phases_N.json, for several N
+  scale         simulated machines: tests/scale/run.sh calls this script
   sizes         mpirun -n 2 valet-bench sizes --json DIRECTORY/sizes.json
 """
 
@@ -41,9 +41,9 @@ DRAWINGS = {"amr": amr.draw,
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=sorted(DRAWINGS), metavar="WHAT", help="one of those above")
+    parser.add_argument("what", choices=sorted(DRAWINGS), metavar="WHAT", help="one of the above")
     parser.add_argument("directory", type=Path, metavar="DIRECTORY",
-                        help="where the files are; a trace may be named itself")
+                        help="directory of the files, or a trace file")
     arguments = parser.parse_args()
     try:
         DRAWINGS[arguments.what](arguments.directory)

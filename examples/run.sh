@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Builds one example, runs it on all cores and draws its results.
+# Builds one example, runs it on all cores and plots its results.
 set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 name=${1:-particles}
 usage() {
   echo "Usage: examples/run.sh [name]"
-  echo "Builds an example (particles, where none is named), runs it on all cores and draws its results."
+  echo "Builds an example (default: particles), runs it on all cores and plots its results."
   echo "Examples:"
   find examples -mindepth 2 -maxdepth 2 -name CMakeLists.txt -printf '  %h\n' | sed 's|examples/||' | sort
 }
@@ -32,7 +32,7 @@ if [[ "$name" == amr ]]; then
 fi
 valet_install_packages "${packages[@]}"
 
-# Without the tests, whose packages may be missing, unless this tree has them already.
+# Without the tests, whose packages may be missing, unless this build tree already has them.
 tests=OFF
 if grep -qs '^VALET_BUILD_TESTS:[A-Z]*=ON' build/CMakeCache.txt; then
   tests=ON
@@ -45,11 +45,11 @@ rm -rf "$results"
 mkdir -p "$results"
 
 ranks=$(nproc)
-# The memory limit of the AMR example is one for two ranks.
+# The memory limit of the AMR example is for two ranks.
 if ((ranks < 2)) || [[ "$name" == amr ]]; then
   ranks=2
 fi
-# Its memory limit and its picture are for four.
+# The memory limit and the picture of the species example are for four ranks.
 if [[ "$name" == species ]]; then
   ranks=4
 fi
@@ -59,20 +59,20 @@ if [[ "$name" == block_cyclic ]]; then
 fi
 launch=(mpirun -n "$ranks")
 if mpirun --version 2>&1 | grep -qE 'Open MPI|OpenRTE'; then
-  # Two ranks on one core must share it.
+  # Two ranks may have to share a core.
   launch+=(--oversubscribe --mca mpi_yield_when_idle 1)
   if ((EUID == 0)); then
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   fi
 fi
-# The ranks write into a pipe of the launcher; whether that ends on a terminal is known here.
+# The ranks write to a pipe of the launcher; only this script knows whether it ends at a terminal.
 if [[ -t 2 ]]; then
   export VALET_PROGRESS=${VALET_PROGRESS:-on}
 fi
 program=$PWD/build/bin/$name
 
 if [[ -x "examples/$name/run.sh" ]]; then
-  # An example of several programs says itself how they are run.
+  # An example with several programs or runs has a script of its own.
   script=$PWD/examples/$name/run.sh
   (cd "$results" && VALET_BIN=${program%/*} "$script" "${launch[@]}")
 else

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Builds Valet and runs its tests, on a fresh Debian or Ubuntu too.
+# Builds Valet and runs its tests, also on a fresh Debian or Ubuntu.
 set -euo pipefail
 
 usage() {
@@ -9,25 +9,25 @@ usage() {
 Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich] [--lint]
        tests/run.sh --mutate [folder]
 
-Installs what is missing, builds the release preset into build/ and runs its tests.
-  --long      also the tests labelled "long": 100,000 random maps, 10,000 of blocks of different
-              sizes, a thousand jobs with delays in MPI, the whole model
-  --large     also the tests labelled "large", which need several GB of memory
-  --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer into
-              build/sanitize and run the tests that are not labelled "slow" there
-  --clang     then build with clang into build/clang and run the tests that are not labelled
-              "slow" there, those with MPI on 1 and 2 ranks
-  --mpich     then build with MPICH into build/mpich, without the parts that need a library built
-              for another MPI, and run the same tests there. With --clang: one build in
-              build/clang_mpich, with both
-  --lint      check format (clang-format) and code (clang-tidy) before the tests
-  --only      not the release preset and its tests, only what the options above add
-  --mutate    instead: show which mistakes the tests would not notice. Applies the mutants that
-              tests/mutants lists, one after the other, to a copy in build/mutate and runs the
-              tests that concern each. Hours for all of them; stopped and started again it goes on
+Installs missing packages, builds the release preset in build/ and runs its tests.
+  --long      also run the tests labelled "long": 100,000 random maps, 10,000 maps of blocks of
+              different sizes, a thousand jobs with delays in MPI, the whole model
+  --large     also run the tests labelled "large", which need several GB of memory
+  --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize
+              and run the tests not labelled "slow", "long" or "large"
+  --clang     then build with clang in build/clang and run the tests not labelled "slow", "long",
+              "large", "docs" or "install"; MPI tests run on 1 and 2 ranks only
+  --mpich     then build with MPICH in build/mpich, without the parts that need a library built
+              for another MPI, and run the same tests as --clang. With --clang: a single build
+              with both, in build/clang_mpich
+  --lint      check the format (clang-format) and the code (clang-tidy) before the tests
+  --only      skip the release preset and its tests; do only what the options above add
+  --mutate    instead, find mistakes that the tests do not detect: apply the mutants listed in
+              tests/mutants one at a time to a copy in build/mutate and run the tests for each.
+              All of them take hours; an interrupted run can be resumed
 
-Random tests name the seed of the case that fails: VALET_TEST_SEED=<seed> VALET_TEST_CASES=1 in the
-environment of the program runs it again alone.
+A random test prints the seed of a failing case. To run this case alone, set VALET_TEST_SEED=<seed>
+and VALET_TEST_CASES=1 in the environment of the test program.
 USAGE
 }
 

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Recipe for Spack. There is no address to fetch Valet from in it: it is for `spack dev-build` in a
-source tree, as src/docs/building.md shows. tests/packaging/check_spack.py compares it with CMake."""
+"""Recipe for Spack. It contains no URL to fetch Valet from; use it with `spack dev-build` in a source
+tree, as in src/docs/building.md. tests/packaging/check_spack.py compares it with CMake."""
 
 try:
     from spack_repo.builtin.build_systems.cmake import CMakePackage
 except ImportError:
-    pass  # Before Spack 1.0 it is a part of spack.package.
+    pass  # Before Spack 1.0 it was part of spack.package.
 
 from spack.package import *
 
 
 class Valet(CMakePackage):
-    """Valet moves distributed blocks of data, as particles, patches and mesh elements, to the ranks a
-    load balancer chose, inside the memory they already occupy."""
+    """Valet moves distributed blocks of data, such as particles, patches and mesh elements, to the ranks
+    chosen by a load balancer, inside the memory that they already occupy."""
 
     license("BSD-3-Clause")
 
@@ -48,7 +48,7 @@ class Valet(CMakePackage):
             self.define_from_variant("VALET_FORTRAN", "fortran"),
             self.define_from_variant("VALET_BUILD_TOOLS", "tools"),
             self.define_from_variant("VALET_BUILD_TESTS", "tests"),
-            # Nothing that happens to be on the machine, and no error where a new compiler warns.
+            # Do not use packages that happen to be installed, and do not fail on warnings of a new compiler.
             self.define("VALET_BUILD_EXAMPLES", False),
             self.define("VALET_CBC", False),
             self.define("VALET_DOCS", False),

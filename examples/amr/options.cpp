@@ -63,14 +63,14 @@ CLI::Option* add_number(CLI::App& app, const char* option, Number& value, Number
 
 void add_mesh_options(CLI::App& app, Options& options) {
   add_number(app, "--min-level", options.least_level, 1, most_least_level,
-             "level of the largest leaves: 2^N along an edge of the cube");
+             "level of the largest leaves: 2^N of them fit along an edge of the cube");
   add_number(app, "--max-level", options.most_level, 1, most_most_level,
              "level of the smallest leaves");
   add_number(app, "--steps", options.steps, 0, 1'000'000, "time steps");
-  add_number(app, "--every", options.every, 1, 1'000'000,
-             "steps from one change of the mesh to the next");
-  add_number(app, "--substeps", options.flow.substeps, 1, 1000,
-             "steps of the reaction in a cell of the front: more make work differ more");
+  add_number(app, "--every", options.every, 1, 1'000'000, "steps between changes of the mesh");
+  add_number(
+      app, "--substeps", options.flow.substeps, 1, 1000,
+      "substeps of the reaction in a cell of the front; more increase the differences in work");
 }
 
 /// What valet's parsers read.
@@ -82,25 +82,28 @@ struct Texts {
 
 void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
   add_named(app, "--partitioner", options.partitioner, methods,
-            "who balances: curve (p4est), hsfc or graph (Zoltan)");
+            "partitioner: curve (p4est), hsfc or graph (Zoltan)");
   add_named(app, "--exchange", options.exchange, exchanges,
-            "in-place (Valet) or out-of-place (packed buffers and MPI_Alltoallv)");
-  add_named(app, "--when-full", options.when_full, when_full_names,
-            "where a partition by work needs more slots than a rank has: repartition\nwithin the "
-            "slots, or grow the Views");
+            "migration: in-place (Valet) or out-of-place (packed buffers and MPI_Alltoallv)");
+  add_named(
+      app, "--when-full", options.when_full, when_full_names,
+      "if a partition by work needs more slots than a rank has: repartition\nwithin the slots, "
+      "or grow the Views");
   add_number(app, "--capacity", options.capacity, 1.01, 100.0,
-             "slots of a rank over the mean number of patches at the start");
+             "slots per rank, relative to the mean number of patches at the start");
   app.add_option("--order", texts.order,
-                 "of patches on a rank, where Zoltan partitions: stable (those that stay, "
-                 "then\narrivals by "
-                 "source), any or fill (few copies); along the curve it is that of the curve")
+                 "order of the patches on a rank if Zoltan partitions: stable (resident patches,\n"
+                 "then arrivals by source), any or fill (few copies); the partitioner curve keeps\n"
+                 "the order of the curve")
       ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();
-  add_bytes(app, "--memory", texts.memory, "scratch that Valet may use on a rank, with K, M or G")
+  add_bytes(app, "--memory", texts.memory,
+            "scratch that Valet may use per rank (suffix K, M or G allowed)")
       ->capture_default_str();
   add_bytes(app, "--memory-limit", texts.memory_limit,
-            "data that the operating system allows each rank, with K, M or G");
+            "limit on the data of each rank, enforced by the operating system\n(suffix K, M or G "
+            "allowed)");
 }
 
 }  // namespace
@@ -110,26 +113,25 @@ const char* to_string(Exchange exchange) { return name_of(exchanges, exchange); 
 
 std::optional<int> read_options(int argc, char** argv, bool prints, Options& options) {
   CLI::App app{
-      "A flat body drifts through a periodic cube. Its reacting front refines and coarsens an "
-      "octree "
-      "of patches; every\nfew steps the patches are partitioned again and Valet moves them inside "
-      "Views that are hardly larger than\nthe patches. Start it with mpirun. Writes CSV files, "
-      "which `python3 examples/plot.py amr DIR` draws, and\nmesh_*.pvtu for ParaView."};
+      "A flat body drifts through a periodic cube; its reacting front refines and coarsens an\n"
+      "octree of patches. Every few steps the patches are repartitioned, and Valet moves them\n"
+      "inside Views that are hardly larger than the patches. Start it with mpirun. Writes CSV\n"
+      "files for `python3 examples/plot.py amr DIR` and mesh_*.pvtu for ParaView."};
   Texts texts;
   add_mesh_options(app, options);
   add_migration_options(app, options, texts);
   app.add_flag("--verify", options.migration.verify,
-               "let Valet compare checksums of every map end to end, too");
+               "also let Valet compare end-to-end checksums of every map");
   app.add_flag(
       "--compare", options.compare,
-      "time each migration against MPI_Alltoallv of the same, packed patches;\ntakes memory "
-      "for two copies more");
+      "compare the time of each migration with MPI_Alltoallv of the same, packed patches;\n"
+      "needs memory for two more copies");
   app.add_flag_callback(
-      "--no-vtk", [&options] { options.vtk = false; }, "write no files for ParaView");
-  app.add_option("--output", options.output, "directory for the files")
+      "--no-vtk", [&options] { options.vtk = false; }, "do not write files for ParaView");
+  app.add_option("--output", options.output, "output directory")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_flag("--quiet", options.quiet, "print the result only");
+  app.add_flag("--quiet", options.quiet, "print only the result");
   const auto check = [&] {
     if (options.least_level > options.most_level)
       throw CLI::ValidationError("--min-level", std::to_string(options.least_level) +

@@ -94,24 +94,23 @@ void Output::note(const std::string& line) const {
 
 void Output::head(std::uint64_t leaves, std::uint64_t slots) {
   note(
-      formatted("%llu patches of %zu bytes on %d ranks: %s; Views for %llu on each, %.2f times the "
-                "mean",
+      formatted("%llu patches of %zu bytes on %d ranks: %s; Views for %llu on each rank, %.2f "
+                "times the mean",
                 static_cast<unsigned long long>(leaves), Patches::block_bytes, size_,
                 in_megabytes(leaves * Patches::block_bytes).c_str(),
                 static_cast<unsigned long long>(slots), options_.capacity));
-  note(formatted("levels %d to %d, %d x %d x %d cells a patch, %d variables", options_.least_level,
-                 options_.most_level, edge_cells, edge_cells, edge_cells,
+  note(formatted("levels %d to %d, %d x %d x %d cells per patch, %d variables",
+                 options_.least_level, options_.most_level, edge_cells, edge_cells, edge_cells,
                  static_cast<int>(variables)));
   note(formatted("partition: %s; exchange: %s, order %s", to_string(options_.partitioner),
                  to_string(options_.exchange), valet::to_string(options_.migration.order)));
   if (options_.memory_limit > 0)
-    note("The system allows each rank " + in_megabytes(options_.memory_limit) +
-         " of data; rank 0 has " + in_megabytes(data_bytes()) + " with its Views");
+    note("The system limits each rank to " + in_megabytes(options_.memory_limit) +
+         " of data; rank 0 has " + in_megabytes(data_bytes()) + ", including its Views");
   note("imbalance: largest over mean work of a rank; fullest: occupied slots of the fullest rank;");
-  note("extra memory: most on any rank beyond the Views, and what packed send and receive buffers");
+  note("extra memory: most on any rank, beyond the Views and in packed send and receive buffers");
   note(
-      "for the same patches take; resident peak: over the resident size before, largest of "
-      "ranks\n");
+      "for the same patches; resident peak: over the resident size before, largest of the ranks\n");
   note(
       "                 imbalance      fullest   moved      time [s]        extra memory [MB]  "
       "resident  balanced");
@@ -130,8 +129,8 @@ void Output::row(const Regrid& r) {
                 r.resident_ratio, r.balanced_by.c_str()));
   if (options_.compare)
     note(formatted(
-        "       in place %.2f ms, of it %.2f between and %.2f inside ranks; MPI_Alltoallv of "
-        "all patches\n       %.2f ms (ratio %.2f), of the leaving ones %.2f ms (%.2f)",
+        "       in place %.2f ms, of which %.2f between and %.2f within ranks; MPI_Alltoallv of "
+        "all patches\n       %.2f ms (ratio %.2f), of those that leave %.2f ms (%.2f)",
         1e3 * r.comparison.in_place, 1e3 * r.comparison.between_ranks,
         1e3 * r.comparison.inside_ranks, 1e3 * r.comparison.alltoallv_all,
         r.comparison.in_place / r.comparison.alltoallv_all, 1e3 * r.comparison.alltoallv_leaving,

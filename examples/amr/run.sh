@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The AMR example under one memory limit, under which patches migrate in place but not out of place,
-# then its time against MPI_Alltoallv. Called by examples/run.sh in the directory for results, with
+# Runs the AMR example under a memory limit that allows migration in place but not out of place, then
+# compares its time with MPI_Alltoallv. Called by examples/run.sh in the directory for results, with
 # the command that launches a program on two ranks.
 set -euo pipefail
 
 # shellcheck source=examples/support/usage.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
-usage_unless_launched amr "The adaptive mesh, in place and out of place under one memory limit" "$@"
+usage_unless_launched amr "the adaptive mesh in place and out of place under one memory limit" "$@"
 
 launch=("$@")
 program=$VALET_BIN/amr
@@ -19,7 +19,7 @@ run() { # <directory> <argument>...
   (cd "$1" && "${launch[@]}" "$program" "${@:2}")
 }
 
-echo "== in place, $limit of data allowed for each rank"
+echo "== in place, with a limit of $limit of data per rank"
 run . --memory-limit "$limit"
 echo
 echo "== out of place, with the same limit"
@@ -28,12 +28,12 @@ if run out_of_place --memory-limit "$limit" --exchange out-of-place --no-vtk \
   echo "The limit of $limit does not stop the run out of place; see out_of_place.log" >&2
   exit 1
 fi
-# Without what mpirun adds to it.
+# Only the message of the program, without what mpirun adds.
 if ! grep '^amr: out of memory' out_of_place.log; then
   cat out_of_place.log >&2
   exit 1
 fi
 echo "As expected: the same run does not fit out of place."
 echo
-echo "== time in place against MPI_Alltoallv, without a limit"
+echo "== time in place compared with MPI_Alltoallv, without a limit"
 run compare --compare --steps 80 --no-vtk

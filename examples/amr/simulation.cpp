@@ -349,15 +349,15 @@ void Simulation::write_vtk(int step) {
 void Simulation::report(const Totals& start, const Totals& end) {
   if (rank_ != 0) return;
   std::printf(
-      "\nMass and every bit of every patch were the same before and after each of %zu migrations;\n"
-      "the mass is summed without rounding. At the start %.17g, at the end %.17g.\n"
+      "\nMass and every bit of every patch were the same before and after each of %zu migrations.\n"
+      "Mass, summed without rounding: at the start %.17g, at the end %.17g.\n"
       "Solution after %d steps: %llu patches, hash %016llx, the same for any number of ranks.\n"
       "Fullest moment: %.1f %% of the slots of a rank.\n",
       migrations_.size(), start.mass.value(), end.mass.value(), options_.steps,
       static_cast<unsigned long long>(end.patches), static_cast<unsigned long long>(end.content),
       fullest_percent_);
   if (largest_ratio_ > 0)
-    std::printf("Largest resident peak in a migration: %.3f times the size before.\n",
+    std::printf("Largest resident peak in a migration: %.3f times the resident size before.\n",
                 largest_ratio_);
   else
     std::printf("This system does not report resident peaks (/proc/self/clear_refs).\n");
@@ -369,8 +369,8 @@ void Simulation::report(const Totals& start, const Totals& end) {
     return ratios[ratios.size() / 2];
   };
   std::printf(
-      "Migration in place takes %.2f times MPI_Alltoallv of all patches, packed, into a second\n"
-      "array, and %.2f times MPI_Alltoallv of the leaving ones alone (medians).\n",
+      "Migration in place takes %.2f times as long as MPI_Alltoallv of all patches, packed,\n"
+      "into a second array, and %.2f times as long as that of the leaving patches (medians).\n",
       median_ratio(&Comparison::alltoallv_all), median_ratio(&Comparison::alltoallv_leaving));
 }
 

@@ -84,12 +84,12 @@ bool print_report(const std::string& title, const valet::Report& report, Part& p
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_LONG_LONG, MPI_SUM, communicator);
   if (rank_of(communicator) == 0)
     std::printf(
-        "%s\n  %.1f MB crossed ranks in %.2f ms; extra memory on a rank: %.2f MB, at most "
-        "%.2f MB promised\n  %s\n",
+        "%s\n  %.1f MB moved between ranks in %.2f ms; extra memory on a rank: %.2f MB, bound: "
+        "%.2f MB\n  %s\n",
         title.c_str(), static_cast<double>(all.bytes_sent) / 1e6, 1e3 * all.seconds(),
         static_cast<double>(all.peak_extra_bytes) / 1e6,
         static_cast<double>(all.extra_bytes_bound) / 1e6,
-        wrong == 0 ? "every element is in its place"
+        wrong == 0 ? "all elements are in place"
                    : (std::to_string(wrong) + " ELEMENTS ARE WRONG").c_str());
   return wrong == 0;
 }
@@ -133,7 +133,7 @@ bool hand_over(const Options& options, MPI_Comm communicator) {
 int run(int argc, char** argv, bool prints) {
   Options options;
   CLI::App app(
-      "Hands a matrix from one grid of ranks to another. Start it on 7 ranks with mpirun.");
+      "Passes a matrix from one process grid to another. Start it on 7 ranks with mpirun.");
   add_options(app, options);
   if (const auto exit_code = example::parse(app, argc, argv, prints, "block_cyclic", [] {}))
     return *exit_code;

@@ -28,16 +28,17 @@ class File {
 }  // namespace
 
 void add_options(CLI::App& app, Options& options) {
-  app.add_option("--rows", options.rows, "of the matrix")
+  app.add_option("--rows", options.rows, "number of rows of the matrix")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--columns", options.columns, "of the matrix")
+  app.add_option("--columns", options.columns, "number of columns of the matrix")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--memory", options.memory, "budget per rank in bytes, with K, M or G")
+  app.add_option("--memory", options.memory,
+                 "memory budget per rank in bytes (suffix K, M or G allowed)")
       ->check(example::accepted_by(valet::parse_bytes))
       ->capture_default_str();
-  app.add_option("--output", options.output, "directory for what is drawn")->capture_default_str();
+  app.add_option("--output", options.output, "directory for the CSV files")->capture_default_str();
 }
 
 void write_blocks(const std::filesystem::path& directory,

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Called by examples/run.sh in the directory of the results with the launcher as its arguments and
-# the directory of the programs in VALET_BIN: the same binary stock and with HOLD, then the one
-# written for STEPS.
+# Runs the same binary with stock Zoltan_Migrate and with HOLD, then the one written for STEPS.
+# Called by examples/run.sh in the directory for results, with the launch command as arguments and
+# the directory of the programs in VALET_BIN.
 set -euo pipefail
 
 # shellcheck source=examples/support/usage.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
-usage_unless_launched dropin "The unstructured mesh with stock Zoltan_Migrate, HOLD and STEPS" "$@"
+usage_unless_launched dropin "the unstructured mesh with stock Zoltan_Migrate, HOLD and STEPS" "$@"
 
 side=${DROPIN_SIDE:-500}
 rounds=${DROPIN_ROUNDS:-6}

@@ -233,10 +233,9 @@ class Simulation {
                  ", or their ids or masses are not those of the start");
     if (rank_ != 0) return;
     std::printf(
-        "\nNo particle was lost or changed: %llu at the start and at the end, with equal\n"
-        "sums of ids, of hashes of ids and of hashes of (id, mass); each migration kept the sum "
-        "of\n"
-        "hashes of all fields.\n"
+        "\nNo particle was lost or changed: %llu at the start and at the end, with equal sums of\n"
+        "ids, of hashes of ids and of hashes of (id, mass); each migration preserved the sum of\n"
+        "the hashes of all fields.\n"
         "The fullest rank had %.1f %% of its slots occupied.\n",
         static_cast<unsigned long long>(end.count), fullest_percent_);
   }

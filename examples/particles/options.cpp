@@ -9,13 +9,13 @@ namespace particles {
 
 std::optional<int> read_options(int argc, char** argv, bool prints, Options& options) {
   CLI::App app{
-      "Particles that drift and clump in a box. Their work goes out of balance; Zoltan partitions "
-      "them again and\nValet moves them, inside arrays that are hardly larger than the particles. "
-      "Start it with mpirun.\nWrites rebalances.csv, migrations.csv, memory.csv and owners.csv; "
-      "`python3 examples/plot.py particles DIR`\ndraws them."};
+      "Particles drift and clump in a box until the work of the ranks is out of balance. Zoltan\n"
+      "repartitions them, and Valet moves them inside arrays that are hardly larger than the\n"
+      "particles. Start it with mpirun. Writes rebalances.csv, migrations.csv, memory.csv and\n"
+      "owners.csv for `python3 examples/plot.py particles DIR`."};
   std::string memory = "1M";
   std::string order = "any";
-  app.add_option("--particles", options.particles, "particles on all ranks together")
+  app.add_option("--particles", options.particles, "number of particles on all ranks together")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 50U).description(""))
       ->type_name("N")
       ->capture_default_str();
@@ -31,47 +31,49 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->check(CLI::IsMember({"RCB", "RIB", "HSFC"}, CLI::ignore_case).description(""))
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--memory", memory, "scratch that Valet may use on a rank, bytes with K, M or G")
+  app.add_option("--memory", memory,
+                 "scratch that Valet may use per rank (suffix K, M or G allowed)")
       ->check(example::accepted_by(valet::parse_bytes))
       ->type_name("BYTES")
       ->capture_default_str();
   app.add_option("--order", order,
-                 "where arrivals go: any (fastest), fill (lowest slots) or stable (sorted)")
+                 "slots of arrivals: any (fastest), fill (lowest slots) or stable (sorted)")
       ->check(example::accepted_by(valet::parse_order))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--capacity", options.capacity,
-                 "slots of a rank over the mean number of particles")
+                 "slots per rank, relative to the mean number of particles")
       ->check(CLI::Range(1.001, 100.0).description(""))
       ->type_name("FACTOR")
       ->capture_default_str();
-  app.add_option("--contrast", options.contrast,
-                 "how much more work a crowded particle is; up to 1, a partition\nby work always "
-                 "fits the capacity")
+  app.add_option(
+         "--contrast", options.contrast,
+         "factor on the extra work of crowded particles; up to 1, a partition\nby work always "
+         "fits the capacity")
       ->check(CLI::Range(0.0, 100.0).description(""))
       ->type_name("FACTOR")
       ->capture_default_str();
   app.add_option("--granularity", options.granularity,
-                 "most particles that Zoltan is given as one; 1: every particle by itself,\n0: as "
-                 "Valet chooses")
+                 "maximum number of particles that Zoltan treats as one object;\n"
+                 "1: individual particles, 0: chosen by Valet")
       ->type_name("N")
       ->capture_default_str();
   app.add_option("--exchange", options.exchange,
-                 "in-place, or packed: Zoltan_Migrate and its packed buffers, in place of Valet")
+                 "migration: in-place (Valet) or packed (Zoltan_Migrate and its packed buffers)")
       ->check(example::one_of({"in-place", "packed"}))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option("--headroom", options.headroom,
-                 "let the system refuse a rank more data during a rebalance than it has before,\n"
-                 "and this fraction of it; 0: no limit")
+                 "limit on the growth of the data of a rank during a rebalance, as a fraction of\n"
+                 "its data before; enforced by the operating system; 0: no limit")
       ->check(CLI::Range(0.0, 100.0).description(""))
       ->type_name("FRACTION")
       ->capture_default_str();
-  app.add_flag("--verify", options.migration.verify, "let Valet compare checksums end to end, too");
+  app.add_flag("--verify", options.migration.verify, "also let Valet compare end-to-end checksums");
   app.add_option("--output", options.output, "directory for the CSV files")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_flag("--quiet", options.quiet, "print the result only");
+  app.add_flag("--quiet", options.quiet, "print only the result");
   if (const auto exit_code = example::parse(app, argc, argv, prints, "particles", [] {}))
     return exit_code;
   options.migration.budget_bytes = valet::parse_bytes(memory);

@@ -65,7 +65,7 @@ void Output::note(const std::string& line) const {
 
 void Output::head(std::uint64_t slots) {
   note(
-      formatted("%llu particles of %zu bytes on %d ranks: %.1f MB; arrays for %llu on each, "
+      formatted("%llu particles of %zu bytes on %d ranks: %.1f MB; arrays for %llu on each rank, "
                 "%.2f times the mean",
                 static_cast<unsigned long long>(options_.particles), Cloud::bytes_each, size_,
                 megabytes(options_.particles * Cloud::bytes_each),
@@ -75,11 +75,12 @@ void Output::head(std::uint64_t slots) {
                  static_cast<double>(options_.migration.budget_bytes) / 1024,
                  to_string(options_.migration.order)));
   if (options_.headroom > 0)
-    note(formatted("in a rebalance the system allows each rank %.0f %% more data than it has",
-                   100 * options_.headroom));
+    note(formatted(
+        "during a rebalance the system limits the growth of the data of each rank to %.0f %%",
+        100 * options_.headroom));
   note("imbalance: largest over mean work of a rank; fullest: occupied slots of the fullest rank;");
-  note("extra memory: most on any rank, by Valet beyond the particle arrays, and what packed send");
-  note("and receive buffers for the same particles would take out of place\n");
+  note("extra memory: most on any rank, of Valet beyond the particle arrays, and of packed send");
+  note("and receive buffers for the same particles\n");
   note(
       "        imbalance       fullest   moved       time [s]       rate    extra memory [MB]  "
       "balanced");

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The particle example where a rebalance may take a quarter more data than a rank has, and two other
-# ways that this limit stops: every particle given to Zoltan by itself, and moved by Zoltan_Migrate.
-# What these take is measured without the limit. Called by examples/run.sh in the directory for
+# Runs the particle example with a memory limit: during a rebalance the data of a rank may grow by a
+# quarter. Two other ways exceed this limit: Zoltan partitioning individual particles, and these moved
+# by Zoltan_Migrate; both are then measured without it. Called by examples/run.sh in the directory for
 # results, with the command that launches a program on all cores.
 set -euo pipefail
 
 # shellcheck source=examples/support/usage.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
-usage_unless_launched particles "The particle example, with and without its memory limit" "$@"
+usage_unless_launched particles "the particle example with and without its memory limit" "$@"
 
 launch=("$@")
 program=$VALET_BIN/particles
@@ -24,7 +24,7 @@ refused() { # <name> <argument>...
     echo "The limit does not stop the run $1; see $1.log" >&2
     exit 1
   fi
-  # Without what mpirun adds to it.
+  # Only the message of the program, without what mpirun adds.
   if ! grep '^particles: .*memory' "$1.log"; then
     cat "$1.log" >&2
     exit 1

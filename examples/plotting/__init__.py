@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The drawings of plot.py, one module each. Finds matplotlib before any of them is imported."""
+"""The plots of plot.py, one module each. Finds matplotlib before any of them is imported."""
 
 import os
 import sys
@@ -7,7 +7,7 @@ import sys
 try:
     import matplotlib
 except ImportError:
-    # The distribution's matplotlib belongs to the distribution's Python, which may not be first in
+    # The distribution's matplotlib belongs to the distribution's Python, which may not be the first on
     # the path.
     system_python = "/usr/bin/python3"
     if sys.executable != system_python and os.access(system_python, os.X_OK):

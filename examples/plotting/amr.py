@@ -12,7 +12,7 @@ from .timeline import draw_migration, shade, shade_entry, spans_of
 
 
 def draw_leaves(axis, leaves, rank_column, colours):
-    """The leaves that a plane cuts, in the colour of a rank; those without the front paler."""
+    """The leaves cut by a plane, in the colours of their ranks; paler without the front."""
     for front in (0, 1):
         shown = [leaf for leaf in leaves if leaf["front"] == front]
         axis.add_collection(PatchCollection(
@@ -76,7 +76,7 @@ def draw_front(directory):
 
 
 def draw_limited_run(axis, samples, migrations, rank):
-    """Resident memory of a rank near the limit, and where packed buffers would have taken it."""
+    """Resident memory of a rank near the limit, and what it would be with packed buffers."""
     shade(axis, spans_of(samples))
     axis.plot([s["seconds"] for s in samples], [s["resident_bytes"] / MEGABYTE for s in samples],
               color="black", linewidth=1)

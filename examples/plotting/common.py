@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the drawings share: reading results, writing pictures, colours."""
+"""Shared by the plots: reading results, writing pictures, colours."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ OUT_OF_PLACE = "tab:red"
 
 
 def read(path):
-    """Rows of a CSV file as dictionaries, numbers as numbers."""
+    """The rows of a CSV file as dictionaries, with numbers converted."""
 
     def value(text):
         for kind in (int, float):
@@ -32,7 +32,7 @@ def read(path):
 
 
 def read_cases(directory, name):
-    """The cases of all files name*.json that valet-bench wrote, one for each number of ranks."""
+    """The cases of all files name*.json of valet-bench, one file per number of ranks."""
     files = sorted(directory.glob(f"{name}*.json"))
     if not files:
         raise FileNotFoundError(2, "missing", str(directory / f"{name}.json"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Methods side by side: what `valet-bench exchange` measured with several methods and patterns.
+"""Comparison of methods: results of `valet-bench exchange` for several methods and patterns.
 
 Reads every exchange*.json of the directory:
 `valet-bench exchange --method stream,phased,cyclic --pattern ring,transpose --json DIRECTORY/exchange.json`.
@@ -20,7 +20,7 @@ def setting_of(case):
 
 
 def grouped(cases):
-    """Methods, settings, and the last case of each pair."""
+    """Methods, settings, and the last case of each pair of them."""
     methods = list(dict.fromkeys(case["method"] for case in cases))
     settings = list(dict.fromkeys(setting_of(case) for case in cases))
     table = {(case["method"], setting_of(case)): case for case in cases}
@@ -28,7 +28,7 @@ def grouped(cases):
 
 
 def bars(axis, cases, value, text, **looks):
-    """A group of bars for each setting, one per method, with its number. Returns their places."""
+    """A group of bars per setting, one bar per method, labelled with its value. Returns their positions."""
     methods, settings, table = grouped(cases)
     width = 0.8 / len(methods)
     places = {}
@@ -70,7 +70,7 @@ def draw_methods(directory):
 
 
 def draw_memory(directory):
-    """The most extra memory that a rank took, against what was promised and what Alltoallv takes."""
+    """Peak extra memory of a rank, compared with its bound and with MPI_Alltoallv."""
     cases = read_cases(directory, "exchange")
     figure, axis = figure_of(cases, "Extra memory of a rank while blocks migrate")
     places = bars(axis, cases, lambda case: case["peak_extra_bytes"] / 2**20,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The index study of `valet-bench layout`: time to find what two layouts share."""
+"""The index study of `valet-bench layout`: time to find the intersections of two layouts."""
 
 import json
 
@@ -12,7 +12,7 @@ ALGORITHMS = {"classical": ("tab:red", "s", "CLASSICAL"),
 
 
 def grid_ranks(grid):
-    """Ranks of a grid such as 4x4."""
+    """Number of ranks of a grid such as 4x4."""
     ranks = 1
     for part in grid.split("x"):
         ranks *= int(part)
@@ -20,7 +20,7 @@ def grid_ranks(grid):
 
 
 def draw_study(cases, title, label, path):
-    """Time over the remote grid, a panel per block size and a line per algorithm."""
+    """Time over the remote grid: a panel per block size and a line per algorithm."""
     blocks = list(dict.fromkeys(case["block"] for case in cases))
     grids = sorted({case["remote_grid"] for case in cases}, key=grid_ranks)
     figure, axes = plt.subplots(1, len(blocks), figsize=(3.6 * len(blocks) + 1, 4.6), sharey=True,
@@ -45,7 +45,7 @@ def draw_study(cases, title, label, path):
 
 
 def draw(directory):
-    """The index study as Figures 3 and 4 of the ASPEN paper show theirs."""
+    """The index study in the form of Figures 3 and 4 of the ASPEN paper."""
     with open(directory / "layout_index.json", encoding="utf-8") as file:
         cases = json.load(file)["cases"]
     square = [case for case in cases if case["local_grid"] == case["remote_grid"]]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""MADRE's five experiments as Figure 5 of its paper shows them.
+"""MADRE's five experiments in the form of Figure 5 of its paper.
 
 Reads every madre*.json of the directory, one for each number of ranks:
-`mpirun -n 4 valet-bench madre --json DIRECTORY/madre_4.json`. What parking costs with hardly any
-memory is in a file of its own: `mpirun -n 4 valet-bench madre --experiment 3 --memory 16000 --json
+`mpirun -n 4 valet-bench madre --json DIRECTORY/madre_4.json`. The cost of parking with very little
+memory has its own file: `mpirun -n 4 valet-bench madre --experiment 3 --memory 16000 --json
 DIRECTORY/madre_4_one_block.json`.
 """
 
@@ -17,7 +17,7 @@ SERIES = {"stream": ("STREAM", VALET, "o"),
 
 
 def draw_lines(axis, cases, over, line="-", note=""):
-    """Time over a key of the cases, a line for each method."""
+    """Time over a key of the cases: a line per method."""
     for method in dict.fromkeys(case["method"] for case in cases):
         name, colour, marker = SERIES.get(method, (method, None, "."))
         points = sorted((case[over], case["seconds_median"])
@@ -35,7 +35,7 @@ def over_ranks(axis, cases):
 def time_panel(axis, cases, numbers, over, title):
     shown = [case for case in cases if case["experiment"] in numbers]
     if over == "free":
-        # The paper fixes the number of ranks, to one of many.
+        # The paper shows a single number of ranks.
         most = max((case["ranks"] for case in shown), default=0)
         shown = [case for case in shown if case["ranks"] == most]
         title += f", {most} ranks"
@@ -61,7 +61,7 @@ def free_axis(axis):
 
 
 def parking_panel(axis, cases):
-    """What parking costs as free memory goes to nothing, for each amount of scratch."""
+    """The cost of parking as free memory approaches zero, for each amount of scratch."""
     shown = [case for case in cases if case["experiment"] == 3 and case["method"] == "phased"]
     most = max((case["ranks"] for case in shown), default=0)
     memories = sorted({case["memory"] for case in shown}, reverse=True)
@@ -78,7 +78,7 @@ def parking_panel(axis, cases):
 
 
 def ratio_panel(axis, cases):
-    """All experiments over MPI_Alltoallv, the least favourable amount of free memory."""
+    """All experiments over MPI_Alltoallv, for the least favourable amount of free memory."""
     most = max(case["ranks"] for case in cases)
     numbers = sorted({case["experiment"] for case in cases})
     methods = [method for method in SERIES if method != "alltoallv"

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The papers' figures and tables, what the papers print beside what was measured.
+"""The papers' figures and tables: published numbers next to measured ones.
 
-Reads what `examples/papers.py DIRECTORY` collected. Writes a picture for each figure whose points are there,
-and papers.md: the numbers in tables and the command of each point.
+Reads the points that `examples/papers.py DIRECTORY` collected. Writes a picture of each figure whose points
+exist, and papers.md with tables of the numbers and the command of each point.
 """
 
 import json
 
 from . import layout_index, papers_madre, papers_pinar, papers_zhuang
 
-# Files of a study, what draws it, what puts its numbers into tables.
+# The files of a study, the function that plots it, the function that makes its tables.
 STUDIES = [("layout_index*.json", lambda directory, _: layout_index.draw(directory), None),
            ("madre*.json", papers_madre.draw, papers_madre.tables),
            ("phases*.json", papers_pinar.draw, papers_pinar.tables),
@@ -17,7 +17,7 @@ STUDIES = [("layout_index*.json", lambda directory, _: layout_index.draw(directo
 
 
 def documents_of(directory, pattern):
-    """Files by name."""
+    """The contents of the files, by name."""
     return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(directory.glob(pattern))}
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figure 5 of S. F. Siegel, A. R. Siegel, "MADRE: The Memory-Aware Data Redistribution Engine", section 4, with
-ample scratch and with MADRE's own, one block; and the stages that the paper explains its times with, counted
-for its own processes. What the paper prints in words is in the pictures: its curves are not in numbers.
+ample scratch and with one block as in MADRE; and the stages by which the paper explains its times, computed
+for its numbers of processes. The pictures include numbers from the text; the paper has no numbers for its curves.
 """
 
 import json
@@ -14,14 +14,14 @@ SERIES = {"stream": ("STREAM", VALET, "o"),
           "cyclic-rotated": ("CYCLIC, rotated", LIMIT, "^"),
           "phased": ("PHASED, first fit, parking (MADRE's)", "tab:purple", "D"),
           "alltoallv": ("MPI_Alltoallv, second buffer", OUT_OF_PLACE, "x")}
-# Section 4. Experiments 1 and 2, but for parking in the first, which did not end in the limit; experiment 5 at
+# Section 4. Experiments 1 and 2, except parking in the first, which exceeded the time limit; experiment 5 on
 # 1,024 processes with parking.
 RING_SECONDS = (2.5, 5.5)
 LIMIT_SECONDS = 30 * 60
 TRANSPOSE_SECONDS = (1024, 28)
 TRANSPOSE_STAGES = 4
 PAPER = "0.45"
-# Experiments of a panel with their lines, what they are over, title.
+# Experiments of a panel with their lines, x axis, title.
 PANELS = [({1: "-", 2: "--"}, "ranks", "(a) Everything to the next\n(dashed: a fifth free)"),
           ({3: "-"}, "free", "(b) Decreasing free memory"),
           ({4: "-"}, "ranks", "(c) All free slots on one process"),
@@ -29,14 +29,14 @@ PANELS = [({1: "-", 2: "--"}, "ranks", "(a) Everything to the next\n(dashed: a f
 
 
 def experiments_of(row):
-    """The experiments that a simulated run is a point of."""
+    """The experiments of which a simulated run is a point."""
     if row["pattern"] == "ring":
         return {0: [1, 3], row["slots"] // 5: [2, 3]}.get(row["free"], [3])
     return {"one-free": [4], "transpose": [5]}.get(row["pattern"], [])
 
 
 def simulated_cases(directory):
-    """Those of the simulated driver of tests/scale, in the words of valet-bench."""
+    """The cases of the simulation driver of tests/scale, with the keys of valet-bench."""
     rows = []
     for path in sorted(directory.glob("simulated*.json")):
         rows += json.loads(path.read_text(encoding="utf-8"))["cases"]
@@ -51,7 +51,7 @@ def simulated_cases(directory):
 
 
 def best_peers(cases):
-    """Of several algorithms of MPI_Alltoallv the quickest, the others as they are."""
+    """The fastest of several algorithms of MPI_Alltoallv; other cases unchanged."""
     best = {}
     for case in cases:
         key = tuple(case.get(name) for name in ("experiment", "method", "ranks", "free", "memory", "platform"))
@@ -61,13 +61,13 @@ def best_peers(cases):
 
 
 def of_documents(documents):
-    """Cases with the number of cores that they had."""
+    """The cases, each with the number of cores that it had."""
     return [dict(case, cores=document.get("cores", case["ranks"]))
             for document in documents.values() for case in document["cases"]]
 
 
 def lines_of(axis, cases, over, line):
-    """A line for each method; simulated points are hollow and so are ranks that shared cores."""
+    """A line per method; points are hollow if simulated or if ranks shared cores."""
     for method, (_, colour, marker) in SERIES.items():
         for platform in sorted({case.get("platform", "") for case in cases}):
             some = sorted((case[over], case["seconds_median"], case["ranks"] <= case.get("cores", 0))
@@ -124,7 +124,7 @@ def panel(axis, cases, experiments, over, title):
 
 
 def draw_figure_5(cases, path):
-    """A row of panels for each amount of scratch."""
+    """A row of panels per amount of scratch."""
     memories = sorted({case["memory"] for case in cases if case["memory"]})
     figure, axes = plt.subplots(len(memories), 4, figsize=(19, 4.6 * len(memories) + 1), squeeze=False, sharey=True)
     for row, memory in zip(axes, memories):

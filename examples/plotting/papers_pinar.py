@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Figures 10 to 14 of A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS
-15(7), 2004, section 7, and the numbers that its text prints beside ours.
+15(7), 2004, section 7, and the numbers in its text next to ours.
 """
 
 import statistics
@@ -8,7 +8,7 @@ import statistics
 from .common import OUT_OF_PLACE, VALET, plt, save
 from .phases import draw_figures, only, values
 
-# Volume beyond what has to move, in percent, for 32, 64 and 128 processors: Experiments 3 and 4.
+# Additional volume in percent, for 32, 64 and 128 processors: Experiments 3 and 4.
 PRINTED = {"continuous": {32: 52, 64: 46, 128: 44}, "parking": {32: 1, 64: 3, 128: 3}}
 METHODS = {"continuous": ("continuous",), "parking": ("fortune_wheel-parking1", "first_fit-parking1")}
 TITLES = {"continuous": "continuous relaxation (Experiment 3)", "parking": "parking at every phase (Experiment 4)"}
@@ -20,20 +20,20 @@ def cases_of(documents):
 
 
 def schedules_of(documents):
-    """Those counted for the paper's processors: files of instances carried out have a few of their own."""
+    """The schedules computed for the paper's processors. Files of executed instances contain a few others."""
     counted = [row for name, document in documents.items() if "counted" in name for row in document["schedules"]]
     return counted or [row for document in documents.values() for row in document["schedules"]]
 
 
 def extra_volume(schedules, what, remap, parts):
-    """Percent, the mean of all amounts of memory that need more than one phase."""
+    """Percentage: the mean over all amounts of memory that need more than one phase."""
     extra = [100 * (row["volume"] - 1) for row in only(schedules, remap=remap, parts=parts)
              if row["method"] in METHODS[what] and row["lower"] > 1]
     return statistics.fmean(extra) if extra else None
 
 
 def phases_over_never(schedules, remap, parts):
-    """Phases with parking at every phase over those without, where memory is tightest."""
+    """Phases with parking in every phase over phases without, for the least memory."""
     rows = only(schedules, remap=remap, parts=parts, experiment=4, part=values(schedules, "part")[-1])
     phases = {row["method"]: row["phases"] for row in rows}
     return phases["fortune_wheel-parking1"] / phases["fortune_wheel"] if phases else None

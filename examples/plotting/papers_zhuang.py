@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Table 1 of B. Zhuang, H. Nakashima, H. Nagamochi, "A Memory-Efficient Algorithm and Its Implementation of
-Variable-Size All-to-All Communication", section 4, beside BITONIC and STREAM: seconds on 2^p processes with
-256 MB each, of their bitonic sort and of MPI_Alltoallv into a second buffer.
+Variable-Size All-to-All Communication", section 4, next to BITONIC and STREAM: seconds on 2^p processes with
+256 MB each, for the paper's bitonic sort and for MPI_Alltoallv into a second buffer.
 """
 
 import math
@@ -12,7 +12,7 @@ from .phases import plain_numbers
 CASES = (1, 2, 3, 4)
 COLOURS = {1: "tab:blue", 2: "tab:orange", 3: "tab:green", 4: "tab:red"}
 WORDS = {1: "1: even", 2: "2: three quarters of the pairs", 3: "3: half of the pairs", 4: "4: all to one"}
-# Processes: bitonic sort, then MPI_Alltoallv, in cases 1 to 4.
+# Processes: seconds of the bitonic sort, then of MPI_Alltoallv, in cases 1 to 4.
 TABLE_1 = {2: ((2.0, None, None, 1.1), (0.6, None, None, 0.8)),
            4: ((4.5, None, 5.1, 2.0), (1.0, None, 1.4, 0.8)),
            8: ((8.4, 10.2, 10.2, 4.1), (1.3, 1.4, 1.4, 1.0)),
@@ -43,13 +43,13 @@ def ours(cases, method, case, key):
 
 
 def swaps(ranks):
-    """Swaps of a process in the bitonic sort of a power of two: p(p+1)/2, section 3.2."""
+    """Number of swaps of a process in the bitonic sort of a power of two: p(p+1)/2, section 3.2."""
     power = round(math.log2(ranks))
     return power * (power + 1) // 2
 
 
 def panel(axis, title, label, curves):
-    """Curves: what a case of the paper is, and of ours, by (points, line, marker, filled)."""
+    """The curves of a case, in the paper and here, as (points, line, marker, filled)."""
     for case in CASES:
         for points, line, marker, filled in curves(case):
             if points:

@@ -10,7 +10,7 @@ from .timeline import shade, shade_entry, spans_of
 
 
 def separation(points, axis):
-    """How far apart the ranks' particles are along an axis, against their spread inside a rank."""
+    """Distance between the particles of different ranks along an axis, relative to their spread within a rank."""
     by_rank = {}
     for row in points:
         by_rank.setdefault(row["owner_after"], []).append(row[axis])
@@ -24,7 +24,7 @@ def separation(points, axis):
 
 
 def best_view(points, ranks):
-    """The two axes that show the parts best, and the particles to show: with many ranks a slice."""
+    """The two axes that show the parts best, and the particles to show: a slice if there are many ranks."""
     *seen, along = sorted("xyz", key=lambda axis: -separation(points, axis))
     if ranks > 4:
         points = sorted(points, key=lambda row: row[along])
@@ -35,7 +35,7 @@ def best_view(points, ranks):
 def draw_owners(directory):
     """The owners of the particles before and after the rebalance that moved most."""
     rebalances = read(directory / "rebalances.csv")
-    # The first one spreads particles that nobody had sorted yet: no picture of a load balancer.
+    # Not the first one, which distributes unsorted particles.
     candidates = rebalances[1:] or rebalances
     shown = max(candidates, key=lambda row: row["moved_bytes"])
     points = [row for row in read(directory / "owners.csv") if row["rebalance"] == shown["rebalance"]]
@@ -67,7 +67,7 @@ def draw_owners(directory):
     save(figure, directory / "owners.png")
 
 
-# The other ways that examples/particles/run.sh measures, and how they are drawn.
+# The other ways that examples/particles/run.sh measures, and their labels and colours.
 OTHER_WAYS = {"every_particle": ("Zoltan partitions every particle; moved in place", "tab:orange"),
               "packed": ("Zoltan partitions every particle; Zoltan_Migrate", OUT_OF_PLACE)}
 

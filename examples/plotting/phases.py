@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The experiments of Pinar and Hendrickson, section 7, as their Figures 10 to 14 show them.
+"""The experiments of Pinar and Hendrickson, section 7, in the form of their Figures 10 to 14.
 
 Reads every phases*.json of the directory: `mpirun -n 4 valet-bench phases --json
-DIRECTORY/phases_4.json`. Times are of instances that were carried out on the ranks of mpirun; phases and
-messages are counted for as many processors as the paper has.
+DIRECTORY/phases_4.json`. Times are those of instances executed on the MPI ranks; phases and messages are
+computed for the paper's numbers of processors.
 """
 
 import json
@@ -29,7 +29,7 @@ def only(rows, **wanted):
 
 
 def values(rows, key):
-    """All values of a key, ascending."""
+    """All values of a key, in ascending order."""
     return sorted({row[key] for row in rows})
 
 
@@ -43,7 +43,7 @@ def mean(rows, key):
 
 
 def plain_numbers(axis, values_of_axis):
-    """Numbers as they are on a logarithmic axis."""
+    """Plain numbers on a logarithmic axis."""
     values_of_axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     values_of_axis.set_major_formatter(FormatStrFormatter("%g"))
     values_of_axis.set_minor_locator(NullLocator())
@@ -59,7 +59,7 @@ def memory_axis(axis, parts):
 
 
 def time_over_phases(axis, cases):
-    """Each instance over its own time with memory for everything."""
+    """The time of each instance, relative to its time with ample memory."""
     for method in methods_of(cases):
         points = []
         for remap in values(cases, "remap"):
@@ -80,7 +80,7 @@ def time_over_phases(axis, cases):
 
 
 def centralized(axis, cases):
-    """Gather, solve, scatter and the rest, in parts of the centralized total."""
+    """Gather, solve, scatter and the rest, as fractions of the centralized total."""
     names = [method for method in methods_of(cases) if "centralized" not in method]
     for place, name in enumerate(names):
         alone = only(cases, method=name)
@@ -105,7 +105,7 @@ def centralized(axis, cases):
 
 
 def bars_by_parts(axis, rows, key, title, spread=None):
-    """A group of bars for each number of processors, at the tightest memory."""
+    """A group of bars per number of processors, for the least memory."""
     part = values(rows, "part")[-1]
     groups = values(rows, "parts")
     methods = methods_of(rows)
@@ -134,7 +134,7 @@ def bounds(axis, rows):
 
 
 def phases_over_memory(axis, rows, curves, title):
-    """A curve of phases for each (method, label, colour, marker) at the most processors."""
+    """A curve of phases per (method, label, colour, marker), for the largest number of processors."""
     parts = values(rows, "parts")[-1]
     rows = only(rows, parts=parts)
     bounds(axis, rows)
@@ -162,7 +162,7 @@ def parking_over_memory(axis, rows):
 
 
 def parking_bars(axis, rows):
-    """Phases with parking over phases without, for each number of processors."""
+    """Phases with parking over phases without, per number of processors."""
     part = values(rows, "part")[-1]
     groups = [(heuristic, parts) for heuristic in ("fortune_wheel", "first_fit")
               for parts in values(rows, "parts")]
@@ -201,12 +201,12 @@ def parking_times(axis, cases):
 
 
 def draw_figures(cases, schedules, path):
-    """Figures 10 to 14 from instances carried out, at the most ranks, and counted schedules; what there is."""
+    """Those of Figures 10 to 14 for which there are executed instances, on the most ranks, or computed schedules."""
     if not cases and not schedules:
         return
     ranks = values(cases, "ranks")[-1] if cases else 0
     cases = only(cases, ranks=ranks)
-    # Instances whose new partition was made anew are the hard ones.
+    # Instances with an entirely new partition are the hard ones.
     kinds = values(schedules, "remap")
     hard = only(schedules, remap=kinds[-1]) if kinds else []
     counted = {number: only(hard, experiment=number) for number in (3, 4)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Migrations over the number of ranks, on simulated machines: what `tests/scale/run.sh` simulated.
+"""Migrations on simulated machines over the number of ranks: results of `tests/scale/run.sh`.
 
 Reads every scale*.json of the directory.
 """
@@ -22,7 +22,7 @@ def place(case):
 
 
 def with_ratios(cases):
-    """What the methods took over the best MPI_Alltoallv of the same migration."""
+    """Time of the methods over that of the best MPI_Alltoallv of the same migration."""
     best = {}
     for case in cases:
         if case["method"] == "alltoallv":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Time of a migration over the bytes of a rank, from few to many: what `valet-bench sizes` measured.
+"""Time of a migration over the bytes per rank: results of `valet-bench sizes`.
 
 Reads every sizes*.json of the directory, one for each number of ranks:
 `mpirun -n 2 valet-bench sizes --json DIRECTORY/sizes.json`.
@@ -37,7 +37,7 @@ def bytes_axis(axis, cases):
 
 
 def draw_column(upper, lower, cases):
-    """Times above, their ratio below, of one pattern and number of ranks."""
+    """Times (above) and their ratio (below) of one pattern and number of ranks."""
     methods = [method for method in dict.fromkeys(case["method"] for case in cases) if method != PEER]
     blocks = sorted({case["block_bytes"] for case in cases})
     for b, block_bytes in enumerate(blocks):

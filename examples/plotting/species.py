@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The species example: the lengths of the cells' lists, and memory over time in three ways."""
+"""The species example: the lengths of the cells' lists, and memory over time for three ways to move them."""
 
 import sys
 
@@ -8,7 +8,7 @@ from matplotlib.collections import LineCollection
 
 from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, read, save
 
-# The directories that examples/species/run.sh leaves; the first run is in the directory itself.
+# The directories written by examples/species/run.sh; the first run is in the directory itself.
 WAYS = {".": ("Valet, in place", VALET),
         "packed": ("packed into a second arena, MPI_Alltoallv", OUT_OF_PLACE),
         "zoltan": ("Zoltan_Migrate", "tab:orange")}
@@ -16,7 +16,7 @@ RECORD_BYTES = 64
 
 
 def boundaries(ranks):
-    """The edges between cells of different ranks; the chamber is closed around its angle."""
+    """The edges between cells of different ranks; the chamber is periodic in its angle."""
     lines = []
     for row, line in enumerate(ranks):
         for column, rank in enumerate(line):
@@ -28,9 +28,9 @@ def boundaries(ranks):
 
 
 def middle(points, around):
-    """The middle of some cells; the columns are angles of a closed chamber of `around` columns."""
+    """The middle of some cells; the chamber is periodic with `around` columns."""
     columns = sorted({p["column"] for p in points})
-    # What lies behind the widest gap comes first.
+    # Start after the widest gap.
     gaps = [((b - a) % around, b) for a, b in zip(columns[-1:] + columns, columns)]
     first = max(gaps)[1]
     unrolled = [(p["column"] - first) % around for p in points]
@@ -38,7 +38,7 @@ def middle(points, around):
 
 
 def draw_step(axis, cells, largest):
-    """One step: a list's length as a colour, the ranks' parts as lines."""
+    """One step: the lengths of the lists as colours, the borders between ranks as lines."""
     columns = 1 + max(c["column"] for c in cells)
     rows = 1 + max(c["row"] for c in cells)
     species = [[0] * columns for _ in range(rows)]
@@ -85,7 +85,7 @@ def own_samples(directory, rank):
 
 
 def steps_of(samples):
-    """When each sample was taken, in steps of its run: a step begins with its partition."""
+    """The time of each sample in steps of its run; a step begins with its partition."""
     begins = {}
     for sample in samples:
         if sample["phase"] != "simulate":
@@ -101,7 +101,7 @@ def steps_of(samples):
 
 
 def draw_runs(axis, runs, limit):
-    """The data of one rank over the whole run. Steps, because the runs do not take the same time."""
+    """The data of one rank over the whole run, in steps, because the runs take different times."""
     for name, samples in runs.items():
         label, colour = WAYS[name]
         axis.plot(steps_of(samples), [s["data_bytes"] / MEGABYTE for s in samples], color=colour,
@@ -117,7 +117,7 @@ def draw_runs(axis, runs, limit):
 
 
 def draw_largest(axis, runs, step, headroom):
-    """Partition and migration of one step in all ways, beyond what the rank had before."""
+    """Growth of the data of the rank during partition and migration of one step, for all ways."""
     for name, samples in runs.items():
         inside = [s for s in samples if s["step"] == step and s["phase"] != "simulate"]
         if not inside:
@@ -138,7 +138,7 @@ def draw_largest(axis, runs, step, headroom):
 
 
 def draw_memory(directory):
-    """Memory over time of the three ways, with the limit that one of them keeps."""
+    """Memory over time for the three ways, with the limit that one of them keeps."""
     migrations = read(directory / "migrations.csv")
     largest = max(migrations, key=lambda row: row["sent_bytes"])
     rank, step, limit = largest["rank"], largest["step"], largest["limit_bytes"]

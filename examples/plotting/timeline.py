@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Resident memory over the time of a run that migrates, for the examples that log it."""
+"""Resident memory over the time of a run with migrations, for the examples that log it."""
 
 from matplotlib.patches import Patch
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A trace of Valet (Options::trace) as a Gantt chart: a row per rank, colours per kind of work.
+"""A trace of Valet (Options::trace) as a Gantt chart: a row per rank, a colour per kind of work.
 
-Reads FILE, or every trace*.json of DIRECTORY; the picture lies beside the trace, as .png.
+Reads FILE, or every trace*.json of DIRECTORY, and writes a .png next to each trace.
 """
 
 import json
@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 
 from .common import LIMIT, plt, rank_colours, save
 
-# From the lowest layer to the highest: colour, text of the legend.
+# From the lowest layer to the highest: colour, legend text.
 WORK = {"stage": ("0.94", None),
         "phase": ("0.88", "in a phase"),
         "swap": ("#8c6bb1", "swaps"),
@@ -24,20 +24,20 @@ MESSAGES = {"send": ("#c0392b", "sends under way"), "receive": ("#2e9e5b", "rece
 STAGES = {"plan": "#fff2cc", "exchange": "0.95", "local": "#f3e0ee", "verify": "#dceffa"}
 WORK_STRIP = (0.38, 0.92)
 MESSAGE_STRIPS = {"send": (0.22, 0.34), "receive": (0.06, 0.18)}
-# On a rank: more of them would be one black bar.
+# Per rank: more of them would look like a black bar.
 MOST_CREDITS = 1500
 MOST_PHASES = 100
 
 
 def events_of(trace, cat=None, **wanted):
-    """Those whose fields are as wanted; cat is one of an event's categories."""
+    """The events whose fields have the given values; cat is one of the categories of an event."""
     return [event for event in trace["traceEvents"]
             if (cat is None or cat in event["cat"].split(","))
             and all(event.get(key) == value for key, value in wanted.items())]
 
 
 def boxes(axis, events, row, strip, colour, layer, **looks):
-    """One rectangle per event, in milliseconds; as one collection, for there are many."""
+    """One rectangle per event, in milliseconds; in one collection, because there are many."""
     low, high = (row + edge for edge in strip)
     corners = []
     for event in events:
@@ -48,12 +48,12 @@ def boxes(axis, events, row, strip, colour, layer, **looks):
 
 
 def process_of(rank):
-    """Processes count from 1."""
+    """Process numbers start at 1."""
     return rank + 1
 
 
 def few_starts(events, most):
-    """When they begin, in milliseconds; nothing where there are too many to be drawn."""
+    """The start times in milliseconds; none if there are too many to draw."""
     return [event["ts"] / 1e3 for event in events] if len(events) <= most else []
 
 
@@ -76,7 +76,7 @@ def draw_rank(axis, trace, rank, row):
             boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, WORK_STRIP, colour,
                   layer + 1)
     for kind, strip in MESSAGE_STRIPS.items():
-        # Where several are under way the colour is stronger.
+        # The colour is stronger while several are under way.
         boxes(axis, events_of(trace, ph="X", pid=process, cat=kind), row, strip, MESSAGES[kind][0], 2,
               alpha=0.45)
     credits = credits_of(trace, rank)
@@ -86,7 +86,7 @@ def draw_rank(axis, trace, rank, row):
 
 
 def legend(axis, trace, ranks):
-    """Everything that is drawn, and nothing that is not."""
+    """Legend entries for exactly what is drawn."""
     present = {cat for event in trace["traceEvents"] for cat in event["cat"].split(",")}
     names = {event["name"] for event in events_of(trace, ph="X", cat="stage")}
     entries = [Patch(facecolor=colour, edgecolor="0.6", linewidth=0.5, label=f"stage: {name}")
@@ -118,7 +118,7 @@ def draw_gantt(axis, trace, ranks):
 
 
 def draw_scratch(axis, trace, ranks, duration):
-    """Scratch in use over time, against what the ranks may use."""
+    """Scratch in use over time, compared with the budgets of the ranks."""
     colours = rank_colours(max(ranks) + 1)
     for rank in ranks:
         points = sorted((event["ts"] / 1e3, event["args"]["bytes"] / 2**20)

@@ -9,24 +9,24 @@ namespace species {
 
 std::optional<int> read_options(int argc, char** argv, bool prints, Options& options) {
   CLI::App app{
-      "The chemistry of a chamber around which a detonation runs: cells whose lists of species "
-      "grow "
-      "and shrink.\nEvery step Zoltan partitions the cells by the lengths of their lists, and "
-      "Valet "
-      "moves them, inside\narrays that are hardly larger than the lists. Start it with mpirun. "
-      "Writes steps.csv, migrations.csv,\nmemory.csv and lengths.csv; `python3 examples/plot.py "
-      "species DIR` draws them."};
+      "A detonation runs around an annular chamber, whose cells have lists of species that grow\n"
+      "and shrink. In every step Zoltan partitions the cells by the lengths of their lists, and\n"
+      "Valet moves them inside arrays that are hardly larger than the lists. Start it with\n"
+      "mpirun. Writes steps.csv, migrations.csv, memory.csv and lengths.csv for\n"
+      "`python3 examples/plot.py species DIR`."};
   std::string memory = "1M";
   std::string headroom = "0";
-  app.add_option("--columns", options.chamber.columns, "cells around the chamber")
+  app.add_option("--columns", options.chamber.columns, "number of cells around the chamber")
       ->check(CLI::Range(1, 16'384).description(""))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--rows", options.chamber.rows, "cells from its bottom to its top")
+  app.add_option("--rows", options.chamber.rows,
+                 "number of cells from the bottom to the top of the chamber")
       ->check(CLI::Range(1, 16'384).description(""))
       ->type_name("N")
       ->capture_default_str();
-  app.add_option("--steps", options.steps, "time steps; the front needs 45 to run around")
+  app.add_option("--steps", options.steps,
+                 "time steps; the front takes 45 to run around the chamber")
       ->check(CLI::Range(0, 1'000'000).description(""))
       ->type_name("N")
       ->capture_default_str();
@@ -34,33 +34,34 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       ->check(CLI::IsMember({"RCB", "RIB", "HSFC"}, CLI::ignore_case).description(""))
       ->type_name("NAME")
       ->capture_default_str();
-  app.add_option("--memory", memory, "scratch that Valet may use on a rank, bytes with K, M or G")
+  app.add_option("--memory", memory,
+                 "scratch that Valet may use per rank (suffix K, M or G allowed)")
       ->check(example::accepted_by(valet::parse_bytes))
       ->type_name("BYTES")
       ->capture_default_str();
   app.add_option("--capacity", options.capacity,
-                 "records that a rank has room for, over the mean number of a rank")
+                 "records that fit on a rank, relative to the mean number per rank")
       ->check(CLI::Range(1.001, 100.0).description(""))
       ->type_name("FACTOR")
       ->capture_default_str();
   app.add_option("--exchange", options.exchange,
-                 "in-place; or, in place of Valet, packed: into a second arena and by "
-                 "MPI_Alltoallv;\nor zoltan: by Zoltan_Migrate")
+                 "migration: in-place (Valet), packed (into a second arena, by MPI_Alltoallv)\n"
+                 "or zoltan (Zoltan_Migrate)")
       ->check(example::one_of({"in-place", "packed", "zoltan"}))
       ->type_name("NAME")
       ->capture_default_str();
   app.add_option(
          "--headroom", headroom,
-         "let the system refuse a rank more data than it has before the first step, and so\n"
-         "many bytes, with K, M or G; 0: no limit")
+         "limit on the growth of the data of a rank after the start, in bytes (suffix K, M\n"
+         "or G allowed); enforced by the operating system; 0: no limit")
       ->check(example::accepted_by(valet::parse_bytes))
       ->type_name("BYTES")
       ->capture_default_str();
-  app.add_flag("--verify", options.migration.verify, "let Valet compare checksums end to end, too");
+  app.add_flag("--verify", options.migration.verify, "also let Valet compare end-to-end checksums");
   app.add_option("--output", options.output, "directory for the CSV files")
       ->type_name("DIR")
       ->capture_default_str();
-  app.add_flag("--quiet", options.quiet, "print the result only");
+  app.add_flag("--quiet", options.quiet, "print only the result");
   if (const auto exit_code = example::parse(app, argc, argv, prints, "species", [] {}))
     return exit_code;
   options.migration.budget_bytes = valet::parse_bytes(memory);

@@ -50,7 +50,7 @@ void Output::note(const std::string& line) const {
 void Output::head(std::uint64_t records, const Cells& cells) const {
   note(
       formatted("%llu cells with %llu species of %zu bytes on %d ranks: %.1f MB; an arena of "
-                "%.1f MB on each,\n%.2f times the mean",
+                "%.1f MB on each rank,\n%.2f times the mean",
                 static_cast<unsigned long long>(options_.chamber.cells()),
                 static_cast<unsigned long long>(records), sizeof(Record), size_,
                 megabytes(records * sizeof(Record)),
@@ -60,12 +60,12 @@ void Output::head(std::uint64_t records, const Cells& cells) const {
                  : options_.exchange == "zoltan" ? "by Zoltan_Migrate"
                                                  : "in place"));
   if (options_.headroom_bytes > 0)
-    note(formatted("the system allows each rank %.1f MB of data more than it has now",
+    note(formatted("the system limits the growth of the data of each rank to %.1f MB",
                    megabytes(options_.headroom_bytes)));
-  note("imbalance: largest over mean number of species of a rank; fullest: part of its arena that");
-  note("the fullest rank uses; extra memory: most on any rank beside the cells' arrays\n");
+  note("imbalance: largest over mean number of species of a rank; fullest: occupied part of the");
+  note("fullest rank's arena; extra memory: most on any rank beyond the arrays of the cells\n");
   note("         imbalance      fullest    moved        time [s]         extra memory [MB]");
-  note("  step  before   after      [%]     [MB]  partition  migration   taken  promised");
+  note("  step  before   after      [%]     [MB]  partition  migration    used     bound");
 }
 
 void Output::row(const Step& s) {

@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# The species example with 6 MiB for everything that partition and migration take on a rank, and two
-# other ways to move the cells that this limit stops. What these take is measured without the limit.
-# Called by examples/run.sh in the directory for results, with the command that launches a program on
-# four ranks.
+# Runs the species example with a memory limit: partitioning and migration may take 6 MiB on a rank.
+# Two other ways to move the cells exceed this limit; both are then measured without it. Called by
+# examples/run.sh in the directory for results, with the command that launches a program on four ranks.
 set -euo pipefail
 
 # shellcheck source=examples/support/usage.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../support/usage.sh"
-usage_unless_launched species "Cells with lists of species, with and without their memory limit" "$@"
+usage_unless_launched species "cells with lists of species, with and without a memory limit" "$@"
 
 launch=("$@")
 program=$VALET_BIN/species
@@ -28,7 +27,7 @@ for way in packed zoltan; do
     echo "The limit does not stop the run $way; see $way.log" >&2
     exit 1
   fi
-  # Without what mpirun adds to it.
+  # Only the message of the program, without what mpirun adds.
   if ! grep '^species: .*out of memory' "$way.log"; then
     cat "$way.log" >&2
     exit 1

@@ -1,34 +1,34 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Builds Valet with a given Kokkos, tests it in the memory of its device and measures it there.
+# Builds Valet with a given Kokkos, and tests and measures it in device memory.
 set -euo pipefail
 
 usage() {
   cat <<'USAGE'
 Usage: tests/device/run.sh PREFIX [option...]
 
-Builds what concerns Kokkos into build/device, runs these tests, then compute-sanitizer over them,
-then valet-bench device, whose files are in build/results/device. Downloads and installs nothing.
-PREFIX is where Kokkos is installed, with CUDA, HIP or SYCL; with a Kokkos of host back ends alone
-blocks are in the memory of the host, and there is nothing to sanitize.
+Builds the Kokkos parts of Valet in build/device, runs their tests, runs the tests again under
+compute-sanitizer, then runs valet-bench device, which writes to build/results/device. Downloads
+and installs nothing. PREFIX is the installation prefix of Kokkos with CUDA, HIP or SYCL. With host
+back ends only, blocks are in host memory and compute-sanitizer is not run.
 
-  --mpi DIR         MPI is in DIR/bin, not where CMake finds it
-  --compiler FILE   the C++ compiler; by default what that Kokkos needs: nvcc_wrapper, hipcc, or
-                    the compiler that it was built with
-  --arg OPTION      one more argument for CMake, -DKokkos_ROOT=... for instance; may be repeated
+  --mpi DIR         use the MPI in DIR/bin instead of the one that CMake finds
+  --compiler FILE   C++ compiler (default: the one that this Kokkos needs: nvcc_wrapper, hipcc, or
+                    the compiler that it was built with)
+  --arg OPTION      additional argument for CMake, such as -DKokkos_ROOT=...; may be repeated
 
-Where CMake does not find them, each a source tree or an installation:
-  --googletest DIR  for the tests
+Dependencies that CMake does not find by itself, each as a source tree or an installation:
+  --googletest DIR  GoogleTest, for the tests
   --json DIR        nlohmann/json
-  --xxhash DIR      xxHash, where xxhash.h is in DIR or DIR/include
+  --xxhash DIR      xxHash, with xxhash.h in DIR or DIR/include
   --cli11 DIR       CLI11, for valet-bench
 
-  --sizes LIST      bytes of all ranks together to measure with; 1G,2G,4G,8G
-  --ranks LIST      numbers of ranks, which share the device; 2,4
-  --repeat N        measurements of each case; 5
+  --sizes LIST      total bytes of all ranks to measure with (default: 1G,2G,4G,8G)
+  --ranks LIST      numbers of ranks, which share the device (default: 2,4)
+  --repeat N        number of measurements of each case (default: 5)
   --no-tests        measure only
-  --no-sanitizer    do without compute-sanitizer; without this option it must be there
+  --no-sanitizer    do not run compute-sanitizer, which is required otherwise
   --no-bench        neither build nor run valet-bench
 USAGE
 }
@@ -66,7 +66,7 @@ while (($# > 0)); do
 done
 [[ -n "$prefix" ]] || { usage >&2; exit 2; }
 
-# Paths are those of the caller's directory.
+# Paths are relative to the caller's directory.
 for path in prefix mpi compiler googletest json xxhash cli11; do
   if [[ -n "${!path}" ]]; then
     [[ -e "${!path}" ]] || fail "there is no '${!path}'"
@@ -80,12 +80,12 @@ jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 generator=(-G "Unix Makefiles")
 if command -v ninja >/dev/null; then generator=(-G Ninja); fi
 
-# What the installed package of Kokkos says: kokkos_says <variable>
+# A variable of the installed CMake package of Kokkos: kokkos_says <variable>
 kokkos_says() {
   sed -nE "s/^ *(set|SET)\\($1 +\"?([^\")]*)\"?\\).*/\\2/p" "$kokkos"/KokkosConfig*.cmake | sed -n 1p
 }
 
-# Some folders of a system are not for everyone.
+# find may fail on directories that are not readable.
 config=$(find "$prefix"/lib* -maxdepth 4 -path '*/cmake/Kokkos/KokkosConfig.cmake' 2>/dev/null | sed -n 1p) || true
 [[ -n "$config" ]] || fail "no Kokkos is installed in '$prefix': there is no KokkosConfig.cmake"
 kokkos=$(dirname "$config")
@@ -113,7 +113,7 @@ esac
 [[ -z "$compiler" || -x "$compiler" ]] || fail "the compiler of that Kokkos, '$compiler', cannot be run; give --compiler"
 echo "== Kokkos of $kokkos: $devices"
 
-# compute-sanitizer knows CUDA alone. Better to miss it now than after the build.
+# compute-sanitizer supports only CUDA. Check for it now rather than after the build.
 if ! $tests || [[ "$devices" != *CUDA* ]]; then
   if $tests && $sanitizer; then echo "Not CUDA: compute-sanitizer is not run."; fi
   sanitizer=false
@@ -128,15 +128,15 @@ arguments=(
   "-DVALET_BUILD_TESTS=$tests" "-DVALET_BUILD_TOOLS=$bench"
 )
 if [[ -n "$compiler" ]]; then arguments+=("-DCMAKE_CXX_COMPILER=$compiler"); fi
-# What nvcc makes of a source is not as clean as the source.
+# The code that nvcc generates from a source causes warnings that the source itself does not.
 if $on_device; then arguments+=(-DVALET_WARNINGS_AS_ERRORS=OFF); fi
 if [[ -n "$mpi" ]]; then
   arguments+=("-DMPI_C_COMPILER=$mpi/bin/mpicc" "-DMPI_CXX_COMPILER=$mpi/bin/mpicxx"
     "-DMPIEXEC_EXECUTABLE=$mpi/bin/mpiexec")
 fi
 
-# need <name> <directory> <argument of CMake...>: a package of CMake, or its sources, which are
-# built with the compiler of the host.
+# need <name> <directory> <argument of CMake...>: adds an installed package, or builds and installs its
+# sources with the host compiler.
 prefixes=()
 need() {
   local name=$1 directory=$2
@@ -165,11 +165,11 @@ if ((${#prefixes[@]} > 0)); then
 fi
 
 echo "== build"
-# Another Kokkos may want another compiler, which a folder that is configured does not take.
+# Another Kokkos may need another compiler, which cannot be changed in a configured build directory.
 if ! grep -qsF "=$kokkos" "$build/CMakeCache.txt"; then rm -f "$build/CMakeCache.txt"; fi
 cmake "${generator[@]}" -S . -B "$build" "${arguments[@]}" "${more[@]}"
 
-# All that a folder builds.
+# All targets of a directory.
 build_folder() {
   if [[ -f "$build/build.ninja" ]]; then
     cmake --build "$build" --parallel "$jobs" --target "$1/all"
@@ -183,27 +183,27 @@ if $tests; then
 fi
 if $bench; then cmake --build "$build" --parallel "$jobs" --target valet-bench; fi
 
-# More ranks than devices, and perhaps than cores, is what is wanted here.
+# More ranks than devices, and perhaps than cores, are intended here.
 mpiexec=$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")
 launch=("$mpiexec")
 if "$mpiexec" --version 2>&1 | grep -qE 'OpenRTE|Open MPI'; then
   export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   launch+=(--oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
 fi
-# Threads of ranks that share cores must not be bound to the same ones.
+# Threads of ranks that share cores must not be bound to the same cores.
 export OMP_PROC_BIND=${OMP_PROC_BIND:-false} OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 
 if $tests; then
   echo "== tests"
-  # One after the other: a device has no room for all of them.
+  # One at a time: the device memory is too small for all of them.
   ctest --test-dir "$build" -R '^(kokkos|device)_' --output-on-failure --no-tests=error
 fi
 
 if $sanitizer; then
   for program in "$build"/tests/bin/test_kokkos_*; do
     echo "== compute-sanitizer, $(basename "$program") on 2 ranks"
-    # MPI asks the driver for what it may not have and can do without.
-    # Some of them leave the device alone.
+    # MPI makes driver calls that may fail without consequences, hence --report-api-errors no.
+    # Some of the programs do not use the device, hence --require-cuda-init no.
     "${launch[@]}" -n 2 compute-sanitizer --tool memcheck --report-api-errors no \
       --require-cuda-init no --error-exitcode 9 "$program"
   done

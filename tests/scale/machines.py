@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the simulated machines of the scale study: a platform of SimGrid and a list of its hosts.
+"""Writes a simulated machine for the scale study: a SimGrid platform and a list of its hosts.
 
     machines.py KIND RANKS DIRECTORY
 
 writes DIRECTORY/KIND_RANKS.xml and DIRECTORY/KIND_RANKS.hosts. The kinds:
 
-    fattree  two levels of switches, 32 hosts below each, 12.5 GB/s and 1 us a link: a cluster of today
-    torus    three dimensions, 175 MB/s and 3 us a link: the Blue Gene/L of MADRE's measurements
+    fattree  two levels of switches, 32 hosts below each, 12.5 GB/s and 1 us per link: a current cluster
+    torus    three dimensions, 175 MB/s and 3 us per link: the Blue Gene/L of MADRE's measurements
     nodes    the fat tree, with 32 ranks on each host
 """
 
@@ -16,14 +16,14 @@ import pathlib
 
 KINDS = ("fattree", "torus", "nodes")
 RANKS_PER_NODE = 32
-# Bytes a second that a core copies from memory to memory.
+# Bytes per second that a core copies from memory to memory.
 COPY_BANDWIDTH = {"fattree": 10e9, "torus": 1e9, "nodes": 10e9}
-# A message of a rank to itself, or to another rank of its host, goes through memory.
+# Messages to the same rank or to another rank on the same host go through memory.
 LOOPBACK = 'loopback_bw="{}" loopback_lat="{}"'
 
 
 def torus_shape(hosts):
-    """Three extents, as equal as can be."""
+    """Three extents, as equal as possible."""
     best = (hosts, 1, 1)
     for x in range(1, hosts + 1):
         if hosts % x:
@@ -37,7 +37,7 @@ def torus_shape(hosts):
 
 
 def fat_tree(hosts):
-    """Hosts below each switch, then a full bisection: as many links up as down."""
+    """Hosts below each switch, full bisection bandwidth: as many links up as down."""
     below = min(hosts, 32)
     while hosts % below:
         below -= 1

@@ -1,17 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Simulates messages between nodes of 32 ranks, one a pair of ranks or bundled by node: a line of
-# JSON for each way of node_bundles.cpp.
+# Simulates messages between nodes of 32 ranks, one per pair of ranks or bundled by node. Prints a line
+# of JSON for each way of node_bundles.cpp.
 set -euo pipefail
 
 usage() {
   cat <<'USAGE'
 Usage: tests/scale/node_bundles.sh [NODES [PATTERN [BLOCK_BYTES [MESSAGE_SECONDS]]]]
 
-NODES of 32 ranks (4), PATTERN all, nodes4, random100 or grid (all), five blocks a pair of BLOCK_BYTES
-(64), MESSAGE_SECONDS that a message between nodes costs its sender and its receiver (0.5e-6).
-Seconds for 4 nodes and for the pattern grid, minutes for 8 nodes.
+Simulates messages between nodes of 32 ranks, five blocks per pair of ranks.
+
+  NODES            number of nodes (default: 4)
+  PATTERN          all, nodes4, random100 or grid (default: all)
+  BLOCK_BYTES      bytes per block (default: 64)
+  MESSAGE_SECONDS  time that a message between nodes takes on its sender and on its receiver
+                   (default: 0.5e-6)
+
+Takes seconds for 4 nodes and for the pattern grid, minutes for 8 nodes.
 USAGE
 }
 

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Builds the driver of the scale study, runs the study on simulated machines and draws it.
+# Builds the driver of the scale study, runs the study on simulated machines and plots the results.
 set -euo pipefail
 
 usage() {
   cat <<'USAGE'
 Usage: tests/scale/run.sh [--full] [argument of study.py...]
 
-Without arguments the quick set, in a few minutes; the exit status is the verdict.
-  --full  to 256 ranks, 1024 for sparse patterns, and MADRE's five experiments: hours
+Runs the quick set in a few minutes. The exit status is the verdict.
+  --full  run up to 256 ranks, or 1024 for sparse patterns, and MADRE's five experiments; takes hours
 USAGE
 }
 
@@ -22,7 +22,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source cmake/install_packages.sh
 valet_install_packages "${valet_build_packages[@]}" libgtest-dev libsimgrid-dev python3-matplotlib
 
-# What is built already is: only the target that is needed.
+# Only the target that is needed.
 cmake --preset release -DVALET_SMPI=ON >/dev/null
 cmake --build build --parallel "$(nproc)" --target valet_scale
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the driver of the scale study on one simulated machine and prints its lines of JSON.
+"""Runs the driver of the scale study on one simulated machine and prints its output, lines of JSON.
 
     simulate.py [--build DIRECTORY] KIND RANKS [ALGORITHM] [ARGUMENT OF THE DRIVER...]
 
 for example `simulate.py fattree 64 --method stream` or `simulate.py torus 64 pair --method alltoallv`.
-KIND is one of machines.py's, ALGORITHM the one of MPI_Alltoallv: ompi_basic_linear, pair or bruck.
+KIND is a kind of machines.py. ALGORITHM is that of MPI_Alltoallv: ompi_basic_linear, pair or bruck.
 """
 
 import argparse
@@ -21,23 +21,23 @@ from machines import COPY_BANDWIDTH, write
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LINEAR, PAIRWISE, BRUCK = ALGORITHMS = ("ompi_basic_linear", "pair", "bruck")
 
-# Without these times are not the same from run to run, depend on the machine that simulates, or are
-# SMPI's fits to a cluster of 2011.
+# Without these settings, times would vary from run to run, depend on the machine that runs the simulation,
+# or include SMPI's fits to a cluster of 2011.
 CONFIGURATION = (
-    "smpi/simulate-computation:no",  # what computes is charged by the storage
+    "smpi/simulate-computation:no",  # the storage charges the time of copies
     "smpi/host-speed:1Gf",
     "smpi/bw-factor:0:1",
     "smpi/lat-factor:0:1",
     "network/crosstraffic:0",
-    # Words leave at once, as they do in MPI libraries (src/mpi/message.cpp); with longer messages
-    # MPI_Testany would answer for sends that it does not know.
+    # Words are sent eagerly, as in MPI libraries (src/mpi/message.cpp); with longer messages MPI_Testany
+    # would report sends that it does not know.
     "smpi/async-small-thresh:65",
     "smpi/send-is-detached-thresh:65",
     "smpi/grow-injected-times:no",
     "smpi/test:0",
     "smpi/iprobe:0",
-    # Words are reduced by recursive doubling, as libraries do; by default the root gets a message from
-    # every rank, and SMPI's selector "ompi" reduces to a root and broadcasts at some numbers of ranks.
+    # Words are reduced by recursive doubling, as in MPI libraries; by default the root receives a message
+    # from every rank, and SMPI's selector "ompi" reduces to a root and broadcasts for some numbers of ranks.
     "smpi/coll-selector:mpich",
 )
 
@@ -67,9 +67,9 @@ def command(directory, build, kind, ranks, algorithm, arguments):
 
 
 def simulate(build, kind, ranks, arguments, algorithm=PAIRWISE, timeout=None):
-    """The rows that the driver printed. Raises RuntimeError with what it said where it failed."""
+    """The rows that the driver printed. Raises RuntimeError with its output if it failed."""
     with tempfile.TemporaryDirectory(prefix="valet_scale_") as directory:
-        # smpirun's own option for this, -tmpdir, does not work.
+        # The option -tmpdir of smpirun does not work.
         environment = {**os.environ, "TMPDIR": directory}
         done = subprocess.run(
             command(directory, build, kind, ranks, algorithm, arguments),

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The scale study: migrations on simulated machines beside the best MPI_Alltoallv, with a verdict.
+"""The scale study: compares migrations on simulated machines with the best MPI_Alltoallv and checks limits.
 
     study.py [--build DIRECTORY] [--results DIRECTORY] [--machine KIND] [--ranks N,N] [--jobs N] [--markdown]
              [--full]
 
-Without --full the quick set: ring, transpose, random and 4 neighbours at 8 to 64 ranks. Times are
-simulated and the same in every run, so that limits on them are exact. Exit status 1 where a block is
-lost, where memory grows with the number of ranks, or where a ratio passes its limit.
+Without --full, runs the quick set: ring, transpose, random and 4 neighbours on 8 to 64 ranks. Times are
+simulated and the same in every run, so limits on them are exact. The exit status is 1 if a block is lost,
+if memory grows with the number of ranks, or if a ratio exceeds its limit.
 """
 
 import argparse
@@ -20,17 +20,17 @@ import sys
 
 from simulate import ALGORITHMS, ROOT, simulate
 
-SPARSE = ("ring", "neighbours")  # each rank has to do with as many others, however many there are
+SPARSE = ("ring", "neighbours")  # the number of peers of a rank does not depend on the number of ranks
 DENSE = ("transpose", "random")
 QUICK_RANKS = (8, 32, 64)
 FULL_RANKS = {"dense": (8, 32, 64, 128, 256), "sparse": (8, 32, 64, 128, 256, 512, 1024)}
-# Execution over the best MPI_Alltoallv at most.
+# Upper limits of execution time over the best MPI_Alltoallv.
 RATIO_LIMITS = {
     "fattree": {"ring": 1.3, "transpose": 1.3, "random": 1.3, "neighbours": 0.5},
     "torus": {"ring": 1.1, "transpose": 1.3, "random": 1.3, "neighbours": 0.75},
 }
 
-# MADRE's section 4: pattern, free slots out of 25.
+# MADRE, section 4: pattern, free slots out of 25.
 MADRE = {1: ("ring", 0), 2: ("ring", 5), 3: ("ring", 13), 4: ("one-free", 25), 5: ("transpose", 5)}
 MADRE_METHODS = "stream,phased,cyclic-ascending,cyclic-rotated,direct"
 MADRE_RANKS = (8, 32, 64)
@@ -38,7 +38,7 @@ MADRE_SLOTS = 400
 
 
 def quick_jobs(machines, ranks):
-    """One job for each simulation: machine, ranks, algorithm, arguments of the driver, what is added."""
+    """One job per simulation: machine, ranks, algorithm, arguments of the driver, keys to add to its rows."""
     jobs = []
     for machine in machines:
         for count in ranks:
@@ -57,7 +57,7 @@ def madre_jobs(machines):
                           "--to", "slots"]
                 added = {"experiment": number}
                 for method in MADRE_METHODS.split(","):
-                    # CYCLIC's root is serial: at many ranks it takes longer than all others together.
+                    # CYCLIC's root is serial: on many ranks it takes longer than all other methods together.
                     if not (method.startswith("cyclic") and count > 32):
                         jobs.append((machine, count, ALGORITHMS[0], [*common, "--method", method], added))
                 jobs += [(machine, count, name, [*common, "--method", "alltoallv"], added)
@@ -83,7 +83,7 @@ def tell(done, total):
 
 
 def run(jobs, build, workers):
-    """The rows of all simulations, in the order of the jobs; those that failed are told and left out."""
+    """The rows of all simulations in the order of the jobs, and messages about those that failed."""
     rows, failures, done = [], [], 0
     with concurrent.futures.ThreadPoolExecutor(workers) as pool:
         futures = [pool.submit(simulate, build, machine, ranks, arguments, algorithm)
@@ -104,7 +104,7 @@ def key(row):
 
 
 def compare(rows):
-    """Rows of methods, each with its ratio over the best MPI_Alltoallv of the same migration."""
+    """The rows of the methods, each with its time over that of the best MPI_Alltoallv of the same migration."""
     best = {}
     for row in rows:
         if row["method"] == "alltoallv":
@@ -116,7 +116,7 @@ def compare(rows):
 
 
 def wrong(methods):
-    """Sentences about what is not as it must be."""
+    """Messages about violated requirements."""
     for row in methods:
         what = f"{row['platform']}, {row['pattern']}, {row['ranks']} ranks, {row['method']}"
         if "refused" in row:
@@ -148,7 +148,7 @@ def print_table(methods):
 
 
 def print_markdown(methods):
-    """STREAM's ratios and planning times as the tables of src/docs/scale.md."""
+    """STREAM's ratios and planning times, as in the tables of src/docs/scale.md."""
     rows = {(row["platform"], row["pattern"], row["ranks"]): row for row in methods
             if row["method"] == "stream" and "experiment" not in row and "ratio" in row}
     ranks = sorted({key[2] for key in rows})
@@ -169,13 +169,14 @@ def version():
 def parse():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
-    parser.add_argument("--results", type=pathlib.Path, help="where scale.json is written")
-    parser.add_argument("--machine", choices=["fattree", "torus"], help="only this one")
-    parser.add_argument("--ranks", help="in place of 8,32,64")
-    parser.add_argument("--markdown", action="store_true", help="print the tables of the documentation")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="simulations at a time")
+    parser.add_argument("--results", type=pathlib.Path, help="directory for scale.json")
+    parser.add_argument("--machine", choices=["fattree", "torus"], help="simulate only this machine")
+    parser.add_argument("--ranks", help="numbers of ranks (default: 8,32,64)")
+    parser.add_argument("--markdown", action="store_true", help="also print the tables of the documentation")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(),
+                        help="number of simultaneous simulations (default: number of cores)")
     parser.add_argument("--full", action="store_true",
-                        help="to 256 ranks, 1024 for sparse patterns, and MADRE's experiments: hours")
+                        help="run up to 256 ranks, or 1024 for sparse patterns, and MADRE's experiments; takes hours")
     return parser.parse_args()
 
 

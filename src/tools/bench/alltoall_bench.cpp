@@ -92,22 +92,22 @@ class AlltoallBenchmark final : public Benchmark {
  public:
   AlltoallBenchmark()
       : Benchmark("alltoall",
-                  "Elements of 16 bytes between all ranks inside one buffer, beside MPI_Alltoallv "
-                  "into a second buffer (ratio_warm) and into freshly allocated memory "
-                  "(ratio_cold)",
+                  "All-to-all exchange of 16-byte elements inside one buffer. Compared with "
+                  "MPI_Alltoallv into an existing second buffer (ratio_warm) and into newly "
+                  "allocated memory (ratio_cold)",
                   5) {}
 
  private:
   std::vector<Option> own_options() override {
     return {{"--case", &cases_,
-             "1: even, 2 and 3: three quarters and a half of the pairs (4 ranks or more), 4: all "
-             "to one rank",
+             "destinations of a rank (comma-separated): 1 all ranks equally, 2 three quarters of "
+             "the ranks, 3 half of the ranks, 4 a single rank; 2 and 3 need 4 ranks or more",
              in_range(1, 4)},
             {"--method", &methods_,
-             "auto, stream, swaps, bitonic, pairwise, direct; several separated by commas"},
-            {"--bytes", &bytes_, "bytes per rank, with K, M or G"},
+             "methods (comma-separated): auto, stream, swaps, bitonic, pairwise, direct"},
+            {"--bytes", &bytes_, "bytes per rank (suffix K, M or G allowed)"},
             memory_option(),
-            {"--any-order", &any_order_, "let elements end in any order"},
+            {"--any-order", &any_order_, "allow any order of the elements in the result"},
             sharing_flag()};
   }
 

@@ -31,22 +31,23 @@ double calibration_seconds() {
 class AutoBenchmark final : public Benchmark {
  public:
   AutoBenchmark()
-      : Benchmark("auto",
-                  "The method that Valet chooses beside all others, on maps to ranks: what the "
-                  "choice costs over the best method (auto_over_best), and how good the "
-                  "predictions of exchange and local time are",
-                  7) {}
+      : Benchmark(
+            "auto",
+            "Automatic choice of the method. For maps to ranks: its time over that of the best "
+            "method (auto_over_best), and the accuracy of the predicted exchange and local time",
+            7) {}
 
  private:
   std::vector<Option> own_options() override {
     return {pattern_option(patterns_),
-            {"--bytes", &bytes_, "bytes of the blocks of a rank, with K, M or G"},
-            {"--block-bytes", &block_bytes_, "bytes of a block"},
-            {"--free-percent", &free_percent_, "free slots in percent of the blocks"},
+            {"--bytes", &bytes_, "bytes of blocks per rank (suffix K, M or G allowed)"},
+            {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)"},
+            {"--free-percent", &free_percent_,
+             "free slots, in percent of the blocks (comma-separated)"},
             memory_option(),
             sharing_flag(),
             {"--predictions", &predictions_,
-             "also print the reason and the predictions for every method"}};
+             "also print the reason for the choice and the predicted times of every method"}};
   }
 
   Jobs jobs() override {
@@ -137,10 +138,10 @@ class AutoBenchmark final : public Benchmark {
       if (ratio >= 0.5 && ratio <= 2) ++within;
     }
     std::ranges::sort(regrets);
-    std::printf("\nauto over best: median %.3f, 90 %% of the cells at most %.3f, worst %.3f\n",
+    std::printf("\nauto over best: median %.3f, 90 %% of the cases at most %.3f, worst %.3f\n",
                 median(regrets), regrets[(regrets.size() * 9 + 9) / 10 - 1], regrets.back());
-    std::printf("predictions within a factor of 2: %zu of %zu cells\n", within, rows_.size());
-    std::printf("measuring what moving data costs took %.1f ms\n", calibration_ * 1e3);
+    std::printf("predictions within a factor of 2: %zu of %zu cases\n", within, rows_.size());
+    std::printf("calibrating the cost model took %.1f ms\n", calibration_ * 1e3);
     return Case::object();
   }
 

@@ -8,18 +8,19 @@ namespace valet::bench {
 
 std::vector<Option> Benchmark::options() {
   std::vector<Option> all = own_options();
-  all.push_back({"--repeat", &repeat_, "measurements, of which the median is printed", positive()});
-  all.push_back({"--json", &json_, "also write the cases to this file"});
+  all.push_back(
+      {"--repeat", &repeat_, "number of measurements; the median is printed", positive()});
+  all.push_back({"--json", &json_, "also write the results to this JSON file"});
   return all;
 }
 
 Option Benchmark::memory_option() {
-  return {"--memory", &memory_, "budget per rank in bytes, with K, M or G"};
+  return {"--memory", &memory_, "memory budget per rank in bytes (suffix K, M or G allowed)"};
 }
 
 Option Benchmark::sharing_flag() {
   return {"--share-memory,!--no-share-memory", &share_memory_,
-          "let ranks of one node write into each other's scratch (the default)"};
+          "let ranks on the same node write into each other's scratch (the default)"};
 }
 
 bool Benchmark::run() {

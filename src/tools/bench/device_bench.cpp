@@ -113,8 +113,9 @@ class DeviceBenchmark final : public Benchmark {
  public:
   DeviceBenchmark()
       : Benchmark("device",
-                  "Blocks in the default memory of Kokkos, in place, beside a pipeline through "
-                  "pinned memory and MPI_Alltoallv of all at once, both into a second array",
+                  "Migration of blocks in the default memory space of Kokkos. Compares migration "
+                  "in place with a pipeline through pinned memory and with a single MPI_Alltoallv, "
+                  "both into a second array",
                   5) {
     memory_ = "64M";
   }
@@ -122,14 +123,15 @@ class DeviceBenchmark final : public Benchmark {
  private:
   std::vector<Option> own_options() override {
     return {{"--pattern", &patterns_,
-             "particles (56 bytes in 3 Views) or patches (28 KiB); several are measured in turn",
+             "kinds of blocks (comma-separated): particles (56 bytes in 3 Views), patches (28 KiB)",
              one_of({"particles", "patches"})},
-            {"--to", &to_, "where every second block goes: next (rank) or random (ranks)",
+            {"--to", &to_,
+             "destination of every second block (comma-separated): next (rank), random (ranks)",
              one_of({"next", "random"})},
             {"--size", &sizes_,
-             "bytes of all ranks together, with K, M or G; several are measured in turn"},
+             "bytes of all ranks together (suffix K, M or G allowed; comma-separated)"},
             memory_option(),
-            {"--method", &method_, "as of exchange"}};
+            {"--method", &method_, "method, as for valet-bench exchange"}};
   }
 
   Jobs jobs() override {

@@ -29,16 +29,18 @@ class DropinBenchmark final : public Benchmark {
  public:
   DropinBenchmark()
       : Benchmark("dropin",
-                  "Zoltan_Migrate of objects that all leave: stock, and with Valet's HOLD and "
-                  "STEPS; time and growth of the process",
+                  "Zoltan_Migrate of objects that all leave their rank. Compares the time and the "
+                  "memory growth of stock Zoltan, HOLD and STEPS",
                   5) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {{"--object", &object_bytes_, "bytes of an object, with K or M"},
-            {"--data", &data_bytes_, "bytes of objects per rank, with K, M or G"},
-            {"--memory", &memory_, "MIGRATE_MEMORY, with K, M or G"},
-            {"--multi", &multi_, "register the multi forms of the callbacks"}};
+    return {
+        {"--object", &object_bytes_, "bytes per object (suffix K or M allowed; comma-separated)"},
+        {"--data", &data_bytes_,
+         "bytes of objects per rank (suffix K, M or G allowed; comma-separated)"},
+        {"--memory", &memory_, "value of MIGRATE_MEMORY in bytes (suffix K, M or G allowed)"},
+        {"--multi", &multi_, "register the multi-object forms of the callbacks"}};
   }
 
   Jobs jobs() override {

@@ -9,27 +9,28 @@ class ExchangeBenchmark final : public Benchmark {
  public:
   ExchangeBenchmark()
       : Benchmark("exchange",
-                  "Blocks between ranks, beside MPI_Alltoallv into a second buffer (ratio_warm) "
-                  "and into freshly allocated memory (ratio_cold), packing included where blocks "
-                  "are not in the order of their destinations",
+                  "Migration of blocks between ranks. Compared with MPI_Alltoallv into an existing "
+                  "second buffer (ratio_warm) and into newly allocated memory (ratio_cold), "
+                  "including packing if blocks are not ordered by destination",
                   5) {}
 
  private:
   std::vector<Option> own_options() override {
     return {pattern_option(patterns_),
-            {"--blocks", &slots_, "slots per rank, free ones included", positive()},
-            {"--block-bytes", &block_bytes_, "bytes of a block", positive()},
+            {"--blocks", &slots_, "slots per rank, including free slots", positive()},
+            {"--block-bytes", &block_bytes_, "bytes per block", positive()},
             {"--free", &free_, "free slots per rank"},
             memory_option(),
-            {"--method", &methods_, schedule::method_names() + "; several are measured in turn"},
-            {"--map", &map_, "what the map says: ranks or slots", one_of({"ranks", "slots"})},
+            {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
+            {"--map", &map_, "kind of map: ranks or slots", one_of({"ranks", "slots"})},
             {"--order", &orders_,
-             "any, fill or stable, for a map to ranks; several are measured in turn"},
-            {"--message-bytes", &message_bytes_, "bytes of a message at most; 0: Valet chooses"},
-            {"--window", &window_, "data messages outstanding in either direction"},
+             "orders of blocks after a map to ranks (comma-separated): any, fill, stable"},
+            {"--message-bytes", &message_bytes_, "maximum bytes per message; 0: chosen by Valet"},
+            {"--window", &window_, "maximum number of outstanding data messages in each direction"},
             sharing_flag(),
             {"--trace", &trace_,
-             "record every migration; this file keeps the last one, for ui.perfetto.dev"}};
+             "write a trace of every migration to this file, for ui.perfetto.dev; the last one is "
+             "kept"}};
   }
 
   Jobs jobs() override {

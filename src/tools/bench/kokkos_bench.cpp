@@ -34,17 +34,18 @@ class KokkosBenchmark final : public Benchmark {
  public:
   KokkosBenchmark()
       : Benchmark("kokkos",
-                  "Particles in Kokkos Views (3 doubles, 3 doubles, one 64-bit id) to the next "
-                  "rank, beside MPI_Alltoallv on the same bytes already packed",
+                  "Migration of particles in Kokkos Views (3 doubles, 3 doubles, one 64-bit id) to "
+                  "the next rank. Compared with MPI_Alltoallv of the same bytes, already packed",
                   5) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {{"--particles", &particles_, "particles per rank, no free slot", positive()},
-            {"--leave", &leave_, "fraction of the particles that leaves", in_range(0, 1)},
+    return {{"--particles", &particles_, "particles per rank; no slot is free", positive()},
+            {"--leave", &leave_, "fraction of the particles that leave their rank", in_range(0, 1)},
             memory_option(),
-            {"--method", &methods_, "stream or direct; several are measured in turn"},
-            {"--order", &order_, "any, fill or stable", one_of({"any", "fill", "stable"})}};
+            {"--method", &methods_, "methods (comma-separated): stream, direct"},
+            {"--order", &order_, "order of particles after the migration: any, fill or stable",
+             one_of({"any", "fill", "stable"})}};
   }
 
   Jobs jobs() override {

@@ -53,30 +53,36 @@ class LayoutBenchmark final : public Benchmark {
  public:
   LayoutBenchmark()
       : Benchmark("layout",
-                  "Block-cyclic layouts. Study index: the time to find what every rank of the "
-                  "local grid shares with every rank of the remote grid, without moving data; "
-                  "every rank of mpirun does it alone, the slowest counts. Study data: arrays of "
-                  "doubles moved by Valet, by ScaLAPACK's pdgemr2d and, packed, by MPI_Alltoallv",
+                  "Redistribution between block-cyclic layouts. Study index: the time to find the "
+                  "elements that every rank of the local grid shares with every rank of the remote "
+                  "grid, without moving data; every MPI rank finds all of them, and the slowest "
+                  "counts. Study data: the time to move an array of doubles with Valet, with "
+                  "ScaLAPACK's pdgemr2d and, packed, with MPI_Alltoallv",
                   31) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {
-        {"--study", &study_, "index, where a measurement is the quickest of three, or data",
-         one_of({"index", "data"})},
-        {"--extent", &extent_, "of the global array; 10000x10000 for index, 4096x4096 for data"},
-        {"--move", &moves_, "data: block and grid of the source, block and grid of the target"},
-        memory_option(),
-        sharing_flag(),
-        {"--block", &blocks_, "block sizes; several are measured in turn"},
-        {"--remote-block", &remote_blocks_,
-         "block sizes of the remote layout, each with each of --block; 'same': as there"},
-        {"--local-grid", &local_grids_, "ranks per dimension"},
-        {"--remote-grid", &remote_grids_,
-         "ranks per dimension; ratios are printed for the last one"},
-        {"--algorithm", &algorithms_,
-         "classical, falls, aspen, scalapack: what pdgemr2d calls for each pair of processes, here "
-         "for each pair of coordinates, as the others"}};
+    return {{"--study", &study_, "index (a measurement is the fastest of three) or data",
+             one_of({"index", "data"})},
+            {"--extent", &extent_,
+             "extents of the global array; 10000x10000 by default for index, 4096x4096 for data"},
+            {"--move", &moves_,
+             "data: moves (comma-separated), each as block:grid:block:grid of source and target"},
+            memory_option(),
+            sharing_flag(),
+            {"--block", &blocks_, "index: block sizes of the local layout (comma-separated)"},
+            {"--remote-block", &remote_blocks_,
+             "index: block sizes of the remote layout, each combined with each --block; 'same': "
+             "those of --block (comma-separated)"},
+            {"--local-grid", &local_grids_,
+             "index: grids of the local layout, in ranks per dimension (comma-separated)"},
+            {"--remote-grid", &remote_grids_,
+             "index: grids of the remote layout (comma-separated); ratios are printed for the last "
+             "one"},
+            {"--algorithm", &algorithms_,
+             "index: algorithms (comma-separated): classical, falls, aspen, scalapack. The last is "
+             "the function that pdgemr2d calls for each pair of processes; like the others, it is "
+             "called here for each pair of coordinates"}};
   }
 
   Jobs jobs() override {

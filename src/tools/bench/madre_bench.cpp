@@ -52,28 +52,29 @@ class MadreBenchmark final : public Benchmark {
  public:
   MadreBenchmark()
       : Benchmark("madre",
-                  "The five experiments of MADRE (Siegel and Siegel, section 4), each method "
-                  "beside MPI_Alltoallv into a second buffer. 1: everything to the next rank, "
-                  "nothing free. 2: the same with a fifth of the slots free. 3: with more or less "
-                  "free. 4: one rank empty, the others full and sending to all. 5: transpose with "
-                  "a fifth free",
+                  "The five experiments of MADRE (Siegel and Siegel, section 4). Each method is "
+                  "compared with MPI_Alltoallv into a second buffer. 1: all blocks to the next "
+                  "rank, no free slots. 2: the same with a fifth of the slots free. 3: the same "
+                  "with several numbers of free slots. 4: one rank empty, the others full and "
+                  "sending to all. 5: transpose with a fifth of the slots free",
                   5) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {{"--experiment", &experiments_, "1 to 5; several are measured in turn", in_range(1, 5)},
-            {"--blocks", &slots_, "slots per rank, free ones included; the paper has 25000",
+    return {{"--experiment", &experiments_, "experiments to run, 1 to 5 (comma-separated)",
+             in_range(1, 5)},
+            {"--blocks", &slots_, "slots per rank, including free slots; 25000 in the paper",
              positive()},
-            {"--block-bytes", &block_bytes_, "bytes of a block", positive()},
+            {"--block-bytes", &block_bytes_, "bytes per block", positive()},
             {"--free", &free_,
-             "free slots per rank in place of those of the experiment, but for the fourth; several "
-             "are measured in turn"},
+             "free slots per rank, instead of those of the experiment (comma-separated); "
+             "experiment 4 ignores them"},
             memory_option(),
-            {"--method", &methods_, "only these; several are measured in turn",
+            {"--method", &methods_, "methods to measure (comma-separated); all by default",
              one_of(names_of_ways())},
             {"--processes", &processes_,
-             "measure nothing, but count the schedules of the experiments for so many processes "
-             "with one block of scratch each; several in turn",
+             "measure nothing; compute the schedules of the experiments for these numbers of "
+             "processes with one block of scratch each (comma-separated)",
              in_range(2, 4096)},
             sharing_flag()};
   }
@@ -132,7 +133,7 @@ class MadreBenchmark final : public Benchmark {
             schedules.push_back({{"experiment", number}});
             schedules.back().update(counted);
           }
-    std::printf("Counted, without data:\n");
+    std::printf("Computed without moving data:\n");
     tools::print_table(schedules);
     return {{"schedules", schedules}};
   }

@@ -36,7 +36,7 @@ int run(int argc, char** argv) {
   }
   try {
     tools::run_command_line(
-        {"valet-bench", "Measures Valet beside MPI_Alltoallv on the ranks of mpirun", {}, {}},
+        {"valet-bench", "Benchmarks Valet against MPI_Alltoallv. Start it with mpirun", {}, {}},
         commands, argc, argv, world_rank() == 0);
   } catch (const Error& error) {
     if (world_rank() == 0) std::fprintf(stderr, "valet-bench: %s\n", error.what());

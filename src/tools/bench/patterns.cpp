@@ -80,7 +80,7 @@ std::vector<std::string> all_patterns() {
 Option pattern_option(std::vector<std::string>& chosen) {
   std::string known;
   for (const std::string& name : all_patterns()) known += (known.empty() ? "" : ", ") + name;
-  return {"--pattern", &chosen, "who sends to whom: " + known + "; several are measured in turn"};
+  return {"--pattern", &chosen, "transfer patterns (comma-separated): " + known};
 }
 
 Map make_map(Pattern pattern, std::uint64_t slots, std::uint64_t free) {

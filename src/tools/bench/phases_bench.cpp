@@ -151,7 +151,7 @@ void print_schedules(const std::vector<Case>& schedules) {
   for (const Case& one : schedules) enter(one, "ceil(2T/M)+1", one["upper"]);
   std::vector<Case> table;
   for (const auto& [kind, rows] : kinds) table.insert(table.end(), rows.begin(), rows.end());
-  std::printf("Counted, without data; means of %d instances:\n",
+  std::printf("Computed without moving data; means of %d instances:\n",
               schedules.front()["instances"].get<int>());
   tools::print_table(table);
 }
@@ -166,39 +166,44 @@ class PhasesBenchmark final : public Benchmark {
  public:
   PhasesBenchmark()
       : Benchmark("phases",
-                  "The four experiments of Pinar and Hendrickson (section 7) on partitions of a "
-                  "graph by Zoltan that become partitions with balanced overlapped subdomains. 1: "
-                  "time over phases. 2: centralized schedules with parking beside distributed ones "
-                  "without. 3: heuristics. 4: parking never, at every phase, at every second and "
-                  "third. STREAM and MPI_Alltoallv are in all of them. The schedules of 3 and 4 "
-                  "are also counted for as many processors as there are parts",
+                  "The four experiments of Pinar and Hendrickson (section 7). Vertices move from a "
+                  "partition of a graph by Zoltan to one with balanced overlapped subdomains. 1: "
+                  "time over phases. 2: centralized schedules with parking against distributed "
+                  "schedules without. 3: heuristics. 4: parking never, in every phase, in every "
+                  "second and in every third phase. All include STREAM and MPI_Alltoallv. The "
+                  "schedules of 3 and 4 are also computed with one processor per part",
                   3) {}
 
  private:
   std::vector<Option> own_options() override {
     return {
-        {"--experiment", &experiments_, "1 to 4; several are measured in turn", in_range(1, 4)},
+        {"--experiment", &experiments_, "experiments to run, 1 to 4 (comma-separated)",
+         in_range(1, 4)},
         {"--graph", &graph_,
-         "geometric (random points), grid (three dimensions), or a file in the format of METIS and "
-         "Chaco"},
-        {"--vertices", &vertices_, "of a graph that is made", in_range(8, 100'000'000)},
-        {"--degree", &degree_, "mean number of neighbours, for geometric", positive()},
+         "geometric (random points), grid (three-dimensional), or a file in the format of METIS "
+         "and Chaco"},
+        {"--vertices", &vertices_, "number of vertices of a generated graph",
+         in_range(8, 100'000'000)},
+        {"--degree", &degree_, "mean number of neighbours in the geometric graph", positive()},
         {"--parts", &parts_,
-         "processors whose schedules are counted; parts of the first one are distributed over the "
-         "ranks of mpirun and carried out",
+         "numbers of parts (comma-separated); schedules are computed with one processor per part, "
+         "and executed for the first number, with its parts dealt out to the MPI ranks",
          in_range(2, 4096)},
         {"--remap", &remaps_,
-         "the new partition: the old one adjusted (diffuse), or one made anew and adjusted "
-         "(scratch), which needs more phases",
+         "new partition: the old one, adjusted (diffuse), or another one, adjusted (scratch), "
+         "which needs more phases (comma-separated)",
          one_of({"diffuse", "scratch"})},
-        {"--overlap", &layers_, "layers by which subdomains overlap", positive()},
-        {"--instances", &count_, "partitions from different seeds", positive()},
-        {"--seed", &seed_, "of the first partition, and of random points"},
-        {"--carry-out", &carried_out_, "instances of each kind that are carried out with data",
-         in_range(0, 1'000'000)},
+        {"--overlap", &layers_, "number of layers by which subdomains overlap", positive()},
+        {"--instances", &count_, "number of instances of each kind, with different seeds",
+         positive()},
+        {"--seed", &seed_, "seed of the first partition and of the random points"},
+        {"--carry-out", &carried_out_,
+         "number of instances of each kind that are executed with data", in_range(0, 1'000'000)},
         {"--part", &parts_of_memory_,
-         "memory of a rank, as a part of what one phase needs: 4 is a quarter", positive()},
-        {"--message-bytes", &message_, "bytes of a message at most, 0: chosen"}};
+         "memory of a rank, as a fraction of what one phase needs: 4 is a quarter "
+         "(comma-separated)",
+         positive()},
+        {"--message-bytes", &message_, "maximum bytes per message; 0: chosen by Valet"}};
   }
 
   Jobs jobs() override {

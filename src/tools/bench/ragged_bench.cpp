@@ -10,26 +10,28 @@ namespace {
 class RaggedBenchmark final : public Benchmark {
  public:
   RaggedBenchmark()
-      : Benchmark("ragged",
-                  "Blocks of different sizes, half of which leave an arena that is exactly full, "
-                  "beside packing and MPI_Alltoallv of lengths and bytes into a second arena "
-                  "(ratio_warm) and into freshly allocated memory (ratio_cold)",
-                  5) {}
+      : Benchmark(
+            "ragged",
+            "Migration of blocks of different sizes. Half of them leave an arena that is exactly "
+            "full. Compared with packing and MPI_Alltoallv of lengths and bytes into an existing "
+            "second arena (ratio_warm) and into newly allocated memory (ratio_cold)",
+            5) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {{"--lengths", &lengths_,
-             "uniform-4k: 0 to 4 KiB, large: 64 KiB to 1 MiB, lognormal: around 200 bytes, "
-             "one-giant: half of the bytes, among others of 0 to 4 KiB; several are measured in "
-             "turn",
-             one_of(all_lengths())},
-            {"--bytes", &bytes_, "arena of a rank, with K, M or G; less than 2G"},
-            {"--alignment", &alignment_, "of every block: a power of two up to 64",
-             one_of({"1", "2", "4", "8", "16", "32", "64"})},
-            memory_option(),
-            {"--method", &methods_,
-             "auto, " + schedule::method_names() + "; several are measured in turn"},
-            sharing_flag()};
+    return {
+        {"--lengths", &lengths_,
+         "lengths of the blocks (comma-separated): uniform-4k: 0 to 4 KiB, large: 64 KiB to 1 MiB, "
+         "lognormal: around 200 bytes, one-giant: one block of half the bytes, the others of 0 to "
+         "4 KiB",
+         one_of(all_lengths())},
+        {"--bytes", &bytes_,
+         "bytes of the arena of a rank, less than 2G (suffix K, M or G allowed)"},
+        {"--alignment", &alignment_, "alignment of every block in bytes: a power of two up to 64",
+         one_of({"1", "2", "4", "8", "16", "32", "64"})},
+        memory_option(),
+        {"--method", &methods_, "methods (comma-separated): auto, " + schedule::method_names()},
+        sharing_flag()};
   }
 
   Jobs jobs() override {

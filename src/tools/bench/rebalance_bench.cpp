@@ -79,20 +79,26 @@ class RebalanceBenchmark final : public Benchmark {
  public:
   RebalanceBenchmark()
       : Benchmark("rebalance",
-                  "Partition with Zoltan and migration of particles of 72 bytes: of cells of "
-                  "particles, and of every particle by itself; time, growth of the process, and "
-                  "quality of the partition",
+                  "Partitioning with Zoltan and migration of 72-byte particles. Compares "
+                  "partitions of cells with partitions of individual particles: time, memory "
+                  "growth and quality of the partition",
                   11) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {{"--distribution", &distributions_, "uniform, clustered, needle, moving-front"},
-            {"--method", &methods_, "RCB, HSFC, RIB"},
-            {"--particles", &particles_, "on each rank", positive()},
-            {"--parts", &parts_, "of the partition whose cut pairs of neighbours are counted",
-             positive()},
-            {"--sample", &sample_, "of so many particles, of all ranks together", positive()},
-            memory_option()};
+    return {
+        {"--distribution", &distributions_,
+         "distributions of the particles (comma-separated): uniform, clustered, needle, "
+         "moving-front"},
+        {"--method", &methods_, "methods of Zoltan (comma-separated): RCB, HSFC, RIB"},
+        {"--particles", &particles_, "particles per rank", positive()},
+        {"--parts", &parts_,
+         "parts of the partition in which cut pairs of neighbours are counted; at least one per "
+         "rank",
+         positive()},
+        {"--sample", &sample_,
+         "number of particles, over all ranks, among which these pairs are counted", positive()},
+        memory_option()};
   }
 
   Jobs jobs() override {

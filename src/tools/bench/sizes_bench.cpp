@@ -11,21 +11,22 @@ namespace {
 class SizesBenchmark final : public Benchmark {
  public:
   SizesBenchmark()
-      : Benchmark(
-            "sizes",
-            "Maps to ranks from few bytes to many, without a free slot: the time of a "
-            "migration, plan included, beside MPI_Alltoallv into a second buffer (ratio_warm)",
-            9) {}
+      : Benchmark("sizes",
+                  "Migrations of increasing size. For maps to ranks without free slots: the time "
+                  "of a migration, including planning, compared with MPI_Alltoallv into an "
+                  "existing second buffer (ratio_warm)",
+                  9) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {pattern_option(patterns_),
-            {"--block-bytes", &block_bytes_, "bytes of a block", positive()},
-            {"--least", &least_, "bytes of the blocks of a rank to begin with, with K, M or G"},
-            {"--most", &most_, "bytes to end with, four times as many from size to size"},
-            memory_option(),
-            {"--method", &methods_, "auto, " + schedule::method_names() + "; several in turn"},
-            sharing_flag()};
+    return {
+        pattern_option(patterns_),
+        {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)", positive()},
+        {"--least", &least_, "smallest size: bytes of blocks per rank (suffix K, M or G allowed)"},
+        {"--most", &most_, "largest size; each size is four times the previous one"},
+        memory_option(),
+        {"--method", &methods_, "methods (comma-separated): auto, " + schedule::method_names()},
+        sharing_flag()};
   }
 
   Jobs jobs() override {

@@ -33,20 +33,20 @@ class TraceBenchmark final : public Benchmark {
  public:
   TraceBenchmark()
       : Benchmark("trace",
-                  "What a trace costs: the same migration without one and with one in turn, plan "
-                  "and writing the file included (ratio_on: the median of the rounds)",
+                  "Cost of a trace. Alternates a migration without and with a trace, including "
+                  "planning and writing the file (ratio_on: the median over the rounds)",
                   21) {}
 
  private:
   std::vector<Option> own_options() override {
-    return {pattern_option(patterns_),
-            {"--method", &methods_, schedule::method_names()},
-            {"--bytes", &bytes_, "bytes of the blocks of a rank, with K, M or G"},
-            {"--block-bytes", &block_bytes_, "bytes of a block"},
-            memory_option(),
-            sharing_flag(),
-            {"--file", &file_,
-             "the trace, which is kept then; by default a temporary file in $TMPDIR"}};
+    return {
+        pattern_option(patterns_),
+        {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
+        {"--bytes", &bytes_, "bytes of blocks per rank (suffix K, M or G allowed)"},
+        {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)"},
+        memory_option(),
+        sharing_flag(),
+        {"--file", &file_, "trace file, which is kept; by default a temporary file in $TMPDIR"}};
   }
 
   Jobs jobs() override {

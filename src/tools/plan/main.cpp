@@ -45,44 +45,44 @@ std::vector<valet::tools::Option> options_of(Arguments& arguments) {
     names += (names.empty() ? "" : ", ") + name;
   return {
       {"matrix", &arguments.matrix,
-       "this, --pattern, --graph or --neighbours: a Matrix Market file (coordinate integer), "
-       "blocks from row "
-       "to column, ranks counted from 1"},
-      {"--pattern", &arguments.pattern.name, "made here: " + names},
+       "transfer matrix: a Matrix Market file (coordinate integer) of the number of blocks from "
+       "row to column, ranks counted from 1; give either this, --pattern, --graph or --neighbours"},
+      {"--pattern", &arguments.pattern.name, "generated transfer matrix: " + names},
       {"--graph", &arguments.graph,
-       "Matrix Market file of a directed graph, for the redistribution that takes |V|+1 phases "
-       "if and only if it has a Hamiltonian circuit"},
+       "Matrix Market file of a directed graph; the redistribution takes |V|+1 phases if and only "
+       "if the graph has a Hamiltonian circuit"},
       {"--neighbours", &arguments.scale.neighbours,
-       "for memory and planning time of a rank among --ranks, each with as many neighbours, to "
-       "which it deals out its blocks in turn, by stream"},
-      {"--block-bytes", &arguments.scale.block_bytes, "with --neighbours: bytes of a block"},
-      {"--budget", &arguments.scale.budget_bytes, "with --neighbours: bytes of scratch on a rank"},
+       "print the memory and planning time of a rank among --ranks for the method stream; each "
+       "rank deals its blocks out to this number of neighbours in turn"},
+      {"--block-bytes", &arguments.scale.block_bytes, "with --neighbours: bytes per block"},
+      {"--budget", &arguments.scale.budget_bytes, "with --neighbours: bytes of scratch per rank"},
       {"--latency", &arguments.scale.latency_seconds,
-       "with --neighbours: seconds of a message without data"},
+       "with --neighbours: latency of a message in seconds"},
       {"--bandwidth", &arguments.scale.bandwidth,
-       "with --neighbours: bytes a second, on the wire and in memory"},
+       "with --neighbours: bytes per second, of the network and of memory"},
       {"--free", &arguments.free,
-       "free slots: a number for every rank alike, or a file with a number per rank; patterns "
-       "and graphs have their own"},
-      {"--scratch", &arguments.scratch, "further free slots on every rank"},
+       "free slots: one number for all ranks, or a file with a number per rank; required with a "
+       "matrix file, patterns and graphs have defaults"},
+      {"--scratch", &arguments.scratch, "additional free slots on every rank"},
       {"--ranks", &arguments.pattern.ranks,
-       "ranks of a job, with --neighbours, or of a pattern; 0: 8, figure5 3, figure6 7, "
-       "counterexample 9"},
+       "number of ranks of a pattern, or with --neighbours of the job; 0: the default of the "
+       "pattern, which is 8 (figure5: 3, figure6: 7, counterexample: 9)"},
       {"--blocks", &arguments.pattern.blocks,
-       "blocks of a pair of ranks in a pattern; 0: 100, figure6 and counterexample 1; with "
-       "--neighbours of a rank, which has as many slots; 0: 100000"},
+       "blocks per pair of ranks in a pattern; 0: 100 (figure6 and counterexample: 1); with "
+       "--neighbours: blocks per rank, which fill all of its slots; 0: 100000"},
       {"--start", &arguments.start,
-       "vertex of the graph, counted from 1, with one edge into it; by default the first such",
+       "with --graph: start vertex with exactly one incoming edge, counted from 1; by default the "
+       "first such vertex",
        valet::tools::positive()},
-      {"--heuristic", &arguments.heuristics, "heuristics, separated by commas; all"},
+      {"--heuristic", &arguments.heuristics, "heuristics (comma-separated); all by default"},
       {"--parking", &arguments.parking,
-       "parking intervals, separated by commas: 0 never, k every k-th phase"},
-      {"--seed", &arguments.pattern.seed, "of random patterns and heuristics"},
-      {"--most-phases", &arguments.most_phases, "phases after which a heuristic is stopped",
-       valet::tools::positive()},
+       "parking intervals (comma-separated): 0 for never, k for every k-th phase"},
+      {"--seed", &arguments.pattern.seed, "seed of random patterns and heuristics"},
+      {"--most-phases", &arguments.most_phases,
+       "number of phases after which a heuristic is stopped", valet::tools::positive()},
       {"--exact-seconds", &arguments.exact_seconds,
-       "time limit for the exact minimum; 0 does without"},
-      {"--json", &arguments.json, "file for the numbers"}};
+       "time limit in seconds for finding the exact minimum; 0: do not search"},
+      {"--json", &arguments.json, "also write the results to this JSON file"}};
 }
 
 valet::plan::Problem source_of(const Arguments& arguments) {
@@ -159,7 +159,7 @@ int main(int argc, char** argv) {
   try {
     Arguments arguments;
     valet::tools::run_command_line(
-        {"valet-plan", "Analyses the redistribution of a transfer matrix within free memory",
+        {"valet-plan", "Analyses a redistribution from its transfer matrix and free memory",
          options_of(arguments), [&] { run(arguments); }},
         {}, argc, argv, true);
     return 0;

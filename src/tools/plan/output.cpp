@@ -7,7 +7,7 @@ namespace valet::plan {
 namespace {
 
 std::string note(const Case& one, const Case& bounds) {
-  if (one["stopped"].get<bool>()) return "stopped; --most-phases lets it go on";
+  if (one["stopped"].get<bool>()) return "stopped; a larger --most-phases continues";
   if (!one["complete"].get<bool>()) return "stuck: no block can move without parking";
   return one["parking"] == 1 && one["phases"] > bounds["published"]
              ? "more than the published bound"

@@ -202,22 +202,23 @@ void print_scale(const tools::Case& analysis) {
     return static_cast<unsigned long long>(of[key].get<std::uint64_t>());
   };
   const auto microseconds = [&](const char* key) { return time[key].get<double>() * 1e6; };
-  std::printf("%llu ranks, %llu neighbours each, %llu blocks of %llu bytes on a rank that leave\n",
+  std::printf("%llu ranks with %llu neighbours each; %llu blocks of %llu bytes leave every rank\n",
               bytes(scale, "ranks"), bytes(scale, "neighbours"), bytes(scale, "blocks"),
               bytes(scale, "block_bytes"));
-  std::printf("\nwhile planning %llu bytes on a rank, at most at a time:\n",
-              bytes(memory, "planning"));
+  std::printf("\nplanning: at most %llu bytes on a rank at any time\n", bytes(memory, "planning"));
   tools::print_table(analysis["planning"]);
-  std::printf("\nwhile data moves %llu bytes, %llu of them no scratch:\n", bytes(memory, "moving"),
-              bytes(memory, "state"));
+  std::printf("\nmoving data: %llu bytes on a rank, %llu of them not scratch\n",
+              bytes(memory, "moving"), bytes(memory, "state"));
   tools::print_table(analysis["moving"]);
-  std::printf("\nat most %llu bytes, %llu promised; none of it for ranks that are no neighbours\n",
-              bytes(memory, "peak"), bytes(memory, "promised"));
-  std::printf("cyclic, bitonic, pairwise, parking and a centralized scheduler: 64*P = %llu more\n",
-              bytes(memory, "root"));
   std::printf(
-      "planning takes %.4g us: %llu reductions and barriers of %llu levels %.4g us, counts for the "
-      "neighbours %.4g us, the map %.4g us\n",
+      "\npeak: %llu bytes on a rank, bound: %llu; ranks that are not neighbours add nothing\n",
+      bytes(memory, "peak"), bytes(memory, "promised"));
+  std::printf(
+      "cyclic, bitonic, pairwise, parking and a centralized scheduler add 64*P = %llu bytes\n",
+      bytes(memory, "root"));
+  std::printf(
+      "planning takes %.4g us: %llu reductions and barriers (%llu levels) %.4g us, counts of "
+      "neighbours %.4g us, map %.4g us\n",
       microseconds("planning"), bytes(time, "rounds"), bytes(time, "levels"),
       microseconds("collective"), microseconds("neighbours"), microseconds("local"));
   std::printf("two reductions and a barrier alone take %.4g us\n", microseconds("least"));

@@ -84,7 +84,7 @@ TEST(Program, StopsHeuristicsThatNeedTooManyPhases) {
       "2 3 1000000000000\n3 1 1000000000000\n");
   const ProgramRun stopped = run(matrix.path() + " --free 1 --most-phases 1000 --exact-seconds 1");
   EXPECT_EQ(stopped.code, 0) << stopped.text;
-  EXPECT_NE(stopped.text.find("stopped; --most-phases lets it go on"), std::string::npos)
+  EXPECT_NE(stopped.text.find("stopped; a larger --most-phases continues"), std::string::npos)
       << stopped.text;
   const ProgramRun ended = run(matrix.path() + " --free 1000000000 --most-phases 1001");
   EXPECT_EQ(ended.text.find("stopped"), std::string::npos) << ended.text;
