@@ -69,8 +69,8 @@ def draw_front(directory):
     handles.append(Patch(color="0.3", label="full colour: patches that hold the front"))
     figure.legend(handles=handles, loc="lower center", ncol=min(len(handles), 8), frameon=False,
                   bbox_to_anchor=(0.42, 0.0))
-    figure.suptitle(f"Step {shown['step']}: {shown['patches']:,} patches, of which "
-                    f"{shown['moved_bytes'] / MEGABYTE:.1f} MB change their owner in place\n"
+    figure.suptitle(f"Step {shown['step']}: {shown['moved_bytes'] / MEGABYTE:.1f} MB of "
+                    f"{shown['patches']:,} patches move to another rank, in place\n"
                     f"(cut through the unit cube at {across} = {leaves[0]['plane']:.2f})", fontsize=12)
     save(figure, directory / "front.png")
 
