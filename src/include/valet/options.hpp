@@ -99,8 +99,8 @@ struct PhasedOptions {
   Scheduler scheduler = Scheduler::distributed;
   /// Parking in every k-th phase, 0 for never: blocks of ranks short of memory wait on ranks that
   /// have more than they need, which saves phases; rank 0 matches them. Any rank may then exchange
-  /// blocks with any other: lists of all ranks, 512 bytes each beyond about 48 ranks, come out of
-  /// the budget.
+  /// blocks with any other: its lists of all ranks, about 512 bytes per rank, come out of the
+  /// budget unless the job is small, a few dozen ranks at most.
   int parking = 0;
   /// Seed of Heuristic::random and fortune_wheel.
   std::uint64_t seed = 1;
