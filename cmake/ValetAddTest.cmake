@@ -45,11 +45,8 @@ function(valet_add_test)
   # -Wconversion in C++. What we install is checked for it.
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-sign-conversion>")
   # Compiled once and run once: compiling is most of the time, and the library keeps its own level.
-  set(level "$<$<CONFIG:Release>:-O1>")
-  if(VALET_SANITIZE)
-    set(level -O0)
-  endif()
-  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:${level}>")
+  target_compile_options(
+    ${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-O1>")
   valet_precompile_test_headers(${target} ${arg_LIBRARIES})
 
   set(short_stacks SHORT_STACKS)

@@ -27,8 +27,8 @@ def draw_leaves(axis, leaves, rank_column, colours):
 def draw_extra_memory(axis, migrations):
     """Extra memory of the rank with the most: in place, and with packed buffers, against the limit."""
     worst = max(migrations, key=lambda row: row["out_of_place_bytes"])
-    ways = [("in place,\nmeasured", worst["extra_bytes"], VALET),
-            ("packed\nbuffers", worst["out_of_place_bytes"], OUT_OF_PLACE)]
+    ways = [("in place,\nallocated", worst["extra_bytes"], VALET),
+            ("packed\nbuffers,\ncomputed", worst["out_of_place_bytes"], OUT_OF_PLACE)]
     for position, (_, size, colour) in enumerate(ways):
         axis.bar(position, size / MEGABYTE, width=0.6, color=colour)
         axis.annotate(f"{size / MEGABYTE:.1f}", (position, size / MEGABYTE), ha="center", va="bottom",
@@ -66,11 +66,11 @@ def draw_front(directory):
         axis.set_ylabel(along[1])
     draw_extra_memory(axes[2], [row for row in migrations if row["regrid"] == shown["regrid"]])
     handles = [Patch(color=colours[r], label=f"rank {r}") for r in range(ranks)]
-    handles.append(Patch(color="0.3", label="full colour: patches that hold the front"))
+    handles.append(Patch(color="0.3", label="saturated: the front is in the patch"))
     figure.legend(handles=handles, loc="lower center", ncol=min(len(handles), 8), frameon=False,
                   bbox_to_anchor=(0.42, 0.0))
-    figure.suptitle(f"Step {shown['step']}: {shown['moved_bytes'] / MEGABYTE:.1f} MB of "
-                    f"{shown['patches']:,} patches move to another rank, in place\n"
+    figure.suptitle(f"Step {shown['step']}: {shown['moved_bytes'] / MEGABYTE:.1f} MB of patches, of "
+                    f"{shown['patches']:,} in all, move to another rank, in place\n"
                     f"(cut through the unit cube at {across} = {leaves[0]['plane']:.2f})", fontsize=12)
     save(figure, directory / "front.png")
 

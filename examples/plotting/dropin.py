@@ -47,6 +47,6 @@ def draw(directory):
         axis.set_xticks(range(len(moved)))
     axes[0].set_ylim(0, 1.35 * axes[0].get_ylim()[1])  # room for the legend
     axes[0].legend(fontsize=8.5, loc="upper right")
-    figure.suptitle("Migration of an unstructured mesh: one program, three ways")
+    figure.suptitle("Migration of an unstructured mesh in three ways")
     figure.tight_layout()
     save(figure, directory / "dropin.png")
