@@ -19,8 +19,8 @@ Installs missing packages, builds the release preset in build/ and runs its test
   --clang     then build with clang in build/clang and run the tests not labelled "slow", "long",
               "large", "docs" or "install"; MPI tests run on 1 and 2 ranks only
   --mpich     then build with MPICH in build/mpich, without the parts that need a library built
-              for another MPI, and run the same tests as --clang. With --clang: a single build
-              with both, in build/clang_mpich
+              for another MPI, and run the same tests as --clang. With --clang: one build of the core
+              with both, without Views, in build/clang_mpich
   --lint      check the format (clang-format) and the code (clang-tidy) before the tests
   --only      skip the release preset and its tests; do only what the options above add
   --mutate    instead, find mistakes that the tests do not detect: apply the mutants listed in
