@@ -2,28 +2,21 @@
 #include "engine/ordered/ordered_receiver.hpp"
 
 #include <cstring>
+#include <optional>
 
 namespace valet::engine {
 namespace {
 
-/// Messages that wait at once: runs in either room, which those that arrived next to each other are
-/// joined to. A run ends where the sources of one place follow those of the other, at a grain.
-///
-/// Why that is enough to go on. A list that is full of messages of which one is on its way gets
-/// shorter when that one comes. Once all have come the first waits in a room, for land() passes the
-/// others, and so do all behind it: nothing is credited to slots while a room is in use, and what
-/// is aside came before. Joined, those runs end at the end of a grain or of a room: of whole grains
-/// there are as many as the rooms hold, of short ones one a flow, of rooms two, and the first and
-/// the last run may be parts of grains. That leaves the receives, so there is a place for one more.
-/// Detours may end runs within a grain and are not counted here.
+/// Messages that the list has to hold, where a segment of so many bytes is shared inside the node.
 template <class Index>
-std::size_t messages_at_once(const Options& options, const BlockTraits& blocks,
-                             const plan::Flows<Index>& flows, const schedule::OrderedSizes& sizes,
-                             std::size_t node_bytes) {
+std::size_t list_length(const Options& options, const BlockTraits& blocks,
+                        const plan::Flows<Index>& flows, const schedule::OrderedSizes& sizes,
+                        std::size_t node_bytes) {
   const std::uint64_t grains =
       (sizes.waiting_blocks + node_bytes / blocks.block_bytes) / flows.any.grain;
-  return OrderedReceiver<Index>::receives(options, flows) + flows.incoming.size() +
-         static_cast<std::size_t>(grains) + 4;
+  return MessageList::length(OrderedReceiver<Index>::receives(options, flows),
+                             flows.incoming.size(), static_cast<std::size_t>(grains),
+                             node_bytes > 0);
 }
 
 }  // namespace
@@ -40,9 +33,10 @@ OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
       block_bytes_(context.blocks.block_bytes),
       imports_(context.ledger, flows.incoming.size(), flows.any.grain),
       holes_(context.ledger, flows),
-      messages_(messages_at_once(context.options, context.blocks, flows, sizes,
-                                 context.node.own().size()),
-                Message{}, context.ledger),
+      messages_(
+          context.ledger,
+          list_length(context.options, context.blocks, flows, sizes, context.node.own().size()),
+          block_bytes_),
       posted_(receives(context.options, flows), Posted{}, context.ledger),
       of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
 
@@ -54,7 +48,7 @@ std::uint64_t OrderedReceiver<Index>::state_bytes(const Options& options, const 
   using schedule::GrainOrder;
   return GrainOrder::bytes_for(flows.incoming.size()) +
          GrainOrder::bytes_for(flows.outgoing.size()) +  // of the holes
-         messages_at_once(options, blocks, flows, sizes, node_bytes) * sizeof(Message) +
+         MessageList::bytes_for(list_length(options, blocks, flows, sizes, node_bytes)) +
          receives(options, flows) * sizeof(Posted) + flows.incoming.size() * sizeof(std::uint8_t);
 }
 
@@ -67,7 +61,8 @@ void OrderedReceiver<Index>::start(std::byte* memory) {
   node_room_ = WaitingRoom(node.data(), node.size() / block_bytes_, block_bytes_);
   enter_imports(imports_, flows_);
   holes_.restart();
-  first_ = last_ = credited_ = set_aside_ = blocks_in_rooms_ = 0;
+  messages_.clear();
+  credited_ = set_aside_ = blocks_in_rooms_ = 0;
   in_flight_ = 0;
   detours_ = false;
   blocks_left_ = flows_.blocks_arriving;
@@ -80,32 +75,18 @@ std::size_t OrderedReceiver<Index>::idle_receive() const {
   return posted_.size();
 }
 
+template <class Index>
+auto OrderedReceiver<Index>::renumber() {
+  return [this](std::uint64_t from, std::uint64_t to) {
+    for (Posted& posted : posted_)
+      if (posted.busy && posted.message == from) posted.message = to;
+  };
+}
+
 /// Whether there is room in the list for one more message.
 template <class Index>
 bool OrderedReceiver<Index>::lists_message() {
-  if (last_ - first_ == messages_.size()) join_arrived();
-  return last_ - first_ < messages_.size();
-}
-
-/// Joins messages that wait next to each other, for the list to get shorter.
-template <class Index>
-void OrderedReceiver<Index>::join_arrived() {
-  std::uint64_t behind = first_;
-  for (std::uint64_t number = first_; number < last_; ++number) {
-    const Message next = message(number);
-    if (behind > first_) {
-      Message& before = message(behind - 1);
-      if (before.arrived && next.arrived && before.place == next.place &&
-          before.memory + before.count * block_bytes_ == next.memory) {
-        before.count += next.count;
-        continue;
-      }
-    }
-    for (Posted& posted : posted_)
-      if (posted.busy && posted.message == number) posted.message = behind;
-    message(behind++) = next;
-  }
-  last_ = behind;
+  return messages_.takes_one(renumber());
 }
 
 /// The next imports that one message may bring.
@@ -150,10 +131,10 @@ bool OrderedReceiver<Index>::credit_room(Transfer<Index>& transfer, std::size_t 
   const std::uint32_t flow = imports_.front().flow;
   if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
   const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
-  // Once there is a detour, pieces go on beside it: they are joined then.
-  const bool detours = takes_less && (node_room_.next() == 0 ||
-                                      (last_ > first_ && message(last_ - 1).place == Place::own));
-  const Place place = on_node && !detours ? Place::node : Place::own;
+  const std::optional<Place> where =
+      on_node ? messages_.place_on_node(takes_less, node_room_.next(), renumber()) : Place::own;
+  if (!where) return false;
+  const Place place = *where;
   schedule::FlowPiece piece = next_piece(place == Place::node);
   if (on_node && place == Place::own)
     piece.count = std::min(piece.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
@@ -174,8 +155,8 @@ bool OrderedReceiver<Index>::credit_room(Transfer<Index>& transfer, std::size_t 
 template <class Index>
 void OrderedReceiver<Index>::give(std::size_t index, const schedule::FlowPiece& piece,
                                   std::byte* memory, Place place) {
-  posted_[index] = {.message = last_, .flow = piece.flow, .busy = true};
-  message(last_++) = {memory, piece.count, place, false};
+  const std::uint64_t number = messages_.add(memory, piece.count, place);
+  posted_[index] = {.message = number, .flow = piece.flow, .busy = true};
   ++of_source_[piece.flow];
   ++in_flight_;
   imports_.advance(piece.count);
@@ -187,7 +168,7 @@ void OrderedReceiver<Index>::give(std::size_t index, const schedule::FlowPiece& 
 template <class Index>
 void OrderedReceiver<Index>::received(std::size_t index) {
   Posted& posted = posted_[index];
-  Message& arrived = message(posted.message);
+  Message& arrived = messages_[posted.message];
   context_.observer().moved(arrived.count);
   arrived.arrived = true;
   --of_source_[posted.flow];

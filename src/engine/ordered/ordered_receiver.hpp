@@ -3,6 +3,7 @@
 
 #include "engine/credit_transport.hpp"
 #include "engine/exchange.hpp"
+#include "engine/ordered/message_list.hpp"
 #include "engine/ordered/waiting_room.hpp"
 #include "plan/holes.hpp"
 #include "schedule/stream_sizes.hpp"
@@ -57,17 +58,17 @@ class OrderedReceiver {
   template <class BlocksLeft>
   bool land(Transfer<Index>& transfer, BlocksLeft&& blocks_left) {
     bool any = false;
-    for (; first_ < last_ && message(first_).arrived; ++first_, any = true) {
-      Message& next = message(first_);
+    for (; !messages_.empty() && messages_.front().arrived; messages_.pop_front(), any = true) {
+      Message& next = messages_.front();
       if (next.place == Place::slots) blocks_left_ -= next.count;
       if (next.place == Place::aside) set_aside_ += next.count;
       if (!is_in_room(next.place)) continue;
       any = set_aside(next) || any;
       any = land_all(transfer, next, blocks_left) || any;
-      if (next.count == 0) ++first_;
+      if (next.count == 0) messages_.pop_front();
       return any;
     }
-    if (first_ == last_ && imports_.empty() && aside_.count > 0)
+    if (messages_.empty() && imports_.empty() && aside_.count > 0)
       any = land_all(transfer, aside_, blocks_left) || any;
     return any;
   }
@@ -85,21 +86,11 @@ class OrderedReceiver {
   /// A run of holes this long is worth a message of its own; a shorter one is unpacked.
   static constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
 
-  enum class Place : std::uint8_t {
-    own,    ///< the room in scratch
-    node,   ///< the room in memory that the source writes to
-    slots,  ///< where it belongs
-    aside,  ///< where the first imports wait for the last holes
-  };
-  /// A message, from its credit until its blocks have landed; in the order of imports.
-  struct Message {
-    std::byte* memory = nullptr;
-    std::uint64_t count = 0;  ///< blocks that have not landed
-    Place place = Place::own;
-    bool arrived = false;
-  };
+  using Place = MessageList::Place;
+  using Message = MessageList::Message;
+
   struct Posted {
-    std::uint64_t message = 0;  ///< its number, from the first of the execution on
+    std::uint64_t message = 0;  ///< its number in the list
     std::uint32_t flow = 0;
     bool busy = false;
     bool is_detour = false;  ///< of a rank of the node, and not through its memory
@@ -110,9 +101,6 @@ class OrderedReceiver {
   }
   [[nodiscard]] WaitingRoom& room_of(Place place) {
     return place == Place::node ? node_room_ : own_room_;
-  }
-  [[nodiscard]] Message& message(std::uint64_t number) {
-    return messages_[number % messages_.size()];
   }
   /// Brings blocks of a message to holes as far as these are free; true when there was one.
   template <class BlocksLeft>
@@ -159,7 +147,8 @@ class OrderedReceiver {
   void land_some(Transfer<Index>& transfer, Message& message, std::span<const Index> slots);
   [[nodiscard]] std::size_t idle_receive() const;
   [[nodiscard]] bool lists_message();
-  void join_arrived();
+  /// For the list: finds the receive slot of a message whose number changes.
+  [[nodiscard]] auto renumber();
   [[nodiscard]] schedule::FlowPiece next_piece(bool on_node) const;
   void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Place place);
 
@@ -171,8 +160,7 @@ class OrderedReceiver {
   schedule::GrainOrder imports_;  ///< not credited
   plan::HoleWalk<Index> holes_;   ///< not taken
   WaitingRoom own_room_, node_room_;
-  Vector<Message> messages_;  ///< a ring
-  std::uint64_t first_ = 0, last_ = 0;
+  MessageList messages_;
   Vector<Posted> posted_;              ///< by receive slot
   Vector<std::uint8_t> of_source_;     ///< messages on their way, by place in Flows::incoming
   Message aside_;                      ///< all that wait for the last holes

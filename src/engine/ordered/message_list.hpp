@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/ledger.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace valet::engine {
+
+/// The messages that a rank has credited and not landed, in the order of their imports: a ring of
+/// fixed length, in which those that wait next to each other are joined when it is full.
+///
+/// Why a full list never stops an exchange. A list with messages on their way gets shorter when
+/// these arrive. Once all have arrived, the first one waits in a room, because landing passes the
+/// others, and so do all behind it: nothing is credited to slots while a room is in use, and what
+/// is aside came before. Joined, they are runs. A run ends where the ring of its room begins again,
+/// once for each of two rooms, or where the next message is in the other room. Without detours that
+/// is at the end of a grain: there are as many whole grains as the rooms hold, and short ones one a
+/// flow; the first and the last run may be parts of grains. Detours end runs within a grain, too,
+/// so the last places of the list are kept for them: see place_on_node().
+class MessageList {
+ public:
+  /// Where the blocks of a message are received.
+  enum class Place : std::uint8_t {
+    own,    ///< the room in scratch
+    node,   ///< the room in memory that the source writes to
+    slots,  ///< where they belong
+    aside,  ///< where the first imports wait for the last holes
+  };
+  /// A message, from its credit until its blocks have landed.
+  struct Message {
+    std::byte* memory = nullptr;
+    std::uint64_t count = 0;  ///< blocks that have not landed
+    Place place = Place::own;
+    bool arrived = false;
+  };
+
+  /// Messages that a list has to hold.
+  /// @param receives  the most on their way at once
+  /// @param flows     sources
+  /// @param grains    whole grains that both rooms hold
+  /// @param shares    whether there is a room in the memory of the node
+  static constexpr std::size_t length(std::size_t receives, std::size_t flows, std::size_t grains,
+                                      bool shares) {
+    return receives + flows + grains + 4 + (shares ? for_detours : 0);
+  }
+  static constexpr std::uint64_t bytes_for(std::size_t length) { return length * sizeof(Message); }
+
+  MessageList(Ledger& ledger, std::size_t length, std::size_t block_bytes)
+      : messages_(length, Message{}, ledger), block_bytes_(block_bytes) {}
+
+  void clear() { first_ = last_ = 0; }
+  [[nodiscard]] bool empty() const { return first_ == last_; }
+  [[nodiscard]] Message& front() { return (*this)[first_]; }
+  void pop_front() { ++first_; }
+  [[nodiscard]] Message& operator[](std::uint64_t number) {
+    return messages_[number % messages_.size()];
+  }
+
+  /// Adds a message on its way; returns its number, which renumbering may change.
+  std::uint64_t add(std::byte* memory, std::uint64_t count, Place place) {
+    (*this)[last_] = {memory, count, place, false};
+    return last_++;
+  }
+  /// Whether there is room for one more message.
+  /// @param renumber  renumber(from, to): the number of a message on its way has changed.
+  template <class Renumber>
+  bool takes_one(Renumber&& renumber) {
+    if (last_ - first_ == messages_.size()) join_arrived(renumber);
+    return last_ - first_ < messages_.size();
+  }
+  /// Where the next message of a source that writes into the memory of the node is received: there,
+  /// or by a detour through scratch, or nowhere before something else has come or gone.
+  ///
+  /// Behind a message in scratch it goes to the memory of the node only while the list has places
+  /// to spare. Otherwise messages that change between the two rooms could fill the list, and no
+  /// export would leave a hole any more.
+  /// @param takes_less   Nothing that is on its way will make room, so a detour is right.
+  /// @param node_places  Blocks that fit next to each other there.
+  template <class Renumber>
+  std::optional<Place> place_on_node(bool takes_less, std::uint64_t node_places,
+                                     Renumber&& renumber) {
+    const bool after_own = !empty() && (*this)[last_ - 1].place == Place::own;
+    // Once there is a detour, pieces go on beside it: they are joined then.
+    if (takes_less) return after_own || node_places == 0 ? Place::own : Place::node;
+    if (!after_own || has_spare()) return Place::node;
+    join_arrived(renumber);
+    return has_spare() ? std::optional(Place::node) : std::nullopt;
+  }
+
+ private:
+  /// A run in each room, each of which may begin its ring again, and the next message.
+  static constexpr std::size_t for_detours = 5;
+
+  [[nodiscard]] bool has_spare() const { return last_ - first_ + for_detours <= messages_.size(); }
+  /// Joins messages that wait next to each other.
+  template <class Renumber>
+  void join_arrived(Renumber&& renumber) {
+    std::uint64_t behind = first_;
+    for (std::uint64_t number = first_; number < last_; ++number) {
+      const Message next = (*this)[number];
+      if (behind > first_) {
+        Message& before = (*this)[behind - 1];
+        if (before.arrived && next.arrived && before.place == next.place &&
+            before.memory + before.count * block_bytes_ == next.memory) {
+          before.count += next.count;
+          continue;
+        }
+      }
+      if (!next.arrived) renumber(number, behind);
+      (*this)[behind++] = next;
+    }
+    last_ = behind;
+  }
+
+  Vector<Message> messages_;
+  std::size_t block_bytes_;
+  std::uint64_t first_ = 0, last_ = 0;
+};
+
+}  // namespace valet::engine

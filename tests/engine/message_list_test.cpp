@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The list of messages that wait never becomes so full that an exchange stops, in whatever order
+// messages arrive, exports leave and sources of the node take turns with others.
+
+#include "engine/ordered/message_list.hpp"
+
+#include "engine/ordered/waiting_room.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace valet::engine {
+namespace {
+
+using Place = MessageList::Place;
+
+/// A receiver without MPI, whose imports all wait in one of two rooms. Blocks are of one byte.
+class Receiver {
+ public:
+  Receiver(std::mt19937_64& random, std::uint64_t own_blocks, std::uint64_t node_blocks,
+           std::uint64_t grain, std::size_t receives)
+      : random_(random),
+        grain_(grain),
+        receives_(receives),
+        own_memory_(own_blocks),
+        node_memory_(node_blocks),
+        own_room_(own_memory_.data(), own_blocks, 1),
+        node_room_(node_memory_.data(), node_blocks, 1),
+        messages_(ledger_,
+                  MessageList::length(receives, 0, (own_blocks + node_blocks) / grain, true), 1) {}
+
+  /// Credits the next imports where it can, all of which wait; false if it cannot.
+  bool credit(bool sends) {
+    const bool takes_less = on_their_way_.empty() && !sends;
+    if (on_their_way_.size() == receives_ || detours_ || !messages_.takes_one(renumber()))
+      return false;
+    const std::optional<Place> place =
+        is_on_node() ? messages_.place_on_node(takes_less, node_room_.next(), renumber())
+                     : Place::own;
+    if (!place) return false;
+    WaitingRoom& room = *place == Place::node ? node_room_ : own_room_;
+    std::uint64_t count = std::min(1 + random_() % 7, grain_ - credited_ % grain_);
+    if (!takes_less && room.left() < count) return false;
+    count = std::min(count, room.next());
+    if (count == 0) return false;
+    detours_ = is_on_node() && *place == Place::own;
+    on_their_way_.push_back(messages_.add(room.enter(count), count, *place));
+    credited_ += count;
+    return true;
+  }
+  /// One of the messages on their way arrives; false if there is none.
+  bool arrive() {
+    if (on_their_way_.empty()) return false;
+    const std::size_t which = random_() % on_their_way_.size();
+    messages_[on_their_way_[which]].arrived = true;
+    on_their_way_.erase(on_their_way_.begin() + static_cast<std::ptrdiff_t>(which));
+    if (on_their_way_.empty()) detours_ = false;
+    return true;
+  }
+  /// So many of the blocks that wait are brought to holes, if they have arrived.
+  void land(std::uint64_t blocks) {
+    while (blocks > 0 && !messages_.empty() && messages_.front().arrived) {
+      MessageList::Message& next = messages_.front();
+      const std::uint64_t count = std::min(blocks, next.count);
+      (next.place == Place::node ? node_room_ : own_room_).leave(count);
+      next.memory += count;
+      next.count -= count;
+      blocks -= count;
+      if (next.count == 0) messages_.pop_front();
+    }
+  }
+  [[nodiscard]] std::uint64_t own_left() const { return own_room_.left(); }
+  [[nodiscard]] std::uint64_t credited() const { return credited_; }
+
+ private:
+  /// Whether the next import is of a source that shares memory: in every third grain it does not.
+  [[nodiscard]] bool is_on_node() const { return credited_ / grain_ % 3 != 2; }
+  std::function<void(std::uint64_t, std::uint64_t)> renumber() {
+    return [this](std::uint64_t from, std::uint64_t to) {
+      *std::ranges::find(on_their_way_, from) = to;
+    };
+  }
+
+  std::mt19937_64& random_;
+  std::uint64_t grain_;
+  std::size_t receives_;
+  std::vector<std::byte> own_memory_, node_memory_;
+  WaitingRoom own_room_, node_room_;
+  Ledger ledger_;
+  MessageList messages_;
+  std::vector<std::uint64_t> on_their_way_;
+  bool detours_ = false;
+  std::uint64_t credited_ = 0;
+};
+
+void run(std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const std::uint64_t own_blocks = 1 + random() % 600;
+  const std::uint64_t grain = 1 + random() % 600;
+  Receiver receiver(random, own_blocks, 7 * (1 + random() % 6), grain, 1 + random() % 4);
+  std::uint64_t most_landed = 30;
+  for (int turn = 0; turn < 3000; ++turn) {
+    // At times no export leaves, at times all that waits finds a hole.
+    if (turn % 50 == 0) most_landed = 1 + random() % 40;
+    const bool sends = random() % 2 == 0;
+    while (receiver.credit(sends)) {
+    }
+    if (random() % 4 != 0) receiver.arrive();
+    if (random() % 4 == 0) receiver.land(random() % most_landed);
+    if (random() % 100 != 0) continue;
+    // Neither sends nor receives anything: what is left is to ask for more.
+    while (receiver.arrive()) {
+    }
+    ASSERT_TRUE(receiver.own_left() == 0 || receiver.credit(false))
+        << "after " << receiver.credited() << " blocks; grain " << grain << ", room for "
+        << own_blocks << "; seed " << seed;
+  }
+}
+
+TEST(MessageList, HasAPlaceForOneMoreAsLongAsThereIsRoomForItsBlocks) {
+  for (std::uint64_t seed = 20261125; seed < 20261125 + 2000; ++seed) {
+    run(seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace valet::engine
