@@ -68,9 +68,8 @@ const MethodTraits& traits_of(Method method) {
 }
 
 std::string method_names() {
-  std::string names;
-  for (const MethodTraits* const traits : table)
-    names.append(names.empty() ? "" : ", ").append(traits->name);
+  std::string names = "auto";
+  for (const MethodTraits* const traits : table) names.append(", ").append(traits->name);
   return names;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
+#include "schedule/methods.hpp"
 #include <valet/kokkos/blocks.hpp>
 #include <valet/valet.hpp>
 
@@ -43,7 +44,7 @@ class KokkosBenchmark final : public Benchmark {
     return {{"--particles", &particles_, "particles per rank; no slot is free", positive()},
             {"--leave", &leave_, "fraction of the particles that leave their rank", in_range(0, 1)},
             memory_option(),
-            {"--method", &methods_, "methods (comma-separated): stream, direct"},
+            {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
             {"--order", &order_, "order of particles after the migration: any, fill or stable",
              one_of({"any", "fill", "stable"})}};
   }

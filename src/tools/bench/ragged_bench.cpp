@@ -30,7 +30,7 @@ class RaggedBenchmark final : public Benchmark {
         {"--alignment", &alignment_, "alignment of every block in bytes: a power of two up to 64",
          one_of({"1", "2", "4", "8", "16", "32", "64"})},
         memory_option(),
-        {"--method", &methods_, "methods (comma-separated): auto, " + schedule::method_names()},
+        {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
         sharing_flag()};
   }
 

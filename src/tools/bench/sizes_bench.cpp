@@ -25,7 +25,7 @@ class SizesBenchmark final : public Benchmark {
         {"--least", &least_, "smallest size: bytes of blocks per rank (suffix K, M or G allowed)"},
         {"--most", &most_, "largest size; each size is four times the previous one"},
         memory_option(),
-        {"--method", &methods_, "methods (comma-separated): auto, " + schedule::method_names()},
+        {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
         sharing_flag()};
   }
 
