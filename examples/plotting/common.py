@@ -8,9 +8,14 @@ import sys
 import matplotlib.pyplot as plt
 
 MEGABYTE = 1e6
+# The same thing has the same colour in all pictures.
 VALET = "tab:blue"
-LIMIT = "tab:green"
+VALET_VARIANT = "tab:cyan"
+ZOLTAN_MIGRATE = "tab:orange"
 OUT_OF_PLACE = "tab:red"
+LIMIT = "tab:green"
+METHOD_COLOURS = {"stream": VALET, "direct": "tab:gray", "phased": "tab:purple", "cyclic": "tab:brown",
+                  "cyclic-ascending": "tab:brown", "cyclic-rotated": "tab:olive"}
 
 
 def read(path):

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The drop-in example: one mesh, migrated three ways."""
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, read, save
+from .common import MEGABYTE, VALET, VALET_VARIANT, ZOLTAN_MIGRATE, plt, read, save
 
-DROPIN = {"stock": ("stock Zoltan_Migrate", OUT_OF_PLACE),
+DROPIN = {"stock": ("stock Zoltan_Migrate", ZOLTAN_MIGRATE),
           "hold": ("Valet, HOLD: the same binary", VALET),
-          "steps": ("Valet, STEPS: with a free callback", LIMIT)}
+          "steps": ("Valet, STEPS: with a free callback", VALET_VARIANT)}
 
 
 def dropin_rounds(directory, label):

@@ -5,14 +5,13 @@ Reads every exchange*.json of the directory:
 `valet-bench exchange --method stream,phased,cyclic --pattern ring,transpose --json DIRECTORY/exchange.json`.
 """
 
-from .common import LIMIT, OUT_OF_PLACE, VALET, plt, read_cases, save
+from .common import LIMIT, METHOD_COLOURS, OUT_OF_PLACE, plt, read_cases, save
 
-METHODS = {"stream": VALET, "direct": "tab:gray", "phased": "tab:purple", "cyclic": "tab:orange"}
-SPARE_COLOURS = ("tab:cyan", "tab:olive", "tab:pink", "tab:brown")
+SPARE_COLOURS = ("tab:cyan", "tab:pink", "black")
 
 
 def colour_of(method, methods):
-    return METHODS.get(method, SPARE_COLOURS[methods.index(method) % len(SPARE_COLOURS)])
+    return METHOD_COLOURS.get(method, SPARE_COLOURS[methods.index(method) % len(SPARE_COLOURS)])
 
 
 def setting_of(case):

@@ -7,12 +7,12 @@ memory has its own file: `mpirun -n 4 valet-bench madre --experiment 3 --memory 
 DIRECTORY/madre_4_one_block.json`.
 """
 
-from .common import LIMIT, OUT_OF_PLACE, VALET, plt, read_cases, save
+from .common import METHOD_COLOURS, OUT_OF_PLACE, plt, read_cases, save
 
-SERIES = {"stream": ("STREAM", VALET, "o"),
-          "cyclic-ascending": ("CYCLIC, ascending", "tab:orange", "s"),
-          "cyclic-rotated": ("CYCLIC, rotated", LIMIT, "^"),
-          "phased": ("PHASED, first fit, parking", "tab:purple", "D"),
+SERIES = {"stream": ("STREAM", METHOD_COLOURS["stream"], "o"),
+          "cyclic-ascending": ("CYCLIC, ascending", METHOD_COLOURS["cyclic-ascending"], "s"),
+          "cyclic-rotated": ("CYCLIC, rotated", METHOD_COLOURS["cyclic-rotated"], "^"),
+          "phased": ("PHASED, first fit, parking", METHOD_COLOURS["phased"], "D"),
           "alltoallv": ("MPI_Alltoallv, second buffer", OUT_OF_PLACE, "x")}
 
 

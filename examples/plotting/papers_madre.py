@@ -6,13 +6,13 @@ for its numbers of processes. The pictures include numbers from the text; the pa
 
 import json
 
-from .common import LIMIT, OUT_OF_PLACE, VALET, plt, save
+from .common import METHOD_COLOURS, OUT_OF_PLACE, plt, save
 
-SERIES = {"stream": ("STREAM", VALET, "o"),
-          "direct": ("DIRECT", "tab:cyan", "v"),
-          "cyclic-ascending": ("CYCLIC, ascending (MADRE's)", "tab:orange", "s"),
-          "cyclic-rotated": ("CYCLIC, rotated", LIMIT, "^"),
-          "phased": ("PHASED, first fit, parking (MADRE's)", "tab:purple", "D"),
+SERIES = {"stream": ("STREAM", METHOD_COLOURS["stream"], "o"),
+          "direct": ("DIRECT", METHOD_COLOURS["direct"], "v"),
+          "cyclic-ascending": ("CYCLIC, ascending (MADRE's)", METHOD_COLOURS["cyclic-ascending"], "s"),
+          "cyclic-rotated": ("CYCLIC, rotated", METHOD_COLOURS["cyclic-rotated"], "^"),
+          "phased": ("PHASED, first fit, parking (MADRE's)", METHOD_COLOURS["phased"], "D"),
           "alltoallv": ("MPI_Alltoallv, second buffer", OUT_OF_PLACE, "x")}
 # Section 4. Experiments 1 and 2, except parking in the first, which exceeded the time limit; experiment 5 on
 # 1,024 processes with parking.

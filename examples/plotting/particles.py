@@ -5,7 +5,8 @@ import sys
 
 from matplotlib.lines import Line2D
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, rank_colours, read, save
+from .common import (LIMIT, MEGABYTE, VALET, VALET_VARIANT, ZOLTAN_MIGRATE, plt, rank_colours, read,
+                     save)
 from .timeline import shade, shade_entry, spans_of
 
 
@@ -68,8 +69,8 @@ def draw_owners(directory):
 
 
 # The other ways that examples/particles/run.sh measures, and their labels and colours.
-OTHER_WAYS = {"every_particle": ("Zoltan partitions every particle; moved in place", "tab:orange"),
-              "packed": ("Zoltan partitions every particle; Zoltan_Migrate", OUT_OF_PLACE)}
+OTHER_WAYS = {"every_particle": ("Zoltan partitions every particle; moved in place", VALET_VARIANT),
+              "packed": ("Zoltan partitions every particle; Zoltan_Migrate", ZOLTAN_MIGRATE)}
 
 
 def rebalance_samples(samples, rank, step):
@@ -93,10 +94,12 @@ def draw_run(axis, samples, migrations, rank):
     if any(m["headroom_bytes"] for m in migrations):
         handles.append(Line2D([], [], marker="_", linestyle="", color=LIMIT, markeredgewidth=2,
                               label="limit during the rebalance"))
-    axis.set_ylim(0, 1.08 * axis.get_ylim()[1])
+    # The growth is small beside the data, so the axis does not begin at zero.
+    low, high = axis.get_ylim()
+    axis.set_ylim(low - 0.35 * (high - low), high + 0.05 * (high - low))  # room for the legend
     axis.set_xlim(0, samples[-1]["seconds"])
     axis.set_xlabel("time since the start [s]")
-    axis.set_ylabel("private data [MB]")
+    axis.set_ylabel("private data [MB], not from zero")
     axis.set_title(f"Rank {rank} over the whole run", fontsize=11)
     axis.legend(handles=handles, loc="lower center", ncol=2, fontsize=8.5, framealpha=0.95)
 

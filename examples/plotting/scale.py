@@ -6,14 +6,12 @@ Reads every scale*.json of the directory.
 
 from matplotlib.ticker import LogLocator, NullLocator
 
-from .common import LIMIT, OUT_OF_PLACE, plt, read_cases, save
+from .common import LIMIT, METHOD_COLOURS, OUT_OF_PLACE, plt, read_cases, save
 
 MACHINES = {"fattree": "fat tree, 12.5 GB/s, 1 us a link",
             "torus": "torus, 175 MB/s, 3 us a link",
             "nodes": "fat tree, 32 ranks a node"}
 COLOURS = {"ring": "tab:blue", "transpose": "tab:purple", "random": "tab:cyan", "neighbours": "tab:olive"}
-METHOD_COLOURS = {"stream": "tab:blue", "phased": "tab:green", "cyclic-ascending": "tab:orange",
-                  "cyclic-rotated": "tab:brown", "direct": "tab:purple"}
 RATIOS = (0.25, 0.5, 1, 2, 4)
 
 

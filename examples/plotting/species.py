@@ -6,12 +6,12 @@ import sys
 from matplotlib import patheffects
 from matplotlib.collections import LineCollection
 
-from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, plt, read, save
+from .common import LIMIT, MEGABYTE, OUT_OF_PLACE, VALET, ZOLTAN_MIGRATE, plt, read, save
 
 # The directories written by examples/species/run.sh; the first run is in the directory itself.
 WAYS = {".": ("Valet, in place", VALET),
         "packed": ("packed into a second arena, MPI_Alltoallv", OUT_OF_PLACE),
-        "zoltan": ("Zoltan_Migrate", "tab:orange")}
+        "zoltan": ("Zoltan_Migrate", ZOLTAN_MIGRATE)}
 RECORD_BYTES = 64
 
 
