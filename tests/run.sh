@@ -13,9 +13,9 @@ Installs missing packages, builds the release preset in build/ and runs its test
   --long      also run the tests labelled "long": 100,000 random maps, 10,000 maps of blocks of
               different sizes, a thousand jobs with delays in MPI, the whole model
   --large     also run the tests labelled "large", which need several GB of memory
-  --sanitize  then build with AddressSanitizer and UndefinedBehaviorSanitizer in build/sanitize
-              and run the tests not labelled "slow", "long" or "large", except on 2 ranks (1, 3
-              and 5 remain)
+  --sanitize  then build the libraries with AddressSanitizer and UndefinedBehaviorSanitizer in
+              build/sanitize and run their tests not labelled "slow", "long" or "large", but those
+              on 2, 5, 8 and 9 ranks (1 and 3 remain, and random maps on 4, 6 and 7)
   --clang     then build with clang in build/clang and run the tests not labelled "slow", "long",
               "large", "docs" or "install"; MPI tests run on 1 and 2 ranks only
   --mpich     then build with MPICH in build/mpich, without the parts that need a library built
