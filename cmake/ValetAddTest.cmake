@@ -47,9 +47,6 @@ function(valet_add_test)
   # Compiled once and run once: compiling is most of the time, and the library keeps its own level.
   target_compile_options(
     ${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-O1>")
-  if(VALET_SANITIZE)
-    target_compile_options(${target} PRIVATE -O0) # halves the time to compile
-  endif()
   valet_precompile_test_headers(${target} ${arg_LIBRARIES})
 
   set(short_stacks SHORT_STACKS)
