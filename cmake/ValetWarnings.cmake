@@ -41,13 +41,14 @@ function(valet_configure_target target)
   endif()
 endfunction()
 
-# valet_precompile_headers(<target> <header>...): with VALET_PRECOMPILE_HEADERS, parses these headers and those of
-# the standard library that most sources include only once. For builds that are made to be tested: a source that
-# misses an include still compiles, so the release build is without.
+# valet_precompile_headers(<target> [ALWAYS] <header>...): with VALET_PRECOMPILE_HEADERS or ALWAYS, parses these
+# headers and those of the standard library that most sources include only once. For builds that are made to be
+# tested: a source that misses an include still compiles, so the release build is without.
 function(valet_precompile_headers target)
-  if(VALET_PRECOMPILE_HEADERS AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "ALWAYS" "" "")
+  if((VALET_PRECOMPILE_HEADERS OR arg_ALWAYS) AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     target_precompile_headers(
       ${target} PRIVATE <algorithm> <array> <cstdint> <functional> <limits> <memory> <optional> <span> <string>
-      <utility> <vector> ${ARGN})
+      <utility> <vector> ${arg_UNPARSED_ARGUMENTS})
   endif()
 endfunction()
