@@ -36,6 +36,9 @@ int launch(int argc, char** argv, const char* program, Run&& run) {
     std::fprintf(stderr, "%s: rank %d: %s\n", program, rank, error.what());
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
   }
+  // mpirun of Open MPI 4.1 may crash or hang if a rank aborts while another is in MPI_Finalize, so
+  // nobody enters it before all are done.
+  MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return exit_code;
 }

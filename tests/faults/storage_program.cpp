@@ -100,11 +100,12 @@ int main(int argc, char** argv) {
   try {
     static_cast<void>(valet::migrate(MPI_COMM_WORLD, storage, blocks, ranks, options));
   } catch (const std::exception& error) {
-    // Whoever goes on here goes on alone.
     std::printf("caught %s\n", error.what());
-    MPI_Barrier(MPI_COMM_WORLD);
+    std::fflush(stdout);
   }
   if (rank == 1 && calls_left > 0) std::printf("no call failed\n");
+  // mpirun of Open MPI 4.1 may hang if a rank aborts while another is in MPI_Finalize.
+  MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return 0;
 }

@@ -60,7 +60,12 @@ int main(int argc, char** argv) {
     code = valet::bench::run(argc, argv);
   } catch (...) {
     std::fputs("valet-bench: failed while reporting an error\n", stderr);
+    MPI_Abort(MPI_COMM_WORLD, code);
   }
+  // A rank that fails alone, such as rank 0 when it cannot write the JSON file, aborts the job.
+  // mpirun of Open MPI 4.1 may then crash or hang if another rank is in MPI_Finalize, so nobody
+  // enters it before all are done.
+  MPI_Barrier(MPI_COMM_WORLD);
   MPI_Finalize();
   return code;
 }
