@@ -47,6 +47,10 @@ function(valet_add_test)
   # Compiled once and run once: compiling is most of the time, and the library keeps its own level.
   target_compile_options(
     ${target} PRIVATE "$<$<AND:$<CONFIG:Release>,$<CXX_COMPILER_ID:GNU,Clang,AppleClang>>:-O1>")
+  # With sanitizers, Kokkos' templates take twice as long to optimise, and these tests run for seconds.
+  if(VALET_SANITIZE AND "${arg_LIBRARIES}" STREQUAL "Valet::kokkos")
+    target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0>")
+  endif()
   valet_precompile_test_headers(${target} ${arg_LIBRARIES})
 
   set(short_stacks SHORT_STACKS)
