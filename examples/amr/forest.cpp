@@ -10,7 +10,10 @@
 namespace amr {
 namespace {
 
-static_assert(root_level == P8EST_MAXLEVEL, "coordinates are those of p4est");
+/// p4est counts in smaller units from version 2.3 on, too small for a LeafKey. Nothing is lost: leaves
+/// are larger than our units.
+constexpr int unit_shift = P8EST_MAXLEVEL - root_level;
+static_assert(unit_shift >= 0, "p4est has at least our levels");
 
 int refine_wished(p8est_t*, p4est_topidx_t, p8est_quadrant_t* quadrant) {
   return quadrant->p.user_int == static_cast<int>(Wish::refine) ? 1 : 0;
@@ -32,8 +35,9 @@ void wish_nothing(p8est_t*, p4est_topidx_t, p8est_quadrant_t* quadrant) {
 }
 
 Leaf leaf_at(const p8est_quadrant_t& quadrant) {
-  return {{static_cast<std::uint32_t>(quadrant.x), static_cast<std::uint32_t>(quadrant.y),
-           static_cast<std::uint32_t>(quadrant.z)},
+  return {{static_cast<std::uint32_t>(quadrant.x >> unit_shift),
+           static_cast<std::uint32_t>(quadrant.y >> unit_shift),
+           static_cast<std::uint32_t>(quadrant.z >> unit_shift)},
           quadrant.level};
 }
 

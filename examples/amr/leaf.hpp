@@ -15,7 +15,8 @@ constexpr int patch_cells = edge_cells * edge_cells * edge_cells;
 /// Cells of one layer of a patch.
 constexpr int layer_cells = edge_cells * edge_cells;
 
-/// Coordinates count in units of 2^-root_level of the cube's edge (P8EST_MAXLEVEL of p4est 2.2).
+/// Coordinates count in units of 2^-root_level of the cube's edge: as p4est 2.2 does, whose three
+/// coordinates fit a LeafKey.
 constexpr int root_level = 19;
 constexpr std::uint32_t root_length = std::uint32_t{1} << root_level;
 

@@ -9,10 +9,15 @@
 namespace valet::mpi {
 
 /// Bytes of the message that a completed request received. A copy of its status, since SimGrid's
-/// MPI_Get_elements_x takes no pointer to a constant.
+/// MPI_Get_elements_x takes no pointer to a constant. MPI 4.1 deprecates that function for the one that
+/// MPI 4.0 brought.
 [[nodiscard]] inline std::uint64_t received_bytes(MPI_Status status) {
   MPI_Count bytes = 0;
+#if MPI_VERSION >= 4
+  check(MPI_Get_elements_c(&status, MPI_BYTE, &bytes), "MPI_Get_elements_c");
+#else
   check(MPI_Get_elements_x(&status, MPI_BYTE, &bytes), "MPI_Get_elements_x");
+#endif
   return static_cast<std::uint64_t>(bytes);
 }
 
