@@ -72,7 +72,7 @@ if(VALET_FORTRAN)
   endif()
 endif()
 
-include(ValetFixKokkos)
+include(ValetImportedTargets)
 include(ValetFindZoltan)
 include(ValetEnableZoltan)
 

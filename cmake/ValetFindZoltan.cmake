@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
+include("${CMAKE_CURRENT_LIST_DIR}/ValetImportedTargets.cmake")
 include("${CMAKE_CURRENT_LIST_DIR}/ValetMpiFamily.cmake")
 
 # valet_find_zoltan(): sets Zoltan_FOUND in the caller and defines Zoltan::zoltan. A Zoltan built for
@@ -12,7 +13,7 @@ include("${CMAKE_CURRENT_LIST_DIR}/ValetMpiFamily.cmake")
 macro(valet_find_zoltan)
   if(NOT TARGET Zoltan::zoltan)
     find_package(Zoltan CONFIG QUIET)
-    valet_drop_missing_files(${Zoltan_LIBRARIES})
+    valet_drop_missing_paths(Zoltan::zoltan ${Zoltan_LIBRARIES})
   endif()
   valet_find_foreign_mpi(Zoltan_FOREIGN_MPI Zoltan::zoltan ${Zoltan_LIBRARIES})
   if(Zoltan_FOREIGN_MPI)
@@ -42,24 +43,3 @@ macro(valet_find_zoltan)
     endif()
   endif()
 endmacro()
-
-# Debian's Zoltan lists libptscotch.so and other libraries from packages on which it does not depend. It is
-# a shared library and finds them itself at run time.
-function(valet_drop_missing_files)
-  foreach(target IN LISTS ARGN)
-    if(NOT TARGET ${target})
-      continue()
-    endif()
-    get_target_property(libraries ${target} INTERFACE_LINK_LIBRARIES)
-    if(NOT libraries)
-      continue()
-    endif()
-    set(present "")
-    foreach(library IN LISTS libraries)
-      if(NOT IS_ABSOLUTE "${library}" OR EXISTS "${library}")
-        list(APPEND present "${library}")
-      endif()
-    endforeach()
-    set_target_properties(${target} PROPERTIES INTERFACE_LINK_LIBRARIES "${present}")
-  endforeach()
-endfunction()

@@ -101,7 +101,7 @@ function(valet_install_package)
                                    COMPATIBILITY SameMinorVersion)
   install(
     FILES "${generated}/ValetConfig.cmake" "${generated}/ValetConfigVersion.cmake"
-          "${VALET_MODULE_DIR}/ValetFixKokkos.cmake" "${VALET_MODULE_DIR}/ValetFindZoltan.cmake"
+          "${VALET_MODULE_DIR}/ValetImportedTargets.cmake" "${VALET_MODULE_DIR}/ValetFindZoltan.cmake"
           "${VALET_MODULE_DIR}/ValetEnableZoltan.cmake" "${VALET_MODULE_DIR}/ValetMpiFamily.cmake"
           "${VALET_MODULE_DIR}/FindP4est.cmake"
     DESTINATION "${VALET_PACKAGE_DIR}")
