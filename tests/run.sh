@@ -21,7 +21,8 @@ Installs missing packages, builds the release preset in build/ and runs its test
   --mpich     then build with MPICH in build/mpich, without the parts that need a library built
               for another MPI, and run the same tests as --clang. With --clang: one build of the core
               with both, without Views, in build/clang_mpich
-  --lint      check the format (clang-format) and the code (clang-tidy) before the tests
+  --lint      check the format and the code before the tests, with clang-format 14 and clang-tidy 14,
+              and turn compiler warnings into errors
   --only      skip the release preset and its tests; do only what the options above add
   --mutate    instead, find mistakes that the tests do not detect: apply the mutants listed in
               tests/mutants one at a time to a copy in build/mutate and run the tests for each.
@@ -86,26 +87,42 @@ jobs=$(nproc)
 # Ranks that wait give up their core, so twice as many tests as cores finish a fifth sooner.
 tests_at_a_time=$((2 * jobs))
 
+# False in a user's build: compilers that are newer than a release warn of more than we have seen.
+warnings_as_errors=$lint
+
 build() { # <preset>
-  cmake --preset "$1"
+  cmake --preset "$1" -DVALET_WARNINGS_AS_ERRORS=$warnings_as_errors
   cmake --build --preset "$1" --parallel "$jobs"
+}
+
+# Other versions format differently and have other checks.
+llvm_version=14
+llvm_tool() { # <name>: prints the program of that version
+  if command -v "$1-$llvm_version"; then return; fi
+  "$1" --version | grep -q "version $llvm_version\." ||
+    { echo "--lint needs $1 $llvm_version (Debian 12: $1)." >&2; return 1; }
+  command -v "$1"
 }
 
 check_format() {
   echo "== clang-format"
+  local clang_format
+  clang_format=$(llvm_tool clang-format)
   find src adapters tests examples -type f \
     \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.c' \) -print0 2>/dev/null |
-    xargs -0 -r clang-format --dry-run -Werror
+    xargs -0 -r "$clang_format" --dry-run -Werror
 }
 
 check_code() {
   echo "== clang-tidy"
+  local clang_tidy
+  clang_tidy=$(llvm_tool clang-tidy)
   # The sources that are built here: an adapter that is not has no compile command.
   find src adapters examples -type f -name '*.cpp' -print0 2>/dev/null |
     while IFS= read -r -d '' file; do
       if grep -qF "\"$PWD/$file\"" build/compile_commands.json; then printf '%s\0' "$file"; fi
     done |
-    xargs -0 -r -n 1 -P "$jobs" clang-tidy -p build --quiet 2> >(grep -v ' warnings\? generated\.$' >&2)
+    xargs -0 -r -n 1 -P "$jobs" "$clang_tidy" -p build --quiet 2> >(grep -v ' warnings\? generated\.$' >&2)
 }
 
 if $mutate; then
@@ -128,7 +145,7 @@ if ! $only; then
 fi
 if $lint; then
   # clang-tidy needs the commands of the build, not what they make.
-  if $only; then cmake --preset release; fi
+  if $only; then cmake --preset dev; fi
   check_code
 fi
 

@@ -128,8 +128,6 @@ arguments=(
   "-DVALET_BUILD_TESTS=$tests" "-DVALET_BUILD_TOOLS=$bench"
 )
 if [[ -n "$compiler" ]]; then arguments+=("-DCMAKE_CXX_COMPILER=$compiler"); fi
-# The code that nvcc generates from a source causes warnings that the source itself does not.
-if $on_device; then arguments+=(-DVALET_WARNINGS_AS_ERRORS=OFF); fi
 if [[ -n "$mpi" ]]; then
   arguments+=("-DMPI_C_COMPILER=$mpi/bin/mpicc" "-DMPI_CXX_COMPILER=$mpi/bin/mpicxx"
     "-DMPIEXEC_EXECUTABLE=$mpi/bin/mpiexec")

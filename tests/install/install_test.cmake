@@ -177,7 +177,7 @@ elseif(FLAVOUR STREQUAL "headers")
   # Not optimised: only what the compiler says counts.
   set(CONFIGURATION Debug)
   build_project("the headers" "${TEST_DIR}/headers" "${WORK_DIR}/headers" "${installed_prefix}"
-                "-DVALET_COMPONENTS=${adapters}" "-DHEADERS=${headers}"
+                "-DVALET_COMPONENTS=${adapters}" "-DHEADERS=${headers}" "-DWARNINGS_AS_ERRORS=${WARNINGS_AS_ERRORS}"
                 "-DINCLUDE_DIR=${installed_prefix}/${INCLUDEDIR}")
 
 elseif(FLAVOUR STREQUAL "examples")
