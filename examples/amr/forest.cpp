@@ -10,8 +10,8 @@
 namespace amr {
 namespace {
 
-/// p4est counts in smaller units from version 2.3 on, too small for a LeafKey. Nothing is lost: leaves
-/// are larger than our units.
+/// p4est counts in smaller units from version 2.3 on, too small for a LeafKey. Nothing is lost:
+/// leaves are larger than our units.
 constexpr int unit_shift = P8EST_MAXLEVEL - root_level;
 static_assert(unit_shift >= 0, "p4est has at least our levels");
 

@@ -9,8 +9,8 @@
 namespace valet::mpi {
 
 /// Bytes of the message that a completed request received. A copy of its status, since SimGrid's
-/// MPI_Get_elements_x takes no pointer to a constant. MPI 4.1 deprecates that function for the one that
-/// MPI 4.0 brought.
+/// MPI_Get_elements_x takes no pointer to a constant. MPI 4.1 deprecates that function for the one
+/// that MPI 4.0 brought.
 [[nodiscard]] inline std::uint64_t received_bytes(MPI_Status status) {
   MPI_Count bytes = 0;
 #if MPI_VERSION >= 4
