@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """check_workflow.py: what .github/workflows/ci.yml runs exists, with the options it is given, and
-covers what is promised; the forms for issues have what they must. Nothing is run but --help."""
+covers what is promised; so does what the README has users type, which tests/roots/run.sh types; the forms
+for issues have what they must. Nothing is run but --help and --list."""
 
 import itertools
 import json
@@ -20,7 +21,7 @@ except ImportError:
 ROOT = Path(__file__).resolve().parents[2]
 # What containers bring, or a step installs before.
 SYSTEM = {"apt-get", "git"}
-IMAGES = {"debian:12", "ubuntu:24.04"}
+IMAGES = {"debian:12", "debian:13", "ubuntu:24.04", "ubuntu:26.04"}
 COVERED = {"--lint", "--sanitize", "--clang", "--mpich"}
 
 
@@ -117,6 +118,19 @@ def check_workflow(path):
     return errors
 
 
+def check_readme():
+    """Errors about the commands that are typed in a clean root."""
+    listed = subprocess.run([ROOT / "tests/roots/run.sh", "--list", "--more", "sid"], capture_output=True, text=True,
+                            check=True).stdout
+    commands = [shlex.split(part, comments=True) for line in listed.splitlines() for part in line.split("&&")]
+    programs = [words[0] for words in commands if words and "=" not in words[0]]
+    missing = {"apt-get", "cmake", "./examples/run.sh", "./tests/run.sh"} - set(programs)
+    errors = [f"the README has no command {program}" for program in sorted(missing)]
+    # An example is a word without dashes, and the script itself says what it does not know.
+    return errors + [check_command([word for word in words if word == words[0] or word.startswith("-")])
+                     for words in commands if words and words[0] in programs]
+
+
 def check_form(path):
     form = yaml.safe_load(path.read_text())
     if path.name == "config.yml":
@@ -131,7 +145,7 @@ def check_form(path):
 
 
 def main():
-    errors = check_workflow(ROOT / ".github/workflows/ci.yml")
+    errors = check_workflow(ROOT / ".github/workflows/ci.yml") + check_readme()
     forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
     for form in forms:
         errors += check_form(form)

@@ -15,6 +15,7 @@ fails does not keep the next ones from being tried.
 Needs root, mount, debootstrap and a Debian mirror: exits with 77 where one of them is missing, with 1 if
 a command failed, else with 0.
 
+  --list          only print the commands of the README
   --more          after the README's commands, also run the tests with clang and with MPICH
   --record        put what ran into the tables "tested with" of README.md and src/docs/building.md
   --keep          keep the root of the run, to look at it; the next run of this release replaces it
@@ -23,11 +24,12 @@ a command failed, else with 0.
 USAGE
 }
 
-more=false record=false keep=false
+list=false more=false record=false keep=false
 cache=${XDG_CACHE_HOME:-${HOME:?}/.cache}/valet/roots
 mirror=
 while (($# > 0)); do
   case "$1" in
+    --list) list=true ;;
     --more) more=true ;;
     --record) record=true ;;
     --keep) keep=true ;;
@@ -51,14 +53,17 @@ cannot() {
   echo "No clean root of $suite: $*" >&2
   exit 77
 }
-((EUID == 0)) || cannot "making one needs root"
-command -v debootstrap >/dev/null || cannot "debootstrap is not installed"
-unshare --mount --pid --fork mount -t tmpfs none /mnt 2>/dev/null || cannot "this system refuses to mount"
-if [[ -z "$mirror" ]]; then
-  mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    sed -n '/security/d; s/^Debian //p' | head -n 1)
-  [[ -n "$mirror" ]] || cannot "name a mirror with --mirror"
-fi
+# What a root needs; sets `mirror`.
+check_needs() {
+  ((EUID == 0)) || cannot "making one needs root"
+  command -v debootstrap >/dev/null || cannot "debootstrap is not installed"
+  unshare --mount --pid --fork mount -t tmpfs none /mnt 2>/dev/null || cannot "this system refuses to mount"
+  if [[ -z "$mirror" ]]; then
+    mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
+      sed -n '/security/d; s/^Debian //p' | head -n 1)
+    [[ -n "$mirror" ]] || cannot "name a mirror with --mirror"
+  fi
+}
 
 base=$cache/$suite.base root=$cache/$suite archives=$cache/$suite.packages logs=$cache/$suite.logs
 
@@ -104,7 +109,7 @@ readme_blocks() { # <heading> <language>
   awk -v heading="## $1" -v fence="\`\`\`$2" '
     /^## / { here = $0 == heading }
     /^```/ { inside = here && !inside && $0 == fence; next }
-    inside' "$root/root/valet/README.md"
+    inside' "$source_dir/README.md"
 }
 
 # An application of one file, with the CMake code that the README shows.
@@ -151,6 +156,12 @@ type_commands() {
 }
 
 main() {
+  if $list; then
+    read_readme
+    printf '%s\n' "${commands[@]}"
+    return
+  fi
+  check_needs
   make_root
   $keep || trap 'rm -rf --one-file-system "$root"' EXIT
   commit=$(git -C "$source_dir" rev-parse --short HEAD)
