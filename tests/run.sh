@@ -6,12 +6,13 @@ set -euo pipefail
 
 usage() {
   cat <<'USAGE'
-Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich] [--lint]
+Usage: tests/run.sh [--only] [--long] [--large] [--sanitize] [--clang] [--mpich] [--abi] [--lint]
        tests/run.sh --mutate [folder]
 
 Installs missing packages, builds the release preset in build/ and runs its tests.
   --long      also run the tests labelled "long": 100,000 random maps, 10,000 maps of blocks of
-              different sizes, a thousand jobs with delays in MPI, the whole model
+              different sizes, a thousand jobs with delays in MPI, the whole model; then, as root, the
+              commands of the README in clean roots of Debian 12 and 13 (tests/roots/run.sh)
   --large     also run the tests labelled "large", which need several GB of memory
   --sanitize  then build the libraries with AddressSanitizer and UndefinedBehaviorSanitizer in
               build/sanitize and run their tests not labelled "slow", "long" or "large", but those
@@ -21,6 +22,8 @@ Installs missing packages, builds the release preset in build/ and runs its test
   --mpich     then build with MPICH in build/mpich, without the parts that need a library built
               for another MPI, and run the same tests as --clang. With --clang: one build of the core
               with both, without Views, in build/clang_mpich
+  --abi       then build the core for the binary interface of MPI 5 and run its tests with every MPI here
+              that has it (tests/abi/run.sh)
   --lint      check the format and the code before the tests, with clang-format 14 and clang-tidy 14,
               and turn compiler warnings into errors
   --only      skip the release preset and its tests; do only what the options above add
@@ -33,7 +36,7 @@ and VALET_TEST_CASES=1 in the environment of the test program.
 USAGE
 }
 
-long=false large=false sanitize=false clang=false mpich=false lint=false only=false mutate=false
+long=false large=false sanitize=false clang=false mpich=false abi=false lint=false only=false mutate=false
 mutated=()
 while (($# > 0)); do
   case "$1" in
@@ -42,6 +45,7 @@ while (($# > 0)); do
     --sanitize) sanitize=true ;;
     --clang) clang=true ;;
     --mpich) mpich=true ;;
+    --abi) abi=true ;;
     --lint) lint=true ;;
     --only) only=true ;;
     --mutate)
@@ -66,12 +70,12 @@ if $lint; then
   packages+=(clang-format clang-tidy)
 fi
 if $long; then
-  packages+=(spin)
+  packages+=(spin debootstrap)
 fi
 if $clang; then
   packages+=(clang)
 fi
-if $mpich; then
+if $mpich || $abi; then
   # Beside Open MPI, which stays the default: it has the higher priority among Debian's alternatives.
   packages+=(libmpich-dev mpich)
 fi
@@ -90,6 +94,20 @@ tests_at_a_time=$((2 * jobs))
 # False in a user's build: compilers that are newer than a release warn of more than we have seen.
 warnings_as_errors=$lint
 
+# part <name> <command>...: runs it. The times of the parts are printed in the end.
+part_times=()
+part() {
+  local name=$1 start=$SECONDS
+  shift
+  echo "== $name"
+  "$@"
+  part_times+=("$(printf '%6d s  %s' $((SECONDS - start)) "$name")")
+}
+print_part_times() {
+  if ((${#part_times[@]} > 0)); then printf '%s\n' "== times" "${part_times[@]}"; fi
+}
+trap print_part_times EXIT
+
 build() { # <preset>
   cmake --preset "$1" -DVALET_WARNINGS_AS_ERRORS=$warnings_as_errors
   cmake --build --preset "$1" --parallel "$jobs"
@@ -105,7 +123,6 @@ llvm_tool() { # <name>: prints the program of that version
 }
 
 check_format() {
-  echo "== clang-format"
   local clang_format
   clang_format=$(llvm_tool clang-format)
   find src adapters tests examples -type f \
@@ -114,7 +131,6 @@ check_format() {
 }
 
 check_code() {
-  echo "== clang-tidy"
   local clang_tidy
   clang_tidy=$(llvm_tool clang-tidy)
   # The sources that are built here: an adapter that is not has no compile command.
@@ -131,22 +147,17 @@ fi
 
 # Builds <preset> and runs its tests, those that the preset names.
 test_preset() { # <preset> <what>
-  build "$1"
-  echo "== tests with $2"
-  ctest --preset "$1" --parallel "$tests_at_a_time"
+  part "build with $2" build "$1"
+  part "tests with $2" ctest --preset "$1" --parallel "$tests_at_a_time"
 }
 
 # Cheapest first: format, then build, then what needs the build.
-if $lint; then
-  check_format
-fi
-if ! $only; then
-  build release
-fi
+if $lint; then part clang-format check_format; fi
+if ! $only; then part build build release; fi
 if $lint; then
   # clang-tidy needs the commands of the build, not what they make.
   if $only; then cmake --preset dev; fi
-  check_code
+  part clang-tidy check_code
 fi
 
 if ! $only; then
@@ -157,8 +168,7 @@ if ! $only; then
   if ((${#excluded[@]} > 0)); then
     selection=(-LE "^($(IFS='|' && echo "${excluded[*]}"))\$")
   fi
-  echo "== tests"
-  ctest --preset release --parallel "$tests_at_a_time" "${selection[@]}"
+  part tests ctest --preset release --parallel "$tests_at_a_time" "${selection[@]}"
 fi
 
 if $sanitize; then test_preset sanitize sanitizers; fi
@@ -168,4 +178,16 @@ elif $clang; then
   test_preset clang clang
 elif $mpich; then
   test_preset mpich MPICH
+fi
+if $abi; then part "the MPI ABI" tests/abi/run.sh; fi
+
+# The README in clean systems, where this one can make them.
+try_root() { # <option or release>...
+  local code=0
+  tests/roots/run.sh "$@" || code=$?
+  ((code == 0 || code == 77))
+}
+if $long && ! $only; then
+  part "a clean Debian 12" try_root bookworm
+  part "a clean Debian 13" try_root --more trixie
 fi

@@ -16,7 +16,8 @@ Needs root, mount, debootstrap and a Debian mirror: exits with 77 where one of t
 a command failed, else with 0.
 
   --list          only print the commands of the README
-  --more          after the README's commands, also run the tests with clang and with MPICH
+  --more          after the README's commands, also run the tests with clang, with MPICH and, except on
+                  bookworm and trixie, of the MPI ABI
   --record        put what ran into the tables "tested with" of README.md and src/docs/building.md
   --keep          keep the root of the run, to look at it; the next run of this release replaces it
   --cache DIR     where roots, packages and logs are kept (default: $XDG_CACHE_HOME/valet/roots)
@@ -135,6 +136,8 @@ read_readme() {
   )
   if $more; then
     commands+=("./tests/run.sh --only --clang" "./tests/run.sh --only --mpich")
+    # Older releases have no MPI with libmpi_abi.
+    [[ "$suite" =~ ^(bookworm|trixie)$ ]] || commands+=("./tests/run.sh --only --abi")
   fi
 }
 
