@@ -6,8 +6,9 @@ include("${CMAKE_CURRENT_LIST_DIR}/ValetMpiFamily.cmake")
 # valet_find_zoltan(): sets Zoltan_FOUND in the caller and defines Zoltan::zoltan. A Zoltan built for
 # another MPI is rejected; Zoltan_FOREIGN_MPI then contains the reason.
 #
-# Trilinos 14 and later export this target; older versions export a library without its include directory
-# and list both in variables; a stand-alone Zoltan has no CMake package. Also installed, so that consumers
+# Trilinos 14 and later export this target, but Debian's has another name since Trilinos 16, so that only
+# Zoltan::all_libs is common to both; older versions export a library without its include directory and list
+# both in variables; a stand-alone Zoltan has no CMake package. Also installed, so that consumers
 # get the same target. A macro, because find_package sets variables. MPI::MPI_CXX must exist: zoltan.h
 # includes mpi.h.
 macro(valet_find_zoltan)
@@ -21,6 +22,9 @@ macro(valet_find_zoltan)
   elseif(TARGET Zoltan::zoltan)
     set(Zoltan_FOUND TRUE)
   else()
+    if(TARGET Zoltan::all_libs)
+      get_target_property(Zoltan_INCLUDE_DIRS Zoltan::all_libs INTERFACE_INCLUDE_DIRECTORIES)
+    endif()
     find_path(Valet_ZOLTAN_INCLUDE_DIR zoltan.h HINTS ${Zoltan_INCLUDE_DIRS}
               PATH_SUFFIXES trilinos)
     find_library(Valet_ZOLTAN_LIBRARY NAMES zoltan trilinos_zoltan HINTS ${Zoltan_LIBRARY_DIRS})
