@@ -110,14 +110,10 @@ def all_points(ranks, quick, repeat):
 
 
 def usual_launch():
-    """mpirun; for Open MPI with the options that let ranks share cores."""
-    launch = ["mpirun"]
-    version = subprocess.run([*launch, "--version"], capture_output=True, text=True, check=False).stdout
-    if "Open MPI" in version or "OpenRTE" in version:
-        launch += ["--oversubscribe", "--mca", "mpi_yield_when_idle", "1"]
-        if os.geteuid() == 0:
-            os.environ.update(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
-    return launch
+    """mpirun, such that ranks may share cores."""
+    options = subprocess.run([ROOT / "cmake/mpi_options.sh", "mpirun", "root", "oversubscribe", "yield"],
+                             stdout=subprocess.PIPE, text=True, check=False).stdout
+    return ["env", *options.split(), "mpirun"]
 
 
 def free_memory():

@@ -57,14 +57,9 @@ fi
 if [[ "$name" == block_cyclic ]]; then
   ranks=7
 fi
-launch=(mpirun -n "$ranks")
-if mpirun --version 2>&1 | grep -qE 'Open MPI|OpenRTE'; then
-  # Two ranks may have to share a core.
-  launch+=(--oversubscribe --mca mpi_yield_when_idle 1)
-  if ((EUID == 0)); then
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  fi
-fi
+# Ranks may have to share a core.
+mapfile -t options < <(cmake/mpi_options.sh mpirun root oversubscribe yield)
+launch=(env "${options[@]}" mpirun -n "$ranks")
 # The ranks write to a pipe of the launcher; only this script knows whether it ends at a terminal.
 if [[ -t 2 ]]; then
   export VALET_PROGRESS=${VALET_PROGRESS:-on}

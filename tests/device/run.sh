@@ -183,11 +183,8 @@ if $bench; then cmake --build "$build" --parallel "$jobs" --target valet-bench; 
 
 # More ranks than devices, and perhaps than cores, are intended here.
 mpiexec=$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' "$build/CMakeCache.txt")
-launch=("$mpiexec")
-if "$mpiexec" --version 2>&1 | grep -qE 'OpenRTE|Open MPI'; then
-  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  launch+=(--oversubscribe --bind-to none --mca mpi_yield_when_idle 1)
-fi
+mapfile -t options < <(cmake/mpi_options.sh "$mpiexec" root oversubscribe unbound yield)
+launch=(env "${options[@]}" "$mpiexec")
 # Threads of ranks that share cores must not be bound to the same cores.
 export OMP_PROC_BIND=${OMP_PROC_BIND:-false} OMP_NUM_THREADS=${OMP_NUM_THREADS:-2}
 

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <regex>
 #include <set>
 #include <string>
 
@@ -40,11 +41,14 @@ class WorkingDirectory {
   std::string path_;
 };
 
-/// Segments of shared memory that have names, but for those of Open MPI, which it leaves behind.
+/// Segments of shared memory that have names, but for those of MPI: it may leave them behind, and
+/// other jobs have theirs.
 std::set<std::string> named_segments() {
+  const char* const of_mpi = std::getenv("MPI_SHARED_FILES");
+  const std::regex pattern(of_mpi == nullptr ? "" : of_mpi);
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator("/dev/shm"))
-    if (!entry.path().filename().string().starts_with("vader_segment"))
+    if (!std::regex_match(entry.path().filename().string(), pattern))
       names.insert(entry.path().string());
   return names;
 }
