@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
 
+#include "single_copy.hpp"
+
 #include <algorithm>
+#include <cstdio>
+#include <optional>
 #include <utility>
 
 namespace valet::bench {
@@ -32,6 +36,12 @@ bool Benchmark::run() {
   if (world_rank() == 0) tools::print_table(rows_);
   Case content = {{"cases", rows_}};
   content.update(summary());
+  const std::optional<std::uint64_t> copies = single_copy_calls();
+  Case& all_copies = content["single_copy_calls"];
+  if (copies) all_copies = sum_of_ranks(*copies);
+  if (world_rank() == 0)
+    std::printf("single copies between processes (CMA): %s\n",
+                copies ? all_copies.dump().c_str() : "unknown");
   if (world_rank() == 0) tools::write_json(json_, content);
   return std::ranges::all_of(rows_, [](const Case& row) { return row["verified"].get<bool>(); });
 }

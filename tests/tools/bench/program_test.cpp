@@ -464,6 +464,17 @@ TEST(TraceBench, ReportsWhatATraceCosts) {
   expect_refused(2, "trace --bytes 1M --block-bytes 4", "--block-bytes must be at least 8");
 }
 
+TEST(Bench, CountsTheCopiesOfMpiBetweenProcesses) {
+  const std::string tiny = "exchange --pattern ring --blocks 500 --repeat 1";
+  EXPECT_TRUE(document_of(2, tiny).at("single_copy_calls").is_number()) << "or none can be counted";
+  const std::string without = VALET_NO_SINGLE_COPY;
+  if (without.empty()) GTEST_SKIP() << "no option of this MPI is known";
+  const ProgramRun outcome =
+      run_program("env " + without + " " VALET_LAUNCH "2 " VALET_BENCH_PROGRAM " " + tiny);
+  EXPECT_NE(outcome.text.find("single copies between processes (CMA): 0\n"), std::string::npos)
+      << outcome.text;
+}
+
 TEST(Bench, FailsWhereItCannotWrite) {
   const ProgramRun outcome =
       run(2, "madre --experiment 1 --blocks 5 --repeat 1 --json /no/such/directory/file.json");
