@@ -61,6 +61,9 @@ def main(logs, commit):
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] in (["-h"], ["--help"]):
+        print(__doc__)
+        sys.exit(0)
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     main(*sys.argv[1:])

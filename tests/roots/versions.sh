@@ -1,8 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Prints, in a root, the versions of what Valet was built and tested with: name=value.
 set -euo pipefail
+
+if (($# > 0)); then
+  echo "Usage: tests/roots/versions.sh"
+  echo "Prints the versions of what Valet was built and tested with on this system, a line name=value each."
+  [[ "$1" == -h || "$1" == --help ]]
+  exit
+fi
 
 version_of() { # <program>: the first thing in what it says of itself that looks like a version
   command -v "$1" >/dev/null || return 0
