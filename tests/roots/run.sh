@@ -97,11 +97,13 @@ APT
 in_root() {
   cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
   # shellcheck disable=SC2016  # expanded by the inner shell
+  # pivot_root, because a system refuses user namespaces, which some tests need, inside of chroot.
   unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$1/proc" && mount -t sysfs -o ro sysfs "$1/sys" && mount --rbind /dev "$1/dev" &&
-      mount -t tmpfs -o mode=1777 shm "$1/dev/shm" && mount --bind "$2" "$1/var/cache/apt/archives" &&
+    mount --bind "$1" "$1" && cd "$1" && mount -t proc proc proc && mount -t sysfs -o ro sysfs sys &&
+      mount --rbind /dev dev && mount -t tmpfs -o mode=1777 shm dev/shm &&
+      mount --bind "$2" var/cache/apt/archives && pivot_root . . && umount -l . &&
       exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-        DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} chroot "$1" bash -c "cd ~/valet; $3"
+        DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} bash -c "cd ~/valet; $3"
   ' bash "$root" "$archives" "$1" </dev/null
 }
 
