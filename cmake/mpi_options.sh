@@ -60,6 +60,8 @@ for wish in "$@"; do
     "Open MPI 4 tcp") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp" ;;
     # The other way to find interfaces, netlink, does not see in 5.0 that a node reaches itself.
     "Open MPI "?" tcp") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_reachable=weighted" ;;
+    "Open MPI 4 files-in-tmp") options="OMPI_MCA_btl_vader_backing_directory=/tmp UCX_POSIX_DIR=/tmp" ;;
+    "Open MPI "?" files-in-tmp") options="OMPI_MCA_btl_sm_backing_directory=/tmp UCX_POSIX_DIR=/tmp" ;;
     "Open MPI 4 shared-files") options="MPI_SHARED_FILES=vader_segment.*" ;;
     "Open MPI "?" shared-files") options="MPI_SHARED_FILES=sm_segment.*" ;;
     "MPICH "?" root" | "MPICH "?" oversubscribe") ;; # always
@@ -68,6 +70,7 @@ for wish in "$@"; do
     "MPICH "?" bound") options="HYDRA_BINDING=core" ;;
     "MPICH "?" no-single-copy") options="$no_single_copy MPIR_CVAR_CH4_CMA_ENABLE=0 MPIR_CVAR_CH4_XPMEM_ENABLE=0" ;;
     "MPICH "?" tcp") options="UCX_TLS=self,tcp FI_PROVIDER=tcp MPIR_CVAR_NOLOCAL=1" ;;
+    "MPICH "?" files-in-tmp") options="UCX_POSIX_DIR=/tmp" ;;
     "MPICH "?" shared-files") options="MPI_SHARED_FILES=(mpich_shar_tmp|ucx_shm_posix_).*" ;;
     *)
       echo "mpi_options.sh: $mpi has no option for '$wish'" >&2

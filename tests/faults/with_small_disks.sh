@@ -24,8 +24,6 @@ if [ -z "$VALET_TEST_SMALL_DISK" ]; then
   rmdir "$VALET_TEST_SMALL_DISK"
   exit $code
 fi
-# UCX, through which MPICH communicates, does not start without megabytes of shared memory of its own.
-export UCX_POSIX_DIR="${TMPDIR:-/tmp}"
 mount -t tmpfs -o size=64k none /dev/shm || exit 1
 mount -t tmpfs -o size=16k none "$VALET_TEST_SMALL_DISK" || exit 1
 exec "$@"
