@@ -5,7 +5,7 @@
 # consumers may find the same libraries.
 
 # valet_mpi_family(<variable>): the family of the MPI that find_package selected: "Open MPI", "MPICH" (and
-# its derivatives), or "" for another.
+# its derivatives), "MPI ABI" (the standard ABI of MPI 5, which both have), or "" for another.
 function(valet_mpi_family variable)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   set(language C)
@@ -18,20 +18,25 @@ function(valet_mpi_family variable)
   file(CONFIGURE OUTPUT "${source}"
        CONTENT [[
 #include <mpi.h>
-#ifdef OPEN_MPI
+#if defined(MPI_ABI_VERSION) && MPI_ABI_VERSION >= 1
+"valet: MPI ABI"
+#elif defined(OPEN_MPI)
 "valet: Open MPI"
-#elif defined MPICH_VERSION
+#elif defined(MPICH_VERSION)
 "valet: MPICH"
 #endif
 ]])
   set(includes ${MPI_${language}_INCLUDE_DIRS})
   list(TRANSFORM includes PREPEND "-I")
+  # MPICH has one header for both of its ABIs, and a definition selects.
+  set(definitions ${MPI_${language}_COMPILE_DEFINITIONS})
+  list(TRANSFORM definitions PREPEND "-D")
   execute_process(
-    COMMAND "${CMAKE_${language}_COMPILER}" ${includes} -E "${source}"
+    COMMAND "${CMAKE_${language}_COMPILER}" ${definitions} ${includes} -E "${source}"
     OUTPUT_VARIABLE text
     ERROR_QUIET)
   set(${variable} "" PARENT_SCOPE)
-  if(text MATCHES "\"valet: (Open MPI|MPICH)\"")
+  if(text MATCHES "\"valet: (MPI ABI|Open MPI|MPICH)\"")
     set(${variable} "${CMAKE_MATCH_1}" PARENT_SCOPE)
   endif()
 endfunction()
@@ -54,11 +59,15 @@ function(valet_find_foreign_mpi variable)
       continue()
     endif()
     # Open MPI's constants are symbols; MPICH's are numbers, but its library names are distinctive.
-    # Not every MPIR_ symbol counts: every MPI uses this prefix for its debugger interface.
+    # Not every MPIR_ symbol counts: every MPI uses this prefix for its debugger interface. A library for
+    # the standard ABI needs only libmpi_abi, of whichever MPI, and works with that of any other.
     set(built_for "")
+    file(STRINGS "${library}" abi LIMIT_COUNT 1 REGEX "^libmpi_abi\\.so")
     file(STRINGS "${library}" open_mpi LIMIT_COUNT 1 REGEX "^ompi_mpi_")
     file(STRINGS "${library}" mpich LIMIT_COUNT 1 REGEX "^libmpich\\.so|^libmpi\\.so\\.12|^MPIR_Err_")
-    if(open_mpi)
+    if(abi)
+      set(built_for "MPI ABI")
+    elseif(open_mpi)
       set(built_for "Open MPI")
     elseif(mpich)
       set(built_for "MPICH")

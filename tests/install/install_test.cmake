@@ -88,6 +88,27 @@ function(expect_unknown_component)
   endif()
 endfunction()
 
+# A Valet for one MPI is not found by a project that selects another, whatever the components.
+function(expect_other_mpi)
+  set(MPI_C_WRAPPER "${OTHER_MPI_C_WRAPPER}")
+  set(MPI_CXX_WRAPPER "${OTHER_MPI_CXX_WRAPPER}")
+  foreach(components IN ITEMS "" "${components}")
+    set(build "${WORK_DIR}/installed/other_mpi")
+    file(REMOVE_RECURSE "${build}")
+    set_configure_command("${TEST_DIR}/consumer" "${build}" "${installed_prefix}")
+    execute_process(
+      COMMAND ${configure_command} "-DVALET_COMPONENTS=${components}"
+      RESULT_VARIABLE result
+      OUTPUT_VARIABLE output
+      ERROR_VARIABLE output)
+    string(REGEX REPLACE "[ \n]+" " " output "${output}")
+    if(result EQUAL 0 OR NOT output MATCHES "this Valet was built for ${MPI_FAMILY}, and [A-Za-z ]+ is selected")
+      message(FATAL_ERROR "With another MPI and components '${components}', configuring gives ${result}:\n"
+                          "${output}")
+    endif()
+  endforeach()
+endfunction()
+
 function(expect_installed)
   foreach(file IN LISTS ARGN)
     if(NOT EXISTS "${installed_prefix}/${file}")
@@ -133,8 +154,8 @@ function(read_headers)
   endif()
   list(LENGTH headers count)
   # With Kokkos and Zoltan: what is public is meant to stay small.
-  if(count GREATER 52)
-    message(FATAL_ERROR "${count} headers are installed, more than 52")
+  if(count GREATER 53)
+    message(FATAL_ERROR "${count} headers are installed, more than 53")
   endif()
   message(STATUS "${count} headers are installed, each is reached")
   set(headers "${headers}" PARENT_SCOPE)
@@ -167,6 +188,9 @@ if(FLAVOUR STREQUAL "shared")
     run_consumer("${WORK_DIR}/installed/all/consumer")
   endif()
   expect_unknown_component()
+  if(OTHER_MPI_CXX_WRAPPER AND OTHER_MPI_C_WRAPPER)
+    expect_other_mpi()
+  endif()
 
 elseif(FLAVOUR STREQUAL "headers")
   read_headers()

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# cmake -DCMAKE_C_COMPILER= -DMODULE= -DDIRECTORY= -P: ValetMpiFamily.cmake, with headers and libraries that
+# say of themselves what those of MPI libraries say.
+cmake_minimum_required(VERSION 3.22)
+include("${MODULE}")
+file(REMOVE_RECURSE "${DIRECTORY}")
+set(CMAKE_BINARY_DIR "${DIRECTORY}")
+
+function(expect what found expected)
+  if(NOT found STREQUAL expected)
+    message(FATAL_ERROR "${what}: '${found}' instead of '${expected}'")
+  endif()
+endfunction()
+
+# expect_family(<family> <content of mpi.h> [<definition>...])
+function(expect_family family header)
+  file(WRITE "${DIRECTORY}/include/mpi.h" "${header}")
+  set(MPI_C_INCLUDE_DIRS "${DIRECTORY}/include")
+  set(MPI_C_COMPILE_DEFINITIONS ${ARGN})
+  valet_mpi_family(found)
+  expect("${header}" "${found}" "${family}")
+endfunction()
+
+expect_family("Open MPI" "#define OPEN_MPI 1\n")
+expect_family("Open MPI" "#define MPI_ABI_VERSION -1\n#define OPEN_MPI 1\n")
+expect_family("MPICH" "#define MPICH_VERSION \"4.0.2\"\n")
+expect_family("MPI ABI" "#define MPI_ABI_VERSION 1\n")
+expect_family("MPI ABI" "#define MPI_ABI_VERSION 1\n#define OPEN_MPI 1\n")
+set(both "#ifdef MPI_ABI\n#define MPI_ABI_VERSION 1\n#else\n#define MPICH_VERSION \"5.0\"\n#endif\n")
+expect_family("MPICH" "${both}")
+expect_family("MPI ABI" "${both}" MPI_ABI)
+expect_family("" "#define MPI_VERSION 3\n")
+
+# expect_foreign(<family or nothing> <what a library needs> <content of mpi.h>)
+function(expect_foreign family needed header)
+  file(WRITE "${DIRECTORY}/include/mpi.h" "${header}")
+  set(MPI_C_INCLUDE_DIRS "${DIRECTORY}/include")
+  file(WRITE "${DIRECTORY}/library" "${needed}\n")
+  valet_find_foreign_mpi(reason "${DIRECTORY}/library")
+  string(REGEX MATCH "is built for [^,]*" reason "${reason}")
+  if(family)
+    string(PREPEND family "is built for ")
+  endif()
+  expect("${needed}" "${reason}" "${family}")
+endfunction()
+
+expect_foreign("" "libmpi_abi.so.1" "#define MPI_ABI_VERSION 1\n")
+expect_foreign("MPI ABI" "libmpi_abi.so.1" "#define OPEN_MPI 1\n")
+expect_foreign("Open MPI" "ompi_mpi_int" "#define MPI_ABI_VERSION 1\n")
+expect_foreign("MPICH" "libmpich.so.12" "#define OPEN_MPI 1\n")
+expect_foreign("" "ompi_mpi_int" "#define OPEN_MPI 1\n")
