@@ -14,7 +14,7 @@ function(valet_mpi_family variable)
     set(language CXX)
     string(APPEND source "c")
   endif()
-  # Quoted, because MPICH is also a macro.
+  # Quoted, because MPICH is also a macro. As in src/mpi/family.cpp.
   file(CONFIGURE OUTPUT "${source}"
        CONTENT [[
 #include <mpi.h>

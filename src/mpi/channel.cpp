@@ -2,6 +2,7 @@
 #include "mpi/channel.hpp"
 
 #include "mpi/check.hpp"
+#include "mpi/family.hpp"
 #include <valet/error.hpp>
 
 #include <array>
@@ -240,6 +241,7 @@ CacheHandle cache_of(MPI_Comm user) {
 
 /// @throws Error where there can be no channel.
 CacheHandle checked_cache_of(MPI_Comm user) {
+  require_own_mpi();
   require_mpi();
   if (user == MPI_COMM_NULL)
     throw Error(ErrorCode::invalid_communicator,

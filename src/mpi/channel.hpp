@@ -34,7 +34,7 @@ VALET_EXPORT void require_mpi();
 class VALET_EXPORT Channel {
  public:
   /// Collective over `user`. @throws Error not_initialized or invalid_communicator, which every
-  /// rank finds without communication.
+  /// rank finds without communication; the latter also where MPI is of another family.
   static Channel open(MPI_Comm user);
   /// For a call that is over when it returns, as all ranks call it: without a reduction. The caller
   /// sees to it that all ranks meet, in an Agreement, before there is any other message: until then

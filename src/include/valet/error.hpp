@@ -25,7 +25,7 @@ enum class ErrorCode : int {
   budget_too_small = 8,       ///< the method cannot work within the budget
   inaccessible_memory = 9,    ///< a field has no memory, or memory that cannot be accessed
   not_initialized = 10,       ///< MPI or Kokkos is not initialised, or already finalised
-  invalid_communicator = 11,  ///< MPI_COMM_NULL or an intercommunicator
+  invalid_communicator = 11,  ///< MPI_COMM_NULL, an intercommunicator, of another MPI
   out_of_memory = 12,         ///< the system refused memory within the budget
   corrupted = 13,             ///< verification found a block that differs from the one sent
   mpi_failure = 14,           ///< an MPI call returned an error

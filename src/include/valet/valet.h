@@ -76,7 +76,7 @@ enum {
   VALET_BUDGET_TOO_SMALL = 8,      /**< the method cannot work within the budget */
   VALET_INACCESSIBLE_MEMORY = 9,   /**< a field has no memory */
   VALET_NOT_INITIALIZED = 10,      /**< MPI is not initialised, or already finalised */
-  VALET_INVALID_COMMUNICATOR = 11, /**< MPI_COMM_NULL or an intercommunicator */
+  VALET_INVALID_COMMUNICATOR = 11, /**< MPI_COMM_NULL, an intercommunicator, of another MPI */
   VALET_OUT_OF_MEMORY = 12,        /**< the system refused memory */
   VALET_CORRUPTED = 13,            /**< verification found a block that differs from the one sent */
   VALET_MPI_FAILURE = 14,          /**< an MPI call returned an error; end the job: see above */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "zoltan_introspection.hpp"
 
+#include "mpi/family.hpp"
 #include <valet/error.hpp>
 
 #include <array>
@@ -87,6 +88,7 @@ MigrateFunction stock_migrate() {
 }
 
 MPI_Comm communicator_of(const Zoltan_Struct* zoltan) {
+  valet::mpi::require_own_mpi();
   const Head head = head_of(zoltan);
   if (head.communicator == MPI_COMM_NULL || head.rank == -1) return MPI_COMM_NULL;
   int rank = -1;
