@@ -107,17 +107,21 @@ AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
 
 /// What the caller gets of a text: as much as there is room for, and a 0; and the bytes of all.
 template <class MakeText>
-std::size_t write_text(const Valet_Report* report, char* target, std::size_t bytes,
-                       MakeText&& make_text) {
+std::size_t write_text(char* target, std::size_t bytes, MakeText&& make_text) {
   std::string text;
   if (bytes > 0 && target != nullptr) target[0] = '\0';
   static_cast<void>(guarded([&] {
-    require_pointer(report, "the report", "give one that a call has filled");
-    text = make_text(valet::c::to_report(*report));
+    text = make_text();
     if (bytes > 0) require_pointer(target, "the text", "give room for it, or no bytes");
     if (bytes > 0) target[text.copy(target, bytes - 1)] = '\0';
   }));
   return text.size();
+}
+
+/// @throws Error for a null pointer or a wrong struct_size. Local.
+valet::Report given_report(const Valet_Report* report) {
+  require_pointer(report, "the report", "give one that a call has filled");
+  return valet::c::to_report(*report);
 }
 
 /// Where this rank has an argument wrong, a storage that all ranks refuse together.
@@ -248,11 +252,11 @@ int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_
 }
 
 size_t Valet_Report_to_string(const Valet_Report* report, char* text, size_t bytes) {
-  return write_text(report, text, bytes, [](const valet::Report& all) { return all.to_string(); });
+  return write_text(text, bytes, [&] { return given_report(report).to_string(); });
 }
 
 size_t Valet_Report_to_json(const Valet_Report* report, char* text, size_t bytes) {
-  return write_text(report, text, bytes, [](const valet::Report& all) { return all.to_json(); });
+  return write_text(text, bytes, [&] { return given_report(report).to_json(); });
 }
 
 int Valet_Summed_over_ranks(MPI_Comm communicator, const Valet_Report* report,
@@ -273,6 +277,16 @@ void Valet_Set_log_callback(Valet_Log_fn* callback, void* data) {
   valet::set_log_callback([callback, data](valet::LogLevel level, std::string_view message) {
     callback(static_cast<int>(level), std::string(message).c_str(), data);
   });
+}
+
+const char* Valet_Version(void) { return valet::version(); }
+
+size_t Valet_Configuration_to_string(char* text, size_t bytes) {
+  return write_text(text, bytes, [] { return valet::configuration().to_string(); });
+}
+
+size_t Valet_Configuration_to_json(char* text, size_t bytes) {
+  return write_text(text, bytes, [] { return valet::configuration().to_json(); });
 }
 
 const char* Valet_Error_message(void) { return valet::c::last_error(); }

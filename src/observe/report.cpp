@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/family.hpp"
 #include "observe/report_fields.hpp"
+#include <valet/configuration.hpp>
 #include <valet/report.hpp>
 
 #include <nlohmann/json.hpp>
@@ -113,6 +115,8 @@ std::string Report::to_json() const {
   nlohmann::ordered_json object = {{"method", method}, {"reason", reason()}, {"ranks", ranks}};
   observe::for_each_field(
       [&](const auto& field) { object[field.name] = std::invoke(field.value, *this); });
+  object["valet"] = version();
+  object["mpi"] = mpi::reached_mpi().version;
   return object.dump();
 }
 

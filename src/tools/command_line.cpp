@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/command_line.hpp"
 
+#include <valet/configuration.hpp>
 #include <valet/error.hpp>
-#include <valet/version.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -162,8 +162,10 @@ void run_command_line(const Command& program, const std::vector<Command>& subcom
   if (!subcommands.empty()) check_subcommand(subcommands, arguments);
   CLI::App app(program.description, program.name);
   app.set_help_flag("-h,--help", "print this help and exit");
-  app.set_version_flag("--version", std::string(program.name) + " (Valet) " VALET_VERSION_TEXT,
-                       "print the version and exit");
+  app.set_version_flag(
+      "--version",
+      std::string(program.name) + " (Valet) " + version() + "\n" + configuration().to_string(),
+      "print the version, and how Valet was built, and exit");
   declare(app, program);
   for (const Command& command : subcommands)
     declare(*app.add_subcommand(command.name, command.description), command);

@@ -2,7 +2,7 @@
 #include "tools/output.hpp"
 
 #include "observe/file.hpp"
-#include <valet/version.hpp>
+#include <valet/configuration.hpp>
 
 #include <algorithm>
 #include <array>
@@ -41,7 +41,8 @@ void print_table(const std::vector<Case>& cases) {
 
 void write_json(const std::string& path, const Case& content) {
   if (path.empty()) return;
-  Case document = {{"version", VALET_VERSION_TEXT}};
+  Case document = {{"version", version()},
+                   {"configuration", Case::parse(configuration().to_json())}};
   document.update(content);
   observe::File file;
   file.create(path);

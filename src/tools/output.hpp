@@ -14,7 +14,8 @@ using Case = nlohmann::ordered_json;
 /// Prints a table with a column for every key of the first case.
 void print_table(const std::vector<Case>& cases);
 
-/// Writes {"version": ...} with the keys of `content` behind it. Does nothing with an empty path.
+/// Writes {"version": ..., "configuration": {...}} with the keys of `content` behind it. Does
+/// nothing with an empty path.
 /// @throws std::runtime_error when the file cannot be written.
 void write_json(const std::string& path, const Case& content);
 

@@ -28,6 +28,7 @@ program fortran_client
   call check_repair()
   call check_layouts()
   call check_errors()
+  call check_configuration()
   call MPI_Finalize(ierror)
   if (failures > 0) error stop 1
 
@@ -281,6 +282,15 @@ contains
       == VALET_INVALID_ARGUMENT, 'a negative count is refused')
     call require(index(Valet_Error_message(), 'send_counts[0] is -3') > 0, 'the text of the error')
     call require(all(numbers == rank), 'the data after an error')
+  end subroutine
+
+  subroutine check_configuration()
+    character(:), allocatable :: json
+    call require(index(Valet_Configuration_to_string(), &
+      'valet: ' // Valet_Version() // new_line('a') // 'mpi_compiled: ') == 1, 'the configuration')
+    json = Valet_Configuration_to_json()
+    call require(index(json, '{"valet":"' // Valet_Version() // '","mpi_compiled":"') == 1 .and. &
+      json(len(json) - 1:) == '"}', 'the configuration in JSON')
   end subroutine
 
 end program

@@ -34,6 +34,10 @@ subroutine call_others(comm, storage, slots, count, buffer, elements, size, send
   print '(a)', Valet_Report_to_string(total), Valet_Report_to_json(total)
   print '(a)', 'by ' // Valet_String(total%method)
 
+  ! For a bug report: how the library was built, and its MPI.
+  print '(a)', 'Valet ' // Valet_Version(), Valet_Configuration_to_string()
+  print '(a)', Valet_Configuration_to_json()
+
   ! A map that asks ranks for more slots than they have, corrected.
   code = Valet_Repair(comm, count, c_null_ptr, ranks, slots, changed, changed_in_all)
 

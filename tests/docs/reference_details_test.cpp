@@ -92,6 +92,9 @@ TEST(Reference, ReadsNamesAndLogsReports) {
   if (valet::is_logged(valet::LogLevel::info, rank))
     valet::log(valet::LogLevel::info, rank, report.to_line());
 
+  // For a bug report: how the library was built, and its MPI.
+  std::cout << valet::configuration().to_string() << '\n';
+
   valet::set_log_callback({});
   EXPECT_EQ(heuristics, " first_fit max_first random fortune_wheel min_max continuous");
   EXPECT_EQ(options.method, valet::Method::stream);

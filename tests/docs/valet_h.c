@@ -118,6 +118,13 @@ void logged_run(MPI_Comm comm, const Valet_Storage* storage, uint64_t count, con
   fprintf(log_file, "%s\n", json);
   free(json);
 
+  /* For a bug report: how the library was built, and its MPI. */
+  char facts[2048];
+  if (Valet_Configuration_to_string(facts, sizeof facts) < sizeof facts)
+    fprintf(log_file, "Valet %s\n%s\n", Valet_Version(), facts);
+  Valet_Configuration_to_json(facts, sizeof facts);
+  fprintf(log_file, "%s\n", facts);
+
   Valet_Set_log_callback(NULL, NULL);
 }
 

@@ -77,7 +77,9 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
                                        "gather_seconds",
                                        "solve_seconds",
                                        "scatter_seconds",
-                                       "waiting_seconds"};
+                                       "waiting_seconds",
+                                       "valet",
+                                       "mpi"};
   EXPECT_EQ(keys, expected);
   EXPECT_EQ(json["bytes_sent"].get<std::uint64_t>(), std::uint64_t{5} << 40);
   for (const char* key : {"block_bytes", "blocks_before", "bytes_sent", "messages", "local_copies",
@@ -86,6 +88,9 @@ TEST(Report, JsonHasEveryNumberAndCountsAreIntegers) {
   EXPECT_EQ(json["seconds"].get<double>(), 0.875);
   EXPECT_EQ(json["verified"].get<bool>(), false);
   EXPECT_EQ(json["method"].get<std::string>(), "stream");
+  EXPECT_EQ(json["valet"].get<std::string>(), version());
+  EXPECT_NE(configuration().to_string().find("\nmpi: " + json["mpi"].get<std::string>() + "\n"),
+            std::string::npos);
 }
 
 TEST(Report, SecondsLeaveVerificationOut) { EXPECT_EQ(a_report().seconds(), 0.875); }

@@ -200,7 +200,8 @@ module valet
     Valet_Plan_free, Valet_Repair, Valet_Plan_blocks_after, Valet_Plan_required_slots, &
     Valet_Execute, &
     Valet_Alltoallv_in_place, Valet_Redistribute, Valet_Redistribute_in_place, &
-    Valet_Set_log_callback, Valet_Error_message, Valet_String
+    Valet_Set_log_callback, Valet_Version, Valet_Configuration_to_string, &
+    Valet_Configuration_to_json, Valet_Error_message, Valet_String
 
   interface
     !> Called by Valet_Options_default().
@@ -396,6 +397,13 @@ module valet
       integer(c_size_t), value :: bytes
       integer(c_size_t) :: length
     end function
+
+    function configuration_writer(text, bytes) bind(C) result(length)
+      import :: c_char, c_size_t
+      character(kind=c_char), intent(inout) :: text(*)
+      integer(c_size_t), value :: bytes
+      integer(c_size_t) :: length
+    end function
   end interface
 
 contains
@@ -442,6 +450,44 @@ contains
     text = Valet_String(characters(:length + 1))
   end function
 
+  !> How the library was built, and its MPI, one fact a line.
+  function Valet_Configuration_to_string() result(text)
+    character(:), allocatable :: text
+    procedure(configuration_writer), bind(C, name="Valet_Configuration_to_string") :: to_string
+    text = configuration_text(to_string)
+  end function
+
+  !> The same as one JSON object.
+  function Valet_Configuration_to_json() result(text)
+    character(:), allocatable :: text
+    procedure(configuration_writer), bind(C, name="Valet_Configuration_to_json") :: to_json
+    text = configuration_text(to_json)
+  end function
+
+  !> The configuration as text, written by `write`.
+  function configuration_text(write) result(text)
+    procedure(configuration_writer) :: write
+    character(:), allocatable :: text
+    character(kind=c_char), allocatable :: characters(:)
+    character(kind=c_char) :: nothing(1)
+    integer(c_size_t) :: length
+    allocate (characters(write(nothing, 0_c_size_t) + 1))
+    length = write(characters, size(characters, kind=c_size_t))
+    text = Valet_String(characters(:length + 1))
+  end function
+
+  !> The version of the library that runs, such as 0.1.0.
+  function Valet_Version() result(text)
+    character(:), allocatable :: text
+    interface
+      function library_version() bind(C, name="Valet_Version") result(version)
+        import :: c_ptr
+        type(c_ptr) :: version
+      end function
+    end interface
+    text = string_at(library_version())
+  end function
+
   !> The text of the last error on this thread; empty if there was none.
   function Valet_Error_message() result(text)
     character(:), allocatable :: text
@@ -450,15 +496,22 @@ contains
         import :: c_ptr
         type(c_ptr) :: message
       end function
+    end interface
+    text = string_at(error_message())
+  end function
+
+  !> The text of C that begins at an address.
+  function string_at(message) result(text)
+    type(c_ptr), intent(in) :: message
+    character(:), allocatable :: text
+    interface
       pure function length_of(message) bind(C, name="strlen") result(length)
         import :: c_ptr, c_size_t
         type(c_ptr), intent(in), value :: message
         integer(c_size_t) :: length
       end function
     end interface
-    type(c_ptr) :: message
     character(kind=c_char), pointer :: characters(:)
-    message = error_message()
     call c_f_pointer(message, characters, [length_of(message)])
     text = Valet_String(characters)
   end function

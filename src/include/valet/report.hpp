@@ -79,7 +79,8 @@ struct Report {
   [[nodiscard]] VALET_EXPORT std::string to_string() const;
   /// The first of these lines, with time and memory: for a log.
   [[nodiscard]] VALET_EXPORT std::string to_line() const;
-  /// The report as one JSON object; bytes and counts are integers.
+  /// The report as one JSON object; bytes and counts are integers. Ends with the facts `valet` and
+  /// `mpi` of configuration().
   [[nodiscard]] VALET_EXPORT std::string to_json() const;
 };
 

@@ -500,6 +500,21 @@ typedef void Valet_Log_fn(int level, const char* message, void* data);
  * @param data      Passed to the callback. */
 VALET_EXPORT void Valet_Set_log_callback(Valet_Log_fn* callback, void* data);
 
+/** The version of the library that runs, such as "0.1.0": valet::version(). Local; may be called at
+ * any time. @return A text that stays valid. */
+VALET_EXPORT const char* Valet_Version(void);
+/** How the library was built, and its MPI, one fact a line: valet::configuration(). Local; may be
+ * called at any time, before MPI_Init and after MPI_Finalize, too.
+ * @param text   Receives as much as fits, and a 0; may be NULL if `bytes` is 0.
+ * @param bytes  Size of `text`.
+ * @return Length of the whole text without the 0, as snprintf(). */
+VALET_EXPORT size_t Valet_Configuration_to_string(char* text, size_t bytes);
+/** The same as one JSON object. Local; may be called at any time.
+ * @param text   Receives as much as fits, and a 0; may be NULL if `bytes` is 0.
+ * @param bytes  Size of `text`.
+ * @return As Valet_Configuration_to_string(). */
+VALET_EXPORT size_t Valet_Configuration_to_json(char* text, size_t bytes);
+
 /** The text of the last error on this thread. Local.
  * @return "" if there was none; valid until the next error on this thread. */
 VALET_EXPORT const char* Valet_Error_message(void);

@@ -7,6 +7,7 @@
 #include <valet/alltoall.hpp>
 #include <valet/block_cyclic.hpp>
 #include <valet/block_storage.hpp>
+#include <valet/configuration.hpp>
 #include <valet/custom_storage.hpp>
 #include <valet/error.hpp>
 #include <valet/log.hpp>

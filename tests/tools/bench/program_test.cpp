@@ -36,6 +36,7 @@ void expect_good_cases(const Json& document, int ranks, const std::set<std::stri
 
 /// Cases of a benchmark that compares Valet with MPI_Alltoallv in a warm and in a cold buffer.
 void expect_comparisons(const Json& document, std::size_t count) {
+  EXPECT_EQ(document.at("configuration").at("valet"), VALET_TEST_VERSION);
   EXPECT_EQ(document.at("cases").size(), count);
   for (const Json& one : document.at("cases")) {
     for (const char* const key : {"seconds_median", "seconds_plan", "seconds_exchange",
@@ -51,7 +52,7 @@ TEST(Program, ExplainsItselfOnce) {
            {"--help", "Subcommands:"},
            {"exchange --help", "--share-memory"},
            {"--help-all", "--share-memory"},
-           {"--version", "valet-bench (Valet) " VALET_TEST_VERSION "\n"}}) {
+           {"--version", "valet-bench (Valet) " VALET_TEST_VERSION "\nvalet: "}}) {
     const ProgramRun outcome = run(2, arguments);
     EXPECT_EQ(outcome.code, 0) << outcome.text;
     const std::size_t found = outcome.text.find(part);

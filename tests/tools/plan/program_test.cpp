@@ -39,6 +39,7 @@ TEST(Program, WritesWhatItFoundAsJson) {
   const ProgramRun outcome = run("--pattern figure5 --parking 0,1,2 --json " + json.path());
   ASSERT_EQ(outcome.code, 0) << outcome.text;
   const auto document = nlohmann::json::parse(json.text());
+  EXPECT_EQ(document.at("configuration").at("valet"), VALET_TEST_VERSION);
   EXPECT_EQ(document.at("problem").at("volume"), 200);
   EXPECT_EQ(document.at("problem").at("free"), 102);
   EXPECT_EQ(document.at("bounds").at("lower"), 2);
@@ -183,7 +184,10 @@ TEST(Program, ExplainsItself) {
   EXPECT_NE(outcome.text.find("--exact-seconds"), std::string::npos) << outcome.text;
   const ProgramRun version = run("--version");
   EXPECT_EQ(version.code, 0);
-  EXPECT_EQ(version.text, "valet-plan (Valet) " VALET_TEST_VERSION "\n");
+  EXPECT_EQ(version.text.find("valet-plan (Valet) " VALET_TEST_VERSION
+                              "\nvalet: " VALET_TEST_VERSION "\nmpi_compiled: "),
+            0)
+      << version.text;
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 #include "report.hpp"
 
 #include "mpi/agreement.hpp"
+#include "mpi/family.hpp"
 #include "observe/file.hpp"
 #include "zoltan_introspection.hpp"
+#include <valet/configuration.hpp>
 #include <valet/mpi.hpp>
 #include <valet/version.hpp>
 
@@ -105,7 +107,9 @@ void append_report(const mpi::Channel& channel, const std::string& path,
                                        {"verified", report.verified != 0},
                                        {"lists_from_layout", report.lists_from_layout != 0},
                                        {"reason", report.reason},
-                                       {"message", report.message}};
+                                       {"message", report.message},
+                                       {"valet", version()},
+                                       {"mpi", mpi::reached_mpi().version}};
   if (const int error = observe::append(path, line.dump() + "\n"); error != 0)
     print_warning("Zoltan_Migrate", "cannot write the report to MIGRATE_REPORT `" + path + "' (" +
                                         std::strerror(error) +

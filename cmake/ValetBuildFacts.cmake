@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: BSD-3-Clause
+
+# valet_write_build_facts(<target> <header>): writes what valet::configuration() says of this build, for the
+# library <target>. The core does not include Kokkos or Zoltan, so their versions come from here.
+function(valet_write_build_facts target header)
+  set(kokkos "not built")
+  if(VALET_WITH_KOKKOS)
+    # A parent project may have found Kokkos where its version is not visible.
+    set(kokkos "unknown version")
+    if(Kokkos_VERSION)
+      list(JOIN Kokkos_DEVICES ", " devices)
+      set(kokkos "${Kokkos_VERSION} (${devices})")
+    endif()
+  endif()
+  set(zoltan "not built")
+  if(VALET_WITH_ZOLTAN)
+    valet_zoltan_version(zoltan)
+  endif()
+  set(library static)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "SHARED_LIBRARY")
+    set(library shared)
+  endif()
+  set(build_type "${CMAKE_BUILD_TYPE}")
+  if(NOT build_type)
+    set(build_type "unknown")
+  endif()
+  set(sanitizers none)
+  if(VALET_SANITIZE)
+    set(sanitizers "address, undefined")
+  endif()
+  configure_file("${PROJECT_SOURCE_DIR}/src/observe/build_facts.hpp.in" "${header}" @ONLY)
+endfunction()
+
+# valet_zoltan_version(<variable>): the version in zoltan.h, which no CMake package of Zoltan has.
+function(valet_zoltan_version variable)
+  get_target_property(directories Zoltan::zoltan INTERFACE_INCLUDE_DIRECTORIES)
+  find_file(zoltan_header zoltan.h NO_CACHE HINTS ${directories} ${Zoltan_INCLUDE_DIRS}
+            PATH_SUFFIXES trilinos)
+  set(${variable} "unknown version" PARENT_SCOPE)
+  if(zoltan_header)
+    set(pattern "^#define[ \t]+ZOLTAN_VERSION_NUMBER[ \t]+([0-9.]+)")
+    file(STRINGS "${zoltan_header}" line REGEX "${pattern}")
+    if(line MATCHES "${pattern}")
+      set(${variable} "${CMAKE_MATCH_1}" PARENT_SCOPE)
+    endif()
+  endif()
+endfunction()
