@@ -55,6 +55,7 @@ void tell_application(MPI_Comm* duplicate, int* code, ...) {
       found != 0)
     user = *static_cast<const std::atomic<MPI_Comm>*>(attribute);
   MPI_Comm_call_errhandler(user == MPI_COMM_NULL ? MPI_COMM_WORLD : user, *code);
+  fail_next_check(*code);
 }
 
 MPI_Errhandler telling_handler() {

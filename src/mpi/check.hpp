@@ -13,6 +13,10 @@ constexpr int no_peer = -1;
 /// peer if there is one, and what MPI says about the code. Local.
 VALET_EXPORT void check(int code, const char* call, int peer = no_peer);
 
+/// Lets the next check() of this thread fail with `code`, whatever its call returns. For error
+/// handlers: where one has returned, MPICH 5.0 returns MPI_SUCCESS from the call that failed.
+void fail_next_check(int code);
+
 /// The one way from a 64-bit count to MPI's int. @throws Error internal when it does not fit: what
 /// can be larger goes through message.hpp.
 VALET_EXPORT int checked_count(std::uint64_t count);
