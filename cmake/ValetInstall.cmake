@@ -80,7 +80,7 @@ function(valet_use_header_only target)
   endforeach()
 endfunction()
 
-# Installs package config, version file and pkg-config files; called once, after all libraries are known.
+# Installs package config, version file, pkg-config files and a module file; called once, after all libraries are known.
 function(valet_install_package)
   get_property(VALET_INSTALLED_LIBRARIES GLOBAL PROPERTY VALET_INSTALLED_LIBRARIES)
   set(VALET_ZOLTAN_USES_KOKKOS FALSE)
@@ -117,6 +117,7 @@ function(valet_install_package)
     PATTERN "__pycache__" EXCLUDE)
 
   valet_install_pkgconfig()
+  valet_install_modulefile()
 endfunction()
 
 # Installs valet.pc, and a .pc file for every other library that is usable without CMake.
@@ -147,4 +148,17 @@ function(valet_install_pkgconfig)
     configure_file("${VALET_MODULE_DIR}/${package}.pc.in" "${generated}/${package}.pc" @ONLY)
     install(FILES "${generated}/${package}.pc" DESTINATION "${pc_dir}")
   endforeach()
+endfunction()
+
+# Installs a module file for `module load valet`, named by the version as such files are.
+function(valet_install_modulefile)
+  set(VALET_MODULEFILES "${CMAKE_INSTALL_DATAROOTDIR}/valet/modulefiles")
+  if(IS_ABSOLUTE "${CMAKE_INSTALL_DATAROOTDIR}")
+    set(up "${CMAKE_INSTALL_PREFIX}")
+  else()
+    file(RELATIVE_PATH up "/${VALET_MODULEFILES}/valet" "/")
+  endif()
+  set(generated "${PROJECT_BINARY_DIR}/package/modulefile")
+  configure_file("${VALET_MODULE_DIR}/modulefile.in" "${generated}" @ONLY)
+  install(FILES "${generated}" DESTINATION "${VALET_MODULEFILES}/valet" RENAME "${Valet_VERSION}")
 endfunction()

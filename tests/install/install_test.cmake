@@ -272,6 +272,18 @@ elseif(FLAVOUR STREQUAL "pkgconfig")
                 "${libraries}")
   endif()
 
+elseif(FLAVOUR STREQUAL "module")
+  # Moved first: the module file must not remember where it was installed.
+  set(moved "${WORK_DIR}/module/moved here")
+  file(REMOVE_RECURSE "${WORK_DIR}/module")
+  file(COPY "${installed_prefix}/" DESTINATION "${moved}")
+  list(JOIN MPIEXEC " " launch)
+  run("Loading the module"
+      "${CMAKE_COMMAND}" -E env ${MPIEXEC_ENVIRONMENT} "MPICXX=${MPI_CXX_WRAPPER}" "MPIEXEC=${launch}"
+      "CMAKE=${CMAKE_COMMAND}" "GENERATOR=${GENERATOR}" "CXX=${CXX_COMPILER}" "CC=${C_COMPILER}"
+      "TOOLS=${TOOLS}" "MANUAL=${MANUAL}" bash "${TEST_DIR}/module_test.sh" "${MODULE_INIT}" "${moved}"
+      "${MODULEFILES}" "${DOCUMENTS}" "${VERSION}" "${WORK_DIR}/module")
+
 else()
   message(FATAL_ERROR "Unknown FLAVOUR '${FLAVOUR}'.")
 endif()
