@@ -3,9 +3,9 @@
 #include <valet/log.hpp>
 #include <valet/report.hpp>
 
-#include <atomic>
 #include <cstdio>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <utility>
 
@@ -13,9 +13,27 @@ namespace valet {
 namespace {
 
 /// The callback of this process. A message holds it while it is delivered, so another thread may
-/// replace it at the same time.
-std::atomic<std::shared_ptr<const LogCallback>>& current() {
-  static std::atomic<std::shared_ptr<const LogCallback>> only;
+/// replace it at the same time. Not a std::atomic of a shared_ptr, which came to the library of GCC
+/// in version 12, and to that of clang not yet.
+class CurrentCallback {
+ public:
+  [[nodiscard]] std::shared_ptr<const LogCallback> get() const {
+    const std::lock_guard lock(mutex_);
+    return callback_;
+  }
+  /// The one before is destroyed after the lock, because its destructor may log.
+  void set(std::shared_ptr<const LogCallback> callback) {
+    const std::lock_guard lock(mutex_);
+    callback_.swap(callback);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const LogCallback> callback_;
+};
+
+CurrentCallback& current() {
+  static CurrentCallback only;
   return only;
 }
 
@@ -35,15 +53,15 @@ const char* to_string(LogLevel level) noexcept {
 }
 
 void set_log_callback(LogCallback callback) {
-  current() = callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr;
+  current().set(callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr);
 }
 
 bool is_logged(LogLevel level, int rank) noexcept {
-  return goes_to_standard_error(level, rank) || current().load() != nullptr;
+  return goes_to_standard_error(level, rank) || current().get() != nullptr;
 }
 
 void log(LogLevel level, int rank, const std::string& message) noexcept {
-  const std::shared_ptr<const LogCallback> callback = current();
+  const std::shared_ptr<const LogCallback> callback = current().get();
   if (callback == nullptr) {
     if (goes_to_standard_error(level, rank))
       std::fprintf(stderr, "valet: %s: %s\n", to_string(level), message.c_str());
