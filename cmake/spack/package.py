@@ -21,6 +21,7 @@ class Valet(CMakePackage):
     variant("shared", default=True, description="Build shared libraries")
     variant("kokkos", default=False, description="Build the adapter for Kokkos Views")
     variant("zoltan", default=False, description="Build the adapter for Zoltan and the drop-in")
+    variant("trilinos", default=False, description="Take Zoltan and Kokkos from Trilinos")
     variant("fortran", default=False, description="Build the Fortran modules")
     variant("tools", default=False, description="Build valet-bench and valet-plan")
     variant("tests", default=False, description="Build the tests")
@@ -30,15 +31,25 @@ class Valet(CMakePackage):
     depends_on("c", type="build")
     depends_on("cxx", type="build")
     depends_on("fortran", type="build", when="+fortran")
-    depends_on("cmake@3.22:", type="build")
+    # Also for the stand-alone test, which builds a client.
+    depends_on("cmake@3.22:", type=("build", "test"))
+    depends_on("ninja", type=("build", "test"))
     depends_on("nlohmann-json", type="build")
     depends_on("xxhash", type="build")
     depends_on("cli11@2.1:", type="build", when="+tools")
     depends_on("mpi")
-    depends_on("kokkos", when="+kokkos")
-    depends_on("zoltan+mpi", when="+zoltan")
+    depends_on("kokkos@3.4:", when="+kokkos~trilinos")
+    depends_on("zoltan@3.901: +mpi", when="+zoltan~trilinos")
+    # Trilinos chooses the version of Kokkos; 17 has Kokkos 5 and is compiled as C++20, as Valet is.
+    depends_on("trilinos@13:17", when="+trilinos")
+    depends_on("trilinos +kokkos", when="+kokkos+trilinos")
+    depends_on("trilinos +mpi +zoltan", when="+zoltan+trilinos")
     depends_on("googletest", type="build", when="+tests")
     depends_on("python@3.8:", type="build", when="+tests")
+
+    conflicts("+trilinos", when="~kokkos~zoltan", msg="Trilinos is for Kokkos and Zoltan")
+
+    test_requires_compiler = True
 
     def cmake_args(self):
         return [
@@ -57,3 +68,20 @@ class Valet(CMakePackage):
             self.define("VALET_SMPI", False),
             self.define("VALET_WARNINGS_AS_ERRORS", False),
         ]
+
+    def test_smallest_client(self):
+        """build the installed smallest client and run it on 2 ranks"""
+        source = join_path(self.prefix.share, "doc", "valet", "examples", "smallest")
+        cmake = Executable(self.spec["cmake"].prefix.bin.cmake)
+        cmake(
+            "-G", "Ninja", "-S", source, "-B", "smallest",
+            f"-DCMAKE_PREFIX_PATH={self.prefix}",
+            f"-DMPI_CXX_COMPILER={self.spec['mpi'].mpicxx}",
+        )
+        cmake("--build", "smallest")
+        mpirun = Executable(self.spec["mpi"].prefix.bin.mpirun)
+        # Containers run as root, which Open MPI refuses unless both are set.
+        mpirun.add_default_env("OMPI_ALLOW_RUN_AS_ROOT", "1")
+        mpirun.add_default_env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")
+        output = mpirun("-n", "2", join_path("smallest", "smallest"), output=str.split, error=str.split)
+        assert f"Valet {self.version}: 2 ranks" in output

@@ -17,6 +17,8 @@ OFF = {
     "kokkos": "adapters/kokkos is off (VALET_KOKKOS=OFF)",
     "zoltan": "adapters/zoltan is off (VALET_ZOLTAN=OFF)",
 }
+# Variants that choose a dependency, not an option.
+FOR_SPACK_ALONE = {"trilinos"}
 
 
 class Declared:
@@ -46,7 +48,7 @@ def load():
     declared = Declared()
     package = types.ModuleType("spack.package")
     package.CMakePackage = CMakePackage
-    for name in ("license", "version", "variant", "generator", "depends_on"):
+    for name in ("license", "version", "variant", "generator", "depends_on", "conflicts"):
         setattr(package, name, declared.directive(name))
     sys.modules.update({"spack": types.ModuleType("spack"), "spack.package": package})
     scope = {}
@@ -78,7 +80,7 @@ def check_options(recipe, variants):
     for option, default in options.items():
         if default == "AUTO" and option not in given:
             errors.append(f"{option} is left to what CMake finds")
-    for name in variants:
+    for name in variants - FOR_SPACK_ALONE:
         without = recipe({**everything, name: False}).cmake_args()
         changed = [option for option, arg in given.items() if arg not in without]
         if len(changed) != 1 or name.upper() not in changed[0] + "SHARED_LIBS":
@@ -115,15 +117,16 @@ def check_configuration(cmake, folder, options, recipe, variants):
 
 def main(cmake, folder, options):
     recipe, declared = load()
-    variants = [args[0] for args, _ in declared["variant"]]
+    variants = {args[0] for args, _ in declared["variant"]}
     errors = check_options(recipe, variants)
     versions = [args[0] for args, _ in declared["version"]]
     if versions != [version()]:
         errors.append(f"the recipe is of {versions}, the source of {version()}")
     for name in ("kokkos", "zoltan"):
-        if not any(args[0].startswith(name) and keywords.get("when") == f"+{name}"
-                   for args, keywords in declared["depends_on"]):
-            errors.append(f"the variant {name} does not depend on {name}")
+        for wish in (f"+{name}~trilinos", f"+{name}+trilinos"):
+            if not any(name in args[0] and keywords.get("when") == wish
+                       for args, keywords in declared["depends_on"]):
+                errors.append(f"{wish} does not depend on {name}")
     errors += check_configuration(cmake, Path(folder), options, recipe, variants)
     print("\n".join(errors) or f"{len(variants)} variants fit")
     return 1 if errors else 0
