@@ -273,8 +273,8 @@ elseif(FLAVOUR STREQUAL "pkgconfig")
   endif()
 
 elseif(FLAVOUR STREQUAL "module")
-  # Moved first: the module file must not remember where it was installed.
-  set(moved "${WORK_DIR}/module/moved here")
+  # Moved first, as above; without a space, after which Lmod cuts the path of a file in Tcl.
+  set(moved "${WORK_DIR}/module/moved")
   file(REMOVE_RECURSE "${WORK_DIR}/module")
   file(COPY "${installed_prefix}/" DESTINATION "${moved}")
   list(JOIN MPIEXEC " " launch)
