@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 include(ValetMpiexec)
+# CMake puts it in front of programs that it starts itself, not in front of those that mpiexec starts.
+list(APPEND VALET_MPIEXEC_FLAGS ${CMAKE_CROSSCOMPILING_EMULATOR})
 
 set(VALET_TEST_SUPPORT_DIR "${PROJECT_SOURCE_DIR}/tests/support")
 set(VALET_TEST_SCRIPT_DIR "${CMAKE_CURRENT_LIST_DIR}")
@@ -117,6 +119,9 @@ function(valet_set_test_properties test)
   cmake_parse_arguments(PARSE_ARGV 1 property "SHORT_STACKS" "PROCESSORS" "LABELS")
   set(environment ${VALET_MPIEXEC_ENVIRONMENT})
   set(timeout ${arg_TIMEOUT})
+  if(CMAKE_CROSSCOMPILING_EMULATOR)
+    math(EXPR timeout "5 * ${timeout}")
+  endif()
   if(VALET_SANITIZE)
     # Instrumented code is several times slower, and the ranks drift further apart.
     math(EXPR timeout "3 * ${timeout}")

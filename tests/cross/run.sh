@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+
+# Builds the core for aarch64 and runs its tests in an emulator.
+set -euo pipefail
+
+usage() {
+  cat <<'USAGE'
+Usage: tests/cross/run.sh [--gcc <version>] [<folder>]
+
+Builds the core for aarch64 with the cross compiler of Debian 12, and runs its serial tests and those on
+1 and 2 ranks in QEMU. All that it installs, it installs in a Debian of its own in <folder> (default:
+build/cross), because an Open MPI for aarch64 replaces that of the machine. A second call builds only what
+has changed.
+  --gcc <version>  with this GCC (11) instead of the default one; the tests are built, but do not run
+
+Needs root, the package debootstrap, a Debian mirror and 4 GB.
+USAGE
+}
+
+gcc='' folder=''
+while (($# > 0)); do
+  case "$1" in
+    --gcc) gcc=-${2:?"--gcc needs a version"}; shift ;;
+    -h | --help) usage; exit 0 ;;
+    -*) echo "Unknown argument: $1" >&2; usage >&2; exit 2 ;;
+    *) folder=$1 ;;
+  esac
+  shift
+done
+
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+root=$(realpath -m "${folder:-build/cross}")
+if ((EUID != 0)) || ! command -v debootstrap >/dev/null; then
+  echo "tests/cross/run.sh needs root and the package debootstrap." >&2
+  exit 1
+fi
+
+# Runs a command in the root, with this source in /valet. The mounts end with it.
+in_root() {
+  # shellcheck disable=SC2016  # expanded by the inner shells
+  unshare --mount --pid --fork --kill-child bash -euc '
+    mount -t proc proc "$1/proc"
+    mount -t sysfs sysfs "$1/sys"
+    mount --rbind /dev "$1/dev"
+    mount -t tmpfs tmpfs "$1/tmp"
+    mkdir -p "$1/valet"
+    mount --bind "$2" "$1/valet"
+    exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
+      DEBIAN_FRONTEND=noninteractive VALET_GCC="$3" CMAKE_BUILD_PARALLEL_LEVEL="$4" \
+      CTEST_PARALLEL_LEVEL="$4" bash -euc "$5"' _ "$root" "$PWD" "$gcc" "$jobs" "$1"
+}
+
+if [[ ! -e "$root/etc/valet_packages" ]]; then
+  debootstrap --variant=minbase bookworm "$root"
+  in_root 'dpkg --add-architecture arm64
+    apt-get update -q
+    apt-get install -q -y --no-install-recommends crossbuild-essential-arm64 qemu-user cmake ninja-build \
+      openmpi-bin:arm64 libopenmpi-dev:arm64 libgtest-dev:arm64 libxxhash-dev:arm64 nlohmann-json3-dev
+    touch /etc/valet_packages'
+fi
+if [[ -n "$gcc" ]]; then
+  in_root "apt-get install -q -y --no-install-recommends g++$gcc-aarch64-linux-gnu"
+fi
+
+in_root "cmake -G Ninja -S /valet -B /build$gcc --toolchain /valet/tests/cross/aarch64.cmake \
+  -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_FLAGS_RELEASE='-O1 -DNDEBUG' \
+  -DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' -DVALET_PRECOMPILE_HEADERS=ON -DVALET_KOKKOS=OFF \
+  -DVALET_ZOLTAN=OFF -DVALET_P4EST=OFF -DVALET_FORTRAN=OFF -DVALET_DOCS=OFF -DVALET_SMPI=OFF \
+  -DVALET_BUILD_TOOLS=OFF -DVALET_BUILD_EXAMPLES=OFF
+  cmake --build /build$gcc"
+if [[ -z "$gcc" ]]; then
+  in_root "ctest --test-dir /build --output-on-failure --no-tests=error \
+    -LE '^(slow|long|large|docs|install)\$' -E '_np([3-9]|[0-9][0-9]+)\$'"
+fi
