@@ -32,36 +32,29 @@ done
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 root=$(realpath -m "${folder:-build/cross}")
-if ((EUID != 0)) || ! command -v debootstrap >/dev/null; then
-  echo "tests/cross/run.sh needs root and the package debootstrap." >&2
+# shellcheck source=tests/roots/clean_root.sh
+source tests/roots/clean_root.sh
+if reason=$(valet_why_no_root); then
+  echo "No Debian for aarch64: $reason." >&2
   exit 1
 fi
 
-# Runs a command in the root, with this source in /valet. The mounts end with it.
+# Runs a command in the root, with this source in /valet.
 in_root() {
-  # shellcheck disable=SC2016  # expanded by the inner shells
-  unshare --mount --pid --fork --kill-child bash -euc '
-    mount -t proc proc "$1/proc"
-    mount -t sysfs sysfs "$1/sys"
-    mount --rbind /dev "$1/dev"
-    mount -t tmpfs tmpfs "$1/tmp"
-    mkdir -p "$1/valet"
-    mount --bind "$2" "$1/valet"
-    exec chroot "$1" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 \
-      DEBIAN_FRONTEND=noninteractive VALET_GCC="$3" CMAKE_BUILD_PARALLEL_LEVEL="$4" \
-      CTEST_PARALLEL_LEVEL="$4" bash -euc "$5"' _ "$root" "$PWD" "$gcc" "$jobs" "$1"
+  valet_in_root "$root" "$PWD" /valet "set -eu; $1" "VALET_GCC=$gcc" "CMAKE_BUILD_PARALLEL_LEVEL=$jobs" \
+    "CTEST_PARALLEL_LEVEL=$jobs"
 }
 
 if [[ ! -e "$root/etc/valet_packages" ]]; then
-  debootstrap --variant=minbase bookworm "$root"
+  valet_make_root bookworm "$root"
   in_root 'dpkg --add-architecture arm64
     apt-get update -q
-    apt-get install -q -y --no-install-recommends crossbuild-essential-arm64 qemu-user cmake ninja-build \
+    apt-get install -q --no-install-recommends crossbuild-essential-arm64 qemu-user cmake ninja-build \
       openmpi-bin:arm64 libopenmpi-dev:arm64 libgtest-dev:arm64 libxxhash-dev:arm64 nlohmann-json3-dev
     touch /etc/valet_packages'
 fi
 if [[ -n "$gcc" ]]; then
-  in_root "apt-get install -q -y --no-install-recommends g++$gcc-aarch64-linux-gnu"
+  in_root "apt-get install -q --no-install-recommends g++$gcc-aarch64-linux-gnu"
 fi
 
 in_root "cmake -G Ninja -S /valet -B /build$gcc --toolchain /valet/tests/cross/aarch64.cmake \

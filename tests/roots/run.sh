@@ -50,22 +50,13 @@ suite=$1
 shift
 source_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 
+# shellcheck source=tests/roots/clean_root.sh
+source "$source_dir/tests/roots/clean_root.sh"
+
 cannot() {
   echo "No clean root of $suite: $*" >&2
   exit 77
 }
-# What a root needs; sets `mirror`.
-check_needs() {
-  ((EUID == 0)) || cannot "making one needs root"
-  command -v debootstrap >/dev/null || cannot "debootstrap is not installed"
-  unshare --mount --pid --fork mount -t tmpfs none /mnt 2>/dev/null || cannot "this system refuses to mount"
-  if [[ -z "$mirror" ]]; then
-    mirror=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-      sed -n '/security/d; s/^Debian //p' | head -n 1)
-    [[ -n "$mirror" ]] || cannot "name a mirror with --mirror"
-  fi
-}
-
 base=$cache/$suite.base root=$cache/$suite archives=$cache/$suite.packages logs=$cache/$suite.logs
 
 # What debootstrap makes is kept; each run works on a copy.
@@ -75,36 +66,15 @@ make_root() {
   mkdir -p "$logs"
   if [[ ! -d "$base" ]]; then
     echo "== debootstrap $suite"
-    rm -rf "$base.new"
-    # A release that this debootstrap does not know is made as unstable is.
-    local script=/usr/share/debootstrap/scripts/$suite
-    [[ -e "$script" ]] || script=/usr/share/debootstrap/scripts/sid
-    debootstrap --variant=minbase "$suite" "$base.new" "$mirror" "$script" >"$logs/debootstrap.log" 2>&1 ||
+    valet_make_root "$suite" "$base" "$mirror" >"$logs/debootstrap.log" 2>&1 ||
       cannot "debootstrap failed, see $logs/debootstrap.log"
-    mv "$base.new" "$base"
   fi
   cp -a "$base" "$root"
-  # The commands of the README are typed by somebody who answers yes. The mirror may be a snapshot.
-  cat >"$root/etc/apt/apt.conf.d/90valet" <<'APT'
-APT::Get::Assume-Yes "true";
-Binary::apt-get::APT::Keep-Downloaded-Packages "true";
-Acquire::Check-Valid-Until "false";
-APT
 }
 
-# in_root <command>: types it in the clone, with mounts and processes of its own and without the variables
-# of this environment. Name servers and a proxy are this machine's.
+# in_root <command>: types it in the clone.
 in_root() {
-  cp -L /etc/resolv.conf /etc/hosts "$root/etc/"
-  # shellcheck disable=SC2016  # expanded by the inner shell
-  # pivot_root, because a system refuses user namespaces, which some tests need, inside of chroot.
-  unshare --mount --pid --fork --kill-child bash -c '
-    mount --bind "$1" "$1" && cd "$1" && mount -t proc proc proc && mount -t sysfs -o ro sysfs sys &&
-      mount --rbind /dev dev && mount -t tmpfs -o mode=1777 shm dev/shm &&
-      mount --bind "$2" var/cache/apt/archives && pivot_root . . && umount -l . &&
-      exec env -i HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LANG=C.UTF-8 \
-        DEBIAN_FRONTEND=noninteractive ${http_proxy:+http_proxy="$http_proxy"} bash -c "cd ~/valet; $3"
-  ' bash "$root" "$archives" "$1" </dev/null
+  valet_in_root "$root" "$archives" /var/cache/apt/archives "cd ~/valet; $1"
 }
 
 # The blocks of one language below one heading of the README.
@@ -166,7 +136,8 @@ main() {
     printf '%s\n' "${commands[@]}"
     return
   fi
-  check_needs
+  local reason
+  if reason=$(valet_why_no_root); then cannot "$reason"; fi
   make_root
   $keep || trap 'rm -rf --one-file-system "$root"' EXIT
   commit=$(git -C "$source_dir" rev-parse --short HEAD)
