@@ -28,15 +28,20 @@ KOKKOS_FUNCTION void copy_as(std::byte* to, const std::byte* from) {
   *reinterpret_cast<Word*>(to) = *reinterpret_cast<const Word*>(from);
 }
 
-/// Copies a word of 1, 2, 4, 8 or 16 bytes; both addresses are multiples of its size.
-KOKKOS_INLINE_FUNCTION void copy_word(std::byte* to, const std::byte* from, std::size_t bytes) {
+/// Copies a word of 1, 2, 4 or 8 bytes; both addresses are multiples of its size.
+KOKKOS_INLINE_FUNCTION void copy_part(std::byte* to, const std::byte* from, std::size_t bytes) {
   switch (bytes) {
-    case 16: return copy_as<Word128>(to, from);
     case 8: return copy_as<Word64>(to, from);
     case 4: return copy_as<Word32>(to, from);
     case 2: return copy_as<Word16>(to, from);
     default: return copy_as<Word8>(to, from);
   }
+}
+
+/// The same, or 16 bytes.
+KOKKOS_INLINE_FUNCTION void copy_word(std::byte* to, const std::byte* from, std::size_t bytes) {
+  if (bytes == sizeof(Word128)) return copy_as<Word128>(to, from);
+  copy_part(to, from, bytes);
 }
 
 enum class Direction { gather, scatter };
@@ -106,7 +111,7 @@ struct HashKernel {
     auto* const bytes = reinterpret_cast<std::byte*>(&value);
     for (std::size_t at = 0; at < piece_bytes && first + at < block_bytes; at += step) {
       const RowLayout& row = block.row_of_byte(first + at);
-      copy_word(bytes + at, row.place_of(slot, first + at - row.packed_offset), step);
+      copy_part(bytes + at, row.place_of(slot, first + at - row.packed_offset), step);
     }
     return value;
   }
