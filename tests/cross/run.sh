@@ -12,7 +12,7 @@ Builds the core for aarch64 with the cross compiler of Debian 12, and runs its s
 1 and 2 ranks in QEMU. All that it installs, it installs in a Debian of its own in <folder> (default:
 build/cross), because an Open MPI for aarch64 replaces that of the machine. A second call builds only what
 has changed.
-  --gcc <version>  with this GCC (11) instead of the default one; the tests are built, but do not run
+  --gcc <version>  with this GCC (11) instead of the default one; only the library, without the tests
 
 Needs root, the package debootstrap, a Debian mirror and 4 GB.
 USAGE
@@ -62,7 +62,7 @@ in_root "cmake -G Ninja -S /valet -B /build$gcc --toolchain /valet/tests/cross/a
   -DCMAKE_CXX_FLAGS_RELEASE='-O1 -DNDEBUG' -DVALET_PRECOMPILE_HEADERS=ON -DVALET_KOKKOS=OFF \
   -DVALET_ZOLTAN=OFF -DVALET_P4EST=OFF -DVALET_FORTRAN=OFF -DVALET_DOCS=OFF -DVALET_SMPI=OFF \
   -DVALET_BUILD_TOOLS=OFF -DVALET_BUILD_EXAMPLES=OFF
-  cmake --build /build$gcc"
+  cmake --build /build$gcc ${gcc:+--target valet}"
 if [[ -z "$gcc" ]]; then
   in_root "ctest --test-dir /build --output-on-failure --no-tests=error \
     -LE '^(slow|long|large|docs|install)\$' -E '_np([3-9]|[0-9][0-9]+)\$'"
