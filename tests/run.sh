@@ -65,7 +65,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/install_packages.sh
 source cmake/install_packages.sh
 
-packages=("${valet_build_packages[@]}" libgtest-dev python3-matplotlib python3-yaml help2man)
+packages=("${valet_build_packages[@]}" libgtest-dev python3-matplotlib python3-yaml help2man environment-modules)
 if $lint; then
   packages+=(clang-format clang-tidy)
 fi
