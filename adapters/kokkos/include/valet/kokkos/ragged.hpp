@@ -42,8 +42,10 @@ constexpr void check_ragged_view() {
   }
 }
 
+/// True, or an error of the compiler: in a static_assert it comes before those of what uses the
+/// Views.
 template <class Values, class Words>
-constexpr void check_ragged_views() {
+consteval bool are_ragged_views() {
   check_ragged_view<Values>();
   check_ragged_view<Words>();
   static_assert(!std::is_const_v<typename Values::value_type>,
@@ -53,6 +55,7 @@ constexpr void check_ragged_views() {
   static_assert(std::is_same_v<typename Words::value_type, std::uint64_t>,
                 "Valet: lengths and offsets are a View of std::uint64_t, in bytes, into which the "
                 "new ones are written; another type would need a copy");
+  return true;
 }
 
 template <class View>
@@ -102,7 +105,7 @@ template <class View>
 template <class Values, class Lengths>
 [[nodiscard]] RaggedField ragged_field(const Values& values, const Lengths& lengths,
                                        std::string label = {}) {
-  detail::check_ragged_views<Values, Lengths>();
+  static_assert(detail::are_ragged_views<Values, Lengths>());
   RaggedField field =
       valet::ragged_field(detail::span_of(values), detail::span_of(lengths), std::move(label));
   detail::prepare(field, values, lengths);
@@ -121,7 +124,7 @@ template <class Values, class Lengths>
 template <class Values, class Offsets>
 [[nodiscard]] RaggedField ragged_field_by_offsets(const Values& values, const Offsets& offsets,
                                                   std::string label = {}) {
-  detail::check_ragged_views<Values, Offsets>();
+  static_assert(detail::are_ragged_views<Values, Offsets>());
   RaggedField field = valet::ragged_field_by_offsets(detail::span_of(values),
                                                      detail::span_of(offsets), std::move(label));
   detail::prepare(field, values, offsets);
@@ -135,7 +138,7 @@ template <class Values, class Offsets>
 /// @param words  Of std::uint64_t, in memory that the host can access.
 template <class T, class Words>
 void values_to_bytes(const Words& words) {
-  detail::check_ragged_views<Words, Words>();
+  static_assert(detail::are_ragged_views<Words, Words>());
   detail::fence(typename Words::execution_space());
   for (std::size_t k = 0; k < words.extent(0); ++k) words(k) *= sizeof(T);
 }
@@ -145,7 +148,7 @@ void values_to_bytes(const Words& words) {
 /// @param words  Of std::uint64_t, in memory that the host can access.
 template <class T, class Words>
 void bytes_to_values(const Words& words) {
-  detail::check_ragged_views<Words, Words>();
+  static_assert(detail::are_ragged_views<Words, Words>());
   detail::fence(typename Words::execution_space());
   for (std::size_t k = 0; k < words.extent(0); ++k) words(k) /= sizeof(T);
 }
