@@ -12,7 +12,8 @@ MOST_WORDS = 1200
 def main(readme, pages):
     readme = Path(readme)
     text = readme.read_text()
-    words = len(text.split())
+    # The lines between the cells of a table are no words.
+    words = len([word for word in text.split() if word.strip("|-")])
     # A link above the source is one to a page of the service that hosts it, as that of the badge of CI.
     links = {(readme.parent / link).resolve() for link in re.findall(r"\]\(([^)#:]+)\)", text)
              if not link.startswith("../../")}
