@@ -12,7 +12,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (ROOT / "README.md", ROOT / "src/docs/building.md")
 BEGIN, END = "<!-- tested with: begin -->\n", "<!-- tested with: end -->\n"
-HEAD = "| system | compilers | MPI | CMake, Trilinos, p4est | passed tests | commit, date |\n|---|---|---|---|---|---|\n"
+HEAD = ("`tests/roots/run.sh` has typed the commands of the README in clean systems:\n\n"
+        "| system | compilers | MPI | CMake, Trilinos, p4est | passed tests | commit, date |\n|---|---|---|---|---|---|\n")
 # What ctest says in the end, and the option of tests/run.sh that names the kind of build.
 OUTCOME = re.compile(r"tests passed, (\d+) tests? failed out of (\d+)")
 COMMAND = re.compile(r"^ *\d+ s  exit +\d+  (.*)$", re.MULTILINE)
