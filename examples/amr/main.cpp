@@ -4,8 +4,8 @@
 //
 // p4est keeps an octree whose leaves each carry a patch of 8 x 8 x 8 cells in Kokkos Views. Fronts
 // move and the octree follows them; the patches are partitioned again by work, and Valet moves them
-// inside Views that are hardly larger than the patches. With --memory-limit the operating system
-// allows no more, and packed buffers for the same migration are refused.
+// inside Views that are hardly larger than the patches. With --headroom the operating system allows
+// hardly more, and packed buffers for the same migration are refused.
 
 #include "simulation.hpp"
 #include "support/launch.hpp"
@@ -29,7 +29,6 @@ int run(int argc, char** argv, bool prints) {
     if (prints) std::fprintf(stderr, "amr: %s%s\n", kind, error.what());
   };
   try {
-    amr::limit_memory(MPI_COMM_WORLD, options);
     amr::Simulation(MPI_COMM_WORLD, options).run();
   } catch (const example::Lost& lost) {
     says("WRONG RESULT: ", lost);

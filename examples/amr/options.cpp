@@ -76,7 +76,7 @@ void add_mesh_options(CLI::App& app, Options& options) {
 /// What valet's parsers read.
 struct Texts {
   std::string memory = "1M";
-  std::string memory_limit;
+  std::string headroom;
   std::string order = "stable";
 };
 
@@ -101,9 +101,9 @@ void add_migration_options(CLI::App& app, Options& options, Texts& texts) {
   add_bytes(app, "--memory", texts.memory,
             "scratch that Valet may use per rank (suffix K, M or G allowed)")
       ->capture_default_str();
-  add_bytes(app, "--memory-limit", texts.memory_limit,
-            "limit on the data of each rank, enforced by the operating system\n(suffix K, M or G "
-            "allowed)");
+  add_bytes(app, "--headroom", texts.headroom,
+            "limit on the growth of the data of a rank once it has its first patches, enforced\n"
+            "by the operating system (suffix K, M or G allowed)");
 }
 
 }  // namespace
@@ -137,16 +137,16 @@ std::optional<int> read_options(int argc, char** argv, bool prints, Options& opt
       throw CLI::ValidationError("--min-level", std::to_string(options.least_level) +
                                                     " is above --max-level " +
                                                     std::to_string(options.most_level));
-    if (options.compare && !texts.memory_limit.empty())
+    if (options.compare && !texts.headroom.empty())
       throw CLI::ValidationError("--compare",
                                  "takes memory for two copies more, so not together "
-                                 "with --memory-limit");
+                                 "with --headroom");
   };
   if (const auto exit_code = example::parse(app, argc, argv, prints, "amr", check))
     return exit_code;
   options.migration.budget_bytes = valet::parse_bytes(texts.memory);
   options.migration.order = valet::parse_order(texts.order);
-  if (!texts.memory_limit.empty()) options.memory_limit = valet::parse_bytes(texts.memory_limit);
+  if (!texts.headroom.empty()) options.headroom_bytes = valet::parse_bytes(texts.headroom);
   return std::nullopt;
 }
 

@@ -104,9 +104,9 @@ void Output::head(std::uint64_t leaves, std::uint64_t slots) {
                  static_cast<int>(variables)));
   note(formatted("partition: %s; exchange: %s, order %s", to_string(options_.partitioner),
                  to_string(options_.exchange), valet::to_string(options_.migration.order)));
-  if (options_.memory_limit > 0)
-    note("The system limits each rank to " + in_megabytes(options_.memory_limit) +
-         " of data; rank 0 has " + in_megabytes(data_bytes()) + ", including its Views");
+  if (options_.headroom_bytes > 0)
+    note("the system refuses a rank more than " + in_megabytes(options_.headroom_bytes) +
+         " beside the data that it has now; rank 0 has " + in_megabytes(data_bytes()));
   note("imbalance: largest over mean work of a rank; fullest: occupied slots of the fullest rank;");
   note("extra memory: most on any rank, beyond the Views and in packed send and receive buffers");
   note(

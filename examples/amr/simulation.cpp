@@ -16,10 +16,7 @@ namespace {
 
 constexpr int compared_rounds = 7;
 
-/// Memory for p4est, the table of leaves, Valet's scratch and the layers on their way: the program
-/// does not begin without it.
-constexpr std::uint64_t least_headroom_bytes = std::uint64_t{16} << 20;
-/// For the layers on their way and what a change of the mesh takes, once there are patches.
+/// For the layers on their way and what a change of the mesh takes, beside Valet's budget.
 constexpr std::uint64_t step_headroom_bytes = std::uint64_t{1} << 20;
 
 int rank_of(MPI_Comm communicator) {
@@ -45,25 +42,6 @@ double percent(std::uint64_t part, std::uint64_t whole) {
 }
 
 }  // namespace
-
-void limit_memory(MPI_Comm communicator, const Options& options) {
-  if (options.memory_limit == 0) return;
-  const std::uint64_t least = largest(data_bytes() + least_headroom_bytes, communicator);
-  if (options.memory_limit < least)
-    throw BadInput("--memory-limit: " + in_megabytes(options.memory_limit) +
-                   " is too small: a rank needs " + in_megabytes(least) +
-                   " before it has any patch");
-  int failed = 0;
-  std::string text;
-  try {
-    limit_data(options.memory_limit);
-  } catch (const std::runtime_error& error) {
-    failed = 1;
-    text = error.what();
-  }
-  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator);
-  if (failed != 0) throw BadInput("--memory-limit: " + (text.empty() ? "refused elsewhere" : text));
-}
 
 Simulation::Simulation(MPI_Comm communicator, const Options& options)
     : communicator_(communicator),
@@ -99,13 +77,6 @@ void Simulation::make_first_patches() {
   // p4est keeps siblings together, so a rank may get some more than the mean.
   const auto slots = static_cast<std::uint64_t>(options_.capacity * mean) + 8;
   const std::uint64_t bytes = slots * Patches::slot_bytes;
-  const std::uint64_t least = largest(
-      data_bytes() + bytes + options_.migration.budget_bytes + step_headroom_bytes, communicator_);
-  if (options_.memory_limit > 0 && options_.memory_limit < least)
-    throw BadInput("--memory-limit: " + in_megabytes(options_.memory_limit) +
-                   " is too small for the mesh itself: " + std::to_string(slots) +
-                   " patches on a rank take " + in_megabytes(bytes) + ", and all together " +
-                   in_megabytes(least) + "; give that, or use more ranks");
   bool refused = false;
   try {
     patches_ = Patches(slots);
@@ -130,7 +101,30 @@ void Simulation::place(Mesh mesh) {
   layers_.emplace(communicator_, mesh_, slot_of_);
 }
 
+/// The system refuses a rank more data than it has with its first patches, and the headroom. What the
+/// process had before depends on MPI: 10 to 50 MB.
+void Simulation::limit_memory() {
+  if (options_.headroom_bytes == 0) return;
+  const std::uint64_t least = options_.migration.budget_bytes + step_headroom_bytes;
+  if (options_.headroom_bytes < least)
+    throw BadInput("--headroom: " + in_megabytes(options_.headroom_bytes) +
+                   " are too few: Valet and a change of the mesh take up to " +
+                   in_megabytes(least) + "; give that, or a smaller --memory");
+  limit_bytes_ = data_bytes() + options_.headroom_bytes;
+  int failed = 0;
+  std::string text;
+  try {
+    limit_data(limit_bytes_);
+  } catch (const std::runtime_error& error) {
+    failed = 1;
+    text = error.what();
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, communicator_);
+  if (failed != 0) throw BadInput("--headroom: " + (text.empty() ? "refused elsewhere" : text));
+}
+
 void Simulation::run() {
+  limit_memory();
   output_.head(mesh_.size(), patches_.slots());
   const Totals start = patches_.totals(communicator_);
   write_vtk(0);
@@ -174,8 +168,7 @@ void Simulation::regrid(int step) {
   own.number = regrid.number;
   own.step = step;
   own.blocks_before = patches_.count();
-  if (options_.memory_limit > 0)
-    own.headroom_bytes = options_.memory_limit - std::min(options_.memory_limit, data_bytes());
+  if (limit_bytes_ > 0) own.headroom_bytes = limit_bytes_ - std::min(limit_bytes_, data_bytes());
   log_.enter(Phase::migrate, step);
   own.start_seconds = log_.seconds();
   ResidentPeak peak;

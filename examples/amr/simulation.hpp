@@ -32,15 +32,12 @@ class BadInput : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Puts the memory limit of the options into force. Collective. @throws BadInput.
-void limit_memory(MPI_Comm communicator, const Options& options);
-
 class Simulation {
  public:
   /// Collective. @throws BadInput, example::OutputError.
   Simulation(MPI_Comm communicator, const Options& options);
 
-  /// Collective. @throws example::Lost, OutOfMemory, valet::Error, example::OutputError.
+  /// Collective. @throws example::Lost, OutOfMemory, BadInput, valet::Error, example::OutputError.
   void run();
 
  private:
@@ -54,6 +51,7 @@ class Simulation {
   void make_first_mesh();
   void make_first_patches();
   void place(Mesh mesh);
+  void limit_memory();
 
   /// One change of the mesh. The functions below are its parts, in this order; all collective.
   void regrid(int step);
@@ -89,6 +87,7 @@ class Simulation {
   Partitioner partitioner_;
   Output output_;
   example::MemoryLog log_;
+  std::uint64_t limit_bytes_ = 0;  ///< data that the system allows this rank; 0 for any
   std::vector<Migration> migrations_;
   std::vector<Comparison> comparisons_;
   double fullest_percent_ = 0;
