@@ -93,6 +93,7 @@ void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& min
   if (words_[0] != 0) throw_finding_of(channel.size() - static_cast<int>(words_[0]), channel, mine);
   for (const Entry& entry : std::span(entries_).first(entry_count_)) {
     const std::int64_t word = words_[entry.first];
+    if (entry.explain && word > ~words_[entry.first + 1]) entry.explain();
     if (entry.named) {
       const std::int64_t least = ~words_[entry.first + 1];
       const bool has_none = own[entry.first] == lowest && own[entry.first + 1] == lowest;

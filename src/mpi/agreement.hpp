@@ -18,6 +18,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 namespace valet::mpi {
 
@@ -77,6 +78,14 @@ class VALET_EXPORT Agreement {
     add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
   }
 
+  /// The same where it takes more than the value to say what differs: `explain` is called on all
+  /// ranks, is collective and throws.
+  template <class Value>
+  void equal(const std::optional<Value>& value, std::function<void()> explain) {
+    add({.explain = std::move(explain)}, value ? static_cast<std::int64_t>(*value) : lowest);
+    add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
+  }
+
   /// Either every rank returns or every rank throws. Collective. Once.
   /// @param mine  What this rank found wrong, if anything [local]. Of several failing ranks the
   ///              lowest one's finding is thrown, prefixed with that rank. Where nobody found
@@ -90,6 +99,7 @@ class VALET_EXPORT Agreement {
 
   struct Entry {
     std::optional<Named> named = {};               ///< the value that must be the same
+    std::function<void()> explain = {};            ///< the same with an error of its own
     std::function<void(std::int64_t)> store = {};  ///< gives the caller what was agreed on
     std::size_t first = 0;                         ///< first of its words
   };

@@ -7,6 +7,7 @@
 #include "observe/observer.hpp"
 #include "operations/verification.hpp"
 #include "plan/plan_state.hpp"
+#include "plan/same_fields.hpp"
 #include "schedule/methods.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
@@ -205,7 +206,8 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Fl
                                         const StorageBackend& backend) {
   if (auto diagnostic = storage::asked([&] { return backend.diagnostic(); })) return diagnostic;
   const BlockTraits blocks = backend.traits();
-  if (blocks.block_bytes != state.blocks.block_bytes)
+  const bool is_never_allocated = blocks.block_bytes == 0 && backend.slots() == 0;
+  if (blocks.block_bytes != state.blocks.block_bytes && !is_never_allocated)
     return Diagnostic{ErrorCode::block_size_mismatch,
                       "the storage has blocks of " + std::to_string(blocks.block_bytes) +
                           " bytes, the plan was made for " +
@@ -316,6 +318,7 @@ void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& ba
 template <class Index>
 Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::uint64_t neighbours,
                      StorageBackend& backend, std::span<std::byte> lent) {
+  storage::asked([&] { backend.refresh(); });
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
   Storages all{storage::asked([&] { return backend.may_throw(); }),
                storage::asked([&] { return backend.hashes_blocks(); })};
@@ -324,6 +327,8 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   agreement.largest(all.may_throw);
   agreement.largest(all.hash_blocks);
   agreement.largest(callbacks_may_throw);
+  plan::SameFields fields = plan::fields_of(backend);
+  fields.join(agreement, state.channel);
   agreement.run(state.channel, prepare(state, flows, backend, lent));
   state.callbacks.restart();
   if (state.make_blocks) state.make_blocks();

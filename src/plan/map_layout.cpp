@@ -58,13 +58,15 @@ layout::MapPattern pattern_of(const MapCounts& map_counts, std::span<const int> 
 }
 
 JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
-                      std::uint64_t destinations) {
+                      std::uint64_t destinations, std::uint64_t block_bytes) {
   const auto runs = static_cast<std::uint64_t>(std::min<std::int64_t>(mine.runs, channel.size()));
-  std::array<std::uint64_t, 4> sums{mine.periodic ? 0U : 1U, mine.ascending ? 0U : 1U, runs,
-                                    destinations};
+  std::array<std::uint64_t, 6> sums{
+      mine.periodic ? 0U : 1U,  mine.ascending ? 0U : 1U, runs, destinations, block_bytes,
+      block_bytes > 0 ? 1U : 0U};
   mpi::sum(channel, sums);
   const auto ranks = static_cast<std::uint64_t>(channel.size());
-  return {agree_on_layout(channel, mine, sums[0], sums[1], sums[2]), (sums[3] + ranks - 1) / ranks};
+  return {agree_on_layout(channel, mine, sums[0], sums[1], sums[2]), (sums[3] + ranks - 1) / ranks,
+          sums[4] / std::max<std::uint64_t>(1, sums[5])};
 }
 
 void compute_counts(const mpi::Channel& channel, Ledger& ledger, MapLayout layout,

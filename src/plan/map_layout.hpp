@@ -34,13 +34,15 @@ enum class MapLayout {
 /// What the ranks know of all maps before they know who sends to whom. [global]
 struct JointMap {
   MapLayout layout = MapLayout::none;
-  std::uint64_t degree = 0;  ///< other ranks that one sends to, on average, rounded up
+  std::uint64_t degree = 0;       ///< other ranks that one sends to, on average, rounded up
+  std::uint64_t block_bytes = 0;  ///< of a block, where all ranks that know it say the same
 };
 
 /// The same answer on every rank. Collective: one reduction, and two more where all ascend.
 /// @param destinations  Other ranks that this one sends to. [local]
+/// @param block_bytes   0 where this rank does not know them. [local]
 [[nodiscard]] JointMap agree_on_map(const mpi::Channel& channel, const layout::MapPattern& mine,
-                                    std::uint64_t destinations);
+                                    std::uint64_t destinations, std::uint64_t block_bytes);
 
 /// Computes what exchange_sparse_counts() would deliver. Collective: an allgather of 5 words, for
 /// MapLayout::blocks also the lengths of the blocks. Memory while it runs: 48 bytes per rank.

@@ -69,6 +69,7 @@ class ObjectPlanner {
 
   void run() {
     state_.objects = ObjectMove{move_.from, move_.to, {}};
+    storage::asked([&] { storage_.backend().refresh(); });
     state_.blocks = storage_.backend().traits();
     state_.from_layout = true;
     std::optional<Diagnostic> diagnostic = check();
@@ -77,7 +78,7 @@ class ObjectPlanner {
     if (!diagnostic && !any_wrong_)
       diagnostic = detail::unless_out_of_memory([&] { compute(); },
                                                 [&] { return no_memory_to_plan(slots_); });
-    agree_on_flows(state_, diagnostic, form());
+    agree_on_flows(state_, diagnostic, form(), &storage_.backend());
   }
 
  private:

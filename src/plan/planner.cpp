@@ -11,6 +11,7 @@
 #include "plan/map_counts.hpp"
 #include "plan/map_layout.hpp"
 #include "plan/plan_state.hpp"
+#include "plan/same_fields.hpp"
 #include "plan/stream_limits.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/methods.hpp"
@@ -85,7 +86,7 @@ void look_at_kept_again(State& state) {
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
 /// @return Whether some rank lacks room for an exchange in order.
 bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form form,
-                   JointShape& shape) {
+                   const StorageBackend* backend, JointShape& shape) {
   const Options& options = state.options;
   mpi::Agreement agreement;
   bool any_lacks_room = !mine && lacks_room(state);
@@ -94,10 +95,14 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   agreement.least(state.kept.serves);
   agreement.least(state.kept.may_keep);
   agreement.least(state.kept.is_idle);
-  agreement.equal({.name = "the bytes of a block",
-                   .remedy = "give the same fields on all ranks",
-                   .code = ErrorCode::block_size_mismatch},
-                  state.blocks.block_bytes);
+  SameFields fields = backend != nullptr ? fields_of(*backend) : SameFields([&](const auto& visit) {
+    visit(BlockField{{}, state.blocks.block_bytes, {}});
+  });
+  fields.join(agreement, state.channel);
+  std::uint64_t block_bytes = state.blocks.block_bytes;
+  bool some_do_not_know = backend != nullptr && backend->block_bytes() == 0;
+  agreement.largest(block_bytes);
+  agreement.largest(some_do_not_know);
   agree_on_layouts(agreement, state.objects.value_or(ObjectMove{}));
   agreement.equal(
       {"the form of the map",
@@ -117,6 +122,10 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   mpi::Borrowing own(state.channel);
   own.join(agreement);
   agreement.run(state.channel, mine);
+  if (some_do_not_know) {
+    state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
+    mpi::agree(state.channel, check_budget(state));
+  }
   if (!own.complete()) look_at_kept_again(state);
   return any_lacks_room;
 }
@@ -229,6 +238,7 @@ class Planner {
         state_(state) {}
 
   void run() {
+    storage::asked([&] { storage_.backend().refresh(); });
     state_.blocks = storage_.backend().traits();
     const std::size_t entries = form_ == Form::slots ? addresses_.size() : ranks_.size();
     std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, entries, state_);
@@ -255,7 +265,7 @@ class Planner {
             if (form_ == Form::slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
           },
           [&] { return no_memory_to_plan(slots); });
-    agree_on_flows(state_, diagnostic, form_);
+    agree_on_flows(state_, diagnostic, form_, &storage_.backend());
     if (form_ == Form::slots) find_final_slots();
   }
 
@@ -293,7 +303,10 @@ class Planner {
     layout::MapPattern pattern;
     if (!is_wrong && form_ != Form::slots)
       pattern = pattern_of(map_counts, ranks_, state_.channel.size());
-    const JointMap joint = agree_on_map(state_.channel, pattern, map_counts.leaving.size());
+    const JointMap joint =
+        agree_on_map(state_.channel, pattern, map_counts.leaving.size(), state_.blocks.block_bytes);
+    if (storage_.slots() == 0 && state_.blocks.block_bytes == 0)
+      state_.blocks.block_bytes = joint.block_bytes;
     layout_ = joint.layout;
     degree_ = joint.degree;
     distribution_ = pattern.distribution;
@@ -450,13 +463,14 @@ storage::NodeWish node_wish(State& state) {
   });
 }
 
-void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form) {
+void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form,
+                    const StorageBackend* backend) {
   if (!mine) mine = check_budget_for_all(state);
   const bool is_listed = form == Form::any && lists_arrivals(state.options.method);
   if (!mine && is_listed) mine = list_where_memory_is(state);
   JointShape shape;
   if (!mine) shape = shape_of(state);
-  const bool any_lacks_room = agree_on_plan(state, mine, form, shape);
+  const bool any_lacks_room = agree_on_plan(state, mine, form, backend, shape);
   resolve_method(state, shape);
   if (form != Form::any || is_listed) return;
   const schedule::LandingRule landing = schedule::traits_of(state.options.method).landing;

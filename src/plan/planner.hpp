@@ -38,7 +38,9 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 
 /// Ends every planning, when the blocks and the flows of `state` are filled in: all ranks agree
 /// that nothing is wrong and on what must be the same, and the method is chosen. Collective.
-/// @param mine      What this rank found wrong.
-void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form);
+/// @param mine     What this rank found wrong.
+/// @param backend  Whose fields must be the same everywhere; null for blocks that are just bytes.
+void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form,
+                    const StorageBackend* backend = nullptr);
 
 }  // namespace valet::plan

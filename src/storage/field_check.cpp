@@ -215,10 +215,20 @@ bool fields_overlap(const Field& a, const Field& b) {
                     trials);
 }
 
+bool is_never_allocated(std::span<const Field> fields) {
+  return std::ranges::all_of(fields,
+                             [](const Field& field) {
+                               return field.slots == 0 && field.data == nullptr &&
+                                      field.dimension_count <= Field::max_dimensions;
+                             }) &&
+         std::ranges::any_of(fields, [](const Field& field) { return row_bytes(field) == 0; });
+}
+
 std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields) {
   if (fields.empty())
     return Diagnostic{ErrorCode::invalid_argument,
                       "a block storage without fields; give at least one"};
+  if (is_never_allocated(fields)) return std::nullopt;
   std::uint64_t block_bytes = 0;
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (auto diagnostic = diagnostic_of(fields, f)) return diagnostic;

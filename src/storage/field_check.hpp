@@ -13,6 +13,10 @@ namespace valet::storage {
 /// that does not depend on the number of slots, and allocates nothing per row.
 [[nodiscard]] std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields);
 
+/// Whether the fields say nothing about their rows because they were never allocated: all are null
+/// and have no slots, some have no extents, as a default-constructed View.
+[[nodiscard]] bool is_never_allocated(std::span<const Field> fields);
+
 /// Whether two rows of `field` have a byte in common. Its reach in memory must fit 62 bits.
 [[nodiscard]] bool rows_overlap(const Field& field);
 

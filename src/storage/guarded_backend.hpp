@@ -5,6 +5,7 @@
 #include <valet/detail/first_failure.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -34,6 +35,10 @@ class GuardedBackend final : public StorageBackend {
 
   [[nodiscard]] std::uint64_t slots() const noexcept override { return backend_.slots(); }
   [[nodiscard]] std::size_t block_bytes() const noexcept override { return backend_.block_bytes(); }
+  void refresh() noexcept override { backend_.refresh(); }
+  void visit_fields(const std::function<void(const BlockField&)>& visit) const override {
+    backend_.visit_fields(visit);
+  }
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const noexcept override {
     return backend_.diagnostic();
   }

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
+#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -47,9 +49,40 @@ bool is_run(std::span<const Index> slots) {
 
 }  // namespace
 
-HostFields::HostFields(std::span<const Field> fields)
-    : diagnostic_(storage::field_diagnostic(fields)) {
-  if (diagnostic_) return;
+HostFields::HostFields(std::span<const Field> fields) {
+  if (std::ranges::any_of(fields, [](const Field& field) { return bool(field.current); }))
+    given_.assign(fields.begin(), fields.end());
+  describe(fields);
+}
+
+bool HostFields::describe_again() noexcept try {
+  bool changed = false;
+  for (Field& field : given_) {
+    if (!field.current) continue;
+    Field now = field.current();
+    if (now.label.empty()) now.label = field.label;
+    const auto description = [](auto& f) {
+      return std::tie(f.data, f.slots, f.slot_stride_bytes, f.element_bytes, f.dimensions,
+                      f.dimension_count, f.surplus_bytes, f.label);
+    };
+    if (description(now) == description(field)) continue;
+    description(field) = description(now);
+    changed = true;
+  }
+  if (changed) describe(given_);
+  return changed;
+} catch (const std::bad_alloc&) {
+  diagnostic_ = Diagnostic{ErrorCode::out_of_memory, "no memory to describe the fields"};
+  return true;
+}
+
+void HostFields::describe(std::span<const Field> fields) {
+  slots_ = 0;
+  block_bytes_ = 0;
+  dense_ = nullptr;
+  rows_.clear();
+  diagnostic_ = storage::field_diagnostic(fields);
+  if (diagnostic_ || storage::is_never_allocated(fields)) return;
   slots_ = fields.front().slots;
   for (const Field& field : fields) append_row(field);
   const Row& only = rows_.front();
@@ -70,6 +103,8 @@ void HostFields::append_row(const Field& field) {
     row_bytes *= field.dimensions[d].extent;
     if (field.dimensions[d].extent != 1) dimensions.push_back(field.dimensions[d]);
   }
+  if (dimensions.size() > 1)
+    for (const FieldDimension& dimension : dimensions) row.extents.push_back(dimension.extent);
   // The innermost dimension that follows its elements directly becomes part of the piece.
   while (!dimensions.empty() &&
          dimensions.back().stride_bytes == static_cast<std::ptrdiff_t>(row.piece_bytes)) {
@@ -77,8 +112,16 @@ void HostFields::append_row(const Field& field) {
     dimensions.pop_back();
   }
   row.dimensions = std::move(dimensions);
+  row.label = field.label;
   block_bytes_ += row_bytes;
   rows_.push_back(std::move(row));
+}
+
+void HostFields::visit_fields(const std::function<void(const BlockField&)>& visit) const {
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    const std::size_t end = r + 1 < rows_.size() ? rows_[r + 1].packed_offset : block_bytes_;
+    visit({rows_[r].label, end - rows_[r].packed_offset, rows_[r].extents});
+  }
 }
 
 /// Calls action(rows, offset in a packed block) for every piece of a block.
@@ -208,6 +251,9 @@ BlockStorage::BlockStorage(std::span<const Field> fields)
     : backend_(std::make_shared<HostFields>(fields)) {}
 
 BlockStorage::BlockStorage(std::shared_ptr<StorageBackend> backend)
-    : backend_(std::move(backend)) {}
+    : backend_(backend ? std::move(backend)
+                       : std::make_shared<HostFields>(Diagnostic{
+                             ErrorCode::invalid_argument,
+                             "the storage has no backend (a null pointer); give one"})) {}
 
 }  // namespace valet

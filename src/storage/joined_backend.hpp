@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,9 +29,16 @@ class VALET_EXPORT JoinedBackend final : public StorageBackend {
   /// @param second  Of as many slots, in memory of the host.
   JoinedBackend(BlockStorage first, BlockStorage second);
 
+  void refresh() override {
+    for (const BlockStorage& part : parts_) part.backend().refresh();
+  }
   [[nodiscard]] std::uint64_t slots() const override { return parts_[0].slots(); }
   [[nodiscard]] std::size_t block_bytes() const override {
-    return parts_[0].block_bytes() + parts_[1].block_bytes();
+    const std::array bytes{parts_[0].block_bytes(), parts_[1].block_bytes()};
+    return bytes[0] == 0 || bytes[1] == 0 ? 0 : bytes[0] + bytes[1];
+  }
+  void visit_fields(const std::function<void(const BlockField&)>& visit) const override {
+    for (const BlockStorage& part : parts_) part.backend().visit_fields(visit);
   }
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override;
   void synchronize() override;

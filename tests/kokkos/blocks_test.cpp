@@ -84,6 +84,91 @@ TEST(Blocks, KeepTheirViewsAlive) {
   EXPECT_EQ(reinterpret_cast<double*>(storages.front().backend().contiguous_data())[3], 1.5);
 }
 
+/// The View of a time loop, resized between the calls: a reference follows it, a copy is refused.
+TEST(Blocks, ReferencesFollowAViewThatIsResized) {
+  for (const bool staged : {false, true}) {
+    Doubles view("x", 4);
+    const auto blocks_of = [staged](const auto&... views) {
+      return staged ? valet::kokkos::staged_blocks(views...) : valet::kokkos::blocks(views...);
+    };
+    Kokkos::View<float**, Kokkos::LayoutLeft, Kokkos::HostSpace> other("y", 4, 3);
+    const valet::BlockStorage storage = blocks_of(valet::ref(view), valet::ref(other));
+    const std::vector<int> ranks(4, (rank() + 1) % size());
+    for (std::size_t slots : {4, 9, 5, 200}) {
+      Kokkos::resize(view, slots);
+      Kokkos::resize(other, slots, 3);
+      Kokkos::deep_copy(view, rank());
+      Kokkos::deep_copy(other, static_cast<float>(rank()));
+      EXPECT_EQ(storage.slots(), slots);
+      EXPECT_EQ(storage.block_bytes(), 20U);
+      valet::Options options;
+      options.verify = true;
+      valet::migrate(MPI_COMM_WORLD, storage, 4, std::span<const int>(ranks), options);
+      const double from = (rank() + size() - 1) % size();
+      for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_EQ(view(k), from) << slots;
+        for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(other(k, c), static_cast<float>(from));
+      }
+    }
+  }
+}
+
+TEST(Blocks, ReferencesFollowADualViewThatIsResized) {
+  Kokkos::DualView<double*, Kokkos::DefaultHostExecutionSpace> dual("x", 4);
+  const valet::BlockStorage storage = valet::kokkos::blocks(valet::ref(dual));
+  dual.resize(50);
+  Kokkos::deep_copy(dual.view_device(), rank());
+  const std::vector<int> ranks(4, (rank() + 1) % size());
+  valet::migrate(MPI_COMM_WORLD, storage, 4, std::span<const int>(ranks));
+  dual.sync_host();
+  EXPECT_EQ(dual.view_host()(0), (rank() + size() - 1) % size());
+}
+
+TEST(Blocks, OfAViewThatWasResizedSinceAreRefused) {
+  for (const bool staged : {false, true}) {
+    Doubles view("x", 4), other("y", 4);
+    const auto storage =
+        staged ? valet::kokkos::staged_blocks(view, other) : valet::kokkos::blocks(view, other);
+    EXPECT_EQ(error_of_migration(storage, rank() == 0 ? 4 : 0), "");
+    if (rank() == size() - 1) Kokkos::resize(view, 8);
+    expect_on_all_ranks(error_of_migration(storage, 0),
+                        {"invalid_argument", "rank " + std::to_string(size() - 1) + ":", "View 'x'",
+                         "held by its storage alone", "valet::ref(view)"});
+  }
+}
+
+/// Whatever the extents of a View say that was never allocated.
+TEST(Blocks, ViewsThatWereNeverAllocatedTakePart) {
+  for (const bool staged : {false, true}) {
+    using Positions = Kokkos::View<double**, Kokkos::LayoutRight, Kokkos::HostSpace>;
+    Positions view =
+        rank() == 0 ? Positions("x", static_cast<std::size_t>(2 * size()), 3) : Positions();
+    Doubles id = rank() == 0 ? Doubles("id", view.extent(0)) : Doubles();
+    const auto storage = staged ? valet::kokkos::staged_blocks(valet::ref(view), valet::ref(id))
+                                : valet::kokkos::blocks(valet::ref(view), valet::ref(id));
+    const std::uint64_t count = rank() == 0 ? view.extent(0) : 0;
+    std::vector<int> ranks(count, 0);
+    EXPECT_EQ(error_of_migration(storage, count), "");
+    // Two for each rank, which allocates them when it knows how many there are.
+    for (std::uint64_t k = 0; k < count; ++k) {
+      ranks[k] = static_cast<int>(k / 2);
+      for (std::size_t c = 0; c < 3; ++c) view(k, c) = static_cast<double>(k / 2);
+      id(k) = static_cast<double>(k / 2);
+    }
+    valet::Plan plan = valet::plan_to_ranks(MPI_COMM_WORLD, storage, count, ranks);
+    EXPECT_EQ(plan.required_slots(), 2U);
+    if (rank() != 0) {
+      view = Positions("x", plan.required_slots(), 3);
+      id = Doubles("id", plan.required_slots());
+    }
+    static_cast<void>(valet::execute(plan, storage));
+    for (std::size_t k = 0; k < 2; ++k) {
+      EXPECT_EQ(id(k), rank());
+      EXPECT_EQ(view(k, 2), rank());
+    }
+  }
+}
+
 TEST(Blocks, WithoutSlotsTakePart) {
   for (const bool staged : {false, true}) {
     const Doubles view("view", rank() == 0 ? static_cast<std::size_t>(size()) : 0U);

@@ -5,6 +5,7 @@
 
 #include "spoilt_call.hpp"
 
+#include <algorithm>
 #include <climits>
 
 namespace valet::test {
@@ -179,9 +180,113 @@ TEST(MapErrors, RanksThatDisagreeOnTheBytesOfABlock) {
     if (is_odd()) call.storage = other.storage();
     expect_plans_refused(
         call, ErrorCode::block_size_mismatch,
-        {"the bytes of a block differs", std::to_string(bytes) + " on " + odd_ranks(),
-         "36 on " + other_ranks(), "same fields"});
+        {odd_name(),
+         "field 0 of a block is 'dense' of " + std::to_string(bytes) + " bytes, on rank 0",
+         "same fields in the same order"});
   }
+}
+
+/// Blocks of 24 bytes in three ways: other orders, other labels, other numbers of fields.
+TEST(MapErrors, RanksThatDisagreeOnFieldsOfTheSameBytes) {
+  if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  std::vector<double> x(2 * slots), m(slots), y(3 * slots);
+  const Field position = field(x, 2, "position"), mass = field(m, 1, "mass");
+  const BlockStorage usual{position, mass};
+  struct Odd {
+    BlockStorage storage;
+    const char* text;
+  };
+  const std::vector<Odd> odd{
+      {BlockStorage{mass, position},
+       "field 0 of a block is 'mass' of 8 bytes, on rank 0 it is 'position' of 16 bytes"},
+      {BlockStorage{position, field(m, 1, "charge")},
+       "field 1 of a block is 'charge' of 8 bytes, on rank 0 it is 'mass' of 8 bytes"},
+      {BlockStorage{position, field(m)},
+       "field 1 of a block is one of 8 bytes, on rank 0 it is 'mass' of 8 bytes"},
+      {BlockStorage{field(y, 3, "position")},
+       "field 0 of a block is 'position' of 24 bytes, on rank 0 it is 'position' of 16 bytes"},
+      {BlockStorage{position, field(y.data(), slots, 1, "u"), field(m, 1, "mass")}, ""}};
+  for (const Odd& other : odd) {
+    const bool is_larger = other.storage.block_bytes() != usual.block_bytes();
+    const std::string text = is_larger ? "field 1 of a block is 'u' of 8 bytes" : other.text;
+    Call call;
+    call.storage = is_odd() ? other.storage : usual;
+    expect_plans_refused(
+        call, is_larger ? ErrorCode::block_size_mismatch : ErrorCode::field_mismatch,
+        {odd_name(), text, "; give the same fields in the same order on all ranks"});
+    call.storage = usual;
+    Plan plan = call.plan_ranks();
+    if (is_larger) continue;  // refused by the rank itself
+    expect_refused(call,
+                   [&] { static_cast<void>(execute(plan, is_odd() ? other.storage : usual)); },
+                   ErrorCode::field_mismatch, {odd_name(), text});
+    // All ranks alike may execute a plan on other fields of the same bytes.
+    static_cast<void>(execute(plan, other.storage));
+  }
+}
+
+/// Rows of the same bytes whose values are packed in another order.
+TEST(MapErrors, RanksThatDisagreeOnTheExtentsOfARow) {
+  if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  std::vector<double> values(6 * slots);
+  const auto rows = [&](std::size_t outer, std::size_t inner) {
+    Field result =
+        strided_field(values.data(), slots, sizeof(double), 6 * sizeof(double), "stress");
+    result.dimensions[0] = {outer, static_cast<std::ptrdiff_t>(sizeof(double))};
+    result.dimensions[1] = {inner, static_cast<std::ptrdiff_t>(outer * sizeof(double))};
+    result.dimension_count = 2;
+    return BlockStorage{result};
+  };
+  Call call;
+  call.storage = is_odd() ? rows(3, 2) : rows(2, 3);
+  expect_plans_refused(call, ErrorCode::field_mismatch,
+                       {odd_name(), "'stress' of 48 bytes (extents 3 x 2), on rank 0",
+                        "'stress' of 48 bytes (extents 2 x 3)"});
+}
+
+TEST(MapErrors, ManyFieldsThatDifferBehindWhatAnErrorHolds) {
+  if (size() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  std::vector<std::vector<double>> values(100, std::vector<double>(slots));
+  std::vector<Field> fields;
+  for (auto& array : values) fields.push_back(field(array, 1, "a field with a rather long name"));
+  if (is_odd()) fields.back().label = "another";
+  Call call;
+  call.storage = BlockStorage(fields);
+  expect_plans_refused(call, ErrorCode::field_mismatch,
+                       {"the fields of a block differ", "give the same fields"});
+}
+
+/// A rank without slots that cannot say what its blocks are, as with Views without extents, takes
+/// part: it gets the answer of the others, and the error that names the slots it needs.
+TEST(MapErrors, ARankThatDoesNotKnowItsBlocks) {
+  if (size() == 1) GTEST_SKIP() << "nobody tells it";
+  const BlockStorage unknown{field(static_cast<double*>(nullptr), 0, 0, "x")};
+  std::vector<double> values(3 * slots, rank());
+  Call call;
+  call.storage = is_odd() ? unknown : BlockStorage{field(values, 3, "x")};
+  call.occupied = is_odd() ? 0 : blocks;
+  call.ranks.assign(is_odd() ? 0 : blocks, (odd_rank() + 1) % size() == rank() ? 0 : rank());
+  Plan stays = call.plan_ranks();
+  const Report report = execute(stays, call.storage);
+  EXPECT_EQ(report.block_bytes, 24U);
+  call.ranks.assign(is_odd() ? 0 : blocks, odd_rank());
+  for (const Order order : all_orders) {
+    call.options.order = order;
+    Plan plan = call.plan_ranks();
+    const std::uint64_t required = blocks * static_cast<std::uint64_t>(size() - 1);
+    EXPECT_EQ(plan.required_slots(), is_odd() ? required : 0);
+    expect_refused(call, [&] { static_cast<void>(execute(plan, call.storage)); },
+                   ErrorCode::infeasible,
+                   {odd_name(), "required_slots = " + std::to_string(required)});
+    // Allocated now, it takes them in.
+    std::vector<double> grown(3 * required, -1);
+    const BlockStorage large{field(grown, 3, "x")};
+    static_cast<void>(execute(plan, is_odd() ? large : call.storage));
+    EXPECT_EQ(std::ranges::count(grown, -1.0), is_odd() ? 0 : static_cast<long>(grown.size()));
+  }
+  call.options.budget_bytes = is_odd() ? 23 : 1U << 20;
+  expect_refused(call, [&] { static_cast<void>(call.plan_ranks()); }, ErrorCode::budget_too_small,
+                 {odd_name(), "set budget_bytes to at least 24"});
 }
 
 TEST(MapErrors, RanksThatDisagreeOnOptions) {

@@ -4,9 +4,11 @@
 /// @file
 /// Block storage in the application's arrays: fields, and the storage made of them.
 
+#include <valet/ref.hpp>
 #include <valet/storage_backend.hpp>
 
 #include <array>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <span>
@@ -21,6 +23,9 @@ namespace valet {
 struct FieldDimension {
   std::size_t extent = 1;           ///< entries
   std::ptrdiff_t stride_bytes = 0;  ///< from one entry to the next
+
+  /// Whether entries lie alike.
+  friend bool operator==(const FieldDimension&, const FieldDimension&) = default;
 };
 
 /// One array of the application in host memory, with one row per slot.
@@ -39,7 +44,10 @@ struct Field {
   std::array<FieldDimension, max_dimensions> dimensions{};  ///< of a row, in any order
   std::size_t dimension_count = 0;                          ///< dimensions in use
   std::size_t surplus_bytes = 0;  ///< an incomplete row at the end, which is an error
-  std::string label;              ///< name used in messages
+  std::string label;              ///< name used in messages; the same on all ranks
+  /// Describes the array as it is now; if without a label, it keeps its own. Empty for an array that
+  /// never moves.
+  std::function<Field()> current;
 };
 
 /// A field with rows of `row_bytes` contiguous bytes, `slot_stride_bytes` apart: a member of an
@@ -50,7 +58,8 @@ struct Field {
 /// @param row_bytes          Bytes of a block in this field; the same on all ranks.
 /// @param slot_stride_bytes  From one row to the next on this rank: at least `row_bytes`, or at
 ///                           most -row_bytes if the slots run backwards.
-/// @param label              Name used in messages; if empty, they give the field's number.
+/// @param label              Name used in messages, the same on all ranks; if empty, they give the
+///                           field's number.
 template <class T>
 [[nodiscard]] Field strided_field(T* data, std::uint64_t slots, std::size_t row_bytes,
                                   std::ptrdiff_t slot_stride_bytes, std::string label = {}) {
@@ -71,7 +80,8 @@ template <class T>
 /// @param data        slots * components values; the caller owns the memory.
 /// @param slots       The most blocks that fit.
 /// @param components  Values per slot; the same on all ranks.
-/// @param label       Name used in messages; if empty, they give the field's number.
+/// @param label       Name used in messages, the same on all ranks; if empty, they give the field's
+///                    number.
 template <class T>
 [[nodiscard]] Field field(T* data, std::uint64_t slots, std::size_t components = 1,
                           std::string label = {}) {
@@ -87,7 +97,8 @@ template <class T>
 /// `components`, the collective call that uses the storage reports it on all ranks.
 /// @param values      The caller owns the memory.
 /// @param components  Values per slot; the same on all ranks.
-/// @param label       Name used in messages; if empty, they give the field's number.
+/// @param label       Name used in messages, the same on all ranks; if empty, they give the field's
+///                    number.
 template <class T, std::size_t extent>
 [[nodiscard]] Field field(std::span<T, extent> values, std::size_t components = 1,
                           std::string label = {}) {
@@ -97,12 +108,21 @@ template <class T, std::size_t extent>
   return result;
 }
 
-/// The same for a vector, which must not be resized while the field is in use.
+/// The same for a vector as it is now: if it is resized, make the field anew, or give ref(values).
 template <class T, class Allocator>
 [[nodiscard]] Field field(std::vector<T, Allocator>& values, std::size_t components = 1,
                           std::string label = {}) {
   static_assert(!std::is_same_v<T, bool>, "Valet moves bytes: std::vector<bool> packs bits");
   return field(std::span<T>(values), components, std::move(label));
+}
+
+/// The same for a vector that may be resized between the calls which use the field.
+template <class T, class Allocator>
+[[nodiscard]] Field field(Ref<std::vector<T, Allocator>> values, std::size_t components = 1,
+                          std::string label = {}) {
+  Field result = field(values.get(), components, std::move(label));
+  result.current = [values, components] { return field(values.get(), components); };
+  return result;
 }
 
 /// Rejected at compile time: a const or temporary vector cannot receive blocks.
@@ -119,17 +139,30 @@ template <class T, class Allocator>
 /// overlapping rows) are reported on all ranks by the collective call that uses the storage.
 class VALET_EXPORT BlockStorage {
  public:
-  /// Fields with the same number of slots, given in the same order on all ranks.
+  /// Fields with the same number of slots. Rows and labels are the same on all ranks, in the same
+  /// order; collective calls compare them and throw field_mismatch, or block_size_mismatch, where
+  /// they differ.
   BlockStorage(std::initializer_list<Field> fields);
   /// The same for a list made at run time.
   explicit BlockStorage(std::span<const Field> fields);
   /// Blocks in memory that only `backend` can access (adapters).
   explicit BlockStorage(std::shared_ptr<StorageBackend> backend);
+  /// Refers to the same memory. There is no move that leaves an unusable storage behind.
+  BlockStorage(const BlockStorage&) = default;
+  /// Refers to the same memory.
+  BlockStorage& operator=(const BlockStorage&) = default;
+  ~BlockStorage() = default;
 
   /// The most blocks that this rank can hold. [local]
-  [[nodiscard]] std::uint64_t slots() const noexcept { return backend_->slots(); }
+  [[nodiscard]] std::uint64_t slots() const noexcept {
+    backend_->refresh();
+    return backend_->slots();
+  }
   /// Bytes of a block, all fields together.
-  [[nodiscard]] std::size_t block_bytes() const noexcept { return backend_->block_bytes(); }
+  [[nodiscard]] std::size_t block_bytes() const noexcept {
+    backend_->refresh();
+    return backend_->block_bytes();
+  }
   /// The backend, which accesses the memory.
   [[nodiscard]] StorageBackend& backend() const { return *backend_; }
 

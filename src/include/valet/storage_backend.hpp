@@ -9,10 +9,12 @@
 #include <valet/ledger.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 
 namespace valet {
@@ -43,6 +45,15 @@ class SlotList {
 struct MemoryPiece {
   std::byte* data = nullptr;  ///< the first byte
   std::size_t bytes = 0;      ///< number of bytes
+};
+
+/// What is stored of a block in one array.
+struct BlockField {
+  std::string_view label;       ///< empty if it has none
+  std::uint64_t row_bytes = 0;  ///< bytes of a block in this field
+  /// Extents of a row of several dimensions, outermost first; empty where the order of its values
+  /// does not depend on them.
+  std::span<const std::uint64_t> extents;
 };
 
 /// Properties of a storage that its plans remember.
@@ -86,8 +97,17 @@ class VALET_EXPORT StorageBackend {
 
   /// The most blocks that the storage can hold.
   [[nodiscard]] virtual std::uint64_t slots() const = 0;
-  /// Bytes of a packed block.
+  /// Bytes of a packed block; 0 if there are no slots and it is not known, as for a Kokkos View
+  /// that was never allocated.
   [[nodiscard]] virtual std::size_t block_bytes() const = 0;
+  /// Calls `visit` for each field of a packed block, in order. Number, rows and labels must be the
+  /// same on all ranks that know them. Default: one field without a label.
+  virtual void visit_fields(const std::function<void(const BlockField&)>& visit) const {
+    visit({{}, block_bytes(), {}});
+  }
+  /// Looks again at arrays that may have been resized since. Every collective call begins with it.
+  /// Must not throw; what is wrong is for diagnostic().
+  virtual void refresh() {}
   /// Why this storage cannot be used, if so.
   [[nodiscard]] virtual std::optional<Diagnostic> diagnostic() const { return std::nullopt; }
 

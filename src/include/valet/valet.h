@@ -317,7 +317,7 @@ VALET_EXPORT Valet_Storage* Valet_Storage_create(void);
  * @param row_bytes          Bytes of a block in this field; the same on all ranks.
  * @param slot_stride_bytes  From one row to the next; `row_bytes` if they are contiguous; negative
  *                           if the slots run backwards.
- * @param label              Name used in messages; NULL for none.
+ * @param label              Name used in messages, the same on all ranks; NULL for none.
  * @return VALET_SUCCESS, VALET_OUT_OF_MEMORY, or VALET_INVALID_ARGUMENT if `storage` is NULL. */
 VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uint64_t slots,
                                          size_t row_bytes, ptrdiff_t slot_stride_bytes,

@@ -17,6 +17,7 @@
 #include <valet/progress.hpp>
 #include <valet/ragged_storage.hpp>
 #include <valet/redistribute.hpp>
+#include <valet/ref.hpp>
 #include <valet/repair.hpp>
 #include <valet/report.hpp>
 #include <valet/scalapack.hpp>

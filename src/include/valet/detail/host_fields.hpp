@@ -4,6 +4,10 @@
 #include <valet/block_storage.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,6 +22,8 @@ class VALET_EXPORT HostFields : public StorageBackend {
 
   [[nodiscard]] std::uint64_t slots() const override { return slots_; }
   [[nodiscard]] std::size_t block_bytes() const override { return block_bytes_; }
+  void refresh() override { static_cast<void>(describe_again()); }
+  void visit_fields(const std::function<void(const BlockField&)>& visit) const override;
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override { return diagnostic_; }
   [[nodiscard]] bool may_throw() const override { return false; }
   void gather(SlotList from, std::byte* packed) override;
@@ -29,6 +35,12 @@ class VALET_EXPORT HostFields : public StorageBackend {
   [[nodiscard]] std::size_t pieces_per_block() const override;
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
 
+ protected:
+  /// refresh(). @return Whether an array lies or extends otherwise than before.
+  bool describe_again() noexcept;
+  /// The fields as they were given, if some of them may change.
+  [[nodiscard]] std::span<const Field> given() const { return given_; }
+
  private:
   /// A row in which adjacent dimensions that are contiguous in memory have been merged: contiguous
   /// pieces of piece_bytes at every combination of the remaining dimensions.
@@ -38,8 +50,11 @@ class VALET_EXPORT HostFields : public StorageBackend {
     std::size_t piece_bytes = 0;
     std::vector<FieldDimension> dimensions;
     std::size_t packed_offset = 0;
+    std::string label;
+    std::vector<std::uint64_t> extents;  ///< as of BlockField
   };
 
+  void describe(std::span<const Field> fields);
   void append_row(const Field& field);
   void write_run(std::byte* to, const std::byte* from, std::size_t bytes) const;
   template <class Action>
@@ -53,6 +68,7 @@ class VALET_EXPORT HostFields : public StorageBackend {
   std::size_t block_bytes_ = 0;
   std::byte* dense_ = nullptr;
   std::vector<Row> rows_;
+  std::vector<Field> given_;
   std::optional<Diagnostic> diagnostic_;
 };
 

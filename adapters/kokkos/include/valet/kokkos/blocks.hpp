@@ -38,10 +38,10 @@ enum class Path { automatic, staged };
 /// @param make_spaces  Makes the execution space instances to be fenced; kernels run on the first
 ///                     one. Only callable while Kokkos is initialised.
 /// @param duals        The DualViews whose device sides are among the Views; or nullptr.
-template <Path path, class MakeSpaces, class... Views>
+template <Path path, class MakeSpaces, class... Given>
 [[nodiscard]] BlockStorage storage_on(MakeSpaces&& make_spaces, std::unique_ptr<DualSides> duals,
-                                      const Views&... views) {
-  static_assert(sizeof...(Views) > 0, "Valet: give at least one View");
+                                      const Given&... given) {
+  static_assert(sizeof...(Given) > 0, "Valet: give at least one View");
   if (auto diagnostic = runtime_diagnostic())
     return BlockStorage(std::make_shared<HostFields>(*std::move(diagnostic)));
   const auto spaces = make_spaces();
@@ -51,15 +51,15 @@ template <Path path, class MakeSpaces, class... Views>
     blocks->are_sides_of(std::move(duals));
     return BlockStorage(std::move(blocks));
   };
-  if constexpr (path == Path::automatic && (is_host_accessible<Views> && ...) &&
-                !prefers_kernels<Space, Views...>) {
-    using Blocks = ViewBlocks<std::remove_const_t<decltype(spaces)>, Views...>;
-    return storage_of(std::make_shared<Blocks>(spaces, views...));
+  if constexpr (path == Path::automatic && (is_host_accessible<ViewOf<Given>> && ...) &&
+                !prefers_kernels<Space, ViewOf<Given>...>) {
+    using Blocks = ViewBlocks<std::remove_const_t<decltype(spaces)>, Given...>;
+    return storage_of(std::make_shared<Blocks>(spaces, given...));
   } else {
-    static_assert((is_accessible<Space, Views> && ...),
+    static_assert((is_accessible<Space, ViewOf<Given>> && ...),
                   "Valet: the memory space of a View can be reached neither by the host nor by the "
                   "execution space; give an execution space that reaches all Views of the storage");
-    return storage_of(std::make_shared<StagedBlocks<Space, Views...>>(space, views...));
+    return storage_of(std::make_shared<StagedBlocks<Space, Given...>>(space, given...));
   }
 }
 
@@ -69,24 +69,26 @@ template <Path path, class First, class... Rest>
   (check_view<ViewOf<Rest>>(), ...);
   if constexpr (Kokkos::is_execution_space<First>::value) {
     const std::tuple<First> given(first);
-    return storage_on<path>([&] { return given; }, dual_sides(given, rest...), view_of(rest)...);
+    return storage_on<path>([&] { return given; }, dual_sides(given, rest...), rest...);
   } else {
     check_view<ViewOf<First>>();
     using Spaces = std::tuple<typename ViewOf<First>::execution_space,
                               typename ViewOf<Rest>::execution_space...>;
     return storage_on<path>([] { return Spaces(); }, dual_sides(std::tuple<>(), first, rest...),
-                            view_of(first), view_of(rest)...);
+                            first, rest...);
   }
 }
 
 }  // namespace detail
 
 /// Makes a block storage of Views: `blocks(view, ...)` or `blocks(space, view, ...)`. Any View may
-/// be a DualView.
+/// be a DualView, and each may be given as valet::ref(view), which sees what Kokkos::resize() and
+/// assignments do to the View later.
 ///
-/// Local; keeps copies of the Views, so their memory lives at least as long as the storage. The
-/// storage must not outlive Kokkos::finalize(). A plan may, but its staging memory is then not
-/// freed.
+/// Local; keeps copies of Views that are given without valet::ref(), as they are now: for one call,
+/// or for a plan to which the storage is given anew. Such a View that nobody else holds any more,
+/// as after Kokkos::resize(), is refused (invalid_argument). The storage must not outlive
+/// Kokkos::finalize(). A plan may, but its staging memory is then not freed.
 ///
 /// Managed memory (CudaUVMSpace, HIPManagedSpace, SharedSpace on a device), which the host can
 /// access but which is not a host space, is moved by kernels, as by staged_blocks(), if the
@@ -106,8 +108,9 @@ template <Path path, class First, class... Rest>
 ///               instances of the Views' execution spaces are used.
 /// @param rest   The other Views or DualViews. All have rank 1 to 8, a trivially copyable value
 ///               type that is not const, and the same extent(0), which is the number of slots.
-///               Ranks may have different numbers of slots; the other extents, and the order and
-///               types of the Views, are the same on all ranks.
+///               Ranks may have different numbers of slots; the other extents, and the order,
+///               types and labels of the Views, are the same on all ranks. A rank without blocks
+///               may give Views that were never allocated.
 ///
 /// Errors are reported on all ranks by the collective call that uses the storage: not_initialized
 /// (Kokkos is not initialised), field_mismatch (different extents), inaccessible_memory (a View

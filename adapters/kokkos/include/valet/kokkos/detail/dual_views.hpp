@@ -7,6 +7,7 @@
 /// are marked as modified. If the copies fail, the marks are unchanged. Afterwards the device side
 /// is the valid one, whatever the outcome of the call.
 
+#include <valet/ref.hpp>
 #include <valet/storage_backend.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -32,6 +33,23 @@ struct DualTraits<Kokkos::DualView<Arguments...>> {
   static constexpr bool is_dual = true;
   using View = typename Kokkos::DualView<Arguments...>::t_dev;
 };
+/// Of what is referred to: a storage holds the reference, and looks again.
+template <class T>
+struct DualTraits<Ref<T>> : DualTraits<std::remove_const_t<T>> {};
+
+template <class T>
+constexpr bool is_reference = false;
+template <class T>
+constexpr bool is_reference<Ref<T>> = true;
+
+/// A View or DualView, or the one that is referred to.
+template <class T>
+[[nodiscard]] auto& object_of(T& view) {
+  if constexpr (is_reference<std::remove_const_t<T>>)
+    return view.get();
+  else
+    return view;
+}
 
 template <class T>
 constexpr bool is_dual_view = DualTraits<T>::is_dual;
@@ -43,9 +61,9 @@ using ViewOf = typename DualTraits<T>::View;
 template <class T>
 [[nodiscard]] ViewOf<T> view_of(const T& view) {
   if constexpr (is_dual_view<T>)
-    return view.view_device();
+    return object_of(view).view_device();
   else
-    return view;
+    return object_of(view);
 }
 
 /// Kokkos reports which side is newer, but not whether the other one was modified as well. Its
@@ -133,12 +151,14 @@ class DualSidesOf final : public DualSides {
   }
   template <class Action>
   void for_each(Action&& action) {
-    std::apply([&, k = std::size_t{0}](auto&... dual) mutable { (action(dual, k++), ...); },
-               duals_);
+    std::apply(
+        [&, k = std::size_t{0}](auto&... dual) mutable { (action(object_of(dual), k++), ...); },
+        duals_);
   }
   template <class Action>
   void for_each(Action&& action) const {
-    std::apply([&, k = std::size_t{0}](const auto&... dual) mutable { (action(dual, k++), ...); },
+    std::apply([&, k = std::size_t{0}](
+                   const auto&... dual) mutable { (action(object_of(dual), k++), ...); },
                duals_);
   }
 

@@ -49,27 +49,19 @@ class StartedWork {
 /// memory): kernels on `Space` move the blocks through packed memory that both can access. Only
 /// this instance is fenced: when somebody else needs packed memory that a kernel still uses, when
 /// the memory for lists is full, and at the end of a blocking call.
-template <class Space, class... Views>
-class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
-  using Base = ViewBlocks<std::tuple<Space>, Views...>;
+template <class Space, class... Given>
+class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
+  using Base = ViewBlocks<std::tuple<Space>, Given...>;
 
  public:
-  explicit StagedBlocks(const Space& space, const Views&... views)
-      : Base(std::tuple<Space>(space), views...), space_(space), block_bytes_(Base::block_bytes()) {
-    if (Base::diagnostic()) return;
-    std::size_t packed_offset = 0;
-    RowLayout* row = block_.rows;
-    for (const Field& field : fields_of(views...)) {
-      *row = row_layout(field, packed_offset, block_bytes_);
-      packed_offset += row++->row_bytes;
-    }
-    block_.number_words(word_of(0));
-    DeviceMpi mpi = device_mpi<Space>();
-    mpi_reads_views_ = mpi.reads_devices;
-    unusable_ = std::move(mpi.diagnostic);
-    if (!unusable_) allocate_lists();
+  explicit StagedBlocks(const Space& space, const Given&... given)
+      : Base(std::tuple<Space>(space), given...), space_(space) {
+    describe(fields_of(given...));
   }
 
+  void refresh() override {
+    if (Base::describe_again()) describe(Base::given());
+  }
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     if (auto diagnostic = Base::diagnostic()) return diagnostic;
     return unusable_;
@@ -165,7 +157,24 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
   static_assert(Kokkos::SpaceAccessibility<Space, Staging>::accessible &&
                     Kokkos::SpaceAccessibility<Kokkos::HostSpace, Staging>::accessible,
                 "Valet: this backend has no memory that both the host and its kernels reach");
-  static constexpr std::size_t view_count = sizeof...(Views);
+  static constexpr std::size_t view_count = sizeof...(Given);
+
+  void describe(std::span<const Field> fields) {
+    block_bytes_ = Base::block_bytes();
+    if (Base::diagnostic() || block_bytes_ == 0) return;
+    std::size_t packed_offset = 0;
+    RowLayout* row = block_.rows;
+    for (const Field& field : fields) {
+      *row = row_layout(field, packed_offset, block_bytes_);
+      packed_offset += row++->row_bytes;
+    }
+    block_.number_words(word_of(0));
+    if (list_memory_ != nullptr) return;
+    DeviceMpi mpi = device_mpi<Space>();
+    mpi_reads_views_ = mpi.reads_devices;
+    unusable_ = std::move(mpi.diagnostic);
+    if (!unusable_) allocate_lists();
+  }
 
   void allocate_lists() {
     try {
@@ -273,7 +282,7 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Views...> {
 
   Space space_;
   BlockRows<view_count> block_;
-  std::size_t block_bytes_;
+  std::size_t block_bytes_ = 0;
   std::shared_ptr<std::byte> list_memory_;
   std::size_t lists_used_ = 0;  ///< bytes of lists that kernels may still read
   StartedWork started_;

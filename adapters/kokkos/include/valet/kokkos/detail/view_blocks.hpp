@@ -7,6 +7,8 @@
 #include <valet/kokkos/detail/view_fields.hpp>
 
 #include <memory>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <utility>
 
@@ -16,11 +18,12 @@ namespace valet::kokkos::detail {
 /// StagedBlocks, which only uses their numbers from here.
 ///
 /// @tparam Spaces  std::tuple of the execution spaces whose instances are fenced.
-template <class Spaces, class... Views>
+/// @tparam Given   Views and DualViews, of which copies are kept, and references to them.
+template <class Spaces, class... Given>
 class ViewBlocks : public HostFields {
  public:
-  explicit ViewBlocks(const Spaces& spaces, const Views&... views)
-      : HostFields(fields_of(views...)), spaces_(spaces), views_(views...) {}
+  explicit ViewBlocks(const Spaces& spaces, const Given&... given)
+      : HostFields(fields_of(given...)), spaces_(spaces), given_(given...) {}
 
   /// Declares that some or all of the Views are the device sides of these DualViews.
   void are_sides_of(std::unique_ptr<DualSides> duals) { duals_ = std::move(duals); }
@@ -28,6 +31,9 @@ class ViewBlocks : public HostFields {
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     if (auto diagnostic = runtime_diagnostic()) return diagnostic;
     if (auto diagnostic = HostFields::diagnostic()) return diagnostic;
+    std::optional<Diagnostic> left;
+    std::apply([&left](const auto&... given) { (look_whether_left(given, left), ...); }, given_);
+    if (left) return left;
     return duals_ ? duals_->diagnostic() : std::nullopt;
   }
   /// Waits for kernels that may still write the Views, and for copies from the other sides.
@@ -42,8 +48,22 @@ class ViewBlocks : public HostFields {
   void end_stage() override { pop_region(); }
 
  private:
+  /// Kokkos::resize() gives the application another allocation, and this one is then held here
+  /// alone.
+  template <class View>
+  static void look_whether_left(const View& view, std::optional<Diagnostic>& left) {
+    if constexpr (!is_reference<View> && !is_dual_view<View>)
+      if (!left && view.use_count() == 1)
+        left =
+            Diagnostic{ErrorCode::invalid_argument,
+                       "View '" + std::string(view.label()) +
+                           "' is held by its storage alone, so the application has resized it or "
+                           "let it go since; make the storage after that, or once and for all of "
+                           "valet::ref(view)"};
+  }
+
   Spaces spaces_;
-  std::tuple<Views...> views_;  // keep the memory alive
+  std::tuple<Given...> given_;  // keep the memory alive
   std::unique_ptr<DualSides> duals_;
 };
 

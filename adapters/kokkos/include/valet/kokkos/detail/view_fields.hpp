@@ -4,6 +4,7 @@
 /// Requirements on a View, and its form as a valet::Field.
 
 #include <valet/block_storage.hpp>
+#include <valet/kokkos/detail/dual_views.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -70,7 +71,7 @@ constexpr void check_view() {
 /// type of the View: strides may differ between ranks. Fastest last: index order, reversed for
 /// LayoutLeft.
 template <class View>
-[[nodiscard]] Field field_of(const View& view) {
+[[nodiscard]] Field field_of_view(const View& view) {
   using Value = typename View::value_type;
   constexpr std::size_t rank = View::rank;
   constexpr bool is_left = std::is_same_v<typename View::array_layout, Kokkos::LayoutLeft>;
@@ -89,9 +90,18 @@ template <class View>
   return field;
 }
 
-template <class... Views>
-[[nodiscard]] std::array<Field, sizeof...(Views)> fields_of(const Views&... views) {
-  return {field_of(views)...};
+/// A View or DualView, or a reference to one, as a field. Local.
+template <class Given>
+[[nodiscard]] Field field_of(const Given& given) {
+  Field field = field_of_view(view_of(given));
+  if constexpr (is_reference<Given>)
+    field.current = [given] { return field_of_view(view_of(given)); };
+  return field;
+}
+
+template <class... Given>
+[[nodiscard]] std::array<Field, sizeof...(Given)> fields_of(const Given&... given) {
+  return {field_of(given)...};
 }
 
 }  // namespace valet::kokkos::detail
