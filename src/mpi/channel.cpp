@@ -152,7 +152,10 @@ class CommunicatorCache {
   }
 
   void give_back(MPI_Comm channel, int index) {
+    std::shared_ptr<void> no_longer_kept;  // freed without the lock
     const std::lock_guard lock(mutex_);
+    // Only the first one's stays: a communicator keeps what one plan needs, however many it had.
+    if (index > 0 && index != no_index) no_longer_kept.swap(kept_[static_cast<std::size_t>(index)]);
     if (index != no_index)
       free_ |= std::uint64_t{1} << index;
     else if (channel != base_ && mpi_is_usable())

@@ -77,8 +77,8 @@ class VALET_EXPORT Channel {
   /// The ranks of the user's communicator that share memory with this one, which is among them;
   /// ascending. Found once for the communicator. Local.
   [[nodiscard]] std::span<const int> node_ranks() const;
-  /// What plans keep for the next one that gets this communicator; freed with the user's. A call
-  /// has that of the first plan where no plan uses it. Local.
+  /// What a plan has for its lifetime and, if it has the first communicator of the pool, keeps for
+  /// the next plan or call there; freed with the user's communicator. Local.
   [[nodiscard]] std::shared_ptr<void>& kept() const;
   /// Whether what is kept stays beyond this channel on this rank: always, but for calls while a
   /// plan is using it, and for more plans at a time than there are places. Local.

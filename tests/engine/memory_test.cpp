@@ -238,6 +238,32 @@ TEST_F(LedgerAgainstProcess, WhatIsKeptIsCountedByEveryPlanAndGoesWithTheCommuni
   EXPECT_EQ(mapped_shared_bytes(), 0U);
 }
 
+/// However many plans a communicator had at a time, and in whatever order each rank destroys them.
+TEST_F(LedgerAgainstProcess, WhatManyPlansSharedGoesWithThemButForOne) {
+  MPI_Comm comm = MPI_COMM_NULL;
+  MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+  const GlobalMap map = ring_map(size(), 1000, 1000, 0);
+  const Options options = options_of(Order::any, 1 << 20);
+  for (int round = 0; round < 3; ++round) {
+    FilledMap filled(map, rank(), Shape::dense);
+    std::vector<Plan> plans;
+    std::uint64_t shared = 0, one = 0;
+    for (int p = 0; p < 6; ++p) {
+      plans.push_back(filled.plan(comm, Form::to_ranks, options));
+      if (p == 0) one = mapped_shared_bytes();
+    }
+    for (Plan& plan : plans) shared += execute(plan, filled.storage()).shared_bytes;
+    EXPECT_LE(shared, mapped_shared_bytes());
+    EXPECT_EQ(mapped_shared_bytes(), 6 * one);
+    std::mt19937 random(static_cast<unsigned>(rank()));
+    std::ranges::shuffle(plans, random);
+    while (!plans.empty()) plans.pop_back();
+    EXPECT_EQ(mapped_shared_bytes(), one);
+  }
+  MPI_Comm_free(&comm);
+  EXPECT_EQ(mapped_shared_bytes(), 0U);
+}
+
 TEST_F(LedgerAgainstProcess, ScratchIsKeptForTheNextPlanAndGoesWithTheCommunicator) {
   MPI_Comm comm = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &comm);
