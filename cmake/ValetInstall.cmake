@@ -34,6 +34,15 @@ function(valet_install_library target)
       PROPERTIES VERSION ${Valet_VERSION}
                  SOVERSION ${VALET_SOVERSION}
                  INSTALL_RPATH "$ORIGIN")
+    # MPI calls the library back when a communicator is freed, which may be long after a plugin that uses
+    # it has been closed: the code stays where it is. A static library is part of what it is linked into.
+    if(NOT APPLE)
+      set(linked PRIVATE)
+      if(type STREQUAL "STATIC_LIBRARY")
+        set(linked INTERFACE)
+      endif()
+      target_link_options(${target} ${linked} "LINKER:-z,nodelete")
+    endif()
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_EXPORT_NAME})
   target_include_directories(${target} ${scope} "$<BUILD_INTERFACE:${headers}>"
