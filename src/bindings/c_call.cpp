@@ -32,6 +32,9 @@ static_assert(VALET_ALLTOALL_DIRECT == static_cast<int>(AlltoallMethod::direct))
 static_assert(VALET_CALLBACK_FAILED == static_cast<int>(ErrorCode::callback_failed));
 
 thread_local std::string last_message;
+/// The last one that was not about a null pointer: why there is no plan, for example.
+thread_local std::string last_cause;
+constexpr std::string_view null_pointer = " is a null pointer";
 
 std::function<void(const Progress&)> to_progress(const Valet_Options& options) {
   if (options.progress == nullptr) return {};
@@ -117,6 +120,7 @@ Diagnostic diagnostic_in_flight() {
 int keep_error() noexcept {
   const Diagnostic diagnostic = diagnostic_in_flight();
   last_message = Error(diagnostic.code, diagnostic.text).what();
+  if (last_message.find(null_pointer) == std::string::npos) last_cause = last_message;
   return static_cast<int>(diagnostic.code);
 }
 
@@ -124,7 +128,9 @@ const char* last_error() noexcept { return last_message.c_str(); }
 
 void require_pointer(const void* pointer, const char* what, const char* remedy) {
   if (pointer != nullptr) return;
-  throw Error(ErrorCode::invalid_argument, std::string(what) + " is a null pointer; " + remedy);
+  std::string text = std::string(what).append(null_pointer) + "; " + remedy;
+  if (!last_cause.empty()) text += "; the last call that failed before said: " + last_cause;
+  throw Error(ErrorCode::invalid_argument, text);
 }
 
 Valet_Options default_options() {

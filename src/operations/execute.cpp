@@ -226,8 +226,8 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Fl
         "it would hold " + std::to_string(flows.blocks_after) + " blocks, but has " +
             std::to_string(slots) +
             " slots (required_slots = " + std::to_string(flows.blocks_after) +
-            "); grow its fields to that many slots, or partition again with the count "
-            "as a constraint"};
+            "); grow its fields to that many slots and give the storage that is made of them "
+            "then, or partition again with the count as a constraint"};
   return Diagnostic{ErrorCode::invalid_argument,
                     "the storage has " + std::to_string(slots) + " slots, the plan was made for " +
                         std::to_string(flows.slots) + "; give storage that is not smaller"};

@@ -169,7 +169,7 @@ inline std::uint64_t occupied_bits(const Occupied& occupied, std::uint64_t first
   return {ErrorCode::rank_out_of_range,
           block + std::to_string(number) + " is sent to rank " + std::to_string(rank) +
               ", but the communicator has ranks 0 to " + std::to_string(rank_count - 1) +
-              "; fix the map, nothing has moved"};
+              "; ranks count from 0: fix the map, nothing has moved"};
 }
 
 [[nodiscard]] inline Diagnostic bad_map_size(std::size_t entries, std::uint64_t wanted) {

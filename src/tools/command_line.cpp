@@ -25,8 +25,8 @@ std::string check_number(const std::string& text) {
       std::is_unsigned_v<Value> && text.starts_with("-");  // CLI11 takes -1 as 2^64-1
   if (!wraps && CLI::detail::lexical_cast(text, value)) return {};
   const char* const kind = std::is_floating_point_v<Value> ? "number"
-                           : std::is_unsigned_v<Value>     ? "whole number from 0 on"
-                                                           : "whole number";
+                           : std::is_unsigned_v<Value>     ? "non-negative integer"
+                                                           : "integer";
   return "'" + text + "' is no " + kind;
 }
 

@@ -61,7 +61,7 @@ contains
     from = modulo(rank - 1, ranks)
     storage = Valet_Storage_create()
     call require(Valet_Storage_add_field(storage, c_loc(values), int(slots, c_int64_t), &
-      24_c_size_t, 24_c_ptrdiff_t, 'values' // c_null_char) == VALET_SUCCESS, 'a field')
+      24_c_size_t, 24_c_ptrdiff_t, 'values') == VALET_SUCCESS, 'a field')
     destinations = modulo(rank + 1, ranks)
     do s = 1, slots
       addresses(s) = Valet_Address(destinations(s), slots - s)

@@ -102,12 +102,12 @@ contains
     storage = Valet_Ragged_storage_create()
     call require(Valet_Ragged_storage_add_field(storage, c_loc(values), &
       8_c_int64_t*value_capacity, c_loc(lengths), int(blocks, c_int64_t), 8_c_size_t, &
-      'values' // c_null_char) == VALET_SUCCESS, 'an arena with lengths')
+      'values') == VALET_SUCCESS, 'an arena with lengths')
     call require(Valet_Ragged_storage_add_field_by_offsets(storage, c_loc(numbers), &
       4_c_int64_t*number_capacity, c_loc(offsets), int(blocks, c_int64_t), 4_c_size_t, &
-      'numbers' // c_null_char) == VALET_SUCCESS, 'an arena with offsets')
+      'numbers') == VALET_SUCCESS, 'an arena with offsets')
     call require(Valet_Ragged_storage_add_column(storage, c_loc(names), int(blocks, c_int64_t), &
-      4_c_size_t, 'names' // c_null_char) == VALET_SUCCESS, 'a column')
+      4_c_size_t, 'names') == VALET_SUCCESS, 'a column')
   end subroutine
 
   subroutine check(list, what)

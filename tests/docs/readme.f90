@@ -15,7 +15,7 @@ subroutine move_particles(comm, x, slots, count, ranks) bind(C, name='fortran_mo
 
   storage = Valet_Storage_create()
   code = Valet_Storage_add_field(storage, c_loc(x), slots, 24_c_size_t, 24_c_ptrdiff_t, &
-    'x' // c_null_char)
+    'x')
   code = Valet_Plan_to_ranks(comm, storage, count, c_null_ptr, ranks, plan=plan)
   if (code == VALET_SUCCESS) code = Valet_Execute(plan, storage)
   if (code == VALET_SUCCESS) count = Valet_Plan_blocks_after(plan)
@@ -42,7 +42,7 @@ subroutine move_lists(comm, values, value_count, lengths, most, count, ranks) &
 
   storage = Valet_Ragged_storage_create()
   code = Valet_Ragged_storage_add_field(storage, c_loc(values), 8*size(values, kind=c_int64_t), &
-    c_loc(lengths), size(lengths, kind=c_int64_t), 8_c_size_t, 'values' // c_null_char)
+    c_loc(lengths), size(lengths, kind=c_int64_t), 8_c_size_t, 'values')
   code = Valet_Ragged_migrate(comm, storage, count, ranks)
   if (code /= VALET_SUCCESS) print '(a)', Valet_Error_message()
   call Valet_Ragged_storage_free(storage)

@@ -24,7 +24,7 @@ subroutine call_others(comm, storage, slots, count, buffer, elements, size, send
   ! Options and reports; the machine is known by numbers.
   options = Valet_Options_default()
   options%budget_bytes = 2**20
-  code = Valet_Parse_cost_model('latency=2e-6,bandwidth=1e10' // c_null_char, machine)
+  code = Valet_Parse_cost_model('latency=2e-6,bandwidth=1e10', machine)
   if (code == VALET_SUCCESS) options%automatic%model = c_loc(machine)
   report = Valet_Report_default()
   code = Valet_Alltoallv_in_place(comm, c_loc(buffer), 8_c_size_t*elements, send_counts, &
@@ -97,8 +97,8 @@ subroutine move_rows(comm, entries, capacity, offsets, id, most, count, ranks) &
   ! Compressed rows: offsets in bytes, one more than rows, and a number for each row.
   storage = Valet_Ragged_storage_create()
   code = Valet_Ragged_storage_add_field_by_offsets(storage, c_loc(entries), capacity, &
-    c_loc(offsets), most, 8_c_size_t, 'rows' // c_null_char)
-  code = Valet_Ragged_storage_add_column(storage, c_loc(id), most, 4_c_size_t, 'id' // c_null_char)
+    c_loc(offsets), most, 8_c_size_t, 'rows')
+  code = Valet_Ragged_storage_add_column(storage, c_loc(id), most, 4_c_size_t, 'id')
   code = Valet_Ragged_plan_to_ranks(comm, storage, count, ranks, plan=plan)
   bytes = Valet_Ragged_plan_required_bytes(plan, 0_c_size_t)
   blocks = Valet_Ragged_plan_blocks_after(plan)

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <functional>
 #include <memory>
 
 namespace valet::test {
@@ -199,6 +200,32 @@ TEST(Plan, CanBeMoved) {
   filled.fill();
   static_cast<void>(execute(third, filled.storage()));
   EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_slots, Order::any)), 0);
+}
+
+/// As all ranks would that made the mistake.
+TEST(Plan, ThatWasMovedFromThrowsAndCanBeAssignedTo) {
+  const GlobalMap map = ring_map(size(), 10, 7, 1);
+  FilledMap filled(map, rank(), Shape::dense);
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, {});
+  Plan other = std::move(plan);
+  const std::vector<std::function<void()>> uses{
+      [&] { static_cast<void>(plan.blocks_before()); },
+      [&] { static_cast<void>(plan.blocks_after()); },
+      [&] { static_cast<void>(plan.required_slots()); },
+      [&] { static_cast<void>(plan.neighbours()); },
+      [&] { static_cast<void>(plan.extra_bytes()); },
+      [&] { static_cast<void>(plan.workspace_bytes()); },
+      [&] { static_cast<void>(execute(plan, filled.storage())); }};
+  for (const auto& use : uses) {
+    const Outcome outcome = outcome_of(use);
+    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+    EXPECT_NE(outcome.text.find("was moved from was used; use the one that it was moved to"),
+              std::string::npos)
+        << outcome.text;
+  }
+  plan = std::move(other);
+  static_cast<void>(execute(plan, filled.storage()));
+  EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, Order::any)), 0);
 }
 
 TEST(Plan, OutlivesStorageMapAndCommunicator) {

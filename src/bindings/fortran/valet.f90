@@ -218,9 +218,7 @@ module valet
       integer(c_size_t), value :: struct_size
     end subroutine
 
-    !> `text` ends with c_null_char.
-    function Valet_Parse_cost_model(text, model) bind(C, name="Valet_Parse_cost_model") &
-        result(code)
+    function parse_cost_model(text, model) bind(C, name="Valet_Parse_cost_model") result(code)
       import :: c_char, c_int, Valet_Cost_model
       character(kind=c_char), intent(in) :: text(*)
       type(Valet_Cost_model) :: model
@@ -242,8 +240,7 @@ module valet
       type(c_ptr) :: storage
     end function
 
-    !> `label` ends with c_null_char.
-    function Valet_Storage_add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
+    function add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
         bind(C, name="Valet_Storage_add_field") result(code)
       import :: c_char, c_int, c_int64_t, c_ptr, c_ptrdiff_t, c_size_t
       type(c_ptr), value :: storage, data
@@ -412,6 +409,26 @@ contains
   function Valet_Options_default() result(options)
     type(Valet_Options) :: options
     call Valet_Options_init(options, c_sizeof(options))
+  end function
+
+  !> Reads a cost model, as VALET_MODEL has it.
+  function Valet_Parse_cost_model(text, model) result(code)
+    character(*), intent(in) :: text
+    type(Valet_Cost_model), intent(inout) :: model
+    integer(c_int) :: code
+    code = parse_cost_model(trim(text) // c_null_char, model)
+  end function
+
+  !> `label` is the same on all ranks, used in messages.
+  function Valet_Storage_add_field(storage, data, slots, row_bytes, slot_stride_bytes, label) &
+      result(code)
+    type(c_ptr), intent(in) :: storage, data
+    integer(c_int64_t), intent(in) :: slots
+    integer(c_size_t), intent(in) :: row_bytes
+    integer(c_ptrdiff_t), intent(in) :: slot_stride_bytes
+    character(*), intent(in) :: label
+    integer(c_int) :: code
+    code = add_field(storage, data, slots, row_bytes, slot_stride_bytes, trim(label) // c_null_char)
   end function
 
   !> An empty report, to be filled by a call.

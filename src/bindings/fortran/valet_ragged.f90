@@ -7,7 +7,8 @@
 !! contiguous arrays with the target attribute. Lengths and offsets are integer(c_int64_t), in
 !! bytes. Valet keeps their addresses until the storage is freed.
 module valet_ragged
-  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_ptr, c_size_t
+  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int64_t, c_null_char, c_ptr, &
+    c_size_t
   use valet, only: Valet_Options, Valet_Report
   implicit none
   private
@@ -25,9 +26,8 @@ module valet_ragged
       type(c_ptr) :: storage
     end function
 
-    !> `label` ends with c_null_char.
-    function Valet_Ragged_storage_add_field(storage, data, capacity_bytes, lengths, &
-        block_capacity, alignment_bytes, label) &
+    function add_field(storage, data, capacity_bytes, lengths, block_capacity, alignment_bytes, &
+        label) &
         bind(C, name="Valet_Ragged_storage_add_field") result(code)
       import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: storage, data, lengths
@@ -37,9 +37,8 @@ module valet_ragged
       integer(c_int) :: code
     end function
 
-    !> `offsets`: block_capacity + 1 entries, the first one 0. `label` ends with c_null_char.
-    function Valet_Ragged_storage_add_field_by_offsets(storage, data, capacity_bytes, offsets, &
-        block_capacity, alignment_bytes, label) &
+    function add_field_by_offsets(storage, data, capacity_bytes, offsets, block_capacity, &
+        alignment_bytes, label) &
         bind(C, name="Valet_Ragged_storage_add_field_by_offsets") result(code)
       import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: storage, data, offsets
@@ -49,8 +48,7 @@ module valet_ragged
       integer(c_int) :: code
     end function
 
-    !> `label` ends with c_null_char.
-    function Valet_Ragged_storage_add_column(storage, data, rows, row_bytes, label) &
+    function add_column(storage, data, rows, row_bytes, label) &
         bind(C, name="Valet_Ragged_storage_add_column") result(code)
       import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
       type(c_ptr), value :: storage, data
@@ -120,5 +118,40 @@ module valet_ragged
       integer(c_int) :: code
     end function
   end interface
+
+contains
+
+  !> `label` is used in messages.
+  function Valet_Ragged_storage_add_field(storage, data, capacity_bytes, lengths, &
+      block_capacity, alignment_bytes, label) result(code)
+    type(c_ptr), intent(in) :: storage, data, lengths
+    integer(c_int64_t), intent(in) :: capacity_bytes, block_capacity
+    integer(c_size_t), intent(in) :: alignment_bytes
+    character(*), intent(in) :: label
+    integer(c_int) :: code
+    code = add_field(storage, data, capacity_bytes, lengths, block_capacity, alignment_bytes, &
+      trim(label) // c_null_char)
+  end function
+
+  !> `offsets`: block_capacity + 1 entries, the first one 0.
+  function Valet_Ragged_storage_add_field_by_offsets(storage, data, capacity_bytes, offsets, &
+      block_capacity, alignment_bytes, label) result(code)
+    type(c_ptr), intent(in) :: storage, data, offsets
+    integer(c_int64_t), intent(in) :: capacity_bytes, block_capacity
+    integer(c_size_t), intent(in) :: alignment_bytes
+    character(*), intent(in) :: label
+    integer(c_int) :: code
+    code = add_field_by_offsets(storage, data, capacity_bytes, offsets, block_capacity, &
+      alignment_bytes, trim(label) // c_null_char)
+  end function
+
+  function Valet_Ragged_storage_add_column(storage, data, rows, row_bytes, label) result(code)
+    type(c_ptr), intent(in) :: storage, data
+    integer(c_int64_t), intent(in) :: rows
+    integer(c_size_t), intent(in) :: row_bytes
+    character(*), intent(in) :: label
+    integer(c_int) :: code
+    code = add_column(storage, data, rows, row_bytes, trim(label) // c_null_char)
+  end function
 
 end module valet_ragged

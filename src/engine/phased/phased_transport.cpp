@@ -201,10 +201,12 @@ void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
     mpi::post_send(context_.channel, &message.parcel, sizeof(Parcel), rank, mpi::tag_parcel,
                    transport_.other(window + k));
   const std::uint64_t bytes = parcel.count * context_.blocks.block_bytes;
-  if (message.is_own())
+  if (message.is_own()) {
     context_.observer().moved(parcel.count);
-  else
-    report_->bytes_sent += bytes;  // what leaves once is counted already
+  } else {  // what leaves once is counted already
+    report_->blocks_sent += parcel.count;
+    report_->bytes_sent += bytes;
+  }
   if (writes) {
     gather(message, transport_.memory_of(rank, credit));
     return transport_.signal(k, rank, bytes);

@@ -4,6 +4,7 @@
 /// @file
 /// Facts about this library and the MPI that it runs with: for logs and bug reports.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 
 #include <string>

@@ -4,6 +4,7 @@
 /// @file
 /// The cost of moving data on a machine, as four numbers, and its text form. Independent of MPI.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 
 #include <string>

@@ -4,6 +4,7 @@
 /// @file
 /// One dimension of a block-cyclic layout, and a container with one value per dimension.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 
 #include <array>

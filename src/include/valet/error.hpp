@@ -4,6 +4,7 @@
 /// @file
 /// Errors: one exception with a code and a text.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 
 #include <stdexcept>

@@ -6,6 +6,7 @@
 /// redistribution is measured in every run instead of estimated. The library uses the containers
 /// below for all data whose size depends on the problem.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 /// @file
 /// Messages of the library to the application. Errors are not messages: they are thrown.
 
+#include <valet/detail/cxx20.hpp>
 #include <valet/export.hpp>
 
 #include <functional>

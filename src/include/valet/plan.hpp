@@ -6,6 +6,7 @@
 /// gives each block either a rank, plan_to_ranks(), or an address, plan_to_slots().
 
 #include <valet/block_storage.hpp>
+#include <valet/detail/owned.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
@@ -63,7 +64,8 @@ class Occupied {
 /// and may run after MPI_Finalize.
 class VALET_EXPORT Plan {
  public:
-  /// Moves a plan; afterwards the source can only be destroyed or assigned to.
+  /// Moves a plan; afterwards the source can only be destroyed or assigned to: other functions
+  /// throw Error invalid_argument.
   Plan(Plan&&) noexcept;
   /// Frees this plan and takes over another one.
   Plan& operator=(Plan&&) noexcept;
@@ -90,7 +92,7 @@ class VALET_EXPORT Plan {
   friend struct plan::Access;
   explicit Plan(std::unique_ptr<plan::State> state);
 
-  std::unique_ptr<plan::State> state_;
+  detail::Owned<plan::State> state_;
 };
 
 /// Plans a map that gives each block a rank. Valet chooses the slots (Options::order), so no

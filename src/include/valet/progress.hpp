@@ -4,6 +4,8 @@
 /// @file
 /// Progress of a migration, as reported to the application.
 
+#include <valet/detail/cxx20.hpp>
+
 #include <cstdint>
 
 namespace valet {

@@ -4,6 +4,8 @@
 /// @file
 /// References to arrays that grow: valet::ref().
 
+#include <valet/detail/cxx20.hpp>
+
 namespace valet {
 
 /// A vector or View of the application that is looked at anew in every call; see ref().

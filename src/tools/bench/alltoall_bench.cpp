@@ -18,17 +18,16 @@ namespace {
 constexpr std::size_t element_bytes = 16;
 
 /// Elements from rank i to rank j of `ranks`, when each rank has `elements`, a multiple of 4*ranks.
-/// The last entry of cases 2 and 3 is what makes the paper's counts add up to all elements.
+/// The last entry of cases 2 and 3 is what makes the paper's counts add up to all elements, for any
+/// number of ranks: the share of those that get nothing.
 std::uint64_t count_of(int paper_case, int i, int j, int ranks, std::uint64_t elements) {
   const int distance = (j - i + ranks) % ranks;
   const std::uint64_t share = elements / static_cast<std::uint64_t>(ranks);
   const bool last = distance == ranks - 1;
-  switch (paper_case) {
-    case 1: return share;
-    case 2: return 4 * distance < ranks ? 0 : share + (last ? elements / 4 : 0);
-    case 3: return 2 * distance < ranks ? 0 : share + (last ? elements / 2 : 0);
-    default: return last ? elements : 0;
-  }
+  if (paper_case == 4) return last ? elements : 0;
+  const int without = paper_case == 2 ? (ranks + 3) / 4 : paper_case == 3 ? (ranks + 1) / 2 : 0;
+  if (distance < without) return 0;
+  return share + (last ? share * static_cast<std::uint64_t>(without) : 0);
 }
 
 /// Elements of all ranks, those for rank 0 first.

@@ -47,17 +47,24 @@ bool Benchmark::run() {
 }
 
 void Benchmark::take_turns(std::vector<Series>& all) {
+  std::vector<std::vector<Report>> reports(all.size());
   for (int round = 0; round < rounds(); ++round) {
     for (std::size_t k = 0; k < all.size(); ++k) {
       // Another one comes first in each round: what ran before it is in the caches.
-      Series& series = all[(k + static_cast<std::size_t>(round)) % all.size()];
+      const std::size_t next = (k + static_cast<std::size_t>(round)) % all.size();
+      Series& series = all[next];
       Outcome outcome = series.run();
-      if (round > 0) series.seconds.push_back(outcome.seconds);
       series.verified = series.verified && outcome.verified;
-      series.report = std::move(outcome.report);
+      series.report = outcome.report;
+      if (round == 0) continue;
+      series.seconds.push_back(outcome.seconds);
+      reports[next].push_back(std::move(outcome.report));
     }
     step();
   }
+  // The parts of a run are those of the run whose time is shown.
+  for (std::size_t k = 0; k < all.size(); ++k)
+    if (!reports[k].empty()) all[k].report = reports[k][middle_of(all[k].seconds)];
 }
 
 Report Benchmark::compare(Case setting, const std::function<Outcome()>& valet, Alltoallv& peer,

@@ -39,7 +39,7 @@ struct Series {
   std::function<Outcome()> run;
   std::vector<double> seconds = {};  ///< without the first round, which warms up
   bool verified = true;              ///< in all rounds
-  Report report = {};                ///< the last run's
+  Report report = {};                ///< of the run whose time is the median
 };
 
 /// What is measured one after the other.

@@ -4,6 +4,7 @@
 #include <valet/mpi.hpp>
 
 #include <algorithm>
+#include <numeric>
 
 namespace valet::bench {
 
@@ -47,6 +48,13 @@ double median(std::vector<double> values) {
   std::ranges::sort(values);
   const std::size_t middle = values.size() / 2;
   return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::size_t middle_of(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(order, {}, [&](std::size_t k) { return values[k]; });
+  return order[(order.size() - 1) / 2];
 }
 
 }  // namespace valet::bench

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -20,6 +21,8 @@ namespace valet::bench {
 [[nodiscard]] double slowest(double seconds);
 
 [[nodiscard]] double median(std::vector<double> values);
+/// Which of the values is the median, or the lower one of two in the middle. Not empty.
+[[nodiscard]] std::size_t middle_of(const std::vector<double>& values);
 
 /// Scattered over 64 bits: summed over all ranks, these show whether a number was lost or doubled.
 [[nodiscard]] constexpr std::uint64_t mixed(std::uint64_t number) {

@@ -16,7 +16,7 @@
 
 namespace valet::plan {
 
-/// A system of linear equations and inequalities over whole numbers from 0 on, by columns.
+/// A system of linear equations and inequalities over non-negative integers, by columns.
 struct LinearSystem {
   std::vector<int> starts{0};  ///< where each column begins in `rows`, and the end
   std::vector<int> rows;

@@ -73,8 +73,8 @@ TEST(Program, NamesTheSubcommandsAndOptionsThatThereAre) {
                  "unknown option '--methd'; did you mean '--method'?");
   expect_refused(2, "exchange --sideways", "unknown option '--sideways'; --help lists all");
   expect_refused(2, "exchange ring", "unexpected argument 'ring'; --help shows what is taken");
-  expect_refused(2, "exchange --blocks many", "--blocks: 'many' is no whole number from 0 on");
-  expect_refused(2, "exchange --blocks -3", "--blocks: '-3' is no whole number from 0 on");
+  expect_refused(2, "exchange --blocks many", "--blocks: 'many' is no non-negative integer");
+  expect_refused(2, "exchange --blocks -3", "--blocks: '-3' is no non-negative integer");
   expect_refused(2, "--verison", "unknown option '--verison'; did you mean '--version'?");
 }
 
@@ -109,6 +109,9 @@ TEST(AlltoallBench, AllCasesWithAllMethods) {
       EXPECT_GT(one.at("seconds_alltoallv"), 0) << one;
     }
   }
+  // The counts of the cases add up for any number of ranks.
+  for (const int ranks : {5, 6, 7})
+    expect_comparisons(document_of(ranks, "alltoall --bytes 8K --case 2,3 --repeat 1"), 6);
   const ProgramRun outcome = run(2, "alltoall --bytes 4K --case 1,2,4 --repeat 1");
   EXPECT_EQ(outcome.code, 0) << outcome.text;
   for (const char* const part :
@@ -440,7 +443,7 @@ TEST(PhasesBench, RefusesBadInput) {
   expect_refused(2, "phases --experiment 5", "--experiment: 5 is not within");
   expect_refused(2, "phases --remap sideways",
                  "--remap: unknown value 'sideways'; known: diffuse, scratch");
-  expect_refused(2, "phases --carry-out -1", "--carry-out: '-1' is no whole number from 0 on");
+  expect_refused(2, "phases --carry-out -1", "--carry-out: '-1' is no non-negative integer");
   expect_refused(2, "phases --parts 1", "--parts: 1 is not within");
   expect_refused(2, "phases --vertices 20 --parts 64", "64 parts for 20 vertices");
 }

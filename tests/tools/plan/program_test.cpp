@@ -118,12 +118,12 @@ TEST(Program, RefusesBadInput) {
   expect_refused("/no/such.mtx --free 1", "cannot read '/no/such.mtx'");
   expect_refused("--pattern ring --parking -1",
                  "parking interval -1 is negative: give 0 for never or k for every k-th phase");
-  expect_refused("--pattern ring --parking often", "--parking: 'often' is no whole number");
+  expect_refused("--pattern ring --parking often", "--parking: 'often' is no integer");
   expect_refused("--pattern ring --heuristic best_fit",
                  "unknown heuristic 'best_fit'; known: first_fit, max_first");
   expect_refused("--pattern star", "unknown pattern 'star'; known: ring");
   expect_refused("--pattern figure6 --free 0", "no rank has a free slot");
-  expect_refused("--pattern ring --ranks many", "--ranks: 'many' is no whole number from 0 on");
+  expect_refused("--pattern ring --ranks many", "--ranks: 'many' is no non-negative integer");
   expect_refused("--pattern ring --exact-seconds soon", "--exact-seconds: 'soon' is no number");
 }
 

@@ -4,6 +4,8 @@
 /// The hash of a block, which many threads can compute in place: the sum of a hash of each of its
 /// 8-byte pieces.
 
+#include <valet/detail/cxx20.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/detail/cxx20.hpp>
+
 #include <algorithm>
 #include <bitset>
 #include <cstddef>
