@@ -29,6 +29,10 @@ namespace valet::schedule {
 constexpr std::size_t action_window = 8;
 /// After so many a rank tells the root that they are done.
 constexpr std::size_t actions_per_note = action_window / 2;
+/// Actions of a rank that others may be at already although it has not come to them: those of its
+/// window that it has not begun, and one that the root has sent to others and cannot send to it
+/// before its window opens.
+constexpr std::size_t actions_ahead = action_window + 1;
 
 /// Blocks that a rank has for one other.
 struct Edge {

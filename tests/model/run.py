@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks the models of the credit transport with Spin, and that each rule of the proofs is needed:
-every mutant of a model, which breaks one rule, has to fail."""
+"""Checks the models of the credit transport and of CYCLIC with Spin, and that each rule of the
+proofs is needed: every mutant of a model, which breaks one rule, has to fail."""
 
 import argparse
 import os
@@ -20,12 +20,15 @@ LIMIT_S = 900  # of one search
 DEFAULTS = {
     "ordered": dict(P=3, MOST=1, TOTAL=12, MESSAGE=1, SENDS=0, GRAIN=1, ROOM=1, SHIFT=0, DIRECT=0),
     "slots": dict(P=3, MOST=1, TOTAL=12, MESSAGE=1, SENDS=0, BUFFERS=1, DIRECT=0),
+    "cyclic": dict(P=3, MOST=1, TOTAL=6, WINDOW=1),
 }
 
-# Model, and how it differs from the above. The first two take seconds: --quick.
+# Model, and how it differs from the above. The first three take seconds: --quick.
+QUICK = 3
 CASES = [
     ("ordered", dict()),
     ("slots", dict(TOTAL=4)),
+    ("cyclic", dict()),
     ("ordered", dict(ANY_HOLES=1)),
     ("ordered", dict(MOST=2)),
     ("ordered", dict(MOST=2, SENDS=1, TOTAL=6)),
@@ -43,6 +46,9 @@ CASES = [
     ("slots", dict(MOST=2, MESSAGE=2, SENDS=1, TOTAL=4)),
     ("slots", dict(MOST=2, BUFFERS=2, TOTAL=4)),
     ("slots", dict(P=4, TOTAL=4)),
+    ("cyclic", dict(MOST=2, TOTAL=5)),
+    ("cyclic", dict(MOST=3, TOTAL=6, WINDOW=2)),
+    ("cyclic", dict(P=4, MOST=2, TOTAL=4)),
 ]
 
 # Rule that is broken, model, and where that shows.
@@ -65,6 +71,9 @@ MUTANTS = [
     ("buffers are reserved by the credit", "BUFFER_IS_NOT_RESERVED", "slots", dict(BUFFERS=2)),
     ("no credit crosses the sender's messages", "CREDITS_CROSS_MESSAGES", "slots",
      dict(MOST=3, MESSAGE=2, SENDS=2, BUFFERS=1)),
+    ("all credits are taken, of ranks ahead too", "CREDITS_AHEAD_TAKE_ALL_ROOM", "cyclic",
+     dict(MOST=2, TOTAL=5)),
+    ("a place more than is needed at the end", "NO_SCRATCH", "cyclic", dict()),
 ]
 
 
@@ -125,7 +134,7 @@ def main():
 
     jobs = [(f"{model}: " + " ".join(flag[2:] for flag in flags(model, options)), model,
              flags(model, options), False)
-            for model, options in (CASES[:2] if arguments.quick else CASES)]
+            for model, options in (CASES[:QUICK] if arguments.quick else CASES)]
     jobs += [(f"{model} without: {rule}", model, flags(model, options, mutant), True)
              for rule, mutant, model, options in ([] if arguments.quick else MUTANTS)]
     failed = 0

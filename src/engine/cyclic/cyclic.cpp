@@ -27,6 +27,7 @@ Cyclic<Index>::Cyclic(const ExchangeContext& context, const plan::Flows<Index>& 
     : SlotExchange<Index>(
           context, flows,
           {.is_limited = true,
+           .most_ahead = schedule::actions_ahead,
            .others = own_others + (is_root(context) ? CyclicRoot::others : std::size_t{0})}),
       flows_(flows),
       first_edge_(first_edge(context, flows)),

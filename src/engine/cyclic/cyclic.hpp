@@ -25,6 +25,12 @@ namespace valet::engine {
 /// would have received more than it has sent; but round a cycle as much is received as sent. The
 /// first rank of a shift only sends, and the last has free slots for all that it receives.
 ///
+/// That needs one rule more: the credits of the action at hand must reach a rank whatever came
+/// before them. Ranks that are ahead credit for actions that this one has not begun, of
+/// schedule::actions_ahead destinations at most. All of those credits are taken and kept, three of
+/// each destination (SlotSender); with room for fewer, a rank that sends to many others would stop
+/// taking credits before the one that all wait for. tests/model/cyclic.pml checks this.
+///
 /// Memory: 8 bytes a neighbour and 4 KiB; on the root 64 bytes a rank besides.
 template <class Index>
 class Cyclic final : public SlotExchange<Index> {

@@ -18,7 +18,7 @@ SlotExchange<Index>::SlotExchange(const ExchangeContext& context, const plan::Fl
                   .signals = SlotSender<Index>::signals,
                   .others = policy.others}),
       receiver_(context, flows, sizes_, transport_, policy.is_limited),
-      sender_(context, flows, sizes_, transport_, policy.is_limited) {}
+      sender_(context, flows, sizes_, transport_, policy.is_limited, policy.most_ahead) {}
 
 /// Staged messages free slots, so credits that could not be given before may be given after.
 template <class Index>

@@ -16,8 +16,10 @@ class SlotExchange : public Exchange<Index>, public Participant {
  public:
   /// What a policy adds.
   struct Policy {
-    bool is_limited = false;  ///< blocks move as allow_sending() and allow_receiving() say
-    std::size_t others = 0;   ///< request slots of its own
+    bool is_limited = false;  ///< blocks move as allow() of the sender and of the receiver says
+    /// Destinations at most that may credit before allow() here, as they were allowed earlier.
+    std::size_t most_ahead = 0;
+    std::size_t others = 0;  ///< request slots of its own
   };
   SlotExchange(const ExchangeContext& context, const plan::Flows<Index>& flows,
                const Policy& policy);

@@ -19,7 +19,7 @@ std::size_t listed_pieces(const BlockTraits& blocks, const schedule::StreamSizes
 template <class Index>
 SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
                               const schedule::StreamSizes& sizes, CreditTransport& transport,
-                              bool is_limited)
+                              bool is_limited, std::size_t most_ahead)
     : context_(context),
       flows_(flows),
       sizes_(sizes),
@@ -33,6 +33,7 @@ SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<
       credited_(context.ledger),
       pieces_(context.ledger),
       to_stage_(context.ledger, flows.outgoing.size()),
+      most_ahead_(most_ahead),
       node_credits_(context.ledger) {
   const std::span<const int> on_node = context.channel.node_ranks();
   for (std::uint32_t d = 0; d < outgoing_.size(); ++d)
@@ -40,7 +41,7 @@ SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<
   idle_.reserve(sizes.send_buffers);
   idle_unstaged_.reserve(unstaged_messages);
   credited_.reserve(destinations_.size());
-  if (context.node.shares()) node_credits_.reserve(most_node_credits);
+  if (context.node.shares()) node_credits_.reserve(node_credits_kept());
   if (!stages()) pieces_.reserve(listed_pieces(context.blocks, sizes));
 }
 
@@ -109,7 +110,7 @@ bool SlotSender<Index>::goes_in_place(const Transfer<Index>& transfer, std::uint
 
 template <class Index>
 void SlotSender<Index>::listen() {
-  if (blocks_uncredited_ > 0 && node_credits_.size() < most_node_credits) transport_.listen();
+  if (blocks_uncredited_ > 0 && node_credits_.size() < node_credits_kept()) transport_.listen();
 }
 
 template <class Index>
@@ -150,7 +151,8 @@ bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
 /// low slots are where arrivals want to be.
 template <class Index>
 std::size_t SlotSender<Index>::next_to_serve() const {
-  constexpr std::size_t looked_at = 16;  // bounds the search with very many neighbours
+  // Bounds the search with very many neighbours, and passes those that must wait.
+  const std::size_t looked_at = 16 + most_ahead_;
   std::size_t best = credited_.size();
   Index lowest = static_cast<Index>(-1);
   for (std::size_t k = 0; k < std::min(looked_at, credited_.size()); ++k) {

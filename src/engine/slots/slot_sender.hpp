@@ -30,8 +30,10 @@ template <class Index>
 class SlotSender {
  public:
   /// @param is_limited  Credits are answered up to what allow() says; the others wait.
+  /// @param most_ahead  Destinations at most whose credits wait so.
   SlotSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
-             const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited);
+             const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited,
+             std::size_t most_ahead = 0);
   /// Send slots that it needs of a transport.
   [[nodiscard]] static std::size_t sends(const schedule::StreamSizes& sizes) {
     return sizes.send_buffers + unstaged_messages;
@@ -78,8 +80,7 @@ class SlotSender {
   static constexpr std::uint8_t none = 255;  ///< no message; there are at most 64
   static constexpr std::uint8_t most_on_the_way = schedule::most_credits_of_a_pair;
   static constexpr std::size_t unstaged_messages = 8;
-  /// Credits of ranks of the node that are kept: a rank is allowed to send to one at a time, and
-  /// those that are ahead of it give two each.
+  /// Credits of ranks of the node that are kept and can be answered.
   static constexpr std::size_t most_node_credits = 16;
 
   struct Destination {
@@ -123,6 +124,11 @@ class SlotSender {
   [[nodiscard]] bool may_answer(std::uint32_t destination) const {
     return destinations_[destination].sent < outgoing_.limit(destination);
   }
+  /// Credits of ranks of the node that are kept. Those that must wait come first, perhaps, and all
+  /// of them: there is room for all, or this rank would never take the one that it can answer.
+  [[nodiscard]] std::size_t node_credits_kept() const {
+    return most_node_credits + most_ahead_ * schedule::most_credits_of_a_pair;
+  }
   bool write_to_node(Transfer<Index>& transfer);
   [[nodiscard]] std::size_t next_to_serve() const;
   bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
@@ -152,6 +158,7 @@ class SlotSender {
   mpi::PieceList pieces_;
   schedule::ProportionalQueue to_stage_;
   std::byte* buffers_ = nullptr;
+  std::size_t most_ahead_;
   Vector<NodeCredit> node_credits_;
   std::uint64_t blocks_uncredited_ = 0;
   std::uint64_t blocks_left_ = 0;  ///< not handed to MPI
