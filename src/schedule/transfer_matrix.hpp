@@ -71,7 +71,7 @@ VALET_EXPORT void check_feasible(const TransferMatrix& matrix, std::span<const s
 struct PhaseBounds {
   std::uint64_t lower = 0;      ///< ceil(T/M), Pinar and Hendrickson's Lemma 3
   std::uint64_t published = 0;  ///< ceil(3T/2M)+1, their Theorem 4, which does not hold
-  std::uint64_t upper = 0;      ///< ceil(2T/M)+1, which holds with parking at every phase
+  std::uint64_t upper = 0;      ///< ceil(2T/M)+1: parking at every phase, but not continuous
 };
 
 /// Theorem 4 rests on Lemma 5, which takes every parked block to enable a direct one; it fails

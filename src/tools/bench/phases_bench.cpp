@@ -148,7 +148,7 @@ void print_schedules(const std::vector<Case>& schedules) {
   };
   for (const Case& one : schedules) enter(one, "ceil(T/M)", one["lower"]);
   for (const Case& one : schedules) enter(one, one["method"], one["phases"]);
-  for (const Case& one : schedules) enter(one, "ceil(2T/M)+1", one["upper"]);
+  for (const Case& one : schedules) enter(one, "ceil(2T/M)+1, but for continuous", one["upper"]);
   std::vector<Case> table;
   for (const auto& [kind, rows] : kinds) table.insert(table.end(), rows.begin(), rows.end());
   std::printf("Computed without moving data; means of %d instances:\n",

@@ -34,6 +34,17 @@ TEST(Program, ShowsTheCounterexampleToThePublishedBound) {
     EXPECT_NE(outcome.text.find(part), std::string::npos) << part << "\n" << outcome.text;
 }
 
+TEST(Program, SaysForWhichHeuristicsTheBoundHolds) {
+  // One block, and room for it: continuous also levels, and takes a phase more than the bound.
+  const TemporaryFile matrix("%%MatrixMarket matrix coordinate integer general\n3 3 1\n1 2 1\n");
+  const TemporaryFile free("0\n1\n2\n");
+  const ProgramRun outcome = run(matrix.path() + " --free " + free.path() + " --parking 1");
+  EXPECT_EQ(outcome.code, 0);
+  for (const char* const part :
+       {"at most 2, ceil(2T/M)+1, but for continuous", "more than the bound of the others"})
+    EXPECT_NE(outcome.text.find(part), std::string::npos) << part << "\n" << outcome.text;
+}
+
 TEST(Program, WritesWhatItFoundAsJson) {
   const TemporaryFile json;
   const ProgramRun outcome = run("--pattern figure5 --parking 0,1,2 --json " + json.path());
