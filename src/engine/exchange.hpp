@@ -57,6 +57,7 @@ struct ExchangeContext {
   BlockTraits blocks;
   const storage::NodeMemory& node;
   std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
+  std::size_t kept_schedule_bytes = 0;  ///< likewise, for its part of a schedule of the root
 
   [[nodiscard]] std::size_t scratch_bytes(std::uint64_t scratch_blocks) const {
     return scratch_bytes_of(options, blocks, scratch_blocks);

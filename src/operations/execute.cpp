@@ -46,8 +46,13 @@ template <class Index>
 class Workspace {
  public:
   Workspace(plan::State& state, const plan::Flows<Index>& flows)
-      : context_{state.channel, state.ledger,       state.options,
-                 state.blocks,  state.node->memory, state.schedule_bytes},
+      : context_{state.channel,
+                 state.ledger,
+                 state.options,
+                 state.blocks,
+                 state.node->memory,
+                 state.schedule_bytes,
+                 state.kept_schedule_bytes},
         flows_(flows),
         exchange_(make_exchange(context_, flows)),
         free_(state.ledger, slots_to_track()) {

@@ -73,6 +73,7 @@ struct State {
       std::make_shared<const storage::KeptNodeMemory>();
   storage::NodeMemoryState kept;   ///< of earlier plans, for this one; agreed upon
   std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
+  std::size_t kept_schedule_bytes = 0;  ///< likewise, for its part of a schedule of the root
   /// What this rank lacked memory for when the ranks could not agree on it any more: they do when
   /// the plan is executed.
   std::optional<Diagnostic> failure;

@@ -439,13 +439,18 @@ Diagnostic no_memory_to_plan(std::uint64_t slots) {
 
 std::optional<Diagnostic> check_budget(const State& state) {
   const std::size_t least = state.blocks.least_scratch_blocks() * state.blocks.block_bytes;
-  if (state.options.budget_bytes >= least) return std::nullopt;
-  return Diagnostic{ErrorCode::budget_too_small,
-                    "the budget of " + std::to_string(state.options.budget_bytes) +
-                        " bytes is below the " + std::to_string(least) + " bytes that " +
-                        (state.blocks.least_scratch_blocks() == 1 ? "one block takes"
-                                                                  : "two staged blocks take") +
-                        "; set budget_bytes to at least " + std::to_string(least)};
+  if (state.options.budget_bytes >= least || state.options.method == Method::phased)
+    return std::nullopt;
+  return budget_below_blocks(state, least);
+}
+
+Diagnostic budget_below_blocks(const State& state, std::uint64_t enough) {
+  const std::size_t blocks = state.blocks.least_scratch_blocks();
+  return {ErrorCode::budget_too_small,
+          "the budget of " + std::to_string(state.options.budget_bytes) + " bytes is below the " +
+              std::to_string(blocks * state.blocks.block_bytes) + " bytes that " +
+              (blocks == 1 ? "one block takes" : "two staged blocks take") +
+              "; set budget_bytes to at least " + std::to_string(enough)};
 }
 
 storage::NodeWish node_wish(State& state) {

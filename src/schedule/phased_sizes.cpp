@@ -10,13 +10,14 @@
 namespace valet::schedule {
 namespace {
 
-// Shares of the 64 KiB that no budget pays for: slots, lists, waiting blocks. Small budgets need
-// 14 KiB of pieces in place of the first.
+// Shares of the 64 KiB that no budget pays for: slots, lists, waiting blocks, and a schedule that
+// is kept. Small budgets need 14 KiB of pieces in place of the first.
 constexpr std::uint64_t free_for_places = std::uint64_t{8} << 10;
 constexpr std::uint64_t free_for_lists = std::uint64_t{10} << 10;
 constexpr std::uint64_t free_for_waiting = std::uint64_t{14} << 10;
 constexpr std::uint64_t most_for_pieces = std::uint64_t{14} << 10;
-static_assert(std::max(free_for_places, most_for_pieces) + free_for_lists + free_for_waiting <=
+static_assert(std::max(free_for_places, most_for_pieces) + free_for_lists + free_for_waiting +
+                  free_for_schedule <=
               detail::promised_fixed - detail::promised_reserve);
 
 std::uint64_t above(std::uint64_t value, std::uint64_t level) {

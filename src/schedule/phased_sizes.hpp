@@ -5,6 +5,7 @@
 #include <valet/options.hpp>
 #include <valet/storage_backend.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -63,6 +64,13 @@ struct PhasedSizes {
 /// What of these bytes comes off the budget: all beyond the 64 bytes that are promised for a
 /// neighbour and 24 KiB. Pure.
 [[nodiscard]] VALET_EXPORT std::uint64_t phased_list_charge(const PhasedLimits& limits);
+
+/// What a rank keeps of a schedule that a root made, for further executions: bytes without charge,
+/// and a small part of the budget.
+constexpr std::size_t free_for_schedule = std::size_t{2} << 10;
+[[nodiscard]] constexpr std::size_t kept_schedule_charge(std::size_t budget_bytes) {
+  return std::min(budget_bytes / 32, std::size_t{1} << 20);
+}
 
 /// A budget that holds that charge and a block beside it; one block where there is no charge. With
 /// less, Method::phased must be refused. Pure; does not read the budget of the limits.

@@ -4,6 +4,7 @@
 // asked for at every phase, and what it refuses.
 
 #include "filled_map.hpp"
+#include "named_budget.hpp"
 #include "outcome.hpp"
 #include "schedule/phase_schedule.hpp"
 #include "schedule/phased_sizes.hpp"
@@ -309,6 +310,60 @@ TEST(Phased, APlanIsCarriedOutAgainAndAgain) {
     }
 }
 
+/// Executes a plan three times; returns the seconds that the later two took to make phases.
+double seconds_of_schedules(const GlobalMap& map, const Options& options, std::size_t block_bytes) {
+  FilledMap filled(map, rank(), Shape::dense, block_bytes);
+  Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, options);
+  const Report first = execute(plan, filled.storage());
+  EXPECT_GT(first.gather_seconds, 0);
+  double seconds = 0;
+  for (int repetition = 0; repetition < 2; ++repetition) {
+    filled.fill();
+    const Report report = execute(plan, filled.storage());
+    EXPECT_EQ(report.phases, first.phases);
+    EXPECT_EQ(report.detours, first.detours);
+    EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+    EXPECT_EQ(sum_over_ranks(filled.wrong(Form::to_ranks, options.order)), 0);
+    seconds += report.gather_seconds + report.solve_seconds + report.scatter_seconds;
+  }
+  return seconds;
+}
+
+TEST(Phased, ScheduleOfARootIsKeptForFurtherExecutions) {
+  for (std::uint64_t k = 0; k < 3 && all_ranks(!HasFailure()); ++k) {
+    std::mt19937_64 random(seed() + k);
+    const GlobalMap map = random_map(random, size(), 200, static_cast<Tightness>(k % 3), false);
+    for (const Heuristic heuristic : all_heuristics()) {
+      SCOPED_TRACE(seed_note(seed() + k) + ", " + to_string(heuristic));
+      Options options = phased(heuristic, static_cast<int>(k % 3), k);
+      options.phased.scheduler = Scheduler::centralized;
+      options.budget_bytes = rank() == 0 ? 30'000 : 2000;
+      EXPECT_EQ(seconds_of_schedules(map, options, 40), 0);
+    }
+  }
+}
+
+TEST(Phased, ScheduleThatIsTooLongOrCanChangeIsMadeAgain) {
+  if (size() < 3) GTEST_SKIP() << "the root, which has a larger budget, takes no part";
+  // A block a phase, and 6 bytes for each: more than 2 KiB and nothing of the budget.
+  constexpr std::uint64_t blocks = 500;
+  GlobalMap map;
+  map.slots.assign(static_cast<std::size_t>(size()), blocks);
+  map.slots.front() = 0;
+  map.destination.resize(map.slots.size());
+  for (std::size_t r = 1; r < map.slots.size(); ++r)
+    for (std::uint64_t slot = 0; slot < blocks; ++slot)
+      map.destination[r].push_back(Address{static_cast<int>(r % (map.slots.size() - 1)) + 1, slot});
+  Options options = phased(Heuristic::first_fit, 0);
+  options.phased.scheduler = Scheduler::centralized;
+  options.phased.available_bytes = [] { return std::size_t{8}; };
+  options.budget_bytes = 20'000;
+  EXPECT_GT(seconds_of_schedules(ring_map(size(), 30, 30, 0), options, 8), 0) << "can change";
+  options.phased.available_bytes = nullptr;
+  options.budget_bytes = rank() == 0 ? 20'000 : 8;
+  EXPECT_GT(seconds_of_schedules(map, options, 8), 0) << "too long";
+}
+
 /// Peak of this rank, if it is not the root: it sends the same number of blocks however many ranks
 /// there are, to all of them.
 long long bytes_with_peers(MPI_Comm comm, const Options& options) {
@@ -396,8 +451,40 @@ TEST(PhasedErrors, MatrixThatDoesNotFitTheBudgetOfTheRoot) {
   options.phased.scheduler = Scheduler::centralized;
   if (rank() == 0) options.budget_bytes = 80;
   expect_refused(options, ErrorCode::budget_too_small,
-                 {"rank 0", "centralized scheduler needs ", "budget is 80 bytes",
+                 {"rank 0", "the centralized scheduler needs a budget of ", "budget is 80 bytes",
                   "take the distributed scheduler"});
+}
+
+/// The number that is named suffices, whichever ranks have less, and one byte less does not.
+TEST(PhasedErrors, TheNamedBudgetSuffices) {
+  constexpr std::size_t block_bytes = 14;
+  const GlobalMap map = ring_map(size(), 40, 10, 1);
+  for (const Heuristic heuristic : {Heuristic::first_fit, Heuristic::continuous})
+    for (const int parking : {0, 1})
+      for (const Scheduler scheduler : {Scheduler::distributed, Scheduler::centralized})
+        for (const int poor : {-1, 0, size() - 1})  // the only rank with so little; -1: all
+          for (const std::size_t budget : {block_bytes - 1, block_bytes}) {
+            Options options = phased(heuristic, parking);
+            options.phased.scheduler = scheduler;
+            options.budget_bytes = poor == -1 || poor == rank() ? budget : 1 << 20;
+            FilledMap filled(map, rank(), Shape::dense, block_bytes);
+            const auto plan = [&] {
+              static_cast<void>(filled.plan(MPI_COMM_WORLD, Form::to_ranks, options));
+            };
+            SCOPED_TRACE(std::string(to_string(heuristic)) + ", " + to_string(scheduler) +
+                         ", parking " + std::to_string(parking) + ", rank " + std::to_string(poor));
+            const Outcome outcome = outcome_of(plan);
+            ASSERT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+            ASSERT_TRUE(outcome.code == ErrorCode::budget_too_small ||
+                        (budget == block_bytes && outcome.text.empty()))
+                << outcome.text;
+            if (outcome.text.empty()) continue;
+            const std::size_t named = named_budget(outcome.text);
+            options.budget_bytes = named;
+            static_cast<void>(carried_out(map, options, block_bytes));
+            options.budget_bytes = named - 1;
+            EXPECT_TRUE(all_ranks(outcome_of(plan).code == ErrorCode::budget_too_small));
+          }
 }
 
 TEST(PhasedErrors, ListsOfManyRanksThatDoNotFitTheBudget) {

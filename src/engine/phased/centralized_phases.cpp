@@ -3,11 +3,11 @@
 
 #include "mpi/check.hpp"
 #include "mpi/root.hpp"
+#include <valet/error.hpp>
 
 #include <algorithm>
 #include <array>
 #include <numeric>
-#include <string>
 #include <tuple>
 
 namespace valet::engine {
@@ -163,30 +163,21 @@ void CentralizedPhases::scatter(PhaseMoves& moves) {
     moves.receives.push_back({static_cast<int>(own[k]), own[k + 1]});
 }
 
-std::optional<Diagnostic> find_room_for_schedule(const mpi::Channel& channel, Ledger& ledger,
-                                                 const Options& options, std::uint64_t transfers,
-                                                 std::size_t least_bytes, std::size_t& reserved) {
+ScheduleNeed schedule_need(const mpi::Channel& channel, Ledger& ledger, const Options& options,
+                           std::uint64_t transfers) {
   const std::size_t ranks = ranks_on_root(channel);
   Array<std::uint64_t> rows(ledger, ranks);
   mpi::gather_words(channel, {&transfers, 1}, {rows.data(), rows.size()});
-  if (!is_root(channel)) return std::nullopt;
+  if (!is_root(channel)) return {};
   const auto nonzeros =
       static_cast<std::size_t>(std::accumulate(rows.begin(), rows.end(), std::uint64_t{0}));
-  const std::size_t promised = promised_bytes(ranks);
-  const std::size_t room =
-      options.budget_bytes + promised - std::min(options.budget_bytes, least_bytes);
-  const std::size_t needed = schedule_bytes_for(ranks, nonzeros, nonzeros);
   // Pairs that parking adds: a quarter of the transfers and a few for every rank, if they fit.
   const std::size_t added = blocks_wait(options) ? nonzeros / 4 + 4 * ranks : 0;
-  const std::size_t wanted = std::min(room, schedule_bytes_for(ranks, nonzeros, nonzeros + added));
-  reserved = wanted > promised ? wanted - promised : 0;
-  if (needed <= room) return std::nullopt;
-  return Diagnostic{ErrorCode::budget_too_small,
-                    "method phased with the centralized scheduler needs " + std::to_string(needed) +
-                        " bytes here for the " + std::to_string(nonzeros) +
-                        " transfers of all ranks, beside one block of scratch; the budget is " +
-                        std::to_string(options.budget_bytes) +
-                        " bytes; raise budget_bytes or take the distributed scheduler"};
+  const auto of_budget = [&](std::size_t pairs) {
+    const std::size_t bytes = schedule_bytes_for(ranks, nonzeros, pairs);
+    return bytes - std::min(bytes, promised_bytes(ranks));
+  };
+  return {nonzeros, of_budget(nonzeros), of_budget(nonzeros + added)};
 }
 
 }  // namespace valet::engine

@@ -7,10 +7,6 @@
 
 #include "engine/phased/phases.hpp"
 #include "schedule/phase_scheduler.hpp"
-#include <valet/error.hpp>
-#include <valet/storage_backend.hpp>
-
-#include <optional>
 
 namespace valet::engine {
 
@@ -33,13 +29,15 @@ class CentralizedPhases final : public Phases {
   std::unique_ptr<schedule::PhaseScheduler> scheduler_;  ///< on the root
 };
 
-/// Whether rank 0 has room for its schedule in its budget. Collective.
-/// @param transfers    Ranks that this rank sends to.
-/// @param least_bytes  Of the budget, for everything else.
-/// @param reserved     On the root: gets the bytes to take off the budget.
-/// @return What this rank finds wrong, if anything.
-[[nodiscard]] std::optional<Diagnostic> find_room_for_schedule(
-    const mpi::Channel& channel, Ledger& ledger, const Options& options, std::uint64_t transfers,
-    std::size_t least_bytes, std::size_t& reserved);
+/// What the schedule of all ranks takes of the budget of rank 0; nothing on the others.
+struct ScheduleNeed {
+  std::uint64_t transfers = 0;  ///< of all ranks
+  std::size_t least_bytes = 0;
+  std::size_t wanted_bytes = 0;  ///< with room for what parking adds
+};
+/// Collective.
+/// @param transfers  Ranks that this rank sends to.
+[[nodiscard]] ScheduleNeed schedule_need(const mpi::Channel& channel, Ledger& ledger,
+                                         const Options& options, std::uint64_t transfers);
 
 }  // namespace valet::engine

@@ -5,6 +5,7 @@
 #include "engine/phased/distributed_phases.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/root.hpp"
+#include "plan/planner.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -37,17 +38,59 @@ void list_blocks(const Vector<Flow>& flows, Vector<PeerBlocks>& list) {
   for (const Flow& flow : flows) list.push_back({flow.rank, flow.count});
 }
 
-std::optional<Diagnostic> check_lists(const schedule::PhasedLimits& limits) {
-  const std::uint64_t needed = schedule::phased_least_budget(limits);
-  if (needed <= limits.budget_bytes || schedule::phased_list_charge(limits) == 0)
-    return std::nullopt;
-  std::string text = "method phased keeps lists of ";
-  text += limits.blocks_wait ? "all " + std::to_string(limits.ranks) + " ranks, for any may park"
-                             : std::to_string(limits.neighbours) + " neighbours";
-  text += " and needs a budget of " + std::to_string(needed) + " bytes for them; the budget is " +
-          std::to_string(limits.budget_bytes) + " bytes; raise budget_bytes";
-  if (limits.blocks_wait) text += " or take parking 0 and a heuristic other than continuous";
-  return Diagnostic{ErrorCode::budget_too_small, text};
+/// What a rank needs of its budget at least.
+struct BudgetNeed {
+  std::uint64_t least_bytes = 0;  ///< for a block of scratch and the lists
+  ScheduleNeed schedule = {};
+  [[nodiscard]] std::uint64_t bytes() const { return least_bytes + schedule.least_bytes; }
+};
+
+/// @param enough  For every rank.
+Diagnostic too_small(const plan::State& state, const schedule::PhasedLimits& limits,
+                     const BudgetNeed& need, std::uint64_t enough) {
+  const bool has_schedule = need.schedule.least_bytes > 0;
+  if (!has_schedule && schedule::phased_list_charge(limits) == 0)
+    return plan::budget_below_blocks(state, enough);
+  std::string text = "method phased";
+  if (has_schedule)
+    text += " with the centralized scheduler";
+  else
+    text += " keeps lists of " +
+            (limits.blocks_wait ? "all " + std::to_string(limits.ranks) + " ranks, for any may park"
+                                : std::to_string(limits.neighbours) + " neighbours") +
+            ", and";
+  text += " needs a budget of " + std::to_string(enough) + " bytes";
+  if (enough > need.bytes()) text += " (" + std::to_string(need.bytes()) + " on this rank)";
+  text += has_schedule ? ", for its lists and the " + std::to_string(need.schedule.transfers) +
+                             " transfers of all ranks"
+                       : " for them";
+  text += "; the budget is " + std::to_string(limits.budget_bytes) + " bytes; raise budget_bytes";
+  if (has_schedule)
+    text += " or take the distributed scheduler";
+  else if (limits.blocks_wait)
+    text += " or take parking 0 and a heuristic other than continuous";
+  return {ErrorCode::budget_too_small, text};
+}
+
+/// Every rank can work within its budget, or all learn which budget is enough for every rank.
+/// Collective.
+void agree_on_budget(const plan::State& state, const schedule::PhasedLimits& limits,
+                     const BudgetNeed& need) {
+  const bool lacks = state.options.budget_bytes < need.bytes();
+  bool any_lacks = lacks;
+  std::uint64_t enough = need.bytes();
+  mpi::Agreement agreement;
+  agreement.largest(any_lacks);
+  agreement.largest(enough);
+  agreement.run(state.channel, std::nullopt);
+  if (!any_lacks) return;
+  mpi::agree(state.channel,
+             lacks ? std::optional(too_small(state, limits, need, enough)) : std::nullopt);
+}
+
+/// Whether executions after the first have the phases of the first.
+bool keeps_schedule(const Options& options) {
+  return options.phased.scheduler == Scheduler::centralized && !options.phased.available_bytes;
 }
 
 template <class Index>
@@ -85,18 +128,22 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
 }  // namespace
 
 void reserve_schedule(plan::State& state) {
-  if (state.options.method != Method::phased) return;
+  const Options& options = state.options;
+  if (options.method != Method::phased) return;
   state.visit([&](const auto& flows) {
-    const schedule::PhasedLimits limits = phased_limits(
-        state.options, state.blocks, flows, state.node->memory, state.channel.size(), 0);
-    mpi::agree(state.channel, check_lists(limits));
-    if (state.options.phased.scheduler != Scheduler::centralized) return;
-    const auto least_bytes =
-        std::max<std::size_t>(state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
-                              static_cast<std::size_t>(schedule::phased_least_budget(limits)));
-    mpi::agree(state.channel,
-               find_room_for_schedule(state.channel, state.ledger, state.options,
-                                      flows.outgoing.size(), least_bytes, state.schedule_bytes));
+    const schedule::PhasedLimits limits =
+        phased_limits(options, state.blocks, flows, state.node->memory, state.channel.size(), 0);
+    BudgetNeed need{.least_bytes = std::max<std::uint64_t>(
+                        state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
+                        schedule::phased_least_budget(limits))};
+    if (options.phased.scheduler == Scheduler::centralized)
+      need.schedule = schedule_need(state.channel, state.ledger, options, flows.outgoing.size());
+    agree_on_budget(state, limits, need);
+    const auto room = static_cast<std::size_t>(options.budget_bytes - need.least_bytes);
+    state.schedule_bytes = std::min(room, need.schedule.wanted_bytes);
+    if (keeps_schedule(options))
+      state.kept_schedule_bytes = std::min(room - state.schedule_bytes,
+                                           schedule::kept_schedule_charge(options.budget_bytes));
   });
 }
 
@@ -104,10 +151,13 @@ template <class Index>
 Phased<Index>::Phased(const ExchangeContext& context, const plan::Flows<Index>& flows)
     : context_(context),
       flows_(flows),
-      sizes_(
-          schedule::phased_sizes(phased_limits(context.options, context.blocks, flows, context.node,
-                                               context.channel.size(), context.schedule_bytes))),
-      transport_(context, flows, sizes_, needs_announcements(context.options)) {}
+      sizes_(schedule::phased_sizes(phased_limits(
+          context.options, context.blocks, flows, context.node, context.channel.size(),
+          context.schedule_bytes + context.kept_schedule_bytes))),
+      transport_(context, flows, sizes_, needs_announcements(context.options)) {
+  if (keeps_schedule(context.options))
+    kept_.emplace(context.ledger, context.kept_schedule_bytes + schedule::free_for_schedule);
+}
 
 template <class Index>
 PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
@@ -122,31 +172,36 @@ PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
 }
 
 template <class Index>
+std::unique_ptr<Phases> Phased<Index>::make_phases(Transfer<Index>& transfer,
+                                                   Report& report) const {
+  const PhaseProblem problem = problem_of(context_.ledger, flows_, start_of_phase(transfer));
+  if (context_.options.phased.scheduler == Scheduler::centralized)
+    return std::make_unique<CentralizedPhases>(context_.channel, context_.ledger, context_.options,
+                                               problem, context_.schedule_bytes, report);
+  return std::make_unique<DistributedPhases>(context_.channel, context_.ledger, context_.options,
+                                             problem);
+}
+
+template <class Index>
 void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
   const std::size_t places =
       static_cast<std::size_t>(sizes_.scratch_places) * context_.blocks.block_bytes;
   transport_.start(scratch.data(), scratch.data() + places);
   PhaseMoves moves(context_.ledger);
-  std::unique_ptr<Phases> phases;
-  {
-    const PhaseProblem problem = problem_of(context_.ledger, flows_, start_of_phase(transfer));
-    if (context_.options.phased.scheduler == Scheduler::centralized)
-      phases =
-          std::make_unique<CentralizedPhases>(context_.channel, context_.ledger, context_.options,
-                                              problem, context_.schedule_bytes, report);
-    else
-      phases = std::make_unique<DistributedPhases>(context_.channel, context_.ledger,
-                                                   context_.options, problem);
-  }
+  const bool is_kept = kept_ && kept_->is_complete(context_.channel);
+  const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases(transfer, report);
+  Phases& phases = is_kept ? *kept_ : *made;
   observe::Trace* const trace = transfer.trace();
   const auto decide = [&](std::uint64_t phase) {
     const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
-    return phases->next(start_of_phase(transfer), moves);
+    const bool more = phases.next(start_of_phase(transfer), moves);
+    if (kept_ && !is_kept) kept_->note(more ? &moves : nullptr);
+    return more;
   };
   for (std::uint64_t phase = 1; decide(phase); ++phase) {
     const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
     if (!moves.sends.empty() || !moves.receives.empty()) report.phases = phase;
-    transport_.run(transfer, phase, moves, *phases, report);
+    transport_.run(transfer, phase, moves, phases, report);
   }
 }
 

@@ -20,16 +20,22 @@
 /// phased_list_bytes). What goes beyond 64 bytes a neighbour and 24 KiB comes off the budget: from
 /// about 190 neighbours on, or 48 ranks with parking. The root gathers two words a rank for parking
 /// and matches within 40 bytes a rank; for Heuristic::continuous it has 72, of which 8 are reckoned
-/// with for lists that are empty then.
+/// with for lists that are empty then. What a root decided is kept for further executions, within
+/// 2 KiB and a small part of the budget (kept_phases.hpp).
 
+#include "engine/phased/kept_phases.hpp"
 #include "engine/phased/phased_transport.hpp"
 #include "plan/plan_state.hpp"
 
+#include <memory>
+#include <optional>
+
 namespace valet::engine {
 
-/// Ends the planning of Method::phased: checks that the budget holds the lists of all ranks that
-/// this one may have to do with, and reserves memory for the schedule of the centralized scheduler
-/// on the root. Collective. @throws Error budget_too_small on all ranks alike.
+/// Ends the planning of Method::phased: checks that the budget holds a block, the lists of all
+/// ranks that this one may have to do with, and on the root the schedule of the centralized
+/// scheduler, and reserves memory for that and for what ranks keep of it. Collective. @throws Error
+/// budget_too_small on all ranks alike.
 void reserve_schedule(plan::State& state);
 
 template <class Index>
@@ -44,11 +50,14 @@ class Phased final : public Exchange<Index> {
 
  private:
   [[nodiscard]] PhaseStart start_of_phase(Transfer<Index>& transfer) const;
+  [[nodiscard]] std::unique_ptr<Phases> make_phases(Transfer<Index>& transfer,
+                                                    Report& report) const;
 
   const ExchangeContext context_;
   const plan::Flows<Index>& flows_;
   const schedule::PhasedSizes sizes_;
   PhasedTransport<Index> transport_;
+  std::optional<KeptPhases> kept_;
 };
 
 }  // namespace valet::engine

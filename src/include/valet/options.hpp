@@ -46,7 +46,8 @@ enum class Heuristic {
 /// Method::phased: who decides what moves in a phase.
 enum class Scheduler {
   distributed,  ///< every receiver; rank 0 only helps with parking and Heuristic::continuous
-  centralized,  ///< rank 0, from the gathered matrix, which must fit its budget
+  centralized,  ///< rank 0, from the gathered matrix, which must fit its budget; for further
+                ///< executions of a plan every rank keeps its part, where that is short
 };
 
 /// Method::cyclic: the order in which a rank offers its edges (the ranks that it has blocks for) to

@@ -47,11 +47,13 @@ struct Report {
   double exchange_seconds = 0;  ///< moving blocks between ranks
   double local_seconds = 0;     ///< moving blocks inside the rank
   double verify_seconds = 0;    ///< checksums, if requested
-  double gather_seconds = 0;    ///< part of exchange: matrix to the root, centralized scheduler
-  double solve_seconds = 0;     ///< part of exchange: the root computes phases
-  double scatter_seconds = 0;   ///< part of exchange: phases to the ranks, including waiting
-  double waiting_seconds = 0;   ///< part of exchange: blocked in MPI
-  bool verified = false;        ///< checksums were compared and agree
+  /// Part of exchange: matrix to the root, centralized scheduler. This and the next two are 0 where
+  /// the phases of an earlier execution were kept.
+  double gather_seconds = 0;
+  double solve_seconds = 0;    ///< part of exchange: the root computes phases
+  double scatter_seconds = 0;  ///< part of exchange: phases to the ranks, including waiting
+  double waiting_seconds = 0;  ///< part of exchange: blocked in MPI
+  bool verified = false;       ///< checksums were compared and agree
   /// Counts were computed instead of exchanged: the map was recognised as block or cyclic on all
   /// ranks, or plan_to_layout() made the plan.
   bool plan_from_layout = false;
