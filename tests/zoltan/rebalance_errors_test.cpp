@@ -132,6 +132,24 @@ TEST(RebalancerOptions, PartsAreForAllRanksOrForNone) {
   expect_on_all_ranks(error_of_options(options), {"invalid_argument", "NUM_GLOBAL_PARTS"});
 }
 
+/// Otherwise one rank would call MPI where the others do not: for the tree of the cuts, statistics.
+TEST(RebalancerOptions, ParametersMustBeTheSameOnAllRanks) {
+  if (size() == 1) return;
+  for (const char* const name : {"KEEP_CUTS", "RCB_OUTPUT_LEVEL", "NUM_GLOBAL_PARTS"}) {
+    RebalancerOptions options;
+    options.parameters = {{name, rank() == 0 ? "1" : "2"}};
+    expect_on_all_ranks(error_of_options(options),
+                        {"invalid_argument", "RebalancerOptions::parameters differs", "on rank 0",
+                         "only NUM_LOCAL_PARTS may differ"});
+  }
+  RebalancerOptions options;
+  options.parameters = {{"NUM_LOCAL_PARTS", rank() == 0 ? "1" : "2"}};
+  EXPECT_TRUE(all_ranks(error_of_options(options) == "no error"));
+  options.parameters.clear();
+  if (rank() == 0) options.parameters = {{"KEEP_CUTS", "1"}};
+  expect_on_all_ranks(error_of_options(options), {"RebalancerOptions::parameters differs"});
+}
+
 TEST(RebalancerOptions, ToleranceMustBeAboveOne) {
   RebalancerOptions options;
   for (const double tolerance : {1.0, 0.0, std::numeric_limits<double>::quiet_NaN()}) {
@@ -219,9 +237,9 @@ TEST(Rebalancer, RanksMustAgreeOnTheDimensions) {
   Points points;
   Rebalancer rebalancer(MPI_COMM_WORLD);
   rebalancer.coordinates(array_columns(points.place.data(), 8, rank() == 0 ? 3 : 2));
-  expect_on_all_ranks(
-      error_of([&] { rebalancer.rebalance(8, points.storage()); }),
-      {"invalid_argument", "coordinates of an object differs: 2 on rank", "3 on rank 0"});
+  expect_on_all_ranks(error_of([&] { rebalancer.rebalance(8, points.storage()); }),
+                      {"invalid_argument",
+                       "the number of coordinates of an object differs: 2 on rank", "3 on rank 0"});
 }
 
 TEST(Rebalancer, CoordinatesMustCoverTheObjects) {

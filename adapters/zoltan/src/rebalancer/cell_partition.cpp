@@ -91,7 +91,7 @@ double CellPartition::place_for_zoltan(const Cell& cell, const AllObjects& all, 
 void CellPartition::describe_cells(const AllObjects& all) {
   const std::span<const int> used = cells_->used();
   const std::size_t dimensions = octree_->dimensions();
-  const std::size_t weights = objects_.count_weighs ? 2 : 1;
+  const std::size_t weights = weight_dimensions();
   places_ = Array<double>(ledger_, used.size() * dimensions);
   weights_ = Array<double>(ledger_, used.size() * weights);
   std::array<std::uint32_t, read_at_a_time> objects{};
@@ -130,7 +130,9 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
   divides_cells_ = true;
   zoltan_.keep_cuts();
   octree_.emplace(all.range, objects_.coordinates.size, shape_);
-  if (!wants_cells()) return zoltan_.partition(communicator, ledger_, objects_, ranks, parts);
+  const std::size_t weights = weight_dimensions();
+  if (!wants_cells())
+    return zoltan_.partition(communicator, ledger_, objects_, ranks, parts, weights);
   Array<int> chosen_ranks;
   Array<int> chosen_parts;
   auto failed = valet::detail::unless_out_of_memory(
@@ -148,7 +150,8 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
       },
       [&] { return no_memory(objects_.count); });
   if (!failed) failed = objects_.diagnostic();
-  zoltan_.partition(communicator, ledger_, given_, chosen_ranks, chosen_parts, std::move(failed));
+  zoltan_.partition(communicator, ledger_, given_, chosen_ranks, chosen_parts, weights,
+                    std::move(failed));
   largest_share_ = cells_->heaviest() / share_;
   take_targets(chosen_ranks, chosen_parts);
   spread(ranks, parts);

@@ -47,6 +47,8 @@ class CellPartition {
   [[nodiscard]] double largest_share() const { return largest_share_; }
 
  private:
+  /// Of a cell, and so of the objects of ranks without cells: cells always have weights.
+  [[nodiscard]] std::size_t weight_dimensions() const { return objects_.count_weighs ? 2 : 1; }
   void fill_cells(Array<int>& cell_of);
   void describe_cells(const AllObjects& all);
   [[nodiscard]] double place_for_zoltan(const Cell& cell, const AllObjects& all, std::size_t d,

@@ -144,9 +144,9 @@ bool Rebalancer::State::look_at_objects(Objects& objects, bool flag) const {
   objects.rank = communicator.rank();
   const std::optional<Diagnostic> mine = look_at(sources, options, objects);
   mpi::Agreement agreement;
-  agreement.equal({"the coordinates of an object"}, objects.coordinates.size);
-  agreement.equal({"the weights of an object"}, objects.weight_dimensions());
-  agreement.equal({"the entries of a global id"}, objects.id_entries());
+  agreement.equal({"the number of coordinates of an object"}, objects.coordinates.size);
+  agreement.equal({"the number of weights of an object"}, objects.weight_dimensions());
+  agreement.equal({"the number of entries of a global id"}, objects.id_entries());
   agreement.largest(flag);
   agreement.run(communicator, mine);
   return flag;
@@ -197,7 +197,8 @@ void Rebalancer::State::choose_ranks(const Objects& objects, bool by_order,
   if (by_order)
     choose_by_order(objects.count, static_cast<std::uint64_t>(before.sum.count), partition);
   else if (!by_cells)
-    zoltan.partition(communicator, partition.ledger, objects, partition.ranks, partition.parts);
+    zoltan.partition(communicator, partition.ledger, objects, partition.ranks, partition.parts,
+                     objects.weight_dimensions());
   else
     in_cells.run(communicator, all_objects(before.sum, largest), partition.ranks, partition.parts);
   if (by_cells) partition.largest_cell_share = in_cells.largest_share();

@@ -189,6 +189,22 @@ std::string text_of(double value) {
   return text.str();
 }
 
+/// Of what all ranks have to give alike: a parameter of one rank, such as KEEP_CUTS, can make it
+/// call MPI where the others do not.
+std::int64_t hash_of_parameters(const RebalancerOptions& options) {
+  std::uint64_t hash = 14695981039346656037U;  // FNV-1a
+  const auto add = [&](const std::string& text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    hash = (hash ^ 0x100U) * 1099511628211U;  // no character
+  };
+  for (const auto& [name, value] : options.parameters) {
+    const std::string upper = valet::detail::upper_case(name);
+    add(upper);
+    if (upper != "NUM_LOCAL_PARTS") add(value);
+  }
+  return static_cast<std::int64_t>(hash >> 1U);
+}
+
 std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<double>(bits)); }
 
 /// The most memory that this process ever had.
@@ -285,8 +301,10 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
   agreement.equal({"RebalancerOptions::imbalance_tolerance", tolerance_text},
                   std::bit_cast<std::int64_t>(options.imbalance_tolerance));
   agreement.equal({"RebalancerOptions::balance_count", mpi::yes_or_no}, options.balance_count);
-  agreement.equal({"whether there are RebalancerOptions::parameters", mpi::yes_or_no},
-                  !options.parameters.empty());
+  agreement.equal({"RebalancerOptions::parameters", nullptr,
+                   "give the same names and values in the same order on all ranks; only "
+                   "NUM_LOCAL_PARTS may differ"},
+                  hash_of_parameters(options));
   agreement.run(communicator, diagnostic);
 }
 
@@ -351,9 +369,9 @@ void ZoltanPartition::keep_cuts() { Zoltan_Set_Param(zoltan_.get(), "KEEP_CUTS",
 
 void ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger,
                                 const Objects& objects, Array<int>& ranks, Array<int>& parts,
-                                std::optional<Diagnostic> mine) {
+                                std::size_t weight_dimensions, std::optional<Diagnostic> mine) {
   auto diagnostic = std::move(mine);
-  if (!diagnostic) diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(objects.weight_dimensions()));
+  if (!diagnostic) diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(weight_dimensions));
   if (!diagnostic) diagnostic = set("NUM_GID_ENTRIES", std::to_string(objects.id_entries()));
   mpi::agree(communicator, diagnostic);
   const Queries queries(zoltan_.get(), objects);

@@ -12,6 +12,7 @@
 
 #include <zoltan.h>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -37,10 +38,11 @@ class ZoltanPartition {
   /// @param objects  Looked at, and at least one on some rank [local].
   /// @param ranks    objects.count entries, written [local].
   /// @param parts    Likewise; empty where there is one part for each rank.
+  /// @param weight_dimensions  Weights of each object: those that it has, then 1. [global]
   /// @param mine     What this rank found wrong before [local].
   /// @throws Error when Zoltan fails, on all ranks alike.
   void partition(const mpi::Channel& communicator, Ledger& ledger, const Objects& objects,
-                 Array<int>& ranks, Array<int>& parts,
+                 Array<int>& ranks, Array<int>& parts, std::size_t weight_dimensions,
                  std::optional<Diagnostic> mine = std::nullopt);
 
   /// From the next partition on, Zoltan can say where a point is: after RCB, RIB or HSFC.
