@@ -28,21 +28,18 @@ Diagnostic bad_rank(std::uint64_t slot, int rank, std::size_t ranks) {
 
 std::optional<Diagnostic> add_up(const Objects& objects, std::span<const int> ranks,
                                  std::span<Load> given) {
-  std::array<double, 512> weights{};  // read at a time, from the first-level cache
-  weights.fill(1);
-  for (std::uint64_t first = 0; first < objects.count; first += weights.size()) {
-    const std::size_t count = std::min<std::uint64_t>(weights.size(), objects.count - first);
-    if (objects.weights.size > 0) objects.weights.copy_to(0, weights.data(), first, count);
-    for (std::size_t k = 0; k < count; ++k) {
-      const int rank = ranks[first + k];
-      if (rank < 0 || static_cast<std::size_t>(rank) >= given.size())
-        return bad_rank(first + k, rank, given.size());
-      Load& load = given[static_cast<std::size_t>(rank)];
-      load.weight += weights[k];
-      load.count += 1;
+  std::optional<Diagnostic> found;
+  objects.for_each_weight([&](std::uint64_t k, double weight) {
+    const int rank = ranks[k];
+    if (rank < 0 || static_cast<std::size_t>(rank) >= given.size()) {
+      if (!found) found = bad_rank(k, rank, given.size());
+      return;
     }
-  }
-  return std::nullopt;
+    Load& load = given[static_cast<std::size_t>(rank)];
+    load.weight += weight;
+    load.count += 1;
+  });
+  return found;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
+#include "dealing.hpp"
 #include "mpi/agreement.hpp"
 
 #include <zoltan.h>
@@ -39,20 +40,26 @@ Diagnostic no_memory(std::uint64_t objects) {
 
 }  // namespace
 
-CellPartition::CellPartition(Ledger& ledger, ZoltanPartition& zoltan,
+bool wants_cells(const RebalancerOptions& options, const Objects& objects) {
+  if (!goes_by_coordinates(options.method) || objects.ids.size > 0) return false;
+  return options.granularity ? *options.granularity > 1 && objects.count > 0
+                             : objects.count > few_objects;
+}
+
+double imbalance_bound(const RebalancerOptions& options, const Objects& objects, double share) {
+  const double with_one_more = 1 + objects.largest_weight / share;
+  return std::max(options.imbalance_tolerance, with_one_more) + tolerated_excess;
+}
+
+CellPartition::CellPartition(Ledger& ledger, ZoltanPartition& zoltan, const PartRanks& part_ranks,
                              const RebalancerOptions& options, const Objects& objects)
     : ledger_(ledger),
       zoltan_(zoltan),
+      part_ranks_(part_ranks),
       options_(options),
       objects_(objects),
       shape_(valet::detail::upper_case(options.method) == "HSFC" ? OctreeShape::hilbert
                                                                  : OctreeShape::cubes) {}
-
-bool CellPartition::wants_cells() const {
-  if (!goes_by_coordinates(options_.method) || objects_.ids.size > 0) return false;
-  return options_.granularity ? *options_.granularity > 1 && objects_.count > 0
-                              : objects_.count > few_objects;
-}
 
 CellLimits CellPartition::limits() const {
   CellLimits limits;
@@ -91,7 +98,7 @@ double CellPartition::place_for_zoltan(const Cell& cell, const AllObjects& all, 
 void CellPartition::describe_cells(const AllObjects& all) {
   const std::span<const int> used = cells_->used();
   const std::size_t dimensions = octree_->dimensions();
-  const std::size_t weights = weight_dimensions();
+  const std::size_t weights = cell_weights();
   places_ = Array<double>(ledger_, used.size() * dimensions);
   weights_ = Array<double>(ledger_, used.size() * weights);
   std::array<std::uint32_t, read_at_a_time> objects{};
@@ -123,38 +130,81 @@ void CellPartition::describe_cells(const AllObjects& all) {
         column(weights_.data() + w, static_cast<std::ptrdiff_t>(weights * sizeof(double)));
 }
 
-void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all, Array<int>& ranks,
-                        Array<int>& parts) {
-  share_ = all.weight / zoltan_.part_count();
-  share_of_count_ = all.count / zoltan_.part_count();
-  divides_cells_ = true;
-  zoltan_.keep_cuts();
+void CellPartition::make_cells(const AllObjects& all, Array<int>& ranks) {
+  objects_.read_in([&] {
+    fill_cells(ranks);
+    describe_cells(all);
+  });
+  if (objects_.diagnostic()) return;
+  chosen_ranks_ = Array<int>(ledger_, given_.count);
+  rank_of_ = Array<int>(ledger_, cells_->all().size());
+  if (!zoltan_.has_parts()) return;
+  chosen_parts_ = Array<int>(ledger_, given_.count);
+  part_of_ = Array<int>(ledger_, cells_->all().size());
+}
+
+void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all, bool by_cells,
+                        bool even_out, Array<int>& ranks, Array<int>& parts) {
+  evens_out_ = even_out;
+  share_ = all.weight / part_ranks_.count();
+  share_of_count_ = all.count / part_ranks_.count();
   octree_.emplace(all.range, objects_.coordinates.size, shape_);
-  const std::size_t weights = weight_dimensions();
-  if (!wants_cells())
-    return zoltan_.partition(communicator, ledger_, objects_, ranks, parts, weights);
-  Array<int> chosen_ranks;
-  Array<int> chosen_parts;
-  auto failed = valet::detail::unless_out_of_memory(
-      [&] {
-        objects_.read_in([&] {
-          fill_cells(ranks);
-          describe_cells(all);
-        });
-        if (objects_.diagnostic()) return;
-        chosen_ranks = Array<int>(ledger_, given_.count);
-        rank_of_ = Array<int>(ledger_, cells_->all().size());
-        if (!zoltan_.has_parts()) return;
-        chosen_parts = Array<int>(ledger_, given_.count);
-        part_of_ = Array<int>(ledger_, cells_->all().size());
-      },
-      [&] { return no_memory(objects_.count); });
-  if (!failed) failed = objects_.diagnostic();
-  zoltan_.partition(communicator, ledger_, given_, chosen_ranks, chosen_parts, weights,
-                    std::move(failed));
+  const bool has_cells = by_cells && wants_cells(options_, objects_);
+  std::optional<Diagnostic> failed;
+  if (has_cells) {
+    failed = valet::detail::unless_out_of_memory([&] { make_cells(all, ranks); },
+                                                 [&] { return no_memory(objects_.count); });
+    if (!failed) failed = objects_.diagnostic();
+  }
+  if (by_cells) zoltan_.keep_cuts();
+  const GivenObjects given{
+      has_cells ? given_ : objects_,
+      options_.granularity == 1U ? objects_.weight_dimensions() : cell_weights(), all.weight};
+  Array<int>& to_ranks = has_cells ? chosen_ranks_ : ranks;
+  Array<int>& to_parts = has_cells ? chosen_parts_ : parts;
+  divides_cells_ = zoltan_.partition(communicator, ledger_, part_ranks_, given, to_ranks, to_parts,
+                                     std::move(failed)) &&
+                   by_cells;
+  // Among few objects it is left as it is where nobody could cut more evenly.
+  const double bound = divides_cells_ ? options_.imbalance_tolerance + tolerated_excess
+                                      : imbalance_bound(options_, objects_, share_);
+  // The cuts are no longer where the parts are if it does something.
+  if (even_out && deal(communicator, all, given.objects, bound, to_ranks, to_parts))
+    divides_cells_ = false;
+  if (!has_cells) return;
   largest_share_ = cells_->heaviest() / share_;
-  take_targets(chosen_ranks, chosen_parts);
+  take_targets();
   spread(ranks, parts);
+}
+
+/// Zoltan cannot always keep the tolerance: HSFC has no cuts inside one place.
+/// @return Whether something was above the bound. [global]
+bool CellPartition::deal(const mpi::Channel& communicator, const AllObjects& all,
+                         const Objects& units, double bound, Array<int>& ranks,
+                         Array<int>& parts) const {
+  Array<int>& part_of = zoltan_.has_parts() ? parts : ranks;
+  const bool are_cells = &units == &given_;
+  const PartsOfUnits of_units{
+      units, part_of,
+      [&](std::uint64_t unit) { return are_cells && is_at_one_place(cells_->used()[unit]); },
+      [&](std::uint64_t unit, int part) {
+        part_of[unit] = part;
+        ranks[unit] = part_ranks_.rank_of(part, unit);
+      }};
+  Dealing dealing(communicator, ledger_, part_ranks_.count(), all.weight);
+  if (dealing.imbalance(units, part_of) <= bound) return false;
+  dealing.deal(of_units, options_.imbalance_tolerance);
+  return true;
+}
+
+void CellPartition::correct_division(const mpi::Channel& communicator, const AllObjects& all,
+                                     double imbalance, Array<int>& ranks, Array<int>& parts) {
+  constexpr double little = 0.05;
+  const double bound = options_.imbalance_tolerance + tolerated_excess;
+  if (evens_out_ && imbalance <= options_.imbalance_tolerance + little)
+    deal(communicator, all, objects_, bound, ranks, parts);
+  else
+    keep_cells_together(communicator, ranks, parts);
 }
 
 /// Whether a cut goes through a cell: then its corners differ. Parts of RCB and RIB are convex, and
@@ -162,6 +212,7 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
 /// another's.
 /// @param used  Which of the cells that hold something.
 bool CellPartition::is_cut(std::size_t used, int part) {
+  if (is_at_one_place(cells_->used()[used])) return false;  // its objects were dealt by index
   const std::size_t dimensions = octree_->dimensions();
   Point inside{};
   std::copy_n(places_.data() + dimensions * used, dimensions, inside.begin());
@@ -183,11 +234,16 @@ bool CellPartition::is_cut(std::size_t used, int part) {
   return false;
 }
 
-void CellPartition::take_targets(const Array<int>& ranks, const Array<int>& parts) {
+bool CellPartition::is_at_one_place(int cell) const {
+  return cells_->all()[static_cast<std::size_t>(cell)].shift == 0;
+}
+
+void CellPartition::take_targets() {
+  const Array<int>& ranks = chosen_ranks_;
   const std::span<const int> used = cells_->used();
   for (std::size_t u = 0; u < used.size(); ++u) {
     const auto cell = static_cast<std::size_t>(used[u]);
-    const int part = zoltan_.has_parts() ? parts[u] : ranks[u];
+    const int part = zoltan_.has_parts() ? chosen_parts_[u] : ranks[u];
     const bool cut = divides_cells_ && is_cut(u, part);
     rank_of_[cell] = cut ? ~ranks[u] : ranks[u];
     if (zoltan_.has_parts()) part_of_[cell] = part;

@@ -6,6 +6,7 @@
 #include "cells.hpp"
 #include "mpi/channel.hpp"
 #include "objects.hpp"
+#include "part_ranks.hpp"
 #include "zoltan_partition.hpp"
 #include <valet/ledger.hpp>
 #include <valet/zoltan/rebalancer.hpp>
@@ -16,6 +17,9 @@
 
 namespace valet::zoltan {
 
+/// What is more than this above the tolerance is not left as it is.
+constexpr double tolerated_excess = 0.01;
+
 /// The objects of all ranks together.
 struct AllObjects {
   double weight = 0;
@@ -23,38 +27,55 @@ struct AllObjects {
   Box range{};
 };
 
+/// Whether the objects of this rank should be in cells: Zoltan can be given cells by some ranks and
+/// objects by others. [local]
+[[nodiscard]] bool wants_cells(const RebalancerOptions& options, const Objects& objects);
+
+/// What is promised for the largest over the mean weight of a part: the tolerance, or the mean and
+/// the heaviest object; cuts are not more exact than that.
+/// @param share  The mean. [global]
+[[nodiscard]] double imbalance_bound(const RebalancerOptions& options, const Objects& objects,
+                                     double share);
+
 class CellPartition {
  public:
   /// Local. @param objects  Looked at. All arguments must outlive this.
-  CellPartition(Ledger& ledger, ZoltanPartition& zoltan, const RebalancerOptions& options,
-                const Objects& objects);
+  CellPartition(Ledger& ledger, ZoltanPartition& zoltan, const PartRanks& part_ranks,
+                const RebalancerOptions& options, const Objects& objects);
 
-  /// Whether the objects of this rank should be in cells: Zoltan can be given cells by some ranks
-  /// and objects by others. [local]
-  [[nodiscard]] bool wants_cells() const;
-
-  /// As ZoltanPartition::partition(). Collective, for when some rank wants cells.
-  void run(const mpi::Channel& communicator, const AllObjects& all, Array<int>& ranks,
-           Array<int>& parts);
+  /// As ZoltanPartition::partition(). Collective.
+  /// @param by_cells   Whether some rank wants cells. [global]
+  /// @param even_out   Whether parts above the tolerance give up some of what they have. [global]
+  void run(const mpi::Channel& communicator, const AllObjects& all, bool by_cells, bool even_out,
+           Array<int>& ranks, Array<int>& parts);
 
   /// Whether the cuts that Zoltan made between cells went through some, on any rank: then a rank
   /// may get more than Zoltan counted. The same on all ranks.
   [[nodiscard]] bool divides_cells() const { return divides_cells_; }
-  /// Sends each cell to one rank, as Zoltan said. Collective.
-  void keep_cells_together(const mpi::Channel& communicator, Array<int>& ranks, Array<int>& parts);
+  /// For an imbalance of divided cells that is too high. Collective. Where it is so by little, some
+  /// objects are dealt to other parts; they end among objects of another part, but they are few.
+  /// Otherwise each cell goes to one part, as Zoltan said, and cuts follow the borders of cells.
+  void correct_division(const mpi::Channel& communicator, const AllObjects& all, double imbalance,
+                        Array<int>& ranks, Array<int>& parts);
 
   /// The heaviest cell of this rank, as a part of the share of a rank or part. [local]
   [[nodiscard]] double largest_share() const { return largest_share_; }
 
  private:
-  /// Of a cell, and so of the objects of ranks without cells: cells always have weights.
-  [[nodiscard]] std::size_t weight_dimensions() const { return objects_.count_weighs ? 2 : 1; }
+  /// Weights of a cell, and so of the objects of ranks without cells.
+  [[nodiscard]] std::size_t cell_weights() const { return objects_.count_weighs ? 2 : 1; }
+  void make_cells(const AllObjects& all, Array<int>& ranks);
+  void keep_cells_together(const mpi::Channel& communicator, Array<int>& ranks, Array<int>& parts);
+  bool deal(const mpi::Channel& communicator, const AllObjects& all, const Objects& units,
+            double bound, Array<int>& ranks, Array<int>& parts) const;
   void fill_cells(Array<int>& cell_of);
   void describe_cells(const AllObjects& all);
   [[nodiscard]] double place_for_zoltan(const Cell& cell, const AllObjects& all, std::size_t d,
                                         double place) const;
   [[nodiscard]] CellLimits limits() const;
-  void take_targets(const Array<int>& ranks, const Array<int>& parts);
+  void take_targets();
+  /// Whether its objects are: then a cut cannot go through it.
+  [[nodiscard]] bool is_at_one_place(int cell) const;
   [[nodiscard]] bool is_cut(std::size_t used, int part);
   /// Places that are read at a time: what is staged takes a while each time.
   static constexpr std::size_t read_at_a_time = 256;
@@ -69,10 +90,12 @@ class CellPartition {
 
   Ledger& ledger_;
   ZoltanPartition& zoltan_;
+  const PartRanks& part_ranks_;
   const RebalancerOptions& options_;
   const Objects& objects_;
   OctreeShape shape_;
   bool divides_cells_ = false;
+  bool evens_out_ = false;
   double share_ = 0;  // of the weight
   double share_of_count_ = 0;
   double largest_share_ = 0;
@@ -80,7 +103,8 @@ class CellPartition {
   std::optional<Cells> cells_;
   Array<double> places_;
   Array<double> weights_;
-  Objects given_;       // to Zoltan: columns of the places and weights
+  Objects given_;  // to Zoltan: columns of the places and weights
+  Array<int> chosen_ranks_, chosen_parts_;
   Array<int> rank_of_;  // of each cell; its complement where the cell is cut
   Array<int> part_of_;
 };

@@ -248,10 +248,10 @@ void Cells::Splitting::read_members(std::uint64_t first, std::size_t count, std:
   for (std::size_t m = 0; m < found; ++m) {
     const auto k = static_cast<std::size_t>(members_[m]);
     for (std::size_t d = 0; d < octree_.dimensions(); ++d) {
-      position_[d][k] = coordinates_.column[d][first + k];
+      position_[d][k] = coordinates_.number(d, first + k);
       octree_.to_positions(d, std::span(position_[d]).subspan(k, 1));
     }
-    if (weights_.size > 0) weight_[k] = weights_.column[0][first + k];
+    if (weights_.size > 0) weight_[k] = weights_.number(0, first + k);
   }
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <new>
@@ -107,6 +108,8 @@ std::optional<Diagnostic> check_numbers(Objects& objects) {
         const auto largest = [](double a, double b) { return b > a ? b : a; };
         objects.range.low[c] = folded(numbers, objects.range.low[c], least);
         objects.range.high[c] = folded(numbers, objects.range.high[c], largest);
+        objects.largest_coordinate =
+            std::max({objects.largest_coordinate, -objects.range.low[c], objects.range.high[c]});
       });
   if (!found)
     found = check_numbers(
@@ -118,6 +121,8 @@ std::optional<Diagnostic> check_numbers(Objects& objects) {
         },
         [&](std::size_t, Numbers numbers) {
           objects.total_weight += folded(numbers, 0, std::plus<>());
+          objects.largest_weight = folded(numbers, objects.largest_weight,
+                                          [](double a, double b) { return std::max(a, b); });
         });
   if (!found)
     found = check_numbers(
@@ -143,7 +148,31 @@ std::optional<Diagnostic> check_slots(const Columns& columns, const char* name,
                       std::to_string(columns.slots) + " " + name + "; give one for each object");
 }
 
+/// A power of two.
+double factor_for(double largest) {
+  constexpr int most = 300;    // sums of squares stay far below 2^1024
+  constexpr int limit = 1000;  // of what a factor can be
+  const int exponent = largest > 0 ? std::ilogb(largest) : 0;
+  return std::abs(exponent) <= most ? 1 : std::ldexp(1, std::clamp(-exponent, -limit, limit));
+}
+
 }  // namespace
+
+void Objects::scale(double coordinate, double weight) {
+  coordinates.factor = factor_for(coordinate);
+  for (std::size_t c = 0; c < coordinates.size; ++c) {
+    range.low[c] *= coordinates.factor;
+    range.high[c] *= coordinates.factor;
+  }
+  largest_coordinate = coordinate * coordinates.factor;
+  weights.factor = factor_for(weight);
+  largest_weight = weights.size == 0 ? 1 : weight * weights.factor;
+  if (weights.factor == 1) return;
+  total_weight = 0;  // it may have overflowed
+  failure.attempt(activity, [this] {
+    for_each_weight([this](std::uint64_t, double number) { total_weight += number; });
+  });
+}
 
 std::optional<Diagnostic> look_at(const Sources& sources, const RebalancerOptions& options,
                                   Objects& objects) {

@@ -10,6 +10,8 @@
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -27,6 +29,10 @@ struct Objects {
   bool count_weighs = false;  ///< every object has 1 as its last weight
   double total_weight = 0;    ///< of all objects here; their number where there are no weights
   Box range{};                ///< of the coordinates; low is above high where there are no objects
+  /// Of all objects here, and from scale() on of all ranks: the largest coordinate, without its
+  /// sign, and the heaviest weight.
+  double largest_coordinate = 0;
+  double largest_weight = 0;
   /// Why numbers could not be read, which a device may refuse at any time. A rank that throws alone
   /// would leave the others behind: they learn of it when imbalances are computed, if not before.
   mutable valet::detail::FirstFailure failure;
@@ -39,6 +45,21 @@ struct Objects {
   [[nodiscard]] double weight(std::uint64_t slot) const {
     return weights.size == 0 ? 1 : weights.number(0, slot);
   }
+  /// Calls action(slot, weight) for all objects, ascending. Throws as reading does.
+  template <class Action>
+  void for_each_weight(Action&& action) const {
+    std::array<double, 512> numbers{};  // read at a time, from the first-level cache
+    numbers.fill(1);
+    for (std::uint64_t first = 0; first < count; first += numbers.size()) {
+      const std::size_t read = std::min<std::uint64_t>(numbers.size(), count - first);
+      if (weights.size > 0) weights.copy_to(0, numbers.data(), first, read);
+      for (std::size_t k = 0; k < read; ++k) action(first + k, numbers[k]);
+    }
+  }
+  /// Lets coordinates and weights be read times a power of two, where the largest of them are so
+  /// far from 1 that their squares or sums would overflow or vanish. Local.
+  /// @param coordinate  The largest of all ranks, as is `weight`. [global]
+  void scale(double coordinate, double weight);
   /// Bytes that columns take which the host cannot read.
   [[nodiscard]] std::size_t staging_bytes() const {
     std::size_t bytes = 0;

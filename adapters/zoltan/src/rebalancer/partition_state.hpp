@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 namespace valet::zoltan {
 
@@ -25,6 +26,7 @@ struct Partition::State {
   std::uint64_t required_slots = 0;
   double seconds = 0;
   double largest_cell_share = 0;
+  std::string warning;
 
   /// Writes the ranks where they are not written yet. Local. @throws std::bad_alloc.
   void write_ranks() {

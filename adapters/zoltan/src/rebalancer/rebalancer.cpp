@@ -3,28 +3,30 @@
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "cell_partition.hpp"
+#include "dealing.hpp"
 #include "infeasible.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
 #include "objects.hpp"
+#include "part_ranks.hpp"
 #include "partition_state.hpp"
 #include "zoltan_partition.hpp"
+#include <valet/log.hpp>
 #include <valet/plan.hpp>
 #include <valet/repair.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
+#include <algorithm>
 #include <array>
 #include <span>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace valet::zoltan {
 namespace {
-
-/// Where cuts through cells leave more than this above the tolerance, cells are kept together.
-constexpr double tolerated_division = 0.01;
 
 Diagnostic no_memory_for_map(std::uint64_t count) {
   return {ErrorCode::out_of_memory,
@@ -70,6 +72,29 @@ class Staging {
   std::size_t bytes_;
 };
 
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+/// What the call should say although it did not fail.
+std::string warning_of_bound(double imbalance, double tolerance, double largest_cell_share) {
+  std::string text = "the heaviest part of the partition has " + text_of(imbalance) +
+                     " times the mean weight, above the imbalance tolerance of " +
+                     text_of(tolerance);
+  if (largest_cell_share > tolerated_excess)
+    return text + ": a cell has " + text_of(largest_cell_share) +
+           " of the mean; partition again after migrating, when ranks hold less, and leave out a "
+           "granularity";
+  return text + ", but too many objects are at one place or on one plane for the method";
+}
+
+std::string warning_of_worse(const Imbalance& before, const Imbalance& after) {
+  return "the partition has a higher imbalance of weights, largest over mean, than there was: " +
+         text_of(after.weight) + " instead of " + text_of(before.weight);
+}
+
 Report carry_out(Plan& plan, const BlockStorage& storage, Array<int>& ranks) {
   ranks = {};  // the plan needs it no more, and blocks are yet to move
   return execute(plan, storage);
@@ -108,6 +133,7 @@ Imbalance Partition::after() const { return state_->after; }
 std::uint64_t Partition::required_slots() const { return state_->required_slots; }
 double Partition::seconds() const { return state_->seconds; }
 double Partition::largest_cell_share() const { return state_->largest_cell_share; }
+const std::string& Partition::warning() const { return state_->warning; }
 std::uint64_t Partition::extra_bytes() const { return state_->ledger.peak_bytes(); }
 
 struct Rebalancer::State {
@@ -122,7 +148,10 @@ struct Rebalancer::State {
 
   bool look_at_objects(Objects& objects, bool flag) const;
   void allocate(Partition::State& partition) const;
-  void choose_ranks(const Objects& objects, bool by_order, Partition::State& partition);
+  void choose_ranks(const Objects& objects, bool by_order, bool any_asks_zoltan,
+                    Partition::State& partition);
+  void ask_zoltan(const Objects& objects, const AllObjects& all, bool by_cells,
+                  bool any_asks_zoltan, Partition::State& partition);
   [[nodiscard]] bool goes_by_arithmetic(const Objects& objects, bool any_asks_zoltan) const;
   void choose_by_order(std::uint64_t count, std::uint64_t all, Partition::State& partition) const;
   void evaluate(const Objects& objects, Partition::State& partition) const;
@@ -148,7 +177,12 @@ bool Rebalancer::State::look_at_objects(Objects& objects, bool flag) const {
   agreement.equal({"the number of weights of an object"}, objects.weight_dimensions());
   agreement.equal({"the number of entries of a global id"}, objects.id_entries());
   agreement.largest(flag);
+  double coordinate = objects.largest_coordinate;
+  double weight = objects.largest_weight;
+  agreement.largest(coordinate);
+  agreement.largest(weight);
   agreement.run(communicator, mine);
+  objects.scale(coordinate, weight);
   return flag;
 }
 
@@ -181,10 +215,9 @@ void Rebalancer::State::write_ranks(Partition::State& partition) const {
   partition.order.reset();
 }
 
-void Rebalancer::State::choose_ranks(const Objects& objects, bool by_order,
+void Rebalancer::State::choose_ranks(const Objects& objects, bool by_order, bool any_asks_zoltan,
                                      Partition::State& partition) {
-  CellPartition in_cells(partition.ledger, zoltan, options, objects);
-  Largest largest = largest_of(objects.range, in_cells.wants_cells());
+  Largest largest = largest_of(objects.range, wants_cells(options, objects));
   const Totals before = totals_over_ranks(
       communicator, {objects.total_weight, static_cast<double>(objects.count)}, largest);
   partition.before = before.imbalance;
@@ -193,21 +226,53 @@ void Rebalancer::State::choose_ranks(const Objects& objects, bool by_order,
   if (before.sum.weight == 0)
     mpi::agree(communicator, Diagnostic{ErrorCode::invalid_argument,
                                         "all weights are zero; give weights above zero, or none"});
-  const bool by_cells = !by_order && largest.back() > 0;
-  if (by_order)
+  if (by_order) {
     choose_by_order(objects.count, static_cast<std::uint64_t>(before.sum.count), partition);
-  else if (!by_cells)
-    zoltan.partition(communicator, partition.ledger, objects, partition.ranks, partition.parts,
-                     objects.weight_dimensions());
-  else
-    in_cells.run(communicator, all_objects(before.sum, largest), partition.ranks, partition.parts);
-  if (by_cells) partition.largest_cell_share = in_cells.largest_share();
-  evaluate(objects, partition);
-  if (!by_cells || !in_cells.divides_cells() || zoltan.has_parts() ||
-      partition.after.weight <= options.imbalance_tolerance + tolerated_division)
-    return;
-  in_cells.keep_cells_together(communicator, partition.ranks, partition.parts);
-  evaluate(objects, partition);
+    evaluate(objects, partition);
+  } else {
+    ask_zoltan(objects, all_objects(before.sum, largest), largest.back() > 0, any_asks_zoltan,
+               partition);
+  }
+  if (!zoltan.has_parts() && partition.warning.empty() &&
+      partition.after.weight >
+          std::max(partition.before.weight, options.imbalance_tolerance) + tolerated_excess)
+    partition.warning = warning_of_worse(partition.before, partition.after);
+  if (!partition.warning.empty()) log(LogLevel::warning, communicator.rank(), partition.warning);
+}
+
+/// @param any_asks_zoltan  Whether some rank's application has the handle, and may have set sizes
+/// of
+///                     parts: then who should have how much is not known. [global]
+void Rebalancer::State::ask_zoltan(const Objects& objects, const AllObjects& all, bool by_cells,
+                                   bool any_asks_zoltan, Partition::State& partition) {
+  const bool has_parts = zoltan.has_parts();
+  const PartRanks part_ranks(communicator, partition.ledger, zoltan.part_counts());
+  if (!goes_by_coordinates(options.method)) {
+    zoltan.partition(communicator, partition.ledger, part_ranks,
+                     {objects, objects.weight_dimensions(), all.weight}, partition.ranks,
+                     partition.parts);
+    return evaluate(objects, partition);
+  }
+  const bool is_bounded = !any_asks_zoltan && !objects.count_weighs;
+  CellPartition in_cells(partition.ledger, zoltan, part_ranks, options, objects);
+  in_cells.run(communicator, all, by_cells, is_bounded && options.granularity != 1U,
+               partition.ranks, partition.parts);
+  partition.largest_cell_share = in_cells.largest_share();
+  const auto reached = [&] {
+    evaluate(objects, partition);
+    if (!has_parts) return partition.after.weight;
+    Dealing parts(communicator, partition.ledger, part_ranks.count(), all.weight);
+    return parts.imbalance(objects, partition.parts);
+  };
+  double imbalance = reached();
+  if ((is_bounded || !has_parts) && in_cells.divides_cells() &&
+      imbalance > options.imbalance_tolerance + tolerated_excess) {
+    in_cells.correct_division(communicator, all, imbalance, partition.ranks, partition.parts);
+    imbalance = reached();
+  }
+  if (is_bounded && imbalance > imbalance_bound(options, objects, all.weight / part_ranks.count()))
+    partition.warning =
+        warning_of_bound(imbalance, options.imbalance_tolerance, partition.largest_cell_share);
 }
 
 void Rebalancer::State::choose_by_order(std::uint64_t count, std::uint64_t all,
@@ -252,6 +317,7 @@ RebalanceResult Rebalancer::State::move(Partition partition, const Storage& stor
   result.after = partition.after();
   result.partition_seconds = partition.seconds();
   result.largest_cell_share = partition.largest_cell_share();
+  result.warning = partition.warning();
   auto plan = make_plan(*partition.state_, storage);
   result.partition_extra_bytes = partition.extra_bytes();
   const double planned = MPI_Wtime();
@@ -296,7 +362,7 @@ Partition Rebalancer::partition(std::uint64_t count) {
     const Staging staging(partition->ledger, objects);
     const bool by_order = state_->goes_by_arithmetic(objects, asks_zoltan);
     if (!by_order) state_->allocate(*partition);
-    state_->choose_ranks(objects, by_order, *partition);
+    state_->choose_ranks(objects, by_order, asks_zoltan, *partition);
   }
   partition->seconds = MPI_Wtime() - start;
   return Partition(std::move(partition));

@@ -4,10 +4,13 @@
 #include "base/names.hpp"
 #include "infeasible.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+#include "whole_reductions.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <span>
@@ -17,6 +20,9 @@
 
 namespace valet::zoltan {
 namespace {
+
+/// Of Zoltan: 93 with RCB and RIB, 78 with HSFC, measured.
+constexpr std::uint64_t bytes_of_object = 100;
 
 /// Objects whose coordinates are read at a time.
 constexpr std::size_t numbers_at_a_time = 512;
@@ -54,7 +60,8 @@ std::string method_name(std::int64_t number) {
   return place < methods.size() ? methods[place] : "none";
 }
 
-const Objects& objects_of(void* data) { return *static_cast<const Objects*>(data); }
+const ZoltanWeights& weights_of(void* data) { return *static_cast<const ZoltanWeights*>(data); }
+const Objects& objects_of(void* data) { return weights_of(data).objects(); }
 
 int number_of_objects(void* data, int* error) {
   *error = ZOLTAN_OK;
@@ -83,8 +90,9 @@ void list_of_objects(void* data, int, int, ZOLTAN_ID_PTR global_ids, ZOLTAN_ID_P
     local_ids[k] = static_cast<ZOLTAN_ID_TYPE>(k);
     for (std::size_t d = 0; d < dimensions; ++d)
       weights[dimensions * k + d] =
-          d < objects.weights.size ? static_cast<float>(number_of(objects, objects.weights, d, k))
-                                   : 1.0F;
+          d == 0                     ? weights_of(data)[k]
+          : d < objects.weights.size ? static_cast<float>(number_of(objects, objects.weights, d, k))
+                                     : 1.0F;
   }
   *error = ZOLTAN_OK;
 }
@@ -116,9 +124,9 @@ void list_of_coordinates(void* data, int, int, int count, ZOLTAN_ID_PTR, ZOLTAN_
 /// application's.
 class Queries {
  public:
-  Queries(Zoltan_Struct* zoltan, const Objects& objects)
-      : zoltan_(zoltan), with_coordinates_(objects.coordinates.size > 0) {
-    void* const data = const_cast<void*>(static_cast<const void*>(&objects));
+  Queries(Zoltan_Struct* zoltan, const ZoltanWeights& weights)
+      : zoltan_(zoltan), with_coordinates_(weights.objects().coordinates.size > 0) {
+    void* const data = const_cast<void*>(static_cast<const void*>(&weights));
     Zoltan_Set_Num_Obj_Fn(zoltan_, number_of_objects, data);
     Zoltan_Set_Obj_List_Fn(zoltan_, list_of_objects, data);
     if (with_coordinates_) set_coordinates(number_of_coordinates, list_of_coordinates, data);
@@ -199,8 +207,9 @@ std::int64_t hash_of_parameters(const RebalancerOptions& options) {
   };
   for (const auto& [name, value] : options.parameters) {
     const std::string upper = valet::detail::upper_case(name);
+    if (upper == "NUM_LOCAL_PARTS") continue;  // each rank says its own
     add(upper);
-    if (upper != "NUM_LOCAL_PARTS") add(value);
+    add(value);
   }
   return static_cast<std::int64_t>(hash >> 1U);
 }
@@ -214,11 +223,15 @@ std::uint64_t most_resident_bytes() {
   return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
-std::optional<Diagnostic> failure_of(int code) {
-  if (code == ZOLTAN_MEMERR)
-    return Diagnostic{
-        ErrorCode::out_of_memory,
-        "Zoltan found no memory for its partition; it needs about 100 bytes per object"};
+/// @param objects  That this rank gave. Where it gave none Zoltan may allocate no bytes, and take
+///                 that for a failure: at the very end, where parts are asked for and nothing
+///                 changes.
+std::optional<Diagnostic> failure_of(int code, std::uint64_t objects) {
+  if (code == ZOLTAN_MEMERR && objects > 0)
+    return Diagnostic{ErrorCode::out_of_memory,
+                      "Zoltan found no memory to partition the " + std::to_string(objects) +
+                          " objects or cells of this rank; it needs about " +
+                          std::to_string((bytes_of_object * objects >> 20U) + 1) + " MiB here"};
   if (code == ZOLTAN_FATAL)
     return Diagnostic{
         ErrorCode::invalid_argument,
@@ -253,6 +266,27 @@ std::optional<Diagnostic> check_blocks(const RebalancerOptions& options, bool ha
   return std::nullopt;
 }
 
+/// Parts of the same weight, in the order of ranks and slots.
+void cut_by_order(const mpi::Channel& communicator, const ZoltanWeights& weights,
+                  const PartRanks& part_ranks, Array<int>& ranks, Array<int>& parts) {
+  double own = 0;
+  for (std::uint64_t k = 0; k < weights.objects().count; ++k) own += weights[k];
+  double sum = 0;
+  double place = 0;
+  mpi::check(MPI_Allreduce(&own, &sum, 1, MPI_DOUBLE, MPI_SUM, communicator.get()),
+             "MPI_Allreduce");
+  mpi::check(MPI_Exscan(&own, &place, 1, MPI_DOUBLE, MPI_SUM, communicator.get()), "MPI_Exscan");
+  if (communicator.rank() == 0) place = 0;
+  for (std::uint64_t k = 0; k < weights.objects().count; ++k) {
+    const double weight = weights[k];
+    const double part = std::floor((place + weight / 2) / sum * part_ranks.count());
+    place += weight;
+    const int number = std::min(static_cast<int>(part), part_ranks.count() - 1);
+    ranks[k] = part_ranks.rank_of(number, k);
+    if (parts.size() > 0) parts[k] = number;
+  }
+}
+
 }  // namespace
 
 bool deals_blocks(const std::string& method) {
@@ -279,7 +313,10 @@ void ZoltanPartition::Destroy::operator()(Zoltan_Struct* zoltan) const {
 
 ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const RebalancerOptions& options)
     : asks_queries_(!goes_by_coordinates(options.method) && !goes_by_order(options.method)),
-      part_count_(communicator.size()) {
+      bisects_(goes_by_coordinates(options.method) &&
+               valet::detail::upper_case(options.method) != "HSFC"),
+      follows_curve_(goes_by_coordinates(options.method) && !bisects_),
+      is_stock_(options.granularity == 1U) {
   // MPI is initialised, so all this does is to note so, every time anew.
   float version = 0;
   std::optional<Diagnostic> diagnostic;
@@ -289,6 +326,7 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
     diagnostic = Diagnostic{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
   else
     diagnostic = set_all(options);
+  if (auto found = check_whole_reductions(communicator)) diagnostic = std::move(found);
   mpi::Agreement agreement;
   agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
                   has_parts_);
@@ -359,24 +397,58 @@ std::optional<Diagnostic> ZoltanPartition::set_user_parameter(const std::string&
                         "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
   if (upper == "NUM_GLOBAL_PARTS" || upper == "NUM_LOCAL_PARTS") {
     has_parts_ = true;
-    const double each = upper == "NUM_LOCAL_PARTS" ? part_count_ : 1;
-    part_count_ = std::max(part_count_, each * std::strtod(value.c_str(), nullptr));
+    const bool is_global = upper == "NUM_GLOBAL_PARTS";
+    const long count = std::strtol(value.c_str(), nullptr, 10);
+    if (count < (is_global ? 1 : 0) || count > std::numeric_limits<int>::max())
+      return Diagnostic{ErrorCode::invalid_argument, "the parameter " + name + " = " + value +
+                                                         "; give a whole number, at least " +
+                                                         (is_global ? "1" : "0")};
+    (is_global ? part_counts_.global : part_counts_.local) = static_cast<int>(count);
   }
+  if (upper == "RCB_RECTILINEAR_BLOCKS") keeps_planes_ = value != "0";
+  if (upper == "REDUCE_DIMENSIONS" && value != "0") follows_curve_ = false;  // in other coordinates
   return set(name, value);
 }
 
 void ZoltanPartition::keep_cuts() { Zoltan_Set_Param(zoltan_.get(), "KEEP_CUTS", "1"); }
 
-void ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger,
-                                const Objects& objects, Array<int>& ranks, Array<int>& parts,
-                                std::size_t weight_dimensions, std::optional<Diagnostic> mine) {
+/// RCB and RIB wait for ever where a rank with several parts gets no object: it allocates no bytes
+/// for them, takes that for a failure and leaves the other ranks behind.
+std::optional<Diagnostic> ZoltanPartition::check_parts(const PartRanks& part_ranks) const {
+  if (!keeps_planes_ || !part_ranks.shares_ranks()) return std::nullopt;
+  return Diagnostic{
+      ErrorCode::invalid_argument,
+      "RCB_RECTILINEAR_BLOCKS with several parts on a rank; a rank could get no object, "
+      "and Zoltan would wait for ever: make a part for each rank, or leave it out"};
+}
+
+bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger,
+                                const PartRanks& part_ranks, const GivenObjects& given,
+                                Array<int>& ranks, Array<int>& parts,
+                                std::optional<Diagnostic> mine) {
   auto diagnostic = std::move(mine);
-  if (!diagnostic) diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(weight_dimensions));
-  if (!diagnostic) diagnostic = set("NUM_GID_ENTRIES", std::to_string(objects.id_entries()));
+  if (!diagnostic) diagnostic = check_parts(part_ranks);
+  if (!diagnostic) diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(given.weight_dimensions));
+  if (!diagnostic) diagnostic = set("NUM_GID_ENTRIES", std::to_string(given.objects.id_entries()));
   mpi::agree(communicator, diagnostic);
-  const Queries queries(zoltan_.get(), objects);
-  constexpr std::uint64_t bytes_of_object = 100;  // 93 with RCB and RIB, 78 with HSFC, measured
-  const std::uint64_t bytes = bytes_of_object * objects.count;
+  const bool is_geometric = !asks_queries_ && given.objects.coordinates.size > 0;
+  ZoltanWeights weights(given.objects, given.weight_dimensions > 0 ? given.total_weight : 0,
+                        is_geometric);
+  if (follows_curve_) weights.weigh_end_of_curve(communicator, part_ranks.count(), is_stock_);
+  const bool is_safe =
+      !bisects_ || !part_ranks.shares_ranks() || weights.limit(communicator, part_ranks.count());
+  if (is_safe)
+    ask(communicator, ledger, weights, ranks, parts);
+  else
+    cut_by_order(communicator, weights, part_ranks, ranks, parts);
+  return is_safe;
+}
+
+void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
+                          const ZoltanWeights& weights, Array<int>& ranks, Array<int>& parts) {
+  const Queries queries(zoltan_.get(), weights);
+  const std::uint64_t count = weights.objects().count;
+  const std::uint64_t bytes = bytes_of_object * count;
   ledger.add(bytes);
   const std::uint64_t peak_before = most_resident_bytes();
   Lists lists;
@@ -385,7 +457,7 @@ void ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger
   const std::uint64_t growth = asks_queries_ ? most_resident_bytes() - peak_before : 0;
   if (growth > bytes) ledger.add(growth - bytes);
   ledger.subtract(std::max(bytes, growth));
-  mpi::agree(communicator, failure_of(code));
+  mpi::agree(communicator, failure_of(code, count));
   std::fill(ranks.begin(), ranks.end(), communicator.rank());
   lists.write_ranks(ranks);
   if (has_parts_) lists.write_parts(parts);

@@ -104,28 +104,32 @@ struct Columns {
   std::shared_ptr<StagedColumns> staged;   ///< reads columns that the host cannot read; or null
   std::shared_ptr<const void> keep_alive;  ///< kept while they are read
   std::optional<Diagnostic> diagnostic;    ///< why they cannot be read
+  double factor = 1;                       ///< all numbers are multiplied by it when read
 
   /// The number of a slot in column `c`. Throws as StagedColumns::bring(), as do the functions
   /// below.
   [[nodiscard]] double number(std::size_t c, std::uint64_t slot) const {
-    return staged ? staged->from(c, slot, slots)[0] : column[c][slot];
+    return factor * (staged ? staged->from(c, slot, slots)[0] : column[c][slot]);
   }
   /// The numbers of `count` slots of column `c`, starting with `first`.
   void copy_to(std::size_t c, double* numbers, std::uint64_t first, std::size_t count) const {
-    if (!staged) return column[c].copy_to(numbers, first, count);
-    while (count > 0) {
+    if (!staged) column[c].copy_to(numbers, first, count);
+    double* next = numbers;
+    for (std::size_t left = staged ? count : 0; left > 0;) {
       const std::span<const double> there = staged->from(c, first, slots);
-      const std::size_t copied = std::min(count, there.size());
-      numbers = std::copy_n(there.data(), copied, numbers);
+      const std::size_t copied = std::min(left, there.size());
+      next = std::copy_n(there.data(), copied, next);
       first += copied;
-      count -= copied;
+      left -= copied;
     }
+    if (factor != 1)
+      for (std::size_t k = 0; k < count; ++k) numbers[k] *= factor;
   }
   /// All numbers of a list of slots in any order: one entry per slot.
   void gather(std::span<const std::uint32_t> list, Numbers* numbers) const {
     if (!staged) {
       for (const std::uint32_t slot : list) {
-        for (std::size_t c = 0; c < size; ++c) (*numbers)[c] = column[c][slot];
+        for (std::size_t c = 0; c < size; ++c) (*numbers)[c] = factor * column[c][slot];
         ++numbers;
       }
       return;
@@ -134,7 +138,8 @@ struct Columns {
       const auto part = list.first(std::min(list.size(), StagedColumns::most_slots));
       staged->bring_list(part);
       for (std::size_t c = 0; c < size; ++c)
-        for (std::size_t k = 0; k < part.size(); ++k) numbers[k][c] = staged->numbers(c)[k];
+        for (std::size_t k = 0; k < part.size(); ++k)
+          numbers[k][c] = factor * staged->numbers(c)[k];
       numbers += part.size();
       list = list.subspan(part.size());
     }

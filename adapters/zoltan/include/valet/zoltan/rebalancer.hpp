@@ -47,8 +47,8 @@ struct RaggedRoom {
   std::vector<std::uint64_t> bytes;  ///< for each ragged field, including alignment padding
 };
 
-/// Options of partition and migration. The same on all ranks, except for `grow`, `grow_ragged` and
-/// migration.budget_bytes.
+/// Options of partition and migration. The same on all ranks, except for `grow`, `grow_ragged`,
+/// migration.budget_bytes and the parameter NUM_LOCAL_PARTS.
 struct RebalancerOptions {
   /// A method of Zoltan, in upper or lower case.
   ///
@@ -92,11 +92,13 @@ struct RebalancerOptions {
   /// assigned to the two sides one by one. If not set, cells have at most 1 % of a rank's share of
   /// the work, usually far less, as memory permits (RebalanceResult::largest_cell_share), and ranks
   /// with few objects give each one separately. With 1, all ranks give every object separately.
-  /// Objects with global_ids() are never put in cells.
+  /// Objects with global_ids() are never put in cells. The balance that is promised, and what is
+  /// changed for Zoltan where it would not end, is in the guide, page Partitions in cells.
   std::optional<std::uint64_t> granularity = {};
   /// Any parameters of Zoltan, as name and value, such as NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS if
-  /// parts are not ranks. Parameters that the options above replace, and those that determine the
-  /// form of ids and lists, are refused.
+  /// parts are not ranks. The same in the same order on all ranks, but for NUM_LOCAL_PARTS.
+  /// Parameters that the options above replace, those that determine the form of ids and lists, and
+  /// RCB_RECTILINEAR_BLOCKS with several parts on a rank, are refused.
   std::vector<std::pair<std::string, std::string>> parameters = {};
   /// Options of the migration: budget, method, order, verification.
   Options migration = {};
@@ -118,6 +120,7 @@ struct RebalanceResult {
   double migration_seconds = 0;             ///< planning and moving, on this rank
   double largest_cell_share = 0;            ///< see Partition::largest_cell_share()
   std::uint64_t partition_extra_bytes = 0;  ///< see Partition::extra_bytes()
+  std::string warning;                      ///< see Partition::warning()
   Report report;                            ///< of the migration, on this rank
 };
 
@@ -156,6 +159,11 @@ class VALET_EXPORT Partition {
   /// 0.01 if a single object weighs as much, or if a rank holds so much more than its share that
   /// its memory for cells is exhausted: then partition again after migrating, when it holds less.
   [[nodiscard]] double largest_cell_share() const;
+  /// A sentence on a partition that is not as it should be, the same on all ranks, otherwise empty:
+  /// a part is heavier than RebalancerOptions::imbalance_tolerance + 0.01 times the mean (with RCB,
+  /// RIB and HSFC, one weight, and parts whose sizes the application has not set), or ranks are
+  /// less balanced than before and than the tolerance. It is logged, too: set_log_callback().
+  [[nodiscard]] const std::string& warning() const;
   /// Peak memory of the partition: allocations of Valet, including the map, and 100 bytes for each
   /// cell or object given to Zoltan, more than its geometric methods take. For methods with query
   /// functions, such as graph methods, the growth of the process meanwhile, if that is more.
@@ -179,7 +187,8 @@ class VALET_EXPORT Partition {
 /// memory:
 ///
 /// - 4 bytes per object if parts are not ranks.
-/// - 16 bytes per rank while imbalances are computed.
+/// - 16 bytes per rank while imbalances are computed; with RCB, RIB and HSFC also 8 bytes per part,
+///   or 64 if parts that are too heavy give to others. 4 bytes per rank with NUM_LOCAL_PARTS.
 /// - No map if the order of the objects determines their ranks.
 /// - For other methods, and with a granularity of 1, the memory of Zoltan, about 100 bytes per
 ///   object, before anything moves.
@@ -195,8 +204,9 @@ class VALET_EXPORT Rebalancer {
   /// @param communicator  An intracommunicator.
   /// @param options       The same on all ranks, with the exceptions listed in RebalancerOptions.
   /// @throws Error invalid_argument naming a method, tolerance or parameter that Zoltan does not
-  ///         know or that is refused: the same error on all ranks; not_initialized,
-  ///         invalid_communicator.
+  ///         know or that is refused: the same error on all ranks; not_initialized.
+  ///         invalid_communicator also if MPI applies an operation of the application to a part of
+  ///         a reduction: Zoltan needs all of it at once.
   explicit Rebalancer(MPI_Comm communicator, const RebalancerOptions& options = {});
   /// Moves a rebalancer; afterwards the source can only be destroyed or assigned to.
   Rebalancer(Rebalancer&&) noexcept;

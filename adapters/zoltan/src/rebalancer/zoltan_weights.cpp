@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "zoltan_weights.hpp"
+
+#include "mpi/agreement.hpp"
+#include "mpi/check.hpp"
+
+#include <zoltan.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <numeric>
+#include <span>
+
+// In no header of Zoltan's, and null where it hides them.
+extern "C" {
+__attribute__((weak)) double Zoltan_HSFC_InvHilbert1d(Zoltan_Struct*, double*);
+__attribute__((weak)) double Zoltan_HSFC_InvHilbert2d(Zoltan_Struct*, double*);
+__attribute__((weak)) double Zoltan_HSFC_InvHilbert3d(Zoltan_Struct*, double*);
+}
+
+namespace valet::zoltan {
+
+namespace {
+
+double factor_for(double total, bool are_whole) {
+  constexpr int fit_a_float = 64;  // with room for the least of them
+  const int exponent = total > 0 ? std::ilogb(total) : 0;
+  if (total == 0 || (!are_whole && std::abs(exponent) <= fit_a_float)) return 0;
+  return std::ldexp(1, 51 - exponent);
+}
+
+/// Zoltan's, of places in the unit square or cube.
+using Curve = double (*)(Zoltan_Struct*, double*);
+
+Curve curve_in(std::size_t dimensions) {
+  return dimensions == 1   ? Zoltan_HSFC_InvHilbert1d
+         : dimensions == 2 ? Zoltan_HSFC_InvHilbert2d
+                           : Zoltan_HSFC_InvHilbert3d;
+}
+
+/// Calls action(slot, place) for all objects.
+template <class Action>
+void for_each_place(const Objects& objects, Action&& action) {
+  std::array<std::uint32_t, 512> slots{};
+  std::array<Columns::Numbers, slots.size()> places{};
+  objects.failure.attempt(Objects::activity, [&] {
+    for (std::uint64_t first = 0; first < objects.count; first += slots.size()) {
+      const std::size_t read = std::min<std::uint64_t>(slots.size(), objects.count - first);
+      const auto list = std::span(slots).first(read);
+      std::iota(list.begin(), list.end(), static_cast<std::uint32_t>(first));
+      objects.coordinates.gather(list, places.data());
+      for (std::size_t k = 0; k < read; ++k) action(first + k, places[k]);
+    }
+  });
+}
+
+/// Low ends negated, and high ends.
+using Range = std::array<double, 2 * Columns::most>;
+
+Range range_of(const mpi::Channel& communicator, const Objects& objects) {
+  Range range{};
+  range.fill(-std::numeric_limits<double>::infinity());
+  for_each_place(objects, [&](std::uint64_t, const Columns::Numbers& place) {
+    for (std::size_t d = 0; d < objects.coordinates.size; ++d) {
+      range[2 * d] = std::max(range[2 * d], -place[d]);
+      range[2 * d + 1] = std::max(range[2 * d + 1], place[d]);
+    }
+  });
+  mpi::maximum(communicator, std::span(range));
+  return range;
+}
+
+/// As HSFC has it.
+double place_on_curve(const Range& range, std::size_t dimensions, const Columns::Numbers& place) {
+  constexpr double margin = 1.6e-7;  // HSFC_EPSILON
+  std::array<double, Columns::most> scaled{};
+  for (std::size_t d = 0; d < dimensions; ++d) {
+    const double low = -range[2 * d];
+    const double high = range[2 * d + 1];
+    const double wider = (high - low) * margin;
+    const double extent = (high + wider) - (low - wider);
+    scaled[d] = std::clamp((place[d] - (low - wider)) / (extent == 0 ? 1 : extent), 0.0, 1.0);
+  }
+  return curve_in(dimensions)(nullptr, scaled.data());
+}
+
+}  // namespace
+
+ZoltanWeights::ZoltanWeights(const Objects& objects, double total, bool are_whole)
+    : objects_(objects), factor_(factor_for(total, are_whole)) {}
+
+float ZoltanWeights::operator[](std::uint64_t slot) const {
+  double number = 0;
+  objects_.failure.attempt(Objects::activity, [&] { number = objects_.weight(slot); });
+  if (factor_ == 0) return static_cast<float>(number);
+  // To single precision first: then a weight that has all its digits is rounded once.
+  const float whole = std::nearbyint(static_cast<float>(number * factor_));
+  return slot == end_ ? std::max(whole, least_at_end_) : std::min(whole, most_);
+}
+
+bool ZoltanWeights::limit(const mpi::Channel& communicator, int parts) {
+  double largest = 0;
+  for (std::uint64_t k = 0; k < objects_.count; ++k)
+    largest = std::max(largest, static_cast<double>((*this)[k]));
+  mpi::maximum(communicator, std::span(&largest, 1));
+  for (double most = largest; most >= 1; most = std::floor(most / 2)) {
+    double sum = 0;
+    for (std::uint64_t k = 0; k < objects_.count; ++k)
+      sum += std::min(static_cast<double>((*this)[k]), most);
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, communicator.get()),
+               "MPI_Allreduce");
+    if (sum < 2.0 * parts * most) continue;
+    if (factor_ != 0) most_ = static_cast<float>(most);
+    return true;
+  }
+  return false;
+}
+
+void ZoltanWeights::weigh_end_of_curve(const mpi::Channel& communicator, int parts, bool are_kept) {
+  const std::size_t dimensions = objects_.coordinates.size;
+  if (factor_ == 0 || curve_in(dimensions) == nullptr) return;
+  const Range range = range_of(communicator, objects_);
+  struct {
+    double place;
+    int rank;
+  } last{-1, communicator.rank()};
+  std::uint64_t slot = 0;
+  double heaviest = 0;
+  for_each_place(objects_, [&](std::uint64_t k, const Columns::Numbers& place) {
+    heaviest = std::max(heaviest, static_cast<double>((*this)[k]));
+    const double on_curve = place_on_curve(range, dimensions, place);
+    if (on_curve <= last.place) return;
+    last.place = on_curve;
+    slot = k;
+  });
+  mpi::check(MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_DOUBLE_INT, MPI_MAXLOC, communicator.get()),
+             "MPI_Allreduce");
+  mpi::maximum(communicator, std::span(&heaviest, 1));
+  // Both the size of a part and what it should weigh are rounded by 2^-25 at most, for all parts to
+  // the same side: the last one may lack parts * 2^-24 of all that is left for it.
+  constexpr double total = 0x1p51;
+  const bool is_uneven = 2 * parts * heaviest > total;
+  const double lacking = total * 0x1p-22 * (is_uneven || !are_kept ? parts : 1);
+  least_at_end_ = static_cast<float>(std::floor(std::min(lacking, total / 8 / parts)));
+  if (last.rank == communicator.rank() && objects_.count > 0) end_ = slot;
+}
+
+}  // namespace valet::zoltan

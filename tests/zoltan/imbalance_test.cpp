@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// The imbalance that src/docs/partitions.md promises: for every distribution of objects in space,
+// method, kind of weights and number of parts, no part is heavier than the tolerance and 0.01, or
+// than one object above the mean; where one is, the call says so. A fifth of the combinations, all
+// of them with VALET_TEST_CASES=360.
+
+#include "test_comm.hpp"
+#include <valet/log.hpp>
+#include <valet/valet.hpp>
+#include <valet/zoltan/rebalancer.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <numbers>
+#include <string>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+using zoltan::array_columns;
+using zoltan::Partition;
+using zoltan::Rebalancer;
+using zoltan::RebalancerOptions;
+using Place = std::array<double, 3>;
+
+/// Above what ranks give to Zoltan object by object.
+constexpr std::uint64_t objects_per_rank = 5000;
+
+double chance(std::uint64_t id, std::uint64_t salt) {
+  std::uint64_t word = (id + 1) * 0x9E3779B97F4A7C15U + salt * 0xD1B54A32D192ED03U + seed();
+  for (int k = 0; k < 2; ++k) word = (word ^ (word >> 31U)) * 0xBF58476D1CE4E5B9U;
+  return static_cast<double>((word ^ (word >> 29U)) >> 11U) * 0x1p-53;
+}
+double range(std::uint64_t id, std::uint64_t salt) { return 2 * chance(id, salt) - 1; }
+
+struct Distribution {
+  const char* name;
+  Place (*place)(std::uint64_t id, std::uint64_t objects);
+};
+using Id = std::uint64_t;
+Place uniform(Id id) { return {chance(id, 0), chance(id, 1), chance(id, 2)}; }
+/// From 1 down to e^-40, so that most are in a corner.
+double logarithmic(Id id, Id salt) { return std::exp(-40 * chance(id, salt)); }
+const std::array<Distribution, 15> distributions{{
+    {"uniform", [](Id id, Id) { return uniform(id); }},
+    {"a dense corner",
+     [](Id id, Id) -> Place {
+       const Place at = uniform(id);
+       return id % 5 == 0 ? at : Place{0.37 + at[0] / 50, 0.37 + at[1] / 50, 0.37 + at[2] / 50};
+     }},
+    {"a needle",
+     [](Id id, Id) -> Place {
+       const double x = chance(id, 0);
+       return {x + 1e-3 * chance(id, 1), x + 1e-3 * chance(id, 2), x};
+     }},
+    {"a front",
+     [](Id id, Id) -> Place {
+       return {id % 5 == 0 ? chance(id, 0) : 0.41 + chance(id, 0) / 50, chance(id, 1), 0};
+     }},
+    {"three planes",
+     [](Id id, Id) -> Place {
+       return {std::floor(3 * chance(id, 0)), chance(id, 1), chance(id, 2)};
+     }},
+    {"a lattice",
+     [](Id id, Id objects) -> Place {
+       const auto side = static_cast<Id>(std::ceil(std::cbrt(static_cast<double>(objects))));
+       return {static_cast<double>(id % side), static_cast<double>(id / side % side),
+               static_cast<double>(id / side / side)};
+     }},
+    {"one place",
+     [](Id, Id) -> Place {
+       return {1e9, 1e9, 1e9};
+     }},
+    {"a third at one place",
+     [](Id id, Id) {
+       return id % 10 < 3 ? Place{0.4, 0.6, 0.3} : uniform(id);
+     }},
+    {"two places",
+     [](Id id, Id) -> Place {
+       return {static_cast<double>(id % 2), 1, 0};
+     }},
+    {"seventeen places", [](Id id, Id) { return uniform(id % 17); }},
+    {"a line",
+     [](Id id, Id) -> Place {
+       return {chance(id, 0), 0.5, 0.25};
+     }},
+    {"logarithmic",
+     [](Id id, Id) -> Place {
+       return {logarithmic(id, 0), logarithmic(id, 1), logarithmic(id, 2)};
+     }},
+    {"a sphere",
+     [](Id id, Id) -> Place {
+       const double z = range(id, 0);
+       const double angle = std::numbers::pi * range(id, 1);
+       return {std::sqrt(1 - z * z) * std::cos(angle), std::sqrt(1 - z * z) * std::sin(angle), z};
+     }},
+    {"far outliers",
+     [](Id id, Id) -> Place {
+       return {std::tan(1.57 * range(id, 0)), std::tan(1.57 * range(id, 1)),
+               std::tan(1.57 * range(id, 2))};
+     }},
+    {"almost at infinity",
+     [](Id id, Id) -> Place {
+       return {1e200 * chance(id, 0), 1e250 * chance(id, 1), 1e300 * chance(id, 2)};
+     }},
+}};
+
+struct Weighting {
+  const char* name;
+  double (*weight)(std::uint64_t id);  ///< null: none are given
+};
+constexpr std::array<Weighting, 4> weightings{{
+    {"no weights", nullptr},
+    {"weights around 1", [](Id id) { return 0.5 + chance(id, 3); }},
+    {"weights of galaxies in grams", [](Id id) { return 1e44 * std::exp(-12 * chance(id, 3)); }},
+    {"mostly zero weights, and one heavy object",
+     [](Id id) { return id == 77       ? 500.0
+                        : id % 10 == 0 ? chance(id, 3)
+                                       : 0.0; }},
+}};
+constexpr std::array methods{"RCB", "RIB", "HSFC"};
+
+struct Case {
+  const Distribution& distribution;
+  const Weighting& weighting;
+  const char* method;
+  bool more_parts;  ///< than ranks
+
+  /// The combinations in an order in which few of them have all kinds of everything.
+  static Case number(std::uint64_t k) {
+    const std::uint64_t pair = k / 45;  // of weights and parts
+    const std::uint64_t rest = k % 45;
+    return {distributions[rest % 15], weightings[(pair + rest) % 4], methods[rest / 15],
+            (pair / 4 + rest / 4) % 2 == 0};
+  }
+  [[nodiscard]] int parts() const { return more_parts ? 2 * size() + 1 : size(); }
+  [[nodiscard]] std::string text() const {
+    return std::string(distribution.name) + ", " + weighting.name + ", " + method + ", " +
+           std::to_string(parts()) + " parts";
+  }
+};
+
+struct Objects {
+  explicit Objects(const Case& c) {
+    const std::uint64_t all = objects_per_rank * static_cast<std::uint64_t>(size());
+    for (auto id = static_cast<Id>(rank()); id < all; id += static_cast<Id>(size())) {
+      const Place at = c.distribution.place(id, all);
+      place.insert(place.end(), at.begin(), at.end());
+      weight.push_back(c.weighting.weight != nullptr ? c.weighting.weight(id) : 1);
+    }
+  }
+  std::vector<double> place, weight;
+};
+
+/// Largest over mean of all parts, and what one object above the mean would be.
+std::pair<double, double> imbalance_of(const Objects& objects, std::span<const int> part_of,
+                                       int parts) {
+  std::vector<double> load(static_cast<std::size_t>(parts), 0);
+  for (std::size_t k = 0; k < part_of.size(); ++k)
+    load[static_cast<std::size_t>(part_of[k])] += objects.weight[k];
+  MPI_Allreduce(MPI_IN_PLACE, load.data(), parts, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  double heaviest = *std::ranges::max_element(objects.weight);
+  MPI_Allreduce(MPI_IN_PLACE, &heaviest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  double sum = 0;
+  for (const double of_part : load) sum += of_part;
+  return {*std::ranges::max_element(load) * parts / sum, 1 + heaviest * parts / sum};
+}
+
+TEST(Imbalance, IsAsPromisedForEveryDistributionMethodWeightingAndNumberOfParts) {
+  const std::uint64_t cases = std::min<std::uint64_t>(cases_wanted(72), 360);
+  for (std::uint64_t k = 0; k < cases; ++k) {
+    const Case c = Case::number(k);
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(k)) + ": " + c.text());
+    const Objects objects(c);
+    RebalancerOptions options;
+    options.method = c.method;
+    if (c.more_parts) options.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(c.parts())}};
+    Rebalancer rebalancer(MPI_COMM_WORLD, options);
+    const std::uint64_t count = objects.weight.size();
+    rebalancer.coordinates(array_columns(objects.place.data(), count, 3));
+    if (c.weighting.weight != nullptr)
+      rebalancer.weights(array_columns(objects.weight.data(), count, 1));
+    const Partition partition = rebalancer.partition(count);
+    const auto [imbalance, with_one_more] =
+        imbalance_of(objects, c.more_parts ? partition.parts() : partition.ranks(), c.parts());
+    EXPECT_LE(imbalance, std::max(options.imbalance_tolerance, with_one_more) + 0.01);
+    EXPECT_EQ(partition.warning(), "");
+  }
+}
+
+/// What a partition says that cannot keep the promise, also to the log.
+TEST(Imbalance, ThatIsHigherThanPromisedIsAWarningOfTheCall) {
+  if (size() == 1) return;
+  std::string logged;
+  set_log_callback([&](LogLevel level, std::string_view message) {
+    if (level == LogLevel::warning) logged = message;
+  });
+  const Objects objects({distributions[6], weightings[0], "HSFC", false});
+  RebalancerOptions options;
+  options.method = "HSFC";
+  options.granularity = 1;  // as Zoltan does it: everything is in one part
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  const std::uint64_t count = objects.weight.size();
+  rebalancer.coordinates(array_columns(objects.place.data(), count, 3));
+  const Partition partition = rebalancer.partition(count);
+  set_log_callback({});
+  const std::string expected =
+      "the heaviest part of the partition has " + std::to_string(size()) +
+      " times the mean weight, above the imbalance tolerance of 1.05, but too many objects are at "
+      "one place or on one plane for the method";
+  EXPECT_TRUE(all_ranks(partition.warning() == expected)) << partition.warning();
+  EXPECT_TRUE(all_ranks(logged == expected)) << logged;
+}
+
+TEST(Imbalance, ThatIsHigherThanBeforeIsAWarningOfTheCall) {
+  if (size() == 1) return;
+  // Work is on every (P+1)th object: dealt one by one, it is all for the first rank.
+  std::vector<double> weight(300, 0);
+  for (std::size_t k = 0; k < weight.size(); ++k)
+    weight[k] =
+        (static_cast<std::size_t>(rank()) * weight.size() + k) % static_cast<std::size_t>(size()) ==
+                0
+            ? 1
+            : 0;
+  RebalancerOptions options;
+  options.method = "CYCLIC";
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  rebalancer.weights(array_columns(weight.data(), weight.size(), 1));
+  const Partition partition = rebalancer.partition(weight.size());
+  EXPECT_DOUBLE_EQ(partition.after().weight, size());
+  EXPECT_TRUE(all_ranks(
+      partition.warning().find("higher imbalance of weights") != std::string::npos &&
+      partition.warning().find(std::to_string(size()) + " instead of 1") != std::string::npos))
+      << partition.warning();
+}
+
+}  // namespace
+}  // namespace valet::test
