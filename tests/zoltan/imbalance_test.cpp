@@ -194,6 +194,40 @@ TEST(Imbalance, IsAsPromisedForEveryDistributionMethodWeightingAndNumberOfParts)
   }
 }
 
+/// The ranks that have some object of each part: bit r of an entry for rank r. Of rank 0.
+std::vector<unsigned> ranks_of_parts(const Objects& objects, const RebalancerOptions& options) {
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  const std::uint64_t count = objects.weight.size();
+  rebalancer.coordinates(array_columns(objects.place.data(), count, 3));
+  const Partition partition = rebalancer.partition(count);
+  std::vector<unsigned> ranks(64, 0);
+  for (std::uint64_t k = 0; k < count; ++k)
+    ranks[static_cast<std::size_t>(partition.parts()[k])] |=
+        1U << static_cast<unsigned>(partition.ranks()[k]);
+  MPI_Allreduce(MPI_IN_PLACE, ranks.data(), 64, MPI_UNSIGNED, MPI_BOR, MPI_COMM_WORLD);
+  return ranks;
+}
+
+TEST(Imbalance, IsEvenedOutAmongPartsOnTheRanksWhereZoltanHasThem) {
+  const Objects evenly_spread({distributions[0], weightings[0], "RCB", false});
+  const Objects at_one_place({distributions[6], weightings[0], "HSFC", false});
+  const auto global = [](int parts) {
+    return std::pair(std::string("NUM_GLOBAL_PARTS"), std::to_string(std::max(1, parts)));
+  };
+  for (const auto& parts :
+       {global(size() - 1), global(size() / 2), global(size() + 1), global(3 * size() - 1),
+        global(5 * size()),
+        std::pair(std::string("NUM_LOCAL_PARTS"), std::to_string((rank() + 1) % 3))}) {
+    SCOPED_TRACE(parts.first + " = " + parts.second);
+    RebalancerOptions options;
+    options.parameters = {parts, {"REMAP", "0"}};
+    const std::vector<unsigned> of_zoltan = ranks_of_parts(evenly_spread, options);
+    options.method = "HSFC";
+    const std::vector<unsigned> dealt = ranks_of_parts(at_one_place, options);
+    EXPECT_EQ(dealt, of_zoltan);
+  }
+}
+
 /// What a partition says that cannot keep the promise, also to the log.
 TEST(Imbalance, ThatIsHigherThanPromisedIsAWarningOfTheCall) {
   if (size() == 1) return;

@@ -14,6 +14,7 @@ PartRanks::PartRanks(const mpi::Channel& communicator, Ledger& ledger, const Par
     : ranks_(communicator.size()),
       count_(counts.global.value_or(ranks_)),
       shares_ranks_(count_ > ranks_) {
+  if (!counts.are_given) return;
   bool some_local = counts.local.has_value();
   mpi::Agreement agreement;
   agreement.largest(some_local);

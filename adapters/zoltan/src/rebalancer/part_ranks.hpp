@@ -11,8 +11,9 @@
 
 namespace valet::zoltan {
 
-/// What one rank says about parts; nothing: as many as there are ranks.
+/// What one rank says about parts.
 struct PartCounts {
+  bool are_given = false;     ///< otherwise there are as many as ranks [global]
   std::optional<int> global;  ///< NUM_GLOBAL_PARTS [global]
   std::optional<int> local;   ///< NUM_LOCAL_PARTS [local]
 };
@@ -20,7 +21,7 @@ struct PartCounts {
 /// The distribution of parts that Zoltan_LB_Build_PartDist makes of the same parameters.
 class PartRanks {
  public:
-  /// Collective. 4 bytes per rank where some rank says how many parts it has.
+  /// Collective if counts are given. 4 bytes per rank where some rank says how many parts it has.
   /// @throws Error out_of_memory.
   PartRanks(const mpi::Channel& communicator, Ledger& ledger, const PartCounts& counts);
 

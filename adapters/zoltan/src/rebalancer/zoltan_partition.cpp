@@ -329,7 +329,7 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
   if (auto found = check_whole_reductions(communicator)) diagnostic = std::move(found);
   mpi::Agreement agreement;
   agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
-                  has_parts_);
+                  has_parts());
   agreement.equal({"RebalancerOptions::when_infeasible", name_of_choice}, options.when_infeasible);
   agreement.equal({"RebalancerOptions::granularity"}, options.granularity.value_or(0));
   agreement.equal({"RebalancerOptions::block_size"}, options.block_size);
@@ -379,13 +379,13 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
     if (auto diagnostic = set(name, value)) return diagnostic;
   for (const auto& [name, value] : options.parameters)
     if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
-  if (auto diagnostic = check_blocks(options, has_parts_)) return diagnostic;
-  if (has_parts_ && valet::detail::upper_case(options.method) == "HIER")  // Zoltan would abort
+  if (auto diagnostic = check_blocks(options, has_parts())) return diagnostic;
+  if (has_parts() && valet::detail::upper_case(options.method) == "HIER")  // Zoltan would abort
     return Diagnostic{ErrorCode::invalid_argument,
                       "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
                       "NUM_LOCAL_PARTS, or take another method"};
   // Of parts, Zoltan lists only what changes, unless all of them are asked for.
-  return set("RETURN_LISTS", has_parts_ ? "PARTS" : "EXPORT");
+  return set("RETURN_LISTS", has_parts() ? "PARTS" : "EXPORT");
 }
 
 std::optional<Diagnostic> ZoltanPartition::set_user_parameter(const std::string& name,
@@ -396,7 +396,7 @@ std::optional<Diagnostic> ZoltanPartition::set_user_parameter(const std::string&
       return Diagnostic{ErrorCode::invalid_argument,
                         "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
   if (upper == "NUM_GLOBAL_PARTS" || upper == "NUM_LOCAL_PARTS") {
-    has_parts_ = true;
+    part_counts_.are_given = true;
     const bool is_global = upper == "NUM_GLOBAL_PARTS";
     const long count = std::strtol(value.c_str(), nullptr, 10);
     if (count < (is_global ? 1 : 0) || count > std::numeric_limits<int>::max())
@@ -460,7 +460,7 @@ void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
   mpi::agree(communicator, failure_of(code, count));
   std::fill(ranks.begin(), ranks.end(), communicator.rank());
   lists.write_ranks(ranks);
-  if (has_parts_) lists.write_parts(parts);
+  if (has_parts()) lists.write_parts(parts);
 }
 
 }  // namespace valet::zoltan

@@ -62,7 +62,7 @@ class ZoltanPartition {
 
   [[nodiscard]] const PartCounts& part_counts() const { return part_counts_; }
   /// Whether parts are not ranks.
-  [[nodiscard]] bool has_parts() const { return has_parts_; }
+  [[nodiscard]] bool has_parts() const { return part_counts_.are_given; }
   [[nodiscard]] Zoltan_Struct* handle() const { return zoltan_.get(); }
 
  private:
@@ -80,7 +80,6 @@ class ZoltanPartition {
            Array<int>& ranks, Array<int>& parts);
 
   std::unique_ptr<Zoltan_Struct, Destroy> zoltan_;
-  bool has_parts_ = false;
   bool asks_queries_;          ///< the method goes by what the application tells Zoltan
   bool bisects_;               ///< the method is RCB or RIB
   bool follows_curve_;         ///< the method is HSFC
