@@ -104,7 +104,7 @@ struct Cloud {
 
 TEST(Extremes, EndWithEveryObjectSomewhere) {
   std::mt19937_64 random(seed());
-  const std::uint64_t cases = cases_wanted(100);
+  const std::uint64_t cases = cases_wanted(60);
   for (std::uint64_t k = 0; k < cases && !::testing::Test::HasFailure(); ++k) {
     const Extreme extreme(random);
     SCOPED_TRACE(seed_note(seed(), static_cast<long long>(k)) + ": " + extreme.text());

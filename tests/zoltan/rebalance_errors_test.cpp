@@ -132,6 +132,32 @@ TEST(RebalancerOptions, PartsAreForAllRanksOrForNone) {
   expect_on_all_ranks(error_of_options(options), {"invalid_argument", "NUM_GLOBAL_PARTS"});
 }
 
+TEST(RebalancerOptions, NumbersOfPartsMustBeNumbers) {
+  RebalancerOptions options;
+  for (const char* const value : {"0", "-1", "many", "99999999999"}) {
+    options.parameters = {{"Num_Global_Parts", value}};
+    expect_on_all_ranks(error_of_options(options),
+                        {"invalid_argument", std::string("Num_Global_Parts = ") + value,
+                         "give a whole number, at least 1"});
+  }
+  options.parameters = {{"NUM_LOCAL_PARTS", "-2"}};
+  expect_on_all_ranks(error_of_options(options), {"invalid_argument", "NUM_LOCAL_PARTS = -2"});
+}
+
+/// Zoltan would wait for ever where all of them get to one rank.
+TEST(Rebalancer, PlanesAreNotKeptTogetherWhereARankHasSeveralParts) {
+  Points points;
+  RebalancerOptions options;
+  options.parameters = {{"RCB_RECTILINEAR_BLOCKS", "1"},
+                        {"NUM_GLOBAL_PARTS", std::to_string(size() + 1)}};
+  expect_on_all_ranks(error_of_rebalance(points, true, options),
+                      {"invalid_argument", "RCB_RECTILINEAR_BLOCKS with several parts on a rank",
+                       "make a part for each rank, or leave it out"});
+  options.parameters.pop_back();
+  const std::string message = error_of_rebalance(points, true, options);
+  EXPECT_TRUE(all_ranks(message == "no error" || message.find("infeasible") == 0)) << message;
+}
+
 /// Otherwise one rank would call MPI where the others do not: for the tree of the cuts, statistics.
 TEST(RebalancerOptions, ParametersMustBeTheSameOnAllRanks) {
   if (size() == 1) return;
