@@ -2,8 +2,8 @@
 #include "bindings/c_call.hpp"
 
 #include "observe/report_fields.hpp"
+#include "plan/check_options.hpp"
 #include "schedule/methods.hpp"
-#include <valet/alltoall.hpp>
 #include <valet/progress.hpp>
 
 #include <cstddef>
@@ -95,6 +95,10 @@ void require_choice(const char* member, int value, int last) {
   require_choice(member, value, value >= 0 && value <= last);
 }
 
+void require_nothing_wrong(const std::optional<Diagnostic>& found) {
+  if (found) throw Error(found->code, found->text);
+}
+
 /// As much of a text as there is room for, and a 0.
 template <std::size_t room>
 void copy_text(std::string_view text, char (&target)[room]) {
@@ -161,7 +165,21 @@ Options to_options(const Valet_Options& options) {
   result.phased.available_bytes = to_available_bytes(options.phased);
   if (options.trace != nullptr) result.trace = options.trace;
   result.progress = to_progress(options);
+  require_nothing_wrong(plan::check_options(result));
   return result;
+}
+
+ChosenOptions to_chosen_options(const Valet_Options* options) {
+  const Valet_Options whole = complete_options(options);
+  const auto alltoall_method = static_cast<AlltoallMethod>(whole.alltoall_method);
+  require_nothing_wrong(plan::check_options(AlltoallOptions{.method = alltoall_method}));
+  return {to_options(whole), alltoall_method};
+}
+
+void agree_on_options(mpi::Agreement& agreement, const ChosenOptions& chosen) {
+  plan::agree_on_options(agreement, chosen.options);
+  agreement.equal({"AlltoallOptions::method", mpi::name_of<AlltoallMethod>},
+                  chosen.alltoall_method);
 }
 
 Report to_report(const Valet_Report& report) {

@@ -7,6 +7,7 @@
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
+#include <valet/alltoall.hpp>
 #include <valet/block_storage.hpp>
 #include <valet/error.hpp>
 #include <valet/export.hpp>
@@ -52,8 +53,9 @@ int guarded(Action&& action) noexcept {
 
 /// What `convert` makes of this rank's arguments; it is given the number of ranks. Either all ranks
 /// get theirs, or all throw what one of them finds wrong. Collective; one reduction.
-template <class Convert>
-auto agreed(MPI_Comm communicator, Convert&& convert) {
+/// @param join  join(agreement) adds what must be the same on all ranks.
+template <class Convert, class Join>
+auto agreed_with(MPI_Comm communicator, Convert&& convert, Join&& join) {
   const mpi::Channel channel = mpi::Channel::open_for_call(communicator);
   std::optional<decltype(convert(1))> arguments;
   std::optional<Diagnostic> diagnostic;
@@ -62,8 +64,15 @@ auto agreed(MPI_Comm communicator, Convert&& convert) {
   } catch (...) {
     diagnostic = diagnostic_in_flight();
   }
-  mpi::agree(channel, diagnostic);
+  mpi::Agreement agreement;
+  join(agreement);
+  agreement.run(channel, diagnostic);
   return *std::move(arguments);
+}
+/// The same where nothing must be.
+template <class Convert>
+auto agreed(MPI_Comm communicator, Convert&& convert) {
+  return agreed_with(communicator, std::forward<Convert>(convert), [](mpi::Agreement&) {});
 }
 
 /// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
@@ -110,8 +119,33 @@ Valet_Options default_options();
 /// All members of the caller's options, of which an older valet.h may have had fewer.
 /// @param options  NULL for the defaults. @throws Error invalid_argument (struct_size). Local.
 VALET_EXPORT Valet_Options complete_options(const Valet_Options* options);
-/// The same in C++. @throws Error invalid_argument (a choice that there is not). Local.
+/// The same in C++. @throws Error invalid_argument (as plan::check_options()). Local.
 VALET_EXPORT Options to_options(const Valet_Options& options);
+
+/// All that the options of C say, in C++.
+struct ChosenOptions {
+  Options options;
+  AlltoallMethod alltoall_method = AlltoallMethod::automatic;
+};
+/// @param options  NULL for the defaults. @throws Error invalid_argument. Local.
+ChosenOptions to_chosen_options(const Valet_Options* options);
+/// Adds to the agreement on arguments what must be the same on all ranks.
+void agree_on_options(mpi::Agreement& agreement, const ChosenOptions& chosen);
+
+/// As agreed() above for a call with options, which are all checked and agreed on, used or not.
+/// @param convert  convert(ranks, chosen).
+template <class Convert>
+auto agreed(MPI_Comm communicator, const Valet_Options* options, Convert&& convert) {
+  ChosenOptions chosen;
+  return agreed_with(
+      communicator,
+      [&](int ranks) {
+        chosen = to_chosen_options(options);
+        return convert(ranks, chosen);
+      },
+      [&](mpi::Agreement& agreement) { agree_on_options(agreement, chosen); });
+}
+
 /// @throws Error invalid_argument (struct_size) unless `report` can be written. Local.
 VALET_EXPORT void require_report(const Valet_Report* report);
 /// @throws Error invalid_argument (struct_size). Local.

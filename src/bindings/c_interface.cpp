@@ -21,6 +21,7 @@ struct Valet_Plan {
 namespace {
 
 using valet::c::agreed;
+using valet::c::ChosenOptions;
 using valet::c::guarded;
 using valet::c::initialise;
 using valet::c::require_pointer;
@@ -39,12 +40,11 @@ int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t 
              const std::uint8_t* mask, const Destination* map, const Valet_Options* options,
              Valet_Plan** plan, MakePlan&& make) {
   return guarded([&] {
-    const auto [blocks, chosen] = agreed(communicator, [&](int) {
+    const auto [blocks, chosen] = agreed(communicator, options, [&](int, const ChosenOptions& is) {
       require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
       require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
       if (count > 0) require_pointer(map, "the map", "give a destination for each block");
-      return std::pair(to_storage(storage),
-                       valet::c::to_options(valet::c::complete_options(options)));
+      return std::pair(to_storage(storage), is.options);
     });
     *plan = new Valet_Plan{make(communicator, blocks, to_occupied(count, mask),
                                 std::span(map, static_cast<std::size_t>(count)), chosen)};
@@ -84,22 +84,20 @@ struct AlltoallCall {
 
 AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
                               const std::int64_t* recv_counts, int any_order,
-                              const Valet_Options* options, const Valet_Report* report) {
+                              const ChosenOptions& given, const Valet_Report* report) {
   require_report(report);
   require_pointer(send_counts, "send_counts", "give an entry for each rank");
   const auto list = [ranks](const std::int64_t* counts) {
     return std::span(counts, counts == nullptr ? 0 : static_cast<std::size_t>(ranks));
   };
-  const Valet_Options given = valet::c::complete_options(options);
-  const valet::Options chosen = valet::c::to_options(given);
+  const valet::Options& chosen = given.options;
   return {list(send_counts),
           list(recv_counts),
           {.budget_bytes = chosen.budget_bytes,
            .any_order = any_order != 0,
            .share_memory = chosen.share_memory,
            .keep_memory = chosen.keep_memory,
-           // A wrong one is refused by the all-to-all, on all ranks alike.
-           .method = static_cast<valet::AlltoallMethod>(given.alltoall_method),
+           .method = given.alltoall_method,
            .trace = chosen.trace,
            .progress = chosen.progress,
            .progress_bar = chosen.progress_bar}};
@@ -204,14 +202,13 @@ int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage, ui
                          const Valet_Object_layout* from, const Valet_Object_layout* to,
                          const Valet_Options* options, Valet_Plan** plan) {
   return guarded([&] {
-    const LayoutPlanCall call = agreed(communicator, [&](int) {
-      require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
-      require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
-      require_pointer(to, "the layout after", "give a Valet_Object_layout");
-      return LayoutPlanCall{to_storage(storage),
-                            {to->block_size, to->ranks},
-                            valet::c::to_options(valet::c::complete_options(options))};
-    });
+    const LayoutPlanCall call =
+        agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
+          require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+          require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
+          require_pointer(to, "the layout after", "give a Valet_Object_layout");
+          return LayoutPlanCall{to_storage(storage), {to->block_size, to->ranks}, chosen.options};
+        });
     *plan = new Valet_Plan{
         from == nullptr
             ? valet::plan_to_layout(communicator, call.storage, count, call.to, call.options)
@@ -242,8 +239,8 @@ int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_
                              size_t element_bytes, int any_order, const Valet_Options* options,
                              Valet_Report* report) {
   return guarded([&] {
-    const AlltoallCall call = agreed(communicator, [&](int ranks) {
-      return to_alltoall_call(ranks, send_counts, recv_counts, any_order, options, report);
+    const AlltoallCall call = agreed(communicator, options, [&](int p, const ChosenOptions& given) {
+      return to_alltoall_call(p, send_counts, recv_counts, any_order, given, report);
     });
     write_report(valet::alltoallv_in_place(communicator, {buffer, buffer_bytes, element_bytes},
                                            call.send_counts, call.recv_counts, call.options),

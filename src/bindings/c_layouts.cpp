@@ -10,6 +10,7 @@
 namespace {
 
 using valet::c::agreed;
+using valet::c::ChosenOptions;
 using valet::c::guarded;
 using valet::c::write_report;
 
@@ -58,11 +59,10 @@ struct LayoutCall {
 
 LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
                           const Valet_Array* source, const Valet_Array* target,
-                          const Valet_Options* options, const Valet_Report* report) {
+                          const valet::Options& chosen, const Valet_Report* report) {
   valet::c::require_report(report);
   for (const Valet_Layout* const layout : {from, to})
     valet::c::require_pointer(layout, "a layout", "give both layouts");
-  const valet::Options chosen = valet::c::to_options(valet::c::complete_options(options));
   return {to_grid(*from),
           to_grid(*to),
           to_array<const void*>(source, from->dimensions),
@@ -82,8 +82,8 @@ int Valet_Redistribute(MPI_Comm communicator, const Valet_Layout* from, const Va
                        size_t element_bytes, const Valet_Array* source, const Valet_Array* target,
                        const Valet_Options* options, Valet_Report* report) {
   return guarded([&] {
-    const LayoutCall call = agreed(communicator, [&](int) {
-      return to_layout_call(from, to, source, target, options, report);
+    const LayoutCall call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
+      return to_layout_call(from, to, source, target, chosen.options, report);
     });
     write_report(valet::redistribute(communicator, call.from, call.to, element_bytes, call.source,
                                      call.target, call.options),
@@ -96,8 +96,8 @@ int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_Layout* from,
                                 const Valet_Array* array, const Valet_Options* options,
                                 Valet_Report* report) {
   return guarded([&] {
-    const LayoutCall call = agreed(communicator, [&](int) {
-      return to_layout_call(from, to, nullptr, array, options, report);
+    const LayoutCall call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
+      return to_layout_call(from, to, nullptr, array, chosen.options, report);
     });
     write_report(valet::redistribute_in_place(communicator, call.from, call.to, element_bytes,
                                               call.target, call.options),

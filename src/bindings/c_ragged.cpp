@@ -24,6 +24,7 @@ struct Valet_Ragged_plan {
 namespace {
 
 using valet::c::agreed;
+using valet::c::ChosenOptions;
 using valet::c::guarded;
 using valet::c::require_pointer;
 using valet::c::require_report;
@@ -61,10 +62,9 @@ struct RaggedCall {
 };
 
 RaggedCall to_call(const Valet_Ragged_storage* storage, std::uint64_t count, const int* ranks,
-                   const Valet_Options* options) {
+                   const ChosenOptions& chosen) {
   require_pointer(storage, "the storage", make_storage);
-  return {to_ragged(*storage), to_map(ranks, count),
-          valet::c::to_options(valet::c::complete_options(options))};
+  return {to_ragged(*storage), to_map(ranks, count), chosen.options};
 }
 
 /// What an execution is given, or a storage that all ranks refuse together.
@@ -146,9 +146,9 @@ int Valet_Ragged_plan_to_ranks(MPI_Comm communicator, const Valet_Ragged_storage
                                uint64_t count, const int* ranks, const Valet_Options* options,
                                Valet_Ragged_plan** plan) {
   return guarded([&] {
-    const RaggedCall call = agreed(communicator, [&](int) {
+    const RaggedCall call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
       require_pointer(plan, "the place for the plan", "give the address of a Valet_Ragged_plan*");
-      return to_call(storage, count, ranks, options);
+      return to_call(storage, count, ranks, chosen);
     });
     *plan = new Valet_Ragged_plan{
         valet::plan_to_ranks(communicator, call.storage, count, call.ranks, call.options),
@@ -185,10 +185,10 @@ int Valet_Ragged_migrate(MPI_Comm communicator, const Valet_Ragged_storage* stor
                          uint64_t* count, const int* ranks, const Valet_Options* options,
                          Valet_Report* report) {
   return guarded([&] {
-    const RaggedCall call = agreed(communicator, [&](int) {
+    const RaggedCall call = agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
       require_pointer(count, "the number of blocks", "give the address of a uint64_t");
       require_report(report);
-      return to_call(storage, *count, ranks, options);
+      return to_call(storage, *count, ranks, chosen);
     });
     const valet::Report done =
         valet::migrate(communicator, call.storage, *count, call.ranks, call.options);

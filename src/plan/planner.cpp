@@ -7,6 +7,7 @@
 #include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
 #include "plan/automatic.hpp"
+#include "plan/check_options.hpp"
 #include "plan/final_slots.hpp"
 #include "plan/map_counts.hpp"
 #include "plan/map_layout.hpp"
@@ -33,21 +34,6 @@ Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
   ranks.reserve(flows.size());
   for (const Flow& flow : flows) ranks.push_back(flow.rank);
   return ranks;
-}
-
-/// What is wrong with the options of Method::phased. Names of other values may reach this from C.
-std::optional<Diagnostic> check_phases(const Options& options) {
-  if (options.phased.parking < 0)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "a parking interval of " + std::to_string(options.phased.parking) +
-                          "; give 0 for no parking, or k for parking at every k-th phase"};
-  if (!options.phased.available_bytes || options.method != Method::phased) return std::nullopt;
-  if (options.phased.heuristic == Heuristic::continuous)
-    return Diagnostic{
-        ErrorCode::invalid_argument,
-        "available_bytes is asked at every phase, but heuristic continuous divides the "
-        "memory of the beginning; take another heuristic"};
-  return std::nullopt;
 }
 
 /// Whether this rank has no room for the blocks that wait when they come in the order of any.
@@ -87,7 +73,6 @@ void look_at_kept_again(State& state) {
 /// @return Whether some rank lacks room for an exchange in order.
 bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form form,
                    const StorageBackend* backend, JointShape& shape) {
-  const Options& options = state.options;
   mpi::Agreement agreement;
   bool any_lacks_room = !mine && lacks_room(state);
   agreement.largest(any_lacks_room);
@@ -108,16 +93,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
       {"the form of the map",
        [](std::int64_t to_slots) -> std::string { return to_slots != 0 ? "slots" : "ranks"; }},
       form == Form::slots);
-  agreement.equal({"Options::method", mpi::name_of<Method>}, options.method);
-  agreement.equal({"Options::order", mpi::name_of<Order>}, options.order);
-  agreement.equal({"Options::verify", mpi::yes_or_no}, options.verify);
-  agreement.equal({"Options::phased.heuristic", mpi::name_of<Heuristic>}, options.phased.heuristic);
-  agreement.equal({"Options::phased.scheduler", mpi::name_of<Scheduler>}, options.phased.scheduler);
-  agreement.equal({"Options::phased.parking"}, options.phased.parking);
-  agreement.equal({"Options::phased.seed"}, options.phased.seed);
-  agreement.equal({"Options::phased.available_bytes", mpi::is_given},
-                  bool(options.phased.available_bytes));
-  agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
+  agree_on_options(agreement, state.options);
   shape.join(agreement);
   mpi::Borrowing own(state.channel);
   own.join(agreement);
@@ -399,7 +375,6 @@ class Planner {
 
 std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied& occupied,
                                      std::size_t map_entries, const State& state) {
-  const Options& options = state.options;
   if (auto diagnostic = storage::asked([&] { return storage.backend().diagnostic(); }))
     return diagnostic;
   const std::uint64_t slots = storage.slots();
@@ -423,12 +398,7 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
                           " entries for a storage of " + std::to_string(slots) +
                           " slots; it needs one entry per slot"};
   if (map_entries != occupied.map_size()) return bad_map_size(map_entries, occupied.map_size());
-  if (options.stream.window < 1 || options.stream.window > 64)
-    return Diagnostic{ErrorCode::invalid_argument, "a window of " +
-                                                       std::to_string(options.stream.window) +
-                                                       " messages; choose one from 1 to 64"};
-  if (auto diagnostic = schedule::check_choices(options)) return diagnostic;
-  if (auto diagnostic = check_phases(options)) return diagnostic;
+  if (auto diagnostic = check_options(state.options)) return diagnostic;
   return check_budget(state);
 }
 

@@ -47,8 +47,8 @@ VALET_EXPORT const char* to_string(AlltoallMethod method) noexcept;
 /// @throws Error invalid_argument, listing the known names.
 VALET_EXPORT AlltoallMethod parse_alltoall_method(std::string_view name);
 
-/// Options of an all-to-all. Budget, progress callback and progress bar may differ between ranks;
-/// the rest must be the same on all ranks.
+/// Options of an all-to-all. Budget, keep_memory, progress callback and progress bar may differ
+/// between ranks; the rest must be the same on all ranks.
 struct AlltoallOptions {
   /// Scratch for elements in transit on this rank, in bytes.
   std::size_t budget_bytes = std::size_t{4} << 20;

@@ -42,8 +42,8 @@ using SourceArray = LocalArray<const void*>;
 /// An array to write.
 using TargetArray = LocalArray<void*>;
 
-/// Options for moving an array. Only `method`, and whether `trace` is set, must be the same on all
-/// ranks.
+/// Options for moving an array. Only `method`, `share_memory`, and whether `trace` is set, must be
+/// the same on all ranks.
 struct LayoutOptions {
   /// Scratch for elements in transit and for the overlap with other ranks' parts, in bytes.
   std::size_t budget_bytes = std::size_t{4} << 20;

@@ -420,7 +420,8 @@ VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
  * @param any_order      Not 0: elements may end in any order, which is faster. The same on all
  *                       ranks.
  * @param options        Uses budget_bytes, share_memory, keep_memory, alltoall_method, trace and
- *                       progress (three members); NULL for the defaults.
+ *                       progress (three members); the others are checked as well. NULL for the
+ *                       defaults.
  * @param report         NULL, or receives the report, counting elements as blocks.
  * @return VALET_SUCCESS or an error code of valet::alltoallv_in_place(). */
 VALET_EXPORT int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_bytes,

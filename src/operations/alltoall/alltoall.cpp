@@ -12,6 +12,7 @@
 #include "operations/alltoall/sorted_exchange.hpp"
 #include "operations/pages/page_plan.hpp"
 #include "plan/automatic.hpp"
+#include "plan/check_options.hpp"
 #include "plan/planner.hpp"
 #include "schedule/at_once.hpp"
 #include "schedule/stream_sizes.hpp"
@@ -173,9 +174,7 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   agreement.equal({.name = call.known != nullptr ? call.known->element_name : "element_bytes",
                    .code = ErrorCode::block_size_mismatch},
                   call.known != nullptr ? call.known->element_bytes : call.buffer.element_bytes);
-  agreement.equal({"AlltoallOptions::any_order", mpi::yes_or_no}, call.options.any_order);
-  agreement.equal({"AlltoallOptions::method", mpi::name_of<AlltoallMethod>}, call.options.method);
-  agreement.equal({"AlltoallOptions::trace", mpi::is_given}, !call.options.trace.empty());
+  plan::agree_on_options(agreement, call.options);
   agreement.least(call.page);
   agreement.largest(call.least_page);
   agreement.largest(call.watched);
@@ -310,8 +309,8 @@ std::optional<Diagnostic> exchange_counts(plan::State& state, Call& call, const 
                                           std::span<std::uint64_t> sent,
                                           std::span<std::uint64_t> received,
                                           storage::CallScratch& scratch) {
-  std::optional<Diagnostic> diagnostic =
-      operations::check_alltoall(call.buffer, counts.send, call.options.method, sent.size());
+  std::optional<Diagnostic> diagnostic = plan::check_options(call.options);
+  if (!diagnostic) diagnostic = operations::check_alltoall(call.buffer, counts.send, sent.size());
   if (diagnostic)
     std::ranges::fill(sent, unknown);
   else
@@ -329,7 +328,8 @@ std::optional<Diagnostic> take_known_counts(plan::State& state, Call& call,
                                             std::span<std::uint64_t> sent,
                                             std::span<std::uint64_t> received,
                                             storage::CallScratch& scratch) {
-  std::optional<Diagnostic> diagnostic = operations::check_buffer(call.buffer, call.options.method);
+  std::optional<Diagnostic> diagnostic = plan::check_options(call.options);
+  if (!diagnostic) diagnostic = operations::check_buffer(call.buffer);
   if (!diagnostic)
     diagnostic = call.known->count({state.channel.rank(), sent, received, call.fingerprint});
   if (call.known->mismatch) {

@@ -41,11 +41,7 @@ std::optional<Diagnostic> check_counts(const std::string& name,
 
 }  // namespace
 
-std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer, AlltoallMethod method) {
-  if (method < AlltoallMethod::automatic || method > AlltoallMethod::direct)
-    return Diagnostic{ErrorCode::invalid_argument, "unknown all-to-all method " +
-                                                       std::to_string(static_cast<int>(method)) +
-                                                       "; start from the default options"};
+std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer) {
   if (buffer.element_bytes == 0)
     return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
   if (buffer.element_bytes > detail::most_bytes)
@@ -64,8 +60,8 @@ std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer, AlltoallMet
 
 std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
                                          std::span<const std::int64_t> send_counts,
-                                         AlltoallMethod method, std::size_t ranks) {
-  if (auto diagnostic = check_buffer(buffer, method)) return diagnostic;
+                                         std::size_t ranks) {
+  if (auto diagnostic = check_buffer(buffer)) return diagnostic;
   return check_counts("send_counts", send_counts, ranks, buffer);
 }
 

@@ -13,14 +13,13 @@
 
 namespace valet::operations {
 
-/// What this rank alone can find wrong with its buffer and its method.
-[[nodiscard]] std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer,
-                                                     AlltoallMethod method);
+/// What this rank alone can find wrong with its buffer.
+[[nodiscard]] std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer);
 
 /// What this rank alone can find wrong with its call among so many ranks.
 [[nodiscard]] std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
                                                        std::span<const std::int64_t> send_counts,
-                                                       AlltoallMethod method, std::size_t ranks);
+                                                       std::size_t ranks);
 
 /// What it finds once it knows what the others send.
 /// @param recv_counts  As the caller gave them, or none.

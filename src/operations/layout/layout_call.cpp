@@ -6,7 +6,7 @@
 #include "geometry/intersection.hpp"
 #include "geometry/walks.hpp"
 #include "mpi/agreement.hpp"
-#include "schedule/methods.hpp"
+#include "plan/check_options.hpp"
 
 #include <xxhash.h>
 
@@ -112,8 +112,7 @@ LayoutCall::LayoutCall(const mpi::Channel& opened, const GridLayout& source,
 }
 
 std::optional<Diagnostic> LayoutCall::check_grids(Ledger& ledger) const {
-  if (auto unknown = schedule::check_method("LayoutOptions::method", options.method))
-    return unknown;
+  if (auto diagnostic = plan::check_options(options)) return diagnostic;
   if (element_bytes == 0)
     return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
   if (!(from.layout().extents() == to.layout().extents()))
@@ -212,7 +211,7 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch}, element_bytes);
   agreement.equal({"the order of the source array", text, same_order}, source_found);
   agreement.equal({"the order of the target array", text, same_order}, target_found);
-  agreement.equal({"LayoutOptions::trace", mpi::is_given}, !options.trace.empty());
+  plan::agree_on_options(agreement, options);
   agreement.least(least);
   agreement.largest(is_watched);
   agreement.least(at_once);

@@ -5,7 +5,7 @@
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "operations/ragged/ragged.hpp"
-#include "schedule/methods.hpp"
+#include "plan/check_options.hpp"
 #include "schedule/ragged_pages.hpp"
 #include "storage/call_scratch.hpp"
 
@@ -24,31 +24,33 @@ Diagnostic no_memory(std::uint64_t blocks) {
                                         " blocks; send them to fewer ranks"};
 }
 
-std::optional<Diagnostic> check_choices(const Options& options) {
-  if (options.order == Order::fill)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "order fill puts blocks into the holes of others, which are of other sizes; "
-                      "take any or stable"};
-  return schedule::check_choices(options);
+std::optional<Diagnostic> check_order(const Options& options) {
+  if (options.order != Order::fill) return std::nullopt;
+  return Diagnostic{ErrorCode::invalid_argument,
+                    "order fill puts blocks into the holes of others, which are of other sizes; "
+                    "take any or stable"};
 }
 
 /// One planning on one rank.
 class Planner {
  public:
+  /// @param chosen  As the caller gave them: the trace is not the state's.
   Planner(PlanState& state, const RaggedStorage& storage, std::uint64_t count,
-          std::span<const int> ranks)
+          std::span<const int> ranks, const Options& chosen)
       : state_(state),
         channel_(state.base.channel),
         ledger_(state.base.ledger),
         storage_(storage),
         count_(count),
-        ranks_(ranks) {}
+        ranks_(ranks),
+        chosen_(chosen) {}
 
   void run() {
     std::optional<Diagnostic> diagnostic = check_ragged(storage_, count_);
     if (!diagnostic && ranks_.size() != count_)
       diagnostic = plan::bad_map_size(ranks_.size(), count_);
-    if (!diagnostic) diagnostic = check_choices(state_.base.options);
+    if (!diagnostic) diagnostic = plan::check_options(chosen_);
+    if (!diagnostic) diagnostic = check_order(chosen_);
     if (!diagnostic) {
       std::optional<Diagnostic> found;
       diagnostic = detail::unless_out_of_memory([&] { found = count_blocks(); },
@@ -77,6 +79,7 @@ class Planner {
   const RaggedStorage& storage_;
   std::uint64_t count_;
   std::span<const int> ranks_;
+  const Options& chosen_;
   ArenaBytes starts_in_;
 };
 
@@ -178,6 +181,7 @@ void Planner::agree(std::optional<Diagnostic> diagnostic) {
                    .text = nullptr,
                    .code = ErrorCode::block_size_mismatch},
                   shapes);
+  plan::agree_on_options(agreement, chosen_);
   agreement.least(state_.page_bytes);
   agreement.largest(state_.anything_moves);
   agreement.largest(state_.watched);
@@ -259,7 +263,7 @@ std::unique_ptr<PlanState> make_plan(mpi::Channel channel, const RaggedStorage& 
                                     state->base.options.budget_bytes, options.keep_memory);
   }
   const double start = mpi::now();
-  Planner(*state, storage, count, ranks).run();
+  Planner(*state, storage, count, ranks, options).run();
   state->base.plan_seconds = mpi::now() - start;
   return state;
 }

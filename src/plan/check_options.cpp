@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "plan/check_options.hpp"
+
+#include "schedule/methods.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace valet::plan {
+namespace {
+
+Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
+
+std::optional<Diagnostic> check_phases(const Options& options) {
+  if (options.phased.parking < 0)
+    return wrong("a parking interval of " + std::to_string(options.phased.parking) +
+                 "; give 0 for no parking, or k for parking at every k-th phase");
+  if (options.phased.available_bytes && options.method == Method::phased &&
+      options.phased.heuristic == Heuristic::continuous)
+    return wrong(
+        "available_bytes is asked at every phase, but heuristic continuous divides the memory of "
+        "the beginning; take another heuristic");
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> check_model(const CostModel& model) {
+  for (const double value :
+       {model.latency_seconds, model.bandwidth, model.copy_bandwidth, model.block_seconds})
+    if (!(value > 0) || !std::isfinite(value))
+      return wrong("AutomaticOptions::model is " + to_string(model) +
+                   "; give finite numbers above 0, or no model");
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Diagnostic> check_options(const Options& options) {
+  if (options.stream.window < 1 || options.stream.window > 64)
+    return wrong("a window of " + std::to_string(options.stream.window) +
+                 " messages; choose one from 1 to 64");
+  if (auto unknown = schedule::check_choices(options)) return unknown;
+  if (auto diagnostic = check_phases(options)) return diagnostic;
+  return options.automatic.model ? check_model(*options.automatic.model) : std::nullopt;
+}
+
+std::optional<Diagnostic> check_options(const LayoutOptions& options) {
+  return schedule::check_method("LayoutOptions::method", options.method);
+}
+
+std::optional<Diagnostic> check_options(const AlltoallOptions& options) {
+  if (options.method >= AlltoallMethod::automatic && options.method <= AlltoallMethod::direct)
+    return std::nullopt;
+  return wrong("unknown all-to-all method " + std::to_string(static_cast<int>(options.method)) +
+               "; start from the default options");
+}
+
+void agree_on_options(mpi::Agreement& agreement, const Options& options) {
+  agreement.equal({"Options::method", mpi::name_of<Method>}, options.method);
+  agreement.equal({"Options::order", mpi::name_of<Order>}, options.order);
+  agreement.equal({"Options::verify", mpi::yes_or_no}, options.verify);
+  agreement.equal({"Options::share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.equal({"Options::phased.heuristic", mpi::name_of<Heuristic>}, options.phased.heuristic);
+  agreement.equal({"Options::phased.scheduler", mpi::name_of<Scheduler>}, options.phased.scheduler);
+  agreement.equal({"Options::phased.parking"}, options.phased.parking);
+  agreement.equal({"Options::phased.seed"}, options.phased.seed);
+  agreement.equal({"Options::phased.available_bytes", mpi::is_given},
+                  bool(options.phased.available_bytes));
+  agreement.equal({"Options::trace", mpi::is_given}, !options.trace.empty());
+}
+
+void agree_on_options(mpi::Agreement& agreement, const LayoutOptions& options) {
+  agreement.equal({"LayoutOptions::method", mpi::name_of<Method>}, options.method);
+  agreement.equal({"LayoutOptions::share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.equal({"LayoutOptions::trace", mpi::is_given}, !options.trace.empty());
+}
+
+void agree_on_options(mpi::Agreement& agreement, const AlltoallOptions& options) {
+  agreement.equal({"AlltoallOptions::any_order", mpi::yes_or_no}, options.any_order);
+  agreement.equal({"AlltoallOptions::method", mpi::name_of<AlltoallMethod>}, options.method);
+  agreement.equal({"AlltoallOptions::share_memory", mpi::yes_or_no}, options.share_memory);
+  agreement.equal({"AlltoallOptions::trace", mpi::is_given}, !options.trace.empty());
+}
+
+}  // namespace valet::plan
