@@ -34,7 +34,8 @@ namespace valet {
 ///
 /// With offsets instead of lengths, as in compressed rows, block k has the bytes from offsets[k] to
 /// offsets[k + 1] of the arena. The first offset is 0; all are multiples of the alignment. Some
-/// ranks may use lengths and others offsets.
+/// ranks may use lengths and others offsets; a block from a rank with lengths then ends, by its
+/// offsets, where the next one starts: padding included.
 struct RaggedField {
   void* data = nullptr;              ///< block 0, at a multiple of the alignment
   std::uint64_t capacity_bytes = 0;  ///< bytes that blocks may fill, with alignment padding
@@ -47,13 +48,18 @@ struct RaggedField {
   /// collective call reads the field. Waits for work that may still write the memory, and returns
   /// an error, if any, for all ranks to throw. Must not throw.
   std::function<std::optional<Diagnostic>()> prepare = {};
+  /// Bytes of a value where blocks are arrays of one type: lengths that are no multiples of it are
+  /// refused. 1 for blocks of anything.
+  std::size_t value_bytes = 1;
 };
 
 /// An arena of values of T, with the lengths of its blocks in bytes. Local.
 /// @tparam T       Trivially copyable; not const. Every block is aligned for T.
 /// @param values   All memory that blocks may fill; the caller owns it.
-/// @param lengths  Bytes of each block, multiples of sizeof(T) if blocks are arrays of T; one entry
-///                 for each block that fits.
+/// @param lengths  Bytes of each block, multiples of sizeof(T), not numbers of values; one entry
+/// for
+///                 each block that fits. For blocks that are no arrays of T give an arena of bytes
+///                 and set RaggedField::alignment_bytes.
 /// @param label    Name used in messages; if empty, they give the field's number.
 template <class T>
 [[nodiscard]] RaggedField ragged_field(std::span<T> values, std::span<std::uint64_t> lengths,
@@ -65,11 +71,12 @@ template <class T>
   result.lengths = lengths.data();
   result.block_capacity = lengths.size();
   result.alignment_bytes = alignof(T);
+  result.value_bytes = sizeof(T);
   result.label = std::move(label);
   return result;
 }
 
-/// The same with offsets in bytes instead of lengths. Local.
+/// The same with offsets in bytes, multiples of sizeof(T), instead of lengths. Local.
 /// @param values   All memory that blocks may fill; the caller owns it.
 /// @param offsets  One entry more than blocks that fit.
 /// @param label    Name used in messages; if empty, they give the field's number.

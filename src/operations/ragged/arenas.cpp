@@ -4,7 +4,10 @@
 #include "base/names.hpp"
 #include "storage/field_check.hpp"
 
+#include <xxhash.h>
+
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -32,6 +35,9 @@ std::optional<Diagnostic> check_field(const RaggedField& field, const std::strin
     return bad(ErrorCode::invalid_argument, name,
                "has an alignment of " + std::to_string(field.alignment_bytes) +
                    " bytes; give a power of two, 64 at most");
+  if (field.value_bytes == 0)
+    return bad(ErrorCode::invalid_argument, name,
+               "has values of 0 bytes; give the bytes of one, or 1 for blocks of anything");
   if (field.capacity_bytes > detail::most_bytes ||
       detail::bounded_product(field.block_capacity, sizeof(std::uint64_t)) > detail::most_bytes)
     return bad(ErrorCode::invalid_argument, name,
@@ -99,7 +105,8 @@ std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
     const RaggedField& field = storage.fields()[f];
     const std::string name = name_of(field, f);
     arrays.push_back({bytes_field(field.data, field.capacity_bytes), "the bytes of " + name});
-    const std::uint64_t words = field.block_capacity + (field.are_offsets ? 1 : 0);
+    const bool has_end = field.are_offsets && field.lengths != nullptr;
+    const std::uint64_t words = field.block_capacity + (has_end ? 1 : 0);
     arrays.push_back(
         {bytes_field(field.lengths, words * sizeof(std::uint64_t)), "the lengths of " + name});
   }
@@ -115,6 +122,15 @@ std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
         return bad(ErrorCode::invalid_argument, arrays[a].name,
                    "and " + arrays[b].name + " share memory; give each array once");
   return std::nullopt;
+}
+
+/// What is wrong with a length or an offset that is not of whole values.
+Diagnostic no_whole_values(const std::string& name, const std::string& what,
+                           std::uint64_t value_bytes) {
+  return {ErrorCode::invalid_argument,
+          name + " has " + what + ", no multiple of the " + std::to_string(value_bytes) +
+              " bytes of its values; lengths and offsets count bytes, not values: multiply them by "
+              "the bytes of a value, or give the arena as bytes; nothing has moved"};
 }
 
 /// What is wrong with the offsets of a field, which has `count` blocks.
@@ -136,6 +152,11 @@ std::optional<Diagnostic> check_offsets(const RaggedField& field, const std::str
     if (field.lengths[k] % field.alignment_bytes != 0)
       return bad(k, ", no multiple of its alignment of " + std::to_string(field.alignment_bytes) +
                         " bytes");
+    // Where values need not be aligned, padding may stand between blocks.
+    if (field.value_bytes % field.alignment_bytes == 0 && field.lengths[k] % field.value_bytes != 0)
+      return no_whole_values(
+          name, std::to_string(field.lengths[k]) + " as its offset " + std::to_string(k),
+          field.value_bytes);
   }
   return std::nullopt;
 }
@@ -155,6 +176,11 @@ std::optional<Diagnostic> check_lengths_of(const RaggedField& field, const Arena
                             std::to_string(bytes) +
                             " and, with what aligns the next one, end behind them; fix the "
                             "lengths, nothing has moved"};
+    if (field.lengths[k] % field.value_bytes != 0)
+      return no_whole_values(
+          name_of(field, number),
+          "block " + std::to_string(k) + " of " + std::to_string(field.lengths[k]) + " bytes",
+          field.value_bytes);
     bytes += arena.bytes_of(k);
   }
   return std::nullopt;
@@ -222,13 +248,30 @@ void to_lengths(std::span<Arena> arenas, const RaggedStorage& storage, std::uint
   }
 }
 
-void to_offsets(const RaggedStorage& storage, std::uint64_t count) {
-  for (const RaggedField& field : storage.fields()) {
+/// Blocks that came from a rank with lengths are padded.
+void to_offsets(std::span<const Arena> arenas, const RaggedStorage& storage, std::uint64_t count) {
+  for (std::size_t f = 0; f < storage.fields().size(); ++f) {
+    const RaggedField& field = storage.fields()[f];
     if (!field.are_offsets || field.lengths == nullptr) continue;
     std::uint64_t begin = 0;
-    for (std::uint64_t k = 0; k < count; ++k) begin += std::exchange(field.lengths[k], begin);
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const std::uint64_t bytes = arenas[f].bytes_of(k);
+      field.lengths[k] = std::exchange(begin, begin + bytes);
+    }
     field.lengths[count] = begin;
   }
+}
+
+std::uint64_t fingerprint_of(std::span<const Arena> arenas, std::span<const int> ranks) {
+  std::uint64_t digest = XXH3_64bits(ranks.data(), ranks.size_bytes());
+  std::array<std::uint64_t, 256> lengths{};
+  for (const Arena& arena : arenas)
+    for (std::size_t k = 0; arena.lengths != nullptr && k < ranks.size(); k += lengths.size()) {
+      const std::size_t some = std::min(lengths.size(), ranks.size() - k);
+      for (std::size_t i = 0; i < some; ++i) lengths[i] = arena.length_of(k + i);
+      digest = XXH3_64bits_withSeed(lengths.data(), some * sizeof(std::uint64_t), digest);
+    }
+  return digest;
 }
 
 void Destinations::sort() {

@@ -26,11 +26,15 @@ struct Arena {
   std::uint64_t alignment_bytes = 1;
   bool has_offsets = false;  ///< in place of the lengths, until blocks move
 
-  /// Bytes of a block with those that align the next one.
-  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t block) const {
+  /// Bytes of a block alone.
+  [[nodiscard]] std::uint64_t length_of(std::uint64_t block) const {
     if (lengths == nullptr) return row_bytes;
-    if (has_offsets) return lengths[block + 1] - lengths[block];
-    return (lengths[block] + alignment_bytes - 1) & ~(alignment_bytes - 1);
+    return has_offsets ? lengths[block + 1] - lengths[block] : lengths[block];
+  }
+  /// The same with those that align the next one, to which rows and offsets are aligned as they
+  /// are.
+  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t block) const {
+    return (length_of(block) + alignment_bytes - 1) & ~(alignment_bytes - 1);
   }
 };
 
@@ -50,8 +54,13 @@ struct Arena {
 
 /// Makes lengths of the offsets of `count` blocks, which move as these do. Local.
 void to_lengths(std::span<Arena> arenas, const RaggedStorage& storage, std::uint64_t count);
-/// Makes offsets of the lengths again. Local.
-void to_offsets(const RaggedStorage& storage, std::uint64_t count);
+/// Makes offsets of the lengths again, which are of arenas that to_lengths() was called for. Local.
+void to_offsets(std::span<const Arena> arenas, const RaggedStorage& storage, std::uint64_t count);
+
+/// A number that is another, but for accidents, where a destination or a length is: in lengths or
+/// offsets. Local.
+[[nodiscard]] std::uint64_t fingerprint_of(std::span<const Arena> arenas,
+                                           std::span<const int> ranks);
 
 /// How messages call a ragged field.
 [[nodiscard]] std::string name_of(const RaggedField& field, std::size_t number);

@@ -10,16 +10,11 @@
 namespace valet::ragged {
 namespace {
 
-/// Bytes of a block without those that align the next one.
-std::uint64_t content_bytes(const Arena& arena, std::uint64_t block) {
-  return arena.lengths == nullptr ? arena.row_bytes : arena.lengths[block];
-}
-
 /// Of the k-th block of those that go the same way, in the arena of that number.
 std::uint64_t hash_of(const Arena& arena, const std::byte* data, std::uint64_t block,
                       std::uint64_t k, std::size_t number) {
   constexpr std::uint64_t most_arenas = 64;
-  return XXH3_64bits_withSeed(data, static_cast<std::size_t>(content_bytes(arena, block)),
+  return XXH3_64bits_withSeed(data, static_cast<std::size_t>(arena.length_of(block)),
                               k * most_arenas + number);
 }
 
@@ -52,7 +47,7 @@ bool BlockSums::add_up(const Arena& arena, std::size_t number) {
   const auto add = [&](Sum& sum, std::uint64_t blocks) {
     for (std::uint64_t k = 0; k < blocks; ++k, ++block) {
       const std::uint64_t left = arena.capacity_bytes - begin;
-      if (content_bytes(arena, block) > left || arena.bytes_of(block) > left) return false;
+      if (arena.length_of(block) > left || arena.bytes_of(block) > left) return false;
       sum.sum += hash_of(arena, arena.data + begin, block, k, number);
       begin += arena.bytes_of(block);
     }

@@ -54,11 +54,12 @@ struct PlanState {
   Vector<Arena> arenas;   ///< as planned; memory may be another when the plan is carried out
   std::size_t fields = 0;
   std::uint64_t blocks_before = 0, blocks_after = 0, blocks_leaving = 0, blocks_arriving = 0;
-  std::uint64_t page_bytes = 0;  ///< the same on all ranks
-  std::uint64_t list_bytes = 0;  ///< part of the budget
-  bool anything_moves = false;   ///< on any rank
-  bool watched = false;          ///< a rank has callbacks
-  std::string trace;             ///< Options::trace
+  std::uint64_t page_bytes = 0;   ///< the same on all ranks
+  std::uint64_t list_bytes = 0;   ///< part of the budget
+  bool anything_moves = false;    ///< on any rank
+  bool watched = false;           ///< a rank has callbacks
+  std::uint64_t fingerprint = 0;  ///< fingerprint_of() the map and the lengths
+  std::string trace;              ///< Options::trace
 
   [[nodiscard]] std::uint64_t required_bytes(std::size_t arena) {
     std::uint64_t bytes = 0;

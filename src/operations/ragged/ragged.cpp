@@ -105,6 +105,7 @@ std::optional<Diagnostic> Execution::check() {
         if (!std::ranges::equal(arenas_, plan_.arenas, alike)) found = changed();
         if (!found) found = check_room(plan_, storage_, arenas_);
         if (!found) found = check_lengths(storage_, arenas_, plan_.blocks_before);
+        if (!found && fingerprint_of(arenas_, ranks_) != plan_.fingerprint) found = changed();
         if (!found && plan_.anything_moves) found = list_pages();
         if (!found && base_.options.verify) sums_.emplace(plan_);
       },
@@ -270,7 +271,7 @@ Report Execution::run() {
   const double moved = mpi::now();
   std::optional<Diagnostic> corrupted;
   if (sums_) corrupted = sums_->after(arenas_);
-  to_offsets(storage_, plan_.blocks_after);
+  to_offsets(arenas_, storage_, plan_.blocks_after);
   if (sums_) mpi::agree(base_.channel, corrupted);
   report.verified = sums_.has_value();
   if (sums_) report.verify_seconds += mpi::now() - moved;

@@ -101,6 +101,7 @@ std::optional<Diagnostic> Planner::count_blocks() {
         state_.arenas[a], ranks_, state_.destinations,
         [&](std::size_t peer, std::uint64_t bytes) { state_.bytes_out.at(peer, a) += bytes; });
   state_.blocks_before = count_;
+  state_.fingerprint = fingerprint_of(state_.arenas, ranks_);
   for (std::size_t p = 0; p < outgoing().size(); ++p) {
     for (std::size_t a = state_.fields; a < state_.arenas.size(); ++a)
       state_.bytes_out.at(p, a) = outgoing()[p].blocks * state_.arenas[a].row_bytes;

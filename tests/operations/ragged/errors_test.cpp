@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <numeric>
@@ -44,6 +45,8 @@ struct Spoilt {
                               std::span<const int>(ranks), options));
   }
 };
+
+bool is_odd_rank() { return rank() == size() - 1; }
 
 void expect_error(ErrorCode code, const std::string& words,
                   const std::function<void(Spoilt&)>& spoil, bool everywhere = false) {
@@ -202,6 +205,65 @@ TEST(RaggedErrors, NameOffsetsThatAreNotInOrder) {
   expect_bad("has 9223372036854775808 as its offset 10, behind", 10, std::uint64_t{1} << 63);
 }
 
+// Numbers of values where bytes are meant. Padding between blocks is no part of them.
+TEST(RaggedErrors, NameLengthsThatAreNotOfWholeValues) {
+  using enum ErrorCode;
+  struct Triple {
+    double values[3];
+  };
+  const auto expect_bad = [](const std::string& words, bool are_offsets, std::uint64_t third) {
+    expect_error(invalid_argument, words, [&](Spoilt& s) {
+      const std::span values(static_cast<Triple*>(s.ragged.data), 4096 / sizeof(Triple));
+      for (std::size_t b = 0; b < s.lengths.size(); ++b) s.lengths[b] = are_offsets ? 24 * b : 24;
+      s.ragged = are_offsets ? ragged_field_by_offsets(values, std::span(s.lengths), "triples")
+                             : ragged_field(values, std::span(s.lengths), "triples");
+      s.lengths[3] = third;
+    });
+  };
+  expect_bad("ragged field 'triples' has block 3 of 3 bytes, no multiple of the 24 bytes", false,
+             3);
+  expect_bad("has block 3 of 32 bytes, no multiple of the 24 bytes of its values", false, 32);
+  expect_bad("ragged field 'triples' has 80 as its offset 3, no multiple of the 24 bytes", true,
+             80);
+  expect_error(invalid_argument, "ragged field 0 has values of 0 bytes",
+               [](Spoilt& s) { s.ragged.value_bytes = 0; });
+  // Offsets of blocks that are aligned to more than their values are multiples of that.
+  Spoilt call;
+  call.lengths.assign(call.lengths.size(), 24);
+  call.ragged.value_bytes = 24;
+  call.ragged.alignment_bytes = 64;
+  if (is_odd_rank()) {
+    for (std::size_t b = 0; b < call.lengths.size(); ++b) call.lengths[b] = 64 * b;
+    call.ragged.are_offsets = true;
+    --call.ragged.block_capacity;
+  }
+  EXPECT_EQ(outcome_of([&] { call.call(); }).text, "");
+}
+
+TEST(RaggedErrors, AreNotMadeOfArraysThatARankDoesNotHave) {
+  for (const bool are_offsets : {false, true}) {
+    Spoilt call;
+    if (is_odd_rank()) {
+      RaggedField nothing;
+      nothing.are_offsets = are_offsets;
+      nothing.alignment_bytes = 8;
+      call.ragged = nothing;
+      call.more = {nothing};
+      call.count = 0;
+      call.ranks.clear();
+    } else {
+      call.more = {call.ragged};
+      call.ragged.capacity_bytes = 2048;
+      call.more[0].data = static_cast<std::byte*>(call.ragged.data) + 2048;
+      call.more[0].capacity_bytes = 2048;
+      call.more[0].block_capacity = call.ragged.block_capacity = 10;
+      call.more[0].lengths = call.ragged.lengths + 10;
+      call.ranks.assign(10, rank());
+    }
+    EXPECT_EQ(outcome_of([&] { call.call(); }).text, "");
+  }
+}
+
 TEST(RaggedErrors, NameMapsAndChoicesThatAreWrong) {
   using enum ErrorCode;
   expect_error(rank_out_of_range, "block 3 is sent to rank 99", [](Spoilt& s) { s.ranks[3] = 99; });
@@ -320,6 +382,46 @@ TEST(RaggedErrors, RefuseAMapThatIsNotTheOneThatWasPlanned) {
     call.ranks[2] = (rank() + 1) % size();
   }
   EXPECT_EQ(outcome_of([&] { execute(plan, storage, call.ranks); }).text, "");
+}
+
+// Also where no block leaves its rank, and where what each rank is sent keeps its bytes.
+TEST(RaggedErrors, RefuseAnotherMapOrOtherLengthsWhateverMoves) {
+  for (const bool verify : {false, true})
+    for (const bool stays : {false, true})
+      for (const std::string what :
+           {"ranks", "one rank", "lengths", "swapped lengths", "padding"}) {
+        SCOPED_TRACE(what + (verify ? ", verified" : "") + (stays ? ", nothing moves" : ""));
+        Spoilt call;
+        call.options.verify = verify;
+        call.lengths[4] = 42;
+        if (stays) call.ranks.assign(10, rank());
+        const RaggedStorage storage({call.ragged});
+        RaggedPlan plan =
+            plan_to_ranks(MPI_COMM_WORLD, storage, call.count, call.ranks, call.options);
+        const std::vector<int> planned = call.ranks;
+        const std::vector<std::uint64_t> lengths = call.lengths;
+        if (is_odd_rank()) {
+          if (what == "ranks") call.ranks.assign(10, (planned[0] + 1) % size());
+          if (what == "one rank") call.ranks[9] = (planned[9] + 1) % size();
+          if (what == "lengths") call.lengths[0] = 20;
+          if (what == "swapped lengths") std::swap(call.lengths[4], call.lengths[5]);
+          if (what == "padding") call.lengths[4] = 43;
+        }
+        const std::vector<std::byte> memory = call.memory;
+        const bool is_other =
+            !all_ranks(call.ranks == planned) || !all_ranks(call.lengths == lengths);
+        const Outcome outcome = outcome_of([&] { execute(plan, storage, call.ranks); });
+        EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+        EXPECT_EQ(outcome.code, is_other ? ErrorCode::invalid_argument : ErrorCode::success);
+        EXPECT_EQ(
+            outcome.text.find("are not those that the plan was made from") != std::string::npos,
+            is_other)
+            << outcome.text;
+        EXPECT_TRUE(!is_other || all_ranks(call.memory == memory));
+        if (!is_other) continue;
+        std::ranges::copy(lengths, call.lengths.begin());
+        EXPECT_EQ(outcome_of([&] { execute(plan, storage, planned); }).text, "");
+      }
 }
 
 /// Lengths or offsets of a plan that were spoilt since on the last rank, in a way that leaves the

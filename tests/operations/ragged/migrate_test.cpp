@@ -230,6 +230,42 @@ TEST(RaggedMigrate, KeepsOffsetsWhereThoseAreGiven) {
   }
 }
 
+// Every second rank has lengths, the others offsets, which point at the blocks whatever their
+// lengths were.
+TEST(RaggedMigrate, LetsRanksWithLengthsAndRanksWithOffsetsExchangeBlocks) {
+  for (const std::uint64_t alignment : {1, 8, 64}) {
+    SCOPED_TRACE("alignment " + std::to_string(alignment));
+    const bool has_offsets = rank() % 2 == 1;
+    RaggedCase c = ring_case(alignment, 200, 90);
+    for (std::size_t r = 1; r < c.before.size(); r += 2)
+      for (RaggedBlock& block : c.before[r]) block.length = padded(block.length, alignment);
+    const RaggedBlocks& before = c.before[static_cast<std::size_t>(rank())];
+    const RaggedBlocks after = c.after(rank());
+    const std::uint64_t room = std::max(before.size(), after.size());
+    RaggedArrays arrays(before, alignment,
+                        std::max(bytes_of(before, alignment), bytes_of(after, alignment)), room);
+    std::vector<std::uint64_t> offsets(room + 1, 0);
+    for (std::size_t k = 0; k < before.size(); ++k) offsets[k + 1] = offsets[k] + before[k].length;
+    RaggedField field = arrays.field();
+    if (has_offsets) field.lengths = offsets.data();
+    field.are_offsets = has_offsets;
+    const RaggedStorage storage({field}, {valet::field(arrays.names)});
+    Options options;
+    options.verify = true;
+    const Report report = migrate(MPI_COMM_WORLD, storage, before.size(), arrays.ranks, options);
+    long long wrong = offsets[0] == 0 ? 0 : 1;
+    for (std::size_t k = 0; has_offsets && k < after.size(); ++k) {
+      arrays.lengths[k] = after[k].length;
+      wrong += offsets[k + 1] - offsets[k] == padded(after[k].length, alignment) ? 0 : 1;
+    }
+    EXPECT_EQ(sum_over_ranks(wrong + arrays.wrong(after)), 0);
+    // What came can go on.
+    const std::vector<int> stay(report.blocks_after, rank());
+    EXPECT_EQ(migrate(MPI_COMM_WORLD, storage, report.blocks_after, stay, options).blocks_after,
+              after.size());
+  }
+}
+
 TEST(RaggedMigrate, DoesWithoutBlocksAndWithoutMemory) {
   std::vector<std::uint64_t> none;
   const RaggedStorage nothing{RaggedField{.lengths = none.data()}};

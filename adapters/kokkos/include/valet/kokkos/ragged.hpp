@@ -96,7 +96,7 @@ template <class View>
 /// @param values   All memory that blocks may fill: bytes, or values of any trivially copyable
 ///                 type, for which every block is aligned.
 /// @param lengths  Of std::uint64_t, in bytes: n * sizeof(T) for n values of T, see
-///                 values_to_bytes(). One entry for each block that fits.
+///                 values_to_bytes(); others are refused. One entry for each block that fits.
 /// @param label    Name used in messages; if empty, the label of the View.
 ///
 /// The collective call that uses the field reports on all ranks the errors of RaggedField, and
@@ -119,7 +119,7 @@ template <class Values, class Lengths>
 /// @param offsets  Of std::uint64_t, in bytes; one entry more than blocks that fit. Row maps
 ///                 usually count values: values_to_bytes() converts them in place. If they are not
 ///                 converted, the call throws invalid_argument if an offset is not a multiple of
-///                 alignof(T).
+///                 sizeof(T).
 /// @param label    Name used in messages; if empty, the label of the View.
 template <class Values, class Offsets>
 [[nodiscard]] RaggedField ragged_field_by_offsets(const Values& values, const Offsets& offsets,
