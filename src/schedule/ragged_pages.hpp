@@ -23,12 +23,13 @@ constexpr std::uint64_t most_ragged_page_bytes = std::uint64_t{64} << 10;
 }
 
 /// What lists of ranks and plans of arenas take of the budget: ranks that blocks go to and come
-/// from are counted once each. A few dozen, and five arenas, fit what is promised beside it.
+/// from are counted once each. A few dozen, and five arenas, fit what is promised beside it, as do
+/// the lists of a method, which are there for one arena at a time.
 [[nodiscard]] constexpr std::uint64_t ragged_list_bytes(std::uint64_t ranks, std::uint64_t arenas) {
   constexpr std::uint64_t of_rank = 64, of_arena = 160;  // measured, and a tenth more
   constexpr std::uint64_t promised_of_rank = 128, promised = std::uint64_t{16} << 10;
   const std::uint64_t bytes = ranks * (of_rank + of_arena * arenas - promised_of_rank);
-  constexpr std::uint64_t of_plan = std::uint64_t{8} << 10, promised_arenas = 5;
+  constexpr std::uint64_t of_plan = std::uint64_t{4} << 10, promised_arenas = 5;
   return bytes - std::min(bytes, promised) + of_plan * (arenas - std::min(arenas, promised_arenas));
 }
 

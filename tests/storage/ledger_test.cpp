@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
+#include "base/lent_memory.hpp"
 #include <valet/ledger.hpp>
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <utility>
 
 namespace valet::test {
@@ -84,6 +86,25 @@ TEST(LedgerVector, IsCountedWhileItGrows) {
     EXPECT_EQ(ledger.current_bytes(), moved.capacity() * sizeof(long));
   }
   EXPECT_EQ(ledger.current_bytes(), 0U);
+}
+
+TEST(LedgerLentMemory, ServesWhatFitsAndIsNotCounted) {
+  Ledger ledger, other;
+  Array<std::byte> memory(other, 100);
+  {
+    const detail::LentMemory lent(ledger, {memory.data(), memory.size()});
+    const Array<std::byte> first(ledger, 1), second(ledger, 84);
+    EXPECT_EQ(first.data(), memory.data());
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(second.data()) % alignof(std::max_align_t), 0U);
+    EXPECT_EQ(second.end(), memory.end());
+    EXPECT_EQ(ledger.current_bytes(), 0U);
+    const Array<std::byte> none_left(ledger, 1), of_another(other, 1);
+    EXPECT_EQ(ledger.current_bytes(), 1U);
+    EXPECT_EQ(other.current_bytes(), 101U);
+  }
+  const Array<std::byte> from_the_system(ledger, 8);
+  EXPECT_EQ(ledger.current_bytes(), 8U);
+  EXPECT_EQ(ledger.peak_bytes(), 8U);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/ragged/arena_move.hpp"
 
+#include "base/lent_memory.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
 
@@ -61,8 +62,21 @@ void ArenaMove::plan_pages(std::uint64_t budget_bytes) {
   outgoing_.free_list();
 }
 
+/// What the method keeps from one execution to the next is made again by run(), in memory that all
+/// arenas use one after the other.
+std::uint64_t ArenaMove::workspace_bytes(std::uint64_t& list_bytes) {
+  const std::size_t before = state().ledger.current_bytes();
+  const std::uint64_t bytes = pages_.workspace_bytes();
+  list_bytes = state().ledger.current_bytes() - before + detail::LentMemory::margin;
+  return bytes;
+}
+
 Report ArenaMove::run(std::span<const int> ranks, storage::CallScratch& scratch,
                       std::span<std::byte> fragments) {
+  struct FreeWorkspace {
+    std::shared_ptr<void>& workspace;
+    ~FreeWorkspace() { workspace.reset(); }
+  } const free_workspace{state().workspace};
   const double start = mpi::now();
   double sorted = start;
   Report report = pages_.run(scratch, [&] {

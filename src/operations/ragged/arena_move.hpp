@@ -35,8 +35,9 @@ class ArenaMove {
   /// Plans the exchange of pages. Collective.
   /// @throws Error on all ranks alike.
   void plan_pages(std::uint64_t budget_bytes);
-  /// Memory for the exchange; makes what else it needs. @throws std::bad_alloc. Local.
-  [[nodiscard]] std::uint64_t workspace_bytes() { return pages_.workspace_bytes(); }
+  /// Memory for the exchange. @throws std::bad_alloc. Local.
+  /// @param list_bytes  Gets what run() allocates besides.
+  [[nodiscard]] std::uint64_t workspace_bytes(std::uint64_t& list_bytes);
 
   /// Moves everything. Collective.
   /// @param scratch    workspace_bytes() and a line.

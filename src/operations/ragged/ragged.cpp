@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/ragged/ragged.hpp"
 
+#include "base/lent_memory.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "base/promise.hpp"
@@ -74,6 +75,7 @@ class Execution {
   [[nodiscard]] std::optional<Diagnostic> check();
   [[nodiscard]] std::optional<Diagnostic> list_pages();
   void plan_pages();
+  Report move_arena(ArenaMove& move);
   void move(Report& report);
   [[nodiscard]] Options page_options(std::size_t arena) const;
   void count_in(ArenaMove& move);
@@ -85,6 +87,7 @@ class Execution {
   const RaggedStorage& storage_;
   std::span<const int> ranks_;
   Vector<Arena> arenas_;
+  Array<std::byte> lists_;  ///< of the method, for one arena after the other
   std::vector<std::unique_ptr<ArenaMove>> moves_;
   Array<std::byte> fragments_;
   storage::CallScratch scratch_;
@@ -171,11 +174,16 @@ void Execution::plan_pages() {
   mpi::agree(base_.channel,
              detail::unless_out_of_memory(
                  [&] {
-                   std::uint64_t bytes = 0;
+                   std::uint64_t bytes = 0, list_bytes = 0;
                    for (const auto& move : moves_) {
-                     bytes = std::max(bytes, move->workspace_bytes());
+                     std::uint64_t own_lists = 0;
+                     bytes = std::max(bytes, move->workspace_bytes(own_lists));
+                     list_bytes = std::max(list_bytes, own_lists);
+                     count_in(*move);
+                     move->state().workspace.reset();
                      count_in(*move);
                    }
+                   lists_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(list_bytes));
                    scratch_ =
                        operations::scratch_for(moves_[0]->state(), static_cast<std::size_t>(bytes));
                    count_in(*moves_[0]);
@@ -230,11 +238,21 @@ Report Execution::describe() const {
   return report;
 }
 
+Report Execution::move_arena(ArenaMove& move) {
+  const detail::LentMemory lists(move.state().ledger, {lists_.data(), lists_.size()});
+  try {
+    return move.run(ranks_, scratch_,
+                    {fragments_.data(), static_cast<std::size_t>(move.fragment_bytes())});
+  } catch (...) {
+    lists_.leak();  // MPI may still touch it
+    throw;
+  }
+}
+
 /// Moves the arenas one after the other.
 void Execution::move(Report& report) {
   for (const auto& move : moves_) {
-    const Report part = move->run(
-        ranks_, scratch_, {fragments_.data(), static_cast<std::size_t>(move->fragment_bytes())});
+    const Report part = move_arena(*move);
     count_in(*move);
     if (move == moves_.front()) {
       report.method = part.method;
