@@ -10,6 +10,8 @@
 #include "../operations/ragged/ragged_case.hpp"
 #include "delayed_mpi.hpp"
 #include "outcome.hpp"
+#include "promise.hpp"
+#include "schedule/ragged_pages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -82,13 +84,15 @@ std::vector<RaggedBlocks> random_blocks(std::mt19937_64& random) {
 }
 
 /// The lengths of one field; of all ranks alike where they have as many blocks.
+/// @param have_offsets  By rank.
 RaggedCase random_field(std::mt19937_64& random, std::vector<RaggedBlocks> blocks,
-                        std::uint64_t number, bool are_multiples) {
+                        std::uint64_t number, const std::vector<bool>& have_offsets) {
   RaggedCase result{std::move(blocks), std::uint64_t{1} << pick(random, 0, 6)};
   const auto kind = static_cast<Lengths>(pick(random, 0, lengths_known - 1));
   const std::uint64_t from = random();
   const bool alike = pick(random, 0, 1) == 0;
-  for (RaggedBlocks& own : result.before) {
+  for (std::size_t r = 0; r < result.before.size(); ++r) {
+    RaggedBlocks& own = result.before[r];
     std::mt19937_64 same(from);
     std::mt19937_64& lengths = alike ? same : random;
     std::uint64_t bytes = 0;
@@ -99,7 +103,7 @@ RaggedCase random_field(std::mt19937_64& random, std::vector<RaggedBlocks> block
     }
     if (kind == Lengths::giants && !own.empty())
       own[pick(lengths, 0, own.size() - 1)].length = pick(lengths, most_bytes / 8, most_bytes);
-    if (are_multiples)
+    if (have_offsets[r])
       for (RaggedBlock& block : own) block.length = padded(block.length, result.alignment);
   }
   return result;
@@ -111,6 +115,7 @@ class OwnField {
   OwnField(std::mt19937_64& random, const RaggedCase& all, bool has_offsets)
       : before_(all.before[static_cast<std::size_t>(rank())]),
         after_(all.after(rank())),
+        alignment_(all.alignment),
         has_offsets_(has_offsets) {
     const std::uint64_t bytes = pick(random, 0, 2) == 0 ? pick(random, 1, 5000) : 0;
     const std::uint64_t blocks = pick(random, 0, 2) == 0 ? pick(random, 1, 50) : 0;
@@ -142,13 +147,17 @@ class OwnField {
     long long count = 0;
     if (has_offsets_) {
       count += offsets_[0] == 0 ? 0 : 1;
-      for (std::size_t k = 0; k < blocks.size(); ++k)
-        arrays_->lengths[k] = offsets_[k + 1] - offsets_[k];
+      for (std::size_t k = 0; k < blocks.size(); ++k) {
+        const std::uint64_t bytes = offsets_[k + 1] - offsets_[k];
+        const bool is_padded = bytes == padded(blocks[k].length, alignment_);
+        arrays_->lengths[k] = is_padded ? blocks[k].length : bytes;
+      }
     }
     return count + arrays_->wrong(blocks);
   }
 
   RaggedBlocks before_, after_;
+  std::uint64_t alignment_;
   bool has_offsets_;
   std::unique_ptr<RaggedArrays> arrays_;
   std::vector<std::uint64_t> offsets_;
@@ -193,6 +202,9 @@ Options random_options(std::mt19937_64& random) {
   options.keep_memory = pick(random, 0, 1) == 0;
   options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 4000);
   options.stream.window = static_cast<int>(pick(random, 1, 8));
+  options.phased.heuristic = all_heuristics()[pick(random, 0, all_heuristics().size() - 1)];
+  options.phased.parking = static_cast<int>(pick(random, 0, 3));
+  if (pick(random, 0, 2) == 0) options.phased.scheduler = Scheduler::centralized;
   return options;
 }
 
@@ -208,25 +220,37 @@ class Problem {
  private:
   [[nodiscard]] RaggedStorage storage();
   [[nodiscard]] long long wrong(bool has_moved);
+  [[nodiscard]] std::uint64_t promised(const RaggedStorage& all, const Report& report) const;
   void raise_budget(const Outcome& refusal);
 
   std::vector<OwnField> fields_;
   std::vector<OwnColumn> columns_;
   RaggedBlocks before_, after_;
+  bool anything_moves_ = false;  ///< on any rank
   Options options_;
   bool least_budget_ = false;  ///< else a random one
   bool from_below_ = false;    ///< whether the budget just below the least is tried
   std::uint64_t asked_ = 0;    ///< the least, by the last refusal
+  bool was_enough_ = false;    ///< Method::direct has said what suffices
 };
 
 Problem::Problem(std::uint64_t case_seed) {
   std::mt19937_64 random(case_seed);
   const std::vector<RaggedBlocks> blocks = random_blocks(random);
-  const std::uint64_t fields = pick(random, 0, 2) == 0 ? pick(random, 2, 3) : 1;
+  // Now and then as many arrays as there may be.
+  const bool has_many = pick(random, 0, 9) == 0;
+  const std::uint64_t fields = has_many                  ? pick(random, 4, 10)
+                               : pick(random, 0, 2) == 0 ? pick(random, 2, 3)
+                                                         : 1;
   std::size_t room = 0;
   for (std::uint64_t f = 0; f < fields; ++f) {
-    const bool has_offsets = pick(random, 0, 3) == 0;
-    const RaggedCase all = random_field(random, blocks, f, has_offsets);
+    // On all ranks, on none, or on some.
+    const std::uint64_t share = std::array<std::uint64_t, 4>{0, 0, 1, 2}[pick(random, 0, 3)];
+    std::vector<bool> have_offsets;
+    for (std::size_t r = 0; r < blocks.size(); ++r)
+      have_offsets.push_back(pick(random, 0, 1) < share);
+    const bool has_offsets = have_offsets[static_cast<std::size_t>(rank())];
+    const RaggedCase all = random_field(random, blocks, f, have_offsets);
     // What only this rank has is drawn from a generator of its own.
     std::mt19937_64 own(random() + static_cast<std::uint64_t>(rank()));
     fields_.emplace_back(own, all, has_offsets);
@@ -234,9 +258,12 @@ Problem::Problem(std::uint64_t case_seed) {
     after_ = fields_.back().after();
     room = std::max(before_.size(), after_.size());
   }
-  if (pick(random, 0, 1) == 0)
+  for (std::uint64_t c = pick(random, 0, has_many ? 2 : 1); c > 0; --c)
     columns_.emplace_back(std::array<std::uint64_t, 5>{1, 3, 8, 24, 1000}[pick(random, 0, 4)],
                           before_, room);
+  for (std::size_t r = 0; r < blocks.size(); ++r)
+    for (const RaggedBlock& block : blocks[r])
+      anything_moves_ = anything_moves_ || block.to != static_cast<int>(r);
   options_ = random_options(random);
   least_budget_ = pick(random, 0, 2) > 0;
   from_below_ = pick(random, 0, 1) == 0;
@@ -260,11 +287,55 @@ long long Problem::wrong(bool has_moved) {
   return count;
 }
 
+/// The promise of ragged.md and memory.md for this rank, from the map, the capacities and the
+/// budgets alone.
+std::uint64_t Problem::promised(const RaggedStorage& all, const Report& report) const {
+  std::vector<int> destinations, sources;
+  for (const RaggedBlock& block : before_) destinations.push_back(block.to);
+  for (const RaggedBlock& block : after_) sources.push_back(block.from);
+  const auto distinct = [](std::vector<int> ranks) {
+    std::ranges::sort(ranks);
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+    return ranks;
+  };
+  const std::uint64_t to = distinct(destinations).size(), from = distinct(sources).size();
+  const std::uint64_t arenas = 2 * all.fields().size() + all.columns().size();
+  const std::uint64_t lists = schedule::ragged_list_bytes(to + from, arenas);
+  const std::uint64_t budget = options_.budget_bytes;
+  const auto page = static_cast<std::uint64_t>(-max_over_ranks(
+      -static_cast<long long>(schedule::ragged_page_bytes(budget - std::min(budget, lists), to))));
+  std::uint64_t pages = arenas;
+  for (const RaggedField& field : all.fields())
+    pages += field.capacity_bytes / page + field.block_capacity * 8 / page;
+  for (const Field& column : all.columns()) pages += column.slots * column.element_bytes / page;
+  std::vector<int> neighbours = std::move(destinations);
+  neighbours.insert(neighbours.end(), sources.begin(), sources.end());
+  neighbours = distinct(std::move(neighbours));
+  std::erase(neighbours, rank());
+  const bool asks_root =
+      report.method == "cyclic" ||
+      (report.method == "phased" &&
+       (options_.phased.parking > 0 || options_.phased.heuristic == Heuristic::continuous ||
+        options_.phased.scheduler == Scheduler::centralized));
+  const bool is_root = rank() == 0 && anything_moves_ && asks_root;
+  return promised_bytes(budget, neighbours.size(),
+                        is_root ? static_cast<std::uint64_t>(size()) : 0) +
+         20 * pages;
+}
+
 /// To what a refusal asks for, on the rank that it names. Methods that hold everything that moves,
 /// or lists beside it, say what they would need in other words.
 void Problem::raise_budget(const Outcome& refusal) {
   const bool is_same = same_on_all_ranks(refusal);
   ASSERT_TRUE(is_same && refusal.code == ErrorCode::budget_too_small) << refusal.text;
+  const std::string needs = "method direct needs ";
+  if (const std::size_t found = refusal.text.find(needs); found != std::string::npos) {
+    ASSERT_FALSE(was_enough_) << refusal.text;  // what it said before suffices on all ranks
+    const std::size_t enough = std::stoull(refusal.text.substr(found + needs.size()));
+    options_.budget_bytes = std::max(options_.budget_bytes, enough);
+    was_enough_ = true;
+    return;
+  }
   const std::string asks = "set budget_bytes to at least ", names = "valet: rank ";
   const std::size_t asked = refusal.text.find(asks);
   if (asked == std::string::npos) {
@@ -298,14 +369,17 @@ long long Problem::carry_out() {
   EXPECT_EQ(report.blocks_after, after_.size());
   EXPECT_EQ(report.verified, options_.verify);
   EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound);
+  EXPECT_EQ(report.extra_bytes_bound, promised(all, report));
   return wrong(true);
 }
 
 std::string Problem::describe() const {
   std::ostringstream text;
-  text << to_string(options_.method) << ", order " << to_string(options_.order) << ", "
-       << fields_.size() << " fields, " << columns_.size() << " more columns, budget "
-       << options_.budget_bytes << (options_.verify ? ", verified" : "");
+  text << to_string(options_.method) << " (" << to_string(options_.phased.scheduler) << ", "
+       << to_string(options_.phased.heuristic) << ", parking " << options_.phased.parking
+       << "), order " << to_string(options_.order) << ", " << fields_.size() << " fields, "
+       << columns_.size() << " more columns, budget " << options_.budget_bytes
+       << (options_.verify ? ", verified" : "");
   return text.str();
 }
 

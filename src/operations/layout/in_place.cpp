@@ -76,6 +76,8 @@ class InPlace {
   std::optional<Diagnostic> check();
   std::optional<Diagnostic> measure(std::int64_t& page);
   std::optional<Diagnostic> prepare_at_once(std::uint64_t intersections);
+  [[nodiscard]] Diagnostic too_small_for_direct() const;
+  [[nodiscard]] bool fits_direct() const;
   void prepare_pages();
   void sort_pages();
   void make_plan();
@@ -101,6 +103,7 @@ class InPlace {
   std::optional<storage::NodeLoan> node_;     ///< likewise
   storage::CallScratch scratch_;
   PageNeeds needs_;
+  std::optional<Diagnostic> too_small_;  ///< the budget, for pages; while all may move at once
   std::size_t page_bytes_ = 1;
   std::optional<OwnerStreams> leaving_, arriving_;
 };
@@ -158,8 +161,13 @@ std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
 std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) {
   const std::uint64_t budget = call_.options.budget_bytes;
   storage::limit_kept(channel_, call_.options.keep_memory ? budget / 2 : 0);
-  const bool is_free =
-      call_.options.method == Method::automatic || call_.options.method == Method::direct;
+  const bool is_direct = call_.options.method == Method::direct;
+  const bool is_free = call_.options.method == Method::automatic || is_direct;
+  // Whatever is shared, no more than both parts can leave and arrive.
+  if (is_direct)
+    call_.budget_at_once = intersections + operations::kept_bytes(state_) +
+                           static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) *
+                               call_.element_bytes;
   call_.at_once = is_free && intersections <= budget;
   if (!call_.at_once) return std::nullopt;
   try {
@@ -183,6 +191,8 @@ void InPlace::prepare() {
     std::optional<Diagnostic> found;
     diagnostic =
         detail::unless_out_of_memory([&] { found = measure(call_.least); }, layout::out_of_memory);
+    // Method::direct may do without pages; else it needs more than they do.
+    if (call_.options.method == Method::direct) std::swap(found, too_small_);
     if (!diagnostic) diagnostic = std::move(found);
   }
   if (!diagnostic)
@@ -200,9 +210,30 @@ void InPlace::prepare() {
   prepare_pages();
 }
 
+Diagnostic InPlace::too_small_for_direct() const {
+  const std::string needed = std::to_string(call_.budget_at_once);
+  return {ErrorCode::budget_too_small,
+          "method direct needs " + needed +
+              " bytes for all elements that leave and arrive, and for what the layouts share; the "
+              "budget is " +
+              std::to_string(call_.options.budget_bytes) + "; set budget_bytes to at least " +
+              needed + " on all ranks, or take method stream"};
+}
+
+/// Whether the budget holds all pages that leave and arrive, and one where none do.
+bool InPlace::fits_direct() const {
+  if (needs_.ranks == 0) return page_bytes_ <= call_.options.budget_bytes;
+  const int rank = channel_.rank();
+  const std::uint64_t pages = sum_of_others(leaving_->segments(), rank, &Segment::pages) +
+                              sum_of_others(arriving_->segments(), rank, &Segment::pages);
+  return needs_.buffer_bytes(page_bytes_) + needs_.list_bytes(page_bytes_) + pages * page_bytes_ <=
+         call_.options.budget_bytes;
+}
+
 void InPlace::prepare_pages() {
   if (call_.least != layout::LayoutCall::no_limit)
     page_bytes_ = static_cast<std::size_t>(call_.least);
+  const bool is_direct = call_.options.method == Method::direct;
   std::optional<Diagnostic> odd;
   if (call_.source_order != call_.order)
     odd = Diagnostic{ErrorCode::invalid_argument,
@@ -210,16 +241,20 @@ void InPlace::prepare_pages() {
                      "it keeps its order"};
   // The least page of all ranks may need longer lists here.
   else if (const std::uint64_t needed = needs_.needed(page_bytes_);
-           needs_.ranks > 0 && needed > call_.options.budget_bytes)
-    odd =
-        Diagnostic{ErrorCode::budget_too_small,
-                   "the budget of " + std::to_string(call_.options.budget_bytes) +
-                       " bytes is too small for pages of " + std::to_string(page_bytes_) +
-                       " bytes, the most that the budget of another rank allows; set budget_bytes "
-                       "to at least " +
-                       std::to_string(needed) + ", or give that rank more"};
-  else
+           too_small_ || (needs_.ranks > 0 && needed > call_.options.budget_bytes))
+    odd = is_direct
+              ? too_small_for_direct()
+              : Diagnostic{
+                    ErrorCode::budget_too_small,
+                    "the budget of " + std::to_string(call_.options.budget_bytes) +
+                        " bytes is too small for pages of " + std::to_string(page_bytes_) +
+                        " bytes, the most that the budget of another rank allows; set budget_bytes "
+                        "to at least " +
+                        std::to_string(needed) + ", or give that rank more"};
+  else {
     odd = detail::unless_out_of_memory([&] { sort_pages(); }, layout::out_of_memory);
+    if (!odd && is_direct && !fits_direct()) odd = too_small_for_direct();
+  }
   mpi::agree(channel_, odd);
   make_plan();
   state_.failure = detail::unless_out_of_memory(

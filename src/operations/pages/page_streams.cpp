@@ -31,8 +31,7 @@ void PageStreams::cut(Segment& segment, std::uint64_t bytes) {
 
 /// For its head and a buffer.
 std::uint64_t PageStreams::scratch_of(const Segment& segment) const {
-  if (are_in_one_piece_ || segment.pages == 0) return segment.fragment_bytes();
-  return segment.head_bytes + page_bytes_;
+  return are_in_one_piece_ ? segment.fragment_bytes() : segment.buffered_bytes(page_bytes_);
 }
 
 void PageStreams::start_list() {

@@ -142,6 +142,8 @@ std::optional<Diagnostic> Execution::list_pages() {
     if (!moves_[a]->list_pages(ranks_)) return changed();
     fragment_bytes = std::max(fragment_bytes, moves_[a]->fragment_bytes());
   }
+  // What is kept for others must not decide whether all fits at once.
+  if (base_.options.method == Method::direct) base_.channel.kept().reset();
   {  // Scratch that is kept must leave room for them.
     const storage::CallScratch kept(
         base_.channel, base_.ledger, 0,

@@ -4,6 +4,7 @@
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
+#include "operations/pages/page_cut.hpp"
 #include "operations/ragged/ragged.hpp"
 #include "plan/check_options.hpp"
 #include "schedule/ragged_pages.hpp"
@@ -61,9 +62,15 @@ class Planner {
     agree(diagnostic);
     exchange_bytes();
     exchange_starts();
+    if (chosen_.method == Method::direct) agree_on_direct();
   }
 
  private:
+  /// Budgets for Method::direct.
+  struct DirectNeed {
+    std::uint64_t here = 0;    ///< with the pages at hand
+    std::uint64_t enough = 0;  ///< with any pages
+  };
   [[nodiscard]] std::optional<Diagnostic> count_blocks();
   void exchange_counts(std::optional<Diagnostic>& diagnostic);
   void list_incoming(const Vector<mpi::SparseCount>& arriving);
@@ -71,6 +78,11 @@ class Planner {
   [[nodiscard]] std::optional<Diagnostic> check_budget(std::uint64_t page_bytes) const;
   void exchange_bytes();
   void exchange_starts();
+  [[nodiscard]] DirectNeed direct_need();
+  void agree_on_direct();
+  [[nodiscard]] std::uint64_t least_budget(std::uint64_t page_bytes) const {
+    return schedule::ragged_scratch_bytes(outgoing().size(), page_bytes) + state_.list_bytes;
+  }
   [[nodiscard]] std::span<const Peer> outgoing() const { return state_.destinations.peers(); }
 
   PlanState& state_;
@@ -147,8 +159,7 @@ void Planner::list_incoming(const Vector<mpi::SparseCount>& arriving) {
 }
 
 std::optional<Diagnostic> Planner::check_budget(std::uint64_t page_bytes) const {
-  const std::uint64_t needed =
-      schedule::ragged_scratch_bytes(outgoing().size(), page_bytes) + state_.list_bytes;
+  const std::uint64_t needed = least_budget(page_bytes);
   if (needed <= state_.base.options.budget_bytes) return std::nullopt;
   return Diagnostic{ErrorCode::budget_too_small,
                     "the budget of " + std::to_string(state_.base.options.budget_bytes) +
@@ -163,7 +174,9 @@ std::optional<Diagnostic> Planner::check_budget(std::uint64_t page_bytes) const 
 void Planner::agree(std::optional<Diagnostic> diagnostic) {
   state_.list_bytes =
       schedule::ragged_list_bytes(outgoing().size() + state_.incoming.size(), state_.arenas.size());
-  if (!diagnostic) diagnostic = check_budget(schedule::least_ragged_page_bytes);
+  // Method::direct needs more than that, which is known only later.
+  if (!diagnostic && chosen_.method != Method::direct)
+    diagnostic = check_budget(schedule::least_ragged_page_bytes);
   const std::uint64_t budget = state_.base.options.budget_bytes;
   state_.page_bytes =
       schedule::ragged_page_bytes(budget - std::min(budget, state_.list_bytes), outgoing().size());
@@ -248,6 +261,63 @@ void Planner::exchange_starts() {
                       mpi::PeerWords{std::span<const Peer>(state_.incoming), rank, count, provide},
                       mpi::PeerWords{outgoing(), rank, count, consume})
       .run();
+}
+
+/// All pages of an arena that leave and arrive, beside lists and what buffers streams: of each no
+/// more than its bytes or two pages.
+Planner::DirectNeed Planner::direct_need() {
+  const std::uint64_t page = state_.page_bytes;
+  std::uint64_t buffers = 0, pages = 0, most_buffers = 0, most_moved = 0;
+  for (std::size_t a = 0; a < state_.arenas.size(); ++a) {
+    std::uint64_t own_buffers = 0, own_pages = 0, own_most_buffers = 0, moved = 0;
+    const auto add = [&](const Peer& peer, const pages::PageCut& cut, std::uint64_t bytes) {
+      if (peer.rank == channel_.rank()) return;
+      own_pages += cut.pages;
+      moved += bytes;
+    };
+    for (std::size_t p = 0; p < outgoing().size(); ++p) {
+      const std::uint64_t bytes = state_.bytes_out.at(p, a);
+      const pages::PageCut cut = pages::cut_into_pages(state_.starts_out.at(p, a), bytes, page);
+      own_buffers += cut.buffered_bytes(page);
+      own_most_buffers += std::min(bytes, 2 * schedule::most_ragged_page_bytes);
+      add(outgoing()[p], cut, bytes);
+    }
+    for (std::size_t p = 0; p < state_.incoming.size(); ++p) {
+      const std::uint64_t bytes = state_.bytes_in.at(p, a);
+      add(state_.incoming[p], pages::cut_into_pages(starts_in_.at(p, a), bytes, page), bytes);
+    }
+    buffers = std::max(buffers, own_buffers);
+    pages = std::max(pages, own_pages);
+    most_buffers = std::max(most_buffers, own_most_buffers);
+    most_moved = std::max(most_moved, moved);
+  }
+  const std::uint64_t least = least_budget(schedule::least_ragged_page_bytes);
+  return {std::max(least, state_.list_bytes + buffers + pages * page),
+          std::max(least, state_.list_bytes + most_buffers + most_moved)};
+}
+
+/// With the number in the error, the largest of all ranks, pages of any size fit every rank.
+void Planner::agree_on_direct() {
+  const DirectNeed need = direct_need();
+  const std::uint64_t budget = state_.base.options.budget_bytes;
+  const bool lacks = need.here > budget;
+  std::uint64_t enough = need.enough;
+  bool any_lacks = lacks;
+  mpi::Agreement agreement;
+  agreement.largest(enough);
+  agreement.largest(any_lacks);
+  agreement.run(channel_, std::nullopt);
+  if (!any_lacks) return;
+  std::optional<Diagnostic> found;
+  if (lacks)
+    found =
+        Diagnostic{ErrorCode::budget_too_small,
+                   "method direct needs " + std::to_string(enough) +
+                       " bytes for all that leaves and arrives, for what fills no page, and for "
+                       "lists of the ranks; the budget is " +
+                       std::to_string(budget) + "; set budget_bytes to at least " +
+                       std::to_string(enough) + " on all ranks, or take method stream"};
+  mpi::agree(channel_, found);
 }
 
 }  // namespace

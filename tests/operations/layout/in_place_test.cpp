@@ -103,6 +103,44 @@ TEST(RedistributeInPlace, RefusesDirectBeyondTheBudget) {
   EXPECT_TRUE(all_ranks(memory == kept));
 }
 
+// One number, whatever budgets the ranks had and whatever is kept of earlier calls.
+TEST(RedistributeInPlace, SaysWhatBudgetDirectNeeds) {
+  int refusals = 0;
+  for (std::uint64_t k = 0; k < cases_wanted(40); ++k) {
+    SCOPED_TRACE(seed_note(seed() + k));
+    std::mt19937_64 random(seed() + k);
+    RandomGrids grids(random);
+    const auto [from, to] = grids.pair();
+    const std::size_t element_bytes =
+        std::array<std::size_t, 4>{1, 8, 24, 200}[static_cast<std::size_t>(grids.pick(0, 3))];
+    if (grids.pick(0, 1) == 0)
+      expect_moved_in_place(from, to, element_bytes, IndexOrder::row_major,
+                            {.budget_bytes = std::size_t{4} << 20, .method = Method::stream});
+    LayoutOptions options{.method = Method::direct};
+    std::mt19937_64 own(seed() + k + static_cast<std::uint64_t>(rank()));
+    options.budget_bytes = own() % (std::size_t{1} << (4 + own() % 14));
+    std::vector<std::byte> memory(
+        std::max(Part(from, element_bytes, IndexOrder::row_major).bytes().size(),
+                 Part(to, element_bytes, IndexOrder::row_major).bytes().size()));
+    const Outcome outcome = outcome_of([&] {
+      redistribute_in_place(MPI_COMM_WORLD, from, to, element_bytes,
+                            {.data = memory.data(), .bytes = memory.size()}, options);
+    });
+    EXPECT_TRUE(same_on_all_ranks(outcome));
+    if (outcome.code == ErrorCode::success) continue;
+    ++refusals;
+    const std::string needs = "method direct needs ";
+    const std::size_t found = outcome.text.find(needs);
+    ASSERT_EQ(outcome.code, ErrorCode::budget_too_small) << outcome.text;
+    ASSERT_NE(found, std::string::npos) << outcome.text;
+    const std::size_t needed = std::stoull(outcome.text.substr(found + needs.size()));
+    options.budget_bytes = std::max(options.budget_bytes, needed);
+    expect_moved_in_place(from, to, element_bytes, IndexOrder::row_major, options);
+    if (::testing::Test::HasFailure()) return;
+  }
+  EXPECT_GT(refusals, 0);
+}
+
 TEST(RedistributeInPlace, HandsOverBetweenDisjointGrids) {
   if (size() < 3) return;
   std::vector<int> producers, consumers;
