@@ -216,5 +216,21 @@ TEST(KokkosRagged, RefusesOffsetsThatCountValues) {
   EXPECT_NE(outcome.text.find(words), std::string::npos) << outcome.text;
 }
 
+TEST(KokkosRagged, RefusesLengthsThatCountValues) {
+  const Doubles values("values", 100);
+  const Words lengths("lengths", 2);
+  lengths(0) = 8;
+  lengths(1) = 5;
+  const std::vector<int> ranks(2, rank());
+  const Outcome outcome = outcome_of([&] {
+    migrate(MPI_COMM_WORLD, RaggedStorage({kokkos::ragged_field(values, lengths)}), 2, ranks);
+  });
+  EXPECT_TRUE(same_on_all_ranks(outcome));
+  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
+  const std::string words =
+      "ragged field 'values' has block 1 of 5 bytes, no multiple of the 8 bytes of its values";
+  EXPECT_NE(outcome.text.find(words), std::string::npos) << outcome.text;
+}
+
 }  // namespace
 }  // namespace valet::test
