@@ -3,6 +3,7 @@
 
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
+#include "observe/environment.hpp"
 #include <valet/error.hpp>
 
 #include <array>
@@ -238,6 +239,9 @@ CacheHandle cache_of(MPI_Comm user) {
   check(MPI_Comm_get_attr(user, cache_key(), static_cast<void*>(&attribute), &found),
         "MPI_Comm_get_attr");
   if (found != 0) return *static_cast<CacheHandle*>(attribute);
+  int rank = 0;
+  check(MPI_Comm_rank(user, &rank), "MPI_Comm_rank");
+  observe::warn_of_unknown_variables(rank);
   auto handle = std::make_unique<CacheHandle>(std::make_shared<CommunicatorCache>(user));
   check(MPI_Comm_set_attr(user, cache_key(), handle.get()), "MPI_Comm_set_attr");
   return *handle.release();

@@ -60,11 +60,11 @@ inline void survives_all(const RefusedCall& tested) {
     for (const int poor : {0, size() - 1}) survives_all(tested, poor, false, refusal);
 }
 
-/// Rank 0 and another one, on communicators of both kinds; with VALET_FAULTS_ALL every rank.
+/// Rank 0 and another one, on communicators of both kinds; with VALET_TEST_ALL_FAULTS every rank.
 inline void survives_all(const RefusedCall& tested, const std::string& name) {
   SCOPED_TRACE(name);
   for (const Refusal refusal : {Refusal::once, Refusal::for_good}) {
-    if (std::getenv("VALET_FAULTS_ALL") == nullptr) {
+    if (std::getenv("VALET_TEST_ALL_FAULTS") == nullptr) {
       survives_all(tested, 1, true, refusal);
       survives_all(tested, 0, false, refusal);
     } else {

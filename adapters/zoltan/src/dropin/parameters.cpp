@@ -2,6 +2,7 @@
 #include "parameters.hpp"
 
 #include "base/names.hpp"
+#include "observe/environment.hpp"
 #include <valet/error.hpp>
 #include <valet/options.hpp>
 
@@ -110,6 +111,15 @@ constexpr std::array<Row, ParameterTable::count> rows{
       set_parking},
      {"MIGRATE_SCHEDULER", "DISTRIBUTED, CENTRALIZED",
       set_parsed<&Parameters::scheduler, parse_scheduler>}}};
+
+/// Those of the environment are known to the core, which warns of others.
+constexpr bool is_known(std::string_view name) {
+  constexpr std::string_view prefix = "VALET_";
+  return std::ranges::any_of(observe::variables, [&](std::string_view variable) {
+    return variable.starts_with(prefix) && variable.substr(prefix.size()) == name;
+  });
+}
+static_assert(std::ranges::all_of(rows, is_known, &Row::name));
 
 }  // namespace
 

@@ -28,14 +28,18 @@ void print(int rank, const char* kind, const char* function, const std::string& 
 
 }  // namespace
 
-void print_warning(const char* function, const std::string& text) {
+int rank_in_world() {
   int rank = 0;
   int initialized = 0;
   int finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
   if (initialized != 0 && finalized == 0) MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  print(rank, "WARNING", function, text);
+  return rank;
+}
+
+void print_warning(const char* function, const std::string& text) {
+  print(rank_in_world(), "WARNING", function, text);
 }
 
 void print_error(int rank, const char* function, const std::string& text) {

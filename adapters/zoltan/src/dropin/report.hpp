@@ -9,6 +9,8 @@
 
 namespace valet::zoltan {
 
+/// In MPI_COMM_WORLD; 0 where MPI does not run.
+[[nodiscard]] int rank_in_world();
 /// On standard error, in the form of Zoltan's own messages, which is where its users look for them.
 void print_warning(const char* function, const std::string& text);
 void print_error(int rank, const char* function, const std::string& text);

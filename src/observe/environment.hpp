@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/export.hpp>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace valet::observe {
+
+/// All variables of the environment that Valet reads, the drop-in for Zoltan included: one process
+/// may use only a part of the library in an environment made for another.
+constexpr std::array<std::string_view, 16> variables{"VALET_DEVICE_MPI",
+                                                     "VALET_MIGRATE_CALLBACKS",
+                                                     "VALET_MIGRATE_HEURISTIC",
+                                                     "VALET_MIGRATE_KEEP_MEMORY",
+                                                     "VALET_MIGRATE_MEMORY",
+                                                     "VALET_MIGRATE_METHOD",
+                                                     "VALET_MIGRATE_PARKING",
+                                                     "VALET_MIGRATE_PROGRESS",
+                                                     "VALET_MIGRATE_REPORT",
+                                                     "VALET_MIGRATE_SCHEDULER",
+                                                     "VALET_MIGRATE_SHARE_MEMORY",
+                                                     "VALET_MIGRATE_TRACE",
+                                                     "VALET_MIGRATE_VERBOSE",
+                                                     "VALET_MIGRATE_VERIFY",
+                                                     "VALET_MODEL",
+                                                     "VALET_PROGRESS"};
+
+[[nodiscard]] constexpr bool is_variable(std::string_view name) {
+  return std::ranges::find(variables, name) != variables.end();
+}
+
+/// Names that begin with VALET_ and that Valet does not read, each with the nearest one that it
+/// does; empty if there are none. Those of tests, and those by which module systems say where an
+/// installation is, are left out. Local.
+/// @param environment  "NAME=value", up to a null pointer.
+[[nodiscard]] VALET_EXPORT std::string unknown_variables(const char* const* environment);
+
+/// Logs a warning of them, once in a process. Local.
+/// @param rank  Rank 0 prints it where the application has no callback for messages.
+VALET_EXPORT void warn_of_unknown_variables(int rank);
+
+}  // namespace valet::observe
