@@ -17,6 +17,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -170,6 +171,52 @@ TEST(OrderPartition, DealsBlocksOfAnySizeInTheSlotsOfTheLayout) {
     MPI_Allreduce(MPI_IN_PLACE, &sum_and_largest[1], 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     EXPECT_NEAR(result.after.weight, sum_and_largest[1] * size() / sum_and_largest[0], 1e-12);
   }
+}
+
+/// Parameters and the handle make the Rebalancer ask Zoltan; where the ranks are the same, the
+/// slots are too.
+TEST(OrderPartition, HasTheSameSlotsWhereZoltanIsAskedAndSaysTheSame) {
+  using Parameters = std::vector<std::pair<std::string, std::string>>;
+  const std::vector<Parameters> all{
+      {{"DEBUG_LEVEL", "0"}},
+      {{"DEBUG_PROCESSOR", "0"}, {"TIMER", "WALL"}},
+      {{"CHECK_GEOM", "1"}, {"DETERMINISTIC", "1"}, {"SEED", "77"}, {"LB_APPROACH", "PARTITION"}}};
+  for (std::uint64_t test_case = 0; test_case < cases_wanted(12); ++test_case) {
+    SCOPED_TRACE(seed_note(seed(), static_cast<long long>(test_case)));
+    std::mt19937_64 random(seed() + test_case);
+    const std::vector<std::uint64_t> counts = random_counts(random, 90);
+    for (const char* const method : {"BLOCK", "CYCLIC"}) {
+      std::vector<std::uint64_t> expected;
+      for (std::size_t how = 0; how < all.size() + 2; ++how) {
+        Objects objects(counts);
+        if (objects.all() == 0) continue;
+        RebalancerOptions options = options_of(method);
+        if (how > 0 && how <= all.size()) options.parameters = all[how - 1];
+        Rebalancer rebalancer(MPI_COMM_WORLD, options);
+        // On one rank only: Zoltan is asked on all.
+        if (how > all.size() && rank() == size() - 1) static_cast<void>(rebalancer.handle());
+        const RebalanceResult result = rebalancer.rebalance(objects.count, objects.storage());
+        objects.number.resize(result.count);
+        if (how == 0) expected = objects.number;
+        EXPECT_TRUE(all_ranks(objects.number == expected)) << method << " " << how;
+        EXPECT_TRUE(all_ranks(result.report.plan_from_layout));
+      }
+    }
+  }
+}
+
+TEST(OrderPartition, IsThatOfZoltanWhereItSaysAnother) {
+  Objects objects(std::vector<std::uint64_t>(static_cast<std::size_t>(size()), 30));
+  Rebalancer rebalancer(MPI_COMM_WORLD, options_of("BLOCK"));
+  // All to rank 0.
+  std::vector<float> sizes(static_cast<std::size_t>(size()), 0);
+  sizes[0] = 1;
+  std::vector<int> parts(sizes.size()), weights(sizes.size(), 0);
+  std::iota(parts.begin(), parts.end(), 0);
+  Zoltan_LB_Set_Part_Sizes(rebalancer.handle(), 1, size(), parts.data(), weights.data(),
+                           sizes.data());
+  const RebalanceResult result = rebalancer.rebalance(objects.count, objects.storage());
+  EXPECT_TRUE(all_ranks(result.count == (rank() == 0 ? objects.all() : 0)));
 }
 
 TEST(OrderPartition, IsAMapOnceSomeRankMayHaveChangedIt) {

@@ -152,7 +152,10 @@ struct Rebalancer::State {
                     Partition::State& partition);
   void ask_zoltan(const Objects& objects, const AllObjects& all, bool by_cells,
                   bool any_asks_zoltan, Partition::State& partition);
+  [[nodiscard]] bool has_arithmetic(const Objects& objects) const;
   [[nodiscard]] bool goes_by_arithmetic(const Objects& objects, bool any_asks_zoltan) const;
+  void recognise_order(const Objects& objects, std::uint64_t all,
+                       Partition::State& partition) const;
   void choose_by_order(std::uint64_t count, std::uint64_t all, Partition::State& partition) const;
   void evaluate(const Objects& objects, Partition::State& partition) const;
   void write_ranks(Partition::State& partition) const;
@@ -186,14 +189,41 @@ bool Rebalancer::State::look_at_objects(Objects& objects, bool flag) const {
   return flag;
 }
 
-/// What Zoltan would do is known, unless the application has told it more. [global]
-bool Rebalancer::State::goes_by_arithmetic(const Objects& objects, bool any_asks_zoltan) const {
+/// What Zoltan does with the objects alone is known. [global]
+bool Rebalancer::State::has_arithmetic(const Objects& objects) const {
   if (!goes_by_order(options.method) || valet::detail::upper_case(options.method) == "RANDOM")
     return false;
+  return deals_blocks(options.method) || objects.weights.size == 0;
+}
+
+/// Likewise, and the application has told it no more. [global]
+bool Rebalancer::State::goes_by_arithmetic(const Objects& objects, bool any_asks_zoltan) const {
   const bool zoltan_can =
       options.block_size == 1 && valet::detail::upper_case(options.method) != "BLOCK_CYCLIC";
   if (zoltan_can && (any_asks_zoltan || !options.parameters.empty())) return false;
-  return deals_blocks(options.method) || objects.weights.size == 0;
+  return has_arithmetic(objects);
+}
+
+/// Zoltan was asked because the application may have told it more. Where it answers what arithmetic
+/// would have, objects end in the same slots: a parameter that does not change the ranks does not
+/// change the slots either. Collective.
+void Rebalancer::State::recognise_order(const Objects& objects, std::uint64_t all,
+                                        Partition::State& partition) const {
+  if (!has_arithmetic(objects) || zoltan.has_parts()) return;
+  choose_by_order(objects.count, all, partition);
+  const std::span<const int> ranks(partition.ranks.data(), partition.ranks.size());
+  bool is_same = true;
+  partition.order->for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
+    is_same = is_same && std::ranges::all_of(ranks.subspan(first, count),
+                                             [rank](int zoltans) { return zoltans == rank; });
+  });
+  mpi::Agreement agreement;
+  agreement.least(is_same);
+  agreement.run(communicator, std::nullopt);
+  if (is_same)
+    partition.ranks = {};
+  else
+    partition.order.reset();
 }
 
 void Rebalancer::State::allocate(Partition::State& partition) const {
@@ -251,6 +281,7 @@ void Rebalancer::State::ask_zoltan(const Objects& objects, const AllObjects& all
     zoltan.partition(communicator, partition.ledger, part_ranks,
                      {objects, objects.weight_dimensions(), all.weight}, partition.ranks,
                      partition.parts);
+    recognise_order(objects, static_cast<std::uint64_t>(all.count), partition);
     return evaluate(objects, partition);
   }
   const bool is_bounded = !any_asks_zoltan && !objects.count_weighs;

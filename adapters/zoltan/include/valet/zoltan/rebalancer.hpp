@@ -63,9 +63,10 @@ struct RebalancerOptions {
   ///
   /// CYCLIC, BLOCK_CYCLIC and, without weights, BLOCK are computed without Zoltan. BLOCK, and
   /// CYCLIC with block_size 1, still use Zoltan if it has been given parameters or
-  /// Rebalancer::handle() has been called. Without Zoltan there is no map, and with migration.order
-  /// any the objects end in the order of the layout: with P ranks and blocks of b, object g,
-  /// numbered by rank and slot, in slot (g / (b P)) b + g mod b.
+  /// Rebalancer::handle() has been called. Without Zoltan, or where its answer is the same, there
+  /// is no map during the migration, and with migration.order any the objects end in the order of
+  /// the layout: with P ranks and blocks of b, object g, numbered by rank and slot, in slot (g / (b
+  /// P)) b + g mod b.
   std::string method = "RCB";
   /// Objects per block of BLOCK_CYCLIC and CYCLIC; not used by other methods.
   std::uint64_t block_size = 1;
