@@ -169,6 +169,16 @@ void maximum(const Channel& channel, std::span<double> values) {
   reduce(channel, values, MPI_DOUBLE, MPI_MAX);
 }
 
+void broadcast(const Channel& channel, std::span<std::byte> bytes, int from) {
+  const Waiting waiting(channel.hooks());
+  check(MPI_Bcast(bytes.data(), checked_count(bytes.size()), MPI_BYTE, from, channel.get()),
+        "MPI_Bcast", from);
+}
+
+void unite(const Channel& channel, std::span<std::uint64_t> values) {
+  reduce(channel, values, MPI_UINT64_T, MPI_BOR);
+}
+
 }  // namespace valet::mpi
 
 namespace valet::detail {

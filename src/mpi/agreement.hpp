@@ -171,5 +171,9 @@ VALET_EXPORT std::uint64_t sum_of_lower(const Channel& channel, std::uint64_t va
 VALET_EXPORT void sum(const Channel& channel, std::span<std::uint64_t> values);
 VALET_EXPORT void maximum(const Channel& channel, std::span<std::uint64_t> values);
 VALET_EXPORT void maximum(const Channel& channel, std::span<double> values);
+/// The bytes of rank `from` to all. Collective.
+void broadcast(const Channel& channel, std::span<std::byte> bytes, int from);
+/// The bits that any rank has.
+void unite(const Channel& channel, std::span<std::uint64_t> values);
 
 }  // namespace valet::mpi

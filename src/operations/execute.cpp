@@ -95,6 +95,10 @@ class Workspace {
     if (verification_) {
       const observe::Stage stage(backend, trace, "verify");
       using operations::BlockHash;
+      if (all.may_throw)
+        verification_->examine(
+            context_.channel, context_.ledger, backend, scratch_->bytes(), guard.has_value(),
+            [&] { return guard ? guard->failure(nothing_has_moved) : std::nullopt; });
       verification_->before(backend, scratch_->bytes(),
                             all.hash_blocks ? BlockHash::of_pieces : BlockHash::xxh3);
       agree(nothing_has_moved);
@@ -278,7 +282,7 @@ std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& 
 /// What the ledger may count at most on this rank: the promise that plan.hpp makes.
 template <class Index>
 std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Index>& flows,
-                                std::uint64_t neighbours) {
+                                std::uint64_t neighbours, bool looks_at_packs) {
   const auto has_root = schedule::traits_of(state.options.method).has_root;
   const bool is_root = state.channel.rank() == 0 && has_root && has_root(state.options);
   // Not both at a time: planning has ended when the root begins.
@@ -286,7 +290,10 @@ std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Inde
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks,
                                 state.trace != nullptr) +
-         flows.words_per_slot() * sizeof(Index) * flows.slots;
+         flows.words_per_slot() * sizeof(Index) * flows.slots +
+         (state.options.verify && looks_at_packs
+              ? operations::PackCheck::bytes_for(state.blocks.block_bytes)
+              : 0);
 }
 
 /// The trace to its file. Collective.
@@ -347,7 +354,7 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   report.bytes_sent = report.blocks_sent * report.block_bytes;
   report.budget_bytes = state.options.budget_bytes;
   report.neighbours = neighbours;
-  report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours);
+  report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours, all.may_throw);
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
   report.segments = state.segments;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/verification.hpp"
 
+#include "base/memory_reserve.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/tags.hpp"
 #include <valet/detail/block_hash.hpp>
 
@@ -8,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
+#include <utility>
 
 namespace valet::operations {
 namespace {
@@ -17,10 +21,12 @@ namespace {
 template <class Index>
 class ChecksumOfBlocks {
  public:
-  ChecksumOfBlocks(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash)
+  ChecksumOfBlocks(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash,
+                   const PackCheck* packs)
       : backend_(backend),
         scratch_(scratch),
         hash_(hash),
+        packs_(packs),
         in_place_(backend.hashes_blocks()),
         batch_(in_place_ ? slots_.size()
                          : std::min(most_packed, scratch.size() / backend.block_bytes())) {}
@@ -48,9 +54,15 @@ class ChecksumOfBlocks {
       return;
     }
     const std::size_t bytes = backend_.block_bytes();
+    // What a pack leaves unwritten, such as padding, is no difference.
+    if (packs_ != nullptr) std::fill_n(scratch_.data(), slots.size() * bytes, std::byte{0});
     backend_.gather(slots, scratch_.data());
-    for (std::size_t k = 0; k < slots.size(); ++k)
-      sum_ += hash_of(scratch_.data() + k * bytes, bytes, seeds[k]);
+    for (std::size_t k = 0; k < slots.size(); ++k) {
+      std::byte* const block = scratch_.data() + k * bytes;
+      // Blocks that are hashed on a device are hashed as they are.
+      if (packs_ != nullptr && hash_ == BlockHash::xxh3) packs_->clear_unstable(block);
+      sum_ += hash_of(block, bytes, seeds[k]);
+    }
   }
   [[nodiscard]] std::uint64_t hash_of(const std::byte* block, std::size_t bytes,
                                       std::uint64_t seed) const {
@@ -61,6 +73,7 @@ class ChecksumOfBlocks {
   StorageBackend& backend_;
   std::span<std::byte> scratch_;
   BlockHash hash_;
+  const PackCheck* packs_;  ///< null: the library packs the blocks
   bool in_place_;
   std::array<Index, 2048> slots_{};
   std::array<std::uint64_t, 2048> seeds_{};
@@ -84,10 +97,54 @@ Verification<Index>::Verification(const mpi::Channel& channel, Ledger& ledger,
              {flows.incoming, expected_.data()}) {}
 
 template <class Index>
+std::optional<Diagnostic> Verification<Index>::look_at_packs(StorageBackend& backend,
+                                                             std::span<std::byte> scratch) {
+  const storage::SlotSet& free = flows_.initially_free;
+  for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
+       slot = free.next_absent(slot + 1))
+    packs_->add(backend, scratch, slot);
+  return packs_->finish(backend, scratch);
+}
+
+template <class Index>
+std::optional<std::uint64_t> Verification<Index>::free_slot() const {
+  for (std::uint64_t slot = 0; slot < flows_.slots; ++slot)
+    if (flows_.initially_free.contains(slot)) return slot;
+  return std::nullopt;
+}
+
+template <class Index>
+void Verification<Index>::examine(const mpi::Channel& channel, Ledger& ledger,
+                                  StorageBackend& backend, std::span<std::byte> scratch, bool packs,
+                                  const std::function<std::optional<Diagnostic>()>& failure) {
+  const std::size_t bytes = backend.block_bytes();
+  packs = packs && !backend.hashes_blocks();
+  packs_.reset();
+  std::optional<Diagnostic> mine = valet::detail::unless_out_of_memory(
+      [&] { packs_.emplace(ledger, bytes); },
+      [] {
+        return Diagnostic{ErrorCode::out_of_memory,
+                          "no memory for two bits for each byte of a block; nothing has moved"};
+      });
+  if (!mine && packs) mine = look_at_packs(backend, scratch);
+  if (auto failed = failure()) mine = std::move(failed);
+  int source = packs_ && packs_->has_sample() ? channel.rank() : channel.size();
+  bool has_room =
+      bytes <= std::numeric_limits<int>::max() && scratch.size() / bytes >= (packs ? 2 : 1);
+  mpi::Agreement agreement;
+  agreement.least(source);
+  agreement.least(has_room);
+  agreement.run(channel, mine);
+  if (has_room && source < channel.size())
+    packs_->try_sample(channel, backend, scratch, source, packs ? free_slot() : std::nullopt);
+  packs_->agree(channel);
+}
+
+template <class Index>
 void Verification<Index>::before(StorageBackend& backend, std::span<std::byte> scratch,
                                  BlockHash hash) {
   hash_ = hash;
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
   for (std::size_t i = 0; i < flows_.outgoing.size(); ++i) {
     const plan::Outgoing<Index>& flow = flows_.outgoing[i];
     for (std::uint64_t k = 0; k < flow.count; ++k) checksum.add(flows_.exports[flow.first + k], k);
@@ -102,7 +159,7 @@ void Verification<Index>::before(StorageBackend& backend, std::span<std::byte> s
 template <class Index>
 std::uint64_t Verification<Index>::staying(StorageBackend& backend, std::span<std::byte> scratch,
                                            bool moved) const {
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
   const storage::SlotSet& free = flows_.initially_free;
   for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
        slot = free.next_absent(slot + 1))
@@ -117,7 +174,7 @@ std::uint64_t Verification<Index>::staying(StorageBackend& backend, std::span<st
 
 template <class Index>
 void Verification<Index>::sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch) {
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
   for (std::size_t i = 0; i < flows_.incoming.size(); ++i) {
     const plan::Incoming<Index>& flow = flows_.incoming[i];
     Index cursor = flow.cursor;
@@ -133,7 +190,7 @@ void Verification<Index>::sum_arrivals(StorageBackend& backend, std::span<std::b
 template <class Index>
 void Verification<Index>::sum_arrivals_in_order(StorageBackend& backend,
                                                 std::span<std::byte> scratch) {
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_);
+  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
   std::fill(arrived_.begin(), arrived_.end(), 0);
   for_each_landing(flows_, imports_, holes_,
                    [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {

@@ -3,10 +3,12 @@
 
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
+#include "operations/pack_check.hpp"
 #include "plan/holes.hpp"
 #include <valet/storage_backend.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 
@@ -27,6 +29,13 @@ class Verification {
  public:
   Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows<Index>& flows);
 
+  /// Before all else, where the storage of some rank is the application's: looks at how blocks are
+  /// packed. Collective. @throws Error on all ranks alike, before anything moves.
+  /// @param packs    Whether this rank's blocks are packed by the application.
+  /// @param failure  What the storage has thrown until now, if anything.
+  void examine(const mpi::Channel& channel, Ledger& ledger, StorageBackend& backend,
+               std::span<std::byte> scratch, bool packs,
+               const std::function<std::optional<Diagnostic>()>& failure);
   /// Sums over what is there before the exchange. Local.
   void before(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash);
   /// Sums over what is there afterwards, and compares with the sources. Collective among
@@ -51,6 +60,10 @@ class Verification {
     }
   };
 
+  [[nodiscard]] std::optional<Diagnostic> look_at_packs(StorageBackend& backend,
+                                                        std::span<std::byte> scratch);
+  [[nodiscard]] std::optional<std::uint64_t> free_slot() const;
+  [[nodiscard]] const PackCheck* packs() const { return packs_ ? &*packs_ : nullptr; }
   void sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch);
   void sum_arrivals_in_order(StorageBackend& backend, std::span<std::byte> scratch);
   std::uint64_t staying(StorageBackend& backend, std::span<std::byte> scratch, bool moved) const;
@@ -61,6 +74,7 @@ class Verification {
   plan::HoleWalk<Index> holes_;   ///< likewise
   BlockHash hash_ = BlockHash::xxh3;
   std::uint64_t stayed_ = 0;
+  std::optional<PackCheck> packs_;  ///< where some rank's storage is the application's
   mpi::NeighbourWords<Sums<plan::Outgoing<Index>>, Sums<plan::Incoming<Index>>> words_;
 };
 

@@ -8,7 +8,8 @@ module valet_custom
   private
 
   !> c_funloc of functions with bind(C), whose arguments are described in custom.h, or c_null_funptr
-  !! if not needed: start from Valet_Custom_functions_default().
+  !! if not needed: start from Valet_Custom_functions_default(). `pack` may leave padding unwritten:
+  !! with verify it is cleared first, and what is written past the blocks is an error of all ranks.
   type, bind(C), public :: Valet_Custom_functions
     integer(c_size_t) :: struct_size
     type(c_funptr) :: pack

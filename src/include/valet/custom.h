@@ -23,8 +23,10 @@ extern "C" {
 /** Handle of the fields of one rank, seen as slots. */
 typedef struct Valet_Storage Valet_Storage;
 
-/** Packs the blocks of `count` slots contiguously. Returns 0, or any other number on failure.
- * `data` is the argument of Valet_Storage_create_custom(). */
+/** Packs the blocks of `count` slots contiguously. Bytes that are no content, such as padding, may
+ * be left unwritten or have any value: Valet_Options::verify clears them first and leaves them out,
+ * and finds what is written past the blocks. Returns 0, or any other number on failure. `data` is
+ * the argument of Valet_Storage_create_custom(). */
 typedef int Valet_Pack_fn(void* data, const uint64_t* slots, size_t count, void* packed);
 /** Unpacks `count` packed blocks, each into its slot. Returns as Valet_Pack_fn. */
 typedef int Valet_Unpack_fn(void* data, const void* packed, const uint64_t* slots, size_t count);

@@ -24,6 +24,12 @@ using SlotSpan = std::span<const std::uint64_t>;
 /// `block_bytes` bytes: the parts of all arrays, in an order that the application chooses and that
 /// is the same on all ranks. Packed blocks are contiguous.
 ///
+/// Bytes of a packed block that are no content, such as the padding of a struct, may be left
+/// unwritten or have any value. With Options::verify they are cleared before each pack, and left
+/// out of the checksums where they differ: before anything moves, every block is packed twice, and
+/// one of another rank is unpacked into a free slot. A pack that writes past its blocks is then
+/// invalid_argument on all ranks.
+///
 /// The functions are called by the thread that calls Valet, and must complete their work before
 /// they return, including asynchronous work. An exception from any of them becomes callback_failed
 /// on all ranks (see execute()), and none is called again in that execution. They must not

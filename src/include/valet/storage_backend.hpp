@@ -157,7 +157,8 @@ class VALET_EXPORT StorageBackend {
   }
 
   /// Whether moving blocks can fail. If it can on any rank, every execution ends with one
-  /// additional reduction, with Options::verify two.
+  /// additional reduction, with Options::verify four and a broadcast of one block; gather() and
+  /// scatter() are then also called before the exchange (see CustomFunctions).
   [[nodiscard]] virtual bool may_throw() const { return true; }
 
   /// Whether MPI may read and write blocks in place: host memory, or device memory with a
