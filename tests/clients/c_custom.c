@@ -15,7 +15,7 @@ enum { slots = 60, blocks = 50, block_bytes = 8 };
 /* The "device": an array of two halves of a block, and what was asked of it. */
 typedef struct Device {
   uint32_t low[slots], high[slots];
-  int allocations, synchronized, copies, fails;
+  int allocations, synchronized, copies, fails, overruns;
 } Device;
 
 static int failures = 0;
@@ -35,6 +35,7 @@ static int pack(void* data, const uint64_t* from, size_t count, void* packed) {
     memcpy((char*)packed + k * block_bytes, &device->low[from[k]], 4);
     memcpy((char*)packed + k * block_bytes + 4, &device->high[from[k]], 4);
   }
+  memset((char*)packed + count * block_bytes, 0, (size_t)device->overruns);
   return 0;
 }
 
@@ -122,6 +123,10 @@ static void move_all(void) {
   device.fails = rank == size - 1;
   require(move(storage, NULL) == VALET_CALLBACK_FAILED, "a function that fails");
   require(strstr(Valet_Error_message(), "pack returned 77") != NULL, "what it returned");
+  device.fails = 0;
+  device.overruns = rank == size - 1;
+  require(move(storage, NULL) == VALET_INVALID_ARGUMENT, "a pack that writes past its blocks");
+  require(strstr(Valet_Error_message(), "writes past its 8 bytes") != NULL, "how far it may write");
   Valet_Storage_free(storage);
   require(device.allocations == 0, "all scratch is freed");
 }

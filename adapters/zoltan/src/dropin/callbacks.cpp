@@ -4,8 +4,11 @@
 #include "base/memory_reserve.hpp"
 #include "batches.hpp"
 #include "handle_state.hpp"
+#include "lists.hpp"
+#include "pack_guard.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -225,23 +228,48 @@ std::optional<Diagnostic> Callbacks::pack(const PackBatch& batch, std::span<cons
 
 std::optional<Diagnostic> Callbacks::call_pack(const PackBatch& batch, std::uint64_t first,
                                                std::uint64_t& done) {
+  const bool together = pack_multi_.given();
+  if (batch.guards == nullptr || !PackGuard::fits(batch.sizes, together))
+    return pack_objects(batch, nullptr, first, done);
+  std::optional<PackGuard> guard;
+  auto diagnostic = within_memory("the guard bytes of MIGRATE_VERIFY",
+                                  [&] { guard.emplace(*batch.guards, batch.sizes, together); });
+  if (diagnostic) return diagnostic;
+  guard_bytes_ = std::max(guard_bytes_, guard->bytes());
+  return pack_objects(batch, &*guard, first, done);
+}
+
+std::optional<Diagnostic> Callbacks::pack_objects(const PackBatch& batch, PackGuard* guard,
+                                                  std::uint64_t first, std::uint64_t& done) {
   const std::size_t count = batch.sizes.size();
-  auto* const memory = reinterpret_cast<char*>(batch.memory);
+  auto* const memory = reinterpret_cast<char*>(guard != nullptr ? guard->memory() : batch.memory);
+  const int* const offsets = guard != nullptr ? guard->offsets() : batch.offsets.data();
   // What an application does not write arrives as zeros, as in stock Zoltan.
   const auto clear = [&](std::size_t k) {
-    std::fill_n(memory + batch.offsets[k], batch.sizes[k], char{0});
+    std::fill_n(memory + offsets[k], batch.sizes[k], char{0});
+    if (guard != nullptr) guard->set(k);
+  };
+  const auto finish = [&](std::size_t k) -> std::optional<Diagnostic> {
+    if (guard != nullptr) {
+      if (!guard->is_intact(k)) return overrun(batch, k, first);
+      std::memcpy(batch.memory + batch.offsets[k], memory + offsets[k],
+                  static_cast<std::size_t>(batch.sizes[k]));
+    }
+    ++done;
+    return std::nullopt;
   };
   if (pack_multi_.given()) {
     for (std::size_t k = 0; k < count; ++k) clear(k);
     const int code = code_of([&](int* answer) {
       pack_multi_.function(pack_multi_.data, entries_.gid, entries_.lid, static_cast<int>(count),
                            batch.ids.gids, batch.ids.lids, batch.destinations, batch.sizes.data(),
-                           const_cast<int*>(batch.offsets.data()), memory, answer);
+                           const_cast<int*>(offsets), memory, answer);
     });
     if (code < 0)
       return judge(code, "ZOLTAN_PACK_OBJ_MULTI_FN",
                    named_range(batch.ids.gids, first, count, "exports"));
-    done += count;
+    for (std::size_t k = 0; k < count; ++k)
+      if (auto diagnostic = finish(k)) return diagnostic;
     return std::nullopt;
   }
   for (std::size_t k = 0; k < count; ++k) {
@@ -249,12 +277,21 @@ std::optional<Diagnostic> Callbacks::call_pack(const PackBatch& batch, std::uint
     clear(k);
     const int code = code_of([&](int* answer) {
       pack_.function(pack_.data, entries_.gid, entries_.lid, gid, batch.ids.lid(entries_, k),
-                     batch.destinations[k], batch.sizes[k], memory + batch.offsets[k], answer);
+                     batch.destinations[k], batch.sizes[k], memory + offsets[k], answer);
     });
     if (code < 0) return judge(code, "ZOLTAN_PACK_OBJ_FN", named(gid, first + k, "exports"));
-    ++done;
+    if (auto diagnostic = finish(k)) return diagnostic;
   }
   return std::nullopt;
+}
+
+Diagnostic Callbacks::overrun(const PackBatch& batch, std::size_t k, std::uint64_t first) const {
+  return {ErrorCode::invalid_argument,
+          std::string(pack_multi_.given() ? "ZOLTAN_PACK_OBJ_MULTI_FN" : "ZOLTAN_PACK_OBJ_FN") +
+              " wrote outside the " + std::to_string(batch.sizes[k]) +
+              " bytes (the size, rounded up to a multiple of 8) of " +
+              named(batch.ids.gid(entries_, k), first + k, "exports") +
+              "; let the size function return all bytes that are packed."};
 }
 
 std::optional<Diagnostic> Callbacks::unpack_many(const UnpackBatch& batch, std::uint64_t first) {

@@ -4,6 +4,7 @@
 /// The callbacks of one Zoltan_Struct behind one object, which hides whether the application gave
 /// the single or the multi form and which of the forms with parts. Everything here is local.
 
+#include <valet/ledger.hpp>
 #include <valet/storage_backend.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
@@ -14,6 +15,8 @@
 #include <string>
 
 namespace valet::zoltan {
+
+class PackGuard;
 
 /// NUM_GID_ENTRIES and NUM_LID_ENTRIES.
 struct EntryCounts {
@@ -63,6 +66,7 @@ struct PackBatch {
   std::span<int> sizes;          ///< written: rounded up, as Zoltan does
   std::span<const int> offsets;  ///< in `memory`
   std::byte* memory = nullptr;
+  Ledger* guards = nullptr;  ///< MIGRATE_VERIFY: counts the memory of guard bytes
 };
 
 /// Objects to be unpacked together.
@@ -115,6 +119,8 @@ class Callbacks {
   /// Asks what the application can take right now; has_memory().
   std::optional<Diagnostic> memory(std::uint64_t step, std::uint64_t& answer);
 
+  /// What guard bytes have taken at most, at a time.
+  [[nodiscard]] std::uint64_t guard_bytes() const { return guard_bytes_; }
   /// The warning, if any, that the last of the callbacks after the move came back with.
   [[nodiscard]] int last_code() const { return last_code_; }
 
@@ -144,6 +150,10 @@ class Callbacks {
                                                     std::uint64_t first);
   [[nodiscard]] std::optional<Diagnostic> call_pack(const PackBatch& batch, std::uint64_t first,
                                                     std::uint64_t& done);
+  [[nodiscard]] std::optional<Diagnostic> pack_objects(const PackBatch& batch, PackGuard* guard,
+                                                       std::uint64_t first, std::uint64_t& done);
+  [[nodiscard]] Diagnostic overrun(const PackBatch& batch, std::size_t k,
+                                   std::uint64_t first) const;
   [[nodiscard]] std::string named_range(ZOLTAN_ID_PTR gids, std::uint64_t first,
                                         std::uint64_t count, const char* list) const;
 
@@ -154,6 +164,7 @@ class Callbacks {
   Zoltan_Struct* zoltan_;
   EntryCounts entries_;
   int last_code_ = ZOLTAN_OK;
+  std::uint64_t guard_bytes_ = 0;
   bool mid_ran_ = false;
   std::string thrown_;  ///< by the last callback, if it threw
   Registered<ZOLTAN_OBJ_SIZE_FN> size_;

@@ -90,7 +90,8 @@ void HoldBatches::pack(std::byte* memory) {
                                          exports_.destinations() + first_,
                                          {batch_sizes_.data(), count},
                                          {batch_offsets_.data(), count},
-                                         memory},
+                                         memory,
+                                         context_.parameters.verify ? &context_.ledger : nullptr},
                                         sizes_.subspan(first_, count), batches_ > 1, first_,
                                         context_.report.objects_packed);
   if (context_.parameters.verify && !diagnostic_) add_checksums(memory);

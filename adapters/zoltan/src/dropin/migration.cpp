@@ -103,7 +103,8 @@ class Migration {
         (context_.parameters.callbacks == CallbackMode::hold ? report.bytes_imported : 0) +
         report.budget_bytes + report.budget_raised_bytes + root_bytes() +
         (pattern_.is_layout ? list_layout_bytes(channel_.size()) : 0) +
-        (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes());
+        (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes()) +
+        callbacks_.guard_bytes();
   }
 
  private:

@@ -152,9 +152,14 @@ void PackingSender::pack(std::size_t pair, std::uint64_t first, std::uint64_t en
   }
   ++context_.report.batches;
   const observe::TraceSpan span(context_.trace, observe::TraceKind::gather, "pack");
-  diagnostic = context_.callbacks.pack(
-      {objects.ids, objects.destinations, {again_.data(), count}, {offsets_.data(), count}, memory},
-      sizes_.subspan(first, count), true, first, context_.report.objects_packed);
+  diagnostic = context_.callbacks.pack({objects.ids,
+                                        objects.destinations,
+                                        {again_.data(), count},
+                                        {offsets_.data(), count},
+                                        memory,
+                                        context_.parameters.verify ? &context_.ledger : nullptr},
+                                       sizes_.subspan(first, count), true, first,
+                                       context_.report.objects_packed);
   if (diagnostic || !context_.parameters.verify) return;
   for (std::uint64_t k = 0; k < count; ++k)
     checksums_.add(pair, memory + offsets_[k], sizes_[first + k]);
