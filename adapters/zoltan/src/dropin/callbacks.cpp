@@ -39,6 +39,10 @@ void Callbacks::read_all() {
   const HandleState own = handle_state_of(zoltan_);
   free_ = {own.free_object, own.free_data};
   memory_ = {own.memory, own.memory_data};
+  read(ZOLTAN_NUM_OBJ_FN_TYPE, count_);
+  read(ZOLTAN_OBJ_LIST_FN_TYPE, list_);
+  object_weights_ =
+      own.object_weights.value_or(handle_state_of(nullptr).object_weights.value_or(0));
 }
 
 namespace {
@@ -328,6 +332,24 @@ std::optional<Diagnostic> Callbacks::memory(std::uint64_t step, std::uint64_t& a
   const int code = code_of([&](int* ours) { answer = memory_.function(memory_.data, ours); });
   if (code >= 0) return std::nullopt;
   return judge(code, "VALET_MEMORY_FN", "step " + std::to_string(step));
+}
+
+std::optional<Diagnostic> Callbacks::count(std::uint64_t& objects) {
+  if (!has_count()) return std::nullopt;
+  int count = 0;
+  const int code = code_of([&](int* answer) { count = count_.function(count_.data, answer); });
+  if (code < 0) return judge(code, "ZOLTAN_NUM_OBJ_FN", {});
+  objects = static_cast<std::uint64_t>(std::max(count, 0));
+  return std::nullopt;
+}
+
+std::optional<Diagnostic> Callbacks::list_objects(const ObjectIds& ids, float* weights) {
+  const int code = code_of([&](int* answer) {
+    list_.function(list_.data, entries_.gid, entries_.lid, ids.gids, ids.lids, object_weights_,
+                   weights, answer);
+  });
+  if (code >= 0) return std::nullopt;
+  return judge(code, "ZOLTAN_OBJ_LIST_FN", {});
 }
 
 }  // namespace valet::zoltan

@@ -95,6 +95,11 @@ class Callbacks {
   [[nodiscard]] bool has_mid() const { return mid_pp_.given() || mid_.given(); }
   [[nodiscard]] bool has_post() const { return post_pp_.given() || post_.given(); }
   [[nodiscard]] bool has_memory() const { return memory_.given(); }
+  [[nodiscard]] bool has_free() const { return free_.given(); }
+  [[nodiscard]] bool has_count() const { return count_.given(); }
+  [[nodiscard]] bool has_object_list() const { return count_.given() && list_.given(); }
+  /// OBJ_WEIGHT_DIM.
+  [[nodiscard]] int object_weights() const { return object_weights_; }
   [[nodiscard]] bool unpacks_many() const { return unpack_multi_.given(); }
 
   // Any of them may register others, which count from then on, as in stock Zoltan.
@@ -118,6 +123,15 @@ class Callbacks {
   std::optional<Diagnostic> free_one(const ObjectIds& ids, std::uint64_t number);
   /// Asks what the application can take right now; has_memory().
   std::optional<Diagnostic> memory(std::uint64_t step, std::uint64_t& answer);
+
+  /// The objects of this rank, by ZOLTAN_NUM_OBJ_FN; has_count().
+  std::optional<Diagnostic> count(std::uint64_t& objects);
+  /// All of them, by ZOLTAN_OBJ_LIST_FN; has_object_list().
+  /// @param weights  Room for object_weights() each.
+  std::optional<Diagnostic> list_objects(const ObjectIds& ids, float* weights);
+
+  /// "the object with global id 17 (number 3 of the exports)".
+  [[nodiscard]] std::string named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const;
 
   /// What guard bytes have taken at most, at a time.
   [[nodiscard]] std::uint64_t guard_bytes() const { return guard_bytes_; }
@@ -143,8 +157,6 @@ class Callbacks {
                                                 const std::string& object);
   [[nodiscard]] std::optional<Diagnostic> with_likely_cause(
       std::optional<Diagnostic> diagnostic) const;
-  /// "object with global id 17, number 3 of the exports".
-  [[nodiscard]] std::string named(ZOLTAN_ID_PTR gid, std::uint64_t number, const char* list) const;
   [[nodiscard]] std::optional<Diagnostic> set_sizes(const PackBatch& batch,
                                                     std::span<const int> before, bool asks_again,
                                                     std::uint64_t first);
@@ -181,6 +193,9 @@ class Callbacks {
   Registered<ZOLTAN_POST_MIGRATE_FN> post_;
   Registered<VALET_FREE_OBJ_FN> free_;
   Registered<VALET_MEMORY_FN> memory_;
+  Registered<ZOLTAN_NUM_OBJ_FN> count_;
+  Registered<ZOLTAN_OBJ_LIST_FN> list_;
+  int object_weights_ = 0;
 };
 
 }  // namespace valet::zoltan

@@ -28,8 +28,9 @@ struct Agreed {
   bool mid = false;
   bool post = false;
   bool memory_fn = false;
-  bool report = false;  ///< some rank has MIGRATE_REPORT
-  bool trace = false;   ///< some rank has MIGRATE_TRACE
+  bool counts_objects = false;  ///< STEPS: all ranks have ZOLTAN_NUM_OBJ_FN
+  bool report = false;          ///< some rank has MIGRATE_REPORT
+  bool trace = false;           ///< some rank has MIGRATE_TRACE
   bool keep_memory = true;
   std::uint64_t smallest_memory = 0;
 };
@@ -41,12 +42,13 @@ struct Context {
   Ledger& ledger;
   Callbacks& callbacks;
   const MigrationParameters& parameters;
-  const UserLists& user;
+  UserLists user;
   Agreed agreed;
   MatrixRoom matrix;
   Valet_Migration_Report& report;
   observe::ProgressBar progress;
   observe::Trace* trace = nullptr;  ///< nullptr: nobody looks
+  std::uint64_t check_bytes = 0;    ///< of MIGRATE_VERIFY, for what the application lists
 
   /// Whether this rank's application is asked what it can take.
   [[nodiscard]] bool asks_memory() const {
@@ -71,9 +73,12 @@ struct Imports {
 
   Vector<Peer> sources;  ///< ascending by rank
   std::uint64_t count = 0;
-  Array<int> sizes;              ///< by source, in the order of its exports
-  Array<ZOLTAN_ID_TYPE> lids;    ///< STEPS with mid: those of the sources; likewise
-  Array<int> parts;              ///< likewise, where there are parts
+  Array<int> sizes;            ///< by source, in the order of its exports
+  Array<ZOLTAN_ID_TYPE> lids;  ///< STEPS with mid: those of the sources; likewise
+  Array<int> parts;            ///< likewise, where there are parts
+  /// STEPS: their places in the import list that leads, where that is not sorted by source.
+  Array<std::uint32_t> places;
+  bool blocked = false;          ///< whether the objects of each source stand together in it
   ZOLTAN_ID_PTR gids = nullptr;  ///< in the order of the unpacking
   Array<ZOLTAN_ID_TYPE> own_gids;
   /// Stock Zoltan unpacks by ascending source, unless only import lists were given and the objects

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "handle_state.hpp"
 
+#include "base/names.hpp"
 #include "observe/environment.hpp"
 #include "report.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <mutex>
 
@@ -27,6 +30,13 @@ auto with_attachment(const Zoltan_Struct* zoltan, Action&& action) {
   return action(states().of[zoltan]);
 }
 
+constexpr int most_weights = 1024;
+
+/// OBJ_WEIGHT_DIM, in upper or lower case.
+bool is_object_weights(const char* name) {
+  return valet::detail::upper_case(name) == "OBJ_WEIGHT_DIM";
+}
+
 /// Read once: what the environment asked for when the first migration was decided.
 const ParameterTable& environment() {
   static const ParameterTable table = [] {
@@ -43,7 +53,10 @@ const ParameterTable& environment() {
 
 ParameterAnswer set_parameter(const Zoltan_Struct* zoltan, const char* name, const char* value) {
   if (name == nullptr || value == nullptr) return {};
-  return with_attachment(zoltan, [&](HandleState& own) { return own.parameters.set(name, value); });
+  return with_attachment(zoltan, [&](HandleState& own) {
+    if (is_object_weights(name)) own.object_weights = std::clamp(std::atoi(value), 0, most_weights);
+    return own.parameters.set(name, value);
+  });
 }
 
 MigrationParameters parameters_of(const Zoltan_Struct* zoltan) {

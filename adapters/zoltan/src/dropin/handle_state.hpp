@@ -17,6 +17,7 @@ struct HandleState {
   void* free_data = nullptr;
   VALET_MEMORY_FN* memory = nullptr;
   void* memory_data = nullptr;
+  std::optional<int> object_weights;  ///< OBJ_WEIGHT_DIM, which Zoltan obeys but does not tell
   std::optional<Valet_Migration_Report> report;
 };
 

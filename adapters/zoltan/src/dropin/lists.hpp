@@ -28,6 +28,7 @@ std::optional<Diagnostic> within_memory(const char* what, Action&& action) {
 struct UserLists {
   MigrationList imports;
   MigrationList exports;
+  std::uint64_t staying = 0;  ///< objects of the leading list that do not move
   /// Stock Zoltan looks at the imports only where there are no exports; else it hands them to pre,
   /// mid and post as they are, whatever is in them.
   [[nodiscard]] bool exports_given() const { return exports.count >= 0; }

@@ -10,6 +10,7 @@
 #include "list_layout.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
+#include "object_checks.hpp"
 #include "observe/observer.hpp"
 #include "observe/trace_file.hpp"
 #include "report.hpp"
@@ -83,6 +84,7 @@ class Migration {
     }
     if (context_.agreed.post)
       mpi::agree(channel_, callbacks_.post(context_.user.imports, context_.user.exports));
+    warning_ = object_count_.compare(context_);
   }
 
   /// Collective; the ranks have agreed on what run() did.
@@ -93,7 +95,12 @@ class Migration {
 
   [[nodiscard]] const mpi::Channel& channel() const { return channel_; }
   [[nodiscard]] const Context& context() const { return context_; }
-  [[nodiscard]] int warning() const { return callbacks_.last_code(); }
+  /// The code, and the sentence that goes with a warning of Valet's own.
+  [[nodiscard]] int code() const {
+    const int last = callbacks_.last_code();
+    return last == ZOLTAN_OK && !warning_.empty() ? ZOLTAN_WARN : last;
+  }
+  [[nodiscard]] const std::string& warning() const { return warning_; }
 
   void finish_report() {
     Valet_Migration_Report& report = context_.report;
@@ -104,7 +111,7 @@ class Migration {
         report.budget_bytes + report.budget_raised_bytes + root_bytes() +
         (pattern_.is_layout ? list_layout_bytes(channel_.size()) : 0) +
         (trace_ ? observe::Trace::memory_bytes : 0) + listed * (24 + callbacks_.entries().bytes()) +
-        callbacks_.guard_bytes();
+        staying_bytes() + context_.check_bytes + callbacks_.guard_bytes();
   }
 
  private:
@@ -113,6 +120,12 @@ class Migration {
     const bool root = context_.parameters.parks() || context_.parameters.is_centralized();
     constexpr std::uint64_t fixed = std::uint64_t{64} << 10;
     return root ? fixed + 64 * static_cast<std::uint64_t>(channel_.size()) : 0;
+  }
+
+  /// Of what mid gets in STEPS: listed objects that stay where they are.
+  [[nodiscard]] std::uint64_t staying_bytes() const {
+    const bool lists = context_.parameters.callbacks == CallbackMode::steps && context_.agreed.mid;
+    return lists ? context_.user.staying * (3 * sizeof(int) + callbacks_.entries().bytes()) : 0;
   }
 
   /// What the root has of all ranks.
@@ -147,6 +160,7 @@ class Migration {
       leading_ = migrating(ledger_, user.leading(), callbacks_.entries(), only_proc_changes_,
                            channel_.rank());
       pattern_ = pattern_of(leading_, channel_.rank(), channel_.size());
+      context_.user.staying = static_cast<std::uint64_t>(user.leading().count) - leading_.count;
     });
   }
 
@@ -197,6 +211,8 @@ class Migration {
     agreed.mid = callbacks_.has_mid();
     agreed.post = callbacks_.has_post();
     agreed.memory_fn = context_.asks_memory();
+    agreed.counts_objects = parameters.callbacks == CallbackMode::steps && callbacks_.has_count();
+    if (agreed.counts_objects) object_count_.begin(callbacks_);
     agreed.report = !parameters.report.empty();
     agreed.trace = !parameters.trace.empty();
     agreed.smallest_memory = parameters.memory_bytes;
@@ -211,6 +227,7 @@ class Migration {
     // Where any rank's list is none they are announced: lists that look like one on some ranks
     // only.
     agreement.least(pattern_.is_layout);
+    agreement.least(agreed.counts_objects);
     agree_on_parameters(agreement);
     agreement.run(channel_, diagnostic);
     context_.report.lists_from_layout = pattern_.is_layout ? 1 : 0;
@@ -308,11 +325,16 @@ class Migration {
   }
 
   /// Global ids in the order in which stock Zoltan unpacks what only import lists ask for. The rest
-  /// of those lists is not needed any more.
+  /// of those lists is not needed any more, but for the order of a step's part of them.
   void order_imports() {
     own_parts_ = {};
     const bool hold = context_.parameters.callbacks == CallbackMode::hold;
     imports_.gids = leading_.ids.gids;
+    if (!hold && !leading_.grouped) {
+      imports_.places = Array<std::uint32_t>(ledger_, leading_.count);
+      std::ranges::copy(leading_.order, imports_.places.begin());
+      imports_.blocked = leading_.blocked;
+    }
     if (hold && leading_.blocked && !leading_.grouped) {
       imports_.in_order = &leading_;
     } else if (leading_.owns_arrays()) {
@@ -399,6 +421,8 @@ class Migration {
   observe::Observer observer_;
   std::optional<observe::TraceFile> trace_;
   Context context_;
+  ObjectCount object_count_;
+  std::string warning_;
   bool only_proc_changes_ = true;
   ListPattern pattern_;  ///< of the leading list; a layout where all ranks have one
   ObjectList leading_, exports_;
@@ -438,7 +462,11 @@ int migrate(MigrateFunction stock, Zoltan_Struct* zoltan, const UserLists& lists
       Migration migration(stock, zoltan, workspace, lists, parameters, report);
       try {
         migration.run();
-        report.code = migration.warning();
+        report.code = migration.code();
+        if (!migration.warning().empty()) {
+          copy_text(migration.warning(), report.message);
+          if (rank == 0) print_warning(function_name, migration.warning());
+        }
       } catch (const Error& error) {
         if (error.code() == ErrorCode::mpi_failure) throw;
         // Agreed upon: all ranks are here, so they can still report together.

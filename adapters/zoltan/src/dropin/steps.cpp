@@ -4,6 +4,8 @@
 #include "arrivals.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
+#include "object_checks.hpp"
+#include "step_lists.hpp"
 #include "step_loop.hpp"
 
 #include <algorithm>
@@ -13,43 +15,15 @@
 namespace valet::zoltan {
 namespace {
 
-/// Lists of the objects of one step, for mid.
-class StepLists {
- public:
-  /// @param from  All objects, sorted by rank; `order` where they do not stand so.
-  StepLists(Ledger& ledger, const EntryCounts& entries, std::span<const StepRange> ranges,
-            std::span<const Peer> peers, const ObjectIds& from, const int* parts,
-            const std::uint32_t* order) {
-    std::uint64_t count = 0;
-    for (const StepRange& range : ranges) count += range.end - range.first;
-    gids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * static_cast<std::size_t>(entries.gid));
-    lids_ = Array<ZOLTAN_ID_TYPE>(ledger, count * static_cast<std::size_t>(entries.lid));
-    procs_ = Array<int>(ledger, count);
-    if (parts != nullptr) parts_ = Array<int>(ledger, count);
-    list_ = {static_cast<int>(count), {gids_.data(), lids_.data()}, procs_.data(), parts_.data()};
-    std::uint64_t to = 0;
-    for (const StepRange& range : ranges) {
-      for (std::uint64_t k = range.first; k < range.end; ++k, ++to) {
-        const std::uint64_t at = order == nullptr ? k : order[k];
-        from.copy(entries, at, list_.ids, to);
-        procs_[to] = peers[range.pair].rank;
-        if (parts != nullptr) parts_[to] = parts[at];
-      }
-    }
-  }
-  [[nodiscard]] const MigrationList& list() const { return list_; }
-
- private:
-  Array<ZOLTAN_ID_TYPE> gids_, lids_;
-  Array<int> procs_, parts_;
-  MigrationList list_;
-};
-
 class Steps {
  public:
   Steps(Context& context, const ObjectList& exports, Array<int>& sizes, Imports& imports,
         const Scratch& scratch, std::optional<Diagnostic> mine)
-      : context_(context), exports_(exports), imports_(imports), scratch_(scratch) {
+      : context_(context),
+        exports_(exports),
+        imports_(imports),
+        scratch_(scratch),
+        local_ids_(context, exports) {
     if (!mine)
       mine = within_memory("the sizes", [&] {
         // In the order of the destinations; the list's own order is not needed any more.
@@ -59,6 +33,7 @@ class Steps {
     if (mine) std::fill(sizes.begin(), sizes.end(), 0);  // until all ranks know
     receive_lists(context, exports, sizes_, true, imports);
     context.report.bytes_imported = sum_of(imports.all_sizes());
+    if (!mine) mine = local_ids_.begin();
     set_up(std::move(mine));
     show_progress(context);
   }
@@ -68,6 +43,7 @@ class Steps {
     // as it goes, and so do all where the memory callbacks decide.
     const bool open = is_phased() || context_.agreed.memory_fn;
     const std::uint64_t all = open ? 0 : std::max<std::uint64_t>(1, most_steps_);
+    is_single_ = all == 1;
     {
       StepLoop loop(context_, {*planner_, *division_, *sender_, *receiver_, memory_, step_limit(),
                                arrival_bytes(), false});
@@ -138,36 +114,59 @@ class Steps {
     for (const StepRange& range : sender_->ranges())
       context_.report.objects_sent += range.end - range.first;
     std::optional<Diagnostic>& diagnostic = sender_->diagnostic;
-    diagnostic = free_objects();
+    Array<std::uint32_t> leaving;
+    diagnostic = within_memory("the lists of a step", [&] {
+      if (context_.agreed.mid || context_.callbacks.has_free())
+        leaving = places_of_exports(context_.ledger, sender_->ranges(), exports_);
+    });
+    if (!diagnostic) diagnostic = free_objects(leaving);
     // Also after a failure of this rank: mid may communicate, and the others are on their way.
     if (context_.agreed.mid) {
-      auto failed = call_mid();
+      auto failed = call_mid(leaving);
       if (!failed) failed = context_.callbacks.missing();
       if (!diagnostic) diagnostic = std::move(failed);
     }
     if (!diagnostic) diagnostic = unpack_step();
+    if (!diagnostic) diagnostic = local_ids_.after_step(*sender_);
   }
 
-  std::optional<Diagnostic> free_objects() {
-    for (const StepRange& range : sender_->ranges())
-      for (std::uint64_t k = range.first; k < range.end; ++k)
-        if (auto diagnostic = context_.callbacks.free_one(exports_.ids, exports_.sorted(k)))
-          return diagnostic;
+  std::optional<Diagnostic> free_objects(std::span<const std::uint32_t> leaving) {
+    for (const std::uint32_t place : leaving)
+      if (auto diagnostic = context_.callbacks.free_one(exports_.ids, place)) return diagnostic;
     return std::nullopt;
   }
 
-  std::optional<Diagnostic> call_mid() {
-    std::optional<StepLists> in, out;
+  /// With the objects of the step; the only one gets the lists that the caller gave, as in HOLD.
+  std::optional<Diagnostic> call_mid(std::span<const std::uint32_t> leaving) {
+    const UserLists& user = context_.user;
+    std::optional<StepList> in, out;
     std::optional<Diagnostic> no_memory = within_memory("the lists of a step", [&] {
-      in.emplace(context_.ledger, entries(), planner_->ranges(), imports_.sources,
-                 ObjectIds{imports_.gids, imports_.lids.data()}, imports_.parts.data(), nullptr);
-      out.emplace(context_.ledger, entries(), sender_->ranges(), exports_.peers, exports_.ids,
-                  context_.agreed.with_parts ? exports_.destinations() : nullptr,
-                  exports_.grouped ? nullptr : exports_.order.data());
+      if (!is_single_ || !user.imports_given()) in.emplace(imports_of_step());
+      if (!is_single_ || !user.exports_given()) out.emplace(exports_of_step(leaving));
     });
-    if (!no_memory) return context_.callbacks.mid(in->list(), out->list());
+    if (!no_memory)
+      return context_.callbacks.mid(in ? in->list() : user.imports,
+                                    out ? out->list() : user.exports);
     context_.callbacks.mid({0, {}, nullptr, nullptr}, {0, {}, nullptr, nullptr});
     return no_memory;
+  }
+
+  /// Objects that are listed and stay come with the first step.
+  [[nodiscard]] bool brings_staying(bool exports) const {
+    return context_.user.staying > 0 && context_.report.steps == 1 &&
+           context_.agreed.exports_given == exports;
+  }
+  [[nodiscard]] StepList exports_of_step(std::span<const std::uint32_t> leaving) {
+    return brings_staying(true) ? list_with_staying(context_, leaving)
+                                : list_of_exports(context_, exports_, leaving);
+  }
+  [[nodiscard]] StepList imports_of_step() {
+    if (!brings_staying(false)) return list_of_imports(context_, imports_, planner_->ranges());
+    Array<std::uint32_t> places = numbers_in(context_.ledger, planner_->ranges());
+    for (std::uint32_t& place : places)
+      if (imports_.places.size() > 0) place = imports_.places[place];
+    std::ranges::sort(places);
+    return list_with_staying(context_, places);
   }
 
   std::optional<Diagnostic> unpack_step() {
@@ -179,6 +178,10 @@ class Steps {
                         range.first, range.end - range.first, next});
       next += sum_of(imports_.sizes_of(ranges.back()));
     }
+    // As in HOLD: where the objects of each source stand together in the list that leads.
+    if (imports_.blocked)
+      std::ranges::sort(ranges, {},
+                        [&](const ArrivedRange& range) { return imports_.places[range.id]; });
     if (context_.parameters.verify) add_checksums(*received_, imports_, ranges);
     return unpack(context_, imports_, ranges);
   }
@@ -191,6 +194,8 @@ class Steps {
   std::byte* memory_ = nullptr;  ///< of what arrives in a step
   std::uint64_t own_steps_ = 0;
   std::uint64_t most_steps_ = 0;  ///< of any rank
+  bool is_single_ = false;        ///< there is one step, as is known beforehand
+  LocalIdCheck local_ids_;
   std::unique_ptr<PackingSender> sender_;
   std::unique_ptr<StepReceiver> receiver_;
   std::unique_ptr<StepPlanner> planner_;

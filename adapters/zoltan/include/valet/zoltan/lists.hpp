@@ -39,7 +39,8 @@ struct PartitionList {
 
 /// The result of Zoltan_LB_Partition() or Zoltan_LB_Balance() on this rank, or your own lists in
 /// that form: exports, imports or both, as RETURN_LISTS determines. If both are given, the exports
-/// are used, as in Zoltan_Migrate(), and imports must agree with them.
+/// are used, as in Zoltan_Migrate(), and imports must agree with them,
+/// which is not checked with ListOptions::part_to_rank.
 struct PartitionLists {
   int gid_entries = 1;    ///< words of a global id; the same on all ranks
   int lid_entries = 1;    ///< words of a local id, 0 for none; the same on all ranks

@@ -37,7 +37,9 @@
  * - MIGRATE_KEEP_MEMORY: 1, 0: whether scratch, up to MIGRATE_MEMORY, is kept for the next
  *   migration until Zoltan_Destroy; 0 on any rank frees it on all ranks at the end of the
  *   migration.
- * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends.
+ * - MIGRATE_VERIFY: 0, 1: compare checksums of the packed objects at both ends, and find packs that
+ *   write outside the size that was declared. With STEPS also see whether local ids of objects that
+ *   have not left were changed (by ZOLTAN_OBJ_LIST_FN), and whether objects were lost or doubled.
  * - MIGRATE_PROGRESS: 0, 1: rank 0 prints the progress of the migration on standard error.
  * - MIGRATE_VERBOSE: 0, 1: rank 0 prints once, on standard error, that Valet is present and which
  *   method moves the objects, including ZOLTAN.
@@ -81,8 +83,13 @@ extern "C" {
  *
  * STEPS calls pre with the full lists and the sizes; then, in each step, sizes and pack, the free
  * callback for objects that have left, mid with the lists of the step, and unpack; finally post
- * with the full lists. The number of steps is the same on all ranks. Local ids of the export list
- * must stay valid until their object has left. Extra memory: as above without the imports. With
+ * with the full lists. The number of steps is the same on all ranks. mid gets the objects of the
+ * step in the order of the caller's list, in the first step also those that are listed and stay; a
+ * single step gets the lists as they were given. The application promises that the local ids of the
+ * export list stay valid until their object has left: mid must not renumber the objects that are
+ * left, such as by compacting an array. If ZOLTAN_NUM_OBJ_FN is registered on all ranks, its sums
+ * before pre and after post are compared: ZOLTAN_WARN if they differ, with MIGRATE_VERIFY
+ * ZOLTAN_FATAL. Extra memory: as above without the imports. With
  * MIGRATE_PARKING an object may arrive some steps after it left: mid gets it in the export list of
  * one step and the import list of the other.
  *
@@ -179,7 +186,7 @@ typedef struct Valet_Migration_Report {
   double move_seconds;          /**< packing and moving; with STEPS, all steps */
   double unpack_seconds;        /**< HOLD: unpacking */
   char reason[128];             /**< AUTO: why it chose the method; else empty */
-  char message[512];            /**< text of the error; else empty */
+  char message[512];            /**< text of the error, or of Valet's own warning; else empty */
 } Valet_Migration_Report;
 
 /** Copies the report of zz's last migration with Valet. Local.
