@@ -80,8 +80,8 @@ class Simulation {
     const std::uint64_t each = options.particles / ranks;
     const std::uint64_t more = options.particles % ranks;
     cloud_.fill(rank * each + std::min(rank, more), each + (rank < more ? 1 : 0));
-    rebalancer_.coordinates(cloud_.position);
-    rebalancer_.weights(cloud_.work);
+    rebalancer_.coordinates(valet::ref(cloud_.position));
+    rebalancer_.weights(valet::ref(cloud_.work));
   }
 
   /// Collective. @throws Lost.
@@ -145,7 +145,7 @@ class Simulation {
       if (way == "count")
         rebalancer_.no_weights();
       else
-        rebalancer_.weights(cloud_.work);
+        rebalancer_.weights(valet::ref(cloud_.work));
       rebalancer_.balance_count(way == "work+count");
       try {
         balanced_by = way;

@@ -18,7 +18,6 @@ struct Valet_Ragged_storage {
 
 struct Valet_Ragged_plan {
   valet::RaggedPlan plan;
-  std::size_t fields;
 };
 
 namespace {
@@ -151,8 +150,7 @@ int Valet_Ragged_plan_to_ranks(MPI_Comm communicator, const Valet_Ragged_storage
       return to_call(storage, count, ranks, chosen);
     });
     *plan = new Valet_Ragged_plan{
-        valet::plan_to_ranks(communicator, call.storage, count, call.ranks, call.options),
-        call.storage.fields().size()};
+        valet::plan_to_ranks(communicator, call.storage, count, call.ranks, call.options)};
   });
 }
 
@@ -163,13 +161,8 @@ uint64_t Valet_Ragged_plan_blocks_after(const Valet_Ragged_plan* plan) {
 }
 
 uint64_t Valet_Ragged_plan_required_bytes(const Valet_Ragged_plan* plan, size_t field) {
-  return number_of(plan, [&](const Valet_Ragged_plan& is) {
-    if (field >= is.fields)
-      throw valet::Error(valet::ErrorCode::invalid_argument,
-                         "the plan has " + std::to_string(is.fields) + " arenas, but bytes of " +
-                             "arena " + std::to_string(field) + " are asked for; count from 0");
-    return is.plan.required_bytes(field);
-  });
+  return number_of(plan,
+                   [&](const Valet_Ragged_plan& is) { return is.plan.required_bytes(field); });
 }
 
 int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragged_storage* storage,

@@ -29,14 +29,16 @@ struct Description {
   }
   void add(const BlockField& field) {
     if (field.label.empty())
-      add("one");
+      add(field.row_bytes > 0 ? "one" : "one without a label");
     else
       for (const std::string_view part :
            {std::string_view("'"), field.label, std::string_view("'")})
         add(part);
-    add(" of ");
-    add(std::to_string(field.row_bytes));
-    add(" bytes");
+    if (field.row_bytes > 0) {
+      add(" of ");
+      add(std::to_string(field.row_bytes));
+      add(" bytes");
+    }
     for (std::size_t d = 0; d < field.extents.size(); ++d) {
       add(d == 0 ? " (extents " : " x ");
       add(std::to_string(field.extents[d]));

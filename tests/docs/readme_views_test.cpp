@@ -39,8 +39,8 @@ TEST(Readme, PartitionsAndMovesViews) {
   }
 
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, {.method = "RCB"});
-  rebalancer.coordinates(position);
-  rebalancer.weights(work);
+  rebalancer.coordinates(valet::ref(position));
+  rebalancer.weights(valet::ref(work));
   count = rebalancer.rebalance(count, position, velocity, work).count;  // partitioned and moved
 
   long long wrong = 0;

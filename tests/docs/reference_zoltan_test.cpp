@@ -50,8 +50,8 @@ TEST(Reference, PartitionsInTwoSteps) {
   // Two parts for each rank, names for query functions, and a weight out of an array of structures.
   valet::zoltan::Rebalancer halves(comm,
                                    {.method = "RCB", .parameters = {{"NUM_LOCAL_PARTS", "2"}}});
-  halves.coordinates(position);
-  halves.global_ids(id);
+  halves.coordinates(valet::ref(position));
+  halves.global_ids(valet::ref(id));
   halves.weights([&] {
     valet::zoltan::Columns columns;
     columns.column[0] = valet::zoltan::column(&cells[0].work, sizeof(Cell));

@@ -24,8 +24,8 @@ bool rebalances(int rank, int size) {
     work(i) = 1;
   }
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, {.method = "RCB"});
-  rebalancer.coordinates(position);
-  rebalancer.weights(work);
+  rebalancer.coordinates(valet::ref(position));
+  rebalancer.weights(valet::ref(work));
   count = rebalancer.rebalance(count, position, work).count;
   const std::uint64_t wanted = slots / static_cast<std::uint64_t>(size);
   return count + 1 >= wanted && count <= wanted + 1;

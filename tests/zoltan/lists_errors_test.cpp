@@ -121,7 +121,8 @@ TEST(ListErrors, ImportsAreCheckedWhereTheObjectsAre) {
   expect_refused(objects, objects.lists(true, false), objects.options(),
                  ErrorCode::slot_out_of_range,
                  {"rank 0: ", "global id 4711",
-                  "which rank " + std::to_string(size() - 1) + " imports", "slot 99", "16 slots"});
+                  "that rank " + std::to_string(size() - 1) + " imports from here is in", "slot 99",
+                  "16 slots"});
 }
 
 TEST(ListErrors, ObjectsAreListedOnce) {
@@ -138,8 +139,8 @@ TEST(ListErrors, ObjectsAreListedOnce) {
   objects.imports = all;
   expect_refused(objects, objects.lists(true, false), objects.options(),
                  ErrorCode::invalid_argument,
-                 {"rank 0: ", "global id 5,", "which rank 1 imports", "and so is",
-                  "which rank 0 imports", "list each object once"});
+                 {"rank 0: ", "global id 5 that rank 1 imports from here", "and so is",
+                  "that rank 0 imports from here; list each object once"});
 }
 
 TEST(ListErrors, ImportsAreWhatOthersExport) {

@@ -119,8 +119,8 @@ TEST_P(Methods, LoseNothingAndBalanceTheWeights) {
   options.migration.verify = true;
   options.migration.budget_bytes = 4096;
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
-  rebalancer.coordinates(particles.position);
-  rebalancer.weights(particles.weight);
+  rebalancer.coordinates(valet::ref(particles.position));
+  rebalancer.weights(valet::ref(particles.weight));
   for (int repetition = 0; repetition < 2; ++repetition) {
     const auto result = rebalance(rebalancer, particles);
     EXPECT_EQ(sum_over_ranks(static_cast<long long>(particles.count)),
@@ -142,8 +142,8 @@ TEST_P(Methods, ReportTheImbalanceThatTheRanksHaveAfterwards) {
   valet::zoltan::RebalancerOptions options;
   options.method = GetParam();
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
-  rebalancer.coordinates(particles.position);
-  rebalancer.weights(particles.weight);
+  rebalancer.coordinates(valet::ref(particles.position));
+  rebalancer.weights(valet::ref(particles.weight));
   const auto result = rebalance(rebalancer, particles);
   double weight = 0;
   for (std::uint64_t k = 0; k < particles.count; ++k)
@@ -165,7 +165,7 @@ TEST_P(Methods, ResultIsTheSameForAnyBudget) {
     options.method = GetParam();
     options.migration.budget_bytes = budget;
     valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
-    rebalancer.coordinates(particles.position);
+    rebalancer.coordinates(valet::ref(particles.position));
     rebalance(rebalancer, particles);
     const std::vector<std::uint64_t> ids(particles.id.data(),
                                          particles.id.data() + particles.count);
@@ -190,7 +190,7 @@ TEST_P(Orders, ArePlannedFromTheirLayout) {
     valet::zoltan::RebalancerOptions options;
     options.method = GetParam();
     valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
-    if (weighted) rebalancer.weights(particles.weight);
+    if (weighted) rebalancer.weights(valet::ref(particles.weight));
     const auto result = rebalance(rebalancer, particles);
     EXPECT_TRUE(all_ranks(result.report.plan_from_layout));
     EXPECT_TRUE(all_ranks(result.report.peak_extra_bytes <= result.report.extra_bytes_bound));
@@ -214,7 +214,7 @@ INSTANTIATE_TEST_SUITE_P(Zoltan, Orders, ::testing::Values("BLOCK", "CYCLIC"),
 TEST(Rebalancer, CutsOfRcbAreNoLayout) {
   Particles particles = make_particles(total());
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(particles.position);
+  rebalancer.coordinates(valet::ref(particles.position));
   EXPECT_TRUE(all_ranks(rebalance(rebalancer, particles).report.plan_from_layout == (size() == 1)));
 }
 
@@ -224,7 +224,7 @@ TEST(Rebalancer, PutsParticlesWhereTheCutsOfRcbSay) {
   // Cuts between particles: on one, it would be on either side.
   options.parameters = {{"KEEP_CUTS", "1"}, {"AVERAGE_CUTS", "1"}};
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
-  rebalancer.coordinates(particles.position);
+  rebalancer.coordinates(valet::ref(particles.position));
   rebalance(rebalancer, particles);
   long long elsewhere = 0;
   for (std::uint64_t k = 0; k < particles.count; ++k) {
@@ -249,11 +249,11 @@ TEST(Rebalancer, BalancesTheCountAsASecondWeight) {
   fill(by_weight);
   fill(by_both);
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(by_weight.position);
-  rebalancer.weights(by_weight.weight);
+  rebalancer.coordinates(valet::ref(by_weight.position));
+  rebalancer.weights(valet::ref(by_weight.weight));
   const auto first = rebalance(rebalancer, by_weight);
-  rebalancer.coordinates(by_both.position);
-  rebalancer.weights(by_both.weight);
+  rebalancer.coordinates(valet::ref(by_both.position));
+  rebalancer.weights(valet::ref(by_both.weight));
   rebalancer.balance_count(true);
   const auto second = rebalance(rebalancer, by_both);
   if (size() == 1) return;
@@ -275,8 +275,8 @@ TEST(Rebalancer, TakesOneViewPerCoordinateAndAnyNumberType) {
     work(k) = 2;
   }
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(x, y);
-  rebalancer.weights(work);
+  rebalancer.coordinates(valet::ref(x), valet::ref(y));
+  rebalancer.weights(valet::ref(work));
   const auto result = rebalancer.rebalance(each, Kokkos::DefaultHostExecutionSpace(), x, y, work);
   EXPECT_LT(result.after.count, 1.06);
   // RCB cuts the long direction: each rank has a range of x of about one rank's length.
@@ -296,7 +296,7 @@ TEST(Rebalancer, PassesParametersToZoltan) {
     valet::zoltan::RebalancerOptions options;
     options.parameters = {{"keep_cuts", keep ? "1" : "0"}};
     valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
-    rebalancer.coordinates(particles.position);
+    rebalancer.coordinates(valet::ref(particles.position));
     rebalance(rebalancer, particles);
     double place[3] = {0.5, 0.5, 0.5};
     int owner = -1;
@@ -305,11 +305,29 @@ TEST(Rebalancer, PassesParametersToZoltan) {
   }
 }
 
+/// The time loop of a code whose arrays grow: what the Rebalancer was given once is read as it is.
+TEST(Rebalancer, ReadsViewsAsTheyAreAtEachPartition) {
+  Particles particles = make_particles(total());
+  valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
+  rebalancer.coordinates(valet::ref(particles.position));
+  rebalancer.weights(valet::ref(particles.weight));
+  for (int step = 1; step <= 3; ++step) {
+    const std::size_t slots = particles.position.extent(0) + 100;
+    Kokkos::resize(particles.position, slots);
+    Kokkos::resize(particles.weight, slots);
+    Kokkos::resize(particles.id, slots);
+    Kokkos::resize(particles.payload, slots);
+    const auto result = rebalance(rebalancer, particles);
+    EXPECT_LT(result.after.weight, 1.1) << step;
+    EXPECT_EQ(sum_over_ranks(particles.damaged()), 0) << step;
+  }
+}
+
 TEST(Rebalancer, WithoutAnyObjectsDoesNothing) {
   Particles particles(3);
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(particles.position);
-  rebalancer.weights(particles.weight);
+  rebalancer.coordinates(valet::ref(particles.position));
+  rebalancer.weights(valet::ref(particles.weight));
   const auto result = rebalance(rebalancer, particles);
   EXPECT_TRUE(all_ranks(result.count == 0));
   EXPECT_EQ(result.after.weight, 1);
@@ -319,7 +337,7 @@ TEST(Rebalancer, WithFewerObjectsThanRanksKeepsAll) {
   Particles particles(2);
   if (rank() == size() - 1) particles.add(7);
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(particles.position);
+  rebalancer.coordinates(valet::ref(particles.position));
   rebalance(rebalancer, particles);
   EXPECT_EQ(sum_over_ranks(static_cast<long long>(particles.count)), 1);
   EXPECT_EQ(sum_over_ranks(particles.damaged()), 0);
@@ -328,7 +346,7 @@ TEST(Rebalancer, WithFewerObjectsThanRanksKeepsAll) {
 TEST(Rebalancer, CanBeMoved) {
   Particles particles = make_particles(total());
   valet::zoltan::Rebalancer first(MPI_COMM_WORLD);
-  first.coordinates(particles.position);
+  first.coordinates(valet::ref(particles.position));
   valet::zoltan::Rebalancer second(std::move(first));
   valet::zoltan::Rebalancer third(MPI_COMM_WORLD);
   third = std::move(second);
@@ -344,8 +362,8 @@ TEST(Rebalancer, InfeasiblePartitionMovesNothingAndSaysWhatItNeeds) {
   for (std::uint64_t k = 0; k < particles.count; ++k)
     particles.weight(k) = particles.position(k, 0) < 0.5 ? 10.0F : 1.0F;
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(particles.position);
-  rebalancer.weights(particles.weight);
+  rebalancer.coordinates(valet::ref(particles.position));
+  rebalancer.weights(valet::ref(particles.weight));
   std::string message;
   bool infeasible = false;
   try {

@@ -109,13 +109,13 @@ TEST_P(Ways, PartitionWithoutACopyOfAllNumbers) {
   options.method = GetParam().method;
   options.granularity = GetParam().granularity;
   Rebalancer on_host(MPI_COMM_WORLD, options);
-  on_host.coordinates(cloud.place);
-  if (GetParam().weighted) on_host.weights(cloud.weight);
+  on_host.coordinates(valet::ref(cloud.place));
+  if (GetParam().weighted) on_host.weights(valet::ref(cloud.weight));
   Partition expected = on_host.partition(objects);
 
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
-  rebalancer.coordinates(cloud.gpu_place);
-  if (GetParam().weighted) rebalancer.weights(cloud.gpu_weight);
+  rebalancer.coordinates(valet::ref(cloud.gpu_place));
+  if (GetParam().weighted) rebalancer.weights(valet::ref(cloud.gpu_weight));
   const Allocations allocations;
   Partition partition = rebalancer.partition(objects);
   EXPECT_TRUE(all_ranks(ranks_of(partition) == ranks_of(expected)));
@@ -146,11 +146,11 @@ TEST(StagedRebalance, MovesWhatItPartitions) {
   RebalancerOptions options;
   options.migration.verify = true;
   Rebalancer on_host(MPI_COMM_WORLD, options);
-  on_host.coordinates(cloud.place);
-  on_host.weights(cloud.weight);
+  on_host.coordinates(valet::ref(cloud.place));
+  on_host.weights(valet::ref(cloud.weight));
   Rebalancer rebalancer(MPI_COMM_WORLD, options);
-  rebalancer.coordinates(cloud.gpu_place);
-  rebalancer.weights(cloud.gpu_weight);
+  rebalancer.coordinates(valet::ref(cloud.gpu_place));
+  rebalancer.weights(valet::ref(cloud.gpu_weight));
   std::uint64_t count = objects;
   for (int repetition = 0; repetition < 2; ++repetition) {
     const auto expected = on_host.rebalance(count, cloud.place, cloud.weight);
@@ -177,9 +177,9 @@ TEST(StagedRebalance, TakesViewsOfSeveralMemoriesTogether) {
   const auto z = Kokkos::subview(cloud.place, Kokkos::ALL(), 2);
   on_gpu([&] { std::copy_n(cloud.place.data() + 2 * objects, objects, y.data()); });
   Rebalancer on_host(MPI_COMM_WORLD);
-  on_host.coordinates(cloud.place);
+  on_host.coordinates(valet::ref(cloud.place));
   Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(x, y, z);
+  rebalancer.coordinates(valet::ref(x), valet::ref(y), valet::ref(z));
   EXPECT_TRUE(
       all_ranks(ranks_of(rebalancer.partition(objects)) == ranks_of(on_host.partition(objects))));
 }
@@ -192,9 +192,9 @@ TEST(StagedRebalance, ReadsTheValidSideOfDualViews) {
   on_gpu([&] { std::memset(cloud.gpu_place.data(), 0, cloud.gpu_place.span() * 8); });
   dual.modify_host();
   Rebalancer on_host(MPI_COMM_WORLD);
-  on_host.coordinates(cloud.place);
+  on_host.coordinates(valet::ref(cloud.place));
   Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(dual);
+  rebalancer.coordinates(valet::ref(dual));
   EXPECT_TRUE(
       all_ranks(ranks_of(rebalancer.partition(objects)) == ranks_of(on_host.partition(objects))));
   EXPECT_FALSE(dual.need_sync_host()) << "it is only read";
@@ -213,8 +213,8 @@ TEST(StagedRebalance, ThatCannotReadIsAnErrorOfAllRanks) {
     options.method = way.method;
     options.granularity = way.granularity;
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
-    rebalancer.coordinates(cloud.gpu_place);
-    rebalancer.weights(cloud.gpu_weight);
+    rebalancer.coordinates(valet::ref(cloud.gpu_place));
+    rebalancer.weights(valet::ref(cloud.gpu_weight));
     GpuMemory::counts() = {};
     const double balance = rebalancer.partition(objects).after().weight;
     const auto kernels = static_cast<std::uint64_t>(max_over_ranks(

@@ -5,9 +5,11 @@
 /// Blocks of different sizes: packed bytes with their lengths, moved in place.
 
 #include <valet/block_storage.hpp>
+#include <valet/detail/owned.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
+#include <valet/ref.hpp>
 #include <valet/report.hpp>
 #include <valet/storage_backend.hpp>
 
@@ -43,7 +45,8 @@ struct RaggedField {
   std::uint64_t block_capacity = 0;  ///< entries of `lengths`: the most blocks that fit
   std::size_t alignment_bytes = 1;   ///< alignment of every block: a power of two, at most 64
   bool are_offsets = false;          ///< `lengths` holds block_capacity + 1 offsets instead
-  std::string label = {};  ///< name used in messages; if empty, they give the field's number
+  /// Name used in messages, the same on all ranks; if empty, they give the field's number.
+  std::string label = {};
   /// Optional, for memory that is not always ready: called, possibly more than once, before a
   /// collective call reads the field. Waits for work that may still write the memory, and returns
   /// an error, if any, for all ranks to throw. Must not throw.
@@ -51,6 +54,8 @@ struct RaggedField {
   /// Bytes of a value where blocks are arrays of one type: lengths that are no multiples of it are
   /// refused. 1 for blocks of anything.
   std::size_t value_bytes = 1;
+  /// Describes the arena as it is now, for arrays that may be resized; empty for others.
+  std::function<RaggedField()> current = {};
 };
 
 /// An arena of values of T, with the lengths of its blocks in bytes. Local.
@@ -76,10 +81,25 @@ template <class T>
   return result;
 }
 
+/// The same for vectors that may be resized between the calls which use the field.
+template <class T, class Allocator>
+[[nodiscard]] RaggedField ragged_field(Ref<std::vector<T, Allocator>> values,
+                                       Ref<std::vector<std::uint64_t>> lengths,
+                                       std::string label = {}) {
+  const auto current = [values, lengths] {
+    return ragged_field(std::span(values.get()), std::span(lengths.get()));
+  };
+  RaggedField result = current();
+  result.label = std::move(label);
+  result.current = current;
+  return result;
+}
+
 /// The same with offsets in bytes, multiples of sizeof(T), instead of lengths. Local.
 /// @param values   All memory that blocks may fill; the caller owns it.
 /// @param offsets  One entry more than blocks that fit.
-/// @param label    Name used in messages; if empty, they give the field's number.
+/// @param label    Name used in messages, the same on all ranks; if empty, they give the field's
+///                 number.
 template <class T>
 [[nodiscard]] RaggedField ragged_field_by_offsets(std::span<T> values,
                                                   std::span<std::uint64_t> offsets,
@@ -87,6 +107,20 @@ template <class T>
   RaggedField result = ragged_field(values, offsets, std::move(label));
   result.block_capacity -= offsets.empty() ? 0 : 1;
   result.are_offsets = !offsets.empty();
+  return result;
+}
+
+/// The same for vectors that may be resized between the calls which use the field.
+template <class T, class Allocator>
+[[nodiscard]] RaggedField ragged_field_by_offsets(Ref<std::vector<T, Allocator>> values,
+                                                  Ref<std::vector<std::uint64_t>> offsets,
+                                                  std::string label = {}) {
+  const auto current = [values, offsets] {
+    return ragged_field_by_offsets(std::span(values.get()), std::span(offsets.get()));
+  };
+  RaggedField result = current();
+  result.label = std::move(label);
+  result.current = current;
   return result;
 }
 
@@ -108,14 +142,17 @@ class VALET_EXPORT RaggedStorage {
   /// The same for lists made at run time.
   explicit RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns = {});
 
+  /// Looks again at arenas and columns that may have been resized; every call begins with it.
+  /// [local]
+  void refresh() const;
   /// The arenas. [local]
   [[nodiscard]] const std::vector<RaggedField>& fields() const { return fields_; }
   /// The columns. [local]
   [[nodiscard]] const std::vector<Field>& columns() const { return columns_; }
 
  private:
-  std::vector<RaggedField> fields_;
-  std::vector<Field> columns_;
+  mutable std::vector<RaggedField> fields_;
+  mutable std::vector<Field> columns_;
 };
 
 /// @cond
@@ -130,7 +167,8 @@ struct Access;
 /// Move-only; its destructor is local and may run after MPI_Finalize.
 class VALET_EXPORT RaggedPlan {
  public:
-  /// Moves a plan; afterwards the source can only be destroyed or assigned to.
+  /// Moves a plan; afterwards the source can only be destroyed or assigned to: other functions
+  /// throw Error invalid_argument.
   RaggedPlan(RaggedPlan&&) noexcept;
   /// Frees this plan and takes over another one.
   RaggedPlan& operator=(RaggedPlan&&) noexcept;
@@ -145,7 +183,7 @@ class VALET_EXPORT RaggedPlan {
   [[nodiscard]] std::uint64_t blocks_after() const;
   /// Bytes of an arena that the blocks of this rank take afterwards, including alignment padding.
   /// execute() fails with fewer, or with fewer than the blocks take before. [local]
-  /// @param field  Index in RaggedStorage::fields().
+  /// @param field  Index in RaggedStorage::fields(). @throws Error invalid_argument beyond them.
   [[nodiscard]] std::uint64_t required_bytes(std::size_t field = 0) const;
   /// Ranks that this rank exchanges blocks with. [local]
   [[nodiscard]] std::uint64_t neighbours() const;
@@ -156,7 +194,7 @@ class VALET_EXPORT RaggedPlan {
   friend struct ragged::Access;
   explicit RaggedPlan(std::unique_ptr<ragged::PlanState> state);
 
-  std::unique_ptr<ragged::PlanState> state_;
+  detail::Owned<ragged::PlanState> state_;
 };
 
 /// Plans a map that gives each block a rank, from the lengths of the blocks.

@@ -50,7 +50,7 @@ struct MemoryPiece {
 /// What is stored of a block in one array.
 struct BlockField {
   std::string_view label;       ///< empty if it has none
-  std::uint64_t row_bytes = 0;  ///< bytes of a block in this field
+  std::uint64_t row_bytes = 0;  ///< bytes of a block in this field; 0 if blocks are of any size
   /// Extents of a row of several dimensions, outermost first; empty where the order of its values
   /// does not depend on them.
   std::span<const std::uint64_t> extents;

@@ -223,7 +223,9 @@ std::uint64_t Execution::extra_bytes_bound() const {
 
 Report Execution::describe() const {
   Report report;
-  report.method = to_string(base_.options.method);
+  // Where no bytes move there was nothing to choose.
+  report.method =
+      to_string(base_.options.method == Method::automatic ? Method::stream : base_.options.method);
   report.blocks_before = plan_.blocks_before;
   report.blocks_after = plan_.blocks_after;
   report.blocks_sent = plan_.blocks_leaving;
@@ -309,6 +311,26 @@ Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const 
 
 }  // namespace ragged
 
+void RaggedStorage::refresh() const {
+  for (RaggedField& field : fields_) {
+    if (!field.current) continue;
+    const RaggedField now = field.current();
+    field.data = now.data;
+    field.capacity_bytes = now.capacity_bytes;
+    field.lengths = now.lengths;
+    field.block_capacity = now.block_capacity;
+    field.are_offsets = now.are_offsets;
+  }
+  for (Field& column : columns_) {
+    if (!column.current) continue;
+    const Field now = column.current();
+    column.data = now.data;
+    column.slots = now.slots;
+    column.slot_stride_bytes = now.slot_stride_bytes;
+    column.surplus_bytes = now.surplus_bytes;
+  }
+}
+
 RaggedStorage::RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns)
     : fields_(fields.begin(), fields.end()), columns_(columns.begin(), columns.end()) {}
 
@@ -320,7 +342,11 @@ RaggedPlan::~RaggedPlan() = default;
 std::uint64_t RaggedPlan::blocks_before() const { return state_->blocks_before; }
 std::uint64_t RaggedPlan::blocks_after() const { return state_->blocks_after; }
 std::uint64_t RaggedPlan::required_bytes(std::size_t field) const {
-  return field < state_->fields ? state_->required_bytes(field) : 0;
+  if (field >= state_->fields)
+    throw Error(ErrorCode::invalid_argument,
+                "the plan has " + std::to_string(state_->fields) + " arenas, but bytes of arena " +
+                    std::to_string(field) + " are asked for; count from 0");
+  return state_->required_bytes(field);
 }
 std::uint64_t RaggedPlan::neighbours() const {
   return mpi::count_neighbours(state_->destinations.peers(), state_->incoming,
@@ -338,6 +364,7 @@ RaggedPlan plan_to_ranks(MPI_Comm communicator, const RaggedStorage& storage, st
 Report execute(RaggedPlan& plan, const RaggedStorage& storage, std::span<const int> ranks) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
+  storage.refresh();
   return ragged::carry_out(ragged::Access::state_of(plan), storage, ranks);
 }
 

@@ -7,6 +7,7 @@
 #include "operations/pages/page_cut.hpp"
 #include "operations/ragged/ragged.hpp"
 #include "plan/check_options.hpp"
+#include "plan/same_fields.hpp"
 #include "schedule/ragged_pages.hpp"
 #include "storage/call_scratch.hpp"
 
@@ -195,6 +196,11 @@ void Planner::agree(std::optional<Diagnostic> diagnostic) {
                    .text = nullptr,
                    .code = ErrorCode::block_size_mismatch},
                   shapes);
+  plan::SameFields arrays([this](const plan::SameFields::Visit& visit) {
+    for (const RaggedField& field : storage_.fields()) visit({field.label, 0, {}});
+    for (const Field& column : storage_.columns()) visit({column.label, column.element_bytes, {}});
+  });
+  arrays.join(agreement, channel_);
   plan::agree_on_options(agreement, chosen_);
   agreement.least(state_.page_bytes);
   agreement.largest(state_.anything_moves);
@@ -333,6 +339,7 @@ std::unique_ptr<PlanState> make_plan(mpi::Channel channel, const RaggedStorage& 
     const storage::CallScratch kept(state->base.channel, state->base.ledger, 0,
                                     state->base.options.budget_bytes, options.keep_memory);
   }
+  storage.refresh();
   const double start = mpi::now();
   Planner(*state, storage, count, ranks, options).run();
   state->base.plan_seconds = mpi::now() - start;

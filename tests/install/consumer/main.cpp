@@ -50,7 +50,7 @@ bool shift_views(int rank, int ranks) {
 #ifdef CONSUMER_USES_ZOLTAN
   for (std::uint64_t s = 0; s < slots; ++s) position(s, 0) = static_cast<double>(s);
   valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD);
-  rebalancer.coordinates(position);
+  rebalancer.coordinates(valet::ref(position));
   const auto result = rebalancer.rebalance(slots / 2, position, id);
   good = good && result.count <= slots && result.after.count < 1.2;
 #endif

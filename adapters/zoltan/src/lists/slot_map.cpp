@@ -118,7 +118,7 @@ std::string SlotMap::named(std::uint64_t k) const {
   const ZOLTAN_ID_TYPE* const gid = listed_.ids.gid(call_.entries, k);
   for (int e = 0; e < call_.entries.gid; ++e) text.append(" ").append(to_string(gid[e]));
   if (!listed_.by_importers) return text + " (number " + to_string(k) + ")";
-  return text + ", which rank " + to_string(listed_.procs[k]) + " imports from here,";
+  return text + " that rank " + to_string(listed_.procs[k]) + " imports from here";
 }
 
 }  // namespace valet::zoltan

@@ -13,7 +13,8 @@ namespace valet::detail {
 template <class State>
 class Owned {
  public:
-  explicit Owned(std::unique_ptr<State> state) : state_(std::move(state)) {}
+  Owned() = default;
+  Owned(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
   /// @throws Error invalid_argument.
   [[nodiscard]] State* operator->() const {

@@ -68,20 +68,23 @@ template <class View>
 }
 
 /// Waits for kernels that may still write the Views, and keeps the Views alive.
+/// @param values, words  Views, of which copies are kept, or references to them.
 template <class Values, class Words>
 void prepare(RaggedField& field, const Values& values, const Words& words) {
   field.prepare = [values, words]() -> std::optional<Diagnostic> {
     if (auto diagnostic = runtime_diagnostic()) return diagnostic;
-    if (auto diagnostic = stride_diagnostic(values)) return diagnostic;
-    if (auto diagnostic = stride_diagnostic(words)) return diagnostic;
-    return fence_diagnostic(typename Values::execution_space(), typename Words::execution_space());
+    if (auto diagnostic = stride_diagnostic(view_of(values))) return diagnostic;
+    if (auto diagnostic = stride_diagnostic(view_of(words))) return diagnostic;
+    return fence_diagnostic(typename ViewOf<Values>::execution_space(),
+                            typename ViewOf<Words>::execution_space());
   };
-  if (field.label.empty()) field.label = values.label();
+  if (field.label.empty()) field.label = view_of(values).label();
 }
 
 template <class View>
-[[nodiscard]] std::span<typename View::value_type> span_of(const View& view) {
-  return {view.data(), view.extent(0)};
+[[nodiscard]] auto span_of(const View& given) {
+  const ViewOf<View> view = view_of(given);
+  return std::span<typename ViewOf<View>::value_type>(view.data(), view.extent(0));
 }
 
 }  // namespace detail
@@ -90,8 +93,8 @@ template <class View>
 /// Local.
 ///
 /// The field keeps copies of the Views, so their memory lives at least as long; make a new field
-/// after Kokkos::resize(). It must not outlive Kokkos::finalize(). Collective calls first fence the
-/// default instances of the Views' execution spaces.
+/// after Kokkos::resize(), or give valet::ref(view). It must not outlive Kokkos::finalize().
+/// Collective calls first fence the default instances of the Views' execution spaces.
 ///
 /// @param values   All memory that blocks may fill: bytes, or values of any trivially copyable
 ///                 type, for which every block is aligned.
@@ -105,10 +108,15 @@ template <class View>
 template <class Values, class Lengths>
 [[nodiscard]] RaggedField ragged_field(const Values& values, const Lengths& lengths,
                                        std::string label = {}) {
-  static_assert(detail::are_ragged_views<Values, Lengths>());
-  RaggedField field =
-      valet::ragged_field(detail::span_of(values), detail::span_of(lengths), std::move(label));
+  static_assert(detail::are_ragged_views<detail::ViewOf<Values>, detail::ViewOf<Lengths>>());
+  const auto current = [values, lengths] {
+    return valet::ragged_field(detail::span_of(values), detail::span_of(lengths));
+  };
+  RaggedField field = current();
+  field.label = std::move(label);
   detail::prepare(field, values, lengths);
+  if constexpr (detail::is_reference<Values> || detail::is_reference<Lengths>)
+    field.current = current;
   return field;
 }
 
@@ -124,10 +132,15 @@ template <class Values, class Lengths>
 template <class Values, class Offsets>
 [[nodiscard]] RaggedField ragged_field_by_offsets(const Values& values, const Offsets& offsets,
                                                   std::string label = {}) {
-  static_assert(detail::are_ragged_views<Values, Offsets>());
-  RaggedField field = valet::ragged_field_by_offsets(detail::span_of(values),
-                                                     detail::span_of(offsets), std::move(label));
+  static_assert(detail::are_ragged_views<detail::ViewOf<Values>, detail::ViewOf<Offsets>>());
+  const auto current = [values, offsets] {
+    return valet::ragged_field_by_offsets(detail::span_of(values), detail::span_of(offsets));
+  };
+  RaggedField field = current();
+  field.label = std::move(label);
   detail::prepare(field, values, offsets);
+  if constexpr (detail::is_reference<Values> || detail::is_reference<Offsets>)
+    field.current = current;
   return field;
 }
 

@@ -7,6 +7,7 @@
 
 #include <valet/error.hpp>
 #include <valet/ragged_storage.hpp>
+#include <valet/ref.hpp>
 #include <valet/storage_backend.hpp>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace valet::zoltan {
 
@@ -192,14 +194,27 @@ template <class T>
   };
 }
 
+/// The same for a vector that may be resized between partitions, and must outlive the Rebalancer.
+/// @param values  components values per slot, slot after slot.
+template <class T, class Allocator>
+[[nodiscard]] ColumnSource array_columns(Ref<std::vector<T, Allocator>> values,
+                                         std::size_t components) {
+  return [values, components] {
+    const std::uint64_t slots = components == 0 ? 0 : values.get().size() / components;
+    return array_columns(values.get().data(), slots, components)();
+  };
+}
+
 /// The bytes of each block of an arena, as weights: Rebalancer::weights(). Local. Alignment padding
 /// counts only with offsets.
-/// @param field  Its lengths or offsets must stay in place while the source is in use.
+/// @param field  Its lengths or offsets must stay in place while the source is in use, unless it
+/// was
+///               made of valet::ref().
 [[nodiscard]] inline ColumnSource block_bytes(const RaggedField& field) {
-  return [lengths = array_columns(field.lengths, field.block_capacity, 1),
-          are_offsets = field.are_offsets] {
-    Columns columns = lengths();
-    if (!are_offsets) return columns;
+  return [given = field] {
+    const RaggedField field = given.current ? given.current() : given;
+    Columns columns = array_columns(field.lengths, field.block_capacity, 1)();
+    if (!field.are_offsets) return columns;
     columns.column[0].read_many = nullptr;
     columns.column[0].read = [](const std::byte* place) noexcept {
       const auto* const offset = reinterpret_cast<const std::uint64_t*>(place);

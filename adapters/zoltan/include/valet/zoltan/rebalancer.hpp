@@ -6,6 +6,7 @@
 /// Kokkos Views or plain arrays.
 
 #include <valet/block_storage.hpp>
+#include <valet/detail/owned.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
@@ -83,8 +84,8 @@ struct RebalancerOptions {
   /// leaves the objects in place, and returns the storage. Called in rebalance(), only on ranks
   /// that need more slots, after the partition and before anything moves. Must not communicate. If
   /// it throws, all ranks throw callback_failed and nothing has moved; enlarged storage stays
-  /// enlarged. Columns given to the Rebalancer whose memory was replaced must be given again before
-  /// the next partition, for example here.
+  /// enlarged. Columns that were given by their address must be given again where that changed;
+  /// those of valet::ref() need not.
   std::function<BlockStorage(std::uint64_t required_slots)> grow = {};
   /// The same for a RaggedStorage, on ranks that need more blocks or more bytes.
   std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged = {};
@@ -176,7 +177,7 @@ class VALET_EXPORT Partition {
   struct State;
   explicit Partition(std::unique_ptr<State> state);
 
-  std::unique_ptr<State> state_;
+  valet::detail::Owned<State> state_;
 };
 
 /// Balances objects over the ranks of a communicator and moves their data in place. Move-only. Must
@@ -234,9 +235,10 @@ class VALET_EXPORT Rebalancer {
   void balance_count(bool balance);
 
 #ifdef VALET_ZOLTAN_VIEWS
-  /// Coordinates of the objects as Views: one of rank 2, slots x (1 to 3), or one of rank 1 per
-  /// component. Local. Copies of the Views are kept. The default instances of their execution
-  /// spaces are fenced before they are read.
+  /// Coordinates of the objects as Views: valet::ref(view) of one of rank 2, slots x (1 to 3), or
+  /// of one of rank 1 per component, which must outlive the Rebalancer. Each partition reads the
+  /// Views as they are then, after Kokkos::resize() too. Local. The default instances of their
+  /// execution spaces are fenced before they are read.
   ///
   /// Views that the host cannot read (CudaSpace, HIPSpace), or that are managed (CudaUVMSpace), are
   /// read by kernels on these instances, some slots at a time: their numbers are never all on the
@@ -246,17 +248,20 @@ class VALET_EXPORT Rebalancer {
   template <class... Views>
   requires(detail::is_column_view<Views>&&...) void coordinates(const Views&... views) {
     static_assert(sizeof...(Views) > 0, "Valet: give the coordinates");
+    static_assert(detail::are_references<Views...>());
     coordinates(detail::view_columns(views...));
   }
-  /// The work of each object, as a View or DualView of rank 1. Local.
+  /// The work of each object: valet::ref() of a View or DualView of rank 1. Local.
   template <class View>
   requires(detail::is_column_view<View>) void weights(const View& view) {
+    static_assert(detail::are_references<View>());
     weights(detail::view_columns(view));
   }
-  /// Global ids of the objects, as a View or DualView of rank 1, or of rank 2, slots x entries.
-  /// Local.
+  /// Global ids of the objects: valet::ref() of a View or DualView of rank 1, or of rank 2, slots x
+  /// entries. Local.
   template <class View>
   requires(detail::is_column_view<View>) void global_ids(const View& view) {
+    static_assert(detail::are_references<View>());
     global_ids(detail::view_columns(view));
   }
 
@@ -368,7 +373,7 @@ class VALET_EXPORT Rebalancer {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  valet::detail::Owned<State> state_;
 };
 
 }  // namespace valet::zoltan

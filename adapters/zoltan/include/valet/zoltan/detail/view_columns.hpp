@@ -26,7 +26,18 @@
 namespace valet::zoltan::detail {
 
 template <class T>
-constexpr bool is_column_view = Kokkos::is_view<T>::value || kokkos::detail::is_dual_view<T>;
+constexpr bool is_column_view =
+    Kokkos::is_view<kokkos::detail::ViewOf<T>>::value || kokkos::detail::is_dual_view<T>;
+
+/// Rejects at compile time Views that a Rebalancer would read where they were.
+template <class... Views>
+consteval bool are_references() {
+  static_assert(
+      (kokkos::detail::is_reference<Views> && ...),
+      "Valet: give the Rebalancer valet::ref(view), so that it reads the View as it is at "
+      "each partition, after Kokkos::resize() too");
+  return true;
+}
 
 template <class View>
 constexpr void check_column_view() {
