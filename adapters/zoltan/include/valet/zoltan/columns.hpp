@@ -212,9 +212,9 @@ template <class T, class Allocator>
 ///               made of valet::ref().
 [[nodiscard]] inline ColumnSource block_bytes(const RaggedField& field) {
   return [given = field] {
-    const RaggedField field = given.current ? given.current() : given;
-    Columns columns = array_columns(field.lengths, field.block_capacity, 1)();
-    if (!field.are_offsets) return columns;
+    const RaggedField now = given.current ? given.current() : given;
+    Columns columns = array_columns(now.lengths, now.block_capacity, 1)();
+    if (!now.are_offsets) return columns;
     columns.column[0].read_many = nullptr;
     columns.column[0].read = [](const std::byte* place) noexcept {
       const auto* const offset = reinterpret_cast<const std::uint64_t*>(place);
