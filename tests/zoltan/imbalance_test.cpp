@@ -252,6 +252,24 @@ TEST(Imbalance, ThatIsHigherThanPromisedIsAWarningOfTheCall) {
   EXPECT_TRUE(all_ranks(logged == expected)) << logged;
 }
 
+TEST(Imbalance, ThatIsHigherBecauseOfHeavyCellsIsAWarningWithWhatToDo) {
+  if (size() == 1) return;
+  const Objects objects({distributions[13], weightings[0], "HSFC", false});
+  RebalancerOptions options;
+  options.method = "HSFC";
+  options.granularity = ~std::uint64_t{0};  // where most objects are, each rank has few cells
+  options.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(20 * size())}};
+  Rebalancer rebalancer(MPI_COMM_WORLD, options);
+  const std::uint64_t count = objects.weight.size();
+  rebalancer.coordinates(array_columns(objects.place.data(), count, 3));
+  const std::string warning = rebalancer.partition(count).warning();
+  for (const char* const part :
+       {"above the imbalance tolerance of 1.05: a cell has ",
+        " of the mean; partition again after migrating, when ranks hold less, and leave out a "
+        "granularity"})
+    EXPECT_TRUE(all_ranks(warning.find(part) != std::string::npos)) << warning;
+}
+
 TEST(Imbalance, ThatIsHigherThanBeforeIsAWarningOfTheCall) {
   if (size() == 1) return;
   // Work is on every (P+1)th object: dealt one by one, it is all for the first rank.

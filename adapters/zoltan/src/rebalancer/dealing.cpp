@@ -116,13 +116,16 @@ double Dealing::deal(const PartsOfUnits& parts, double tolerance) {
   mpi::agree(communicator_,
              valet::detail::unless_out_of_memory([&] { tables.emplace(ledger_, loads_.size()); },
                                                  [&] { return no_memory(loads_.size()); }));
-  double before = 2 * reached;
-  for (int round = 0; round < most_rounds && reached > tolerance && reached < before - least_gain;
-       ++round) {
-    fill(*tables, parts, tolerance);
-    move(*tables, parts);
-    before = reached;
-    reached = imbalance(parts.units, parts.part_of);
+  for (const double movable : {0.5, 1.0}) {
+    movable_ = movable;
+    double before = 2 * reached;
+    for (int round = 0; round < most_rounds && reached > tolerance && reached < before - least_gain;
+         ++round) {
+      fill(*tables, parts, tolerance);
+      move(*tables, parts);
+      before = reached;
+      reached = imbalance(parts.units, parts.part_of);
+    }
   }
   return reached;
 }

@@ -38,9 +38,10 @@ class Dealing {
   /// one place first. Collective; 64 bytes per part meanwhile.
   ///
   /// All that is too much, over all parts and ranks, is one sequence, and so is all room; they are
-  /// laid beside each other. A unit moves only if it is at most half of what its part has above the
-  /// mean: it may be half in the room of a part and half beyond, and no part becomes heavier than
-  /// the heaviest one was. Where units are heavy it takes some rounds.
+  /// laid beside each other. A unit may be half in the room of a part and half beyond, at either
+  /// end, so a part gets above the mean by one unit at most; as no unit moves that is heavier than
+  /// what its part has above the mean, no part becomes heavier than the heaviest one was. First
+  /// only units of half of that move, which at least halves it in each round.
   /// @return The imbalance reached: not above the one before.
   /// @throws Error out_of_memory.
   double deal(const PartsOfUnits& parts, double tolerance);
@@ -50,13 +51,14 @@ class Dealing {
   void fill(Tables& tables, const PartsOfUnits& parts, double tolerance) const;
   void move(Tables& tables, const PartsOfUnits& parts) const;
   [[nodiscard]] bool may_move(std::size_t part, double weight) const {
-    return weight > 0 && 2 * weight <= loads_[part] - mean_;
+    return weight > 0 && weight <= movable_ * (loads_[part] - mean_);
   }
 
   const mpi::Channel& communicator_;
   Ledger& ledger_;
   double mean_;
-  Array<double> loads_;  ///< of all parts
+  double movable_ = 0.5;  ///< the heaviest units that move, of what a part has above the mean
+  Array<double> loads_;   ///< of all parts
 };
 
 }  // namespace valet::zoltan

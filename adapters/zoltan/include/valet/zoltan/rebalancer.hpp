@@ -206,8 +206,8 @@ class VALET_EXPORT Rebalancer {
   /// @param communicator  An intracommunicator.
   /// @param options       The same on all ranks, with the exceptions listed in RebalancerOptions.
   /// @throws Error invalid_argument naming a method, tolerance or parameter that Zoltan does not
-  ///         know or that is refused: the same error on all ranks; not_initialized.
-  ///         invalid_communicator also if MPI applies an operation of the application to a part of
+  ///         know or that is refused: the same error on all ranks. not_initialized.
+  ///         invalid_communicator, also if MPI applies an operation of the application to a part of
   ///         a reduction: Zoltan needs all of it at once.
   explicit Rebalancer(MPI_Comm communicator, const RebalancerOptions& options = {});
   /// Moves a rebalancer; afterwards the source can only be destroyed or assigned to.
