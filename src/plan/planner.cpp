@@ -416,11 +416,13 @@ std::optional<Diagnostic> check_budget(const State& state) {
 
 Diagnostic budget_below_blocks(const State& state, std::uint64_t enough) {
   const std::size_t blocks = state.blocks.least_scratch_blocks();
+  const std::string least = std::to_string(blocks * state.blocks.block_bytes);
   return {ErrorCode::budget_too_small,
           "the budget of " + std::to_string(state.options.budget_bytes) + " bytes is below the " +
-              std::to_string(blocks * state.blocks.block_bytes) + " bytes that " +
+              least + " bytes that " +
               (blocks == 1 ? "one block takes" : "two staged blocks take") +
-              "; set budget_bytes to at least " + std::to_string(enough)};
+              "; set budget_bytes to at least " + std::to_string(enough) +
+              (std::to_string(enough) == least ? "" : " (" + least + " on this rank)")};
 }
 
 storage::NodeWish node_wish(State& state) {
