@@ -236,6 +236,8 @@ TEST_P(StepLists, OfManyStepsAreInTheOrderOfTheCaller) {
       EXPECT_TRUE(all_ranks(in_order));
       EXPECT_TRUE(all_ranks(size() < 3 || steps.mids.size() > 1));
       // Each object of the list once, those that stay as well.
+      EXPECT_TRUE(all_ranks((exports ? out.count : in.count) ==
+                            (exports ? lists.exports.count : lists.imports.count)));
       EXPECT_TRUE(all_ranks(exports ? without_order(out) == without_order(lists.exports)
                                     : without_order(in) == without_order(lists.imports)));
       Valet_Migration_Report report{};

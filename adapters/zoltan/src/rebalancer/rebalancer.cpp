@@ -156,6 +156,7 @@ struct Rebalancer::State {
   [[nodiscard]] bool goes_by_arithmetic(const Objects& objects, bool any_asks_zoltan) const;
   void recognise_order(const Objects& objects, std::uint64_t all,
                        Partition::State& partition) const;
+  [[nodiscard]] bool follows_order(const Partition::State& partition) const;
   void choose_by_order(std::uint64_t count, std::uint64_t all, Partition::State& partition) const;
   void evaluate(const Objects& objects, Partition::State& partition) const;
   void write_ranks(Partition::State& partition) const;
@@ -211,19 +212,25 @@ void Rebalancer::State::recognise_order(const Objects& objects, std::uint64_t al
                                         Partition::State& partition) const {
   if (!has_arithmetic(objects) || zoltan.has_parts()) return;
   choose_by_order(objects.count, all, partition);
-  const std::span<const int> ranks(partition.ranks.data(), partition.ranks.size());
-  bool is_same = true;
-  partition.order->for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
-    is_same = is_same && std::ranges::all_of(ranks.subspan(first, count),
-                                             [rank](int zoltans) { return zoltans == rank; });
-  });
-  mpi::Agreement agreement;
-  agreement.least(is_same);
-  agreement.run(communicator, std::nullopt);
-  if (is_same)
+  if (follows_order(partition))
     partition.ranks = {};
   else
     partition.order.reset();
+}
+
+/// Whether the ranks that are written down are those of the order, on all ranks. Collective.
+bool Rebalancer::State::follows_order(const Partition::State& partition) const {
+  const std::span<const int> ranks(partition.ranks.data(), partition.ranks.size());
+  bool is_same = true;
+  if (ranks.size() == partition.count)
+    partition.order->for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
+      is_same = is_same && std::ranges::all_of(ranks.subspan(first, count),
+                                               [rank](int written) { return written == rank; });
+    });
+  mpi::Agreement agreement;
+  agreement.least(is_same);
+  agreement.run(communicator, std::nullopt);
+  return is_same;
 }
 
 void Rebalancer::State::allocate(Partition::State& partition) const {
@@ -403,8 +410,11 @@ void Rebalancer::evaluate(Partition& partition) {
   const valet::detail::MemoryReserve reserve;
   Objects objects;
   objects.count = partition.count();
-  if (state_->look_at_objects(objects, partition.state_->may_be_changed))
-    state_->write_ranks(*partition.state_);
+  Partition::State& chosen = *partition.state_;
+  // Who only looked at the ranks gets the slots of who did not.
+  if (state_->look_at_objects(objects, chosen.may_be_changed) && chosen.order &&
+      !state_->follows_order(chosen))
+    state_->write_ranks(chosen);
   const Staging staging(partition.state_->ledger, objects);
   state_->evaluate(objects, *partition.state_);
 }
