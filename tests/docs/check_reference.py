@@ -57,6 +57,9 @@ def link_errors(directory, pages):
             target = target or name
             if not (directory / target).exists():
                 errors.add(f"{name}: {link} is not there")
+            # Letters over Doxygen's own indices, which lead to nothing where its list is short (1.17).
+            elif place.startswith("index_") and re.match(r"(functions|globals)", name):
+                continue
             elif place and target in places and place not in places[target]:
                 errors.add(f"{name}: {target} has no place '{place}'")
     return sorted(errors)

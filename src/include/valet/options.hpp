@@ -58,9 +58,10 @@ enum class EdgeOrder {
   rotated,    ///< by destination, starting after this rank: an even transpose becomes P-1 rotations
 };
 
-/// Method::automatic: the basis of its predictions.
+/// @cond  Method::automatic: the basis of its predictions. Told in its own namespace.
 using schedule::CostModel;
 using schedule::parse_cost_model;
+/// @endcond
 
 /// Which slots the blocks of a map to ranks get. In all three orders they end in the first slots of
 /// the rank.
