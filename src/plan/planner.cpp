@@ -68,6 +68,44 @@ void look_at_kept_again(State& state) {
   agreement.run(state.channel, std::nullopt);
 }
 
+/// Of a method that holds everything that leaves and everything that arrives at once.
+struct NeedAtOnce {
+  explicit NeedAtOnce(const State& state) {
+    const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
+    if (traits == nullptr || traits->budget != schedule::BudgetRule::everything) return;
+    blocks =
+        std::visit([](const auto& flows) { return flows.exports.size() + flows.blocks_arriving; },
+                   state.flows);
+    enough = blocks * state.blocks.block_bytes;
+    lacks = some_lack = enough > state.options.budget_bytes;
+  }
+
+  void join(mpi::Agreement& agreement) {
+    agreement.largest(enough);
+    agreement.largest(some_lack);
+  }
+  /// All ranks learn which budget is enough for every rank. Collective where some rank lacks it.
+  void agree(const State& state) const {
+    if (!some_lack) return;
+    mpi::agree(
+        state.channel,
+        lacks ? std::optional(Diagnostic{
+                    ErrorCode::budget_too_small,
+                    std::string("method ") + to_string(state.options.method) + " needs " +
+                        std::to_string(blocks * state.blocks.block_bytes) + " bytes for the " +
+                        std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
+                        std::to_string(state.options.budget_bytes) +
+                        "; set budget_bytes to at least " + std::to_string(enough) +
+                        ", which is enough for all ranks, or take method stream"})
+              : std::nullopt);
+  }
+
+  std::uint64_t blocks = 0;
+  std::uint64_t enough = 0;  ///< bytes; once agreed, for all ranks
+  bool lacks = false;        ///< on this rank
+  bool some_lack = false;    ///< once agreed, on some rank
+};
+
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
 /// @return Whether some rank lacks room for an exchange in order.
@@ -95,6 +133,8 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
       form == Form::slots);
   agree_on_options(agreement, state.options);
   shape.join(agreement);
+  NeedAtOnce at_once(state);
+  at_once.join(agreement);
   mpi::Borrowing own(state.channel);
   own.join(agreement);
   agreement.run(state.channel, mine);
@@ -102,6 +142,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
     state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
     mpi::agree(state.channel, check_budget(state));
   }
+  at_once.agree(state);
   if (!own.complete()) look_at_kept_again(state);
   return any_lacks_room;
 }
@@ -120,22 +161,6 @@ std::optional<Diagnostic> list_where_memory_is(State& state) {
                           "no memory to list the slots of the blocks that arrive; raise "
                           "budget_bytes, then there is no need for it"};
       });
-}
-
-/// Methods that hold everything that leaves and everything that arrives at once.
-std::optional<Diagnostic> check_budget_for_all(const State& state) {
-  const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
-  if (traits == nullptr || traits->budget != schedule::BudgetRule::everything) return std::nullopt;
-  const std::uint64_t blocks = std::visit(
-      [](const auto& flows) { return flows.exports.size() + flows.blocks_arriving; }, state.flows);
-  const std::uint64_t bytes = blocks * state.blocks.block_bytes;
-  if (bytes <= state.options.budget_bytes) return std::nullopt;
-  return Diagnostic{ErrorCode::budget_too_small,
-                    std::string("method ") + traits->name + " needs " + std::to_string(bytes) +
-                        " bytes for the " + std::to_string(blocks) +
-                        " blocks that leave and arrive, the budget is " +
-                        std::to_string(state.options.budget_bytes) +
-                        "; raise budget_bytes or take method stream"};
 }
 
 /// The second pass: the exports, sorted by destination.
@@ -442,7 +467,6 @@ storage::NodeWish node_wish(State& state) {
 
 void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form,
                     const StorageBackend* backend) {
-  if (!mine) mine = check_budget_for_all(state);
   const bool is_listed = form == Form::any && lists_arrivals(state.options.method);
   if (!mine && is_listed) mine = list_where_memory_is(state);
   JointShape shape;

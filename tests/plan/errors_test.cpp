@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdlib>
 
 namespace valet::test {
 namespace {
@@ -184,6 +185,34 @@ TEST(MapErrors, RanksThatDisagreeOnTheBytesOfABlock) {
          "field 0 of a block is 'dense' of " + std::to_string(bytes) + " bytes, on rank 0",
          "same fields in the same order"});
   }
+}
+
+/// Ranks that move different amounts: the number in the error is enough for all of them at once.
+TEST(MapErrors, TheBudgetThatDirectNamesIsEnoughForAllRanks) {
+  if (size() == 1) GTEST_SKIP() << "nothing leaves";
+  const auto count = static_cast<std::uint64_t>(3 + 20 * rank());
+  std::vector<double> values(static_cast<std::size_t>(20 * size() + 3));
+  Call call;
+  call.storage = BlockStorage{field(values, 1, "x")};
+  call.occupied = Occupied(count);
+  call.ranks.assign(count, (rank() + 1) % size());
+  call.options.method = Method::direct;
+  call.options.budget_bytes = 8;
+  const auto plan = [&] { static_cast<void>(call.plan_ranks()); };
+  const Outcome refused = outcome_of(plan);
+  EXPECT_EQ(refused.code, ErrorCode::budget_too_small) << refused.text;
+  EXPECT_TRUE(same_on_all_ranks(refused));
+  const std::string before = "set budget_bytes to at least ";
+  const std::size_t found = refused.text.find(before);
+  ASSERT_NE(found, std::string::npos) << refused.text;
+  EXPECT_NE(refused.text.find("which is enough for all ranks, or take method stream"),
+            std::string::npos)
+      << refused.text;
+  const auto enough = std::strtoull(refused.text.c_str() + found + before.size(), nullptr, 10);
+  call.options.budget_bytes = enough;
+  EXPECT_EQ(outcome_of(plan).text, "");
+  call.options.budget_bytes = enough - 1;
+  EXPECT_EQ(outcome_of(plan).code, ErrorCode::budget_too_small) << "the least that is enough";
 }
 
 /// Blocks of 24 bytes in three ways: other orders, other labels, other numbers of fields.
