@@ -85,6 +85,10 @@ TEST(Reference, MakesStorages) {
   // A structure of arrays: a block is its row in each of them.
   valet::BlockStorage particles{valet::field(position, 3, "position"), valet::field(id)};
 
+  // The same for arrays that grow between the calls: made once, looked at in each call.
+  valet::BlockStorage growing{valet::field(valet::ref(position), 3, "position"),
+                              valet::field(valet::ref(id))};
+
   // An array of structures, and one member of it.
   valet::BlockStorage whole{valet::field(cells.data(), cells.size())};
   valet::BlockStorage pressures{
@@ -95,6 +99,10 @@ TEST(Reference, MakesStorages) {
                              {valet::field(owner)}};
 
   EXPECT_EQ(particles.block_bytes(), 3 * sizeof(double) + sizeof(int));
+  EXPECT_EQ(growing.slots(), 10);
+  position.resize(60);
+  id.resize(20);
+  EXPECT_EQ(growing.slots(), 20);
   EXPECT_EQ(whole.block_bytes(), sizeof(Cell));
   EXPECT_EQ(pressures.block_bytes(), sizeof(double));
   EXPECT_EQ(pressures.slots(), 7);
