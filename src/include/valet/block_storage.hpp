@@ -45,8 +45,8 @@ struct Field {
   std::size_t dimension_count = 0;                          ///< dimensions in use
   std::size_t surplus_bytes = 0;  ///< an incomplete row at the end, which is an error
   std::string label;              ///< name used in messages; the same on all ranks
-  /// Describes the array as it is now; if without a label, it keeps its own. Empty for an array that
-  /// never moves.
+  /// Describes the array as it is now; if without a label, it keeps its own. Empty for an array
+  /// that never moves.
   std::function<Field()> current;
 };
 
