@@ -190,17 +190,23 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
 /// @throws Error where they must and do not.
 bool pages_fit(const mpi::Channel& channel, const Call& call) {
   if (call.least_page <= call.page) return true;
-  std::optional<Diagnostic> diagnostic;
-  if (!call.fits(call.page) && call.options.method == AlltoallMethod::stream)
-    diagnostic = Diagnostic{ErrorCode::budget_too_small,
-                            "the budget of " + std::to_string(call.options.budget_bytes) +
-                                " bytes is below the " + std::to_string(call.needed(call.page)) +
-                                " that pages of " + std::to_string(call.page) +
-                                " bytes take for these counts; set budget_bytes to at least that"};
   bool fits = call.fits(call.page);
+  std::uint64_t enough = call.needed(call.page);
+  const bool is_short = !fits && call.options.method == AlltoallMethod::stream;
   mpi::Agreement agreement;
   agreement.least(fits);
-  agreement.run(channel, diagnostic);
+  agreement.largest(enough);
+  agreement.run(channel, std::nullopt);
+  if (!fits && call.options.method == AlltoallMethod::stream)
+    mpi::agree(channel,
+               is_short ? std::optional(Diagnostic{
+                              ErrorCode::budget_too_small,
+                              "the budget of " + std::to_string(call.options.budget_bytes) +
+                                  " bytes is below the " + std::to_string(enough) +
+                                  " that are enough for pages of " + std::to_string(call.page) +
+                                  " bytes on all ranks, with these counts; set budget_bytes to at "
+                                  "least that"})
+                        : std::nullopt);
   return fits;
 }
 
@@ -246,7 +252,8 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
                          call.swaps);
   };
   const bool may_use_pages = wish == AlltoallMethod::automatic || wish == AlltoallMethod::stream;
-  if (!may_use_pages || !pages_fit(state.channel, call)) return make().choose(wish);
+  if (!may_use_pages || !pages_fit(state.channel, call))
+    return make().choose(wish, call.needed(call.page));
   if (wish != AlltoallMethod::automatic || pages_pay(state, call.joint)) return std::nullopt;
   return make().find_suited();
 }

@@ -7,6 +7,7 @@
 #include "storage/block_merge.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string>
 #include <utility>
@@ -116,8 +117,7 @@ std::optional<Diagnostic> SortedExchange::diagnostic_of(const SwapSequence& sequ
   if (sequence.gave_up())
     return Diagnostic{ErrorCode::budget_too_small,
                       name + " needs more memory for its tables than half of the budget of " +
-                          std::to_string(budget_bytes_) +
-                          " bytes; raise budget_bytes, or take stream"};
+                          std::to_string(budget_bytes_) + " bytes"};
   const std::uint64_t most = sequence.most_elements();
   if (most > buffer_.bytes / buffer_.element_bytes)
     return Diagnostic{ErrorCode::infeasible,
@@ -125,13 +125,6 @@ std::optional<Diagnostic> SortedExchange::diagnostic_of(const SwapSequence& sequ
                           " elements here for a time, but the buffer has room for " +
                           std::to_string(buffer_.bytes / buffer_.element_bytes) +
                           "; enlarge it to that many, or take stream or pairwise"};
-  if (storage::BlockMerge::block_elements(most, buffer_.element_bytes, most_scratch_bytes()) == 0)
-    return Diagnostic{ErrorCode::budget_too_small,
-                      "the budget of " + std::to_string(budget_bytes_) + " bytes is below the " +
-                          std::to_string(2 * storage::BlockMerge::least_scratch_bytes(
-                                                 most, buffer_.element_bytes)) +
-                          " that " + name + " takes to merge " + std::to_string(most) +
-                          " elements; set budget_bytes to at least that"};
   return std::nullopt;
 }
 
@@ -139,14 +132,19 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   const std::unique_ptr<SwapSequence> sequence = make_sequence(method);
   exchange(*sequence, method);
   const Report& report = sequence->report();
+  const std::uint64_t most = sequence->most_elements();
   std::optional<Diagnostic> diagnostic = diagnostic_of(*sequence, method);
-  const bool suits = !diagnostic;
-  return {method,
-          report.blocks_sent + report.blocks_received,
-          sequence->most_elements(),
-          sequence->volume(),
-          suits,
-          std::move(diagnostic)};
+  const bool is_possible = !diagnostic;
+  const bool merges =
+      storage::BlockMerge::block_elements(most, buffer_.element_bytes, most_scratch_bytes()) > 0;
+  return {.method = method,
+          .moves = report.blocks_sent + report.blocks_received,
+          .most_elements = most,
+          .volume = sequence->volume(),
+          .suits = is_possible && merges,
+          .enough_bytes = 2 * storage::BlockMerge::least_scratch_bytes(most, buffer_.element_bytes),
+          .is_possible = is_possible,
+          .diagnostic = std::move(diagnostic)};
 }
 
 SortedExchange::Trial SortedExchange::try_all(AlltoallMethod wish) {
@@ -170,12 +168,37 @@ SortedExchange::Trial SortedExchange::try_all(AlltoallMethod wish) {
   agreement.run(channel_, provide_scratch(most_elements));
   const bool is_better =
       pairwise && pairwise->suits && (!bitonic.suits || pairwise->volume <= bitonic.volume);
-  return is_better ? *pairwise : bitonic;
+  if (is_better) return *pairwise;
+  if (bitonic.suits || !pairwise || !pairwise->is_possible) return bitonic;
+  return bitonic.is_possible && bitonic.enough_bytes < pairwise->enough_bytes ? bitonic : *pairwise;
 }
 
-AlltoallMethod SortedExchange::choose(AlltoallMethod wish) {
+void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t pages_bytes) const {
+  std::array<std::uint64_t, 1> enough{pages_bytes};
+  mpi::maximum(channel_, std::span<std::uint64_t>(enough));
+  // Automatic takes pages, too.
+  const bool takes_pages = wish == AlltoallMethod::automatic;
+  if (chosen_.is_possible)
+    enough[0] = takes_pages ? std::min(enough[0], chosen_.enough_bytes) : chosen_.enough_bytes;
+  std::optional<Diagnostic> mine = chosen_.diagnostic;
+  if (chosen_.is_possible || takes_pages) {
+    mine.reset();
+    if (budget_bytes_ < enough[0])
+      mine = Diagnostic{ErrorCode::budget_too_small,
+                        "the budget of " + std::to_string(budget_bytes_) + " bytes is below the " +
+                            std::to_string(enough[0]) + " that are enough for " + to_string(wish) +
+                            " on all ranks; set budget_bytes to at least that"};
+  } else if (mine && mine->code == ErrorCode::budget_too_small) {
+    mine->text += "; take stream, for which a budget of " + std::to_string(enough[0]) +
+                  " bytes is enough on all ranks";
+  }
+  mpi::agree(channel_, mine);
+  throw Error(ErrorCode::internal, std::string("no rank says why ") + to_string(wish) + " fails");
+}
+
+AlltoallMethod SortedExchange::choose(AlltoallMethod wish, std::uint64_t pages_bytes) {
   chosen_ = try_all(wish);
-  if (!chosen_.suits) mpi::agree(channel_, chosen_.diagnostic);
+  if (!chosen_.suits) refuse(wish, pages_bytes);
   return chosen_.method;
 }
 

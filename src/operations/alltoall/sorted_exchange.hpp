@@ -46,8 +46,10 @@ class SortedExchange {
   /// the counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
   /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
   /// Collective.
-  /// @throws Error infeasible, budget_too_small: on all ranks alike.
-  [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish);
+  /// @param pages_bytes  Budget that pages take on this rank, in case that neither will do.
+  /// @throws Error infeasible, budget_too_small with a budget that is enough for all ranks: on all
+  ///         ranks alike.
+  [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish, std::uint64_t pages_bytes);
 
   /// As choose(AlltoallMethod::swaps); nothing where neither can do it. Collective.
   [[nodiscard]] std::optional<AlltoallMethod> find_suited();
@@ -63,11 +65,15 @@ class SortedExchange {
     std::uint64_t most_elements = 0;       ///< held by this rank at once
     std::uint64_t volume = 0;              ///< the most of any rank
     bool suits = false;                    ///< all ranks
-    std::optional<Diagnostic> diagnostic;  ///< this rank's
+    std::uint64_t enough_bytes = 0;        ///< budget that is enough for merging, on all ranks
+    bool is_possible = false;              ///< all ranks, with that budget
+    std::optional<Diagnostic> diagnostic;  ///< this rank's, if it is not
 
     void join(mpi::Agreement& agreement) {
       agreement.largest(volume);
       agreement.least(suits);
+      agreement.largest(enough_bytes);
+      agreement.least(is_possible);
     }
   };
 
@@ -83,10 +89,14 @@ class SortedExchange {
   void exchange(SwapSequence& sequence, AlltoallMethod method) const;
   /// Before the ranks agree on it.
   [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
-  /// The better of both, or why neither can do it.
+  /// The better of both; one that does not suit where neither does. The budget that is enough is
+  /// then the least for which one of them would.
   [[nodiscard]] Trial try_all(AlltoallMethod wish);
+  /// Why a larger budget does not help, as far as is known.
   [[nodiscard]] std::optional<Diagnostic> diagnostic_of(const SwapSequence& sequence,
                                                         AlltoallMethod method) const;
+  /// Where no method suits.
+  [[noreturn]] void refuse(AlltoallMethod wish, std::uint64_t pages_bytes) const;
 
   plan::State& state_;
   const mpi::Channel& channel_;
