@@ -13,6 +13,7 @@ template <class Array>
 class Ref {
  public:
   using Object = Array;  ///< what is referred to
+  /// As ref().
   explicit Ref(Array& array) : array_(&array) {}
   /// The application's object, as it is now.
   [[nodiscard]] Array& get() const { return *array_; }

@@ -80,10 +80,11 @@ struct Call {
   operations::PageLimits limits = {};
   std::uint64_t page = 0;  ///< bytes of one: the least that suits a rank
   std::uint64_t least_page =
-      0;                        ///< from here to the page that suits it all fit a rank: the largest
-  bool watched = false;         ///< a rank has a callback for the progress
-  bool at_once = false;         ///< `direct` suits a rank, then all
-  plan::JointShape joint = {};  ///< pages: what the choice between them and swaps is made from
+      0;                 ///< from here to the page that suits it all fit a rank: the largest
+  bool watched = false;  ///< a rank has a callback for the progress
+  bool at_once = false;  ///< `direct` suits a rank, then all
+  std::uint64_t needed_at_once = 0;  ///< budget for that of a rank, then the most of all
+  plan::JointShape joint = {};       ///< pages: what the choice between them and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
   const detail::KnownCounts* known = nullptr;  ///< where an adapter gives the counts
   std::uint64_t fingerprint = 0;               ///< of what these follow from
@@ -111,24 +112,16 @@ void drop_node_memory(plan::State& state) { state.channel.kept().reset(); }
 
 /// Whether everything can leave this rank at once, and then the scratch for it.
 /// @throws std::bad_alloc.
-std::optional<Diagnostic> suit_at_once(plan::State& state, Call& call,
-                                       storage::CallScratch& scratch) {
+void suit_at_once(plan::State& state, Call& call, storage::CallScratch& scratch) {
   const AlltoallMethod method = call.options.method;
-  if (method != AlltoallMethod::automatic && method != AlltoallMethod::direct) return std::nullopt;
-  const std::uint64_t needed = operations::DirectExchange::scratch_bytes(
+  if (method != AlltoallMethod::automatic && method != AlltoallMethod::direct) return;
+  const std::uint64_t needed = call.needed_at_once = operations::DirectExchange::scratch_bytes(
       call.sent, state.channel.rank(), call.buffer.element_bytes);
   call.at_once = needed <= call.options.budget_bytes &&
                  (method == AlltoallMethod::direct || needed <= schedule::most_bytes_at_once);
-  if (!call.at_once && method == AlltoallMethod::direct)
-    return Diagnostic{ErrorCode::budget_too_small,
-                      "the budget of " + std::to_string(call.options.budget_bytes) +
-                          " bytes is below the " + std::to_string(needed) +
-                          " that leave the rank at once; set budget_bytes to at least that, or "
-                          "take stream"};
   // What is kept for others must not decide.
   if (call.at_once && needed > operations::scratch_limit(state)) drop_node_memory(state);
   if (call.at_once) scratch = operations::scratch_for(state, needed);
-  return std::nullopt;
 }
 
 /// The page that suits this rank, and what it would have to do with pages of that size.
@@ -156,7 +149,8 @@ std::optional<Diagnostic> suit(plan::State& state, Call& call, storage::CallScra
   try {
     const detail::LeaveReserve leave;
     suit_page(state, call);
-    return suit_at_once(state, call, scratch);
+    suit_at_once(state, call, scratch);
+    return std::nullopt;
   } catch (const std::bad_alloc&) {
     return Diagnostic{ErrorCode::out_of_memory,
                       "the system has no memory to move within the budget of " +
@@ -178,10 +172,21 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   agreement.least(call.page);
   agreement.largest(call.least_page);
   agreement.largest(call.watched);
+  const bool fits = call.at_once;
   agreement.least(call.at_once);
+  agreement.largest(call.needed_at_once);
   call.joint.join(agreement);
   call.swaps.join(agreement);
   agreement.run(state.channel, mine);
+  if (call.options.method == AlltoallMethod::direct && !call.at_once)
+    mpi::agree(state.channel,
+               fits ? std::nullopt
+                    : std::optional(Diagnostic{
+                          ErrorCode::budget_too_small,
+                          "the budget of " + std::to_string(call.options.budget_bytes) +
+                              " bytes is below the " + std::to_string(call.needed_at_once) +
+                              " that leave a rank at once; set budget_bytes to at least that, "
+                              "which is enough for all ranks, or take stream"}));
   state.blocks.block_bytes = static_cast<std::size_t>(call.page);
   rescale(call.joint, 1, call.elements_of_page());
 }

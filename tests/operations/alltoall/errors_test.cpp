@@ -9,9 +9,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -225,6 +228,51 @@ TEST(AlltoallBitonicErrors, NoRoomForATime) {
     EXPECT_NE(outcome.text.find(words), std::string::npos) << outcome.text;
   call.options.method = AlltoallMethod::swaps;  // finds out that pairwise can
   EXPECT_EQ(outcome_of([&] { call.run(); }).code, ErrorCode::success);
+}
+
+/// Counts of every kind, budgets that are too small and differ: the number in the error is enough,
+/// set on all ranks, or there is no number because none would do.
+TEST(AlltoallBudgets, TheOneThatIsNamedSuffices) {
+  SCOPED_TRACE("seed " + std::to_string(seed()));
+  for (unsigned k = 0; k < 12; ++k) {
+    std::mt19937_64 random(seed() + k);  // the same on all ranks
+    std::vector<std::vector<std::int64_t>> sent(static_cast<std::size_t>(size()));
+    for (auto& counts : sent)
+      for (int j = 0; j < size(); ++j)
+        counts.push_back(static_cast<std::int64_t>(random() % (random() % 3 == 0 ? 9000 : 500)));
+    if (k % 3 == 1)
+      for (auto& counts : sent) counts[0] *= 8;
+    if (k % 3 == 2) sent[random() % sent.size()].back() *= 20;
+    for (const AlltoallMethod method : all_methods) {
+      Call call(method);
+      call.recv.clear();
+      call.send = sent[static_cast<std::size_t>(rank())];
+      std::int64_t before = 0, after = 0;
+      for (std::size_t j = 0; j < sent.size(); ++j) {
+        before += call.send[j];
+        after += sent[j][static_cast<std::size_t>(rank())];
+      }
+      call.memory.assign(static_cast<std::size_t>(std::max(before, after)), 42);
+      call.options.budget_bytes =
+          64 + static_cast<std::size_t>(random() % 300) + (rank() % 2 == 0 ? random() % 2000 : 0);
+      const Outcome refused = outcome_of([&] { call.run(); });
+      EXPECT_TRUE(same_on_all_ranks(refused)) << refused.text;
+      if (refused.code != ErrorCode::budget_too_small) continue;
+      const std::string words = "is below the ", of_stream = "for which a budget of ";
+      std::size_t found = refused.text.find(words);
+      if (found != std::string::npos) {
+        found += words.size();
+      } else {
+        found = refused.text.find(of_stream);
+        ASSERT_NE(found, std::string::npos) << refused.text;
+        found += of_stream.size();
+        call.options.method = AlltoallMethod::stream;
+      }
+      call.options.budget_bytes = std::strtoull(refused.text.c_str() + found, nullptr, 10);
+      EXPECT_EQ(outcome_of([&] { call.run(); }).text, "")
+          << to_string(method) << ", " << k << ": " << refused.text;
+    }
+  }
 }
 
 TEST(AlltoallMethodNames, AreParsedInAnyCaseAndOthersRefused) {

@@ -195,7 +195,8 @@ template <class T>
 }
 
 /// The same for a vector that may be resized between partitions, and must outlive the Rebalancer.
-/// @param values  components values per slot, slot after slot.
+/// @param values      `components` values per slot, slot after slot.
+/// @param components  As above.
 template <class T, class Allocator>
 [[nodiscard]] ColumnSource array_columns(Ref<std::vector<T, Allocator>> values,
                                          std::size_t components) {
