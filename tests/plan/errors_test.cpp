@@ -393,7 +393,8 @@ TEST(MapErrors, DirectThatDoesNotFitTheBudgetNamesBothNumbers) {
   if (is_odd()) call.options.budget_bytes = needed - 1;
   expect_plans_refused(call, ErrorCode::budget_too_small,
                        {odd_name(), "method direct", std::to_string(needed) + " bytes",
-                        "budget is " + std::to_string(needed - 1), "raise budget_bytes"});
+                        "budget is " + std::to_string(needed - 1), "set budget_bytes to at least ",
+                        ", which is enough for all ranks"});
   if (is_odd()) call.options.budget_bytes = needed;
   EXPECT_EQ(outcome_of([&] { static_cast<void>(call.plan_ranks()); }).text, "");
 }
