@@ -215,7 +215,8 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Fl
                                         const StorageBackend& backend) {
   if (auto diagnostic = storage::asked([&] { return backend.diagnostic(); })) return diagnostic;
   const BlockTraits blocks = backend.traits();
-  const bool is_never_allocated = blocks.block_bytes == 0 && backend.slots() == 0;
+  const bool is_never_allocated =
+      blocks.block_bytes == 0 && storage::asked([&] { return backend.slots(); }) == 0;
   if (blocks.block_bytes != state.blocks.block_bytes && !is_never_allocated)
     return Diagnostic{ErrorCode::block_size_mismatch,
                       "the storage has blocks of " + std::to_string(blocks.block_bytes) +

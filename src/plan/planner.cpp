@@ -123,7 +123,7 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   });
   fields.join(agreement, state.channel);
   std::uint64_t block_bytes = state.blocks.block_bytes;
-  bool some_do_not_know = backend != nullptr && backend->block_bytes() == 0;
+  bool some_do_not_know = backend != nullptr && backend->traits().block_bytes == 0;
   agreement.largest(block_bytes);
   agreement.largest(some_do_not_know);
   agree_on_layouts(agreement, state.objects.value_or(ObjectMove{}));

@@ -2,6 +2,7 @@
 #include "plan/same_fields.hpp"
 
 #include "mpi/check.hpp"
+#include "storage/guarded_backend.hpp"
 
 #include <xxhash.h>
 
@@ -120,7 +121,9 @@ void SameFields::throw_difference(const mpi::Channel& channel) const {
 
 SameFields fields_of(const StorageBackend& backend) {
   return SameFields([&backend](const SameFields::Visit& visit) {
-    if (backend.block_bytes() > 0) backend.visit_fields(visit);
+    storage::asked([&] {
+      if (backend.block_bytes() > 0) backend.visit_fields(visit);
+    });
   });
 }
 

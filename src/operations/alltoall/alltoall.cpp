@@ -191,27 +191,46 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   rescale(call.joint, 1, call.elements_of_page());
 }
 
+/// A budget with which pages fit on all ranks. With more of it pages are larger, at least those of
+/// now, and between two sizes of a page none needs more than both. Collective.
+std::uint64_t enough_for_pages(const mpi::Channel& channel, const Call& call) {
+  std::uint64_t enough = 0;
+  for (;;) {
+    std::array<std::uint64_t, 1> most{std::max(enough, call.needed(call.page))};
+    const auto needed = [&](std::uint64_t budget_bytes) {
+      operations::PageLimits limits = call.limits;
+      limits.budget_bytes = budget_bytes;
+      const std::uint64_t page = choose_page_bytes(limits);
+      return page_overhead_bytes(limits, page) + page;
+    };
+    while (needed(most[0]) > most[0]) most[0] += most[0] / 8 + 1;
+    mpi::maximum(channel, std::span<std::uint64_t>(most));
+    if (most[0] == enough) return enough;
+    enough = most[0];
+  }
+}
+
 /// Whether pages fit the budget on all ranks. Collective only where they do not seem to.
 /// @throws Error where they must and do not.
 bool pages_fit(const mpi::Channel& channel, const Call& call) {
   if (call.least_page <= call.page) return true;
   bool fits = call.fits(call.page);
-  std::uint64_t enough = call.needed(call.page);
-  const bool is_short = !fits && call.options.method == AlltoallMethod::stream;
+  const bool is_short = !fits;
   mpi::Agreement agreement;
   agreement.least(fits);
-  agreement.largest(enough);
   agreement.run(channel, std::nullopt);
-  if (!fits && call.options.method == AlltoallMethod::stream)
-    mpi::agree(channel,
-               is_short ? std::optional(Diagnostic{
-                              ErrorCode::budget_too_small,
-                              "the budget of " + std::to_string(call.options.budget_bytes) +
-                                  " bytes is below the " + std::to_string(enough) +
-                                  " that are enough for pages of " + std::to_string(call.page) +
-                                  " bytes on all ranks, with these counts; set budget_bytes to at "
-                                  "least that"})
-                        : std::nullopt);
+  if (!fits && call.options.method == AlltoallMethod::stream) {
+    const std::uint64_t enough = enough_for_pages(channel, call);
+    mpi::agree(channel, is_short
+                            ? std::optional(Diagnostic{
+                                  ErrorCode::budget_too_small,
+                                  "the budget of " + std::to_string(call.options.budget_bytes) +
+                                      " bytes is below the " + std::to_string(enough) +
+                                      " that are enough for pages on all ranks, with these counts; "
+                                      "set budget_bytes "
+                                      "to at least that"})
+                            : std::nullopt);
+  }
   return fits;
 }
 
@@ -258,7 +277,7 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
   };
   const bool may_use_pages = wish == AlltoallMethod::automatic || wish == AlltoallMethod::stream;
   if (!may_use_pages || !pages_fit(state.channel, call))
-    return make().choose(wish, call.needed(call.page));
+    return make().choose(wish, [&] { return enough_for_pages(state.channel, call); });
   if (wish != AlltoallMethod::automatic || pages_pay(state, call.joint)) return std::nullopt;
   return make().find_suited();
 }

@@ -7,7 +7,6 @@
 #include "storage/block_merge.hpp"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <string>
 #include <utility>
@@ -173,32 +172,32 @@ SortedExchange::Trial SortedExchange::try_all(AlltoallMethod wish) {
   return bitonic.is_possible && bitonic.enough_bytes < pairwise->enough_bytes ? bitonic : *pairwise;
 }
 
-void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t pages_bytes) const {
-  std::array<std::uint64_t, 1> enough{pages_bytes};
-  mpi::maximum(channel_, std::span<std::uint64_t>(enough));
+void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t enough_for_pages) const {
+  std::uint64_t enough = enough_for_pages;
   // Automatic takes pages, too.
   const bool takes_pages = wish == AlltoallMethod::automatic;
   if (chosen_.is_possible)
-    enough[0] = takes_pages ? std::min(enough[0], chosen_.enough_bytes) : chosen_.enough_bytes;
+    enough = takes_pages ? std::min(enough, chosen_.enough_bytes) : chosen_.enough_bytes;
   std::optional<Diagnostic> mine = chosen_.diagnostic;
   if (chosen_.is_possible || takes_pages) {
     mine.reset();
-    if (budget_bytes_ < enough[0])
+    if (budget_bytes_ < enough)
       mine = Diagnostic{ErrorCode::budget_too_small,
                         "the budget of " + std::to_string(budget_bytes_) + " bytes is below the " +
-                            std::to_string(enough[0]) + " that are enough for " + to_string(wish) +
+                            std::to_string(enough) + " that are enough for " + to_string(wish) +
                             " on all ranks; set budget_bytes to at least that"};
   } else if (mine && mine->code == ErrorCode::budget_too_small) {
-    mine->text += "; take stream, for which a budget of " + std::to_string(enough[0]) +
+    mine->text += "; take stream, for which a budget of " + std::to_string(enough) +
                   " bytes is enough on all ranks";
   }
   mpi::agree(channel_, mine);
   throw Error(ErrorCode::internal, std::string("no rank says why ") + to_string(wish) + " fails");
 }
 
-AlltoallMethod SortedExchange::choose(AlltoallMethod wish, std::uint64_t pages_bytes) {
+AlltoallMethod SortedExchange::choose(AlltoallMethod wish,
+                                      const std::function<std::uint64_t()>& enough_for_pages) {
   chosen_ = try_all(wish);
-  if (!chosen_.suits) refuse(wish, pages_bytes);
+  if (!chosen_.suits) refuse(wish, enough_for_pages());
   return chosen_.method;
 }
 

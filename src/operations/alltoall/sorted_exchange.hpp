@@ -11,6 +11,7 @@
 #include <valet/error.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,10 +47,12 @@ class SortedExchange {
   /// the counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
   /// only if it swaps less than BITONIC on the ranks that swap most, one after the other.
   /// Collective.
-  /// @param pages_bytes  Budget that pages take on this rank, in case that neither will do.
+  /// @param enough_for_pages  A budget that is enough for pages on all ranks, in case that neither
+  ///                          will do. Collective.
   /// @throws Error infeasible, budget_too_small with a budget that is enough for all ranks: on all
   ///         ranks alike.
-  [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish, std::uint64_t pages_bytes);
+  [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish,
+                                      const std::function<std::uint64_t()>& enough_for_pages);
 
   /// As choose(AlltoallMethod::swaps); nothing where neither can do it. Collective.
   [[nodiscard]] std::optional<AlltoallMethod> find_suited();
@@ -96,7 +99,7 @@ class SortedExchange {
   [[nodiscard]] std::optional<Diagnostic> diagnostic_of(const SwapSequence& sequence,
                                                         AlltoallMethod method) const;
   /// Where no method suits.
-  [[noreturn]] void refuse(AlltoallMethod wish, std::uint64_t pages_bytes) const;
+  [[noreturn]] void refuse(AlltoallMethod wish, std::uint64_t enough_for_pages) const;
 
   plan::State& state_;
   const mpi::Channel& channel_;
