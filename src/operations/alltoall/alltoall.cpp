@@ -191,22 +191,23 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   rescale(call.joint, 1, call.elements_of_page());
 }
 
-/// A budget with which pages fit on all ranks. With more of it pages are larger, at least those of
-/// now, and between two sizes of a page none needs more than both. Collective.
+/// A budget with which pages fit on all ranks: tries larger ones, because pages that suit one rank
+/// need not suit another. Collective.
 std::uint64_t enough_for_pages(const mpi::Channel& channel, const Call& call) {
-  std::uint64_t enough = 0;
-  for (;;) {
-    std::array<std::uint64_t, 1> most{std::max(enough, call.needed(call.page))};
-    const auto needed = [&](std::uint64_t budget_bytes) {
-      operations::PageLimits limits = call.limits;
-      limits.budget_bytes = budget_bytes;
-      const std::uint64_t page = choose_page_bytes(limits);
-      return page_overhead_bytes(limits, page) + page;
-    };
-    while (needed(most[0]) > most[0]) most[0] += most[0] / 8 + 1;
-    mpi::maximum(channel, std::span<std::uint64_t>(most));
-    if (most[0] == enough) return enough;
-    enough = most[0];
+  std::uint64_t needed = call.needed(call.page);
+  for (std::uint64_t enough = 0;;) {
+    mpi::Agreement most;
+    most.largest(needed);
+    most.run(channel, std::nullopt);
+    if (needed <= enough) return enough;
+    enough = std::max(needed, enough + enough / 8);
+    operations::PageLimits limits = call.limits;
+    limits.budget_bytes = enough;
+    std::uint64_t page = choose_page_bytes(limits);
+    mpi::Agreement least;
+    least.least(page);
+    least.run(channel, std::nullopt);
+    needed = page_overhead_bytes(limits, page) + page;
   }
 }
 

@@ -174,10 +174,9 @@ SortedExchange::Trial SortedExchange::try_all(AlltoallMethod wish) {
 
 void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t enough_for_pages) const {
   std::uint64_t enough = enough_for_pages;
-  // Automatic takes pages, too.
+  // Automatic takes pages, too, whose need does not depend on what is swapped.
   const bool takes_pages = wish == AlltoallMethod::automatic;
-  if (chosen_.is_possible)
-    enough = takes_pages ? std::min(enough, chosen_.enough_bytes) : chosen_.enough_bytes;
+  if (chosen_.is_possible && !takes_pages) enough = chosen_.enough_bytes;
   std::optional<Diagnostic> mine = chosen_.diagnostic;
   if (chosen_.is_possible || takes_pages) {
     mine.reset();
