@@ -18,7 +18,6 @@
 #include <span>
 #include <string>
 #include <type_traits>
-#include <utility>
 
 namespace valet::mpi {
 
@@ -81,8 +80,8 @@ class VALET_EXPORT Agreement {
   /// The same where it takes more than the value to say what differs: `explain` is called on all
   /// ranks, is collective and throws.
   template <class Value>
-  void equal(const std::optional<Value>& value, std::function<void()> explain) {
-    add({.explain = std::move(explain)}, value ? static_cast<std::int64_t>(*value) : lowest);
+  void equal(const std::optional<Value>& value, const std::function<void()>& explain) {
+    add({.explain = explain}, value ? static_cast<std::int64_t>(*value) : lowest);
     add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
   }
 
