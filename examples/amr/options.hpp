@@ -24,8 +24,9 @@ struct Options {
   Method partitioner = Method::curve;
   Exchange exchange = Exchange::in_place;
   WhenFull when_full = WhenFull::repartition;
-  double capacity = 1.1;           ///< slots of a rank over the mean number of patches at the start
-  std::uint64_t headroom_bytes = 0;  ///< data that a rank may take over what it has at first; 0: any
+  double capacity = 1.1;  ///< slots of a rank over the mean number of patches at the start
+  std::uint64_t headroom_bytes =
+      0;  ///< data that a rank may take over what it has at first; 0: any
   FlowOptions flow;
   bool compare = false;
   bool vtk = true;

@@ -101,8 +101,8 @@ void Simulation::place(Mesh mesh) {
   layers_.emplace(communicator_, mesh_, slot_of_);
 }
 
-/// The system refuses a rank more data than it has with its first patches, and the headroom. What the
-/// process had before depends on MPI: 10 to 50 MB.
+/// The system refuses a rank more data than it has with its first patches, and the headroom. What
+/// the process had before depends on MPI: 10 to 50 MB.
 void Simulation::limit_memory() {
   if (options_.headroom_bytes == 0) return;
   const std::uint64_t least = options_.migration.budget_bytes + step_headroom_bytes;
