@@ -110,7 +110,9 @@ TEST(RedistributeInPlace, SaysWhatBudgetDirectNeeds) {
     SCOPED_TRACE(seed_note(seed() + k));
     std::mt19937_64 random(seed() + k);
     RandomGrids grids(random);
-    const auto [from, to] = grids.pair();
+    const auto pair = grids.pair();
+    const auto& from = pair.first;
+    const auto& to = pair.second;
     const std::size_t element_bytes =
         std::array<std::size_t, 4>{1, 8, 24, 200}[static_cast<std::size_t>(grids.pick(0, 3))];
     if (grids.pick(0, 1) == 0)
