@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "plan/same_fields.hpp"
 
-#include "mpi/check.hpp"
 #include "storage/guarded_backend.hpp"
 
 #include <xxhash.h>
@@ -9,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,8 +112,7 @@ void SameFields::throw_difference(const mpi::Channel& channel) const {
   Description own;
   for_each_([&](const BlockField& field) { own.add(field); });
   Description reference = own;
-  mpi::check(MPI_Bcast(&reference, sizeof reference, MPI_BYTE, root, channel.get()), "MPI_Bcast",
-             root);
+  mpi::broadcast(channel, std::as_writable_bytes(std::span(&reference, 1)), root);
   mpi::agree(channel, knows ? difference(own, reference, root) : std::nullopt);
   throw Error(ErrorCode::field_mismatch,
               "the fields of a block differ; give the same fields in the same order on all ranks");

@@ -7,6 +7,8 @@
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace valet::storage {
@@ -213,6 +215,20 @@ bool fields_overlap(const Field& a, const Field& b) {
   int trials = most_trials;
   return sum_within(distances, 1 - first.piece_bytes - shift, second.piece_bytes - 1 - shift,
                     trials);
+}
+
+bool look_again(Field& field) {
+  if (!field.current) return false;
+  Field now = field.current();
+  const auto place = [](auto& f) {
+    return std::tie(f.data, f.slots, f.slot_stride_bytes, f.element_bytes, f.dimensions,
+                    f.dimension_count, f.surplus_bytes);
+  };
+  const bool is_renamed = !now.label.empty() && now.label != field.label;
+  if (!is_renamed && place(now) == place(field)) return false;
+  place(field) = place(now);
+  if (is_renamed) field.label = std::move(now.label);
+  return true;
 }
 
 bool is_never_allocated(std::span<const Field> fields) {

@@ -17,6 +17,11 @@ namespace valet::storage {
 /// and have no slots, some have no extents, as a default-constructed View.
 [[nodiscard]] bool is_never_allocated(std::span<const Field> fields);
 
+/// Describes an array that may have been resized as it is now, where Field::current is given.
+/// Local.
+/// @return Whether anything about it changed.
+bool look_again(Field& field);
+
 /// Whether two rows of `field` have a byte in common. Its reach in memory must fit 62 bits.
 [[nodiscard]] bool rows_overlap(const Field& field);
 

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <new>
-#include <tuple>
 #include <unistd.h>
 #include <utility>
 
@@ -57,18 +56,7 @@ HostFields::HostFields(std::span<const Field> fields) {
 
 bool HostFields::describe_again() noexcept try {
   bool changed = false;
-  for (Field& field : given_) {
-    if (!field.current) continue;
-    Field now = field.current();
-    if (now.label.empty()) now.label = field.label;
-    const auto description = [](auto& f) {
-      return std::tie(f.data, f.slots, f.slot_stride_bytes, f.element_bytes, f.dimensions,
-                      f.dimension_count, f.surplus_bytes, f.label);
-    };
-    if (description(now) == description(field)) continue;
-    description(field) = description(now);
-    changed = true;
-  }
+  for (Field& field : given_) changed = storage::look_again(field) || changed;
   if (changed) describe(given_);
   return changed;
 } catch (const std::bad_alloc&) {

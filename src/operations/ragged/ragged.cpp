@@ -11,6 +11,7 @@
 #include "operations/ragged/block_sums.hpp"
 #include "schedule/methods.hpp"
 #include "storage/call_scratch.hpp"
+#include "storage/field_check.hpp"
 #include "storage/node_memory.hpp"
 
 #include <algorithm>
@@ -321,14 +322,7 @@ void RaggedStorage::refresh() const {
     field.block_capacity = now.block_capacity;
     field.are_offsets = now.are_offsets;
   }
-  for (Field& column : columns_) {
-    if (!column.current) continue;
-    const Field now = column.current();
-    column.data = now.data;
-    column.slots = now.slots;
-    column.slot_stride_bytes = now.slot_stride_bytes;
-    column.surplus_bytes = now.surplus_bytes;
-  }
+  for (Field& column : columns_) storage::look_again(column);
 }
 
 RaggedStorage::RaggedStorage(std::span<const RaggedField> fields, std::span<const Field> columns)
