@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "observe/environment.hpp"
+#include "base/environment.hpp"
 
 #include <valet/log.hpp>
 
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace valet::observe {
+namespace valet::detail {
 namespace {
 
 constexpr std::string_view prefix = "VALET_";
@@ -72,4 +72,4 @@ void warn_of_unknown_variables(int rank) {
         "the environment has variables that Valet does not know and ignores: " + unknown);
 }
 
-}  // namespace valet::observe
+}  // namespace valet::detail

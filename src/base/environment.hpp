@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace valet::observe {
+namespace valet::detail {
 
 /// All variables of the environment that Valet reads, the drop-in for Zoltan included: one process
 /// may use only a part of the library in an environment made for another.
@@ -43,4 +43,4 @@ constexpr std::array<std::string_view, 16> variables{"VALET_DEVICE_MPI",
 /// @param rank  Rank 0 prints it where the application has no callback for messages.
 VALET_EXPORT void warn_of_unknown_variables(int rank);
 
-}  // namespace valet::observe
+}  // namespace valet::detail

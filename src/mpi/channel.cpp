@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/channel.hpp"
 
+#include "base/environment.hpp"
 #include "mpi/check.hpp"
 #include "mpi/family.hpp"
-#include "observe/environment.hpp"
 #include <valet/error.hpp>
 
 #include <array>
@@ -241,7 +241,7 @@ CacheHandle cache_of(MPI_Comm user) {
   if (found != 0) return *static_cast<CacheHandle*>(attribute);
   int rank = 0;
   check(MPI_Comm_rank(user, &rank), "MPI_Comm_rank");
-  observe::warn_of_unknown_variables(rank);
+  detail::warn_of_unknown_variables(rank);
   auto handle = std::make_unique<CacheHandle>(std::make_shared<CommunicatorCache>(user));
   check(MPI_Comm_set_attr(user, cache_key(), handle.get()), "MPI_Comm_set_attr");
   return *handle.release();

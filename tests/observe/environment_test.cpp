@@ -2,7 +2,7 @@
 
 // Variables of the environment that are misspelt are told, once, with the name that was meant.
 
-#include "observe/environment.hpp"
+#include "base/environment.hpp"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace valet::observe {
+namespace valet::detail {
 namespace {
 
 std::string unknown(std::vector<std::string> entries) {
@@ -66,4 +66,4 @@ TEST(Environment, IsWarnedOfOnce) {
 }
 
 }  // namespace
-}  // namespace valet::observe
+}  // namespace valet::detail

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "handle_state.hpp"
 
+#include "base/environment.hpp"
 #include "base/names.hpp"
-#include "observe/environment.hpp"
 #include "report.hpp"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ const ParameterTable& environment() {
     std::string warnings;
     ParameterTable read = parameters_of_environment(warnings);
     if (!warnings.empty()) print_warning("Valet_Migrate", warnings);
-    observe::warn_of_unknown_variables(rank_in_world());
+    valet::detail::warn_of_unknown_variables(rank_in_world());
     return read;
   }();
   return table;

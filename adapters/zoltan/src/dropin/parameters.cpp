@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "parameters.hpp"
 
+#include "base/environment.hpp"
 #include "base/names.hpp"
-#include "observe/environment.hpp"
 #include <valet/error.hpp>
 #include <valet/options.hpp>
 
@@ -115,7 +115,7 @@ constexpr std::array<Row, ParameterTable::count> rows{
 /// Those of the environment are known to the core, which warns of others.
 constexpr bool is_known(std::string_view name) {
   constexpr std::string_view prefix = "VALET_";
-  return std::ranges::any_of(observe::variables, [&](std::string_view variable) {
+  return std::ranges::any_of(valet::detail::variables, [&](std::string_view variable) {
     return variable.starts_with(prefix) && variable.substr(prefix.size()) == name;
   });
 }
