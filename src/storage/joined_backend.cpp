@@ -6,12 +6,11 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <utility>
 
 namespace valet::storage {
 
-JoinedBackend::JoinedBackend(BlockStorage first, BlockStorage second)
-    : parts_{std::move(first), std::move(second)} {
+JoinedBackend::JoinedBackend(const BlockStorage& first, const BlockStorage& second)
+    : parts_{first, second} {
   if (diagnostic()) return;
   const std::size_t largest = std::max(parts_[0].block_bytes(), parts_[1].block_bytes());
   const std::size_t most =
