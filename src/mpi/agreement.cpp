@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
@@ -14,8 +15,17 @@
 namespace valet::mpi {
 namespace {
 
+template <class Value>
+void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, MPI_Op operation) {
+  const Waiting waiting(channel.hooks());
+  check(MPI_Allreduce(MPI_IN_PLACE, values.data(), checked_count(values.size()), type, operation,
+                      channel.get()),
+        "MPI_Allreduce");
+}
+
+/// Where the text names a budget that is enough, the largest of all ranks is put in.
 [[noreturn]] void throw_finding_of(int failed, const Channel& channel,
-                                   const std::optional<Diagnostic>& mine) {
+                                   const std::optional<Diagnostic>& mine, std::uint64_t enough) {
   std::array<int, 2> code_and_length{};
   std::string text;
   if (channel.rank() == failed) {
@@ -26,15 +36,13 @@ namespace {
   text.resize(static_cast<std::size_t>(code_and_length[1]));
   check(MPI_Bcast(text.data(), code_and_length[1], MPI_CHAR, failed, channel.get()), "MPI_Bcast",
         failed);
-  throw Error(static_cast<ErrorCode>(code_and_length[0]), text);
-}
-
-template <class Value>
-void reduce(const Channel& channel, std::span<Value> values, MPI_Datatype type, MPI_Op operation) {
-  const Waiting waiting(channel.hooks());
-  check(MPI_Allreduce(MPI_IN_PLACE, values.data(), checked_count(values.size()), type, operation,
-                      channel.get()),
-        "MPI_Allreduce");
+  const auto code = static_cast<ErrorCode>(code_and_length[0]);
+  const std::size_t mark = text.find(enough_mark);
+  if (code == ErrorCode::budget_too_small && mark != std::string::npos) {
+    reduce(channel, std::span(&enough, 1), MPI_UINT64_T, MPI_MAX);
+    text.replace(mark, std::strlen(enough_mark), std::to_string(enough));
+  }
+  throw Error(code, text);
 }
 
 std::string ranks_text(std::int64_t first, std::int64_t last, std::uint64_t count) {
@@ -90,7 +98,8 @@ void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& min
   // Largest on the lowest rank that failed, and 0 when none did.
   words_[0] = mine ? channel.size() - channel.rank() : 0;
   reduce(channel, std::span(words_).first(word_count_), MPI_INT64_T, MPI_MAX);
-  if (words_[0] != 0) throw_finding_of(channel.size() - static_cast<int>(words_[0]), channel, mine);
+  if (words_[0] != 0)
+    throw_finding_of(channel.size() - static_cast<int>(words_[0]), channel, mine, enough_);
   for (const Entry& entry : std::span(entries_).first(entry_count_)) {
     const std::int64_t word = words_[entry.first];
     if (entry.explain && word > ~words_[entry.first + 1]) entry.explain();

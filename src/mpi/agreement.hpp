@@ -85,6 +85,10 @@ class VALET_EXPORT Agreement {
     add_word(value ? ~static_cast<std::int64_t>(*value) : lowest);
   }
 
+  /// A budget that is enough for this rank, whatever it has found. The text of budget_too_small has
+  /// the largest one of all ranks where it says enough_mark.
+  void enough(std::uint64_t budget_bytes) { enough_ = std::max(enough_, budget_bytes); }
+
   /// Either every rank returns or every rank throws. Collective. Once.
   /// @param mine  What this rank found wrong, if anything [local]. Of several failing ranks the
   ///              lowest one's finding is thrown, prefixed with that rank. Where nobody found
@@ -130,7 +134,13 @@ class VALET_EXPORT Agreement {
   /// complement, whose largest is the complement of the least.
   Words words_{};
   std::size_t word_count_ = 1;
+  std::uint64_t enough_ = 0;
 };
+
+/// Stands for the budget that is enough for all ranks; see Agreement::enough().
+constexpr const char* enough_mark = "{enough}";
+/// What to set a budget to.
+constexpr const char* at_least_enough = "at least {enough}, which is enough for all ranks";
 
 /// Either every rank returns or every rank throws, as Agreement::run() has it. Collective; one
 /// reduction when nobody failed.

@@ -31,6 +31,14 @@ struct ObjectMove {
   std::span<const std::int64_t> bounds;
 };
 
+/// What pages are to the caller whose budget pays for them, for errors.
+struct PageBudget {
+  std::uint64_t whole = 0;         ///< bytes that the caller gave
+  std::uint64_t largest_page = 0;  ///< with a larger budget
+  std::uint64_t beside = 0;        ///< bytes for the caller's own lists and buffers with such pages
+  std::uint64_t plans = 1;         ///< that share what remains
+};
+
 struct State {
   State(mpi::Channel opened, const Options& chosen)
       : channel(std::move(opened)), options(chosen), flows(Flows<std::uint32_t>(ledger)) {
@@ -50,6 +58,7 @@ struct State {
   detail::CallbackGuard callbacks;
   Options options;  ///< with callbacks that do not throw
   BlockTraits blocks;
+  std::optional<PageBudget> page_budget;  ///< where blocks are pages
   double plan_seconds = 0;
   std::shared_ptr<const schedule::Choice> choice;  ///< by Method::automatic
   bool from_layout = false;           ///< Report::plan_from_layout; the same on all ranks

@@ -68,43 +68,22 @@ void look_at_kept_again(State& state) {
   agreement.run(state.channel, std::nullopt);
 }
 
-/// Of a method that holds everything that leaves and everything that arrives at once.
-struct NeedAtOnce {
-  explicit NeedAtOnce(const State& state) {
-    const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
-    if (traits == nullptr || traits->budget != schedule::BudgetRule::everything) return;
-    blocks =
-        std::visit([](const auto& flows) { return flows.exports.size() + flows.blocks_arriving; },
-                   state.flows);
-    enough = blocks * state.blocks.block_bytes;
-    lacks = some_lack = enough > state.options.budget_bytes;
-  }
-
-  void join(mpi::Agreement& agreement) {
-    agreement.largest(enough);
-    agreement.largest(some_lack);
-  }
-  /// All ranks learn which budget is enough for every rank. Collective where some rank lacks it.
-  void agree(const State& state) const {
-    if (!some_lack) return;
-    mpi::agree(
-        state.channel,
-        lacks ? std::optional(Diagnostic{
-                    ErrorCode::budget_too_small,
+/// Whether a method that holds everything that leaves and everything that arrives at once can.
+std::optional<Diagnostic> check_need_at_once(const State& state, mpi::Agreement& agreement) {
+  const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
+  if (traits == nullptr || traits->budget != schedule::BudgetRule::everything) return std::nullopt;
+  const std::uint64_t blocks = std::visit(
+      [](const auto& flows) { return flows.exports.size() + flows.blocks_arriving; }, state.flows);
+  const std::uint64_t needed = blocks * state.blocks.block_bytes;
+  agreement.enough(needed);
+  if (needed <= state.options.budget_bytes) return std::nullopt;
+  return Diagnostic{ErrorCode::budget_too_small,
                     std::string("method ") + to_string(state.options.method) + " needs " +
-                        std::to_string(blocks * state.blocks.block_bytes) + " bytes for the " +
-                        std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
-                        std::to_string(state.options.budget_bytes) +
-                        "; set budget_bytes to at least " + std::to_string(enough) +
-                        ", which is enough for all ranks, or take method stream"})
-              : std::nullopt);
-  }
-
-  std::uint64_t blocks = 0;
-  std::uint64_t enough = 0;  ///< bytes; once agreed, for all ranks
-  bool lacks = false;        ///< on this rank
-  bool some_lack = false;    ///< once agreed, on some rank
-};
+                        std::to_string(needed) + " bytes for the " + std::to_string(blocks) +
+                        " blocks that leave and arrive, the budget is " +
+                        std::to_string(state.options.budget_bytes) + "; set budget_bytes to " +
+                        mpi::at_least_enough + ", or take method stream"};
+}
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
 /// reduction that agrees on this rank's finding and finds the worst numbers of the shape.
@@ -133,16 +112,17 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
       form == Form::slots);
   agree_on_options(agreement, state.options);
   shape.join(agreement);
-  NeedAtOnce at_once(state);
-  at_once.join(agreement);
+  agreement.enough(state.blocks.least_scratch_blocks() * state.blocks.block_bytes);
+  const std::optional<Diagnostic> too_small = check_need_at_once(state, agreement);
   mpi::Borrowing own(state.channel);
   own.join(agreement);
-  agreement.run(state.channel, mine);
+  agreement.run(state.channel, mine ? mine : too_small);
   if (some_do_not_know) {
     state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
-    mpi::agree(state.channel, check_budget(state));
+    mpi::Agreement known;
+    known.enough(state.blocks.least_scratch_blocks() * state.blocks.block_bytes);
+    known.run(state.channel, check_budget(state));
   }
-  at_once.agree(state);
   if (!own.complete()) look_at_kept_again(state);
   return any_lacks_room;
 }
@@ -436,18 +416,16 @@ std::optional<Diagnostic> check_budget(const State& state) {
   const std::size_t least = state.blocks.least_scratch_blocks() * state.blocks.block_bytes;
   if (state.options.budget_bytes >= least || state.options.method == Method::phased)
     return std::nullopt;
-  return budget_below_blocks(state, least);
+  return budget_below_blocks(state);
 }
 
-Diagnostic budget_below_blocks(const State& state, std::uint64_t enough) {
+Diagnostic budget_below_blocks(const State& state) {
   const std::size_t blocks = state.blocks.least_scratch_blocks();
-  const std::string least = std::to_string(blocks * state.blocks.block_bytes);
   return {ErrorCode::budget_too_small,
           "the budget of " + std::to_string(state.options.budget_bytes) + " bytes is below the " +
-              least + " bytes that " +
+              std::to_string(blocks * state.blocks.block_bytes) + " bytes that " +
               (blocks == 1 ? "one block takes" : "two staged blocks take") +
-              "; set budget_bytes to at least " + std::to_string(enough) +
-              (std::to_string(enough) == least ? "" : " (" + least + " on this rank)")};
+              "; set budget_bytes to " + mpi::at_least_enough};
 }
 
 storage::NodeWish node_wish(State& state) {

@@ -33,8 +33,8 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 /// Whether the budget holds what any method needs of it, for the blocks of `state`. Local. What
 /// PHASED needs is known with the map only: engine::reserve_schedule() checks it.
 [[nodiscard]] std::optional<Diagnostic> check_budget(const State& state);
-/// That it does not. @param enough  The budget that is enough for every rank.
-[[nodiscard]] Diagnostic budget_below_blocks(const State& state, std::uint64_t enough);
+/// That it does not.
+[[nodiscard]] Diagnostic budget_below_blocks(const State& state);
 
 /// What a plan wants of memory shared inside nodes. Local.
 [[nodiscard]] storage::NodeWish node_wish(State& state);

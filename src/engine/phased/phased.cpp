@@ -45,12 +45,20 @@ struct BudgetNeed {
   [[nodiscard]] std::uint64_t bytes() const { return least_bytes + schedule.least_bytes; }
 };
 
-/// @param enough  For every rank.
+/// Pages grow with the budget, up to a size.
+std::uint64_t enough_for_pages(const plan::PageBudget& caller, schedule::PhasedLimits limits,
+                               const ScheduleNeed& schedule) {
+  limits.block_bytes = static_cast<std::size_t>(caller.largest_page);
+  const std::uint64_t least =
+      std::max(2 * caller.largest_page, schedule::phased_least_budget(limits));
+  return caller.beside + caller.plans * (least + schedule.least_bytes);
+}
+
 Diagnostic too_small(const plan::State& state, const schedule::PhasedLimits& limits,
-                     const BudgetNeed& need, std::uint64_t enough) {
+                     const BudgetNeed& need) {
   const bool has_schedule = need.schedule.least_bytes > 0;
   if (!has_schedule && schedule::phased_list_charge(limits) == 0)
-    return plan::budget_below_blocks(state, enough);
+    return plan::budget_below_blocks(state);
   std::string text = "method phased";
   if (has_schedule)
     text += " with the centralized scheduler";
@@ -59,12 +67,12 @@ Diagnostic too_small(const plan::State& state, const schedule::PhasedLimits& lim
             (limits.blocks_wait ? "all " + std::to_string(limits.ranks) + " ranks, for any may park"
                                 : std::to_string(limits.neighbours) + " neighbours") +
             ", and";
-  text += " needs a budget of " + std::to_string(enough) + " bytes";
-  if (enough > need.bytes()) text += " (" + std::to_string(need.bytes()) + " on this rank)";
+  text += std::string(" needs a budget of ") + mpi::enough_mark + " bytes";
   text += has_schedule ? ", for its lists and the " + std::to_string(need.schedule.transfers) +
                              " transfers of all ranks"
                        : " for them";
-  text += "; the budget is " + std::to_string(limits.budget_bytes) + " bytes; raise budget_bytes";
+  const std::uint64_t budget = state.page_budget ? state.page_budget->whole : limits.budget_bytes;
+  text += "; the budget is " + std::to_string(budget) + " bytes; raise budget_bytes";
   if (has_schedule)
     text += " or take the distributed scheduler";
   else if (limits.blocks_wait)
@@ -76,16 +84,12 @@ Diagnostic too_small(const plan::State& state, const schedule::PhasedLimits& lim
 /// Collective.
 void agree_on_budget(const plan::State& state, const schedule::PhasedLimits& limits,
                      const BudgetNeed& need) {
-  const bool lacks = state.options.budget_bytes < need.bytes();
-  bool any_lacks = lacks;
-  std::uint64_t enough = need.bytes();
   mpi::Agreement agreement;
-  agreement.largest(any_lacks);
-  agreement.largest(enough);
-  agreement.run(state.channel, std::nullopt);
-  if (!any_lacks) return;
-  mpi::agree(state.channel,
-             lacks ? std::optional(too_small(state, limits, need, enough)) : std::nullopt);
+  agreement.enough(state.page_budget ? enough_for_pages(*state.page_budget, limits, need.schedule)
+                                     : need.bytes());
+  std::optional<Diagnostic> mine;
+  if (state.options.budget_bytes < need.bytes()) mine = too_small(state, limits, need);
+  agreement.run(state.channel, mine);
 }
 
 /// Whether executions after the first have the phases of the first.
@@ -126,6 +130,19 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
 }
 
 }  // namespace
+
+std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger, const Options& options,
+                               const plan::PageBudget& caller, std::uint64_t outgoing,
+                               std::uint64_t incoming) {
+  schedule::PhasedLimits limits = schedule::phased_limits(options, {}, 0, 0);
+  limits.index_bytes = sizeof(std::uint64_t);
+  limits.neighbours = std::max(outgoing, incoming);
+  limits.ranks = static_cast<std::uint64_t>(channel.size());
+  ScheduleNeed schedule;
+  if (options.phased.scheduler == Scheduler::centralized)
+    schedule = schedule_need(channel, ledger, options, outgoing);
+  return enough_for_pages(caller, limits, schedule);
+}
 
 void reserve_schedule(plan::State& state) {
   const Options& options = state.options;

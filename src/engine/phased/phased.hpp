@@ -38,6 +38,13 @@ namespace valet::engine {
 /// budget_too_small on all ranks alike.
 void reserve_schedule(plan::State& state);
 
+/// A budget that is enough for that on this rank where pages move, before there are any. Collective
+/// with the centralized scheduler.
+/// @param outgoing, incoming  Ranks that pages go to, and come from.
+[[nodiscard]] std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger,
+                                             const Options& options, const plan::PageBudget& caller,
+                                             std::uint64_t outgoing, std::uint64_t incoming);
+
 template <class Index>
 class Phased final : public Exchange<Index> {
  public:

@@ -66,12 +66,16 @@ std::uint64_t SortedExchange::slots(AlltoallMethod method) const {
   return method == AlltoallMethod::bitonic ? sizes_.most_anywhere : std::max(before_, after_);
 }
 
-/// Half of the budget, and parts of what is promised beyond it: 32 of the 64*P are counts.
+/// Parts of what is promised beyond the budget: 32 of the 64*P are counts.
+std::uint64_t SortedExchange::table_bytes_beside_budget() const {
+  constexpr std::uint64_t others = std::uint64_t{12} << 10;  // requests, counts, what is agreed on
+  return detail::promised_fixed - detail::promised_reserve - others +
+         24 * static_cast<std::uint64_t>(channel_.size());
+}
+
 ChunkLimits SortedExchange::limits(AlltoallMethod method) const {
   const auto ranks = static_cast<std::uint64_t>(channel_.size());
-  constexpr std::uint64_t others = std::uint64_t{12} << 10;  // requests, counts, what is agreed on
-  constexpr std::uint64_t promised = detail::promised_fixed - detail::promised_reserve - others;
-  return {.bytes = budget_bytes_ / 2 + promised + 24 * ranks,
+  return {.bytes = budget_bytes_ / 2 + table_bytes_beside_budget(),
           .most_chunks = method == AlltoallMethod::pairwise
                              ? 4 * ranks
                              : std::numeric_limits<std::uint64_t>::max() / 64};
@@ -110,19 +114,24 @@ void SortedExchange::exchange(SwapSequence& sequence, AlltoallMethod method) con
     exchange_pairwise(sequence);
 }
 
-std::optional<Diagnostic> SortedExchange::diagnostic_of(const SwapSequence& sequence,
-                                                        AlltoallMethod method) const {
+std::uint64_t SortedExchange::enough_for_bitonic_tables() const {
+  const std::uint64_t tables = 2 * sizeof(Chunk) * most_bitonic_chunks(channel_.size());
+  return 2 * (tables - std::min(tables, table_bytes_beside_budget()));
+}
+
+std::optional<Diagnostic> SortedExchange::why_impossible(AlltoallMethod method, bool gave_up,
+                                                         std::uint64_t most) const {
   const std::string name = to_string(method);
-  if (sequence.gave_up())
+  const std::uint64_t room = buffer_.bytes / buffer_.element_bytes;
+  if (gave_up && (method == AlltoallMethod::pairwise || most > room))
     return Diagnostic{ErrorCode::budget_too_small,
                       name + " needs more memory for its tables than half of the budget of " +
                           std::to_string(budget_bytes_) + " bytes"};
-  const std::uint64_t most = sequence.most_elements();
-  if (most > buffer_.bytes / buffer_.element_bytes)
+  if (most > room)
     return Diagnostic{ErrorCode::infeasible,
                       name + " has " + std::to_string(most) +
                           " elements here for a time, but the buffer has room for " +
-                          std::to_string(buffer_.bytes / buffer_.element_bytes) +
+                          std::to_string(room) +
                           "; enlarge it to that many, or take stream or pairwise"};
   return std::nullopt;
 }
@@ -131,8 +140,12 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   const std::unique_ptr<SwapSequence> sequence = make_sequence(method);
   exchange(*sequence, method);
   const Report& report = sequence->report();
-  const std::uint64_t most = sequence->most_elements();
-  std::optional<Diagnostic> diagnostic = diagnostic_of(*sequence, method);
+  const bool gave_up = sequence->gave_up();
+  // A sequence that was given up has not shown how many there would be; no rank has more slots.
+  const std::uint64_t most = gave_up ? sizes_.most_anywhere : sequence->most_elements();
+  std::uint64_t enough = 2 * storage::BlockMerge::least_scratch_bytes(most, buffer_.element_bytes);
+  if (gave_up) enough = std::max(enough, enough_for_bitonic_tables());
+  std::optional<Diagnostic> diagnostic = why_impossible(method, gave_up, most);
   const bool is_possible = !diagnostic;
   const bool merges =
       storage::BlockMerge::block_elements(most, buffer_.element_bytes, most_scratch_bytes()) > 0;
@@ -140,8 +153,8 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
           .moves = report.blocks_sent + report.blocks_received,
           .most_elements = most,
           .volume = sequence->volume(),
-          .suits = is_possible && merges,
-          .enough_bytes = 2 * storage::BlockMerge::least_scratch_bytes(most, buffer_.element_bytes),
+          .suits = is_possible && merges && !gave_up,
+          .enough_bytes = enough,
           .is_possible = is_possible,
           .diagnostic = std::move(diagnostic)};
 }

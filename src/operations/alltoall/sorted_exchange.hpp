@@ -95,9 +95,15 @@ class SortedExchange {
   /// The better of both; one that does not suit where neither does. The budget that is enough is
   /// then the least for which one of them would.
   [[nodiscard]] Trial try_all(AlltoallMethod wish);
+  /// Memory for tables beside half of the budget.
+  [[nodiscard]] std::uint64_t table_bytes_beside_budget() const;
+  /// A budget with which no table of BITONIC is too long.
+  [[nodiscard]] std::uint64_t enough_for_bitonic_tables() const;
   /// Why a larger budget does not help, as far as is known.
-  [[nodiscard]] std::optional<Diagnostic> diagnostic_of(const SwapSequence& sequence,
-                                                        AlltoallMethod method) const;
+  /// @param gave_up  Because of long tables.
+  /// @param most     Elements held at once, at most.
+  [[nodiscard]] std::optional<Diagnostic> why_impossible(AlltoallMethod method, bool gave_up,
+                                                         std::uint64_t most) const;
   /// Where no method suits.
   [[noreturn]] void refuse(AlltoallMethod wish, std::uint64_t enough_for_pages) const;
 

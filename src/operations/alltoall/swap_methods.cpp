@@ -6,28 +6,6 @@
 namespace valet::operations {
 namespace {
 
-/// Starts a phase: elements are told apart by their half of the group and their place in it.
-void number_chunks(SwapSequence& sequence, int phase, std::uint64_t slots) {
-  const int half = 1 << (phase - 1);
-  const std::int32_t side = sequence.rank() / half % 2;
-  std::uint64_t place = static_cast<std::uint64_t>(sequence.rank() % half) * slots;
-  Chunks& chunks = sequence.chunks();
-  std::size_t kept = 0;
-  for (Chunk chunk : chunks) {
-    if (!is_free(chunk)) {
-      chunk.origin = side;
-      chunk.first = place;
-    }
-    place += chunk.count;
-    if (kept > 0 && chunks[kept - 1].destination == chunk.destination &&
-        chunks[kept - 1].origin == chunk.origin)
-      chunks[kept - 1].count += chunk.count;
-    else
-      chunks[kept++] = chunk;
-  }
-  chunks.resize(kept);
-}
-
 /// The lower rank keeps the lowest slots of both.
 void split(SwapSequence& sequence, int partner, std::uint64_t slots) {
   if (!sequence.meet(partner)) return;
@@ -68,9 +46,36 @@ int bitonic_partner(int rank, int phase, int step) {
   return static_cast<int>(static_cast<unsigned>(rank) ^ (1U << (phase - 1 - step)));
 }
 
+std::uint64_t most_bitonic_chunks(int ranks) {
+  const auto p = static_cast<std::uint64_t>(ranks);
+  const auto phases = static_cast<std::uint64_t>(bitonic_phases(ranks));
+  const std::uint64_t swaps = p * phases / 2;  // of a phase: each rank in at most one a step
+  return 4 * p + p + 2 * swaps + 4;
+}
+
+void number_chunks(Chunks& chunks, int rank, int phase, std::uint64_t slots) {
+  const int half = 1 << (phase - 1);
+  const std::int32_t side = rank / half % 2;
+  std::uint64_t place = static_cast<std::uint64_t>(rank % half) * slots;
+  std::size_t kept = 0;
+  for (Chunk chunk : chunks) {
+    if (!is_free(chunk)) {
+      chunk.origin = side;
+      chunk.first = place;
+    }
+    place += chunk.count;
+    if (kept > 0 && chunks[kept - 1].destination == chunk.destination &&
+        chunks[kept - 1].origin == chunk.origin)
+      chunks[kept - 1].count += chunk.count;
+    else
+      chunks[kept++] = chunk;
+  }
+  chunks.resize(kept);
+}
+
 void sort_bitonic(SwapSequence& sequence, std::uint64_t slots) {
   for (int phase = 1; phase <= bitonic_phases(sequence.ranks()); ++phase) {
-    number_chunks(sequence, phase, slots);
+    number_chunks(sequence.chunks(), sequence.rank(), phase, slots);
     for (int step = 0; step < phase; ++step) {
       const int partner = bitonic_partner(sequence.rank(), phase, step);
       if (partner < sequence.ranks()) split(sequence, partner, slots);

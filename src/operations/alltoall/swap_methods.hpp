@@ -19,17 +19,26 @@ namespace valet::operations {
 /// which keep them. The paper's alternating directions need a power of two.
 [[nodiscard]] VALET_EXPORT int bitonic_partner(int rank, int phase, int step);
 
+/// Chunks of any two ranks together, and four more, whatever the counts: a group enters a phase
+/// with at most one for each half, destination and kind, elements or free slots, and one more where
+/// a rank ends; each swap cuts two.
+[[nodiscard]] VALET_EXPORT std::uint64_t most_bitonic_chunks(int ranks);
+
+/// Starts a phase: elements are told apart by their half of the group and their place in it.
+/// @param slots  Of each rank.
+VALET_EXPORT void number_chunks(Chunks& chunks, int rank, int phase, std::uint64_t slots);
+
 /// BITONIC (3.2). Collective.
 ///
 /// Each rank holds `slots` slots, and its table lists its elements by destination; afterwards it
 /// holds what is destined for it, in the order of their sources, its free slots last.
 ///
-/// Stable with a table of O(P) chunks, although an element does not know its source: a phase merges
+/// Stable with short tables, although an element does not know its source: a phase merges
 /// the sorted sequences of two groups of consecutive ranks. Of elements with one destination those
 /// of the lower group go first, and inside a group the place in its sequence is the order. So a
 /// chunk needs a group and a place, not a source; and since the places of a destination in a group
 /// are consecutive, a rank enters a phase with at most one chunk per destination, free slots apart.
-/// All of a group together are at most 2*(P + ranks in it) of these and two per swap. A table by
+/// All of a group together are at most most_bitonic_chunks(). A table by
 /// (destination, source) would hold P*P/2 chunks on one rank for counts that are small but for one
 /// destination.
 void sort_bitonic(SwapSequence& sequence, std::uint64_t slots);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
+#include "engine/phased/phased.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -8,6 +9,7 @@
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -46,9 +48,32 @@ struct PageNeeds {
   /// The largest page, a multiple of the element, of which two buffers for each neighbour and
   /// two in transit leave half of the budget for lists.
   [[nodiscard]] std::uint64_t page_for(std::uint64_t budget, std::size_t element_bytes) const {
-    const std::uint64_t peers = std::max<std::uint64_t>(std::max(out_peers, in_peers), 1);
-    const std::uint64_t page = std::min<std::uint64_t>(most_page_bytes, budget / (4 * peers + 4));
+    return page_for(budget, element_bytes, most_peers());
+  }
+  [[nodiscard]] static std::uint64_t page_for(std::uint64_t budget, std::size_t element_bytes,
+                                              std::uint64_t peers) {
+    const std::uint64_t page = std::min<std::uint64_t>(most_page_bytes, budget / share(peers));
     return std::max<std::uint64_t>(page / element_bytes, 1) * element_bytes;
+  }
+  [[nodiscard]] static std::uint64_t share(std::uint64_t peers) {
+    return 4 * std::max<std::uint64_t>(peers, 1) + 4;
+  }
+  [[nodiscard]] std::uint64_t most_peers() const { return std::max(out_peers, in_peers); }
+  /// The least budget for the pages that suit the rank with the most neighbours, within an eighth.
+  /// With more of it pages are larger and the lists of them shorter.
+  [[nodiscard]] std::uint64_t enough(std::uint64_t peers, std::size_t element_bytes) const {
+    std::uint64_t budget = element_bytes;
+    while (needed(page_for(budget, element_bytes, peers)) > budget) budget += budget / 8 + 1;
+    return budget;
+  }
+  /// What the largest page needs beside a plan. @param whole  The budget.
+  [[nodiscard]] plan::PageBudget at_most(std::uint64_t whole, std::size_t element_bytes) const {
+    const std::uint64_t page = page_for(std::numeric_limits<std::uint64_t>::max(), element_bytes);
+    if (ranks == 0) return {.whole = whole, .largest_page = page, .beside = 0};
+    return {.whole = whole,
+            .largest_page = page,
+            .beside = share(most_peers()) * std::max<std::uint64_t>(page, most_page_bytes) +
+                      list_bytes(page)};
   }
 };
 
@@ -74,9 +99,9 @@ class InPlace {
   Report move_at_once();
   Report move_pages();
   std::optional<Diagnostic> check();
-  std::optional<Diagnostic> measure(std::int64_t& page);
+  void measure();
   std::optional<Diagnostic> prepare_at_once(std::uint64_t intersections);
-  [[nodiscard]] Diagnostic too_small_for_direct() const;
+  [[nodiscard]] Diagnostic too_small() const;
   [[nodiscard]] bool fits_direct() const;
   void prepare_pages();
   void sort_pages();
@@ -103,7 +128,7 @@ class InPlace {
   std::optional<storage::NodeLoan> node_;     ///< likewise
   storage::CallScratch scratch_;
   PageNeeds needs_;
-  std::optional<Diagnostic> too_small_;  ///< the budget, for pages; while all may move at once
+  std::uint64_t budget_at_once_ = 0;  ///< enough on this rank for what moves at once
   std::size_t page_bytes_ = 1;
   std::optional<OwnerStreams> leaving_, arriving_;
 };
@@ -120,12 +145,20 @@ std::optional<Diagnostic> InPlace::check() {
 }
 
 /// What the pages of this rank need, and the largest page that its budget allows.
-std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
-  if (call_.from.elements() == 0 && call_.to.elements() == 0) return std::nullopt;
-  const std::uint64_t shared = std::max(intersection_bytes(call_.from, call_.to.layout()),
-                                        intersection_bytes(call_.to, call_.from.layout()));
-  std::uint64_t needed = shared;
-  if (shared <= call_.options.budget_bytes) {
+void InPlace::measure() {
+  if (call_.from.elements() == 0 && call_.to.elements() == 0) return;
+  const auto ranks = [](const GridSide& side) {
+    return static_cast<std::uint64_t>(side.layout().ranks());
+  };
+  needs_ = {.out_peers = ranks(call_.to),
+            .in_peers = ranks(call_.from),
+            .out_bytes = static_cast<std::uint64_t>(call_.from.elements()) * call_.element_bytes,
+            .in_bytes = static_cast<std::uint64_t>(call_.to.elements()) * call_.element_bytes,
+            .ranks = ranks(call_.from) + ranks(call_.to),
+            .shared = std::max(intersection_bytes(call_.from, call_.to.layout()),
+                               intersection_bytes(call_.to, call_.from.layout()))};
+  // Where the budget does not hold what tells how many neighbours there are, they are the most.
+  if (needs_.shared <= call_.options.budget_bytes) {
     const auto count_peers = [this](const GridSide& mine, const GridSide& theirs) {
       if (mine.elements() == 0) return std::uint64_t{0};
       const layout::Intersection both(ledger_, mine.layout(), mine.grid_rank, theirs.layout());
@@ -134,27 +167,12 @@ std::optional<Diagnostic> InPlace::measure(std::int64_t& page) {
         ++peers;
       return peers;
     };
-    needs_ = {.out_peers = count_peers(call_.from, call_.to),
-              .in_peers = count_peers(call_.to, call_.from),
-              .out_bytes = static_cast<std::uint64_t>(call_.from.elements()) * call_.element_bytes,
-              .in_bytes = static_cast<std::uint64_t>(call_.to.elements()) * call_.element_bytes,
-              .ranks = static_cast<std::uint64_t>(call_.from.layout().ranks()) +
-                       static_cast<std::uint64_t>(call_.to.layout().ranks()),
-              .shared = shared};
-    const std::uint64_t largest = needs_.page_for(call_.options.budget_bytes, call_.element_bytes);
-    page = static_cast<std::int64_t>(largest);
-    needed = needs_.needed(largest);
-    if (needed <= call_.options.budget_bytes) return std::nullopt;
+    needs_.out_peers = count_peers(call_.from, call_.to);
+    needs_.in_peers = count_peers(call_.to, call_.from);
   }
-  // With more budget pages are larger and the lists of them shorter.
-  std::uint64_t enough = std::max<std::uint64_t>(call_.options.budget_bytes, shared);
-  while (needs_.needed(needs_.page_for(enough, call_.element_bytes)) > enough)
-    enough += enough / 8 + 1;
-  return Diagnostic{
-      ErrorCode::budget_too_small,
-      "the budget of " + std::to_string(call_.options.budget_bytes) +
-          " bytes is too small for pages of this array; set budget_bytes to at least " +
-          std::to_string(enough)};
+  call_.most_peers = needs_.most_peers();
+  call_.least =
+      static_cast<std::int64_t>(needs_.page_for(call_.options.budget_bytes, call_.element_bytes));
 }
 
 /// Where everything fits the budget at once, pages only cost time.
@@ -165,9 +183,9 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
   const bool is_free = call_.options.method == Method::automatic || is_direct;
   // Whatever is shared, no more than both parts can leave and arrive.
   if (is_direct)
-    call_.budget_at_once = intersections + operations::kept_bytes(state_) +
-                           static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) *
-                               call_.element_bytes;
+    budget_at_once_ = intersections + operations::kept_bytes(state_) +
+                      static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) *
+                          call_.element_bytes;
   call_.at_once = is_free && intersections <= budget;
   if (!call_.at_once) return std::nullopt;
   try {
@@ -187,14 +205,8 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
 
 void InPlace::prepare() {
   std::optional<Diagnostic> diagnostic = check();
-  if (!diagnostic) {
-    std::optional<Diagnostic> found;
-    diagnostic =
-        detail::unless_out_of_memory([&] { found = measure(call_.least); }, layout::out_of_memory);
-    // Method::direct may do without pages; else it needs more than they do.
-    if (call_.options.method == Method::direct) std::swap(found, too_small_);
-    if (!diagnostic) diagnostic = std::move(found);
-  }
+  if (!diagnostic)
+    diagnostic = detail::unless_out_of_memory([&] { measure(); }, layout::out_of_memory);
   if (!diagnostic)
     diagnostic = prepare_at_once(intersection_bytes(call_.from, call_.to.layout()) +
                                  intersection_bytes(call_.to, call_.from.layout()));
@@ -210,14 +222,17 @@ void InPlace::prepare() {
   prepare_pages();
 }
 
-Diagnostic InPlace::too_small_for_direct() const {
-  const std::string needed = std::to_string(call_.budget_at_once);
+Diagnostic InPlace::too_small() const {
+  const std::string budget = std::to_string(call_.options.budget_bytes);
+  if (call_.options.method == Method::direct)
+    return {ErrorCode::budget_too_small,
+            std::string("method direct needs ") + mpi::enough_mark +
+                " bytes for all elements that leave and arrive, and for what the layouts share; "
+                "the budget is " +
+                budget + "; set budget_bytes to that on all ranks, or take method stream"};
   return {ErrorCode::budget_too_small,
-          "method direct needs " + needed +
-              " bytes for all elements that leave and arrive, and for what the layouts share; the "
-              "budget is " +
-              std::to_string(call_.options.budget_bytes) + "; set budget_bytes to at least " +
-              needed + " on all ranks, or take method stream"};
+          "the budget of " + budget + " bytes is too small for pages of " +
+              std::to_string(page_bytes_) + " bytes; set budget_bytes to " + mpi::at_least_enough};
 }
 
 /// Whether the budget holds all pages that leave and arrive, and one where none do.
@@ -239,23 +254,23 @@ void InPlace::prepare_pages() {
     odd = Diagnostic{ErrorCode::invalid_argument,
                      "the array is row-major in one layout and column-major in the other; in place "
                      "it keeps its order"};
-  // The least page of all ranks may need longer lists here.
-  else if (const std::uint64_t needed = needs_.needed(page_bytes_);
-           too_small_ || (needs_.ranks > 0 && needed > call_.options.budget_bytes))
-    odd = is_direct
-              ? too_small_for_direct()
-              : Diagnostic{
-                    ErrorCode::budget_too_small,
-                    "the budget of " + std::to_string(call_.options.budget_bytes) +
-                        " bytes is too small for pages of " + std::to_string(page_bytes_) +
-                        " bytes, the most that the budget of another rank allows; set budget_bytes "
-                        "to at least " +
-                        std::to_string(needed) + ", or give that rank more"};
+  else if ((needs_.ranks > 0 ? needs_.needed(page_bytes_) : page_bytes_) >
+           call_.options.budget_bytes)
+    odd = too_small();
   else {
     odd = detail::unless_out_of_memory([&] { sort_pages(); }, layout::out_of_memory);
-    if (!odd && is_direct && !fits_direct()) odd = too_small_for_direct();
+    if (!odd && is_direct && !fits_direct()) odd = too_small();
   }
-  mpi::agree(channel_, odd);
+  mpi::Agreement agreement;
+  agreement.enough(is_direct           ? budget_at_once_
+                   : needs_.ranks == 0 ? call_.element_bytes
+                                       : needs_.enough(call_.most_peers, call_.element_bytes));
+  if (call_.options.method == Method::phased)
+    agreement.enough(
+        engine::enough_for_pages(channel_, ledger_, state_.options,
+                                 needs_.at_most(call_.options.budget_bytes, call_.element_bytes),
+                                 needs_.out_peers, needs_.in_peers));
+  agreement.run(channel_, odd);
   make_plan();
   state_.failure = detail::unless_out_of_memory(
       [&] {
@@ -274,6 +289,7 @@ void InPlace::sort_pages() {
 /// Pages leave from where into_pages() puts them and land where from_pages() looks for them.
 void InPlace::make_plan() {
   const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "plan");
+  state_.page_budget = needs_.at_most(call_.options.budget_bytes, call_.element_bytes);
   if (needs_.ranks > 0)
     state_.options.budget_bytes = call_.options.budget_bytes - needs_.buffer_bytes(page_bytes_) -
                                   needs_.list_bytes(page_bytes_);

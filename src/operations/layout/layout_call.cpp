@@ -215,7 +215,8 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   agreement.least(least);
   agreement.largest(is_watched);
   agreement.least(at_once);
-  agreement.largest(budget_at_once);
+  agreement.largest(most_peers);
+  agreement.enough(enough);
   agreement.least(kept.serves);
   agreement.least(kept.may_keep);
   agreement.least(kept.is_idle);

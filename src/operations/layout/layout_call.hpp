@@ -79,7 +79,8 @@ struct LayoutCall {
   bool at_once = true;                              ///< it suits a rank, then all
   storage::NodeMemoryState kept{true, true, true};  ///< of this rank, then of all
   std::int64_t least = no_limit;                    ///< the piece that suits a rank, then all
-  std::uint64_t budget_at_once = 0;                 ///< enough for that on a rank, then on all
+  std::uint64_t most_peers = 0;                     ///< of pages on this rank, then on all
+  std::uint64_t enough = 0;                         ///< a budget, for this rank
   IndexOrder source_order = IndexOrder::row_major;  ///< on all ranks, once agreed upon
   IndexOrder order = IndexOrder::row_major;         ///< the same for the target
 };

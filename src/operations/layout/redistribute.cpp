@@ -90,14 +90,14 @@ class Redistribution {
     intersection_bytes_ = intersection_bytes(call_.from, call_.to.layout()) +
                           intersection_bytes(call_.to, call_.from.layout());
     const bool takes_part = call_.from.elements() > 0 || call_.to.elements() > 0;
-    const std::uint64_t needed = intersection_bytes_ + (takes_part ? 2 * call_.element_bytes : 0);
-    if (needed > call_.options.budget_bytes)
+    call_.enough = intersection_bytes_ + (takes_part ? 2 * call_.element_bytes : 0);
+    if (call_.enough > call_.options.budget_bytes)
       return Diagnostic{
           ErrorCode::budget_too_small,
           "the budget of " + std::to_string(call_.options.budget_bytes) +
               " bytes does not hold what it shares with other ranks and two elements; "
-              "set budget_bytes to at least " +
-              std::to_string(needed)};
+              "set budget_bytes to " +
+              mpi::at_least_enough};
     try {
       const detail::LeaveReserve leave;
       parts_.emplace(ledger_, call_);

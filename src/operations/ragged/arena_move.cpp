@@ -55,6 +55,7 @@ void ArenaMove::list_incoming() {
 }
 
 void ArenaMove::plan_pages(std::uint64_t budget_bytes) {
+  state().page_budget = plan_.page_budget();
   state().options.budget_bytes = static_cast<std::size_t>(budget_bytes);
   // For further arenas nothing is sent before all agree that there is memory for the first.
   pages_.plan(std::nullopt, arena_.data, plan_.page_bytes, outgoing_.side(), {incoming_},

@@ -3,6 +3,7 @@
 
 #include "operations/ragged/arenas.hpp"
 #include "plan/plan_state.hpp"
+#include "schedule/ragged_pages.hpp"
 #include <valet/ragged_storage.hpp>
 
 #include <algorithm>
@@ -61,6 +62,16 @@ struct PlanState {
   std::uint64_t fingerprint = 0;  ///< fingerprint_of() the map and the lengths
   std::string trace;              ///< Options::trace
 
+  /// What of the budget pages do not get: those of the largest size leave half of a budget of twice
+  /// their buffers, and what is shared for the first arena is at most half of the rest.
+  [[nodiscard]] plan::PageBudget page_budget() const {
+    constexpr std::uint64_t page = schedule::most_ragged_page_bytes;
+    return {.whole = base.options.budget_bytes,
+            .largest_page = page,
+            .beside =
+                list_bytes + 2 * schedule::ragged_scratch_bytes(destinations.peers().size(), page),
+            .plans = arenas.size() > 1 ? 2U : 1U};
+  }
   [[nodiscard]] std::uint64_t required_bytes(std::size_t arena) {
     std::uint64_t bytes = 0;
     for (std::size_t p = 0; p < incoming.size(); ++p)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
+#include "engine/phased/phased.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
@@ -76,13 +77,14 @@ class Planner {
   void exchange_counts(std::optional<Diagnostic>& diagnostic);
   void list_incoming(const Vector<mpi::SparseCount>& arriving);
   void agree(std::optional<Diagnostic> diagnostic);
-  [[nodiscard]] std::optional<Diagnostic> check_budget(std::uint64_t page_bytes) const;
+  void refuse_budget();
   void exchange_bytes();
   void exchange_starts();
   [[nodiscard]] DirectNeed direct_need();
   void agree_on_direct();
-  [[nodiscard]] std::uint64_t least_budget(std::uint64_t page_bytes) const {
-    return schedule::ragged_scratch_bytes(outgoing().size(), page_bytes) + state_.list_bytes;
+  [[nodiscard]] std::uint64_t least_budget() const {
+    return schedule::ragged_scratch_bytes(outgoing().size(), schedule::least_ragged_page_bytes) +
+           state_.list_bytes;
   }
   [[nodiscard]] std::span<const Peer> outgoing() const { return state_.destinations.peers(); }
 
@@ -159,26 +161,12 @@ void Planner::list_incoming(const Vector<mpi::SparseCount>& arriving) {
   starts_in_ = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
 }
 
-std::optional<Diagnostic> Planner::check_budget(std::uint64_t page_bytes) const {
-  const std::uint64_t needed = least_budget(page_bytes);
-  if (needed <= state_.base.options.budget_bytes) return std::nullopt;
-  return Diagnostic{ErrorCode::budget_too_small,
-                    "the budget of " + std::to_string(state_.base.options.budget_bytes) +
-                        " bytes is below the " + std::to_string(needed) + " that two pages of " +
-                        std::to_string(page_bytes) + " bytes for each of " +
-                        std::to_string(outgoing().size()) +
-                        " destinations, and two more, and lists of the ranks take; set "
-                        "budget_bytes to at least " +
-                        std::to_string(needed)};
-}
-
 void Planner::agree(std::optional<Diagnostic> diagnostic) {
   state_.list_bytes =
       schedule::ragged_list_bytes(outgoing().size() + state_.incoming.size(), state_.arenas.size());
   // Method::direct needs more than that, which is known only later.
-  if (!diagnostic && chosen_.method != Method::direct)
-    diagnostic = check_budget(schedule::least_ragged_page_bytes);
   const std::uint64_t budget = state_.base.options.budget_bytes;
+  bool some_lack = !diagnostic && chosen_.method != Method::direct && least_budget() > budget;
   state_.page_bytes =
       schedule::ragged_page_bytes(budget - std::min(budget, state_.list_bytes), outgoing().size());
   // Each of them counts, and where.
@@ -205,10 +193,32 @@ void Planner::agree(std::optional<Diagnostic> diagnostic) {
   agreement.least(state_.page_bytes);
   agreement.largest(state_.anything_moves);
   agreement.largest(state_.watched);
+  agreement.largest(some_lack);
   mpi::Borrowing own(state_.base.channel);
   own.join(agreement);
   agreement.run(channel_, diagnostic);
   own.complete();
+  if (some_lack) refuse_budget();
+}
+
+/// All ranks learn which budget is enough for every rank, and for the method.
+void Planner::refuse_budget() {
+  std::optional<Diagnostic> mine;
+  if (const std::uint64_t budget = state_.base.options.budget_bytes; least_budget() > budget)
+    mine = Diagnostic{ErrorCode::budget_too_small,
+                      "the budget of " + std::to_string(budget) + " bytes is below the " +
+                          std::to_string(least_budget()) + " that two pages of " +
+                          std::to_string(schedule::least_ragged_page_bytes) +
+                          " bytes for each of " + std::to_string(outgoing().size()) +
+                          " destinations, and two more, and lists of the ranks take; set "
+                          "budget_bytes to " +
+                          mpi::at_least_enough};
+  mpi::Agreement agreement;
+  agreement.enough(least_budget());
+  if (chosen_.method == Method::phased)
+    agreement.enough(engine::enough_for_pages(channel_, ledger_, chosen_, state_.page_budget(),
+                                              outgoing().size(), state_.incoming.size()));
+  agreement.run(channel_, mine);
 }
 
 /// Rows of columns and lengths are all alike, so only the bytes of ragged fields are sent.
@@ -297,7 +307,7 @@ Planner::DirectNeed Planner::direct_need() {
     most_buffers = std::max(most_buffers, own_most_buffers);
     most_moved = std::max(most_moved, moved);
   }
-  const std::uint64_t least = least_budget(schedule::least_ragged_page_bytes);
+  const std::uint64_t least = least_budget();
   return {std::max(least, state_.list_bytes + buffers + pages * page),
           std::max(least, state_.list_bytes + most_buffers + most_moved)};
 }
@@ -306,24 +316,17 @@ Planner::DirectNeed Planner::direct_need() {
 void Planner::agree_on_direct() {
   const DirectNeed need = direct_need();
   const std::uint64_t budget = state_.base.options.budget_bytes;
-  const bool lacks = need.here > budget;
-  std::uint64_t enough = need.enough;
-  bool any_lacks = lacks;
+  std::optional<Diagnostic> mine;
+  if (need.here > budget)
+    mine = Diagnostic{ErrorCode::budget_too_small,
+                      std::string("method direct needs ") + mpi::enough_mark +
+                          " bytes for all that leaves and arrives, for what fills no page, and for "
+                          "lists of the ranks; the budget is " +
+                          std::to_string(budget) +
+                          "; set budget_bytes to that on all ranks, or take method stream"};
   mpi::Agreement agreement;
-  agreement.largest(enough);
-  agreement.largest(any_lacks);
-  agreement.run(channel_, std::nullopt);
-  if (!any_lacks) return;
-  std::optional<Diagnostic> found;
-  if (lacks)
-    found =
-        Diagnostic{ErrorCode::budget_too_small,
-                   "method direct needs " + std::to_string(enough) +
-                       " bytes for all that leaves and arrives, for what fills no page, and for "
-                       "lists of the ranks; the budget is " +
-                       std::to_string(budget) + "; set budget_bytes to at least " +
-                       std::to_string(enough) + " on all ranks, or take method stream"};
-  mpi::agree(channel_, found);
+  agreement.enough(need.enough);
+  agreement.run(channel_, mine);
 }
 
 }  // namespace

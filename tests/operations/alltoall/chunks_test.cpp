@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The tables of chunks, and the network of BITONIC on any number of ranks, both without MPI.
+// The tables of chunks, and BITONIC's network and tables on any number of ranks, without MPI.
 
 #include "operations/alltoall/chunks.hpp"
 
@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <iostream>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace valet::test {
@@ -119,6 +120,76 @@ TEST(BitonicNetwork, SortsOnAnyNumberOfRanks) {
       ASSERT_EQ(*std::max_element(steps.begin(), steps.end()), phases * (phases + 1) / 2);
       ASSERT_TRUE(ranks <= 1 << phases && (ranks == 1 || ranks > 1 << (phases - 1)));
     }
+}
+
+/// What each rank has at first, ascending by destination: elements for some ranks, and free slots.
+std::vector<Chunks> random_tables(Ledger& ledger, std::mt19937_64& random, int ranks,
+                                  std::uint64_t slots) {
+  std::vector<Chunks> tables;
+  for (int rank = 0; rank < ranks; ++rank) {
+    std::vector<std::pair<std::int32_t, bool>> all;
+    const std::uint64_t most_free = random() % (slots + 1);
+    for (std::uint64_t k = 0; k < slots; ++k)
+      all.emplace_back(random() % static_cast<std::uint64_t>(ranks), k < most_free);
+    std::sort(all.begin(), all.end());
+    Chunks& chunks = tables.emplace_back(LedgerAllocator<Chunk>(ledger));
+    for (const auto& [destination, free] : all) {
+      Chunk chunk{destination, free ? free_slot : rank, 0, 1};
+      if (!free) chunk.first = chunks.empty() ? 0 : chunks.back().first + chunks.back().count;
+      append(chunks, chunk);
+    }
+  }
+  return tables;
+}
+
+/// A step between two ranks, without the elements.
+void split_tables(Ledger& ledger, Chunks& low, Chunks& high, std::uint64_t slots) {
+  const std::uint64_t count = lowest_in_second(low, high, slots);
+  Chunks given = low, got = high;
+  keep(given, {slots - count, count});
+  keep(got, {0, count});
+  remove(low, {slots - count, count});
+  remove(high, {0, count});
+  const auto merge = [&](Chunks& kept, const Chunks& other) {
+    Chunks merged{LedgerAllocator<Chunk>(ledger)};
+    merge_chunks(kept, other, [&](const Chunk& chunk, bool) { append(merged, chunk); });
+    kept = std::move(merged);
+  };
+  merge(low, got);
+  merge(high, given);
+}
+
+// What the number in budget_too_small is made of: one slot for each chunk is the worst.
+TEST(BitonicTables, StayWithinTheirBound) {
+  std::cout << "seed " << seed() << "\n";
+  std::mt19937_64 random(seed());
+  Ledger ledger;
+  std::uint64_t longest_of_100 = 0;
+  for (const int ranks : {2, 3, 5, 16, 33, 64, 100})
+    for (const std::uint64_t slots : {1U, 7U, 64U, 400U}) {
+      std::vector<Chunks> tables = random_tables(ledger, random, ranks, slots);
+      for (int phase = 1; phase <= bitonic_phases(ranks); ++phase) {
+        for (int rank = 0; rank < ranks; ++rank)
+          number_chunks(tables[static_cast<std::size_t>(rank)], rank, phase, slots);
+        for (int step = 0; step < phase; ++step)
+          for (int rank = 0; rank < ranks; ++rank) {
+            const int partner = bitonic_partner(rank, phase, step);
+            if (partner < rank || partner >= ranks) continue;
+            Chunks& low = tables[static_cast<std::size_t>(rank)];
+            Chunks& high = tables[static_cast<std::size_t>(partner)];
+            ASSERT_LE(low.size() + high.size() + 4, most_bitonic_chunks(ranks)) << seed_note();
+            if (ranks == 100) longest_of_100 = std::max(longest_of_100, low.size() + high.size());
+            split_tables(ledger, low, high, slots);
+          }
+      }
+      std::int32_t last = 0;
+      for (const Chunks& chunks : tables)
+        for (const Chunk& chunk : chunks) {
+          ASSERT_GE(chunk.destination, last) << seed_note();
+          last = chunk.destination;
+        }
+    }
+  EXPECT_GE(longest_of_100, most_bitonic_chunks(100) / 5);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 // What is wrong is found before anything moves, and said alike on all ranks.
 
+#include "named_budget.hpp"
 #include "outcome.hpp"
 #include "ragged_case.hpp"
 
@@ -279,6 +280,37 @@ TEST(RaggedErrors, SayWhatBudgetIsNeeded) {
   Spoilt call;
   call.options.budget_bytes = 2048;
   EXPECT_EQ(outcome_of([&] { call.call(); }).text, "");
+}
+
+/// Rank 0 sends to all, so it needs more than the others; the lists of PHASED depend on the ranks.
+TEST(RaggedErrors, NameABudgetThatSufficesForAllRanks) {
+  const auto options_of = [](Method method, Scheduler scheduler, int parking) {
+    Options options{.method = method};
+    options.phased.scheduler = scheduler;
+    options.phased.parking = parking;
+    return options;
+  };
+  using enum Scheduler;
+  for (const Options& chosen :
+       {options_of(Method::stream, distributed, 0), options_of(Method::direct, distributed, 0),
+        options_of(Method::cyclic, distributed, 0), options_of(Method::phased, distributed, 0),
+        options_of(Method::phased, distributed, 1), options_of(Method::phased, centralized, 0),
+        options_of(Method::phased, centralized, 1)})
+    for (const int poor : {-1, 0, size() - 1})  // the only rank with so little; -1: all
+      for (const std::size_t budget : {1, 2048, 2560, 10'000}) {
+        Spoilt call;
+        for (std::size_t k = 0; k < 10 && rank() == 0; ++k)
+          call.ranks[k] = static_cast<int>(k) % size();
+        call.options = chosen;
+        call.options.budget_bytes = poor == -1 || poor == rank() ? budget : 4 << 20;
+        const Outcome outcome = outcome_of([&] { call.call(); });
+        EXPECT_TRUE(same_on_all_ranks(outcome));
+        if (outcome.code == ErrorCode::success) continue;
+        ASSERT_EQ(outcome.code, ErrorCode::budget_too_small) << outcome.text;
+        call.options.budget_bytes = named_budget(outcome.text);
+        const Outcome followed = outcome_of([&] { call.call(); });
+        EXPECT_EQ(followed.text, "") << to_string(chosen.method) << " after " << outcome.text;
+      }
 }
 
 TEST(RaggedErrors, SayWhatARankWouldHaveToHold) {
