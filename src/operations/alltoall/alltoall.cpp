@@ -83,7 +83,7 @@ struct Call {
       0;                 ///< from here to the page that suits it all fit a rank: the largest
   bool watched = false;  ///< a rank has a callback for the progress
   bool at_once = false;  ///< `direct` suits a rank, then all
-  std::uint64_t needed_at_once = 0;  ///< budget for that of a rank, then the most of all
+  std::uint64_t needed_at_once = 0;  ///< budget for that
   plan::JointShape joint = {};       ///< pages: what the choice between them and swaps is made from
   operations::SwapSizes swaps{0, 1, 0};
   const detail::KnownCounts* known = nullptr;  ///< where an adapter gives the counts
@@ -174,19 +174,21 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   agreement.largest(call.watched);
   const bool fits = call.at_once;
   agreement.least(call.at_once);
-  agreement.largest(call.needed_at_once);
   call.joint.join(agreement);
   call.swaps.join(agreement);
   agreement.run(state.channel, mine);
-  if (call.options.method == AlltoallMethod::direct && !call.at_once)
-    mpi::agree(state.channel,
-               fits ? std::nullopt
-                    : std::optional(Diagnostic{
-                          ErrorCode::budget_too_small,
-                          "the budget of " + std::to_string(call.options.budget_bytes) +
-                              " bytes is below the " + std::to_string(call.needed_at_once) +
-                              " that leave a rank at once; set budget_bytes to at least that, "
-                              "which is enough for all ranks, or take stream"}));
+  if (call.options.method == AlltoallMethod::direct && !call.at_once) {
+    std::optional<Diagnostic> too_small;
+    if (!fits)
+      too_small = Diagnostic{ErrorCode::budget_too_small,
+                             "the budget of " + std::to_string(call.options.budget_bytes) +
+                                 " bytes is below the " + std::to_string(call.needed_at_once) +
+                                 " that leave a rank at once; set budget_bytes to " +
+                                 mpi::at_least_enough + ", or take stream"};
+    mpi::Agreement budgets;
+    budgets.enough(call.needed_at_once);
+    budgets.run(state.channel, too_small);
+  }
   state.blocks.block_bytes = static_cast<std::size_t>(call.page);
   rescale(call.joint, 1, call.elements_of_page());
 }
@@ -221,16 +223,11 @@ bool pages_fit(const mpi::Channel& channel, const Call& call) {
   agreement.least(fits);
   agreement.run(channel, std::nullopt);
   if (!fits && call.options.method == AlltoallMethod::stream) {
-    const std::uint64_t enough = enough_for_pages(channel, call);
-    mpi::agree(channel, is_short
-                            ? std::optional(Diagnostic{
-                                  ErrorCode::budget_too_small,
-                                  "the budget of " + std::to_string(call.options.budget_bytes) +
-                                      " bytes is below the " + std::to_string(enough) +
-                                      " that are enough for pages on all ranks, with these counts; "
-                                      "set budget_bytes "
-                                      "to at least that"})
-                            : std::nullopt);
+    mpi::Agreement budgets;
+    budgets.enough(enough_for_pages(channel, call));
+    budgets.run(channel, is_short ? std::optional(operations::budget_too_small_for(
+                                        "pages with these counts", call.options.budget_bytes))
+                                  : std::nullopt);
   }
   return fits;
 }

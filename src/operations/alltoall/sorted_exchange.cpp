@@ -21,6 +21,12 @@ constexpr std::uint64_t most_message_bytes = std::uint64_t{256} << 10;
 
 }  // namespace
 
+Diagnostic budget_too_small_for(const char* what, std::size_t budget_bytes) {
+  return {ErrorCode::budget_too_small, "the budget of " + std::to_string(budget_bytes) +
+                                           " bytes is too small for " + what +
+                                           "; set budget_bytes to " + mpi::at_least_enough};
+}
+
 SwapSizes::SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes)
     : most_anywhere(most),
       message_elements(std::max<std::uint64_t>(
@@ -125,7 +131,7 @@ std::optional<Diagnostic> SortedExchange::why_impossible(AlltoallMethod method, 
   const std::uint64_t room = buffer_.bytes / buffer_.element_bytes;
   if (gave_up && (method == AlltoallMethod::pairwise || most > room))
     return Diagnostic{ErrorCode::budget_too_small,
-                      name + " needs more memory for its tables than half of the budget of " +
+                      name + " takes more memory for its tables than half of the budget of " +
                           std::to_string(budget_bytes_) + " bytes"};
   if (most > room)
     return Diagnostic{ErrorCode::infeasible,
@@ -193,16 +199,14 @@ void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t enough_for_pages)
   std::optional<Diagnostic> mine = chosen_.diagnostic;
   if (chosen_.is_possible || takes_pages) {
     mine.reset();
-    if (budget_bytes_ < enough)
-      mine = Diagnostic{ErrorCode::budget_too_small,
-                        "the budget of " + std::to_string(budget_bytes_) + " bytes is below the " +
-                            std::to_string(enough) + " that are enough for " + to_string(wish) +
-                            " on all ranks; set budget_bytes to at least that"};
+    if (budget_bytes_ < enough) mine = budget_too_small_for(to_string(wish), budget_bytes_);
   } else if (mine && mine->code == ErrorCode::budget_too_small) {
     mine->text += "; take stream, for which a budget of " + std::to_string(enough) +
                   " bytes is enough on all ranks";
   }
-  mpi::agree(channel_, mine);
+  mpi::Agreement agreement;
+  agreement.enough(enough);
+  agreement.run(channel_, mine);
   throw Error(ErrorCode::internal, std::string("no rank says why ") + to_string(wish) + " fails");
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 namespace valet {
 namespace {
@@ -59,11 +60,18 @@ struct PageNeeds {
     return 4 * std::max<std::uint64_t>(peers, 1) + 4;
   }
   [[nodiscard]] std::uint64_t most_peers() const { return std::max(out_peers, in_peers); }
-  /// The least budget for the pages that suit the rank with the most neighbours, within an eighth.
-  /// With more of it pages are larger and the lists of them shorter.
+  /// The least budget for the pages that suit the rank with the most neighbours: with more of it
+  /// pages are larger and the lists of them shorter.
   [[nodiscard]] std::uint64_t enough(std::uint64_t peers, std::size_t element_bytes) const {
-    std::uint64_t budget = element_bytes;
-    while (needed(page_for(budget, element_bytes, peers)) > budget) budget += budget / 8 + 1;
+    const auto fits = [&](std::uint64_t budget) {
+      return needed(page_for(budget, element_bytes, peers)) <= budget;
+    };
+    std::uint64_t below = 0, budget = 1;
+    while (!fits(budget)) below = std::exchange(budget, 2 * budget);
+    while (budget - below > 1) {
+      const std::uint64_t middle = below + (budget - below) / 2;
+      (fits(middle) ? budget : below) = middle;
+    }
     return budget;
   }
   /// What the largest page needs beside a plan. @param whole  The budget.
