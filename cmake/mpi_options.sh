@@ -15,6 +15,7 @@ Prints the environment variables (NAME=value) that make MPI programs started by 
   bound            run on one core each
   no-single-copy   send without copying directly between processes (CMA, KNEM, XPMEM)
   tcp              send by TCP only, also within a node
+  threads          let several threads of a rank send and wait at a time
   shared-files     nothing else: MPI_SHARED_FILES is a regular expression of the names they use in /dev/shm
 Exit code 1, and a sentence, if LAUNCHER or its version cannot do one of them.
 USAGE
@@ -60,6 +61,9 @@ for wish in "$@"; do
     "Open MPI 4 tcp") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp" ;;
     # The other way to find interfaces, netlink, does not see in 5.0 that a node reaches itself.
     "Open MPI "?" tcp") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_reachable=weighted" ;;
+    # 6.0.0rc2 loses messages of such threads in shared memory; more rarely by TCP.
+    "Open MPI 6 threads") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_reachable=weighted" ;;
+    *" threads") ;;
     "Open MPI 4 files-in-tmp") options="OMPI_MCA_btl_vader_backing_directory=/tmp UCX_POSIX_DIR=/tmp" ;;
     "Open MPI "?" files-in-tmp") options="OMPI_MCA_btl_sm_backing_directory=/tmp UCX_POSIX_DIR=/tmp" ;;
     "Open MPI 4 shared-files") options="MPI_SHARED_FILES=vader_segment.*" ;;

@@ -243,8 +243,14 @@ class SmallDisks : public testing::Test {
 };
 
 TEST_F(SmallDisks, ForMemoryThatIsSharedDoNotMatter) {
+  // Debian's MPICH 5.0.2 says of every rank that it is alone on its node.
+  MPI_Comm node = MPI_COMM_NULL;
+  int on_node = 0;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &on_node);
+  MPI_Comm_free(&node);
   const Report report = migrate_in_ring(stream());
-  EXPECT_TRUE(all_ranks(size() == 1 || report.shared_bytes > 32 << 10)) << report.shared_bytes;
+  EXPECT_TRUE(all_ranks(on_node == 1 || report.shared_bytes > 32 << 10)) << report.shared_bytes;
 }
 
 TEST_F(SmallDisks, LeaveTheTraceThatWasThere) {

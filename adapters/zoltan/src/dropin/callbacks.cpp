@@ -8,7 +8,6 @@
 #include "pack_guard.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <exception>
 #include <new>
 #include <utility>
@@ -256,8 +255,8 @@ std::optional<Diagnostic> Callbacks::pack_objects(const PackBatch& batch, PackGu
   const auto finish = [&](std::size_t k) -> std::optional<Diagnostic> {
     if (guard != nullptr) {
       if (!guard->is_intact(k)) return overrun(batch, k, first);
-      std::memcpy(batch.memory + batch.offsets[k], memory + offsets[k],
-                  static_cast<std::size_t>(batch.sizes[k]));
+      std::copy_n(reinterpret_cast<const std::byte*>(memory) + offsets[k], batch.sizes[k],
+                  batch.memory + batch.offsets[k]);
     }
     ++done;
     return std::nullopt;
