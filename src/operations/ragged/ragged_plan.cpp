@@ -76,7 +76,7 @@ class Planner {
   [[nodiscard]] std::optional<Diagnostic> count_blocks();
   void exchange_counts(std::optional<Diagnostic>& diagnostic);
   void list_incoming(const Vector<mpi::SparseCount>& arriving);
-  void agree(std::optional<Diagnostic> diagnostic);
+  void agree(const std::optional<Diagnostic>& diagnostic);
   void refuse_budget();
   void exchange_bytes();
   void exchange_starts();
@@ -161,7 +161,7 @@ void Planner::list_incoming(const Vector<mpi::SparseCount>& arriving) {
   starts_in_ = ArenaBytes(ledger_, state_.incoming.size(), state_.arenas.size());
 }
 
-void Planner::agree(std::optional<Diagnostic> diagnostic) {
+void Planner::agree(const std::optional<Diagnostic>& diagnostic) {
   state_.list_bytes =
       schedule::ragged_list_bytes(outgoing().size() + state_.incoming.size(), state_.arenas.size());
   // Method::direct needs more than that, which is known only later.
