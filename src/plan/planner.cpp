@@ -68,21 +68,40 @@ void look_at_kept_again(State& state) {
   agreement.run(state.channel, std::nullopt);
 }
 
-/// Whether a method that holds everything that leaves and everything that arrives at once can.
-std::optional<Diagnostic> check_need_at_once(const State& state, mpi::Agreement& agreement) {
-  const schedule::MethodTraits* const traits = schedule::find_traits(state.options.method);
-  if (traits == nullptr || traits->budget != schedule::BudgetRule::everything) return std::nullopt;
-  const std::uint64_t blocks = std::visit(
-      [](const auto& flows) { return flows.exports.size() + flows.blocks_arriving; }, state.flows);
-  const std::uint64_t needed = blocks * state.blocks.block_bytes;
-  agreement.enough(needed);
-  if (needed <= state.options.budget_bytes) return std::nullopt;
+bool holds_all_at_once(const Options& options) {
+  const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
+  return traits != nullptr && traits->budget == schedule::BudgetRule::everything;
+}
+
+/// What blocks need of the budget at least: once planned, all that leave and arrive where the
+/// method holds them at once.
+std::uint64_t least_blocks(const State& state) {
+  const std::uint64_t least = state.blocks.least_scratch_blocks();
+  if (!holds_all_at_once(state.options)) return least;
+  return std::max(least, std::visit(
+                             [](const auto& flows) -> std::uint64_t {
+                               return flows.exports.size() + flows.blocks_arriving;
+                             },
+                             state.flows));
+}
+
+std::optional<Diagnostic> check_blocks(const State& state) {
+  if (!holds_all_at_once(state.options)) return check_budget(state);
+  const std::uint64_t blocks = least_blocks(state);
+  if (blocks * state.blocks.block_bytes <= state.options.budget_bytes) return std::nullopt;
   return Diagnostic{ErrorCode::budget_too_small,
                     std::string("method ") + to_string(state.options.method) + " needs " +
-                        std::to_string(needed) + " bytes for the " + std::to_string(blocks) +
-                        " blocks that leave and arrive, the budget is " +
+                        std::to_string(blocks * state.blocks.block_bytes) + " bytes for the " +
+                        std::to_string(blocks) + " blocks that leave and arrive, the budget is " +
                         std::to_string(state.options.budget_bytes) + "; set budget_bytes to " +
                         mpi::at_least_enough + ", or take method stream"};
+}
+
+/// That the budgets hold these blocks, once all ranks know their size. Collective.
+void agree_on_budget(const State& state) {
+  mpi::Agreement agreement;
+  agreement.enough(least_blocks(state) * state.blocks.block_bytes);
+  agreement.run(state.channel, check_blocks(state));
 }
 
 /// The bytes of a block and the choices that must be the same everywhere, checked in the same
@@ -113,16 +132,13 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   agree_on_options(agreement, state.options);
   shape.join(agreement);
   agreement.enough(state.blocks.least_scratch_blocks() * state.blocks.block_bytes);
-  const std::optional<Diagnostic> too_small = check_need_at_once(state, agreement);
+  bool some_lack = !mine && check_blocks(state).has_value();
+  agreement.largest(some_lack);
   mpi::Borrowing own(state.channel);
   own.join(agreement);
-  agreement.run(state.channel, mine ? mine : too_small);
-  if (some_do_not_know) {
-    state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
-    mpi::Agreement known;
-    known.enough(state.blocks.least_scratch_blocks() * state.blocks.block_bytes);
-    known.run(state.channel, check_budget(state));
-  }
+  agreement.run(state.channel, mine);
+  if (some_do_not_know) state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
+  if (some_do_not_know || some_lack) agree_on_budget(state);
   if (!own.complete()) look_at_kept_again(state);
   return any_lacks_room;
 }
@@ -414,7 +430,8 @@ Diagnostic no_memory_to_plan(std::uint64_t slots) {
 
 std::optional<Diagnostic> check_budget(const State& state) {
   const std::size_t least = state.blocks.least_scratch_blocks() * state.blocks.block_bytes;
-  if (state.options.budget_bytes >= least || state.options.method == Method::phased)
+  if (state.options.budget_bytes >= least || state.options.method == Method::phased ||
+      holds_all_at_once(state.options))
     return std::nullopt;
   return budget_below_blocks(state);
 }

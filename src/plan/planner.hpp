@@ -30,8 +30,8 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
                                                    std::size_t map_entries, const State& state);
 [[nodiscard]] Diagnostic no_memory_to_plan(std::uint64_t slots);
 
-/// Whether the budget holds what any method needs of it, for the blocks of `state`. Local. What
-/// PHASED needs is known with the map only: engine::reserve_schedule() checks it.
+/// Whether the budget holds what the method needs of it, for the blocks of `state`. Local. What
+/// PHASED and DIRECT need is known with the map only: the end of planning checks it.
 [[nodiscard]] std::optional<Diagnostic> check_budget(const State& state);
 /// That it does not.
 [[nodiscard]] Diagnostic budget_below_blocks(const State& state);

@@ -197,22 +197,29 @@ TEST(MapErrors, TheBudgetThatDirectNamesIsEnoughForAllRanks) {
   call.occupied = Occupied(count);
   call.ranks.assign(count, (rank() + 1) % size());
   call.options.method = Method::direct;
-  call.options.budget_bytes = 8;
   const auto plan = [&] { static_cast<void>(call.plan_ranks()); };
-  const Outcome refused = outcome_of(plan);
-  EXPECT_EQ(refused.code, ErrorCode::budget_too_small) << refused.text;
-  EXPECT_TRUE(same_on_all_ranks(refused));
-  const std::string before = "set budget_bytes to at least ";
-  const std::size_t found = refused.text.find(before);
-  ASSERT_NE(found, std::string::npos) << refused.text;
-  EXPECT_NE(refused.text.find("which is enough for all ranks, or take method stream"),
-            std::string::npos)
-      << refused.text;
-  const auto enough = std::strtoull(refused.text.c_str() + found + before.size(), nullptr, 10);
-  call.options.budget_bytes = enough;
-  EXPECT_EQ(outcome_of(plan).text, "");
-  call.options.budget_bytes = enough - 1;
-  EXPECT_EQ(outcome_of(plan).code, ErrorCode::budget_too_small) << "the least that is enough";
+  for (const int poor : {-1, 0, size() - 1})   // the only rank with so little; -1: all
+    for (const std::size_t budget : {1, 8}) {  // below one block, and one
+      call.options.budget_bytes = poor == -1 || poor == rank() ? budget : 4 << 20;
+      const Outcome refused = outcome_of(plan);
+      EXPECT_EQ(refused.code, ErrorCode::budget_too_small) << refused.text;
+      EXPECT_TRUE(same_on_all_ranks(refused));
+      const std::string before = "set budget_bytes to at least ";
+      const std::size_t found = refused.text.find(before);
+      ASSERT_NE(found, std::string::npos) << refused.text;
+      EXPECT_NE(refused.text.find("which is enough for all ranks, or take method stream"),
+                std::string::npos)
+          << refused.text;
+      const auto enough = std::strtoull(refused.text.c_str() + found + before.size(), nullptr, 10);
+      call.options.budget_bytes = enough;
+      EXPECT_EQ(outcome_of(plan).text, "");
+      call.options.budget_bytes = enough - 1;
+      EXPECT_EQ(outcome_of(plan).code, ErrorCode::budget_too_small) << "the least that is enough";
+    }
+  // What differs is said first: the number could be wrong once it is put right.
+  call.options.budget_bytes = 8;
+  call.options.order = rank() == size() - 1 ? Order::any : Order::stable;
+  EXPECT_EQ(outcome_of(plan).code, ErrorCode::invalid_argument);
 }
 
 /// Blocks of 24 bytes in three ways: other orders, other labels, other numbers of fields.

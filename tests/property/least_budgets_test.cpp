@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// The table "Least budgets" of memory.md: with that budget everything arrives, and with a byte less
-// all ranks are told this number. Ranks that are alike, so that it is the same on all.
+// The table of least budgets in memory.md: with that budget everything arrives, and with a byte
+// less all ranks are told this number. Ranks that are alike, so that it is the same on all.
 
 #include "../operations/layout/moved_arrays.hpp"
 #include "named_budget.hpp"
@@ -83,19 +83,19 @@ TEST(LeastBudgets, BlocksOfDifferentSizes) {
 struct Dealt {
   static constexpr std::size_t element = sizeof(double);
   std::uint64_t ranks = static_cast<std::uint64_t>(size());
-  std::uint64_t numbers = 60 * ranks;  ///< on each rank
+  std::uint64_t numbers;  ///< on each rank
   /// What one layout shares with the other: a family of segments for each rank.
   std::uint64_t shared = 40 * ranks + 8 * (ranks + 1);
   GridLayout from{BlockCyclic({as_extent(numbers * ranks)}, {as_extent(numbers)}, {size()})};
   GridLayout to{BlockCyclic({as_extent(numbers * ranks)}, {1}, {size()})};
   Part before{from, element, IndexOrder::row_major}, after{to, element, IndexOrder::row_major};
 
-  Dealt() { before.fill(); }
+  explicit Dealt(std::uint64_t on_each_rank) : numbers(on_each_rank) { before.fill(); }
   static std::int64_t as_extent(std::uint64_t value) { return static_cast<std::int64_t>(value); }
 };
 
 TEST(LeastBudgets, Redistribute) {
-  Dealt dealt;
+  Dealt dealt(60 * static_cast<std::uint64_t>(size()));
   expect_least(2 * Dealt::element + 2 * dealt.shared, [&](std::size_t budget) {
     redistribute(MPI_COMM_WORLD, dealt.from, dealt.to, Dealt::element, dealt.before.source(),
                  dealt.after.target(), {.budget_bytes = budget});
@@ -105,13 +105,15 @@ TEST(LeastBudgets, Redistribute) {
 
 TEST(LeastBudgets, RedistributeInPlace) {
   if (size() == 1) GTEST_SKIP() << "nothing leaves";
-  Dealt dealt;
+  Dealt dealt(60 * static_cast<std::uint64_t>(size()));
   const std::uint64_t part = dealt.numbers * Dealt::element, neighbours = 2 * dealt.ranks;
   const auto needed = [&](std::uint64_t budget) {
     const std::uint64_t share = budget / (4 * dealt.ranks + 4);
+    const std::uint64_t buffers = std::max((neighbours + 2) * Dealt::element,
+                                           (budget + 1) / 2);  // as n + 2 = (4 * m + 4) / 2
     const std::uint64_t page = std::max<std::uint64_t>(share / Dealt::element, 1) * Dealt::element;
     return 104 * neighbours + 4 * 2 * dealt.ranks + 32 * (part / page) +
-           std::max((neighbours + 2) * page, dealt.shared);
+           std::max(buffers, dealt.shared);
   };
   std::uint64_t least = 1;
   while (needed(least) > least) ++least;
@@ -123,6 +125,26 @@ TEST(LeastBudgets, RedistributeInPlace) {
     std::ranges::copy(memory, dealt.after.bytes().begin());
     return dealt.after.wrong_bytes() == 0;
   });
+}
+
+// Larger pages need longer buffers, but no step of them may take more than the budget has grown.
+TEST(LeastBudgets, NoLargerOneIsRefused) {
+  for (const std::uint64_t numbers : {4U, 10U, 33U}) {
+    Dealt dealt(numbers);
+    bool was_accepted = false;
+    for (std::size_t budget = 200; budget < 3000; budget += 8) {
+      std::vector<std::byte> memory = dealt.before.bytes();
+      memory.resize(std::max(memory.size(), dealt.after.bytes().size()));
+      const Outcome outcome = outcome_of([&] {
+        redistribute_in_place(MPI_COMM_WORLD, dealt.from, dealt.to, Dealt::element,
+                              {.data = memory.data(), .bytes = memory.size()},
+                              {.budget_bytes = budget, .method = Method::stream});
+      });
+      ASSERT_TRUE(outcome.text.empty() || !was_accepted) << outcome.text;
+      was_accepted = outcome.text.empty();
+    }
+    EXPECT_TRUE(was_accepted);
+  }
 }
 
 TEST(LeastBudgets, AllToAll) {

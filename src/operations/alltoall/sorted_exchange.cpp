@@ -120,9 +120,12 @@ void SortedExchange::exchange(SwapSequence& sequence, AlltoallMethod method) con
     exchange_pairwise(sequence);
 }
 
-std::uint64_t SortedExchange::enough_for_bitonic_tables() const {
-  const std::uint64_t tables = 2 * sizeof(Chunk) * most_bitonic_chunks(channel_.size());
-  return 2 * (tables - std::min(tables, table_bytes_beside_budget()));
+std::uint64_t SortedExchange::enough_for_tables(AlltoallMethod method) const {
+  const std::uint64_t chunks = method == AlltoallMethod::bitonic
+                                   ? most_bitonic_chunks(channel_.size())
+                                   : 2 * limits(method).most_chunks + 4;
+  const std::uint64_t bytes = 2 * sizeof(Chunk) * chunks;
+  return 2 * (bytes - std::min(bytes, table_bytes_beside_budget()));
 }
 
 std::optional<Diagnostic> SortedExchange::why_impossible(AlltoallMethod method, bool gave_up,
@@ -149,8 +152,10 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   const bool gave_up = sequence->gave_up();
   // A sequence that was given up has not shown how many there would be; no rank has more slots.
   const std::uint64_t most = gave_up ? sizes_.most_anywhere : sequence->most_elements();
-  std::uint64_t enough = 2 * storage::BlockMerge::least_scratch_bytes(most, buffer_.element_bytes);
-  if (gave_up) enough = std::max(enough, enough_for_bitonic_tables());
+  // A rank whose tables fit what it has now may get less.
+  const std::uint64_t enough =
+      std::max(2 * storage::BlockMerge::least_scratch_bytes(most, buffer_.element_bytes),
+               enough_for_tables(method));
   std::optional<Diagnostic> diagnostic = why_impossible(method, gave_up, most);
   const bool is_possible = !diagnostic;
   const bool merges =

@@ -71,7 +71,7 @@ class SortedExchange {
     std::uint64_t most_elements = 0;       ///< held by this rank at once
     std::uint64_t volume = 0;              ///< the most of any rank
     bool suits = false;                    ///< all ranks
-    std::uint64_t enough_bytes = 0;        ///< budget that is enough for merging, on all ranks
+    std::uint64_t enough_bytes = 0;        ///< budget for merging and tables, on all ranks
     bool is_possible = false;              ///< all ranks, with that budget
     std::optional<Diagnostic> diagnostic;  ///< this rank's, if it is not
 
@@ -100,8 +100,8 @@ class SortedExchange {
   [[nodiscard]] Trial try_all(AlltoallMethod wish);
   /// Memory for tables beside half of the budget.
   [[nodiscard]] std::uint64_t table_bytes_beside_budget() const;
-  /// A budget with which no table of BITONIC is too long.
-  [[nodiscard]] std::uint64_t enough_for_bitonic_tables() const;
+  /// A budget that holds all tables that the method does not give up.
+  [[nodiscard]] std::uint64_t enough_for_tables(AlltoallMethod method) const;
   /// Why a larger budget does not help, as far as is known.
   /// @param gave_up  Because of long tables.
   /// @param most     Elements held at once, at most.

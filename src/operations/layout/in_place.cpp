@@ -43,8 +43,16 @@ struct PageNeeds {
     return OwnerStreams::list_bytes(out_peers + in_peers, out + in, ranks) +
            plan_bytes * std::max(out, in);
   }
-  [[nodiscard]] std::uint64_t needed(std::uint64_t page) const {
-    return list_bytes(page) + std::max(buffer_bytes(page) + 2 * page, shared);
+  /// With pages of this size, which suit all ranks, at most. Buffers count as if pages were as
+  /// large as this rank's budget allows, to the byte: so whoever has enough has so with a larger
+  /// budget.
+  [[nodiscard]] std::uint64_t needed(std::uint64_t page, std::uint64_t budget,
+                                     std::size_t element_bytes) const {
+    const std::uint64_t pages = out_peers + in_peers + 2;
+    const std::uint64_t largest = std::min(budget, share(most_peers()) * most_page_bytes);
+    const std::uint64_t buffers = std::max<std::uint64_t>(
+        pages * element_bytes, (pages * largest + share(most_peers()) - 1) / share(most_peers()));
+    return list_bytes(page) + std::max(buffers, shared);
   }
   /// The largest page, a multiple of the element, of which two buffers for each neighbour and
   /// two in transit leave half of the budget for lists.
@@ -60,11 +68,11 @@ struct PageNeeds {
     return 4 * std::max<std::uint64_t>(peers, 1) + 4;
   }
   [[nodiscard]] std::uint64_t most_peers() const { return std::max(out_peers, in_peers); }
-  /// The least budget for the pages that suit the rank with the most neighbours: with more of it
-  /// pages are larger and the lists of them shorter.
+  /// The least budget for the pages that suit the rank with the most neighbours. At most half of
+  /// what it has more is for buffers, and the lists of pages get shorter.
   [[nodiscard]] std::uint64_t enough(std::uint64_t peers, std::size_t element_bytes) const {
     const auto fits = [&](std::uint64_t budget) {
-      return needed(page_for(budget, element_bytes, peers)) <= budget;
+      return needed(page_for(budget, element_bytes, peers), budget, element_bytes) <= budget;
     };
     std::uint64_t below = 0, budget = 1;
     while (!fits(budget)) below = std::exchange(budget, 2 * budget);
@@ -158,14 +166,16 @@ void InPlace::measure() {
   const auto ranks = [](const GridSide& side) {
     return static_cast<std::uint64_t>(side.layout().ranks());
   };
-  needs_ = {.out_peers = ranks(call_.to),
-            .in_peers = ranks(call_.from),
+  const std::uint64_t most_peers = std::max(ranks(call_.from), ranks(call_.to));
+  needs_ = {.out_peers = most_peers,
+            .in_peers = most_peers,
             .out_bytes = static_cast<std::uint64_t>(call_.from.elements()) * call_.element_bytes,
             .in_bytes = static_cast<std::uint64_t>(call_.to.elements()) * call_.element_bytes,
             .ranks = ranks(call_.from) + ranks(call_.to),
             .shared = std::max(intersection_bytes(call_.from, call_.to.layout()),
                                intersection_bytes(call_.to, call_.from.layout()))};
-  // Where the budget does not hold what tells how many neighbours there are, they are the most.
+  // Where the budget does not hold what tells how many neighbours there are, they are as many as
+  // take most of a budget.
   if (needs_.shared <= call_.options.budget_bytes) {
     const auto count_peers = [this](const GridSide& mine, const GridSide& theirs) {
       if (mine.elements() == 0) return std::uint64_t{0};
@@ -262,8 +272,9 @@ void InPlace::prepare_pages() {
     odd = Diagnostic{ErrorCode::invalid_argument,
                      "the array is row-major in one layout and column-major in the other; in place "
                      "it keeps its order"};
-  else if ((needs_.ranks > 0 ? needs_.needed(page_bytes_) : page_bytes_) >
-           call_.options.budget_bytes)
+  else if (const std::uint64_t budget = call_.options.budget_bytes;
+           (needs_.ranks > 0 ? needs_.needed(page_bytes_, budget, call_.element_bytes)
+                             : page_bytes_) > budget)
     odd = too_small();
   else {
     odd = detail::unless_out_of_memory([&] { sort_pages(); }, layout::out_of_memory);

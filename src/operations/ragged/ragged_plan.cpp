@@ -164,8 +164,8 @@ void Planner::list_incoming(const Vector<mpi::SparseCount>& arriving) {
 void Planner::agree(const std::optional<Diagnostic>& diagnostic) {
   state_.list_bytes =
       schedule::ragged_list_bytes(outgoing().size() + state_.incoming.size(), state_.arenas.size());
-  // Method::direct needs more than that, which is known only later.
   const std::uint64_t budget = state_.base.options.budget_bytes;
+  // Method::direct needs more than that, which is known only later.
   bool some_lack = !diagnostic && chosen_.method != Method::direct && least_budget() > budget;
   state_.page_bytes =
       schedule::ragged_page_bytes(budget - std::min(budget, state_.list_bytes), outgoing().size());
