@@ -6,8 +6,8 @@ set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(valet_triplet aarch64-linux-gnu)
 # Set in the environment to a suffix such as -11 for another GCC than the default.
-set(CMAKE_C_COMPILER ${valet_triplet}-gcc$ENV{VALET_GCC})
-set(CMAKE_CXX_COMPILER ${valet_triplet}-g++$ENV{VALET_GCC})
+set(CMAKE_C_COMPILER ${valet_triplet}-gcc$ENV{AARCH64_GCC})
+set(CMAKE_CXX_COMPILER ${valet_triplet}-g++$ENV{AARCH64_GCC})
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64)
 
 # Where Debian's Open MPI is. CMake would ask mpicc, which is an aarch64 program.

@@ -41,7 +41,7 @@ fi
 
 # Runs a command in the root, with this source in /valet.
 in_root() {
-  valet_in_root "$root" "$PWD" /valet "set -eu; $1" "VALET_GCC=$gcc" "CMAKE_BUILD_PARALLEL_LEVEL=$jobs" \
+  valet_in_root "$root" "$PWD" /valet "set -eu; $1" "AARCH64_GCC=$gcc" "CMAKE_BUILD_PARALLEL_LEVEL=$jobs" \
     "CTEST_PARALLEL_LEVEL=$jobs"
 }
 
