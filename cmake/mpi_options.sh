@@ -60,9 +60,10 @@ for wish in "$@"; do
     "Open MPI "?" no-single-copy") options="$no_single_copy OMPI_MCA_smsc=^cma,knem,xpmem" ;;
     "Open MPI 4 tcp") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp" ;;
     # The other way to find interfaces, netlink, does not see in 5.0 that a node reaches itself.
-    "Open MPI "?" tcp") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_reachable=weighted" ;;
-    # 6.0.0rc2 loses messages of such threads in shared memory; more rarely by TCP.
-    "Open MPI 6 threads") options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_reachable=weighted" ;;
+    # 6.0.0rc2 loses messages of several threads in shared memory; more rarely by TCP.
+    "Open MPI "?" tcp" | "Open MPI 6 threads")
+      options="OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,tcp OMPI_MCA_reachable=weighted"
+      ;;
     *" threads") ;;
     "Open MPI 4 files-in-tmp") options="OMPI_MCA_btl_vader_backing_directory=/tmp UCX_POSIX_DIR=/tmp" ;;
     "Open MPI "?" files-in-tmp") options="OMPI_MCA_btl_sm_backing_directory=/tmp UCX_POSIX_DIR=/tmp" ;;

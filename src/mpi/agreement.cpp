@@ -115,6 +115,12 @@ void Agreement::run(const Channel& channel, const std::optional<Diagnostic>& min
   }
 }
 
+Diagnostic budget_too_small_for(const std::string& what, std::uint64_t budget_bytes) {
+  return {ErrorCode::budget_too_small, "the budget of " + std::to_string(budget_bytes) +
+                                           " bytes is too small for " + what +
+                                           "; set budget_bytes to " + at_least_enough};
+}
+
 void agree(const Channel& channel, const std::optional<Diagnostic>& mine) {
   Agreement().run(channel, mine);
 }

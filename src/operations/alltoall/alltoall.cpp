@@ -225,7 +225,7 @@ bool pages_fit(const mpi::Channel& channel, const Call& call) {
   if (!fits && call.options.method == AlltoallMethod::stream) {
     mpi::Agreement budgets;
     budgets.enough(enough_for_pages(channel, call));
-    budgets.run(channel, is_short ? std::optional(operations::budget_too_small_for(
+    budgets.run(channel, is_short ? std::optional(mpi::budget_too_small_for(
                                         "pages with these counts", call.options.budget_bytes))
                                   : std::nullopt);
   }

@@ -21,12 +21,6 @@ constexpr std::uint64_t most_message_bytes = std::uint64_t{256} << 10;
 
 }  // namespace
 
-Diagnostic budget_too_small_for(const char* what, std::size_t budget_bytes) {
-  return {ErrorCode::budget_too_small, "the budget of " + std::to_string(budget_bytes) +
-                                           " bytes is too small for " + what +
-                                           "; set budget_bytes to " + mpi::at_least_enough};
-}
-
 SwapSizes::SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes)
     : most_anywhere(most),
       message_elements(std::max<std::uint64_t>(
@@ -204,7 +198,7 @@ void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t enough_for_pages)
   std::optional<Diagnostic> mine = chosen_.diagnostic;
   if (chosen_.is_possible || takes_pages) {
     mine.reset();
-    if (budget_bytes_ < enough) mine = budget_too_small_for(to_string(wish), budget_bytes_);
+    if (budget_bytes_ < enough) mine = mpi::budget_too_small_for(to_string(wish), budget_bytes_);
   } else if (mine && mine->code == ErrorCode::budget_too_small) {
     mine->text += "; take stream, for which a budget of " + std::to_string(enough) +
                   " bytes is enough on all ranks";

@@ -32,9 +32,6 @@ struct SwapSizes {
   }
 };
 
-/// For an agreement that knows which budget is enough.
-[[nodiscard]] Diagnostic budget_too_small_for(const char* what, std::size_t budget_bytes);
-
 /// One all-to-all on one rank, counts known and agreed upon.
 class SortedExchange {
  public:

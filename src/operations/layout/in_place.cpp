@@ -241,16 +241,11 @@ void InPlace::prepare() {
 }
 
 Diagnostic InPlace::too_small() const {
-  const std::string budget = std::to_string(call_.options.budget_bytes);
+  const std::uint64_t budget = call_.options.budget_bytes;
   if (call_.options.method == Method::direct)
-    return {ErrorCode::budget_too_small,
-            std::string("method direct needs ") + mpi::enough_mark +
-                " bytes for all elements that leave and arrive, and for what the layouts share; "
-                "the budget is " +
-                budget + "; set budget_bytes to that on all ranks, or take method stream"};
-  return {ErrorCode::budget_too_small,
-          "the budget of " + budget + " bytes is too small for pages of " +
-              std::to_string(page_bytes_) + " bytes; set budget_bytes to " + mpi::at_least_enough};
+    return operations::too_small_for_direct(
+        "all elements that leave and arrive, and for what the layouts share", budget);
+  return mpi::budget_too_small_for("pages of " + std::to_string(page_bytes_) + " bytes", budget);
 }
 
 /// Whether the budget holds all pages that leave and arrive, and one where none do.

@@ -3,6 +3,7 @@
 
 /// Plans whose blocks are pages: their options, their scratch, their execution.
 
+#include "mpi/agreement.hpp"
 #include "plan/plan_state.hpp"
 #include "storage/call_scratch.hpp"
 #include <valet/plan.hpp>
@@ -30,6 +31,15 @@ namespace valet::operations {
 /// inside nodes, room for a schedule, clocks for the trace. Collective.
 /// @throws Error budget_too_small on all ranks alike.
 void prepare_method(plan::State& state);
+
+/// That DIRECT cannot hold everything at once, for an agreement that knows what is enough.
+/// @param what  What it holds.
+[[nodiscard]] inline Diagnostic too_small_for_direct(const char* what, std::uint64_t budget_bytes) {
+  return {ErrorCode::budget_too_small,
+          std::string("method direct needs ") + mpi::enough_mark + " bytes for " + what +
+              "; the budget is " + std::to_string(budget_bytes) +
+              "; set budget_bytes to that on all ranks, or take method stream"};
+}
 
 /// Bytes of this rank that are shared with the node: by this plan, or by what is kept. [local]
 [[nodiscard]] inline std::size_t kept_bytes(const plan::State& state) {

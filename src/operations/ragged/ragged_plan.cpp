@@ -6,6 +6,7 @@
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "operations/pages/page_cut.hpp"
+#include "operations/pages/page_plan.hpp"
 #include "operations/ragged/ragged.hpp"
 #include "plan/check_options.hpp"
 #include "plan/same_fields.hpp"
@@ -318,12 +319,8 @@ void Planner::agree_on_direct() {
   const std::uint64_t budget = state_.base.options.budget_bytes;
   std::optional<Diagnostic> mine;
   if (need.here > budget)
-    mine = Diagnostic{ErrorCode::budget_too_small,
-                      std::string("method direct needs ") + mpi::enough_mark +
-                          " bytes for all that leaves and arrives, for what fills no page, and for "
-                          "lists of the ranks; the budget is " +
-                          std::to_string(budget) +
-                          "; set budget_bytes to that on all ranks, or take method stream"};
+    mine = operations::too_small_for_direct(
+        "all that leaves and arrives, for what fills no page, and for lists of the ranks", budget);
   mpi::Agreement agreement;
   agreement.enough(need.enough);
   agreement.run(channel_, mine);
