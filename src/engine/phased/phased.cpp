@@ -67,7 +67,7 @@ Diagnostic too_small(const plan::State& state, const schedule::PhasedLimits& lim
             (limits.blocks_wait ? "all " + std::to_string(limits.ranks) + " ranks, for any may park"
                                 : std::to_string(limits.neighbours) + " neighbours") +
             ", and";
-  text += std::string(" needs a budget of ") + mpi::enough_mark + " bytes";
+  text.append(" needs a budget of ").append(mpi::enough_mark).append(" bytes");
   text += has_schedule ? ", for its lists and the " + std::to_string(need.schedule.transfers) +
                              " transfers of all ranks"
                        : " for them";
