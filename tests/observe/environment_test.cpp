@@ -59,15 +59,9 @@ TEST(Environment, IsWarnedOfOnce) {
   testing::internal::CaptureStderr();
   warn_of_unknown_variables(0);
   warn_of_unknown_variables(0);
-  const std::string said = testing::internal::GetCapturedStderr();
-  const std::string warning =
-      "the environment has variables that Valet does not know and ignores: ";
-  const std::size_t found = said.find(warning);
-  EXPECT_EQ(found, std::string("valet: warning: ").size()) << said;
-  EXPECT_EQ(said.find(warning, found + 1), std::string::npos) << said;
-  EXPECT_NE(said.find("VALET_MIGRATE_METHODE (the nearest name is VALET_MIGRATE_METHOD)"),
-            std::string::npos)
-      << said;
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "valet: warning: the environment has variables that Valet does not know and ignores: "
+            "VALET_MIGRATE_METHODE (the nearest name is VALET_MIGRATE_METHOD)\n");
   unsetenv("VALET_MIGRATE_METHODE");
 }
 
