@@ -98,10 +98,11 @@ macro(valet_decide_adapter option package directory)
 endmacro()
 
 # Sets Kokkos_BROKEN to the reason where the package names files that it does not contain, as Debian's libkokkos-dev
-# 5.2.2-2 does. That ends the CMake that finds it, so another one tries.
+# 5.2.2-2 does. That ends the CMake that finds it, so another one tries, each time until it is whole.
 function(valet_try_kokkos)
-  if(NOT DEFINED CACHE{VALET_KOKKOS_BROKEN})
+  if(NOT DEFINED CACHE{VALET_KOKKOS_BROKEN} OR VALET_KOKKOS_BROKEN)
     set(probe "${PROJECT_BINARY_DIR}/CMakeFiles/kokkos_probe")
+    file(REMOVE_RECURSE "${probe}")
     file(WRITE "${probe}/CMakeLists.txt"
          "cmake_minimum_required(VERSION 3.22)\nproject(probe CXX)\nfind_package(Kokkos CONFIG QUIET)\n")
     set(settings "")
