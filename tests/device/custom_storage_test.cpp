@@ -142,7 +142,11 @@ TEST(DeviceScratch, GoesBackWithThePlanAlsoAfterTheStorage) {
 
 TEST(DeviceScratch, MayBeLent) {
   DeviceCase tried(ring_map(size(), 60, 50, 1), Form::to_ranks, stream_options(Order::stable));
-  std::vector<std::max_align_t> lent(tried.plan.workspace_bytes() / sizeof(std::max_align_t) + 1);
+  // A type with a name: nvcc 13.0 fails on vectors of std::max_align_t, which has none.
+  struct alignas(std::max_align_t) Aligned {
+    std::byte bytes[alignof(std::max_align_t)];
+  };
+  std::vector<Aligned> lent(tried.plan.workspace_bytes() / sizeof(Aligned) + 1);
   tried.device.take_any_memory();
   const std::size_t before = tried.device.counts().allocations;
   static_cast<void>(execute(tried.plan, tried.storage, std::as_writable_bytes(std::span(lent))));

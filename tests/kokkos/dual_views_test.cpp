@@ -206,7 +206,7 @@ TEST(DualViews, OfACallThatFailedAreValidOnTheDevice) {
   const BlockStorage storage = kokkos::blocks(duals.place, duals.id);
   const std::vector<int> ranks = duals.ring();
   Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, count, std::span<const int>(ranks));
-  std::vector<std::max_align_t> too_small(1);
+  std::vector<double> too_small(2);
   const Outcome outcome = outcome_of([&] {
     static_cast<void>(execute(plan, storage, std::as_writable_bytes(std::span(too_small))));
   });

@@ -11,8 +11,10 @@ using Word = int;
 using Word = std::uint64_t;
 #endif
 
-valet::RaggedField see(const Kokkos::View<double*>& values, const Kokkos::View<Word*>& offsets);
+valet::RaggedField see(const Kokkos::View<double*, Kokkos::HostSpace>& values,
+                       const Kokkos::View<Word*, Kokkos::HostSpace>& offsets);
 
-valet::RaggedField see(const Kokkos::View<double*>& values, const Kokkos::View<Word*>& offsets) {
+valet::RaggedField see(const Kokkos::View<double*, Kokkos::HostSpace>& values,
+                       const Kokkos::View<Word*, Kokkos::HostSpace>& offsets) {
   return valet::kokkos::ragged_field_by_offsets(values, offsets);
 }

@@ -98,7 +98,8 @@ bool PhasedTransport<Index>::give_credit() {
   const storage::SlotRun run = memory_.take_scratch(most, transport_.is_written_by(receive.source));
   if (run.count == 0) return false;
   PostedReceive& posted = posted_[k];
-  posted = {.source = s, .run = run, .parts = announces_ ? 2 : 1};
+  // With its type: without, nvcc takes the values for those of the first members.
+  posted = PostedReceive{.source = s, .run = run, .parts = announces_ ? 2 : 1};
   if (announces_) {
     mpi::post_receive(context_.channel, &posted.parcel, sizeof(Parcel), receive.source,
                       mpi::tag_parcel, transport_.other(k));
