@@ -9,20 +9,24 @@ set(VALET_TEST_SCRIPT_DIR "${CMAKE_CURRENT_LIST_DIR}")
 
 # valet_add_test(NAME <name> SOURCES <file>... [LIBRARIES <target>...] [RANKS <n>...]
 #                [TIMEOUT <seconds>] [LABELS <label>...] [ENVIRONMENT <NAME=value>...] [INTERNAL]
-#                [WHOLE_STACKS])
+#                [OWN_PROGRAM [WHOLE_STACKS]])
 #
-# A GoogleTest program, target test_<name>, linked to Valet::valet and LIBRARIES.
+# Tests of GoogleTest in files <name>_test.cpp, linked to Valet::valet and LIBRARIES. The files of a folder
+# that need the same libraries and the same other sources are one program, of which a test runs its files
+# only (tests/support/only_files.hpp): linking takes longer than compiling most of them.
 # Without RANKS: one serial test <name>, without MPI_Init, label "serial".
-# With RANKS: one program with our MPI main (tests/support/mpi_main.cpp), registered as <name>_np<n>
-# for each count, label "mpi".
+# With RANKS: by our MPI main (tests/support/mpi_main.cpp), registered as <name>_np<n> for each count, label
+# "mpi".
 # LABELS come on top of these; "long", "large" and "slow" are the ones tests/run.sh looks at.
 # INTERNAL links the core as a static library with its hidden symbols instead, for tests of what is
 # not API. Not together with an adapter: that brings the core a second time.
+# OWN_PROGRAM: target test_<name>, for what has a main function, compiler options or an environment of its
+# own.
 # WHOLE_STACKS is for programs that look for leaks only at their end, when the plugins of MPI have no
 # names any more and a leak of theirs is told from ours by its whole stack: see mpi_main.cpp and
 # lsan.supp.
 function(valet_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "INTERNAL;WHOLE_STACKS" "NAME;TIMEOUT"
+  cmake_parse_arguments(PARSE_ARGV 0 arg "INTERNAL;OWN_PROGRAM;WHOLE_STACKS" "NAME;TIMEOUT"
                         "SOURCES;LIBRARIES;RANKS;LABELS;ENVIRONMENT")
   if(NOT arg_NAME OR NOT arg_SOURCES OR arg_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "valet_add_test: NAME and SOURCES are needed; "
@@ -32,7 +36,67 @@ function(valet_add_test)
     set(arg_TIMEOUT 120)
   endif()
 
-  set(target test_${arg_NAME})
+  set(files "${arg_SOURCES}")
+  list(FILTER files INCLUDE REGEX "_test\\.cpp$")
+  set(others "${arg_SOURCES}")
+  list(FILTER others EXCLUDE REGEX "_test\\.cpp$")
+  if(arg_OWN_PROGRAM)
+    set(target test_${arg_NAME})
+    set(selection)
+  else()
+    file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
+    set(parts ${folder} ${arg_LIBRARIES})
+    if(arg_INTERNAL)
+      list(APPEND parts internal)
+    endif()
+    if(NOT arg_RANKS)
+      list(APPEND parts serial)
+    endif()
+    foreach(source IN LISTS others)
+      get_filename_component(stem "${source}" NAME_WE)
+      list(APPEND parts ${stem})
+    endforeach()
+    list(JOIN parts _ target)
+    string(REGEX REPLACE "[^a-zA-Z0-9]+" "_" target "tests_${target}")
+    string(TOLOWER "${target}" target)
+    # So that each test can be built by its name.
+    add_custom_target(test_${arg_NAME} DEPENDS ${target})
+    set(names)
+    foreach(file IN LISTS files)
+      get_filename_component(name "${file}" NAME)
+      list(APPEND names ${name})
+    endforeach()
+    list(JOIN names "," names)
+    set(selection --files=${names})
+  endif()
+  set_property(GLOBAL PROPERTY VALET_TEST_PROGRAM_${arg_NAME} ${target})
+  set_property(GLOBAL PROPERTY VALET_TEST_FILES_${arg_NAME} ${selection})
+  if(TARGET ${target})
+    # Another test may have the same files.
+    get_target_property(sources ${target} SOURCES)
+    list(REMOVE_ITEM files ${sources})
+    target_sources(${target} PRIVATE ${files})
+  else()
+    valet_add_test_program(${target})
+  endif()
+  valet_register_test()
+endfunction()
+
+# valet_test_program(<variable> <test>): the target of the program that has a test.
+function(valet_test_program variable test)
+  get_property(target GLOBAL PROPERTY VALET_TEST_PROGRAM_${test})
+  set(${variable} ${target} PARENT_SCOPE)
+endfunction()
+
+# valet_test_command(<variable> <test>): what mpiexec starts for a test.
+function(valet_test_command variable test)
+  get_property(target GLOBAL PROPERTY VALET_TEST_PROGRAM_${test})
+  get_property(selection GLOBAL PROPERTY VALET_TEST_FILES_${test})
+  set(${variable} $<TARGET_FILE:${target}> ${selection} PARENT_SCOPE)
+endfunction()
+
+# The parts of valet_add_test(): they read its variables.
+function(valet_add_test_program target)
   add_executable(${target} ${arg_SOURCES})
   valet_configure_target(${target})
   set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/bin")
@@ -54,24 +118,29 @@ function(valet_add_test)
     target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU,Clang,AppleClang>:-O0>")
   endif()
   valet_precompile_test_headers(${target} ${arg_LIBRARIES})
+  if(arg_RANKS)
+    target_link_libraries(${target} PRIVATE valet_mpi_main)
+  else()
+    target_link_libraries(${target} PRIVATE valet_serial_main)
+  endif()
+endfunction()
 
+function(valet_register_test)
   set(short_stacks SHORT_STACKS)
   if(arg_WHOLE_STACKS)
     set(short_stacks)
   endif()
   if(NOT arg_RANKS)
-    target_link_libraries(${target} PRIVATE GTest::gtest_main)
-    add_test(NAME ${arg_NAME} COMMAND ${target})
+    add_test(NAME ${arg_NAME} COMMAND ${target} ${selection})
     valet_set_test_properties(${arg_NAME} PROCESSORS 1 LABELS serial ${arg_LABELS}
                               ${short_stacks})
     return()
   endif()
 
-  target_link_libraries(${target} PRIVATE valet_mpi_main)
   foreach(ranks IN LISTS arg_RANKS)
     set(test ${arg_NAME}_np${ranks})
     add_test(NAME ${test} COMMAND "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${ranks}
-                                  ${VALET_MPIEXEC_FLAGS} $<TARGET_FILE:${target}>)
+                                  ${VALET_MPIEXEC_FLAGS} $<TARGET_FILE:${target}> ${selection})
     # Two at most: our ranks yield while they wait, so more than two rarely compute at once, and
     # claiming one core per rank would leave the cores of a small machine idle between tests.
     set(processors ${ranks})

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <valet/error.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <algorithm>
 #include <array>

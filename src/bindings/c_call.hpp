@@ -14,7 +14,6 @@
 #include <valet/options.hpp>
 #include <valet/plan.hpp>
 #include <valet/report.hpp>
-#include <valet/storage_backend.hpp>
 #include <valet/valet.h>
 
 #include <cstddef>

@@ -118,14 +118,13 @@ class VALET_EXPORT CreditTransport {
   void send(std::size_t index, int destination, const std::byte* memory, std::uint64_t bytes);
   void send(std::size_t index, int destination, mpi::PieceList& pieces, std::uint64_t bytes);
   /// Sends blocks from where they stand: as one run of memory, or else piece by piece.
-  template <class Index>
-  void send_from_slots(std::size_t index, int destination, const Transfer<Index>& transfer,
-                       std::span<const Index> slots, mpi::PieceList& pieces) {
+  void send_from_slots(std::size_t index, int destination, const Transfer& transfer, SlotList slots,
+                       mpi::PieceList& pieces) {
     const std::uint64_t bytes = slots.size() * transfer.backend().block_bytes();
     if (const std::byte* const run = transfer.run_of(slots))
       return send(index, destination, run, bytes);
     pieces.pieces.clear();
-    for (const Index slot : slots) transfer.backend().pieces(slot, pieces.pieces);
+    for (const SlotIndex slot : slots) transfer.backend().pieces(slot, pieces.pieces);
     send(index, destination, pieces, bytes);
   }
   /// Whether this rank writes into the memory of `destination`.

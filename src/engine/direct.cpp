@@ -3,8 +3,7 @@
 
 namespace valet::engine {
 
-template <class Index>
-Direct<Index>::Direct(const ExchangeContext& context, const plan::Flows<Index>& flows)
+Direct::Direct(const ExchangeContext& context, const plan::Flows& flows)
     : context_(context),
       flows_(flows),
       transport_(context.channel, context.ledger, context.node,
@@ -12,38 +11,34 @@ Direct<Index>::Direct(const ExchangeContext& context, const plan::Flows<Index>& 
       imports_(context.ledger, flows.in_order() ? flows.incoming.size() : 0, flows.any.grain),
       holes_(context.ledger, flows) {}
 
-template <class Index>
-void Direct<Index>::give_all() {
+void Direct::give_all() {
   std::byte* memory = arriving_;
   for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
-    const plan::Incoming<Index>& flow = flows_.incoming[s];
+    const plan::Incoming& flow = flows_.incoming[s];
     const std::uint64_t bytes = flow.count * context_.blocks.block_bytes;
     transport_.give(s, flow.rank, memory, bytes, {});
     memory += bytes;
   }
 }
 
-template <class Index>
-void Direct<Index>::gather_all(Transfer<Index>& transfer) {
-  for (const plan::Outgoing<Index>& flow : flows_.outgoing)
+void Direct::gather_all(Transfer& transfer) {
+  for (const plan::Outgoing& flow : flows_.outgoing)
     transfer.gather(transfer.exports(flow, 0, flow.count),
                     leaving_ + flow.first * context_.blocks.block_bytes);
 }
 
-template <class Index>
-void Direct<Index>::advance() {
+void Direct::advance() {
   if (credits_to_come_ > 0) transport_.listen();
 }
 
-template <class Index>
-void Direct<Index>::handle(const Event& event) {
+void Direct::handle(const Event& event) {
   if (event.kind == Event::Kind::received) {
     --to_arrive_;
     context_.observer().moved(flows_.incoming[event.index].count);
   } else if (event.kind == Event::Kind::credit) {
     --credits_to_come_;
     const std::size_t d = flow_from(flows_.outgoing, event.rank);
-    const plan::Outgoing<Index>& flow = flows_.outgoing[d];
+    const plan::Outgoing& flow = flows_.outgoing[d];
     const std::byte* const packed = leaving_ + flow.first * context_.blocks.block_bytes;
     const std::uint64_t bytes = flow.count * context_.blocks.block_bytes;
     transfer_->finish(packed, bytes);
@@ -52,28 +47,24 @@ void Direct<Index>::handle(const Event& event) {
   }
 }
 
-template <class Index>
-void Direct<Index>::place(Transfer<Index>& transfer) {
+void Direct::place(Transfer& transfer) {
   const std::byte* packed = arriving_;
-  for (const plan::Incoming<Index>& flow : flows_.incoming) {
-    transfer.place(packed, flow.cursor, flow.count, Transfer<Index>::Misplace::if_needed);
+  for (const plan::Incoming& flow : flows_.incoming) {
+    transfer.place(packed, flow.cursor, flow.count, Transfer::Misplace::if_needed);
     packed += flow.count * context_.blocks.block_bytes;
   }
 }
 
 /// The same in the order in which imports take their holes.
-template <class Index>
-void Direct<Index>::land(Transfer<Index>& transfer) {
-  for_each_landing(flows_, imports_, holes_,
-                   [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {
-                     transfer.land(arriving_ + (flows_.incoming[piece.flow].cursor + piece.first) *
-                                                   context_.blocks.block_bytes,
-                                   slots);
-                   });
+void Direct::land(Transfer& transfer) {
+  for_each_landing(flows_, imports_, holes_, [&](const schedule::FlowPiece& piece, SlotList slots) {
+    transfer.land(arriving_ + (flows_.incoming[piece.flow].cursor + piece.first) *
+                                  context_.blocks.block_bytes,
+                  slots);
+  });
 }
 
-template <class Index>
-void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
+void Direct::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
   const std::size_t block_bytes = context_.blocks.block_bytes;
   leaving_ = scratch.data();
   arriving_ = leaving_ + flows_.exports.size() * block_bytes;
@@ -91,8 +82,5 @@ void Direct<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
   in_use_ = 0;
   transport_.note_in_use(*this);
 }
-
-template class Direct<std::uint32_t>;
-template class Direct<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -15,15 +15,14 @@ namespace valet::engine {
 /// 15(7), 2004, section 1. It is the yardstick, and the right choice where everything that leaves
 /// and everything that arrives fits the budget at once. Requests: three a neighbour. A sender waits
 /// for word that its receive is posted, so MPI buffers no data here either.
-template <class Index>
-class Direct final : public Exchange<Index>, public Participant {
+class Direct final : public Exchange, public Participant {
  public:
-  Direct(const ExchangeContext& context, const plan::Flows<Index>& flows);
+  Direct(const ExchangeContext& context, const plan::Flows& flows);
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(flows_.exports.size() + flows_.blocks_arriving);
   }
-  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override;
 
   void advance() override;
   void handle(const Event& event) override;
@@ -32,16 +31,16 @@ class Direct final : public Exchange<Index>, public Participant {
 
  private:
   void give_all();
-  void gather_all(Transfer<Index>& transfer);
-  void place(Transfer<Index>& transfer);
-  void land(Transfer<Index>& transfer);
+  void gather_all(Transfer& transfer);
+  void place(Transfer& transfer);
+  void land(Transfer& transfer);
 
   const ExchangeContext context_;
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   CreditTransport transport_;
-  schedule::GrainOrder imports_;         ///< where blocks land in order
-  plan::HoleWalk<Index> holes_;          ///< likewise
-  Transfer<Index>* transfer_ = nullptr;  ///< while it runs
+  schedule::GrainOrder imports_;  ///< where blocks land in order
+  plan::HoleWalk holes_;          ///< likewise
+  Transfer* transfer_ = nullptr;  ///< while it runs
   std::byte* leaving_ = nullptr;
   std::byte* arriving_ = nullptr;
   std::size_t credits_to_come_ = 0;

@@ -21,7 +21,6 @@
 namespace valet::engine {
 
 /// A method, ready to run the flows of one plan again and again.
-template <class Index>
 class Exchange {
  public:
   Exchange() = default;
@@ -34,7 +33,7 @@ class Exchange {
   /// Moves all blocks between ranks. Collective, blocking; nothing is pending on return. Counts
   /// messages in `report`. On an exception requests may be pending: then neither this nor scratch
   /// may be freed, ever.
-  virtual void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) = 0;
+  virtual void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) = 0;
 };
 
 /// Bytes of so many blocks, or what the local redistribution needs where that is more: small blocks
@@ -68,8 +67,7 @@ struct ExchangeContext {
 
 /// Makes the method of the options. Allocates all it will need but scratch. Local; the context's
 /// references must outlive the result.
-template <class Index>
-[[nodiscard]] std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
-                                                             const plan::Flows<Index>& flows);
+[[nodiscard]] std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context,
+                                                      const plan::Flows& flows);
 
 }  // namespace valet::engine

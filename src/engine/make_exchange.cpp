@@ -9,24 +9,17 @@
 
 namespace valet::engine {
 
-template <class Index>
-std::unique_ptr<Exchange<Index>> make_exchange(const ExchangeContext& context,
-                                               const plan::Flows<Index>& flows) {
+std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context, const plan::Flows& flows) {
   if (flows.in_order() && context.options.method == Method::stream)
-    return std::make_unique<OrderedExchange<Index>>(context, flows);
+    return std::make_unique<OrderedExchange>(context, flows);
   switch (context.options.method) {
 #define VALET_MAKE(C, name, Type) \
-  case Method::name: return std::make_unique<Type<Index>>(context, flows);  // NOLINT: a type
+  case Method::name: return std::make_unique<Type>(context, flows);
     VALET_METHODS(VALET_MAKE)
 #undef VALET_MAKE
     case Method::automatic: break;  // planning has replaced it
   }
   throw Error(ErrorCode::invalid_argument, "unknown method");
 }
-
-template std::unique_ptr<Exchange<std::uint32_t>> make_exchange(const ExchangeContext&,
-                                                                const plan::Flows<std::uint32_t>&);
-template std::unique_ptr<Exchange<std::uint64_t>> make_exchange(const ExchangeContext&,
-                                                                const plan::Flows<std::uint64_t>&);
 
 }  // namespace valet::engine

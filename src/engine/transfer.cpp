@@ -22,10 +22,9 @@ void Scratch::leak() noexcept {
   loan_.leak();
 }
 
-template <class Index>
-Transfer<Index>::Transfer(const plan::Flows<Index>& flows, StorageBackend& backend,
-                          storage::SlotSet& free, std::span<Index> origins, observe::Trace* trace,
-                          const storage::NodeMemory* node)
+Transfer::Transfer(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
+                   std::span<SlotIndex> origins, observe::Trace* trace,
+                   const storage::NodeMemory* node)
     : flows_(flows),
       backend_(backend),
       free_(free),
@@ -35,8 +34,7 @@ Transfer<Index>::Transfer(const plan::Flows<Index>& flows, StorageBackend& backe
   if (!flows.in_order()) free_.assign(flows.initially_free);
 }
 
-template <class Index>
-void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed, bool past_cache) {
+void Transfer::gather(SlotList slots, std::byte* packed, bool past_cache) {
   {
     const observe::TraceSpan span(trace_, observe::TraceKind::gather, "gather",
                                   {.bytes = slots.size() * backend_.block_bytes()});
@@ -48,8 +46,7 @@ void Transfer<Index>::gather(std::span<const Index> slots, std::byte* packed, bo
   release(slots);
 }
 
-template <class Index>
-void Transfer<Index>::release(std::span<const Index> slots) {
+void Transfer::release(SlotList slots) {
   if (slots.empty() || flows_.in_order()) return;
   // Exports ascend, so first and last tell whether they are one run.
   if (slots.back() - slots.front() == slots.size() - 1)
@@ -60,15 +57,14 @@ void Transfer<Index>::release(std::span<const Index> slots) {
 }
 
 /// Moves misplaced arrivals whose final slots have become free.
-template <class Index>
-void Transfer<Index>::relocate(std::span<const Index> freed) {
+void Transfer::relocate(SlotList freed) {
   constexpr std::size_t most = 128;
-  std::array<Index, most> from, to;
+  std::array<SlotIndex, most> from, to;
   for (std::size_t k = 0; k < freed.size();) {
     std::size_t size = 0;
     for (; k < freed.size() && size < most; ++k) {
-      const Index origin = origins_.of[freed[k]];
-      if (origin == storage::Origins<Index>::none) continue;
+      const SlotIndex origin = origins_.of[freed[k]];
+      if (origin == storage::Origins::none) continue;
       from[size] = origin;
       to[size++] = freed[k];
     }
@@ -79,43 +75,40 @@ void Transfer<Index>::relocate(std::span<const Index> freed) {
 
 /// Moves blocks from slots to their free final ones; returns how many others can follow into the
 /// slots that they leave, which are in both lists then.
-template <class Index>
-std::size_t Transfer<Index>::relocate_some(std::span<Index> from, std::span<Index> to) {
-  backend_.copy(std::span<const Index>(from), std::span<const Index>(to), {});
+std::size_t Transfer::relocate_some(std::span<SlotIndex> from, std::span<SlotIndex> to) {
+  backend_.copy(SlotList(from), SlotList(to), {});
   relocated_ += from.size();
   origins_.entries -= from.size();
   std::size_t following = 0;
   for (std::size_t k = 0; k < from.size(); ++k) {
-    const Index left = from[k];
-    origins_.of[to[k]] = storage::Origins<Index>::none;
+    const SlotIndex left = from[k];
+    origins_.of[to[k]] = storage::Origins::none;
     free_.erase(std::uint64_t{to[k]});
     free_.insert(std::uint64_t{left});
-    const Index origin = origins_.of[left];
-    if (origin == storage::Origins<Index>::none) continue;
+    const SlotIndex origin = origins_.of[left];
+    if (origin == storage::Origins::none) continue;
     from[following] = origin;
     to[following++] = left;
   }
   return following;
 }
 
-template <class Index>
-void Transfer<Index>::set_origin(Index final_slot, Index slot) {
+void Transfer::set_origin(SlotIndex final_slot, SlotIndex slot) {
   if (!origins_ready_) {
-    std::fill(origins_.of.begin(), origins_.of.end(), storage::Origins<Index>::none);
+    std::fill(origins_.of.begin(), origins_.of.end(), storage::Origins::none);
     origins_ready_ = true;
   }
   origins_.of[final_slot] = slot;
   ++origins_.entries;
 }
 
-template <class Index>
-void Transfer<Index>::landed(Index cursor, storage::SlotRun run) {
-  std::array<Index, batch> finals;
+void Transfer::landed(SlotIndex cursor, storage::SlotRun run) {
+  std::array<SlotIndex, batch> finals;
   for (std::uint64_t done = 0; done < run.count;) {
     const std::size_t size = std::min<std::uint64_t>(batch, run.count - done);
     cursor = flows_.final_slots(cursor, size, finals.data());
     for (std::size_t k = 0; k < size; ++k) {
-      const auto slot = static_cast<Index>(run.first + done + k);
+      const auto slot = static_cast<SlotIndex>(run.first + done + k);
       if (finals[k] == slot) continue;
       set_origin(finals[k], slot);
       ++misplaced_;
@@ -124,9 +117,8 @@ void Transfer<Index>::landed(Index cursor, storage::SlotRun run) {
   }
 }
 
-template <class Index>
-std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std::uint64_t size,
-                                     Misplace misplace) {
+std::uint64_t Transfer::place(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+                              Misplace misplace) {
   if (trace_ == nullptr) return place_some(packed, cursor, size, misplace);
   const double start = trace_->now();
   const std::uint64_t placed = place_some(packed, cursor, size, misplace);
@@ -136,10 +128,9 @@ std::uint64_t Transfer<Index>::place(const std::byte* packed, Index cursor, std:
   return placed;
 }
 
-template <class Index>
-std::uint64_t Transfer<Index>::place_some(const std::byte* packed, Index cursor, std::uint64_t size,
-                                          Misplace misplace) {
-  std::array<Index, batch> slots;
+std::uint64_t Transfer::place_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+                                   Misplace misplace) {
+  std::array<SlotIndex, batch> slots;
   std::uint64_t done = 0;
   while (done < size && free_.count() > 0) {
     const std::size_t wanted = std::min({std::uint64_t{batch}, size - done, free_.count()});
@@ -150,7 +141,7 @@ std::uint64_t Transfer<Index>::place_some(const std::byte* packed, Index cursor,
       placed = take_final_slots(part);
     else
       take_any_slots(part);
-    scatter(packed + done * backend_.block_bytes(), std::span<const Index>(part).first(placed));
+    scatter(packed + done * backend_.block_bytes(), SlotList(part).first(placed));
     done += placed;
     if (placed < wanted) break;
   }
@@ -158,8 +149,7 @@ std::uint64_t Transfer<Index>::place_some(const std::byte* packed, Index cursor,
 }
 
 /// Unpacks, and measures it where another rank has written the blocks.
-template <class Index>
-void Transfer<Index>::scatter(const std::byte* packed, std::span<const Index> slots) {
+void Transfer::scatter(const std::byte* packed, SlotList slots) {
   constexpr std::size_t least_bytes = 4096;  // below it the clock is what is measured
   const std::size_t bytes = slots.size() * backend_.block_bytes();
   if (node_ == nullptr || bytes < least_bytes || !node_->contains(packed))
@@ -170,8 +160,7 @@ void Transfer<Index>::scatter(const std::byte* packed, std::span<const Index> sl
 }
 
 /// Takes final slots up to the first that is not free; returns how many.
-template <class Index>
-std::size_t Transfer<Index>::take_final_slots(std::span<const Index> finals) {
+std::size_t Transfer::take_final_slots(SlotList finals) {
   constexpr std::size_t long_run = 16;
   // Where slots are not listed they ascend, so both ends tell whether they are a run.
   const bool ascend = flows_.form == plan::Form::fill || flows_.form == plan::Form::stable;
@@ -197,8 +186,7 @@ std::size_t Transfer<Index>::take_final_slots(std::span<const Index> finals) {
 
 /// Replaces final slots that are not free by the highest free ones. Final slots first: a misplaced
 /// block must not take the final slot of another. The caller saw that enough slots are free.
-template <class Index>
-void Transfer<Index>::take_any_slots(std::span<Index> slots) {
+void Transfer::take_any_slots(std::span<SlotIndex> slots) {
   std::array<std::uint16_t, batch> misfits;
   std::size_t count = 0;
   for (std::size_t k = 0; k < slots.size(); ++k) {
@@ -207,38 +195,35 @@ void Transfer<Index>::take_any_slots(std::span<Index> slots) {
     else
       misfits[count++] = static_cast<std::uint16_t>(k);
   }
-  std::array<Index, batch> others;
+  std::array<SlotIndex, batch> others;
   free_.take_highest(std::span(others).first(count));
   misplaced_ += count;
   for (std::size_t m = 0; m < count; ++m) {
-    Index& slot = slots[misfits[m]];
+    SlotIndex& slot = slots[misfits[m]];
     set_origin(slot, others[m]);
     slot = others[m];
   }
 }
 
-template <class Index>
-void Transfer<Index>::land(const std::byte* packed, std::span<const Index> slots) {
+void Transfer::land(const std::byte* packed, SlotList slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter",
                                 {.bytes = slots.size() * backend_.block_bytes()});
   scatter(packed, slots);
 }
 
-template <class Index>
-void Transfer<Index>::keep(const std::byte* packed, std::span<Index> slots) {
+void Transfer::keep(const std::byte* packed, std::span<SlotIndex> slots) {
   const observe::TraceSpan span(trace_, observe::TraceKind::scatter, "scatter to wait",
                                 {.bytes = slots.size() * backend_.block_bytes()});
   free_.take_highest(slots);
-  backend_.start_scatter(packed, std::span<const Index>(slots));
+  backend_.start_scatter(packed, SlotList(slots));
 }
 
 /// Where blocks land in order: what stays above the final count moves to the holes that are left.
-template <class Index>
-std::uint64_t Transfer<Index>::compact(std::span<std::byte> scratch) {
-  const std::span<const Index> from(flows_.resident_from.data(), flows_.resident_from.size());
+std::uint64_t Transfer::compact(std::span<std::byte> scratch) {
+  const SlotList from(flows_.resident_from.data(), flows_.resident_from.size());
   // In the cache of this core, or in few calls.
   const std::size_t most = backend_.reachable_by_host() ? 256 : from.size();
-  const std::span<const Index> to(flows_.resident_to.data(), from.size());
+  const SlotList to(flows_.resident_to.data(), from.size());
   for (std::size_t k = 0; k < from.size(); k += most) {
     const std::size_t count = std::min(most, from.size() - k);
     backend_.copy(from.subspan(k, count), to.subspan(k, count), scratch);
@@ -246,28 +231,23 @@ std::uint64_t Transfer<Index>::compact(std::span<std::byte> scratch) {
   return from.size();
 }
 
-template <class Index>
-std::uint64_t Transfer<Index>::redistribute(std::span<std::byte> scratch) {
+std::uint64_t Transfer::redistribute(std::span<std::byte> scratch) {
   const std::uint64_t copies = move_locally(scratch);
   backend_.finish_all();
   return copies;
 }
 
-template <class Index>
-std::uint64_t Transfer<Index>::move_locally(std::span<std::byte> scratch) {
+std::uint64_t Transfer::move_locally(std::span<std::byte> scratch) {
   if (flows_.in_order()) {
     const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",
                                   {.bytes = flows_.resident_from.size() * backend_.block_bytes()});
     return compact(scratch);
   }
-  flows_.for_each_local_move([&](Index from, Index to) { set_origin(to, from); });
+  flows_.for_each_local_move([&](SlotIndex from, SlotIndex to) { set_origin(to, from); });
   if (origins_.entries == 0) return relocated_;
   const observe::TraceSpan span(trace_, observe::TraceKind::copy, "local moves",
                                 {.bytes = origins_.entries * backend_.block_bytes()});
   return relocated_ + redistribute_locally(backend_, origins_, free_, scratch);
 }
-
-template class Transfer<std::uint32_t>;
-template class Transfer<std::uint64_t>;
 
 }  // namespace valet::engine

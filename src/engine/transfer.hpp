@@ -48,7 +48,6 @@ class Scratch {
 };
 
 /// The moves of one execution on one rank. All functions are local.
-template <class Index>
 class Transfer {
  public:
   /// Where blocks land in order `free` and `origins` may be empty: then nobody asks for free slots.
@@ -57,40 +56,40 @@ class Transfer {
   ///                 initialised here when the first such block turns up.
   /// @param trace    Hears of all copies; nullptr for none.
   /// @param node     Learns how fast messages in its memory are read; nullptr for none.
-  Transfer(const plan::Flows<Index>& flows, StorageBackend& backend, storage::SlotSet& free,
-           std::span<Index> origins, observe::Trace* trace,
+  Transfer(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
+           std::span<SlotIndex> origins, observe::Trace* trace,
            const storage::NodeMemory* node = nullptr);
 
-  [[nodiscard]] const plan::Flows<Index>& flows() const { return flows_; }
+  [[nodiscard]] const plan::Flows& flows() const { return flows_; }
   [[nodiscard]] StorageBackend& backend() const { return backend_; }
   [[nodiscard]] const storage::SlotSet& free() const { return free_; }
   [[nodiscard]] observe::Trace* trace() const { return trace_; }
 
   /// The slots of `size` blocks of a flow, from its block `first` on, ascending.
-  [[nodiscard]] std::span<const Index> exports(const plan::Outgoing<Index>& flow,
-                                               std::uint64_t first, std::uint64_t size) const {
+  [[nodiscard]] SlotList exports(const plan::Outgoing& flow, std::uint64_t first,
+                                 std::uint64_t size) const {
     return {flows_.exports.begin() + flow.first + first, static_cast<std::size_t>(size)};
   }
   /// The address of ascending slots that are one run of memory; nullptr where they are not.
-  [[nodiscard]] const std::byte* run_of(std::span<const Index> slots) const {
+  [[nodiscard]] const std::byte* run_of(SlotList slots) const {
     const std::byte* const data = backend_.contiguous_data();
     if (data == nullptr || slots.back() - slots.front() != slots.size() - 1) return nullptr;
     return data + slots.front() * backend_.block_bytes();
   }
   /// Packs exports and frees their slots, into which misplaced blocks may move. This and all that
   /// unpacks blocks may go on after the return: finish() before anybody else touches `packed`.
-  void gather(std::span<const Index> slots, std::byte* packed, bool past_cache = true);
+  void gather(SlotList slots, std::byte* packed, bool past_cache = true);
   /// Waits until packed memory is no longer read or written.
   void finish(const std::byte* packed, std::uint64_t bytes) {
     backend_.finish({packed, static_cast<std::size_t>(bytes)});
   }
   /// Frees the slots of exports that were sent from where they are, likewise.
-  void release(std::span<const Index> slots);
+  void release(SlotList slots);
 
   /// Takes a run of free slots for blocks that will be received straight into it.
   void reserve(storage::SlotRun run) { free_.erase(run); }
   /// Tells that the arrivals from `cursor` on stand in the slots of `run`.
-  void landed(Index cursor, storage::SlotRun run);
+  void landed(SlotIndex cursor, storage::SlotRun run);
   /// What may happen to an arrival whose final slot is not free.
   enum class Misplace {
     never,      ///< it stays packed, and so do the arrivals behind it
@@ -98,14 +97,15 @@ class Transfer {
   };
   /// Unpacks up to `size` arrivals from `cursor` on into their slots. Returns how many, from the
   /// first on, are in a slot now.
-  std::uint64_t place(const std::byte* packed, Index cursor, std::uint64_t size, Misplace misplace);
+  std::uint64_t place(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
+                      Misplace misplace);
 
   /// Unpacks arrivals into their final slots, which are free (Flows::in_order()).
-  void land(const std::byte* packed, std::span<const Index> slots);
+  void land(const std::byte* packed, SlotList slots);
 
   /// Unpacks blocks that belong to other ranks into the highest free slots, which `slots` gets. As
   /// many slots must be free.
-  void keep(const std::byte* packed, std::span<Index> slots);
+  void keep(const std::byte* packed, std::span<SlotIndex> slots);
 
   /// Blocks that went to other slots than their final ones.
   [[nodiscard]] std::uint64_t misplaced() const { return misplaced_; }
@@ -117,29 +117,26 @@ class Transfer {
  private:
   static constexpr std::size_t batch = 1024;  // slots handled at a time, on the stack
 
-  std::uint64_t place_some(const std::byte* packed, Index cursor, std::uint64_t size,
+  std::uint64_t place_some(const std::byte* packed, SlotIndex cursor, std::uint64_t size,
                            Misplace misplace);
-  void scatter(const std::byte* packed, std::span<const Index> slots);
+  void scatter(const std::byte* packed, SlotList slots);
   std::uint64_t move_locally(std::span<std::byte> scratch);
-  std::size_t take_final_slots(std::span<const Index> finals);
-  void take_any_slots(std::span<Index> slots);
+  std::size_t take_final_slots(SlotList finals);
+  void take_any_slots(std::span<SlotIndex> slots);
   std::uint64_t compact(std::span<std::byte> scratch);
-  void set_origin(Index final_slot, Index slot);
-  void relocate(std::span<const Index> freed);
-  std::size_t relocate_some(std::span<Index> from, std::span<Index> to);
+  void set_origin(SlotIndex final_slot, SlotIndex slot);
+  void relocate(SlotList freed);
+  std::size_t relocate_some(std::span<SlotIndex> from, std::span<SlotIndex> to);
 
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   StorageBackend& backend_;
   storage::SlotSet& free_;
-  storage::Origins<Index> origins_;
+  storage::Origins origins_;
   observe::Trace* trace_;
   const storage::NodeMemory* node_;
   bool origins_ready_ = false;
   std::uint64_t relocated_ = 0;  ///< block copies made before the end
   std::uint64_t misplaced_ = 0;
 };
-
-extern template class Transfer<std::uint32_t>;
-extern template class Transfer<std::uint64_t>;
 
 }  // namespace valet::engine

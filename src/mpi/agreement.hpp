@@ -4,8 +4,8 @@
 /// Decisions that all ranks take together.
 
 #include "mpi/channel.hpp"
+#include <valet/error.hpp>
 #include <valet/export.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,7 @@
 #include "mpi/calibration.hpp"
 
 #include "base/memory_reserve.hpp"
+#include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "mpi/tags.hpp"
@@ -53,8 +54,8 @@ class Buffers {
   /// Out of the caches: what is to move later is in memory.
   void evict() {
 #if defined(VALET_FLUSHES_LINES)
-    constexpr std::size_t line = 64;
-    for (std::size_t at = 0; at < both_.size(); at += line) _mm_clflush(both_.data() + at);
+    for (std::size_t at = 0; at < both_.size(); at += detail::cache_line_bytes)
+      _mm_clflush(both_.data() + at);
     _mm_mfence();
 #endif
   }

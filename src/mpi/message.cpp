@@ -3,7 +3,6 @@
 
 #include "base/assert.hpp"
 #include "mpi/check.hpp"
-#include "mpi/requests.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,12 +10,6 @@
 
 namespace valet::mpi {
 namespace {
-
-#if defined(VALET_SIMULATED)
-/// What SMPI takes at once, as MPI libraries do: its options smpi/async-small-thresh and
-/// smpi/send-is-detached-thresh.
-constexpr std::uint64_t eager_bytes = 65;
-#endif
 
 /// A committed datatype, freed at the end of its scope: MPI keeps it for pending messages.
 class Datatype {
@@ -63,14 +56,6 @@ void with_count(std::uint64_t bytes, Post&& post) {
 void post_send(const Channel& channel, const void* memory, std::uint64_t bytes, int destination,
                int tag, MPI_Request& request) {
   VALET_ASSERT(request == MPI_REQUEST_NULL);
-#if defined(VALET_SIMULATED)
-  if (bytes < eager_bytes) {
-    check(MPI_Send(memory, static_cast<int>(bytes), MPI_BYTE, destination, tag, channel.get()),
-          "MPI_Send", destination);
-    request = request_of_word_taken();
-    return;
-  }
-#endif
   with_count(bytes, [&](int count, MPI_Datatype type) {
     check(MPI_Isend(memory, count, type, destination, tag, channel.get(), &request), "MPI_Isend",
           destination);

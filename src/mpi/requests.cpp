@@ -12,20 +12,7 @@ Requests::Requests(Ledger& ledger, std::size_t slots, Hooks* hooks)
   std::fill(requests_.begin(), requests_.end(), MPI_REQUEST_NULL);
 }
 
-/// A short message that has left already, in a simulation (request_of_word_taken()).
-std::optional<Completion> Requests::word_taken() {
-#if defined(VALET_SIMULATED)
-  MPI_Request* const taken = std::find(requests_.begin(), requests_.end(), request_of_word_taken());
-  if (taken == requests_.end()) return std::nullopt;
-  *taken = MPI_REQUEST_NULL;
-  return completed({}, static_cast<int>(taken - requests_.begin()));
-#else
-  return std::nullopt;
-#endif
-}
-
 std::optional<Completion> Requests::wait_any() {
-  if (const auto word = word_taken()) return word;
   Completion completion;
   int index = MPI_UNDEFINED;
   {
@@ -39,12 +26,6 @@ std::optional<Completion> Requests::wait_any() {
 
 void Requests::wait(std::size_t slot) {
   if (idle(slot)) return;
-#if defined(VALET_SIMULATED)
-  if (requests_[slot] == request_of_word_taken()) {
-    requests_[slot] = MPI_REQUEST_NULL;
-    return;
-  }
-#endif
   const Waiting waiting(hooks_);
   MPI_Status status;
   check(MPI_Wait(&requests_[slot], &status), "MPI_Wait");
@@ -52,7 +33,6 @@ void Requests::wait(std::size_t slot) {
 }
 
 std::optional<Completion> Requests::test_any() {
-  if (const auto word = word_taken()) return word;
   Completion completion;
   int index = MPI_UNDEFINED, flag = 0;
   check(MPI_Testany(checked_count(requests_.size()), requests_.data(), &index, &flag,

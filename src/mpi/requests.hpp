@@ -17,15 +17,6 @@ struct Completion {
   MPI_Status status{};
 };
 
-#if defined(VALET_SIMULATED)
-/// Stands for a short message that SimGrid's SMPI, for which the core is compiled, has taken at
-/// once: MPI_Testany of its version 3.32 does not know the requests of such messages.
-[[nodiscard]] inline MPI_Request request_of_word_taken() {
-  static int word = 0;
-  return reinterpret_cast<MPI_Request>(&word);
-}
-#endif
-
 /// A fixed number of request slots, waited for together.
 class VALET_EXPORT Requests {
  public:
@@ -48,7 +39,6 @@ class VALET_EXPORT Requests {
 
  private:
   std::optional<Completion> completed(Completion completion, int index) const;
-  std::optional<Completion> word_taken();
 
   Array<MPI_Request> requests_;
   Hooks* hooks_;

@@ -3,7 +3,6 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
-#include "mpi/nonblocking_barrier.hpp"
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 
@@ -18,7 +17,7 @@ using Words = std::array<std::uint64_t, 2>;
 
 constexpr std::size_t window = sparse_counts_at_once;
 constexpr std::size_t barrier_slot = window;
-constexpr std::size_t first_send_slot = barrier_slot + NonblockingBarrier::slots;
+constexpr std::size_t first_send_slot = barrier_slot + 1;
 
 /// One run of the protocol: sends acknowledged, then a barrier, then no message can be under way.
 class NbxExchange {
@@ -28,18 +27,14 @@ class NbxExchange {
       : channel_(channel),
         outgoing_(outgoing),
         received_(received),
-        requests_(ledger, first_send_slot + window, channel.hooks()),
-        barrier_(channel, requests_, barrier_slot) {}
+        requests_(ledger, first_send_slot + window, channel.hooks()) {}
 
   void run() {
     for (std::size_t slot = 0; slot < window; ++slot) post_receive(slot);
     for (std::size_t slot = 0; slot < window; ++slot) send_next(slot);
-    bool all_acknowledged = enter_barrier_when_acknowledged();
-    while (!all_acknowledged) {
-      const auto completion = requests_.wait_any();
-      if (!completion) break;
-      all_acknowledged = completed(*completion);
-    }
+    enter_barrier_when_acknowledged();
+    while (const auto completion = requests_.wait_any())
+      if (completed(*completion)) break;
     for (std::size_t slot = 0; slot < window; ++slot) {
       MPI_Status status{};
       if (!requests_.withdraw(slot, status)) keep_received(slot, status);
@@ -73,14 +68,14 @@ class NbxExchange {
           "MPI_Issend", count.rank);
   }
 
-  /// True when this rank need not wait for any other.
-  bool enter_barrier_when_acknowledged() {
-    return acknowledged_ == outgoing_.size() && barrier_.enter();
+  void enter_barrier_when_acknowledged() {
+    if (acknowledged_ == outgoing_.size())
+      check(MPI_Ibarrier(channel_.get(), &requests_[barrier_slot]), "MPI_Ibarrier");
   }
 
   /// True when the messages of all ranks have arrived.
   bool completed(const Completion& completion) {
-    if (barrier_.owns(completion.index)) return barrier_.completed();
+    if (completion.index == barrier_slot) return true;
     if (completion.index < window) {
       keep_received(completion.index, completion.status);
       post_receive(completion.index);
@@ -88,14 +83,14 @@ class NbxExchange {
     }
     ++acknowledged_;
     send_next(completion.index - first_send_slot);
-    return enter_barrier_when_acknowledged();
+    enter_barrier_when_acknowledged();
+    return false;
   }
 
   const Channel& channel_;
   std::span<const SparseCount> outgoing_;
   Vector<SparseCount>& received_;
   Requests requests_;
-  NonblockingBarrier barrier_;
   std::array<Words, window> incoming_{};
   std::array<Words, window> words_{};
   std::size_t next_ = 0;

@@ -37,6 +37,6 @@ VALET_EXPORT void exchange_sparse_counts(const Channel& channel, Ledger& ledger,
                                          Vector<SparseCount>& received);
 
 /// What that allocates beside `received`.
-[[nodiscard]] std::size_t sparse_exchange_bytes();
+[[nodiscard]] VALET_EXPORT std::size_t sparse_exchange_bytes();
 
 }  // namespace valet::mpi

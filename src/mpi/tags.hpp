@@ -17,7 +17,6 @@ constexpr int tag_chunks = 10;       ///< all-to-all by swaps: the table of what
 constexpr int tag_cuts = 11;         ///< all-to-all by pages: how a segment lies on its pages
 constexpr int tag_fragments = 12;    ///< bytes that fill no page
 constexpr int tag_repair = 13;       ///< which blocks of a flow get another destination
-constexpr int tag_barrier = 14;      ///< a barrier made of messages, in a simulation
 
 // Method::phased. Ranks may be some phases apart, so the credits of each phase have a tag.
 constexpr int tag_phase_words = 16;   ///< what ranks agree on in a phase

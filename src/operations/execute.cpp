@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
 #include "base/promise.hpp"
+#include "base/sizes.hpp"
 #include "engine/exchange.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -26,7 +27,7 @@
 namespace valet {
 namespace {
 
-constexpr std::size_t alignment = 64;
+constexpr std::size_t alignment = detail::cache_line_bytes;
 /// Of scratch that plans leave for the next one: the default budget. More is not what a user who
 /// gave a large budget for one plan wants to miss afterwards.
 constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
@@ -41,11 +42,12 @@ struct Storages {
   bool hash_blocks = false;  ///< hashes of packed blocks then have to be the same
 };
 
+}  // namespace
+
 /// What executions of one plan reuse.
-template <class Index>
-class Workspace {
+class plan::Workspace {
  public:
-  Workspace(plan::State& state, const plan::Flows<Index>& flows)
+  explicit Workspace(plan::State& state)
       : context_{state.channel,
                  state.ledger,
                  state.options,
@@ -53,15 +55,15 @@ class Workspace {
                  state.node->memory,
                  state.schedule_bytes,
                  state.kept_schedule_bytes},
-        flows_(flows),
-        exchange_(make_exchange(context_, flows)),
+        flows_(state.flows),
+        exchange_(make_exchange(context_, flows_)),
         free_(state.ledger, slots_to_track()) {
-    if (state.options.verify) verification_.emplace(state.channel, state.ledger, flows);
+    if (state.options.verify) verification_.emplace(state.channel, state.ledger, flows_);
   }
 
   [[nodiscard]] std::size_t scratch_bytes() const { return exchange_->scratch_bytes(); }
   [[nodiscard]] std::size_t lent_bytes() const {
-    return aligned(scratch_bytes()) + slots_to_track() * sizeof(Index);
+    return aligned(scratch_bytes()) + slots_to_track() * sizeof(SlotIndex);
   }
 
   /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
@@ -69,14 +71,14 @@ class Workspace {
     if (!lent.empty()) {
       scratch_ = std::make_unique<engine::Scratch>(lent.first(scratch_bytes()));
       auto* const memory = static_cast<void*>(lent.data() + aligned(scratch_bytes()));
-      origins_ = {static_cast<Index*>(memory), slots_to_track()};
+      origins_ = {static_cast<SlotIndex*>(memory), slots_to_track()};
       is_lent_ = true;
       return;
     }
     if (scratch_ != nullptr && !is_lent_) return;
     scratch_.reset();
     own_origins_ = {};
-    own_origins_ = Array<Index>(context_.ledger, slots_to_track());
+    own_origins_ = Array<SlotIndex>(context_.ledger, slots_to_track());
     origins_ = {own_origins_.data(), own_origins_.size()};
     scratch_ = make_scratch(backend);  // last: it says that all is there
     is_lent_ = false;
@@ -104,7 +106,7 @@ class Workspace {
       agree(nothing_has_moved);
     }
     const double begin = mpi::now();
-    engine::Transfer<Index> transfer(flows_, backend, free_, origins_, trace, &context_.node);
+    engine::Transfer transfer(flows_, backend, free_, origins_, trace, &context_.node);
     exchange(backend, transfer, report);
     const double exchanged = mpi::now();
     {
@@ -177,7 +179,7 @@ class Workspace {
     return 0;
   }
 
-  void exchange(StorageBackend& backend, engine::Transfer<Index>& transfer, Report& report) {
+  void exchange(StorageBackend& backend, engine::Transfer& transfer, Report& report) {
     const observe::Stage stage(backend, transfer.trace(), "exchange");
     const double waited = context_.observer().waiting_seconds;
     try {
@@ -193,26 +195,26 @@ class Workspace {
   }
 
   const engine::ExchangeContext context_;
-  const plan::Flows<Index>& flows_;
-  std::unique_ptr<engine::Exchange<Index>> exchange_;
+  const plan::Flows& flows_;
+  std::unique_ptr<engine::Exchange> exchange_;
   storage::SlotSet free_;
-  std::optional<operations::Verification<Index>> verification_;
+  std::optional<operations::Verification> verification_;
   std::unique_ptr<engine::Scratch> scratch_;
   std::shared_ptr<const storage::KeptNodeMemory> beside_;  ///< kept for other plans
-  Array<Index> own_origins_;
-  std::span<Index> origins_;
+  Array<SlotIndex> own_origins_;
+  std::span<SlotIndex> origins_;
   bool is_lent_ = false;
 };
 
-template <class Index>
-Workspace<Index>& workspace_of(plan::State& state, const plan::Flows<Index>& flows) {
-  if (!state.workspace) state.workspace = std::make_shared<Workspace<Index>>(state, flows);
-  return *static_cast<Workspace<Index>*>(state.workspace.get());
+namespace {
+
+plan::Workspace& workspace_of(plan::State& state) {
+  if (!state.workspace) state.workspace = std::make_shared<plan::Workspace>(state);
+  return *state.workspace;
 }
 
-template <class Index>
-std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Flows<Index>& flows,
-                                        const StorageBackend& backend) {
+std::optional<Diagnostic> check_storage(const plan::State& state, const StorageBackend& backend) {
+  const plan::Flows& flows = state.flows;
   if (auto diagnostic = storage::asked([&] { return backend.diagnostic(); })) return diagnostic;
   const BlockTraits blocks = backend.traits();
   const bool is_never_allocated =
@@ -243,11 +245,10 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const plan::Fl
                         std::to_string(flows.slots) + "; give storage that is not smaller"};
 }
 
-template <class Index>
-std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& flows,
-                                  StorageBackend& backend, std::span<std::byte> lent) {
+std::optional<Diagnostic> prepare(plan::State& state, StorageBackend& backend,
+                                  std::span<std::byte> lent) {
   if (state.failure) return state.failure;
-  if (auto diagnostic = check_storage(state, flows, backend)) return diagnostic;
+  if (auto diagnostic = check_storage(state, backend)) return diagnostic;
   detail::FirstFailure failure;
   if (!failure.attempt(
           "waiting for the application's work on the blocks (StorageBackend::synchronize)",
@@ -257,7 +258,7 @@ std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& 
     // What is left to allocate beside memory that is lent is small, and pages have been sorted.
     std::optional<detail::LeaveReserve> leave;
     if (lent.empty()) leave.emplace();
-    Workspace<Index>& workspace = workspace_of(state, flows);
+    plan::Workspace& workspace = workspace_of(state);
     if (!lent.empty() && lent.size() < workspace.lent_bytes())
       return Diagnostic{ErrorCode::invalid_argument,
                         "the workspace has " + std::to_string(lent.size()) +
@@ -281,9 +282,8 @@ std::optional<Diagnostic> prepare(plan::State& state, const plan::Flows<Index>& 
 }
 
 /// What the ledger may count at most on this rank: the promise that plan.hpp makes.
-template <class Index>
-std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Index>& flows,
-                                std::uint64_t neighbours, bool looks_at_packs) {
+std::uint64_t extra_bytes_bound(const plan::State& state, std::uint64_t neighbours,
+                                bool looks_at_packs) {
   const auto has_root = schedule::traits_of(state.options.method).has_root;
   const bool is_root = state.channel.rank() == 0 && has_root && has_root(state.options);
   // Not both at a time: planning has ended when the root begins.
@@ -291,7 +291,7 @@ std::uint64_t extra_bytes_bound(const plan::State& state, const plan::Flows<Inde
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks,
                                 state.trace != nullptr) +
-         flows.words_per_slot() * sizeof(Index) * flows.slots +
+         state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots +
          (state.options.verify && looks_at_packs
               ? operations::PackCheck::bytes_for(state.blocks.block_bytes)
               : 0);
@@ -304,17 +304,15 @@ void write_trace(plan::State& state, const Report& report) {
 }
 
 /// Runs the exchange and, also where it ends with an error of all ranks, writes the trace.
-template <class Index>
-void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& backend,
-         const Storages& all, Report& report) {
+void run(plan::State& state, StorageBackend& backend, const Storages& all, Report& report) {
   try {
     const observe::ProgressWish wish{state.options.progress, state.options.progress_bar,
                                      state.channel.rank(),
                                      std::string("valet: ") + to_string(state.options.method)};
     const observe::ProgressMeter progress(state.observer.progress, wish,
-                                          flows.exports.size() + flows.blocks_arriving,
+                                          state.flows.exports.size() + state.flows.blocks_arriving,
                                           state.blocks.block_bytes);
-    workspace_of(state, flows).run(backend, all, report);
+    workspace_of(state).run(backend, all, report);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
       write_trace(state, report);
@@ -328,9 +326,9 @@ void run(plan::State& state, const plan::Flows<Index>& flows, StorageBackend& ba
   write_trace(state, report);
 }
 
-template <class Index>
-Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::uint64_t neighbours,
-                     StorageBackend& backend, std::span<std::byte> lent) {
+Report execute_plan(plan::State& state, std::uint64_t neighbours, StorageBackend& backend,
+                    std::span<std::byte> lent) {
+  const plan::Flows& flows = state.flows;
   storage::asked([&] { backend.refresh(); });
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
   Storages all{storage::asked([&] { return backend.may_throw(); }),
@@ -342,7 +340,7 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   agreement.largest(callbacks_may_throw);
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
-  agreement.run(state.channel, prepare(state, flows, backend, lent));
+  agreement.run(state.channel, prepare(state, backend, lent));
   state.callbacks.restart();
   if (state.make_blocks) state.make_blocks();
   Report report;
@@ -355,13 +353,13 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
   report.bytes_sent = report.blocks_sent * report.block_bytes;
   report.budget_bytes = state.options.budget_bytes;
   report.neighbours = neighbours;
-  report.extra_bytes_bound = extra_bytes_bound(state, flows, neighbours, all.may_throw);
+  report.extra_bytes_bound = extra_bytes_bound(state, neighbours, all.may_throw);
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
   report.segments = state.segments;
   report.periods = state.periods;
   report.choice = state.choice;
-  run(state, flows, backend, all, report);
+  run(state, backend, all, report);
   observe::log_finished(state.channel.rank(), report);
   if (callbacks_may_throw) mpi::agree(state.channel, state.callbacks.diagnostic());
   return report;
@@ -369,18 +367,13 @@ Report execute_flows(plan::State& state, const plan::Flows<Index>& flows, std::u
 
 }  // namespace
 
-std::uint64_t Plan::workspace_bytes() const {
-  return state_->visit(
-      [&](const auto& flows) { return workspace_of(*state_, flows).lent_bytes(); });
-}
+std::uint64_t Plan::workspace_bytes() const { return workspace_of(*state_).lent_bytes(); }
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   plan::State& state = plan::Access::state_of(plan);
-  return state.visit([&](const auto& flows) {
-    return execute_flows(state, flows, plan.neighbours(), storage.backend(), workspace);
-  });
+  return execute_plan(state, plan.neighbours(), storage.backend(), workspace);
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,

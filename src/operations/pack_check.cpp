@@ -42,7 +42,7 @@ std::size_t PackCheck::most_at_a_time(std::span<std::byte> scratch) const {
   return std::min(scratch.size() / block_bytes_ / 2, most_slots);
 }
 
-void PackCheck::add(StorageBackend& backend, std::span<std::byte> scratch, std::uint64_t slot) {
+void PackCheck::add(StorageBackend& backend, std::span<std::byte> scratch, SlotIndex slot) {
   if (seen_++ == 0) first_slot_ = slot;
   slots_[size_++] = slot;
   if (size_ >= most_at_a_time(scratch)) look(backend, scratch);
@@ -54,7 +54,7 @@ std::optional<Diagnostic> PackCheck::finish(StorageBackend& backend, std::span<s
 }
 
 bool PackCheck::writes_outside(StorageBackend& backend, std::span<std::byte> scratch,
-                               std::span<const std::uint64_t> slots) const {
+                               SlotList slots) const {
   const std::size_t bytes = slots.size() * block_bytes_;
   const std::span<std::byte> guard =
       scratch.subspan(bytes, std::min(guard_bytes, scratch.size() - bytes));
@@ -68,11 +68,11 @@ bool PackCheck::writes_outside(StorageBackend& backend, std::span<std::byte> scr
 }
 
 Diagnostic PackCheck::overrun(StorageBackend& backend, std::span<std::byte> scratch,
-                              std::span<const std::uint64_t> slots) const {
-  const auto wrong = std::ranges::find_if(slots, [&](const std::uint64_t& slot) {
+                              SlotList slots) const {
+  const auto wrong = std::ranges::find_if(slots, [&](const SlotIndex& slot) {
     return writes_outside(backend, scratch, {&slot, 1});
   });
-  const std::uint64_t slot = wrong != slots.end() ? *wrong : slots.back();
+  const SlotIndex slot = wrong != slots.end() ? *wrong : slots.back();
   return {ErrorCode::invalid_argument,
           "packing the block in slot " + std::to_string(slot) + " writes past its " +
               std::to_string(block_bytes_) +
@@ -86,7 +86,7 @@ void PackCheck::look(StorageBackend& backend, std::span<std::byte> scratch) {
   const std::size_t count = std::exchange(size_, 0);
   const std::size_t bytes = count * block_bytes_;
   if (count == 0 || diagnostic_ || scratch.size() < 2 * bytes) return;
-  const std::span<std::uint64_t> slots = std::span(slots_).first(count);
+  const std::span<SlotIndex> slots = std::span(slots_).first(count);
   if (writes_outside(backend, scratch, slots)) {
     diagnostic_ = overrun(backend, scratch, slots);
     return;
@@ -95,7 +95,7 @@ void PackCheck::look(StorageBackend& backend, std::span<std::byte> scratch) {
   std::byte* const again = scratch.data() + bytes;
   std::fill_n(again, bytes, std::byte{0});
   fill_stack(0xAA);
-  backend.gather(SlotList(std::span<const std::uint64_t>(slots)), again);
+  backend.gather(slots, again);
   for (std::size_t k = 0; k < count; ++k) {
     const std::byte* const block = scratch.data() + k * block_bytes_;
     note_differences(unstable_, block, again + (count - 1 - k) * block_bytes_);
@@ -108,14 +108,13 @@ void PackCheck::look(StorageBackend& backend, std::span<std::byte> scratch) {
 
 void PackCheck::try_sample(const mpi::Channel& channel, StorageBackend& backend,
                            std::span<std::byte> scratch, int source,
-                           std::optional<std::uint64_t> free_slot) {
+                           std::optional<SlotIndex> free_slot) {
   const std::span<std::byte> sample = scratch.first(block_bytes_);
   std::ranges::fill(sample, std::byte{0});
-  if (channel.rank() == source)
-    backend.gather(std::span<const std::uint64_t>(&first_slot_, 1), sample.data());
+  if (channel.rank() == source) backend.gather({&first_slot_, 1}, sample.data());
   mpi::broadcast(channel, sample, source);
   if (channel.rank() == source || !free_slot || seen_ < 2) return;
-  const std::span<const std::uint64_t> slot(&*free_slot, 1);
+  const SlotList slot(&*free_slot, 1);
   const std::span<std::byte> again = scratch.subspan(block_bytes_, block_bytes_);
   backend.scatter(sample.data(), slot);
   std::ranges::fill(again, std::byte{0});

@@ -33,7 +33,7 @@ class PackCheck {
 
   /// Looks at one more block; some are packed at a time. Local.
   /// @param scratch  For two packed blocks at least; nothing is looked at in less.
-  void add(StorageBackend& backend, std::span<std::byte> scratch, std::uint64_t slot);
+  void add(StorageBackend& backend, std::span<std::byte> scratch, SlotIndex slot);
   /// Looks at those that are left. What was written where it must not be, if anything.
   [[nodiscard]] std::optional<Diagnostic> finish(StorageBackend& backend,
                                                  std::span<std::byte> scratch);
@@ -44,7 +44,7 @@ class PackCheck {
   /// packed again. Collective.
   /// @param scratch  For one packed block; for two where there is a slot.
   void try_sample(const mpi::Channel& channel, StorageBackend& backend,
-                  std::span<std::byte> scratch, int source, std::optional<std::uint64_t> free_slot);
+                  std::span<std::byte> scratch, int source, std::optional<SlotIndex> free_slot);
   /// What is left out on any rank is left out on all. Collective.
   void agree(const mpi::Channel& channel);
 
@@ -60,9 +60,9 @@ class PackCheck {
   [[nodiscard]] std::size_t most_at_a_time(std::span<std::byte> scratch) const;
   void look(StorageBackend& backend, std::span<std::byte> scratch);
   [[nodiscard]] bool writes_outside(StorageBackend& backend, std::span<std::byte> scratch,
-                                    std::span<const std::uint64_t> slots) const;
+                                    SlotList slots) const;
   [[nodiscard]] Diagnostic overrun(StorageBackend& backend, std::span<std::byte> scratch,
-                                   std::span<const std::uint64_t> slots) const;
+                                   SlotList slots) const;
   /// Sets the bits of bytes in which two packed blocks differ.
   void note_differences(Vector<std::uint64_t>& bits, const std::byte* a, const std::byte* b) const;
 
@@ -70,9 +70,10 @@ class PackCheck {
   Vector<std::uint64_t> unstable_;  ///< a bit for each byte: left out of checksums
   Vector<std::uint64_t> varies_;    ///< likewise: differs between blocks of this rank
   bool any_unstable_ = false;
-  std::array<std::uint64_t, most_slots> slots_{};
+  std::array<SlotIndex, most_slots> slots_{};
   std::size_t size_ = 0;
-  std::uint64_t first_slot_ = 0, seen_ = 0;
+  SlotIndex first_slot_ = 0;
+  std::uint64_t seen_ = 0;
   std::optional<Diagnostic> diagnostic_;
 };
 

@@ -93,25 +93,19 @@ Plan::Plan(Plan&&) noexcept = default;
 Plan& Plan::operator=(Plan&&) noexcept = default;
 Plan::~Plan() = default;
 
-std::uint64_t Plan::blocks_before() const {
-  return state_->visit([](const auto& flows) { return flows.blocks_before; });
-}
+std::uint64_t Plan::blocks_before() const { return state_->flows.blocks_before; }
 
-std::uint64_t Plan::blocks_after() const {
-  return state_->visit([](const auto& flows) { return flows.blocks_after; });
-}
+std::uint64_t Plan::blocks_after() const { return state_->flows.blocks_after; }
 
 std::uint64_t Plan::required_slots() const {
-  return state_->visit([this](const auto& flows) {
-    const bool is_map_to_slots = flows.form == plan::Form::slots && !state_->objects;
-    return is_map_to_slots ? flows.slots : flows.blocks_after;
-  });
+  const plan::Flows& flows = state_->flows;
+  const bool is_map_to_slots = flows.form == plan::Form::slots && !state_->objects;
+  return is_map_to_slots ? flows.slots : flows.blocks_after;
 }
 
 std::uint64_t Plan::neighbours() const {
-  return state_->visit([&](const auto& flows) {
-    return mpi::count_neighbours(flows.outgoing, flows.incoming, state_->channel.rank());
-  });
+  return mpi::count_neighbours(state_->flows.outgoing, state_->flows.incoming,
+                               state_->channel.rank());
 }
 
 std::uint64_t Plan::extra_bytes() const { return state_->ledger.current_bytes(); }

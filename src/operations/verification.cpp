@@ -18,7 +18,6 @@ namespace valet::operations {
 namespace {
 
 /// Adds up hashes of blocks, some slots at a time: where the blocks are, or through scratch.
-template <class Index>
 class ChecksumOfBlocks {
  public:
   ChecksumOfBlocks(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash,
@@ -31,7 +30,7 @@ class ChecksumOfBlocks {
         batch_(in_place_ ? slots_.size()
                          : std::min(most_packed, scratch.size() / backend.block_bytes())) {}
 
-  void add(Index slot, std::uint64_t seed) {
+  void add(SlotIndex slot, std::uint64_t seed) {
     slots_[size_] = slot;
     seeds_[size_] = seed;
     if (++size_ == batch_) flush();
@@ -46,7 +45,7 @@ class ChecksumOfBlocks {
   static constexpr std::size_t most_packed = 256;
 
   void flush() {
-    const auto slots = std::span<const Index>(slots_).first(size_);
+    const auto slots = SlotList(slots_).first(size_);
     const auto seeds = std::span<const std::uint64_t>(seeds_).first(size_);
     size_ = 0;
     if (in_place_) {
@@ -75,7 +74,7 @@ class ChecksumOfBlocks {
   BlockHash hash_;
   const PackCheck* packs_;  ///< null: the library packs the blocks
   bool in_place_;
-  std::array<Index, 2048> slots_{};
+  std::array<SlotIndex, 2048> slots_{};
   std::array<std::uint64_t, 2048> seeds_{};
   std::size_t batch_;
   std::size_t size_ = 0;
@@ -84,9 +83,7 @@ class ChecksumOfBlocks {
 
 }  // namespace
 
-template <class Index>
-Verification<Index>::Verification(const mpi::Channel& channel, Ledger& ledger,
-                                  const plan::Flows<Index>& flows)
+Verification::Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows& flows)
     : flows_(flows),
       sent_(ledger, flows.outgoing.size()),
       expected_(ledger, flows.incoming.size()),
@@ -96,27 +93,24 @@ Verification<Index>::Verification(const mpi::Channel& channel, Ledger& ledger,
       words_(channel, ledger, mpi::tag_checksum, 1, {flows.outgoing, sent_.data()},
              {flows.incoming, expected_.data()}) {}
 
-template <class Index>
-std::optional<Diagnostic> Verification<Index>::look_at_packs(StorageBackend& backend,
-                                                             std::span<std::byte> scratch) {
+std::optional<Diagnostic> Verification::look_at_packs(StorageBackend& backend,
+                                                      std::span<std::byte> scratch) {
   const storage::SlotSet& free = flows_.initially_free;
   for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
        slot = free.next_absent(slot + 1))
-    packs_->add(backend, scratch, slot);
+    packs_->add(backend, scratch, static_cast<SlotIndex>(slot));
   return packs_->finish(backend, scratch);
 }
 
-template <class Index>
-std::optional<std::uint64_t> Verification<Index>::free_slot() const {
-  for (std::uint64_t slot = 0; slot < flows_.slots; ++slot)
+std::optional<SlotIndex> Verification::free_slot() const {
+  for (SlotIndex slot = 0; slot < flows_.slots; ++slot)
     if (flows_.initially_free.contains(slot)) return slot;
   return std::nullopt;
 }
 
-template <class Index>
-void Verification<Index>::examine(const mpi::Channel& channel, Ledger& ledger,
-                                  StorageBackend& backend, std::span<std::byte> scratch, bool packs,
-                                  const std::function<std::optional<Diagnostic>()>& failure) {
+void Verification::examine(const mpi::Channel& channel, Ledger& ledger, StorageBackend& backend,
+                           std::span<std::byte> scratch, bool packs,
+                           const std::function<std::optional<Diagnostic>()>& failure) {
   const std::size_t bytes = backend.block_bytes();
   packs = packs && !backend.hashes_blocks();
   packs_.reset();
@@ -140,13 +134,11 @@ void Verification<Index>::examine(const mpi::Channel& channel, Ledger& ledger,
   packs_->agree(channel);
 }
 
-template <class Index>
-void Verification<Index>::before(StorageBackend& backend, std::span<std::byte> scratch,
-                                 BlockHash hash) {
+void Verification::before(StorageBackend& backend, std::span<std::byte> scratch, BlockHash hash) {
   hash_ = hash;
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
+  ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
   for (std::size_t i = 0; i < flows_.outgoing.size(); ++i) {
-    const plan::Outgoing<Index>& flow = flows_.outgoing[i];
+    const plan::Outgoing& flow = flows_.outgoing[i];
     for (std::uint64_t k = 0; k < flow.count; ++k) checksum.add(flows_.exports[flow.first + k], k);
     sent_[i] = checksum.take_sum();
   }
@@ -156,30 +148,29 @@ void Verification<Index>::before(StorageBackend& backend, std::span<std::byte> s
 /// The sum over the blocks that stay, wherever they are. All slots that were occupied, less the
 /// exports, are the fixed blocks and the old slots of moved ones; moved blocks then count with
 /// their final slot in place of the old one.
-template <class Index>
-std::uint64_t Verification<Index>::staying(StorageBackend& backend, std::span<std::byte> scratch,
-                                           bool moved) const {
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
+std::uint64_t Verification::staying(StorageBackend& backend, std::span<std::byte> scratch,
+                                    bool moved) const {
+  ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
   const storage::SlotSet& free = flows_.initially_free;
   for (std::uint64_t slot = free.next_absent(0); slot < flows_.slots;
        slot = free.next_absent(slot + 1))
-    checksum.add(static_cast<Index>(slot), slot);
+    checksum.add(static_cast<SlotIndex>(slot), slot);
   std::uint64_t sum = checksum.take_sum();
-  for (const Index slot : flows_.exports) checksum.add(slot, slot);
-  flows_.for_each_local_move([&](Index from, Index) { checksum.add(from, from); });
+  for (const SlotIndex slot : flows_.exports) checksum.add(slot, slot);
+  flows_.for_each_local_move([&](SlotIndex from, SlotIndex) { checksum.add(from, from); });
   sum -= checksum.take_sum();
-  flows_.for_each_local_move([&](Index from, Index to) { checksum.add(moved ? to : from, to); });
+  flows_.for_each_local_move(
+      [&](SlotIndex from, SlotIndex to) { checksum.add(moved ? to : from, to); });
   return sum + checksum.take_sum();
 }
 
-template <class Index>
-void Verification<Index>::sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch) {
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
+void Verification::sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch) {
+  ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
   for (std::size_t i = 0; i < flows_.incoming.size(); ++i) {
-    const plan::Incoming<Index>& flow = flows_.incoming[i];
-    Index cursor = flow.cursor;
+    const plan::Incoming& flow = flows_.incoming[i];
+    SlotIndex cursor = flow.cursor;
     for (std::uint64_t k = 0; k < flow.count; ++k) {
-      Index slot = 0;
+      SlotIndex slot = 0;
       cursor = flows_.final_slots(cursor, 1, &slot);
       checksum.add(slot, k);
     }
@@ -187,22 +178,17 @@ void Verification<Index>::sum_arrivals(StorageBackend& backend, std::span<std::b
   }
 }
 
-template <class Index>
-void Verification<Index>::sum_arrivals_in_order(StorageBackend& backend,
-                                                std::span<std::byte> scratch) {
-  ChecksumOfBlocks<Index> checksum(backend, scratch, hash_, packs());
+void Verification::sum_arrivals_in_order(StorageBackend& backend, std::span<std::byte> scratch) {
+  ChecksumOfBlocks checksum(backend, scratch, hash_, packs());
   std::fill(arrived_.begin(), arrived_.end(), 0);
-  for_each_landing(flows_, imports_, holes_,
-                   [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {
-                     for (std::uint64_t k = 0; k < piece.count; ++k)
-                       checksum.add(slots[k], piece.first + k);
-                     arrived_[piece.flow] += checksum.take_sum();
-                   });
+  for_each_landing(flows_, imports_, holes_, [&](const schedule::FlowPiece& piece, SlotList slots) {
+    for (std::uint64_t k = 0; k < piece.count; ++k) checksum.add(slots[k], piece.first + k);
+    arrived_[piece.flow] += checksum.take_sum();
+  });
 }
 
-template <class Index>
-std::optional<Diagnostic> Verification<Index>::after(StorageBackend& backend,
-                                                     std::span<std::byte> scratch) {
+std::optional<Diagnostic> Verification::after(StorageBackend& backend,
+                                              std::span<std::byte> scratch) {
   words_.run();
   std::optional<Diagnostic> diagnostic;
   if (staying(backend, scratch, true) != stayed_)
@@ -220,8 +206,5 @@ std::optional<Diagnostic> Verification<Index>::after(StorageBackend& backend,
                          " are not what that rank sent; restart from a checkpoint and report this"};
   return diagnostic;
 }
-
-template class Verification<std::uint32_t>;
-template class Verification<std::uint64_t>;
 
 }  // namespace valet::operations

@@ -24,10 +24,9 @@ enum class BlockHash : std::uint8_t {
 /// the order of its flow, summed per flow at the source before and at the destination after. Blocks
 /// that stay are seeded with their final slot. Memory: 24 bytes a neighbour, 48 more where
 /// blocks land in order, and the scratch.
-template <class Index>
 class Verification {
  public:
-  Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows<Index>& flows);
+  Verification(const mpi::Channel& channel, Ledger& ledger, const plan::Flows& flows);
 
   /// Before all else, where the storage of some rank is the application's: looks at how blocks are
   /// packed. Collective. @throws Error on all ranks alike, before anything moves.
@@ -62,20 +61,20 @@ class Verification {
 
   [[nodiscard]] std::optional<Diagnostic> look_at_packs(StorageBackend& backend,
                                                         std::span<std::byte> scratch);
-  [[nodiscard]] std::optional<std::uint64_t> free_slot() const;
+  [[nodiscard]] std::optional<SlotIndex> free_slot() const;
   [[nodiscard]] const PackCheck* packs() const { return packs_ ? &*packs_ : nullptr; }
   void sum_arrivals(StorageBackend& backend, std::span<std::byte> scratch);
   void sum_arrivals_in_order(StorageBackend& backend, std::span<std::byte> scratch);
   std::uint64_t staying(StorageBackend& backend, std::span<std::byte> scratch, bool moved) const;
 
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   Array<std::uint64_t> sent_, expected_, arrived_;
   schedule::GrainOrder imports_;  ///< where blocks land in order
-  plan::HoleWalk<Index> holes_;   ///< likewise
+  plan::HoleWalk holes_;          ///< likewise
   BlockHash hash_ = BlockHash::xxh3;
   std::uint64_t stayed_ = 0;
   std::optional<PackCheck> packs_;  ///< where some rank's storage is the application's
-  mpi::NeighbourWords<Sums<plan::Outgoing<Index>>, Sums<plan::Incoming<Index>>> words_;
+  mpi::NeighbourWords<Sums<plan::Outgoing>, Sums<plan::Incoming>> words_;
 };
 
 }  // namespace valet::operations

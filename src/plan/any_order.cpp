@@ -9,39 +9,36 @@
 namespace valet::plan {
 namespace {
 
-template <class Index>
-void list_compaction(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes) {
+void list_compaction(Ledger& ledger, Flows& flows, const storage::SlotSet& holes) {
   std::uint64_t above = 0;
   for (std::uint64_t slot = holes.next_absent(flows.blocks_after); slot < flows.slots; ++above)
     slot = holes.next_absent(slot + 1);
-  flows.resident_from = Array<Index>(ledger, above);
-  flows.resident_to = Array<Index>(ledger, above);
+  flows.resident_from = Array<SlotIndex>(ledger, above);
+  flows.resident_to = Array<SlotIndex>(ledger, above);
   std::uint64_t slot = flows.blocks_after;
-  for (Index& from : flows.resident_from) {
-    from = static_cast<Index>(slot = holes.next_absent(slot));
+  for (SlotIndex& from : flows.resident_from) {
+    from = static_cast<SlotIndex>(slot = holes.next_absent(slot));
     ++slot;
   }
   if (above == 0) return;
-  HoleWalk<Index> walk(ledger, flows);
-  std::array<Index, 1024> taken;
+  HoleWalk walk(ledger, flows);
+  std::array<SlotIndex, 1024> taken;
   for (std::uint64_t left = flows.blocks_arriving; left > 0;)
     left -= walk.take(std::span(taken).first(std::min<std::uint64_t>(left, taken.size())));
-  walk.take(std::span<Index>(flows.resident_to.data(), flows.resident_to.size()));
+  walk.take(std::span<SlotIndex>(flows.resident_to.data(), flows.resident_to.size()));
 }
 
 /// Holes that are free at first.
-template <class Index>
-std::uint64_t free_holes(const Flows<Index>& flows) {
+std::uint64_t free_holes(const Flows& flows) {
   std::uint64_t free = 0;
   for (std::uint64_t slot = flows.initially_free.next(0); slot < flows.blocks_after; ++free)
     slot = flows.initially_free.next(slot + 1);
   return free;
 }
 
-template <class Index>
-std::uint64_t shift_of(const Flows<Index>& flows, std::size_t block_bytes) {
+std::uint64_t shift_of(const Flows& flows, std::size_t block_bytes) {
   std::uint64_t runs = flows.outgoing.size();
-  for (const Outgoing<Index>& flow : flows.outgoing)
+  for (const Outgoing& flow : flows.outgoing)
     for (std::uint64_t k = flow.first + 1; k < std::uint64_t{flow.first} + flow.count; ++k)
       runs += flows.exports[k] != flows.exports[k - 1] + 1 ? 1 : 0;
   return schedule::shift_blocks(block_bytes, flows.blocks_arriving, flows.exports.size(), runs,
@@ -52,17 +49,16 @@ std::uint64_t shift_of(const Flows<Index>& flows, std::size_t block_bytes) {
 /// the order of the grains: imports up to a grain less the holes that the exports before it leave.
 /// If every rank has room for them and one more, the receiver of the least grain that is not
 /// delivered yet can always take its next block, so no rank is ever stuck and nothing is misplaced.
-template <class Index>
-std::uint64_t blocks_in_wait(Ledger& ledger, const Flows<Index>& flows) {
+std::uint64_t blocks_in_wait(Ledger& ledger, const Flows& flows) {
   schedule::GrainOrder imports(ledger, flows.incoming.size(), flows.any.grain);
   schedule::GrainOrder exports(ledger, flows.outgoing.size(), flows.any.grain);
   enter_imports(imports, flows);
   enter_exports(exports, flows);
   const auto holes_of = [&](const schedule::FlowPiece& piece) {
-    const Index* const slots =
+    const SlotIndex* const slots =
         flows.exports.begin() + flows.outgoing[piece.flow].first + piece.first;
     return static_cast<std::uint64_t>(std::count_if(
-        slots, slots + piece.count, [&](Index slot) { return slot < flows.blocks_after; }));
+        slots, slots + piece.count, [&](SlotIndex slot) { return slot < flows.blocks_after; }));
   };
   std::uint64_t most = 0, arrived = 0, free = free_holes(flows);
   for (; !imports.empty(); imports.advance(imports.front().count)) {
@@ -85,32 +81,22 @@ std::uint64_t blocks_in_wait(Ledger& ledger, const Flows<Index>& flows) {
 
 }  // namespace
 
-template <class Index>
-void complete_any_order(Ledger& ledger, Flows<Index>& flows, const storage::SlotSet& holes,
+void complete_any_order(Ledger& ledger, Flows& flows, const storage::SlotSet& holes,
                         std::size_t block_bytes) {
   list_compaction(ledger, flows, holes);
   flows.any.shift = shift_of(flows, block_bytes);
   flows.any.in_wait = blocks_in_wait(ledger, flows);
 }
 
-template <class Index>
-void list_arrivals(Ledger& ledger, Flows<Index>& flows) {
-  flows.arrivals = Array<Index>(ledger, flows.blocks_arriving);
+void list_arrivals(Ledger& ledger, Flows& flows) {
+  flows.arrivals = Array<SlotIndex>(ledger, flows.blocks_arriving);
   schedule::GrainOrder imports(ledger, flows.incoming.size(), flows.any.grain);
-  HoleWalk<Index> holes(ledger, flows);
-  for_each_landing(
-      flows, imports, holes, [&](const schedule::FlowPiece& piece, std::span<const Index> slots) {
-        std::ranges::copy(slots,
-                          flows.arrivals.begin() + flows.incoming[piece.flow].cursor + piece.first);
-      });
+  HoleWalk holes(ledger, flows);
+  for_each_landing(flows, imports, holes, [&](const schedule::FlowPiece& piece, SlotList slots) {
+    std::ranges::copy(slots,
+                      flows.arrivals.begin() + flows.incoming[piece.flow].cursor + piece.first);
+  });
   flows.any.is_listed = true;
 }
-
-template void complete_any_order(Ledger&, Flows<std::uint32_t>&, const storage::SlotSet&,
-                                 std::size_t);
-template void complete_any_order(Ledger&, Flows<std::uint64_t>&, const storage::SlotSet&,
-                                 std::size_t);
-template void list_arrivals(Ledger&, Flows<std::uint32_t>&);
-template void list_arrivals(Ledger&, Flows<std::uint64_t>&);
 
 }  // namespace valet::plan

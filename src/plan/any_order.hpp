@@ -16,13 +16,11 @@ namespace valet::plan {
 /// to wait at once.
 /// @param flows  Exports and imports are known.
 /// @param holes  Slots that are free once everything that leaves has left; over flows.slots.
-template <class Index>
-VALET_EXPORT void complete_any_order(Ledger& ledger, Flows<Index>& flows,
-                                     const storage::SlotSet& holes, std::size_t block_bytes);
+VALET_EXPORT void complete_any_order(Ledger& ledger, Flows& flows, const storage::SlotSet& holes,
+                                     std::size_t block_bytes);
 
 /// Lists the final slot of every import, for methods that do not take them in order.
 /// @throws std::bad_alloc.
-template <class Index>
-void list_arrivals(Ledger& ledger, Flows<Index>& flows);
+void list_arrivals(Ledger& ledger, Flows& flows);
 
 }  // namespace valet::plan

@@ -29,17 +29,16 @@ std::optional<schedule::CostModel> given_model(const plan::State& state) {
 }
 
 /// Whether the blocks that leave stand in runs of memory too short to be sent from where they are.
-template <class Index>
-bool stand_alone(const Flows<Index>& flows, std::uint64_t block_bytes) {
+bool stand_alone(const Flows& flows, std::uint64_t block_bytes) {
   const std::uint64_t bytes = flows.exports.size() * block_bytes;
   std::uint64_t runs = 0;
-  for (const Outgoing<Index>& flow : flows.outgoing) {
-    const Index* const slots = flows.exports.begin() + flow.first;
+  for (const Outgoing& flow : flows.outgoing) {
+    const SlotIndex* const slots = flows.exports.begin() + flow.first;
     ++runs;
     if (slots[flow.count - 1] - slots[0] == flow.count - 1) continue;  // they ascend
-    for (Index k = 1; k < flow.count && !schedule::are_packed(bytes, runs);) {
-      constexpr Index batch = 1024;  // counted without asking
-      const Index end = flow.count - k < batch ? flow.count : k + batch;
+    for (SlotIndex k = 1; k < flow.count && !schedule::are_packed(bytes, runs);) {
+      constexpr SlotIndex batch = 1024;  // counted without asking
+      const SlotIndex end = flow.count - k < batch ? flow.count : k + batch;
       for (; k < end; ++k) runs += slots[k] != slots[k - 1] + 1 ? 1 : 0;
     }
   }
@@ -48,10 +47,9 @@ bool stand_alone(const Flows<Index>& flows, std::uint64_t block_bytes) {
 
 /// Messages that a rank receives by STREAM. Where blocks come in the order of any from several
 /// ranks none crosses a grain.
-template <class Index>
-std::uint64_t messages_of(const Flows<Index>& flows) {
+std::uint64_t messages_of(const Flows& flows) {
   std::uint64_t messages = 0;
-  for (const Incoming<Index>& flow : flows.incoming) {
+  for (const Incoming& flow : flows.incoming) {
     const bool is_cut = flows.form == Form::any && flows.incoming.size() > 1;
     const std::uint64_t most = is_cut
                                    ? std::min<std::uint64_t>(flow.message_blocks, flows.any.grain)
@@ -101,18 +99,14 @@ JointShape shape_of(const plan::State& state, const schedule::ExchangeShape& own
 
 JointShape shape_of(const plan::State& state) {
   if (state.options.method != Method::automatic) return {};
-  return std::visit(
-      [&](const auto& flows) {
-        return shape_of(state,
-                        {.packs = !state.blocks.runs_are_contiguous ||
-                                  stand_alone(flows, state.blocks.block_bytes),
-                         .slots = flows.slots,
-                         .sent = flows.exports.size(),
-                         .received = flows.blocks_arriving,
-                         .messages = messages_of(flows),
-                         .neighbours = std::max(flows.outgoing.size(), flows.incoming.size())});
-      },
-      state.flows);
+  const Flows& flows = state.flows;
+  return shape_of(state, {.packs = !state.blocks.runs_are_contiguous ||
+                                   stand_alone(flows, state.blocks.block_bytes),
+                          .slots = flows.slots,
+                          .sent = flows.exports.size(),
+                          .received = flows.blocks_arriving,
+                          .messages = messages_of(flows),
+                          .neighbours = std::max(flows.outgoing.size(), flows.incoming.size())});
 }
 
 void add_costs(plan::State& state, JointShape& joint) {

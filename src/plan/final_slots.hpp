@@ -5,17 +5,12 @@
 /// they go.
 
 #include "mpi/neighbour_words.hpp"
-#include "mpi/tags.hpp"
 #include "plan/flows.hpp"
-#include "storage/slot_set.hpp"
 #include <valet/plan.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 
 namespace valet::plan {
 
@@ -29,62 +24,13 @@ struct SlotWords {
 
 /// Sends every rank the slot in which each block that it will get must end: fills flows.arrivals.
 /// Collective among neighbours.
-template <class Index>
-void exchange_final_slots(const mpi::Channel& channel, Ledger& ledger, Flows<Index>& flows,
-                          std::span<const Address> addresses, Array<std::uint64_t> buffers) {
-  const auto count = [](const auto& flow) -> std::uint64_t { return flow.count; };
-  const auto provide = [&](const Outgoing<Index>& flow, std::uint64_t first,
-                           std::span<std::uint64_t> words) {
-    const Index* const exports = flows.exports.begin() + flow.first + first;
-    for (std::size_t k = 0; k < words.size(); ++k) words[k] = addresses[exports[k]].slot;
-  };
-  // What does not fit the index type is out of range, and stays so when cut to slots.
-  const auto consume = [&](const Incoming<Index>& flow, std::uint64_t first,
-                           std::span<const std::uint64_t> words) {
-    Index* const arrivals = flows.arrivals.begin() + flow.cursor + first;
-    for (std::size_t k = 0; k < words.size(); ++k)
-      arrivals[k] = static_cast<Index>(std::min(words[k], flows.slots));
-  };
-  const int rank = channel.rank();
-  mpi::NeighbourWords(channel, ledger, mpi::tag_slots, SlotWords::entries, std::move(buffers),
-                      mpi::PeerWords{std::span(flows.outgoing), rank, count, provide},
-                      mpi::PeerWords{std::span(flows.incoming), rank, count, consume})
-      .run();
-}
+void exchange_final_slots(const mpi::Channel& channel, Ledger& ledger, Flows& flows,
+                          std::span<const Address> addresses, Array<std::uint64_t> buffers);
 
 /// What is wrong with the slots where something ends on this rank, if anything: one out of range or
 /// taken twice, by another arrival or by a block that stays. Local.
-template <class Index>
-std::optional<Diagnostic> check_final_slots(const mpi::Channel& channel, Ledger& ledger,
-                                            const Flows<Index>& flows,
-                                            std::span<const Address> addresses) {
-  storage::SlotSet taken(ledger, flows.slots);
-  const auto finding = [&](ErrorCode code, std::uint64_t slot, int source,
-                           const std::string& what) {
-    return Diagnostic{code, "the block that rank " + std::to_string(source) + " sends to slot " +
-                                std::to_string(slot) + " of rank " +
-                                std::to_string(channel.rank()) + what};
-  };
-  const auto take = [&](std::uint64_t slot, int source) -> std::optional<Diagnostic> {
-    if (slot >= flows.slots)
-      return finding(ErrorCode::slot_out_of_range, slot, source,
-                     " or beyond is out of range: there are " + std::to_string(flows.slots) +
-                         " slots; grow the storage before planning, or fix the map");
-    if (taken.contains(slot))
-      return finding(ErrorCode::slot_taken_twice, slot, source,
-                     " is not alone: another block has the same address; fix the map, every block "
-                     "needs a slot of its own");
-    taken.insert(slot);
-    return std::nullopt;
-  };
-  for (std::uint64_t slot = 0; slot < addresses.size(); ++slot) {
-    if (flows.initially_free.contains(slot) || addresses[slot].rank != channel.rank()) continue;
-    if (auto diagnostic = take(addresses[slot].slot, channel.rank())) return diagnostic;
-  }
-  for (const Incoming<Index>& flow : flows.incoming)
-    for (std::uint64_t k = 0; k < flow.count; ++k)
-      if (auto diagnostic = take(flows.arrivals[flow.cursor + k], flow.rank)) return diagnostic;
-  return std::nullopt;
-}
+[[nodiscard]] std::optional<Diagnostic> check_final_slots(const mpi::Channel& channel,
+                                                          Ledger& ledger, const Flows& flows,
+                                                          std::span<const Address> addresses);
 
 }  // namespace valet::plan

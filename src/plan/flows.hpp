@@ -2,7 +2,7 @@
 #pragma once
 
 /// What one rank knows of a validated map: whom it sends how much, what it gets from whom, and in
-/// which slot everything ends. No MPI in here. Index is 32 bits wide below 2^32 slots, else 64.
+/// which slot everything ends. No MPI in here. SlotIndex is 32 bits wide below 2^32 slots, else 64.
 ///
 /// Memory a slot, for 32 bits: `exports` 4 bytes a leaving block; where final slots are listed
 /// `arrivals` 4 bytes an arriving block; 8 a block that changes its slot inside the rank, but for
@@ -33,20 +33,18 @@ struct AnyOrder {
 };
 
 /// Blocks for one other rank: exports[first, first + count), ascending by slot.
-template <class Index>
 struct Outgoing {
   int rank = 0;
-  Index count = 0;
-  Index first = 0;
+  std::uint32_t count = 0;
+  SlotIndex first = 0;
 };
 
 /// Blocks from one other rank. Their final slots are read with a cursor, see final_slots().
-template <class Index>
 struct Incoming {
   int rank = 0;
-  Index count = 0;
-  Index cursor = 0;          ///< at the first block
-  Index message_blocks = 0;  ///< no message of the sender crosses a multiple of this
+  std::uint32_t count = 0;
+  SlotIndex cursor = 0;              ///< at the first block
+  std::uint32_t message_blocks = 0;  ///< no message of the sender crosses a multiple of this
 };
 
 /// Position of the first flow whose rank is at least `rank`, in a list that ascends by rank. O(log
@@ -58,7 +56,6 @@ template <class FlowList>
                                   flows.begin());
 }
 
-template <class Index>
 struct Flows {
   explicit Flows(Ledger& ledger) : outgoing(ledger), incoming(ledger) {}
 
@@ -69,15 +66,15 @@ struct Flows {
   std::uint64_t blocks_resident = 0;
   std::uint64_t blocks_arriving = 0;
   std::uint64_t message_blocks = 0;  ///< of this rank's messages, as receivers have been told
-  Vector<Outgoing<Index>> outgoing;  ///< ascending by rank
-  Vector<Incoming<Index>> incoming;  ///< ascending by rank
-  Array<Index> exports;              ///< slots, by (destination, slot)
+  Vector<Outgoing> outgoing;         ///< ascending by rank
+  Vector<Incoming> incoming;         ///< ascending by rank
+  Array<SlotIndex> exports;          ///< slots, by (destination, slot)
   storage::SlotSet initially_free;
   storage::SlotSet holes;  ///< fill, stable: free once everything that leaves has left
   AnyOrder any;
   std::uint64_t residents_at = 0;  ///< stable: arrivals that end before the blocks that stay
-  Array<Index> arrivals;           ///< slots, any where listed: final slot by (source, old slot)
-  Array<Index> resident_from,
+  Array<SlotIndex> arrivals;       ///< slots, any where listed: final slot by (source, old slot)
+  Array<SlotIndex> resident_from,
       resident_to;  ///< slots, any: blocks that change their slot inside this rank
 
   /// Whether blocks are to land in the order of plan/holes.hpp, and in no other.
@@ -92,14 +89,15 @@ struct Flows {
   /// Appends a flow from a rank above those that are listed; its blocks end behind theirs.
   /// @param of_message  Incoming::message_blocks.
   void add_incoming(int rank, std::uint64_t count, std::uint64_t of_message) {
-    Index cursor = 0;
+    SlotIndex cursor = 0;
     if (!incoming.empty())
       cursor = advance(incoming.back().cursor, incoming.back().count);
     else if (form == Form::fill)
-      cursor = static_cast<Index>(holes.next(0));
+      cursor = static_cast<SlotIndex>(holes.next(0));
     if (form == Form::stable && cursor == residents_at)
-      cursor = static_cast<Index>(cursor + blocks_resident);
-    incoming.push_back({rank, static_cast<Index>(count), cursor, static_cast<Index>(of_message)});
+      cursor = static_cast<SlotIndex>(cursor + blocks_resident);
+    incoming.push_back(
+        {rank, static_cast<SlotIndex>(count), cursor, static_cast<SlotIndex>(of_message)});
     blocks_arriving += count;
     blocks_after = blocks_resident + blocks_arriving;
   }
@@ -110,21 +108,21 @@ struct Flows {
   void list_local_moves(Ledger& ledger, ForEach&& for_each) {
     std::size_t moves = 0;
     for_each([&](std::uint64_t, std::uint64_t) { ++moves; });
-    resident_from = Array<Index>(ledger, moves);
-    resident_to = Array<Index>(ledger, moves);
+    resident_from = Array<SlotIndex>(ledger, moves);
+    resident_to = Array<SlotIndex>(ledger, moves);
     moves = 0;
     for_each([&](std::uint64_t from, std::uint64_t to) {
-      resident_from[moves] = static_cast<Index>(from);
-      resident_to[moves++] = static_cast<Index>(to);
+      resident_from[moves] = static_cast<SlotIndex>(from);
+      resident_to[moves++] = static_cast<SlotIndex>(to);
     });
   }
 
   /// Writes the final slots of the `size` arrivals from `cursor` on; returns the cursor behind.
-  Index final_slots(Index cursor, std::size_t size, Index* slots_out) const {
+  SlotIndex final_slots(SlotIndex cursor, std::size_t size, SlotIndex* slots_out) const {
     switch (form) {
-      case Form::fill: return static_cast<Index>(holes.list(cursor, size, slots_out));
+      case Form::fill: return static_cast<SlotIndex>(holes.list(cursor, size, slots_out));
       case Form::stable:
-        for (std::size_t k = 0; k < size; ++k) slots_out[k] = static_cast<Index>(cursor + k);
+        for (std::size_t k = 0; k < size; ++k) slots_out[k] = static_cast<SlotIndex>(cursor + k);
         break;
       case Form::any:
       case Form::slots:
@@ -132,12 +130,12 @@ struct Flows {
         std::copy_n(arrivals.begin() + cursor, size, slots_out);
         break;
     }
-    return static_cast<Index>(cursor + size);
+    return static_cast<SlotIndex>(cursor + size);
   }
 
   /// The first final slot from `cursor` on, and how many of the at most `most` following arrivals
   /// go to the slots directly behind it.
-  [[nodiscard]] storage::SlotRun final_run(Index cursor, std::uint64_t most) const {
+  [[nodiscard]] storage::SlotRun final_run(SlotIndex cursor, std::uint64_t most) const {
     if (form == Form::fill) return holes.next_run(cursor, most);
     if (form == Form::stable) return {cursor, most};
     VALET_ASSERT(cursor <= arrivals.size() && most <= arrivals.size() - cursor);
@@ -147,8 +145,8 @@ struct Flows {
   }
 
   /// The cursor `size` arrivals further on.
-  [[nodiscard]] Index advance(Index cursor, std::uint64_t size) const {
-    return static_cast<Index>(form == Form::fill ? holes.skip(cursor, size) : cursor + size);
+  [[nodiscard]] SlotIndex advance(SlotIndex cursor, std::uint64_t size) const {
+    return static_cast<SlotIndex>(form == Form::fill ? holes.skip(cursor, size) : cursor + size);
   }
 
   /// Calls move(from, to) for every block that stays on this rank and changes its slot.
@@ -162,7 +160,7 @@ struct Flows {
       std::uint64_t to = residents_at;
       for (std::uint64_t from = holes.next_absent(0); to < residents_at + blocks_resident;
            from = holes.next_absent(from + 1), ++to)
-        if (from != to) move(static_cast<Index>(from), static_cast<Index>(to));
+        if (from != to) move(static_cast<SlotIndex>(from), static_cast<SlotIndex>(to));
       return;
     }
     // Arrivals fill the lowest holes; the holes above them and below the final count are filled by
@@ -172,7 +170,7 @@ struct Flows {
     if (from >= slots) return;
     std::uint64_t to = holes.next(advance(0, blocks_arriving));
     while (from < slots) {
-      move(static_cast<Index>(from), static_cast<Index>(to));
+      move(static_cast<SlotIndex>(from), static_cast<SlotIndex>(to));
       from = holes.next_absent(from + 1);
       to = holes.next(to + 1);
     }

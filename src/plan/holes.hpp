@@ -30,26 +30,23 @@ void enter_flows(schedule::GrainOrder& order, const FlowList& flows, Distance&& 
 }
 
 /// The imports of a rank in their order; pieces name flows by their place in Flows::incoming.
-template <class Index>
-void enter_imports(schedule::GrainOrder& order, const Flows<Index>& flows) {
+inline void enter_imports(schedule::GrainOrder& order, const Flows& flows) {
   const AnyOrder& any = flows.any;
   enter_flows(order, flows.incoming,
               [&](int source) { return (any.rank - source + any.ranks) % any.ranks; });
 }
 
 /// The exports of a rank in their order; pieces name flows by their place in Flows::outgoing.
-template <class Index>
-void enter_exports(schedule::GrainOrder& order, const Flows<Index>& flows) {
+inline void enter_exports(schedule::GrainOrder& order, const Flows& flows) {
   const AnyOrder& any = flows.any;
   enter_flows(order, flows.outgoing,
               [&](int destination) { return (destination - any.rank + any.ranks) % any.ranks; });
 }
 
 /// The holes of a rank, one after another. Allocates 24 bytes for each rank that it sends to.
-template <class Index>
 class HoleWalk {
  public:
-  HoleWalk(Ledger& ledger, const Flows<Index>& flows)
+  HoleWalk(Ledger& ledger, const Flows& flows)
       : flows_(flows),
         order_(ledger, flows.in_order() ? flows.outgoing.size() : 0, flows.any.grain) {
     if (flows.in_order()) restart();
@@ -63,20 +60,20 @@ class HoleWalk {
   /// Lists the next holes, as many as `slots` has room for and as are free: blocks_left(f) is how
   /// many blocks of outgoing flow f have left. Returns how many.
   template <class BlocksLeft>
-  std::size_t take(std::span<Index> slots, BlocksLeft&& blocks_left) {
+  std::size_t take(std::span<SlotIndex> slots, BlocksLeft&& blocks_left) {
     std::size_t taken = 0;
     for (; taken < slots.size() && next_free_ < flows_.blocks_after;
          next_free_ = flows_.initially_free.next(next_free_ + 1))
-      slots[taken++] = static_cast<Index>(next_free_);
+      slots[taken++] = static_cast<SlotIndex>(next_free_);
     while (taken < slots.size() && !order_.empty()) {
       const schedule::FlowPiece piece = order_.front(slots.size() - taken);
       const std::uint64_t left = blocks_left(piece.flow);
       if (left <= piece.first) break;
       const std::uint64_t passed = std::min(piece.count, left - piece.first);
-      const Index* const exports =
+      const SlotIndex* const exports =
           flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
       // They ascend, and what is above the final count will not be occupied.
-      const Index* const end =
+      const SlotIndex* const end =
           exports[passed - 1] < flows_.blocks_after
               ? exports + passed
               : std::lower_bound(exports, exports + passed, flows_.blocks_after);
@@ -96,7 +93,7 @@ class HoleWalk {
       const schedule::FlowPiece piece = order_.front(most);
       const std::uint64_t left = blocks_left(piece.flow);
       if (left <= piece.first) break;
-      const Index* const slots =
+      const SlotIndex* const slots =
           flows_.exports.begin() + flows_.outgoing[piece.flow].first + piece.first;
       const std::uint64_t passed = std::min(piece.count, left - piece.first);
       std::uint64_t count = 0;
@@ -117,12 +114,12 @@ class HoleWalk {
       order_.advance(count);
   }
   /// As take() above, where all exports have left or will have.
-  std::size_t take(std::span<Index> slots) {
+  std::size_t take(std::span<SlotIndex> slots) {
     return take(slots, [](std::uint32_t) { return ~std::uint64_t{0}; });
   }
 
  private:
-  const Flows<Index>& flows_;
+  const Flows& flows_;
   schedule::GrainOrder order_;
   std::uint64_t next_free_ = 0;
 };
@@ -130,10 +127,10 @@ class HoleWalk {
 /// Calls land(piece, slots) for all imports, in the order in which they take their holes; all
 /// exports have left or will have.
 /// @param imports, holes  Over `flows`; passed from their beginning on.
-template <class Index, class Land>
-void for_each_landing(const Flows<Index>& flows, schedule::GrainOrder& imports,
-                      HoleWalk<Index>& holes, Land&& land) {
-  std::array<Index, 1024> slots;
+template <class Land>
+void for_each_landing(const Flows& flows, schedule::GrainOrder& imports, HoleWalk& holes,
+                      Land&& land) {
+  std::array<SlotIndex, 1024> slots;
   holes.restart();
   const auto land_from_to = [&](std::uint64_t first, std::uint64_t last) {
     enter_imports(imports, flows);
@@ -143,7 +140,7 @@ void for_each_landing(const Flows<Index>& flows, schedule::GrainOrder& imports,
       if (number >= first) {
         const auto taken = std::span(slots).first(piece.count);
         holes.take(taken);
-        land(piece, std::span<const Index>(taken));
+        land(piece, SlotList(taken));
       }
       imports.advance(piece.count);
       number += piece.count;

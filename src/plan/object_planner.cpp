@@ -192,21 +192,19 @@ class ObjectPlanner {
                                       static_cast<std::uint64_t>(period)
                                 : 0;
     slots_ = std::max(storage_.slots(), static_cast<std::uint64_t>(after.count(self())));
-    if (slots_ > std::numeric_limits<std::uint32_t>::max())
-      state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
-    state_.visit([&](auto& flows) {
-      flows.form = form();
-      flows.slots = slots_;
-      flows.blocks_before = count_;
-      flows.message_blocks = message_blocks_;
-      flows.initially_free = storage::SlotSet(state_.ledger, slots_);
-      flows.initially_free.insert(storage::SlotRun{count_, slots_ - count_});
-      {
-        const layout::SharedObjects leaving(state_.ledger, before, self(), after);
-        list_leaving(flows, leaving, after);
-      }
-      list_arriving(flows, layout::SharedObjects(state_.ledger, after, self(), before));
-    });
+    if (!can_number(state_, slots_)) return;
+    Flows& flows = state_.flows;
+    flows.form = form();
+    flows.slots = slots_;
+    flows.blocks_before = count_;
+    flows.message_blocks = message_blocks_;
+    flows.initially_free = storage::SlotSet(state_.ledger, slots_);
+    flows.initially_free.insert(storage::SlotRun{count_, slots_ - count_});
+    {
+      const layout::SharedObjects leaving(state_.ledger, before, self(), after);
+      list_leaving(flows, leaving, after);
+    }
+    list_arriving(flows, layout::SharedObjects(state_.ledger, after, self(), before));
   }
 
   [[nodiscard]] Totals totals(const layout::SharedObjects& shared) const {
@@ -220,26 +218,24 @@ class ObjectPlanner {
     return totals;
   }
 
-  template <class Index>
-  static Index* list_run(Index* next, const layout::SharedRun& run) {
-    for (std::int64_t k = 0; k < run.length; ++k) *next++ = static_cast<Index>(run.slot + k);
+  static SlotIndex* list_run(SlotIndex* next, const layout::SharedRun& run) {
+    for (std::int64_t k = 0; k < run.length; ++k) *next++ = static_cast<SlotIndex>(run.slot + k);
     return next;
   }
 
   /// What this rank sends to whom, and what changes its slot here.
-  template <class Index>
-  void list_leaving(Flows<Index>& flows, const layout::SharedObjects& shared,
+  void list_leaving(Flows& flows, const layout::SharedObjects& shared,
                     const layout::ObjectSide& after) {
     const Totals leaving = totals(shared);
     state_.segments += leaving.segments;
     flows.outgoing.reserve(leaving.peers);
-    flows.exports = Array<Index>(state_.ledger, leaving.objects);
-    Index* next = flows.exports.begin();
+    flows.exports = Array<SlotIndex>(state_.ledger, leaving.objects);
+    SlotIndex* next = flows.exports.begin();
     for (int peer = 0; peer < ranks(); ++peer) {
       const std::int64_t count = peer == self() ? 0 : shared.count(peer);
       if (count == 0) continue;
-      flows.outgoing.push_back(
-          {peer, static_cast<Index>(count), static_cast<Index>(next - flows.exports.begin())});
+      flows.outgoing.push_back({peer, static_cast<SlotIndex>(count),
+                                static_cast<SlotIndex>(next - flows.exports.begin())});
       shared.for_each_run(peer, [&](const layout::SharedRun& run) { next = list_run(next, run); });
     }
     flows.blocks_resident = count_ - leaving.objects;
@@ -254,24 +250,21 @@ class ObjectPlanner {
     });
   }
 
-  template <class Index>
-  void find_holes(Flows<Index>& flows) {
+  void find_holes(Flows& flows) {
     flows.holes = flows.initially_free.grown(state_.ledger, flows.slots);
-    for (const Outgoing<Index>& flow : flows.outgoing)
-      flows.holes.insert_ascending(
-          std::span<const Index>(flows.exports.data() + flow.first, flow.count));
+    for (const Outgoing& flow : flows.outgoing)
+      flows.holes.insert_ascending(SlotList(flows.exports.data() + flow.first, flow.count));
   }
 
   /// What it gets from whom, and where that ends.
-  template <class Index>
-  void list_arriving(Flows<Index>& flows, const layout::SharedObjects& shared) {
+  void list_arriving(Flows& flows, const layout::SharedObjects& shared) {
     const Totals arriving = totals(shared);
     state_.segments += arriving.segments;
     for (int peer = 0; peer < self(); ++peer)
       flows.residents_at += static_cast<std::uint64_t>(shared.count(peer));
     flows.incoming.reserve(arriving.peers);
-    if (form() == Form::slots) flows.arrivals = Array<Index>(state_.ledger, arriving.objects);
-    Index* next = flows.arrivals.begin();
+    if (form() == Form::slots) flows.arrivals = Array<SlotIndex>(state_.ledger, arriving.objects);
+    SlotIndex* next = flows.arrivals.begin();
     flows.blocks_after = flows.blocks_resident;
     for (int peer = 0; peer < ranks(); ++peer) {
       const std::int64_t count = peer == self() ? 0 : shared.count(peer);

@@ -17,11 +17,10 @@
 #include <optional>
 #include <span>
 #include <utility>
-#include <variant>
 
 namespace valet::plan {
 
-using AnyFlows = std::variant<Flows<std::uint32_t>, Flows<std::uint64_t>>;
+class Workspace;  // operations/execute.cpp
 
 /// Numbered objects from one layout to another.
 struct ObjectMove {
@@ -41,7 +40,7 @@ struct PageBudget {
 
 struct State {
   State(mpi::Channel opened, const Options& chosen)
-      : channel(std::move(opened)), options(chosen), flows(Flows<std::uint32_t>(ledger)) {
+      : channel(std::move(opened)), options(chosen), flows(ledger) {
     options.budget_bytes = detail::bounded_budget(options.budget_bytes);
     channel.watch(&observer);
     callbacks.protect(options.progress, "Options::progress");
@@ -65,7 +64,7 @@ struct State {
   std::uint64_t segments = 0;         ///< Report::segments
   std::uint64_t periods = 0;          ///< Report::periods
   std::optional<ObjectMove> objects;  ///< where there is no map
-  AnyFlows flows;
+  Flows flows;
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }
   /// Of memory that is shared, and kept for what comes next.
@@ -86,15 +85,9 @@ struct State {
   /// What this rank lacked memory for when the ranks could not agree on it any more: they do when
   /// the plan is executed.
   std::optional<Diagnostic> failure;
-  std::shared_ptr<void> workspace;  ///< what a method keeps between executions
+  std::shared_ptr<Workspace> workspace;  ///< what executions reuse
   /// Brings blocks to where the plan has them, once the ranks have agreed that they are to move.
   std::function<void()> make_blocks;
-
-  /// Calls action(flows) with the index type at hand.
-  template <class Action>
-  decltype(auto) visit(Action&& action) {
-    return std::visit(std::forward<Action>(action), flows);
-  }
 };
 
 /// What is behind a plan, for the operations.

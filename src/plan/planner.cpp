@@ -38,13 +38,9 @@ Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
 
 /// Whether this rank has no room for the blocks that wait when they come in the order of any.
 bool lacks_room(const State& state) {
-  return std::visit(
-      [&](const auto& flows) {
-        schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
-        limits.shares_memory = state.options.share_memory;
-        return flows.in_order() && limits.waiting >= schedule::room_to_wait(limits);
-      },
-      state.flows);
+  schedule::StreamLimits limits = stream_limits(state.options, state.blocks, state.flows);
+  limits.shares_memory = state.options.share_memory;
+  return state.flows.in_order() && limits.waiting >= schedule::room_to_wait(limits);
 }
 
 /// The layouts of numbered objects must be the same everywhere.
@@ -78,11 +74,22 @@ bool holds_all_at_once(const Options& options) {
 std::uint64_t least_blocks(const State& state) {
   const std::uint64_t least = state.blocks.least_scratch_blocks();
   if (!holds_all_at_once(state.options)) return least;
-  return std::max(least, std::visit(
-                             [](const auto& flows) -> std::uint64_t {
-                               return flows.exports.size() + flows.blocks_arriving;
-                             },
-                             state.flows));
+  return std::max(least, state.flows.exports.size() + state.flows.blocks_arriving);
+}
+
+/// How many times as many slots a rank would have as can be numbered, rounded up.
+std::uint64_t times_too_many(std::uint64_t slots) {
+  return (slots + detail::most_slots - 1) / detail::most_slots;
+}
+
+/// The same for slots of the application.
+void require_numbered_slots(std::uint64_t most) {
+  if (most <= detail::most_slots) return;
+  throw Error(ErrorCode::infeasible,
+              "a rank has or would have " + std::to_string(most) + " slots, more than the " +
+                  std::to_string(detail::most_slots) + " of 32 bits; on all ranks join " +
+                  std::to_string(times_too_many(most)) +
+                  " consecutive rows of every field into one block");
 }
 
 std::optional<Diagnostic> check_blocks(const State& state) {
@@ -132,11 +139,14 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   agree_on_options(agreement, state.options);
   shape.join(agreement);
   agreement.enough(state.blocks.least_scratch_blocks() * state.blocks.block_bytes);
+  std::uint64_t most_slots = state.flows.slots;
+  agreement.largest(most_slots);
   bool some_lack = !mine && check_blocks(state).has_value();
   agreement.largest(some_lack);
   mpi::Borrowing own(state.channel);
   own.join(agreement);
   agreement.run(state.channel, mine);
+  backend == nullptr ? require_numbered_pages(most_slots) : require_numbered_slots(most_slots);
   if (some_do_not_know) state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
   if (some_do_not_know || some_lack) agree_on_budget(state);
   if (!own.complete()) look_at_kept_again(state);
@@ -151,7 +161,7 @@ bool lists_arrivals(Method method) {
 
 std::optional<Diagnostic> list_where_memory_is(State& state) {
   return detail::unless_out_of_memory(
-      [&] { state.visit([&](auto& flows) { list_arrivals(state.ledger, flows); }); },
+      [&] { list_arrivals(state.ledger, state.flows); },
       [] {
         return Diagnostic{ErrorCode::out_of_memory,
                           "no memory to list the slots of the blocks that arrive; raise "
@@ -160,22 +170,22 @@ std::optional<Diagnostic> list_where_memory_is(State& state) {
 }
 
 /// The second pass: the exports, sorted by destination.
-template <class Index, class DestinationOf>
-void sort_exports(Ledger& ledger, Flows<Index>& flows, const MapCounts& map_counts,
+template <class DestinationOf>
+void sort_exports(Ledger& ledger, Flows& flows, const MapCounts& map_counts,
                   DestinationOf&& destination_of) {
   flows.outgoing.reserve(map_counts.leaving.size());
   map_counts.leaving.for_each([&](int rank, std::uint64_t count) {
-    flows.outgoing.push_back({rank, static_cast<Index>(count), 0});
+    flows.outgoing.push_back({rank, static_cast<SlotIndex>(count), 0});
   });
-  std::ranges::sort(flows.outgoing, {}, &Outgoing<Index>::rank);
+  std::ranges::sort(flows.outgoing, {}, &Outgoing::rank);
   DestinationCounts next(ledger);
-  Index first = 0;
-  for (Outgoing<Index>& flow : flows.outgoing) {
+  SlotIndex first = 0;
+  for (Outgoing& flow : flows.outgoing) {
     flow.first = first;
     next[flow.rank].count = first;
-    first = static_cast<Index>(first + flow.count);
+    first = static_cast<SlotIndex>(first + flow.count);
   }
-  flows.exports = Array<Index>(ledger, map_counts.blocks_leaving);
+  flows.exports = Array<SlotIndex>(ledger, map_counts.blocks_leaving);
   WordOfRanks ranks{};
   for (std::uint64_t first_slot = 0; first_slot < map_counts.holes.slots(); first_slot += 64) {
     const std::uint64_t leaving =
@@ -183,19 +193,18 @@ void sort_exports(Ledger& ledger, Flows<Index>& flows, const MapCounts& map_coun
     read_ranks(ranks, first_slot, leaving, destination_of);
     for_each_rank(ranks, leaving, [&](int rank, std::uint64_t bits, std::uint64_t count) {
       std::uint64_t& place = next.known(rank)->count;
-      Index* slot = flows.exports.begin() + place;
+      SlotIndex* slot = flows.exports.begin() + place;
       place += count;
       for (; bits != 0; bits &= bits - 1)
         *slot++ =
-            static_cast<Index>(first_slot + static_cast<std::uint64_t>(std::countr_zero(bits)));
+            static_cast<SlotIndex>(first_slot + static_cast<std::uint64_t>(std::countr_zero(bits)));
       return true;
     });
   }
 }
 
 /// The same for a cyclic map, without another look at it: O(destinations + blocks).
-template <class Index>
-void list_cyclic_exports(Ledger& ledger, Flows<Index>& flows,
+void list_cyclic_exports(Ledger& ledger, Flows& flows,
                          const layout::CyclicDistribution& distribution, int own_rank, int ranks) {
   std::size_t destinations = 0;
   std::int64_t leaving = 0;
@@ -205,15 +214,15 @@ void list_cyclic_exports(Ledger& ledger, Flows<Index>& flows,
     leaving += count;
   });
   flows.outgoing.reserve(destinations);
-  flows.exports = Array<Index>(ledger, static_cast<std::size_t>(leaving));
-  Index* next = flows.exports.begin();
+  flows.exports = Array<SlotIndex>(ledger, static_cast<std::size_t>(leaving));
+  SlotIndex* next = flows.exports.begin();
   distribution.for_each_rank(ranks, [&](int rank, std::int64_t count) {
     if (rank == own_rank) return;
-    flows.outgoing.push_back(
-        {rank, static_cast<Index>(count), static_cast<Index>(next - flows.exports.begin())});
+    flows.outgoing.push_back({rank, static_cast<SlotIndex>(count),
+                              static_cast<SlotIndex>(next - flows.exports.begin())});
     distribution.for_each_run(rank, ranks, [&](std::int64_t first, std::int64_t length) {
       for (std::int64_t slot = first; slot < first + length; ++slot)
-        *next++ = static_cast<Index>(slot);
+        *next++ = static_cast<SlotIndex>(slot);
     });
   });
 }
@@ -240,9 +249,10 @@ class Planner {
     const std::size_t entries = form_ == Form::slots ? addresses_.size() : ranks_.size();
     std::optional<Diagnostic> diagnostic = check_call(storage_, occupied_, entries, state_);
     // A rank with a finding takes part with an empty map, so that all ranks meet in the agreement.
-    MapCounts map_counts = diagnostic ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
+    bool is_wrong = diagnostic || !can_number(state_, storage_.slots());
+    MapCounts map_counts = is_wrong ? MapCounts(state_.ledger, 0) : counted_map(diagnostic);
     Vector<mpi::SparseCount> arriving(state_.ledger);
-    look_for_layout(map_counts, diagnostic.has_value());
+    look_for_layout(map_counts, is_wrong || diagnostic);
     try {
       find_arriving(map_counts, arriving);
     } catch (const std::bad_alloc&) {  // when the exchange is over
@@ -253,12 +263,11 @@ class Planner {
     const std::uint64_t slots = std::max(
         map_counts.holes.slots(),
         form_ == Form::slots ? 0 : map_counts.blocks_before - map_counts.blocks_leaving + arrivals);
-    if (slots > std::numeric_limits<std::uint32_t>::max())
-      state_.flows.emplace<Flows<std::uint64_t>>(state_.ledger);
-    if (!diagnostic)
+    is_wrong = is_wrong || diagnostic || !can_number(state_, slots);
+    if (!is_wrong)
       diagnostic = detail::unless_out_of_memory(
           [&] {
-            state_.visit([&](auto& flows) { fill_flows(flows, map_counts, slots, arriving); });
+            fill_flows(state_.flows, map_counts, slots, arriving);
             if (form_ == Form::slots) slot_buffers_ = SlotWords::buffers(state_.ledger);
           },
           [&] { return no_memory_to_plan(slots); });
@@ -269,15 +278,14 @@ class Planner {
  private:
   /// Brings final slots to where they are needed, and agrees on what is wrong with them.
   void find_final_slots() {
-    state_.visit([&](auto& flows) {
-      exchange_final_slots(state_.channel, state_.ledger, flows, addresses_,
-                           std::move(slot_buffers_));
-      std::optional<Diagnostic> found;
-      auto failed = detail::unless_out_of_memory(
-          [&] { found = check_final_slots(state_.channel, state_.ledger, flows, addresses_); },
-          [&] { return no_memory_to_plan(flows.slots); });
-      mpi::agree(state_.channel, failed ? failed : found);
-    });
+    Flows& flows = state_.flows;
+    exchange_final_slots(state_.channel, state_.ledger, flows, addresses_,
+                         std::move(slot_buffers_));
+    std::optional<Diagnostic> found;
+    auto failed = detail::unless_out_of_memory(
+        [&] { found = check_final_slots(state_.channel, state_.ledger, flows, addresses_); },
+        [&] { return no_memory_to_plan(flows.slots); });
+    mpi::agree(state_.channel, failed ? failed : found);
   }
 
   MapCounts counted_map(std::optional<Diagnostic>& diagnostic) {
@@ -326,8 +334,7 @@ class Planner {
     mpi::exchange_sparse_counts(state_.channel, state_.ledger, leaving, arriving);
   }
 
-  template <class Index>
-  void fill_flows(Flows<Index>& flows, MapCounts& map_counts, std::uint64_t slots,
+  void fill_flows(Flows& flows, MapCounts& map_counts, std::uint64_t slots,
                   const Vector<mpi::SparseCount>& arriving) {
     Ledger& ledger = state_.ledger;
     flows.form = form_;
@@ -365,7 +372,7 @@ class Planner {
       flows.holes = {};
     }
     if (form_ != Form::slots) return;
-    flows.arrivals = Array<Index>(ledger, flows.blocks_arriving);
+    flows.arrivals = Array<SlotIndex>(ledger, flows.blocks_arriving);
     const int rank = state_.channel.rank();
     flows.list_local_moves(ledger, [&](auto&& move) {
       // A map_counts with a finding has no slots, so nothing of a bad map is looked at here.
@@ -423,6 +430,21 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
   return check_budget(state);
 }
 
+void require_numbered_pages(std::uint64_t most) {
+  if (most <= detail::most_slots) return;
+  throw Error(ErrorCode::budget_too_small,
+              "a rank would have " + std::to_string(most) + " pages, more than the " +
+                  std::to_string(detail::most_slots) + " of 32 bits; give all ranks " +
+                  std::to_string(2 * times_too_many(most)) +
+                  " times the smallest budget_bytes of all, so that pages are larger");
+}
+
+bool can_number(State& state, std::uint64_t slots) {
+  if (slots <= detail::most_slots) return true;
+  state.flows.slots = slots;
+  return false;
+}
+
 Diagnostic no_memory_to_plan(std::uint64_t slots) {
   return {ErrorCode::out_of_memory,
           "no memory to plan for " + std::to_string(slots) + " slots; use fewer or larger blocks"};
@@ -450,14 +472,12 @@ storage::NodeWish node_wish(State& state) {
   const bool takes_part =
       state.options.share_memory && state.blocks.reachable_by_host &&
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
-  return state.visit([&](const auto& flows) {
-    const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, flows);
-    storage::NodeWish wish(state.channel, ranks_of(state.ledger, flows.outgoing),
-                           ranks_of(state.ledger, flows.incoming));
-    if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
-    wish.wish = schedule::useful_segment_bytes(limits, state.keeps_memory());
-    return wish;
-  });
+  const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, state.flows);
+  storage::NodeWish wish(state.channel, ranks_of(state.ledger, state.flows.outgoing),
+                         ranks_of(state.ledger, state.flows.incoming));
+  if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
+  wish.wish = schedule::useful_segment_bytes(limits, state.keeps_memory());
+  return wish;
 }
 
 void agree_on_flows(State& state, std::optional<Diagnostic> mine, Form form,

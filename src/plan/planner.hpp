@@ -39,6 +39,13 @@ void plan_slots(State& state, const BlockStorage& storage, const Occupied& occup
 /// What a plan wants of memory shared inside nodes. Local.
 [[nodiscard]] storage::NodeWish node_wish(State& state);
 
+/// Whether a plan can number so many slots of a rank, and blocks in them. If not, its flows have
+/// that number and no more, and agree_on_flows() throws.
+[[nodiscard]] bool can_number(State& state, std::uint64_t slots);
+/// Throws where some rank would have too many pages to number. Local.
+/// @param most  Pages of the rank that has most. [global]
+void require_numbered_pages(std::uint64_t most);
+
 /// Ends every planning, when the blocks and the flows of `state` are filled in: all ranks agree
 /// that nothing is wrong and on what must be the same, and the method is chosen. Collective.
 /// @param mine     What this rank found wrong.

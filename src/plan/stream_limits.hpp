@@ -10,14 +10,13 @@
 namespace valet::plan {
 
 /// What the sizes of an exchange follow from, but for the memory that is shared in it.
-template <class Index>
-[[nodiscard]] schedule::StreamLimits stream_limits(const Options& options,
-                                                   const BlockTraits& blocks,
-                                                   const Flows<Index>& flows) {
+[[nodiscard]] inline schedule::StreamLimits stream_limits(const Options& options,
+                                                          const BlockTraits& blocks,
+                                                          const Flows& flows) {
   schedule::StreamLimits limits =
       schedule::limits_of(options, blocks, flows.exports.size(), flows.blocks_arriving);
   limits.announced_blocks = flows.message_blocks;
-  for (const Incoming<Index>& flow : flows.incoming)
+  for (const Incoming& flow : flows.incoming)
     limits.largest_message =
         std::max<std::uint64_t>(limits.largest_message, std::min(flow.count, flow.message_blocks));
   if (flows.in_order()) limits.waiting = flows.any.in_wait + flows.any.shift;

@@ -5,10 +5,10 @@
 /// depends on the method asks here, so a new one is a value of the public enums, a row here, and
 /// its own files. No MPI in here.
 
+#include <valet/error.hpp>
 #include <valet/export.hpp>
 #include <valet/method_choice.hpp>
 #include <valet/options.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <optional>
 #include <span>

@@ -2,6 +2,7 @@
 #include "schedule/phased_sizes.hpp"
 
 #include "base/promise.hpp"
+#include "base/sizes.hpp"
 #include "schedule/stream_sizes.hpp"
 
 #include <algorithm>
@@ -28,7 +29,7 @@ std::uint64_t above(std::uint64_t value, std::uint64_t level) {
 std::uint64_t waiting_charge(const PhasedLimits& limits, std::uint64_t all) {
   return std::min<std::uint64_t>(
       limits.budget_bytes / 8,
-      above(all * waiting_block_bytes(limits.index_bytes), limits.slot_bytes + free_for_waiting));
+      above(all * waiting_block_bytes, limits.slot_bytes + free_for_waiting));
 }
 
 }  // namespace
@@ -48,8 +49,7 @@ PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks, st
 std::uint64_t phased_list_bytes(const PhasedLimits& limits) {
   // Flows, rows and columns, credits and their messages, and moves; where blocks wait lists grow by
   // doubling.
-  const std::uint64_t peer_bytes =
-      (limits.blocks_wait ? 512U : 224U) + 20 * (limits.index_bytes - 4);
+  const std::uint64_t peer_bytes = limits.blocks_wait ? 512U : 224U;
   const std::uint64_t peers =
       limits.blocks_wait ? std::max<std::uint64_t>(limits.ranks, 1) - 1 : limits.neighbours;
   constexpr std::uint64_t buffers = std::uint64_t{5} << 10;  // for messages and their requests
@@ -97,20 +97,18 @@ PhasedSizes phased_sizes(const PhasedLimits& limits) {
                          : 0;
   const std::uint64_t bytes = above(rest * limits.block_bytes + free_for_places, lists + waiting);
   sizes.scratch_places =
-      std::clamp<std::uint64_t>(bytes / (limits.block_bytes + limits.index_bytes + 1), 1, rest);
-  if (limits.index_bytes == 4)  // places are numbered behind the slots
-    sizes.scratch_places = std::clamp<std::uint64_t>(
-        sizes.scratch_places, 1,
-        std::max<std::uint64_t>(1, above(std::numeric_limits<std::uint32_t>::max() - 1,
-                                         limits.slots + limits.node_bytes / limits.block_bytes)));
+      std::clamp<std::uint64_t>(bytes / (limits.block_bytes + sizeof(SlotIndex) + 1), 1, rest);
   sizes.node_places = limits.node_bytes / limits.block_bytes;
+  // Places are numbered as slots are.
+  sizes.scratch_places =
+      std::clamp<std::uint64_t>(sizes.scratch_places, 1, detail::most_slots - sizes.node_places);
   sizes.receive_blocks = std::clamp<std::uint64_t>(sizes.places() / 4, 1, message);
   if (!limits.blocks_wait)
     sizes.scratch_places = std::clamp<std::uint64_t>(limits.arriving, 1, sizes.scratch_places);
   if (limits.blocks_wait)
     sizes.most_waiting =
-        std::min(limits.slots + sizes.places(), (limits.slot_bytes + free_for_waiting + waiting) /
-                                                    waiting_block_bytes(limits.index_bytes));
+        std::min(limits.slots + sizes.places(),
+                 (limits.slot_bytes + free_for_waiting + waiting) / waiting_block_bytes);
   return sizes;
 }
 

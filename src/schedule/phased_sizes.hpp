@@ -3,7 +3,7 @@
 
 #include <valet/export.hpp>
 #include <valet/options.hpp>
-#include <valet/storage_backend.hpp>
+#include <valet/slots.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -19,7 +19,6 @@ struct PhasedLimits {
   std::size_t message_bytes = 0;     ///< wish of the user; 0 when there is none
   std::size_t pieces_per_block = 1;  ///< where blocks are sent from where they are
   bool reachable_by_mpi = true;
-  std::size_t index_bytes = 4;  ///< to name a slot
   std::uint64_t slots = 0;
   std::uint64_t neighbours = 0;  ///< flows in either direction
   std::uint64_t ranks = 1;       ///< in the communicator
@@ -53,9 +52,7 @@ struct PhasedSizes {
 };
 
 /// Bytes of what is kept of a block that waits.
-[[nodiscard]] constexpr std::uint64_t waiting_block_bytes(std::size_t index_bytes) {
-  return 8 + 2 * index_bytes;
-}
+inline constexpr std::uint64_t waiting_block_bytes = 16;
 
 /// Bytes at most of the lists that a rank keeps of those it negotiates and exchanges blocks with.
 /// These are its neighbours, but where blocks wait any rank may become one. Pure.

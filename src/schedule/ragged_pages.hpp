@@ -3,6 +3,8 @@
 
 /// The pages in which blocks of different sizes move. Pure.
 
+#include "base/sizes.hpp"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -12,8 +14,6 @@ namespace valet::schedule {
 constexpr std::uint64_t page_unit_bytes = 64;
 /// Below that lists of pages take more than 4 % of the memory that they speak of.
 constexpr std::uint64_t least_ragged_page_bytes = 512;
-/// Larger ones are no faster: what is classified leaves the second-level cache.
-constexpr std::uint64_t most_ragged_page_bytes = std::uint64_t{64} << 10;
 
 /// Scratch with pages of that size: of each stream what fills no page at either end, and two pages
 /// in transit.
@@ -39,7 +39,7 @@ constexpr std::uint64_t most_ragged_page_bytes = std::uint64_t{64} << 10;
                                                         std::uint64_t destinations) {
   const std::uint64_t page = budget_bytes / 2 / ragged_scratch_bytes(destinations, 1);
   return std::clamp(page / page_unit_bytes * page_unit_bytes, least_ragged_page_bytes,
-                    most_ragged_page_bytes);
+                    std::uint64_t{detail::most_page_bytes});
 }
 
 }  // namespace valet::schedule

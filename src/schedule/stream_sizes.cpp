@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/stream_sizes.hpp"
 
+#include "base/sizes.hpp"
+
 #include <algorithm>
 
 namespace valet::schedule {
@@ -10,7 +12,6 @@ constexpr std::size_t node_buffers = 4;  // in the largest segment
 /// How often a segment is to be filled: to map it costs as much as to copy it twenty times.
 constexpr std::uint64_t uses_of_segment = 32;
 constexpr std::size_t least_node_message_bytes = std::size_t{64} << 10;
-constexpr std::size_t line = 64;
 /// Destinations that have a message on the way at the same time, if the budget has room for them.
 constexpr std::uint64_t at_once = 16;
 /// A shorter message costs more for its latency than for its bytes.
@@ -25,7 +26,10 @@ std::uint64_t wished_blocks(const StreamLimits& limits) {
   return message_blocks(limits.message_bytes, limits.block_bytes);
 }
 
-std::uint64_t whole_lines(std::uint64_t bytes) { return (bytes + line - 1) / line * line; }
+std::uint64_t whole_lines(std::uint64_t bytes) {
+  constexpr std::size_t line = detail::cache_line_bytes;
+  return (bytes + line - 1) / line * line;
+}
 
 /// Bytes of so many buffers for messages of the user's size, or that of Valet.
 std::uint64_t segment_of(const StreamLimits& limits, std::size_t buffers) {

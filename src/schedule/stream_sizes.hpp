@@ -3,7 +3,7 @@
 
 #include <valet/export.hpp>
 #include <valet/options.hpp>
-#include <valet/storage_backend.hpp>
+#include <valet/slots.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -111,10 +111,10 @@ struct OrderedSizes {
 
 /// As stream_sizes(), with room for `in_wait` blocks that wait at once, and one more. Room for
 /// `aside` others, which wait until the end, comes on top and is not part of what is returned.
-[[nodiscard]] OrderedSizes ordered_sizes(const StreamLimits& limits, std::uint64_t in_wait,
-                                         std::uint64_t aside);
+[[nodiscard]] VALET_EXPORT OrderedSizes ordered_sizes(const StreamLimits& limits,
+                                                      std::uint64_t in_wait, std::uint64_t aside);
 /// Blocks that there can be room for. Pure.
-[[nodiscard]] std::uint64_t room_to_wait(const StreamLimits& limits);
+[[nodiscard]] VALET_EXPORT std::uint64_t room_to_wait(const StreamLimits& limits);
 
 /// The largest segment that a rank that sends to `destinations` others may offer, and that each of
 /// those may offer to it: all that is mapped into its process then fits the part of its budget that

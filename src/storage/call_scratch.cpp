@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/call_scratch.hpp"
 
+#include "base/sizes.hpp"
 #include "storage/pages.hpp"
 
 #include <algorithm>
@@ -39,8 +40,7 @@ std::span<std::byte> CallScratch::bytes() const {
 }
 
 std::span<std::byte> CallScratch::bytes_for(const std::byte* data, std::size_t bytes) const {
-  constexpr std::size_t line = 64;
-  const std::size_t offset = reinterpret_cast<std::uintptr_t>(data) % line;
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(data) % detail::cache_line_bytes;
   const std::span<std::byte> all = this->bytes();
   const bool fits = offset % alignof(std::max_align_t) == 0 && bytes + offset <= all.size();
   return all.subspan(fits ? offset : 0);

@@ -3,6 +3,8 @@
 
 /// The copies that the speed of an exchange depends on.
 
+#include "base/sizes.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -39,7 +41,6 @@ void with_known_size(std::size_t bytes, Action&& action) {
 }
 
 #if defined(VALET_STREAMING_STORES)
-constexpr std::size_t cache_line = 64;
 
 /// Copies whole lines past the cache; `to` is aligned to one.
 inline void stream_lines(std::byte* to, const std::byte* from, std::size_t lines) {
@@ -63,13 +64,13 @@ __attribute__((target("avx2"))) inline void stream_lines_avx2(std::byte* to, con
 /// stream_fence() ends a series of these.
 inline void stream_bytes(std::byte* to, const std::byte* from, std::size_t bytes) {
 #if defined(VALET_STREAMING_STORES)
-  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % cache_line;
-  if (head + cache_line > bytes) return copy_bytes(to, from, bytes);
+  const std::size_t head = -reinterpret_cast<std::uintptr_t>(to) % cache_line_bytes;
+  if (head + cache_line_bytes > bytes) return copy_bytes(to, from, bytes);
   std::memcpy(to, from, head);
-  const std::size_t lines = (bytes - head) / cache_line;
+  const std::size_t lines = (bytes - head) / cache_line_bytes;
   static const bool wide = __builtin_cpu_supports("avx2") != 0;
   (wide ? stream_lines_avx2 : stream_lines)(to + head, from + head, lines);
-  const std::size_t done = head + lines * cache_line;
+  const std::size_t done = head + lines * cache_line_bytes;
   std::memcpy(to + done, from + done, bytes - done);
 #else
   copy_bytes(to, from, bytes);

@@ -53,59 +53,42 @@ void CustomBackend::synchronize() {
 }
 
 /// Slots where the functions can read them, from the `place` of the lists on.
-template <class Index>
-SlotSpan CustomBackend::listed(std::span<const Index> slots, std::size_t place) const {
+SlotSpan CustomBackend::listed(SlotList slots, std::size_t place) const {
   auto* const list = reinterpret_cast<std::uint64_t*>(lists_.get()) + place;
   std::ranges::copy(slots, list);
   return {list, slots.size()};
 }
 
 void CustomBackend::gather(SlotList from, std::byte* packed) {
-  from.visit([&](auto slots) {
-    for (std::size_t first = 0; first < slots.size(); first += custom_most_slots)
-      functions_->pack(
-          listed(slots.subspan(first, std::min(custom_most_slots, slots.size() - first)), 0),
-          packed + first * block_bytes_);
-  });
+  for (std::size_t first = 0; first < from.size(); first += custom_most_slots)
+    functions_->pack(
+        listed(from.subspan(first, std::min(custom_most_slots, from.size() - first)), 0),
+        packed + first * block_bytes_);
 }
 
 void CustomBackend::scatter(const std::byte* packed, SlotList to) {
-  to.visit([&](auto slots) {
-    for (std::size_t first = 0; first < slots.size(); first += custom_most_slots)
-      functions_->unpack(
-          packed + first * block_bytes_,
-          listed(slots.subspan(first, std::min(custom_most_slots, slots.size() - first)), 0));
-  });
-}
-
-template <class From, class To>
-void CustomBackend::copy_some(std::span<const From> from, std::span<const To> to) const {
-  functions_->copy(listed(from, 0), listed(to, custom_most_slots / 2));
+  for (std::size_t first = 0; first < to.size(); first += custom_most_slots)
+    functions_->unpack(
+        packed + first * block_bytes_,
+        listed(to.subspan(first, std::min(custom_most_slots, to.size() - first)), 0));
 }
 
 /// Straight from slot to slot where that takes no more calls than packing and unpacking: chains of
 /// slots are read first and written later.
 void CustomBackend::copy(SlotList from, SlotList to, std::span<std::byte> scratch) {
+  constexpr std::size_t half = custom_most_slots / 2;
   const std::size_t most = std::min(scratch.size() / block_bytes_, custom_most_slots);
-  from.visit([&](auto sources) {
-    to.visit([&](auto targets) {
-      for (std::size_t first = 0, size = 0; first < sources.size(); first += size) {
-        const auto sources_left = sources.subspan(first);
-        const auto targets_left = targets.subspan(first);
-        size = functions_->copy
-                   ? detail::disjoint_copies(sources_left, targets_left, custom_most_slots / 2)
-                   : 0;
-        const std::size_t staged = detail::independent_copies(sources_left, targets_left, most);
-        if (size > 0 && 2 * size >= staged) {
-          copy_some(sources_left.first(size), targets_left.first(size));
-          continue;
-        }
-        size = staged;
-        functions_->pack(listed(sources_left.first(size), 0), scratch.data());
-        functions_->unpack(scratch.data(), listed(targets_left.first(size), 0));
-      }
-    });
-  });
+  for (std::size_t size = 0; !from.empty(); from = from.subspan(size), to = to.subspan(size)) {
+    size = functions_->copy ? detail::disjoint_copies(from, to, half) : 0;
+    const std::size_t staged = detail::independent_copies(from, to, most);
+    if (size > 0 && 2 * size >= staged) {
+      functions_->copy(listed(from.first(size), 0), listed(to.first(size), half));
+      continue;
+    }
+    size = staged;
+    functions_->pack(listed(from.first(size), 0), scratch.data());
+    functions_->unpack(scratch.data(), listed(to.first(size), 0));
+  }
 }
 
 std::shared_ptr<std::byte> CustomBackend::allocate_scratch(std::size_t bytes) const {

@@ -39,10 +39,7 @@ class CustomBackend final : public StorageBackend {
   [[nodiscard]] std::byte* mpi_data() const {
     return static_cast<std::byte*>(functions_->mpi_data);
   }
-  template <class Index>
-  SlotSpan listed(std::span<const Index> slots, std::size_t place) const;
-  template <class From, class To>
-  void copy_some(std::span<const From> from, std::span<const To> to) const;
+  SlotSpan listed(SlotList slots, std::size_t place) const;
 
   std::uint64_t slots_;
   std::size_t block_bytes_;

@@ -38,11 +38,11 @@ void for_each_batch(std::size_t size, std::size_t block_bytes, Action&& action) 
 }
 
 /// Whether the list is slots first, first+1, ... in this order.
-template <class Index>
-bool is_run(std::span<const Index> slots) {
+bool is_run(SlotList slots) {
   if (slots.empty() || slots.back() - slots.front() != slots.size() - 1) return false;
-  Index differences = 0;  // lists that begin and end like a run mostly are one: no early end
-  for (std::size_t k = 0; k < slots.size(); ++k) differences |= slots[k] - slots.front() - Index(k);
+  SlotIndex differences = 0;  // lists that begin and end like a run mostly are one: no early end
+  for (std::size_t k = 0; k < slots.size(); ++k)
+    differences |= slots[k] - slots.front() - static_cast<SlotIndex>(k);
   return differences == 0;
 }
 
@@ -133,9 +133,7 @@ void HostFields::for_each_piece(Action&& action) const {
 }
 
 /// Packs the first `count` blocks; those behind are packed next.
-template <class Index>
-void HostFields::gather_batch(std::span<const Index> slots, std::size_t count,
-                              std::byte* packed) const {
+void HostFields::gather_batch(SlotList slots, std::size_t count, std::byte* packed) const {
   for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
     detail::gather_rows(rows, slots, count,
                         Packed<std::byte>{packed + packed_offset, block_bytes_});
@@ -144,8 +142,7 @@ void HostFields::gather_batch(std::span<const Index> slots, std::size_t count,
 
 /// Gathers for a message: past the cache, whole lines at a time. Small blocks are put together in a
 /// buffer that stays in the first-level cache.
-template <class Index>
-void HostFields::gather_streaming(std::span<const Index> slots, std::byte* packed) const {
+void HostFields::gather_streaming(SlotList slots, std::byte* packed) const {
   if (dense_ != nullptr && is_run(slots)) {
     detail::stream_bytes(packed, dense_ + slots.front() * block_bytes_,
                          slots.size() * block_bytes_);
@@ -165,19 +162,17 @@ void HostFields::gather_streaming(std::span<const Index> slots, std::byte* packe
 }
 
 void HostFields::gather(SlotList from, std::byte* packed) {
-  from.visit([&](auto slots) {
-    if (dense_ != nullptr && is_run(slots))
-      return detail::copy_bytes(packed, dense_ + slots.front() * block_bytes_,
-                                slots.size() * block_bytes_);
-    for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
-      gather_batch(slots.subspan(first), count, packed + first * block_bytes_);
-    });
+  if (dense_ != nullptr && is_run(from))
+    return detail::copy_bytes(packed, dense_ + from.front() * block_bytes_,
+                              from.size() * block_bytes_);
+  for_each_batch(from.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+    gather_batch(from.subspan(first), count, packed + first * block_bytes_);
   });
 }
 
 void HostFields::gather_past_cache(SlotList from, std::byte* packed) {
   if (from.size() * block_bytes_ < worth_streaming_bytes) return gather(from, packed);
-  from.visit([&](auto slots) { gather_streaming(slots, packed); });
+  gather_streaming(from, packed);
 }
 
 /// Copies to slots. Past the cache no line is fetched only to be overwritten, but where all slots
@@ -189,35 +184,25 @@ void HostFields::write_run(std::byte* to, const std::byte* from, std::size_t byt
 }
 
 void HostFields::scatter(const std::byte* packed, SlotList to) {
-  to.visit([&](auto slots) {
-    if (dense_ != nullptr && is_run(slots)) {
-      write_run(dense_ + slots.front() * block_bytes_, packed, slots.size() * block_bytes_);
-      return;
-    }
-    for_each_batch(slots.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
-      const std::byte* const batch = packed + first * block_bytes_;
-      for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
-        if (rows.bytes >= worth_streaming_bytes / 16) {
-          for (std::size_t k = 0; k < count; ++k)
-            write_run(rows.at(slots[first + k]), batch + k * block_bytes_ + packed_offset,
-                      rows.bytes);
-          return;
-        }
-        detail::scatter_rows(Packed<const std::byte>{batch + packed_offset, block_bytes_}, rows,
-                             slots.subspan(first), count);
-      });
+  if (dense_ != nullptr && is_run(to))
+    return write_run(dense_ + to.front() * block_bytes_, packed, to.size() * block_bytes_);
+  for_each_batch(to.size(), block_bytes_, [&](std::size_t first, std::size_t count) {
+    const std::byte* const batch = packed + first * block_bytes_;
+    for_each_piece([&](const Rows& rows, std::size_t packed_offset) {
+      if (rows.bytes >= worth_streaming_bytes / 16) {
+        for (std::size_t k = 0; k < count; ++k)
+          write_run(rows.at(to[first + k]), batch + k * block_bytes_ + packed_offset, rows.bytes);
+        return;
+      }
+      detail::scatter_rows(Packed<const std::byte>{batch + packed_offset, block_bytes_}, rows,
+                           to.subspan(first), count);
     });
   });
 }
 
 void HostFields::copy(SlotList from, SlotList to, std::span<std::byte>) {
-  from.visit([&](auto sources) {
-    to.visit([&](auto targets) {
-      for_each_piece([&](const Rows& rows, std::size_t) {
-        detail::copy_rows(rows, sources, targets, block_bytes_);
-      });
-    });
-  });
+  for_each_piece(
+      [&](const Rows& rows, std::size_t) { detail::copy_rows(rows, from, to, block_bytes_); });
 }
 
 std::size_t HostFields::pieces_per_block() const {

@@ -51,16 +51,14 @@ void JoinedBackend::end_stage() {
 template <class Action>
 void JoinedBackend::for_each_batch(SlotList slots, Action&& action) const {
   const std::size_t packed_bytes = block_bytes();
-  slots.visit([&](auto all) {
-    for (std::size_t first = 0; first < all.size(); first += batch_) {
-      const SlotList batch(all.subspan(first, std::min(batch_, all.size() - first)));
-      std::size_t offset = first * packed_bytes;
-      for (const BlockStorage& part : parts_) {
-        action(part.backend(), batch, offset, part.block_bytes());
-        offset += part.block_bytes();
-      }
+  for (std::size_t first = 0; first < slots.size(); first += batch_) {
+    const SlotList batch = slots.subspan(first, std::min(batch_, slots.size() - first));
+    std::size_t offset = first * packed_bytes;
+    for (const BlockStorage& part : parts_) {
+      action(part.backend(), batch, offset, part.block_bytes());
+      offset += part.block_bytes();
     }
-  });
+  }
 }
 
 void JoinedBackend::gather(SlotList from, std::byte* packed) {

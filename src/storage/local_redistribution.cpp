@@ -19,12 +19,11 @@ constexpr std::size_t most_walkers = 16;
 constexpr std::uint64_t worth_dividing = 64 * most_walkers;
 
 /// Blocks that wait in scratch, and where they go.
-template <class Index>
 class SavedBlocks {
  public:
   SavedBlocks(StorageBackend& backend, std::byte* memory, std::size_t places)
       : backend_(backend), memory_(memory), places_(std::min(places, most)) {
-    from_.fill(Origins<Index>::none);
+    from_.fill(Origins::none);
     states_.fill(State::idle);
     list_idle();
   }
@@ -33,13 +32,13 @@ class SavedBlocks {
   [[nodiscard]] bool has_places() const { return places_ > 0; }
   [[nodiscard]] bool is_full() const { return idle_count_ == 0; }
   /// Saves the block of a slot, once gather() is called.
-  void save(Index slot) {
+  void save(SlotIndex slot) {
     const std::size_t place = idle_[--idle_count_];
     from_[place] = slot;
     states_[place] = State::asked;
   }
   /// Says where the saved block of a slot goes; false when there is none.
-  bool bring(Index slot, Index to) {
+  bool bring(SlotIndex slot, SlotIndex to) {
     const auto place = static_cast<std::size_t>(std::ranges::find(from_, slot) - from_.begin());
     if (place == most) return false;
     to_[place] = to;
@@ -50,7 +49,7 @@ class SavedBlocks {
   void gather() {
     for_each_run([&](std::size_t k) { return states_[k] == State::asked; },
                  [&](std::size_t first, std::size_t count) {
-                   backend_.gather(std::span<const Index>(from_).subspan(first, count), at(first));
+                   backend_.gather(SlotList(from_).subspan(first, count), at(first));
                    std::fill_n(states_.begin() + first, count, State::waits);
                  });
   }
@@ -58,9 +57,8 @@ class SavedBlocks {
   void scatter() {
     for_each_run([&](std::size_t k) { return goes_[k]; },
                  [&](std::size_t first, std::size_t count) {
-                   backend_.start_scatter(at(first),
-                                          std::span<const Index>(to_).subspan(first, count));
-                   std::fill_n(from_.begin() + first, count, Origins<Index>::none);
+                   backend_.start_scatter(at(first), SlotList(to_).subspan(first, count));
+                   std::fill_n(from_.begin() + first, count, Origins::none);
                    std::fill_n(states_.begin() + first, count, State::idle);
                    std::fill_n(goes_.begin() + first, count, false);
                  });
@@ -92,7 +90,7 @@ class SavedBlocks {
   StorageBackend& backend_;
   std::byte* memory_;
   std::size_t places_;
-  std::array<Index, most> from_{}, to_{};  ///< by place; from_: none where nothing is saved
+  std::array<SlotIndex, most> from_{}, to_{};  ///< by place; from_: none where nothing is saved
   std::array<State, most> states_{};
   std::array<bool, most> goes_{};
   std::array<std::uint8_t, most> idle_{};
@@ -100,16 +98,14 @@ class SavedBlocks {
 };
 
 /// One local redistribution.
-template <class Index>
 class LocalMoves {
  public:
-  LocalMoves(StorageBackend& backend, Origins<Index>& origins, SlotSet& free,
-             std::span<std::byte> scratch)
+  LocalMoves(StorageBackend& backend, Origins& origins, SlotSet& free, std::span<std::byte> scratch)
       : backend_(backend),
         origins_(origins),
         free_(free),
         saved_(backend, scratch.data(), saved_places(scratch)),
-        copy_scratch_(scratch.subspan(std::min(SavedBlocks<Index>::most, saved_places(scratch)) *
+        copy_scratch_(scratch.subspan(std::min(SavedBlocks::most, saved_places(scratch)) *
                                       backend.block_bytes())) {}
 
   /// Returns the block copies made.
@@ -130,11 +126,11 @@ class LocalMoves {
   }
 
  private:
-  static constexpr Index none = Origins<Index>::none;
+  static constexpr SlotIndex none = Origins::none;
   static constexpr std::size_t batch = 1024;
   /// The next move of a chain.
   struct Walker {
-    Index to, from;
+    SlotIndex to, from;
   };
 
   /// What is left of the scratch serves the copies between slots.
@@ -144,7 +140,7 @@ class LocalMoves {
   }
   [[nodiscard]] std::uint64_t left() const { return origins_.entries - moved_; }
 
-  void walk_from(Index to) {
+  void walk_from(SlotIndex to) {
     walkers_[walking_++] = {to, origins_.of[to]};
     origins_.of[to] = none;
     ++moved_;
@@ -156,22 +152,22 @@ class LocalMoves {
     for (; left() > 0 && free_slot_ < free_.slots(); free_slot_ = free_.next(free_slot_ + 1)) {
       if (origins_.of[free_slot_] == none) continue;
       free_.erase(free_slot_);
-      walk_from(static_cast<Index>(free_slot_));
+      walk_from(static_cast<SlotIndex>(free_slot_));
       return true;
     }
     VALET_ASSERT(left() == 0 || saved_.has_places());
     if (left() == 0 || saved_.is_full() || (walking_ > 0 && left() < worth_dividing)) return false;
     while (origins_.of[slot_] == none) ++slot_;
-    saved_.save(static_cast<Index>(slot_));
+    saved_.save(static_cast<SlotIndex>(slot_));
     copies_ += 2;
-    walk_from(static_cast<Index>(slot_));
+    walk_from(static_cast<SlotIndex>(slot_));
     return true;
   }
 
   /// Makes a move; false where it was the last one of the walk.
   bool step(Walker& walker) {
     const auto [to, from] = walker;
-    const Index next = origins_.of[from];
+    const SlotIndex next = origins_.of[from];
     if (next == none && saved_.bring(from, to)) return false;
     from_[size_] = from;
     to_[size_] = to;
@@ -184,7 +180,7 @@ class LocalMoves {
     ++moved_;
     walker = {from, next};
     detail::fetch_row<false>(reinterpret_cast<const std::byte*>(&origins_.of[next]),
-                             std::integral_constant<std::size_t, sizeof(Index)>());
+                             std::integral_constant<std::size_t, sizeof(SlotIndex)>());
     return true;
   }
 
@@ -193,21 +189,20 @@ class LocalMoves {
   void flush() {
     saved_.gather();
     if (size_ > 0)
-      backend_.copy(std::span<const Index>(from_).first(size_),
-                    std::span<const Index>(to_).first(size_), copy_scratch_);
+      backend_.copy(SlotList(from_).first(size_), SlotList(to_).first(size_), copy_scratch_);
     saved_.scatter();
     copies_ += std::exchange(size_, 0);
   }
 
   StorageBackend& backend_;
-  Origins<Index>& origins_;
+  Origins& origins_;
   SlotSet& free_;
-  SavedBlocks<Index> saved_;
+  SavedBlocks saved_;
   std::span<std::byte> copy_scratch_;
   std::array<Walker, most_walkers> walkers_{};
   std::size_t walking_ = 0;
   std::uint64_t free_slot_ = free_.next(0), slot_ = 0;  ///< where starts are looked for
-  std::array<Index, batch> from_{}, to_{};              ///< copies to be made, in this order
+  std::array<SlotIndex, batch> from_{}, to_{};          ///< copies to be made, in this order
   std::size_t size_ = 0;
   std::uint64_t moved_ = 0;  ///< entries of the origins that walkers have taken
   std::uint64_t copies_ = 0;
@@ -215,17 +210,11 @@ class LocalMoves {
 
 }  // namespace
 
-template <class Index>
-std::uint64_t redistribute_locally(StorageBackend& backend, Origins<Index>& origins, SlotSet& free,
+std::uint64_t redistribute_locally(StorageBackend& backend, Origins& origins, SlotSet& free,
                                    std::span<std::byte> scratch) {
-  const std::uint64_t copies = LocalMoves<Index>(backend, origins, free, scratch).run();
+  const std::uint64_t copies = LocalMoves(backend, origins, free, scratch).run();
   origins.entries = 0;
   return copies;
 }
-
-template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint32_t>&, SlotSet&,
-                                            std::span<std::byte>);
-template std::uint64_t redistribute_locally(StorageBackend&, Origins<std::uint64_t>&, SlotSet&,
-                                            std::span<std::byte>);
 
 }  // namespace valet::storage

@@ -10,11 +10,10 @@
 namespace valet::storage {
 
 /// Where the content of each slot comes from: the pseudo-inverse of a local transmutation.
-template <class Index>
 struct Origins {
-  static constexpr Index none = static_cast<Index>(-1);  ///< the slot keeps what it has
-  std::span<Index> of;                                   ///< one entry per slot
-  std::uint64_t entries = 0;                             ///< entries that are not none
+  static constexpr SlotIndex none = static_cast<SlotIndex>(-1);  ///< the slot keeps what it has
+  std::span<SlotIndex> of;                                       ///< one entry per slot
+  std::uint64_t entries = 0;                                     ///< entries that are not none
 };
 
 /// Moves blocks between the slots of one rank with the least possible number of block copies, or
@@ -37,8 +36,7 @@ struct Origins {
 /// @param scratch  At least one block, two where the host does not reach the blocks; holds the
 ///                 temporary blocks of cycles. More than 64, or 128, are of no use.
 /// @return The block copies made: the least there can be (theorem 2.9) and the divisions.
-template <class Index>
-std::uint64_t redistribute_locally(StorageBackend& backend, Origins<Index>& origins, SlotSet& free,
+std::uint64_t redistribute_locally(StorageBackend& backend, Origins& origins, SlotSet& free,
                                    std::span<std::byte> scratch);
 
 }  // namespace valet::storage

@@ -5,6 +5,7 @@
 /// blocks spend their time.
 
 #include "storage/copy.hpp"
+#include <valet/slots.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,8 +52,7 @@ struct Rows {
   std::ptrdiff_t slot_stride_bytes = 0;
   std::size_t bytes = 0;
 
-  template <class Index>
-  [[nodiscard]] std::byte* at(Index slot) const {
+  [[nodiscard]] std::byte* at(std::uint64_t slot) const {
     return base + static_cast<std::ptrdiff_t>(slot) * slot_stride_bytes;
   }
 };
@@ -78,7 +78,7 @@ constexpr std::size_t most_fetched_bytes<ChunkedBytes<chunk, count>> = chunk* co
 template <bool writes, class Size>
 void fetch_row(const std::byte* row, Size size) {
 #if defined(__GNUC__) || defined(__clang__)
-  constexpr std::size_t line = 64, most = most_fetched_bytes<Size>;
+  constexpr std::size_t line = cache_line_bytes, most = most_fetched_bytes<Size>;
   for (std::size_t at = 0; at < most && at < size; at += line)
     __builtin_prefetch(row + at, writes ? 1 : 0);
   if constexpr (most > line / 4) __builtin_prefetch(row + size - 1, writes ? 1 : 0);
@@ -107,8 +107,7 @@ void move_ahead(std::size_t count, std::size_t listed, std::size_t ahead, Fetch&
 
 /// How many of the slots are to be fetched ahead of their use: none where lines have several rows
 /// each and follow one another, which processors foresee.
-template <class Index>
-[[nodiscard]] std::size_t worth_fetching(const Rows& rows, std::span<const Index> slots) {
+[[nodiscard]] inline std::size_t worth_fetching(const Rows& rows, SlotList slots) {
   constexpr std::ptrdiff_t near = 32;
   if (slots.empty()) return 0;
   const std::ptrdiff_t span = std::abs(rows.at(slots.back()) - rows.at(slots.front()));
@@ -116,9 +115,8 @@ template <class Index>
 }
 
 /// Packs the rows of the first `count` slots; those behind come next.
-template <class Index>
-void gather_rows(const Rows& rows, std::span<const Index> slots, std::size_t count,
-                 Packed<std::byte> packed) {
+inline void gather_rows(const Rows& rows, SlotList slots, std::size_t count,
+                        Packed<std::byte> packed) {
   with_row_size(rows.bytes, [&](auto size) {
     move_ahead(
         count, worth_fetching(rows, slots), rows_ahead(packed.stride_bytes),
@@ -128,9 +126,8 @@ void gather_rows(const Rows& rows, std::span<const Index> slots, std::size_t cou
 }
 
 /// Unpacks into the rows of the first `count` slots; those behind come next.
-template <class Index>
-void scatter_rows(Packed<const std::byte> packed, const Rows& rows, std::span<const Index> slots,
-                  std::size_t count) {
+inline void scatter_rows(Packed<const std::byte> packed, const Rows& rows, SlotList slots,
+                         std::size_t count) {
   with_row_size(rows.bytes, [&](auto size) {
     move_ahead(
         count, worth_fetching(rows, slots), rows_ahead(packed.stride_bytes),
@@ -143,9 +140,7 @@ void scatter_rows(Packed<const std::byte> packed, const Rows& rows, std::span<co
 }
 
 /// Copies the row of from[k] to slot to[k] for k = 0, 1, ... in this order.
-template <class From, class To>
-void copy_rows(const Rows& rows, std::span<const From> from, std::span<const To> to,
-               std::size_t block_bytes) {
+inline void copy_rows(const Rows& rows, SlotList from, SlotList to, std::size_t block_bytes) {
   with_row_size(rows.bytes, [&](auto size) {
     move_ahead(
         from.size(), from.size(), rows_ahead(block_bytes) / 2,

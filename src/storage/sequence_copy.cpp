@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "storage/sequence_copy.hpp"
 
+#include "base/sizes.hpp"
 #include "storage/copy.hpp"
 
 #include <algorithm>
@@ -62,7 +63,7 @@ class Copier {
   /// do not foresee (measured: a third of the time).
   void prefetch(std::int64_t begin, std::size_t bytes) const {
 #if defined(__GNUC__) || defined(__clang__)
-    constexpr std::size_t line = 64, foreseen = 2048;
+    constexpr std::size_t line = detail::cache_line_bytes, foreseen = 2048;
     if (bytes > foreseen) return;
     const std::byte* const first = array_ + begin * static_cast<std::int64_t>(size_);
     for (std::size_t at = 0; at < bytes + line; at += line)

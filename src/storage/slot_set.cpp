@@ -162,8 +162,7 @@ std::uint64_t SlotSet::skip(std::uint64_t from, std::uint64_t size) const {
   return word * 64 + lowest(bits) + 1;
 }
 
-template <class Index>
-std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* members) const {
+std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, SlotIndex* members) const {
   VALET_ASSERT(size <= count_);
   std::uint64_t written = 0;
   std::uint64_t behind = from;
@@ -173,7 +172,7 @@ std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* membe
     std::uint64_t rest = words_[first / 64] & (all_ones << (first % 64));
     while (rest != 0 && written < size) {
       const std::uint64_t slot = base + lowest(rest);
-      members[written++] = static_cast<Index>(slot);
+      members[written++] = static_cast<SlotIndex>(slot);
       rest &= rest - 1;
       behind = slot + 1;
     }
@@ -181,8 +180,7 @@ std::uint64_t SlotSet::list(std::uint64_t from, std::uint64_t size, Index* membe
   return behind;
 }
 
-template <class Index>
-void SlotSet::take_highest(std::span<Index> members) {
+void SlotSet::take_highest(std::span<SlotIndex> members) {
   VALET_ASSERT(members.size() <= count_);
   std::uint64_t end = slots_;
   for (std::size_t written = 0; written < members.size();) {
@@ -190,7 +188,7 @@ void SlotSet::take_highest(std::span<Index> members) {
     std::uint64_t rest = words_[word];
     for (; rest != 0 && written < members.size(); ++written) {
       const std::uint64_t bit = highest(rest);
-      members[written] = static_cast<Index>(word * 64 + bit);
+      members[written] = static_cast<SlotIndex>(word * 64 + bit);
       rest &= ~(std::uint64_t{1} << bit);
     }
     words_[word] = rest;
@@ -199,10 +197,5 @@ void SlotSet::take_highest(std::span<Index> members) {
   }
   count_ -= members.size();
 }
-
-template void SlotSet::take_highest(std::span<std::uint32_t>);
-template void SlotSet::take_highest(std::span<std::uint64_t>);
-template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint32_t*) const;
-template std::uint64_t SlotSet::list(std::uint64_t, std::uint64_t, std::uint64_t*) const;
 
 }  // namespace valet::storage

@@ -6,6 +6,7 @@
 
 #include "base/assert.hpp"
 #include <valet/ledger.hpp>
+#include <valet/slots.hpp>
 
 #include <cstdint>
 #include <span>
@@ -50,8 +51,7 @@ class VALET_EXPORT SlotSet {
     --count_;
   }
   /// Adds ascending slots that are not in the set.
-  template <class Index>
-  void insert_ascending(std::span<const Index> members) {
+  void insert_ascending(SlotList members) {
     for (std::size_t k = 0; k < members.size();) {
       const std::uint64_t word = members[k] / 64;
       std::uint64_t bits = 0;
@@ -94,12 +94,10 @@ class VALET_EXPORT SlotSet {
   [[nodiscard]] std::uint64_t skip(std::uint64_t from, std::uint64_t size) const;
   /// Writes the `size` lowest members at or above `from` in ascending order; the set must have that
   /// many. Returns the slot behind the last one.
-  template <class Index>
-  std::uint64_t list(std::uint64_t from, std::uint64_t size, Index* members) const;
+  std::uint64_t list(std::uint64_t from, std::uint64_t size, SlotIndex* members) const;
   /// Removes the highest members, as many as the list is long, and lists them, highest first; the
   /// set must have that many. One search for all of them.
-  template <class Index>
-  void take_highest(std::span<Index> members);
+  void take_highest(std::span<SlotIndex> members);
 
  private:
   template <class Action>

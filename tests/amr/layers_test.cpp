@@ -22,9 +22,6 @@ using valet::test::seed_note;
 using valet::test::size;
 using valet::test::sum_over_ranks;
 
-const ::testing::Environment* const kokkos =
-    ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 using Place = std::array<double, 3>;
 
 /// Linear, so that the mean of a function over cells is its value in their middle.

@@ -25,9 +25,6 @@ namespace {
 
 using namespace valet::test;
 
-const ::testing::Environment* const kokkos =
-    ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 /// What the cells of a leaf hold: halves of small integers, so that means of eight are exact.
 double cell_value(LeafKey key, std::size_t variable, int cell) {
   return 0.5 *

@@ -22,8 +22,6 @@
 
 namespace {
 
-const auto* const environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 TEST(Readme, PartitionsAndMovesViews) {
   using valet::test::rank;
   using valet::test::size;

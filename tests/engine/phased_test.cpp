@@ -6,9 +6,9 @@
 #include "filled_map.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
-#include "schedule/phase_schedule.hpp"
 #include "schedule/phased_sizes.hpp"
 #include "test_comm.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>

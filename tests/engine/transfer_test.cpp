@@ -36,7 +36,7 @@ class Full {
     EXPECT_EQ(packed, unsent) << "from slot " << slot;
   }
   /// Whether arrival k found a slot.
-  bool receive(std::uint32_t k, engine::Transfer<std::uint32_t>::Misplace misplace) {
+  bool receive(std::uint32_t k, engine::Transfer::Misplace misplace) {
     Block packed = k;
     return transfer_->place(as_bytes(packed), k, 1, misplace) == 1;
   }
@@ -45,7 +45,7 @@ class Full {
     std::vector<Block> packed(count);
     for (std::uint32_t k = 0; k < count; ++k) packed[k] = k;
     return transfer_->place(reinterpret_cast<const std::byte*>(packed.data()), 0, count,
-                            engine::Transfer<std::uint32_t>::Misplace::never);
+                            engine::Transfer::Misplace::never);
   }
   /// All arrivals in one run of slots, whose first is slot 0; returns how many are misplaced.
   std::uint64_t receive_run() {
@@ -68,17 +68,17 @@ class Full {
   static std::byte* as_bytes(Block& block) { return reinterpret_cast<std::byte*>(&block); }
 
   Ledger ledger_;
-  plan::Flows<std::uint32_t> flows_;
+  plan::Flows flows_;
   std::uint64_t slots_;
   std::vector<std::uint32_t> origins_;
   storage::SlotSet free_;
   std::vector<Block> memory_;
   std::optional<BlockStorage> storage_;
-  std::optional<engine::Transfer<std::uint32_t>> transfer_;
+  std::optional<engine::Transfer> transfer_;
 };
 
-constexpr auto never = engine::Transfer<std::uint32_t>::Misplace::never;
-constexpr auto if_needed = engine::Transfer<std::uint32_t>::Misplace::if_needed;
+constexpr auto never = engine::Transfer::Misplace::never;
+constexpr auto if_needed = engine::Transfer::Misplace::if_needed;
 
 TEST(Transfer, AMisplacedBlockLeavesTheSlotOfAnotherAsSoonAsItCan) {
   Full rank({1, 0});

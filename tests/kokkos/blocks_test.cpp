@@ -19,8 +19,6 @@ namespace {
 
 using namespace valet::test;
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 using Doubles = Kokkos::View<double*, Kokkos::HostSpace>;
 
 /// The code and text of what a migration of `count` blocks to rank 0 throws; empty if nothing.

@@ -22,8 +22,6 @@
 namespace valet::test {
 namespace {
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 using Memory = Kokkos::DefaultExecutionSpace::memory_space;
 
 /// A View on the device and one for the host to write and read it by.

@@ -19,8 +19,6 @@
 namespace valet::test {
 namespace {
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 constexpr std::size_t slots = 96, count = 64, words = 4096;
 using Patches = Kokkos::View<std::uint64_t* [words], Kokkos::LayoutRight, Kokkos::HostSpace>;
 

@@ -22,8 +22,6 @@
 namespace valet::test {
 namespace {
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 constexpr std::size_t slots = 60, count = 40;
 
 using Vectors = Kokkos::DualView<double* [3], Kokkos::LayoutLeft, FakeGpuSpace::device_type,

@@ -21,8 +21,6 @@
 namespace valet::test {
 namespace {
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 const DevicePages* device_pages = nullptr;  // of the test that runs
 std::uint64_t kernels = 0;
 std::uint64_t scratch_bytes = 0;  // that Valet allocated as staging

@@ -19,8 +19,6 @@
 namespace valet::test {
 namespace {
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 constexpr std::size_t slots = 200;
 
 /// Rows of all kinds: a block of 16 byte words, one of 8 across, and bytes that spoil alignment.
@@ -50,28 +48,29 @@ struct Fields {
   }
 };
 
-std::vector<std::byte> packed_by(StorageBackend& backend, std::span<const std::uint64_t> list) {
+std::vector<std::byte> packed_by(StorageBackend& backend, SlotList list) {
   std::vector<std::byte> packed(list.size() * backend.block_bytes());
   backend.gather(list, packed.data());
   return packed;
 }
 
-std::vector<std::uint64_t> every_second_slot() {
-  std::vector<std::uint64_t> list;
-  for (std::uint64_t slot = 1; slot < slots; slot += 2) list.push_back(slots - slot);
+std::vector<SlotIndex> every_second_slot() {
+  std::vector<SlotIndex> list;
+  for (SlotIndex slot = 1; slot < slots; slot += 2)
+    list.push_back(static_cast<SlotIndex>(slots) - slot);
   return list;
 }
 
 TEST(Kernels, PackAndUnpackAsTheHostDoes) {
   const Fields fields(seed());
-  const std::vector<std::uint64_t> from = every_second_slot();
-  std::vector<std::uint64_t> to(from.size());
-  std::iota(to.begin(), to.end(), std::uint64_t{slots / 4});
+  const std::vector<SlotIndex> from = every_second_slot();
+  std::vector<SlotIndex> to(from.size());
+  std::iota(to.begin(), to.end(), SlotIndex{slots / 4});
   for (const auto& [host, staged] : fields.storages()) {
     SCOPED_TRACE(host.block_bytes());
     const std::vector<std::byte> packed = packed_by(host.backend(), from);
     EXPECT_EQ(packed_by(staged.backend(), from), packed);
-    staged.backend().scatter(packed.data(), std::span<const std::uint64_t>(to));
+    staged.backend().scatter(packed.data(), to);
     EXPECT_EQ(packed_by(host.backend(), to), packed);
   }
 }
@@ -79,22 +78,21 @@ TEST(Kernels, PackAndUnpackAsTheHostDoes) {
 TEST(Kernels, CopyChainsAndDisjointSlotsInTheOrderOfTheList) {
   for (const bool chain : {false, true}) {
     const Fields fields(seed()), expected(seed());
-    std::vector<std::uint64_t> from, to;
-    for (std::uint64_t k = 0; k < slots / 2; ++k) {
+    std::vector<SlotIndex> from, to;
+    for (SlotIndex k = 0; k < slots / 2; ++k) {
       to.push_back(k);
-      from.push_back(chain ? k + 1 : k + slots / 2);
+      from.push_back(chain ? k + 1 : k + SlotIndex{slots / 2});
     }
     const auto storages = fields.storages();
     const auto expected_storages = expected.storages();
-    std::vector<std::uint64_t> all(slots);
-    std::iota(all.begin(), all.end(), std::uint64_t{0});
+    std::vector<SlotIndex> all(slots);
+    std::iota(all.begin(), all.end(), SlotIndex{0});
     for (std::size_t k = 0; k < storages.size(); ++k) {
       SCOPED_TRACE(storages[k].first.block_bytes());
       std::vector<std::byte> scratch(7 * storages[k].first.block_bytes());
-      using List = std::span<const std::uint64_t>;
-      storages[k].second.backend().copy(List(from), List(to), scratch);
+      storages[k].second.backend().copy(from, to, scratch);
       storages[k].second.backend().finish_all();
-      expected_storages[k].first.backend().copy(List(from), List(to), {});
+      expected_storages[k].first.backend().copy(from, to, {});
       EXPECT_EQ(packed_by(storages[k].first.backend(), all),
                 packed_by(expected_storages[k].first.backend(), all));
     }
@@ -103,7 +101,7 @@ TEST(Kernels, CopyChainsAndDisjointSlotsInTheOrderOfTheList) {
 
 TEST(Kernels, HashAsTheHostDoes) {
   const Fields fields(seed());
-  const std::vector<std::uint64_t> list = every_second_slot();
+  const std::vector<SlotIndex> list = every_second_slot();
   std::vector<std::uint64_t> seeds(list.size());
   std::iota(seeds.begin(), seeds.end(), std::uint64_t{17});
   for (const auto& [host, staged] : fields.storages()) {
@@ -112,7 +110,7 @@ TEST(Kernels, HashAsTheHostDoes) {
     std::uint64_t sum = 0;
     for (std::size_t k = 0; k < list.size(); ++k)
       sum += detail::block_hash(packed.data() + k * bytes, bytes, seeds[k]);
-    EXPECT_EQ(staged.backend().hash_sum(std::span<const std::uint64_t>(list), seeds), sum) << bytes;
+    EXPECT_EQ(staged.backend().hash_sum(list, seeds), sum) << bytes;
   }
 }
 
@@ -131,16 +129,16 @@ TEST(Kernels, VerifyBesideARankWhoseViewsTheHostMoves) {
 
 /// A list that is longer than the memory for lists.
 TEST(Kernels, MoveAnyNumberOfBlocks) {
-  constexpr std::uint64_t many = 100'000;
+  constexpr SlotIndex many = 100'000;
   const Kokkos::View<std::uint64_t*, Kokkos::HostSpace> ids("ids", many);
-  std::vector<std::uint64_t> list(many);
-  for (std::uint64_t slot = 0; slot < many; ++slot) {
-    ids(slot) = 3 * slot;
+  std::vector<SlotIndex> list(many);
+  for (SlotIndex slot = 0; slot < many; ++slot) {
+    ids(slot) = std::uint64_t{3} * slot;
     list[slot] = many - 1 - slot;
   }
   const BlockStorage storage = kokkos::staged_blocks(ids);
   StorageBackend& backend = storage.backend();
-  const std::span<const std::uint64_t> reversed(list);
+  const SlotList reversed(list);
   std::vector<std::uint64_t> packed(many), seeds(many, 1);
   backend.start_gather(reversed, reinterpret_cast<std::byte*>(packed.data()));
   backend.finish(std::as_bytes(std::span(packed)).subspan(many, 8));

@@ -22,8 +22,6 @@ using namespace valet::test;
 using valet::BlockCyclic;
 using valet::GridLayout;
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 int place_in(const GridLayout& grid) {
   for (int g = 0; g < grid.layout.ranks(); ++g)
     if ((grid.ranks.empty() ? g : grid.ranks[static_cast<std::size_t>(g)]) == rank()) return g;

@@ -21,8 +21,6 @@ namespace {
 
 using namespace valet::test;
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 using Right = HostView<double**, Kokkos::LayoutRight>;
 using Left = HostView<float***, Kokkos::LayoutLeft>;
 using Stride = HostView<char**, Kokkos::LayoutStride>;

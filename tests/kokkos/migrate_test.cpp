@@ -21,8 +21,6 @@ namespace {
 
 using namespace valet::test;
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 enum class Path { direct, staged };
 
 template <class... Views>

@@ -18,8 +18,6 @@
 namespace valet::test {
 namespace {
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 using Words = Kokkos::View<std::uint64_t*, Kokkos::HostSpace>;
 using Bytes = Kokkos::View<std::byte*, Kokkos::HostSpace>;
 using Doubles = Kokkos::View<double*, Kokkos::HostSpace>;

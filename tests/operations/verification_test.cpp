@@ -42,7 +42,7 @@ class CorruptingBackend final : public StorageBackend {
   /// @param slot  That changes when everything has moved.
   void corrupt(Fault fault, std::uint64_t slot = 0) {
     fault_ = fault;
-    slot_ = slot;
+    slot_ = static_cast<SlotIndex>(slot);
     done_ = fault == Fault::none;
     exchanges_ = false;
     exchanged_ = false;
@@ -91,7 +91,7 @@ class CorruptingBackend final : public StorageBackend {
   void flip_slot() {
     if (std::exchange(done_, true)) return;
     std::vector<std::byte> packed(block_bytes());
-    const std::span<const std::uint64_t> slot(&slot_, 1);
+    const SlotList slot(&slot_, 1);
     inner_.backend().gather(slot, packed.data());
     packed[packed.size() / 2] ^= std::byte{0x80};
     inner_.backend().scatter(packed.data(), slot);
@@ -99,7 +99,7 @@ class CorruptingBackend final : public StorageBackend {
 
   BlockStorage inner_;
   Fault fault_ = Fault::none;
-  std::uint64_t slot_ = 0;
+  SlotIndex slot_ = 0;
   bool done_ = true;
   bool exchanges_ = false;
   bool exchanged_ = false;

@@ -27,7 +27,7 @@ struct From {
 AnyOrder decided(const std::vector<To>& to, const std::vector<From>& from, std::uint64_t slots,
                  std::uint64_t grain, std::size_t block_bytes = 8) {
   Ledger ledger;
-  Flows<std::uint32_t> flows(ledger);
+  Flows flows(ledger);
   flows.form = Form::any;
   flows.slots = slots;
   flows.any.grain = grain;

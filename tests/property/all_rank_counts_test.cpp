@@ -100,12 +100,12 @@ long long carried_out(const Groups& group, const Problem& problem, const Options
   EXPECT_LE(report.peak_extra_bytes, report.extra_bytes_bound) << describe(scaled);
   const GlobalContent content = filled.content(problem.form, options.order);
   const auto& here = content[static_cast<std::size_t>(group.rank())];
-  std::vector<std::uint64_t> occupied;
-  for (std::uint64_t slot = 0; slot < here.size(); ++slot)
+  std::vector<SlotIndex> occupied;
+  for (SlotIndex slot = 0; slot < here.size(); ++slot)
     if (here[slot]) occupied.push_back(slot);
   const BlockStorage storage = filled.storage();
   memory.resize(occupied.size() * storage.block_bytes());
-  storage.backend().gather(std::span<const std::uint64_t>(occupied), memory.data());
+  storage.backend().gather(occupied, memory.data());
   return filled.wrong(content);
 }
 

@@ -35,32 +35,23 @@ void ChargedBlocks::charge(std::uint64_t blocks) {
 }
 
 void ChargedBlocks::gather(SlotList from, std::byte* packed) {
-  from.visit([&](auto slots) {
-    for (const auto slot : slots) {
-      FoldedMemory::identity(packed) = identity(slot);
-      packed += block_bytes_;
-    }
-  });
+  for (const SlotIndex slot : from) {
+    FoldedMemory::identity(packed) = identity(slot);
+    packed += block_bytes_;
+  }
   charge(from.size());
 }
 
 void ChargedBlocks::scatter(const std::byte* packed, SlotList to) {
-  to.visit([&](auto slots) {
-    for (const auto slot : slots) {
-      set_identity(slot, FoldedMemory::identity(packed));
-      packed += block_bytes_;
-    }
-  });
+  for (const SlotIndex slot : to) {
+    set_identity(slot, FoldedMemory::identity(packed));
+    packed += block_bytes_;
+  }
   charge(to.size());
 }
 
 void ChargedBlocks::copy(SlotList from, SlotList to, std::span<std::byte> /*scratch*/) {
-  from.visit([&](auto sources) {
-    to.visit([&](auto targets) {
-      for (std::size_t k = 0; k < sources.size(); ++k)
-        set_identity(targets[k], identity(sources[k]));
-    });
-  });
+  for (std::size_t k = 0; k < from.size(); ++k) set_identity(to[k], identity(from[k]));
   charge(from.size());
 }
 

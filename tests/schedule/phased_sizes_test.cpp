@@ -22,10 +22,9 @@ constexpr std::uint64_t fixed_bytes = 64 << 10;  // promised besides the budget
 std::string text(const PhasedLimits& limits) {
   return "budget " + std::to_string(limits.budget_bytes) + ", block " +
          std::to_string(limits.block_bytes) + ", message " + std::to_string(limits.message_bytes) +
-         ", pieces " + std::to_string(limits.pieces_per_block) + ", index " +
-         std::to_string(limits.index_bytes) + ", slots " + std::to_string(limits.slots) +
-         ", neighbours " + std::to_string(limits.neighbours) + ", ranks " +
-         std::to_string(limits.ranks) + (limits.blocks_wait ? ", waiting" : "") +
+         ", pieces " + std::to_string(limits.pieces_per_block) + ", slots " +
+         std::to_string(limits.slots) + ", neighbours " + std::to_string(limits.neighbours) +
+         ", ranks " + std::to_string(limits.ranks) + (limits.blocks_wait ? ", waiting" : "") +
          (limits.reachable_by_mpi ? "" : ", staged");
 }
 
@@ -33,12 +32,12 @@ std::string text(const PhasedLimits& limits) {
 std::uint64_t all_bytes(const PhasedLimits& limits, const PhasedSizes& sizes) {
   constexpr std::uint64_t bytes_of_piece = 28;
   std::uint64_t bytes = sizes.scratch_blocks() * limits.block_bytes;
-  bytes += sizes.scratch_places * limits.index_bytes;                   // final slots
+  bytes += sizes.scratch_places * sizeof(SlotIndex);                    // final slots
   bytes += sizes.scratch_places / 8 + sizes.scratch_places / 512 + 16;  // which are free
   bytes += phased_list_bytes(limits);
   if (sizes.send_buffers == 0)
     bytes += sizes.send_blocks * limits.pieces_per_block * bytes_of_piece;
-  bytes += sizes.most_waiting * waiting_block_bytes(limits.index_bytes);
+  bytes += sizes.most_waiting * waiting_block_bytes;
   return bytes;
 }
 
@@ -50,18 +49,16 @@ void for_limits(Check&& check) {
         for (const std::uint64_t ranks : {2, 10, 40, 100, 1000, 100'000})
           for (const std::uint64_t neighbours : {std::uint64_t{0}, std::uint64_t{6}, ranks - 1})
             for (const bool waits : {false, true})
-              for (const std::size_t index : {4, 8})
-                check(PhasedLimits{.budget_bytes = budget_blocks * block,
-                                   .block_bytes = block,
-                                   .message_bytes = slots == 100 ? 500U : 0U,
-                                   .pieces_per_block = slots == 0 ? 7U : 1U,
-                                   .reachable_by_mpi = budget_blocks != 2,
-                                   .index_bytes = index,
-                                   .slots = slots,
-                                   .neighbours = std::min(neighbours, ranks - 1),
-                                   .ranks = ranks,
-                                   .slot_bytes = slots * index / 2,
-                                   .blocks_wait = waits});
+              check(PhasedLimits{.budget_bytes = budget_blocks * block,
+                                 .block_bytes = block,
+                                 .message_bytes = slots == 100 ? 500U : 0U,
+                                 .pieces_per_block = slots == 0 ? 7U : 1U,
+                                 .reachable_by_mpi = budget_blocks != 2,
+                                 .slots = slots,
+                                 .neighbours = std::min(neighbours, ranks - 1),
+                                 .ranks = ranks,
+                                 .slot_bytes = slots * 2,
+                                 .blocks_wait = waits});
 }
 
 TEST(PhasedSizes, BookkeepingOfBlocksThatWaitTakesAnEighthOfTheBudgetAtMost) {
@@ -129,11 +126,8 @@ TEST(PhasedSizes, ParkingNeedsABudgetThatGrowsWithTheRanksAndNeighboursOneThatDo
     }
     last = phased_list_bytes(limits);
   }
-  PhasedLimits many{.block_bytes = 64, .neighbours = 99'999, .ranks = 100'000};
+  const PhasedLimits many{.block_bytes = 64, .neighbours = 99'999, .ranks = 100'000};
   EXPECT_EQ(phased_least_budget(many), 64U) << "256 bytes of each are promised";
-  many.index_bytes = 8;  // lists of wide indices take more
-  EXPECT_GT(phased_least_budget(many), std::uint64_t{4} << 20);
-  EXPECT_LT(phased_least_budget(many), std::uint64_t{10} << 20);
 }
 
 TEST(PhasedSizes, AsManyBlocksMayWaitAsThereIsRoomForThemWithTheDefaultBudget) {

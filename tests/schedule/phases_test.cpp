@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "instances.hpp"
-#include "schedule/phase_schedule.hpp"
 #include "schedule/relaxation.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 #include <gtest/gtest.h>
 

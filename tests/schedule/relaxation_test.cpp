@@ -3,7 +3,7 @@
 #include "schedule/relaxation.hpp"
 
 #include "instances.hpp"
-#include "schedule/phase_schedule.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -105,7 +105,7 @@ class Pair {
   }
 
   void take_highest() {
-    std::vector<std::uint64_t> taken(pick(0, std::min<std::uint64_t>(100, reference_.size())));
+    std::vector<SlotIndex> taken(pick(0, std::min<std::uint64_t>(100, reference_.size())));
     set_.take_highest(std::span(taken));
     for (const std::uint64_t slot : taken) {
       ASSERT_EQ(slot, *reference_.rbegin());
@@ -140,12 +140,9 @@ class Pair {
     const std::uint64_t behind = members[size - 1] + 1;
     ASSERT_EQ(set_.skip(at, size), behind);
     ASSERT_EQ(set_.skip(at, 0), at);
-    std::vector<std::uint32_t> narrow(size);
-    std::vector<std::uint64_t> wide(size);
-    ASSERT_EQ(set_.list(at, size, narrow.data()), behind);
-    ASSERT_EQ(set_.list(at, size, wide.data()), behind);
-    ASSERT_TRUE(std::equal(wide.begin(), wide.end(), members.begin()));
-    ASSERT_TRUE(std::equal(narrow.begin(), narrow.end(), members.begin()));
+    std::vector<SlotIndex> listed(size);
+    ASSERT_EQ(set_.list(at, size, listed.data()), behind);
+    ASSERT_TRUE(std::equal(listed.begin(), listed.end(), members.begin()));
   }
 
   std::uint64_t slots_;

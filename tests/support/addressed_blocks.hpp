@@ -70,7 +70,8 @@ class AddressedBlocks {
   void write(std::uint64_t slot, const Address& origin) {
     const auto block = value(origin);
     if (device_) return device_->write(slot, block.data());
-    storage().backend().scatter(block.data(), std::span<const std::uint64_t>(&slot, 1));
+    const auto index = static_cast<SlotIndex>(slot);
+    storage().backend().scatter(block.data(), {&index, 1});
   }
 
   [[nodiscard]] bool holds(std::uint64_t slot, const Address& origin) {
@@ -79,7 +80,8 @@ class AddressedBlocks {
       device_->read(slot, block.data());
       return block == value(origin);
     }
-    storage().backend().gather(std::span<const std::uint64_t>(&slot, 1), block.data());
+    const auto index = static_cast<SlotIndex>(slot);
+    storage().backend().gather({&index, 1}, block.data());
     return block == value(origin);
   }
 

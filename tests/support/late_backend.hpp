@@ -88,10 +88,7 @@ class LateBackend final : public StorageBackend {
   };
 
   [[nodiscard]] StorageBackend& backend() const { return inner_.backend(); }
-  static std::vector<std::uint64_t> slots_of(SlotList list) {
-    return list.visit(
-        [](auto slots) { return std::vector<std::uint64_t>(slots.begin(), slots.end()); });
-  }
+  static std::vector<SlotIndex> slots_of(SlotList list) { return {list.begin(), list.end()}; }
   void start(std::span<const std::byte> packed, std::function<void()> work) {
     started_.push_back({packed, std::move(work)});
     ++counts_.started;

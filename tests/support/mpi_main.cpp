@@ -19,7 +19,8 @@
 // unloaded, and what they leaked could be told from our leaks only by unwinding every allocation
 // through code without frame pointers, which made some tests 15 times slower.
 
-#include <gtest/gtest.h>
+#include "only_files.hpp"
+
 #include <mpi.h>
 
 #include <algorithm>
@@ -169,6 +170,7 @@ int main(int argc, char** argv) {
     MPI_Init_thread(&argc, &argv, VALET_TEST_THREAD_LEVEL, &provided);
   }
   testing::InitGoogleTest(&argc, argv);
+  valet::test::only_files(argc, argv);
   agree_on_shuffle_seed();
 
   // Tests may set the error handler of MPI_COMM_WORLD or abuse it; the harness has its own copy.

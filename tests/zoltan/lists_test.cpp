@@ -27,8 +27,6 @@ using zoltan::ListOptions;
 using zoltan::PartitionList;
 using zoltan::PartitionLists;
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 constexpr std::uint32_t wide = 23;
 constexpr std::uint32_t high = 13;
 

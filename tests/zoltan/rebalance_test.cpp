@@ -22,8 +22,6 @@ namespace {
 
 using namespace valet::test;
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 /// A number in [0, 1) that depends on all arguments, the same on every rank.
 double random_of(std::uint64_t id, std::uint64_t salt) {
   std::mt19937_64 random(seed() ^ (id * 0x9E3779B97F4A7C15U + salt));

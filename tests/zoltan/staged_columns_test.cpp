@@ -29,8 +29,6 @@ using zoltan::Partition;
 using zoltan::Rebalancer;
 using zoltan::RebalancerOptions;
 
-const auto* const kokkos_environment = ::testing::AddGlobalTestEnvironment(new KokkosEnvironment);
-
 /// More than are at hand at a time, and enough to be put in cells.
 constexpr std::size_t objects = 20'000;
 /// What the columns of positions and weights are staged in.

@@ -14,17 +14,15 @@ constexpr std::size_t own_others = 3;
 
 bool is_root(const ExchangeContext& context) { return context.channel.rank() == cyclic_root; }
 
-template <class Index>
-std::size_t first_edge(const ExchangeContext& context, const plan::Flows<Index>& flows) {
+std::size_t first_edge(const ExchangeContext& context, const plan::Flows& flows) {
   if (context.options.cyclic.edge_order == EdgeOrder::ascending) return 0;
   return flow_from(flows.outgoing, context.channel.rank() + 1);
 }
 
 }  // namespace
 
-template <class Index>
-Cyclic<Index>::Cyclic(const ExchangeContext& context, const plan::Flows<Index>& flows)
-    : SlotExchange<Index>(
+Cyclic::Cyclic(const ExchangeContext& context, const plan::Flows& flows)
+    : SlotExchange(
           context, flows,
           {.is_limited = true,
            .most_ahead = schedule::actions_ahead,
@@ -32,34 +30,30 @@ Cyclic<Index>::Cyclic(const ExchangeContext& context, const plan::Flows<Index>& 
       flows_(flows),
       first_edge_(first_edge(context, flows)),
       actions_(context.ledger, action_window) {
-  if (is_root(context))
-    root_ = std::make_unique<CyclicRoot>(context, this->transport(), own_others);
+  if (is_root(context)) root_ = std::make_unique<CyclicRoot>(context, transport(), own_others);
 }
 
 /// The k-th in the order of the options (schedule::edge_place).
-template <class Index>
-const plan::Outgoing<Index>& Cyclic<Index>::edge(std::size_t k) const {
+const plan::Outgoing& Cyclic::edge(std::size_t k) const {
   return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
 }
 
 /// Blocks that fit a message, as if as much came as goes: or one rank would shorten those of all.
-template <class Index>
-std::uint32_t Cyclic<Index>::most_increment() const {
+std::uint32_t Cyclic::most_increment() const {
   const std::uint64_t most = std::max<std::uint64_t>(flows_.exports.size(), flows_.blocks_arriving);
   const schedule::StreamSizes sizes =
       schedule::stream_sizes(schedule::limits_of(context_.options, context_.blocks, most, most));
   return static_cast<std::uint32_t>(std::min(sizes.send_blocks, sizes.receive_blocks));
 }
 
-template <class Index>
-void Cyclic<Index>::start(const Transfer<Index>& transfer) {
+void Cyclic::start(const Transfer& transfer) {
   if (root_) root_->start();
   next_ = waiting_ = 0;
   busy_ = owes_edge_ = false;
   unscheduled_ = flows_.exports.size() + flows_.blocks_arriving;
   carried_out_ = notes_sent_ = steps_ = 0;
   edge_ = 0;
-  const schedule::StreamSizes& sizes = this->sizes();
+  const schedule::StreamSizes& sizes = SlotExchange::sizes();
   CyclicNote note{.kind = CyclicNote::Kind::joins};
   note.known = {.edges = static_cast<std::uint32_t>(flows_.outgoing.size()),
                 .most_increment = most_increment(),
@@ -74,9 +68,8 @@ void Cyclic<Index>::start(const Transfer<Index>& transfer) {
   listen();
 }
 
-template <class Index>
-void Cyclic<Index>::move(Report& report) {
-  CreditTransport& transport = this->transport();
+void Cyclic::move(Report& report) {
+  CreditTransport& transport = SlotExchange::transport();
   if (root_) {
     transport.advance(*this);
     root_->schedule_all([&] { transport.step(*this); });
@@ -86,26 +79,23 @@ void Cyclic<Index>::move(Report& report) {
   report.credits += notes_sent_ + (root_ ? root_->actions_sent() : 0);
 }
 
-template <class Index>
-void Cyclic<Index>::post_note(std::size_t other, const CyclicNote& note) {
+void Cyclic::post_note(std::size_t other, const CyclicNote& note) {
   CyclicNote& message = notes_[other - other_edge];
   message = note;
   mpi::post_send(context_.channel, &message, sizeof message, cyclic_root, mpi::tag_note,
-                 this->transport().other(other));
+                 transport().other(other));
   ++notes_sent_;
 }
 
 /// Waits for the next action while there is one to come. The root knows how many fit here.
-template <class Index>
-void Cyclic<Index>::listen() {
-  if (unscheduled_ == 0 || waiting_ == action_window || !this->transport().idle_other(other_action))
+void Cyclic::listen() {
+  if (unscheduled_ == 0 || waiting_ == action_window || !transport().idle_other(other_action))
     return;
   mpi::post_receive(context_.channel, &action_, sizeof action_, cyclic_root, mpi::tag_action,
-                    this->transport().other(other_action));
+                    transport().other(other_action));
 }
 
-template <class Index>
-void Cyclic<Index>::take_action() {
+void Cyclic::take_action() {
   actions_[(next_ + waiting_) % action_window] = action_;
   ++waiting_;
   if (observe::Trace* const trace = context_.observer().trace)
@@ -120,39 +110,36 @@ void Cyclic<Index>::take_action() {
   owes_edge_ = true;
 }
 
-template <class Index>
-void Cyclic<Index>::inform_root() {
-  if (owes_edge_ && this->transport().idle_other(other_edge)) {
+void Cyclic::inform_root() {
+  if (owes_edge_ && transport().idle_other(other_edge)) {
     owes_edge_ = false;
     post_note(other_edge, {.kind = CyclicNote::Kind::edge,
                            .destination = static_cast<std::uint32_t>(edge(edge_).rank),
                            .blocks = edge_left_});
   }
-  if (carried_out_ >= actions_per_note && this->transport().idle_other(other_done)) {
+  if (carried_out_ >= actions_per_note && transport().idle_other(other_done)) {
     carried_out_ -= actions_per_note;
     post_note(other_done, {.kind = CyclicNote::Kind::done});
   }
 }
 
-template <class Index>
-void Cyclic<Index>::begin_action() {
+void Cyclic::begin_action() {
   if (busy_ || waiting_ == 0) return;
   const schedule::Action& action = actions_[next_];
   busy_ = true;
   if (action.source != schedule::no_rank)
-    this->receiver().allow(static_cast<int>(action.source), action.blocks, action.increment);
+    receiver().allow(static_cast<int>(action.source), action.blocks, action.increment);
   if (action.destination != schedule::no_rank)
-    this->sender().allow(static_cast<int>(action.destination), action.blocks);
+    sender().allow(static_cast<int>(action.destination), action.blocks);
 }
 
-template <class Index>
-bool Cyclic<Index>::end_action() {
+bool Cyclic::end_action() {
   if (!busy_) return false;
   const schedule::Action& action = actions_[next_];
   if ((action.source != schedule::no_rank &&
-       !this->receiver().has_received(static_cast<int>(action.source))) ||
+       !receiver().has_received(static_cast<int>(action.source))) ||
       (action.destination != schedule::no_rank &&
-       !this->sender().has_sent(static_cast<int>(action.destination))))
+       !sender().has_sent(static_cast<int>(action.destination))))
     return false;
   busy_ = false;
   next_ = (next_ + 1) % action_window;
@@ -161,33 +148,27 @@ bool Cyclic<Index>::end_action() {
   return true;
 }
 
-template <class Index>
-void Cyclic<Index>::advance() {
+void Cyclic::advance() {
   do {
     begin_action();
-    SlotExchange<Index>::advance();
+    SlotExchange::advance();
   } while (end_action());
   inform_root();
   listen();
 }
 
-template <class Index>
-void Cyclic<Index>::handle(const Event& event) {
+void Cyclic::handle(const Event& event) {
   if (event.kind != Event::Kind::other)
-    SlotExchange<Index>::handle(event);
+    SlotExchange::handle(event);
   else if (event.index >= own_others)
     root_->completed(event.index, event.rank);
   else if (event.index == other_action)
     take_action();
 }
 
-template <class Index>
-bool Cyclic<Index>::done() const {
-  return SlotExchange<Index>::done() && !busy_ && waiting_ == 0 && unscheduled_ == 0 &&
+bool Cyclic::done() const {
+  return SlotExchange::done() && !busy_ && waiting_ == 0 && unscheduled_ == 0 &&
          carried_out_ < actions_per_note && (!root_ || root_->done());
 }
-
-template class Cyclic<std::uint32_t>;
-template class Cyclic<std::uint64_t>;
 
 }  // namespace valet::engine

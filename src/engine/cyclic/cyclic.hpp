@@ -32,10 +32,9 @@ namespace valet::engine {
 /// taking credits before the one that all wait for. tests/model/cyclic.pml checks this.
 ///
 /// Memory: 8 bytes a neighbour and 4 KiB; on the root 64 bytes a rank besides.
-template <class Index>
-class Cyclic final : public SlotExchange<Index> {
+class Cyclic final : public SlotExchange {
  public:
-  Cyclic(const ExchangeContext& context, const plan::Flows<Index>& flows);
+  Cyclic(const ExchangeContext& context, const plan::Flows& flows);
 
   void advance() override;
   void handle(const Event& event) override;
@@ -43,10 +42,10 @@ class Cyclic final : public SlotExchange<Index> {
   [[nodiscard]] bool done() const override;
 
  private:
-  void start(const Transfer<Index>& transfer) override;
+  void start(const Transfer& transfer) override;
   void move(Report& report) override;
 
-  [[nodiscard]] const plan::Outgoing<Index>& edge(std::size_t k) const;
+  [[nodiscard]] const plan::Outgoing& edge(std::size_t k) const;
   [[nodiscard]] std::uint32_t most_increment() const;
   void listen();
   void take_action();
@@ -55,8 +54,7 @@ class Cyclic final : public SlotExchange<Index> {
   void inform_root();
   void post_note(std::size_t other, const CyclicNote& note);
 
-  using SlotExchange<Index>::context_;
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   std::size_t first_edge_;             ///< flow that is offered first
   std::unique_ptr<CyclicRoot> root_;   ///< on one rank
   schedule::Action action_;            ///< received last

@@ -5,33 +5,26 @@
 
 namespace valet::engine {
 
-template <class Index>
-OrderedExchange<Index>::OrderedExchange(const ExchangeContext& context,
-                                        const plan::Flows<Index>& flows)
+OrderedExchange::OrderedExchange(const ExchangeContext& context, const plan::Flows& flows)
     : context_(context),
       sizes_(
           schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait, flows.any.shift)),
       transport_(context.channel, context.ledger, context.node,
-                 {.receives = OrderedReceiver<Index>::receives(context.options, flows),
-                  .sends = SlotSender<Index>::sends(sizes_.messages),
-                  .signals = SlotSender<Index>::signals}),
+                 {.receives = OrderedReceiver::receives(context.options, flows),
+                  .sends = SlotSender::sends(sizes_.messages),
+                  .signals = SlotSender::signals}),
       receiver_(context, flows, sizes_, transport_),
       sender_(context, flows, sizes_.messages, transport_, false) {}
 
-template <class Index>
-std::size_t OrderedExchange<Index>::scratch_bytes() const {
+std::size_t OrderedExchange::scratch_bytes() const {
   return context_.scratch_bytes(receiver_.scratch_blocks() + sizes_.send_blocks());
 }
 
-template <class Index>
-void OrderedExchange<Index>::advance() {
-  answer_and_credit(false);
-}
+void OrderedExchange::advance() { answer_and_credit(false); }
 
 /// True when anything could be answered or credited.
 /// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
-template <class Index>
-bool OrderedExchange<Index>::answer_and_credit(bool takes_less) {
+bool OrderedExchange::answer_and_credit(bool takes_less) {
   const auto blocks_left = [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
   bool any = false;
   for (bool progress = true; progress; any = any || progress) {
@@ -44,16 +37,14 @@ bool OrderedExchange<Index>::answer_and_credit(bool takes_less) {
 }
 
 /// Brings a message to its holes, or else stages one ahead of its credit.
-template <class Index>
-bool OrderedExchange<Index>::work() {
+bool OrderedExchange::work() {
   const auto blocks_left = [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
   const bool worked = receiver_.land(*transfer_, blocks_left) || sender_.stage_ahead(*transfer_);
   const bool any = answer_and_credit(!worked);
   return worked || any;
 }
 
-template <class Index>
-void OrderedExchange<Index>::handle(const Event& event) {
+void OrderedExchange::handle(const Event& event) {
   switch (event.kind) {
     case Event::Kind::credit: sender_.credited(event.rank, event.credit); break;
     case Event::Kind::received: receiver_.received(event.index); break;
@@ -63,17 +54,12 @@ void OrderedExchange<Index>::handle(const Event& event) {
   }
 }
 
-template <class Index>
-void OrderedExchange<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
-                                 Report& report) {
+void OrderedExchange::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
   transfer_ = &transfer;
   receiver_.start(scratch.data());
   sender_.start(scratch.data() + receiver_.scratch_blocks() * context_.blocks.block_bytes);
   transport_.run(*this);
   transport_.report_to(report);
 }
-
-template class OrderedExchange<std::uint32_t>;
-template class OrderedExchange<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -14,13 +14,12 @@ namespace valet::engine {
 /// their holes, and planning saw to it that there is room for one more on every rank. So its
 /// receiver can credit it; a sender that holds a credit has the block at hand and waits for
 /// nothing. tests/model/ordered.pml checks it for all small transfer matrices.
-template <class Index>
-class OrderedExchange final : public Exchange<Index>, public Participant {
+class OrderedExchange final : public Exchange, public Participant {
  public:
-  OrderedExchange(const ExchangeContext& context, const plan::Flows<Index>& flows);
+  OrderedExchange(const ExchangeContext& context, const plan::Flows& flows);
 
   [[nodiscard]] std::size_t scratch_bytes() const override;
-  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override;
 
   void advance() override;
   bool work() override;
@@ -36,9 +35,9 @@ class OrderedExchange final : public Exchange<Index>, public Participant {
   const ExchangeContext context_;
   schedule::OrderedSizes sizes_;
   CreditTransport transport_;
-  OrderedReceiver<Index> receiver_;
-  SlotSender<Index> sender_;
-  Transfer<Index>* transfer_ = nullptr;  ///< while it runs
+  OrderedReceiver receiver_;
+  SlotSender sender_;
+  Transfer* transfer_ = nullptr;  ///< while it runs
 };
 
 }  // namespace valet::engine

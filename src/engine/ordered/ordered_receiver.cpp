@@ -8,24 +8,18 @@ namespace valet::engine {
 namespace {
 
 /// Messages that the list has to hold, where a segment of so many bytes is shared inside the node.
-template <class Index>
-std::size_t list_length(const Options& options, const BlockTraits& blocks,
-                        const plan::Flows<Index>& flows, const schedule::OrderedSizes& sizes,
-                        std::size_t node_bytes) {
+std::size_t list_length(const Options& options, const BlockTraits& blocks, const plan::Flows& flows,
+                        const schedule::OrderedSizes& sizes, std::size_t node_bytes) {
   const std::uint64_t grains =
       (sizes.waiting_blocks + node_bytes / blocks.block_bytes) / flows.any.grain;
-  return MessageList::length(OrderedReceiver<Index>::receives(options, flows),
-                             flows.incoming.size(), static_cast<std::size_t>(grains),
-                             node_bytes > 0);
+  return MessageList::length(OrderedReceiver::receives(options, flows), flows.incoming.size(),
+                             static_cast<std::size_t>(grains), node_bytes > 0);
 }
 
 }  // namespace
 
-template <class Index>
-OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
-                                        const plan::Flows<Index>& flows,
-                                        const schedule::OrderedSizes& sizes,
-                                        CreditTransport& transport)
+OrderedReceiver::OrderedReceiver(const ExchangeContext& context, const plan::Flows& flows,
+                                 const schedule::OrderedSizes& sizes, CreditTransport& transport)
     : context_(context),
       flows_(flows),
       sizes_(sizes),
@@ -40,11 +34,10 @@ OrderedReceiver<Index>::OrderedReceiver(const ExchangeContext& context,
       posted_(receives(context.options, flows), Posted{}, context.ledger),
       of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
 
-template <class Index>
-std::uint64_t OrderedReceiver<Index>::state_bytes(const Options& options, const BlockTraits& blocks,
-                                                  const plan::Flows<Index>& flows,
-                                                  const schedule::OrderedSizes& sizes,
-                                                  std::size_t node_bytes) {
+std::uint64_t OrderedReceiver::state_bytes(const Options& options, const BlockTraits& blocks,
+                                           const plan::Flows& flows,
+                                           const schedule::OrderedSizes& sizes,
+                                           std::size_t node_bytes) {
   using schedule::GrainOrder;
   return GrainOrder::bytes_for(flows.incoming.size()) +
          GrainOrder::bytes_for(flows.outgoing.size()) +  // of the holes
@@ -52,8 +45,7 @@ std::uint64_t OrderedReceiver<Index>::state_bytes(const Options& options, const 
          receives(options, flows) * sizeof(Posted) + flows.incoming.size() * sizeof(std::uint8_t);
 }
 
-template <class Index>
-void OrderedReceiver<Index>::start(std::byte* memory) {
+void OrderedReceiver::start(std::byte* memory) {
   const std::span<std::byte> node = context_.node.own();
   aside_ = {memory, flows_.any.shift, Place::aside, true};
   own_room_ =
@@ -68,15 +60,13 @@ void OrderedReceiver<Index>::start(std::byte* memory) {
   blocks_left_ = flows_.blocks_arriving;
 }
 
-template <class Index>
-std::size_t OrderedReceiver<Index>::idle_receive() const {
+std::size_t OrderedReceiver::idle_receive() const {
   for (std::size_t k = 0; k < posted_.size(); ++k)
     if (!posted_[k].busy && transport_.can_receive(k)) return k;
   return posted_.size();
 }
 
-template <class Index>
-auto OrderedReceiver<Index>::renumber() {
+auto OrderedReceiver::renumber() {
   return [this](std::uint64_t from, std::uint64_t to) {
     for (Posted& posted : posted_)
       if (posted.busy && posted.message == from) posted.message = to;
@@ -84,16 +74,12 @@ auto OrderedReceiver<Index>::renumber() {
 }
 
 /// Whether there is room in the list for one more message.
-template <class Index>
-bool OrderedReceiver<Index>::lists_message() {
-  return messages_.takes_one(renumber());
-}
+bool OrderedReceiver::lists_message() { return messages_.takes_one(renumber()); }
 
 /// The next imports that one message may bring.
-template <class Index>
-schedule::FlowPiece OrderedReceiver<Index>::next_piece(bool on_node) const {
+schedule::FlowPiece OrderedReceiver::next_piece(bool on_node) const {
   schedule::FlowPiece piece = imports_.front();
-  const plan::Incoming<Index>& flow = flows_.incoming[piece.flow];
+  const plan::Incoming& flow = flows_.incoming[piece.flow];
   const std::uint64_t most = on_node ? sizes_.messages.node_blocks
                                      : flow.message_blocks - piece.first % flow.message_blocks;
   return imports_.front(most);
@@ -101,8 +87,7 @@ schedule::FlowPiece OrderedReceiver<Index>::next_piece(bool on_node) const {
 
 /// Credits the next of the first imports to where they wait for the last holes. What ranks of the
 /// node write goes through their memory first.
-template <class Index>
-bool OrderedReceiver<Index>::credit_aside(std::size_t index) {
+bool OrderedReceiver::credit_aside(std::size_t index) {
   const std::uint32_t flow = imports_.front().flow;
   if (credited_ >= flows_.any.shift || of_source_[flow] == schedule::most_credits_of_a_pair ||
       transport_.is_written_by(flows_.incoming[flow].rank))
@@ -115,8 +100,7 @@ bool OrderedReceiver<Index>::credit_aside(std::size_t index) {
 
 /// Copies those of the first imports that are in a room to where they wait; true when there was
 /// one.
-template <class Index>
-bool OrderedReceiver<Index>::set_aside(Message& message) {
+bool OrderedReceiver::set_aside(Message& message) {
   const std::uint64_t count = std::min(flows_.any.shift - set_aside_, message.count);
   if (count == 0) return false;
   std::memcpy(aside_.memory + set_aside_ * block_bytes_, message.memory, count * block_bytes_);
@@ -125,9 +109,7 @@ bool OrderedReceiver<Index>::set_aside(Message& message) {
   return true;
 }
 
-template <class Index>
-bool OrderedReceiver<Index>::credit_room(Transfer<Index>& transfer, std::size_t index,
-                                         bool takes_less) {
+bool OrderedReceiver::credit_room(Transfer& transfer, std::size_t index, bool takes_less) {
   const std::uint32_t flow = imports_.front().flow;
   if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
   const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
@@ -152,9 +134,8 @@ bool OrderedReceiver<Index>::credit_room(Transfer<Index>& transfer, std::size_t 
   return true;
 }
 
-template <class Index>
-void OrderedReceiver<Index>::give(std::size_t index, const schedule::FlowPiece& piece,
-                                  std::byte* memory, Place place) {
+void OrderedReceiver::give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory,
+                           Place place) {
   const std::uint64_t number = messages_.add(memory, piece.count, place);
   posted_[index] = {.message = number, .flow = piece.flow, .busy = true};
   ++of_source_[piece.flow];
@@ -165,8 +146,7 @@ void OrderedReceiver<Index>::give(std::size_t index, const schedule::FlowPiece& 
                   {.count = static_cast<std::uint32_t>(piece.count)});
 }
 
-template <class Index>
-void OrderedReceiver<Index>::received(std::size_t index) {
+void OrderedReceiver::received(std::size_t index) {
   Posted& posted = posted_[index];
   Message& arrived = messages_[posted.message];
   context_.observer().moved(arrived.count);
@@ -177,25 +157,19 @@ void OrderedReceiver<Index>::received(std::size_t index) {
   posted.busy = false;
 }
 
-template <class Index>
-void OrderedReceiver<Index>::land_some(Transfer<Index>& transfer, Message& message,
-                                       std::span<const Index> slots) {
+void OrderedReceiver::land_some(Transfer& transfer, Message& message, SlotList slots) {
   transfer.land(message.memory, slots);
   leave_room(message, slots.size());
   blocks_left_ -= slots.size();
 }
 
 /// The first `count` blocks of a message are somewhere else now.
-template <class Index>
-void OrderedReceiver<Index>::leave_room(Message& message, std::uint64_t count) {
+void OrderedReceiver::leave_room(Message& message, std::uint64_t count) {
   message.memory += count * block_bytes_;
   message.count -= count;
   if (!is_in_room(message.place)) return;
   room_of(message.place).leave(count);
   blocks_in_rooms_ -= count;
 }
-
-template class OrderedReceiver<std::uint32_t>;
-template class OrderedReceiver<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -16,26 +16,25 @@ namespace valet::engine {
 
 /// The sink of exchanges in order, on one rank: credits imports in their order and brings them to
 /// their holes in that order, as these are left.
-template <class Index>
 class OrderedReceiver {
  public:
-  OrderedReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
+  OrderedReceiver(const ExchangeContext& context, const plan::Flows& flows,
                   const schedule::OrderedSizes& sizes, CreditTransport& transport);
   /// Receive slots that it needs of a transport: MPI looks at all of them for each event.
-  [[nodiscard]] static std::size_t receives(const Options& options,
-                                            const plan::Flows<Index>& flows) {
+  [[nodiscard]] static std::size_t receives(const Options& options, const plan::Flows& flows) {
     return std::min(static_cast<std::size_t>(options.stream.window),
                     schedule::most_credits_of_a_pair * flows.incoming.size());
   }
 
   /// What it allocates, where a segment of so many bytes is shared inside the node.
-  [[nodiscard]] static std::uint64_t state_bytes(const Options& options, const BlockTraits& blocks,
-                                                 const plan::Flows<Index>& flows,
-                                                 const schedule::OrderedSizes& sizes,
-                                                 std::size_t node_bytes);
+  [[nodiscard]] VALET_EXPORT static std::uint64_t state_bytes(const Options& options,
+                                                              const BlockTraits& blocks,
+                                                              const plan::Flows& flows,
+                                                              const schedule::OrderedSizes& sizes,
+                                                              std::size_t node_bytes);
 
   [[nodiscard]] std::uint64_t scratch_blocks() const { return scratch_blocks_of(flows_, sizes_); }
-  [[nodiscard]] static std::uint64_t scratch_blocks_of(const plan::Flows<Index>& flows,
+  [[nodiscard]] static std::uint64_t scratch_blocks_of(const plan::Flows& flows,
                                                        const schedule::OrderedSizes& sizes) {
     return flows.any.shift + sizes.waiting_blocks;
   }
@@ -46,7 +45,7 @@ class OrderedReceiver {
   /// @param takes_less    Nothing that is on its way will make room: a shorter message will do.
   /// @param blocks_left  blocks_left(f): how many blocks of outgoing flow f have left their slots.
   template <class BlocksLeft>
-  bool give_credit(Transfer<Index>& transfer, bool takes_less, BlocksLeft&& blocks_left) {
+  bool give_credit(Transfer& transfer, bool takes_less, BlocksLeft&& blocks_left) {
     const std::size_t index = idle_receive();
     if (imports_.empty() || index == posted_.size() || !lists_message()) return false;
     if (credit_aside(index)) return true;
@@ -56,7 +55,7 @@ class OrderedReceiver {
   }
   /// Brings the next message that has arrived to holes that are free; true when there was any.
   template <class BlocksLeft>
-  bool land(Transfer<Index>& transfer, BlocksLeft&& blocks_left) {
+  bool land(Transfer& transfer, BlocksLeft&& blocks_left) {
     bool any = false;
     for (; !messages_.empty() && messages_.front().arrived; messages_.pop_front(), any = true) {
       Message& next = messages_.front();
@@ -104,21 +103,21 @@ class OrderedReceiver {
   }
   /// Brings blocks of a message to holes as far as these are free; true when there was one.
   template <class BlocksLeft>
-  bool land_all(Transfer<Index>& transfer, Message& message, BlocksLeft&& blocks_left) {
-    std::array<Index, 1024> slots;
+  bool land_all(Transfer& transfer, Message& message, BlocksLeft&& blocks_left) {
+    std::array<SlotIndex, 1024> slots;
     bool any = false;
     while (message.count > 0) {
       const auto most = std::min<std::uint64_t>(slots.size(), message.count);
       const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left);
       if (count == 0) break;
-      land_some(transfer, message, std::span<const Index>(slots).first(count));
+      land_some(transfer, message, SlotList(slots).first(count));
       any = true;
     }
     return any;
   }
   /// Credits the next imports straight into their holes, where these are free and one run.
   template <class BlocksLeft>
-  bool credit_slots(Transfer<Index>& transfer, std::size_t index, BlocksLeft&& blocks_left) {
+  bool credit_slots(Transfer& transfer, std::size_t index, BlocksLeft&& blocks_left) {
     std::byte* const data = transfer.backend().contiguous_data();
     if (data == nullptr || credited_ < flows_.any.shift) return false;
     if (blocks_in_rooms_ > 0) return false;  // those come before
@@ -136,15 +135,15 @@ class OrderedReceiver {
     return true;
   }
   /// Whether the next imports should be received in their slots, soon: holes are long runs.
-  [[nodiscard]] bool waits_for_slots(const Transfer<Index>& transfer) const {
+  [[nodiscard]] bool waits_for_slots(const Transfer& transfer) const {
     return flows_.any.shift > 0 && transfer.backend().contiguous_data() != nullptr &&
            !transport_.is_written_by(flows_.incoming[imports_.front().flow].rank);
   }
   bool credit_aside(std::size_t index);
-  bool credit_room(Transfer<Index>& transfer, std::size_t index, bool takes_less);
+  bool credit_room(Transfer& transfer, std::size_t index, bool takes_less);
   bool set_aside(Message& message);
   void leave_room(Message& message, std::uint64_t count);
-  void land_some(Transfer<Index>& transfer, Message& message, std::span<const Index> slots);
+  void land_some(Transfer& transfer, Message& message, SlotList slots);
   [[nodiscard]] std::size_t idle_receive() const;
   [[nodiscard]] bool lists_message();
   /// For the list: finds the receive slot of a message whose number changes.
@@ -153,12 +152,12 @@ class OrderedReceiver {
   void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Place place);
 
   const ExchangeContext context_;
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   const schedule::OrderedSizes sizes_;
   CreditTransport& transport_;
   std::size_t block_bytes_;
   schedule::GrainOrder imports_;  ///< not credited
-  plan::HoleWalk<Index> holes_;   ///< not taken
+  plan::HoleWalk holes_;          ///< not taken
   WaitingRoom own_room_, node_room_;
   MessageList messages_;
   Vector<Posted> posted_;              ///< by receive slot

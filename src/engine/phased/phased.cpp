@@ -16,13 +16,12 @@ namespace valet::engine {
 namespace {
 
 /// The bytes that are promised for the slots of a plan (plan.hpp) and that nothing else uses.
-template <class Index>
-std::uint64_t unused_slot_bytes(const plan::Flows<Index>& flows) {
-  const std::uint64_t promised = flows.words_per_slot() * sizeof(Index) * flows.slots;
+std::uint64_t unused_slot_bytes(const plan::Flows& flows) {
+  const std::uint64_t promised = flows.words_per_slot() * sizeof(SlotIndex) * flows.slots;
   const std::uint64_t lists = flows.exports.size() + flows.arrivals.size() +
                               flows.resident_from.size() + flows.resident_to.size() + flows.slots;
   const std::uint64_t bitmaps = 3 * (flows.slots / 8 + flows.slots / 512 + 32);
-  const std::uint64_t used = lists * sizeof(Index) + bitmaps;
+  const std::uint64_t used = lists * sizeof(SlotIndex) + bitmaps;
   return promised > used ? promised - used : 0;
 }
 
@@ -97,8 +96,7 @@ bool keeps_schedule(const Options& options) {
   return options.phased.scheduler == Scheduler::centralized && !options.phased.available_bytes;
 }
 
-template <class Index>
-PhaseProblem problem_of(Ledger& ledger, const plan::Flows<Index>& flows, const PhaseStart& start) {
+PhaseProblem problem_of(Ledger& ledger, const plan::Flows& flows, const PhaseStart& start) {
   PhaseProblem problem(ledger);
   list_blocks(flows.outgoing, problem.outgoing);
   list_blocks(flows.incoming, problem.incoming);
@@ -109,19 +107,16 @@ PhaseProblem problem_of(Ledger& ledger, const plan::Flows<Index>& flows, const P
 /// What decides how the scratch of this rank is divided.
 /// @param node            Memory shared inside the node; it comes off the budget.
 /// @param reserved_bytes  Of the budget, for the schedule that the root makes.
-template <class Index>
 schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
-                                     const plan::Flows<Index>& flows,
-                                     const storage::NodeMemory& node, int ranks,
-                                     std::size_t reserved_bytes) {
+                                     const plan::Flows& flows, const storage::NodeMemory& node,
+                                     int ranks, std::size_t reserved_bytes) {
   schedule::PhasedLimits limits =
       schedule::phased_limits(options, blocks, flows.exports.size(), reserved_bytes);
   limits.arriving = flows.blocks_arriving;
   limits.node_bytes = node.own().size();
   // A place takes an entry of a list and a bit besides.
   limits.shared_bytes = limits.node_bytes + node.mapped_bytes() +
-                        limits.node_bytes / blocks.block_bytes * (sizeof(Index) + 1);
-  limits.index_bytes = sizeof(Index);
+                        limits.node_bytes / blocks.block_bytes * (sizeof(SlotIndex) + 1);
   limits.slots = flows.slots;
   limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
   limits.ranks = static_cast<std::uint64_t>(ranks);
@@ -135,7 +130,6 @@ std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger, cons
                                const plan::PageBudget& caller, std::uint64_t outgoing,
                                std::uint64_t incoming) {
   schedule::PhasedLimits limits = schedule::phased_limits(options, {}, 0, 0);
-  limits.index_bytes = sizeof(std::uint64_t);
   limits.neighbours = std::max(outgoing, incoming);
   limits.ranks = static_cast<std::uint64_t>(channel.size());
   ScheduleNeed schedule;
@@ -147,25 +141,23 @@ std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger, cons
 void reserve_schedule(plan::State& state) {
   const Options& options = state.options;
   if (options.method != Method::phased) return;
-  state.visit([&](const auto& flows) {
-    const schedule::PhasedLimits limits =
-        phased_limits(options, state.blocks, flows, state.node->memory, state.channel.size(), 0);
-    BudgetNeed need{.least_bytes = std::max<std::uint64_t>(
-                        state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
-                        schedule::phased_least_budget(limits))};
-    if (options.phased.scheduler == Scheduler::centralized)
-      need.schedule = schedule_need(state.channel, state.ledger, options, flows.outgoing.size());
-    agree_on_budget(state, limits, need);
-    const auto room = static_cast<std::size_t>(options.budget_bytes - need.least_bytes);
-    state.schedule_bytes = std::min(room, need.schedule.wanted_bytes);
-    if (keeps_schedule(options))
-      state.kept_schedule_bytes = std::min(room - state.schedule_bytes,
-                                           schedule::kept_schedule_charge(options.budget_bytes));
-  });
+  const schedule::PhasedLimits limits = phased_limits(options, state.blocks, state.flows,
+                                                      state.node->memory, state.channel.size(), 0);
+  BudgetNeed need{.least_bytes = std::max<std::uint64_t>(
+                      state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
+                      schedule::phased_least_budget(limits))};
+  if (options.phased.scheduler == Scheduler::centralized)
+    need.schedule =
+        schedule_need(state.channel, state.ledger, options, state.flows.outgoing.size());
+  agree_on_budget(state, limits, need);
+  const auto room = static_cast<std::size_t>(options.budget_bytes - need.least_bytes);
+  state.schedule_bytes = std::min(room, need.schedule.wanted_bytes);
+  if (keeps_schedule(options))
+    state.kept_schedule_bytes =
+        std::min(room - state.schedule_bytes, schedule::kept_schedule_charge(options.budget_bytes));
 }
 
-template <class Index>
-Phased<Index>::Phased(const ExchangeContext& context, const plan::Flows<Index>& flows)
+Phased::Phased(const ExchangeContext& context, const plan::Flows& flows)
     : context_(context),
       flows_(flows),
       sizes_(schedule::phased_sizes(phased_limits(
@@ -176,8 +168,7 @@ Phased<Index>::Phased(const ExchangeContext& context, const plan::Flows<Index>& 
     kept_.emplace(context.ledger, context.kept_schedule_bytes + schedule::free_for_schedule);
 }
 
-template <class Index>
-PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
+PhaseStart Phased::start_of_phase(Transfer& transfer) const {
   PhaseStart start{.free = transport_.memory().free(transfer)};
   if (context_.options.phased.available_bytes && start.free > 0) {
     const std::uint64_t available =
@@ -188,9 +179,7 @@ PhaseStart Phased<Index>::start_of_phase(Transfer<Index>& transfer) const {
   return start;
 }
 
-template <class Index>
-std::unique_ptr<Phases> Phased<Index>::make_phases(Transfer<Index>& transfer,
-                                                   Report& report) const {
+std::unique_ptr<Phases> Phased::make_phases(Transfer& transfer, Report& report) const {
   const PhaseProblem problem = problem_of(context_.ledger, flows_, start_of_phase(transfer));
   if (context_.options.phased.scheduler == Scheduler::centralized)
     return std::make_unique<CentralizedPhases>(context_.channel, context_.ledger, context_.options,
@@ -199,8 +188,7 @@ std::unique_ptr<Phases> Phased<Index>::make_phases(Transfer<Index>& transfer,
                                              problem);
 }
 
-template <class Index>
-void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) {
+void Phased::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
   const std::size_t places =
       static_cast<std::size_t>(sizes_.scratch_places) * context_.blocks.block_bytes;
   transport_.start(scratch.data(), scratch.data() + places);
@@ -221,8 +209,5 @@ void Phased<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
     transport_.run(transfer, phase, moves, phases, report);
   }
 }
-
-template class Phased<std::uint32_t>;
-template class Phased<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -45,25 +45,23 @@ void reserve_schedule(plan::State& state);
                                              const Options& options, const plan::PageBudget& caller,
                                              std::uint64_t outgoing, std::uint64_t incoming);
 
-template <class Index>
-class Phased final : public Exchange<Index> {
+class Phased final : public Exchange {
  public:
-  Phased(const ExchangeContext& context, const plan::Flows<Index>& flows);
+  Phased(const ExchangeContext& context, const plan::Flows& flows);
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(sizes_.scratch_blocks());
   }
-  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override;
 
  private:
-  [[nodiscard]] PhaseStart start_of_phase(Transfer<Index>& transfer) const;
-  [[nodiscard]] std::unique_ptr<Phases> make_phases(Transfer<Index>& transfer,
-                                                    Report& report) const;
+  [[nodiscard]] PhaseStart start_of_phase(Transfer& transfer) const;
+  [[nodiscard]] std::unique_ptr<Phases> make_phases(Transfer& transfer, Report& report) const;
 
   const ExchangeContext context_;
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   const schedule::PhasedSizes sizes_;
-  PhasedTransport<Index> transport_;
+  PhasedTransport transport_;
   std::optional<KeptPhases> kept_;
 };
 

@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <tuple>
 
 namespace valet::engine {
 namespace {
 
 constexpr std::size_t batch = 512;  // slots handled at a time, on the stack
+constexpr std::uint32_t most_target = std::numeric_limits<int>::max();
 
 }  // namespace
 
-template <class Index>
-PhasedMemory<Index>::PhasedMemory(const ExchangeContext& context, const plan::Flows<Index>& flows,
-                                  const schedule::PhasedSizes& sizes)
+PhasedMemory::PhasedMemory(const ExchangeContext& context, const plan::Flows& flows,
+                           const schedule::PhasedSizes& sizes)
     : flows_(flows),
       block_bytes_(context.blocks.block_bytes),
       most_waiting_(sizes.most_waiting),
@@ -27,8 +28,7 @@ PhasedMemory<Index>::PhasedMemory(const ExchangeContext& context, const plan::Fl
   waiting_.reserve(static_cast<std::size_t>(most_waiting_));
 }
 
-template <class Index>
-void PhasedMemory<Index>::start(std::byte* places) {
+void PhasedMemory::start(std::byte* places) {
   places_ = places;
   waiting_.clear();
   waited_ = 0;
@@ -37,8 +37,7 @@ void PhasedMemory<Index>::start(std::byte* places) {
     if (!scratch_free_.contains(place)) scratch_free_.insert(place);
 }
 
-template <class Index>
-storage::SlotRun PhasedMemory<Index>::take_scratch(std::uint64_t most, bool on_node) {
+storage::SlotRun PhasedMemory::take_scratch(std::uint64_t most, bool on_node) {
   // Each kind is contiguous memory; where a message goes is all the same.
   const storage::SlotRun node{0, node_places_};
   const storage::SlotRun rest{node_places_, scratch_free_.slots() - node_places_};
@@ -53,23 +52,20 @@ storage::SlotRun PhasedMemory<Index>::take_scratch(std::uint64_t most, bool on_n
   return {};
 }
 
-template <class Index>
-void PhasedMemory<Index>::arrived(Transfer<Index>& transfer, storage::SlotRun run, Index cursor) {
+void PhasedMemory::arrived(Transfer& transfer, storage::SlotRun run, SlotIndex cursor) {
   const std::uint64_t placed =
-      transfer.place(memory(run.first), cursor, run.count, Transfer<Index>::Misplace::if_needed);
+      transfer.place(memory(run.first), cursor, run.count, Transfer::Misplace::if_needed);
   if (placed > 0) scratch_free_.insert(storage::SlotRun{run.first, placed});
   cursor = flows_.advance(cursor, placed);
   for (std::uint64_t k = placed; k < run.count; ++k, cursor = flows_.advance(cursor, 1))
     cursors_[static_cast<std::size_t>(run.first + k)] = cursor;
 }
 
-template <class Index>
-void PhasedMemory<Index>::arrived_to_wait(Transfer<Index>& transfer, storage::SlotRun run,
-                                          const Parcel& parcel) {
+void PhasedMemory::arrived_to_wait(Transfer& transfer, storage::SlotRun run, const Parcel& parcel) {
   // The memory for both is part of what is promised, and does not grow.
   if (waiting_room() < run.count)
     throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
-  std::array<Index, batch> slots;
+  std::array<SlotIndex, batch> slots;
   for (std::uint64_t done = 0; done < run.count;) {
     const std::uint64_t size = std::min<std::uint64_t>(batch, run.count - done);
     const std::uint64_t kept = std::min(size, transfer.free().count());
@@ -77,105 +73,101 @@ void PhasedMemory<Index>::arrived_to_wait(Transfer<Index>& transfer, storage::Sl
     transfer.keep(memory(here), std::span(slots).first(static_cast<std::size_t>(kept)));
     if (kept > 0) scratch_free_.insert(storage::SlotRun{here, kept});
     for (std::uint64_t k = kept; k < size; ++k)
-      slots[static_cast<std::size_t>(k)] = static_cast<Index>(flows_.slots + here + k);
+      slots[static_cast<std::size_t>(k)] = static_cast<SlotIndex>(here + k);
     for (std::uint64_t k = 0; k < size; ++k)
-      waiting_.push_back({parcel.target, parcel.origin, static_cast<Index>(parcel.first + done + k),
-                          slots[static_cast<std::size_t>(k)]});
+      waiting_.push_back({.target = static_cast<std::uint32_t>(parcel.target) & most_target,
+                          .in_scratch = k < kept ? 0U : 1U,
+                          .origin = parcel.origin,
+                          .number = static_cast<std::uint32_t>(parcel.first + done + k),
+                          .place = slots[static_cast<std::size_t>(k)]});
     done += size;
   }
 }
 
-template <class Index>
-Parcel PhasedMemory<Index>::take_waiting(int target, std::uint64_t most, std::size_t& entry) {
+Parcel PhasedMemory::take_waiting(int target, std::uint64_t most, std::size_t& entry) {
+  const auto wanted = static_cast<std::uint32_t>(target);
   // The ones in front of each target have been taken.
   const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waited_);
   const auto first = std::partition_point(waiting_.begin(), end, [&](const Waiting& block) {
-    return block.target < target || (block.target == target && block.origin == nobody);
+    return block.target < wanted || (block.target == wanted && block.origin == nobody);
   });
   entry = static_cast<std::size_t>(first - waiting_.begin());
-  if (first == end || first->target != target) return {};
+  if (first == end || first->target != wanted) return {};
   Parcel parcel{target, first->origin, first->number, 0};
   for (auto block = first;
-       block != end && parcel.count < most && block->target == target &&
+       block != end && parcel.count < most && block->target == wanted &&
        block->origin == parcel.origin && block->number == parcel.first + parcel.count;
        ++block, ++parcel.count)
     block->origin = nobody;
   return parcel;
 }
 
-template <class Index>
-void PhasedMemory<Index>::release_waiting(Transfer<Index>& transfer, std::size_t entry,
-                                          std::uint64_t count) {
+void PhasedMemory::release_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count) {
   for (std::uint64_t k = 0; k < count; ++k) {
-    const Index place = waiting_[entry + k].place;
-    if (in_scratch(place))
-      scratch_free_.insert(scratch_of(place));
+    const Waiting& block = waiting_[entry + k];
+    if (block.in_scratch != 0)
+      scratch_free_.insert(block.place);
     else
-      transfer.release(std::span<const Index>(&place, 1));
+      transfer.release(std::span(&block.place, 1));
   }
 }
 
-template <class Index>
-void PhasedMemory<Index>::gather_waiting(Transfer<Index>& transfer, std::size_t entry,
-                                         std::uint64_t count, std::byte* packed) {
-  std::array<Index, batch> slots;
+void PhasedMemory::gather_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
+                                  std::byte* packed) {
+  std::array<SlotIndex, batch> slots;
   const observe::TraceSpan span(transfer.trace(), observe::TraceKind::gather,
                                 "gather those that wait", {.bytes = count * block_bytes_});
   for (std::uint64_t done = 0; done < count;) {
     std::size_t size = 0;
     for (; size < batch && done + size < count; ++size) {
-      slots[size] = waiting_[entry + done + size].place;
-      if (in_scratch(slots[size])) break;
+      const Waiting& block = waiting_[entry + done + size];
+      slots[size] = block.place;
+      if (block.in_scratch != 0) break;
     }
-    transfer.backend().gather_past_cache(std::span<const Index>(slots).first(size),
-                                         packed + done * block_bytes_);
+    transfer.backend().gather_past_cache(SlotList(slots).first(size), packed + done * block_bytes_);
     done += size;
     if (size > 0) continue;
-    std::memcpy(packed + done * block_bytes_, memory(scratch_of(slots[0])), block_bytes_);
+    std::memcpy(packed + done * block_bytes_, memory(slots[0]), block_bytes_);
     ++done;
   }
   release_waiting(transfer, entry, count);
 }
 
-template <class Index>
-void PhasedMemory<Index>::list_waiting(Transfer<Index>& transfer, std::size_t entry,
-                                       std::uint64_t count, Vector<MemoryPiece>& pieces) {
+void PhasedMemory::list_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
+                                Vector<MemoryPiece>& pieces) {
   for (std::uint64_t k = 0; k < count; ++k) {
-    const Index place = waiting_[entry + k].place;
-    if (in_scratch(place))
-      pieces.push_back({memory(scratch_of(place)), block_bytes_});
+    const Waiting& block = waiting_[entry + k];
+    if (block.in_scratch != 0)
+      pieces.push_back({memory(block.place), block_bytes_});
     else
-      transfer.backend().pieces(place, pieces);
+      transfer.backend().pieces(block.place, pieces);
   }
 }
 
-template <class Index>
-void PhasedMemory<Index>::finalize(Transfer<Index>& transfer) {
+void PhasedMemory::finalize(Transfer& transfer) {
   std::erase_if(waiting_, [](const Waiting& block) { return block.origin == nobody; });
   std::ranges::sort(waiting_, {}, [](const Waiting& each) {
-    return std::tie(each.target, each.origin, each.number);
+    return std::tuple(std::uint32_t{each.target}, each.origin, each.number);
   });
   waited_ = waiting_.size();
   if (scratch_free_.count() == scratch_free_.slots()) return;
   for (std::uint64_t place = scratch_free_.next_absent(0);
        place < scratch_free_.slots() && transfer.free().count() > 0;
        place = scratch_free_.next_absent(place + 1)) {
-    Index& cursor = cursors_[static_cast<std::size_t>(place)];
+    SlotIndex& cursor = cursors_[static_cast<std::size_t>(place)];
     if (cursor == nothing) continue;  // it waits for another rank
-    transfer.place(memory(place), cursor, 1, Transfer<Index>::Misplace::if_needed);
+    transfer.place(memory(place), cursor, 1, Transfer::Misplace::if_needed);
     cursor = nothing;
     scratch_free_.insert(place);
   }
   for (std::size_t k = 0; k < waiting_.size() && transfer.free().count() > 0; ++k) {
-    Index& kept = waiting_[k].place;
-    if (!in_scratch(kept)) continue;
-    const std::uint64_t place = scratch_of(kept);
-    transfer.keep(memory(place), std::span(&kept, 1));
+    Waiting& block = waiting_[k];
+    if (block.in_scratch == 0) continue;
+    const SlotIndex place = block.place;
+    transfer.keep(memory(place), std::span(&block.place, 1));
+    block.in_scratch = 0;
     scratch_free_.insert(place);
   }
 }
-
-template class PhasedMemory<std::uint32_t>;
-template class PhasedMemory<std::uint64_t>;
 
 }  // namespace valet::engine

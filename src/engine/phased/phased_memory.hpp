@@ -23,16 +23,15 @@ struct Parcel {
   std::uint64_t count = 0;
 };
 
-template <class Index>
 class PhasedMemory {
  public:
-  PhasedMemory(const ExchangeContext& context, const plan::Flows<Index>& flows,
+  PhasedMemory(const ExchangeContext& context, const plan::Flows& flows,
                const schedule::PhasedSizes& sizes);
 
   /// Starts an execution; `places` has the memory of all scratch places.
   void start(std::byte* places);
   /// A_i of the paper: blocks that can be received now.
-  [[nodiscard]] std::uint64_t free(const Transfer<Index>& transfer) const {
+  [[nodiscard]] std::uint64_t free(const Transfer& transfer) const {
     return transfer.free().count() + scratch_free_.count();
   }
   /// Blocks of other ranks for which there is bookkeeping.
@@ -52,52 +51,47 @@ class PhasedMemory {
                                 : places_ + (place - node_places_) * block_bytes_;
   }
   /// What was received into a run belongs here, at the final slots from `cursor` on.
-  void arrived(Transfer<Index>& transfer, storage::SlotRun run, Index cursor);
+  void arrived(Transfer& transfer, storage::SlotRun run, SlotIndex cursor);
   /// The same for blocks of another rank, which wait here, within waiting_room().
-  void arrived_to_wait(Transfer<Index>& transfer, storage::SlotRun run, const Parcel& parcel);
+  void arrived_to_wait(Transfer& transfer, storage::SlotRun run, const Parcel& parcel);
 
   /// Takes up to `most` blocks for `target` that waited here when the phase began.
   /// @param entry  Gets where their places are listed.
   Parcel take_waiting(int target, std::uint64_t most, std::size_t& entry);
   /// Packs `count` waiting blocks from entry `entry` on, and frees their places.
-  void gather_waiting(Transfer<Index>& transfer, std::size_t entry, std::uint64_t count,
+  void gather_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
                       std::byte* packed);
   /// The same without packing: lists their memory, to be released when it has been sent.
-  void list_waiting(Transfer<Index>& transfer, std::size_t entry, std::uint64_t count,
+  void list_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
                     Vector<MemoryPiece>& pieces);
-  void release_waiting(Transfer<Index>& transfer, std::size_t entry, std::uint64_t count);
+  void release_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count);
 
   /// Ends a phase: blocks in scratch go to slots that became free.
-  void finalize(Transfer<Index>& transfer);
+  void finalize(Transfer& transfer);
 
  private:
   /// A block of another rank.
   struct Waiting {
-    int target = 0;
-    int origin = 0;    ///< nobody once it has been taken
-    Index number = 0;  ///< among those from its origin to its target
-    Index place = 0;   ///< a slot, or behind all slots a place in scratch
+    std::uint32_t target : 31;
+    std::uint32_t in_scratch : 1;
+    int origin;            ///< nobody once it has been taken
+    std::uint32_t number;  ///< among those from its origin to its target
+    SlotIndex place;       ///< a slot, or a place in scratch
   };
-  static_assert(sizeof(Waiting) == schedule::waiting_block_bytes(sizeof(Index)));
+  static_assert(sizeof(Waiting) == schedule::waiting_block_bytes);
   static constexpr int nobody = -1;
-  static constexpr Index nothing = static_cast<Index>(-1);
+  static constexpr SlotIndex nothing = static_cast<SlotIndex>(-1);
 
-  [[nodiscard]] bool in_scratch(Index place) const { return place >= flows_.slots; }
-  [[nodiscard]] std::uint64_t scratch_of(Index place) const { return place - flows_.slots; }
-
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   std::size_t block_bytes_;
   std::uint64_t most_waiting_;
   std::uint64_t node_places_;  ///< the first ones, in the segment that this rank offers
   std::byte* node_memory_;
   std::byte* places_ = nullptr;
   storage::SlotSet scratch_free_;
-  Array<Index> cursors_;     ///< per scratch place: of its block, or nothing
-  Vector<Waiting> waiting_;  ///< those of earlier phases by (target, origin, number) in front
-  std::size_t waited_ = 0;   ///< from earlier phases
+  Array<SlotIndex> cursors_;  ///< per scratch place: of its block, or nothing
+  Vector<Waiting> waiting_;   ///< those of earlier phases by (target, origin, number) in front
+  std::size_t waited_ = 0;    ///< from earlier phases
 };
-
-extern template class PhasedMemory<std::uint32_t>;
-extern template class PhasedMemory<std::uint64_t>;
 
 }  // namespace valet::engine

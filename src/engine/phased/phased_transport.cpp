@@ -14,10 +14,8 @@ int credit_tag(std::uint64_t phase) {
 
 }  // namespace
 
-template <class Index>
-PhasedTransport<Index>::PhasedTransport(const ExchangeContext& context,
-                                        const plan::Flows<Index>& flows,
-                                        const schedule::PhasedSizes& sizes, bool announces)
+PhasedTransport::PhasedTransport(const ExchangeContext& context, const plan::Flows& flows,
+                                 const schedule::PhasedSizes& sizes, bool announces)
     : context_(context),
       flows_(flows),
       sizes_(sizes),
@@ -36,29 +34,27 @@ PhasedTransport<Index>::PhasedTransport(const ExchangeContext& context,
     pieces_.reserve(static_cast<std::size_t>(sizes.send_blocks) * context.blocks.pieces_per_block);
 }
 
-template <class Index>
-void PhasedTransport<Index>::start(std::byte* places, std::byte* buffers) {
+void PhasedTransport::start(std::byte* places, std::byte* buffers) {
   memory_.start(places);
   buffers_ = buffers;
-  std::fill(sent_.begin(), sent_.end(), Index{0});
+  std::fill(sent_.begin(), sent_.end(), SlotIndex{0});
   for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
 }
 
 /// The cursor of the first block of a parcel; that behind its last will be asked for next,
 /// probably.
-template <class Index>
-Index PhasedTransport<Index>::cursor_of(const Parcel& parcel) {
+SlotIndex PhasedTransport::cursor_of(const Parcel& parcel) {
   const std::size_t f = flow_from(flows_.incoming, parcel.origin);
   Reached& reached = reached_[f];
-  const Index cursor = parcel.first >= reached.blocks
-                           ? flows_.advance(reached.cursor, parcel.first - reached.blocks)
-                           : flows_.advance(flows_.incoming[f].cursor, parcel.first);
-  reached = {static_cast<Index>(parcel.first + parcel.count), flows_.advance(cursor, parcel.count)};
+  const SlotIndex cursor = parcel.first >= reached.blocks
+                               ? flows_.advance(reached.cursor, parcel.first - reached.blocks)
+                               : flows_.advance(flows_.incoming[f].cursor, parcel.first);
+  reached = {static_cast<SlotIndex>(parcel.first + parcel.count),
+             flows_.advance(cursor, parcel.count)};
   return cursor;
 }
 
-template <class Index>
-std::size_t PhasedTransport<Index>::idle_send() const {
+std::size_t PhasedTransport::idle_send() const {
   const std::size_t end = sizes_.send_buffers > 0 ? sizes_.send_buffers : most_sending;
   std::size_t k = 0;
   while (k < end && !(transport_.can_send(k) && (!announces_ || transport_.idle_other(window + k))))
@@ -66,13 +62,11 @@ std::size_t PhasedTransport<Index>::idle_send() const {
   return k < end ? k : most_sending;
 }
 
-template <class Index>
-void PhasedTransport<Index>::listen() {
+void PhasedTransport::listen() {
   if (to_send_ > 0 && idle_send() < most_sending) transport_.listen();
 }
 
-template <class Index>
-bool PhasedTransport<Index>::may_credit(std::size_t source) const {
+bool PhasedTransport::may_credit(std::size_t source) const {
   const auto of_source = [&](const PostedReceive& posted) {
     return posted.parts > 0 && posted.source == source;
   };
@@ -81,8 +75,7 @@ bool PhasedTransport<Index>::may_credit(std::size_t source) const {
 }
 
 /// Asks for the next message; false when there is none to ask for, or no room for it now.
-template <class Index>
-bool PhasedTransport<Index>::give_credit() {
+bool PhasedTransport::give_credit() {
   const std::size_t sources = moves_->receives.size();
   std::size_t k = 0;
   while (k < window && (posted_[k].parts > 0 || !transport_.can_receive(k))) ++k;
@@ -117,8 +110,7 @@ bool PhasedTransport<Index>::give_credit() {
   return true;
 }
 
-template <class Index>
-void PhasedTransport<Index>::arrived(PostedReceive& posted) {
+void PhasedTransport::arrived(PostedReceive& posted) {
   if (--posted.parts > 0) return;
   const auto [first, credited] = posted.run;
   const Parcel& parcel = posted.parcel;
@@ -139,19 +131,17 @@ void PhasedTransport<Index>::arrived(PostedReceive& posted) {
 }
 
 /// Own blocks first, in the order of the flow, then those that wait here.
-template <class Index>
-typename PhasedTransport<Index>::Sending PhasedTransport<Index>::choose_blocks(PhaseSend& send,
-                                                                               std::uint64_t most) {
+PhasedTransport::Sending PhasedTransport::choose_blocks(PhaseSend& send, std::uint64_t most) {
   Sending message;
   most = std::min(most, send.blocks);
   const std::size_t f = flow_from(flows_.outgoing, send.target);
   if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == send.target &&
       sent_[f] < flows_.outgoing[f].count) {
-    const plan::Outgoing<Index>& flow = flows_.outgoing[f];
+    const plan::Outgoing& flow = flows_.outgoing[f];
     message.parcel = {send.target, context_.channel.rank(), sent_[f],
                       std::min<std::uint64_t>(most, flow.count - sent_[f])};
     message.slots = transfer_->exports(flow, sent_[f], message.parcel.count);
-    sent_[f] = static_cast<Index>(sent_[f] + message.parcel.count);
+    sent_[f] = static_cast<SlotIndex>(sent_[f] + message.parcel.count);
   } else {
     message.parcel = memory_.take_waiting(send.target, most, message.entry);
     if (message.parcel.count == 0)
@@ -162,8 +152,7 @@ typename PhasedTransport<Index>::Sending PhasedTransport<Index>::choose_blocks(P
 }
 
 /// Sends blocks from where they are if they stand in one run, or if there are no buffers.
-template <class Index>
-bool PhasedTransport<Index>::send_in_place(const Sending& message, int rank, std::size_t k) {
+bool PhasedTransport::send_in_place(const Sending& message, int rank, std::size_t k) {
   const bool has_buffers = sizes_.send_buffers > 0;
   if (message.is_own()) {
     if (has_buffers && transfer_->run_of(message.slots) == nullptr) return false;
@@ -178,16 +167,14 @@ bool PhasedTransport<Index>::send_in_place(const Sending& message, int rank, std
   return true;
 }
 
-template <class Index>
-void PhasedTransport<Index>::gather(const Sending& message, std::byte* packed) {
+void PhasedTransport::gather(const Sending& message, std::byte* packed) {
   if (message.is_own())
     transfer_->gather(message.slots, packed);
   else
     memory_.gather_waiting(*transfer_, message.entry, message.parcel.count, packed);
 }
 
-template <class Index>
-void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
+void PhasedTransport::answer(int rank, const Credit& credit) {
   auto send = std::ranges::lower_bound(moves_->sends, rank, {}, &PhaseSend::place);
   while (send->blocks == 0) ++send;
   const std::size_t k = idle_send();
@@ -220,8 +207,7 @@ void PhasedTransport<Index>::answer(int rank, const Credit& credit) {
   transport_.send(k, rank, buffer, bytes);
 }
 
-template <class Index>
-void PhasedTransport<Index>::sent(const Sending& message) {
+void PhasedTransport::sent(const Sending& message) {
   --sending_;
   if (!message.in_place) return;
   if (message.is_own())
@@ -230,23 +216,20 @@ void PhasedTransport<Index>::sent(const Sending& message) {
     memory_.release_waiting(*transfer_, message.entry, message.parcel.count);
 }
 
-template <class Index>
-std::uint64_t PhasedTransport<Index>::bytes_in_use() const {
+std::uint64_t PhasedTransport::bytes_in_use() const {
   std::uint64_t blocks = memory_.scratch_in_use();
   for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
     if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].parcel.count;
   return blocks * context_.blocks.block_bytes;
 }
 
-template <class Index>
-void PhasedTransport<Index>::advance() {
+void PhasedTransport::advance() {
   listen();
   while (give_credit()) {
   }
 }
 
-template <class Index>
-void PhasedTransport<Index>::handle(const Event& event) {
+void PhasedTransport::handle(const Event& event) {
   switch (event.kind) {
     case Event::Kind::credit: answer(event.rank, event.credit); break;
     case Event::Kind::received: arrived(posted_[event.index]); break;
@@ -258,9 +241,8 @@ void PhasedTransport<Index>::handle(const Event& event) {
   }
 }
 
-template <class Index>
-void PhasedTransport<Index>::run(Transfer<Index>& transfer, std::uint64_t phase, PhaseMoves& moves,
-                                 Phases& phases, Report& report) {
+void PhasedTransport::run(Transfer& transfer, std::uint64_t phase, PhaseMoves& moves,
+                          Phases& phases, Report& report) {
   transfer_ = &transfer;
   moves_ = &moves;
   phases_ = &phases;
@@ -278,8 +260,5 @@ void PhasedTransport<Index>::run(Transfer<Index>& transfer, std::uint64_t phase,
   memory_.finalize(transfer);
   transport_.note_in_use(*this);
 }
-
-template class PhasedTransport<std::uint32_t>;
-template class PhasedTransport<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -24,21 +24,20 @@
 
 namespace valet::engine {
 
-template <class Index>
 class PhasedTransport final : public Participant {
  public:
   /// @param announces  Senders say what a message has.
-  PhasedTransport(const ExchangeContext& context, const plan::Flows<Index>& flows,
+  PhasedTransport(const ExchangeContext& context, const plan::Flows& flows,
                   const schedule::PhasedSizes& sizes, bool announces);
 
   /// Starts an execution; `buffers` has the memory of all send buffers.
   void start(std::byte* places, std::byte* buffers);
-  [[nodiscard]] const PhasedMemory<Index>& memory() const { return memory_; }
+  [[nodiscard]] const PhasedMemory& memory() const { return memory_; }
 
   /// Moves what a phase moves, which fits the free places, and counts it down. Collective among
   /// those that send and receive.
   /// @param phases  Learns what comes to wait here.
-  void run(Transfer<Index>& transfer, std::uint64_t phase, PhaseMoves& moves, Phases& phases,
+  void run(Transfer& transfer, std::uint64_t phase, PhaseMoves& moves, Phases& phases,
            Report& report);
 
   void advance() override;
@@ -58,14 +57,14 @@ class PhasedTransport final : public Participant {
     std::size_t source = 0;  ///< in the list of the phase
     storage::SlotRun run = {};
     Parcel parcel = {};
-    Index cursor = 0;  ///< at its first block, where that is known before
-    int parts = 0;     ///< messages to come
+    SlotIndex cursor = 0;  ///< at its first block, where that is known before
+    int parts = 0;         ///< messages to come
   };
   /// A message on its way.
   struct Sending {
     Parcel parcel;
-    std::span<const Index> slots;  ///< own blocks
-    std::size_t entry = 0;         ///< where those that waited here are listed
+    SlotList slots;         ///< own blocks
+    std::size_t entry = 0;  ///< where those that waited here are listed
     bool in_place = false;
     [[nodiscard]] bool is_own() const { return !slots.empty(); }
   };
@@ -73,7 +72,7 @@ class PhasedTransport final : public Participant {
   void listen();
   bool give_credit();
   [[nodiscard]] bool may_credit(std::size_t source) const;
-  Index cursor_of(const Parcel& parcel);
+  SlotIndex cursor_of(const Parcel& parcel);
   void arrived(PostedReceive& posted);
   void answer(int rank, const Credit& credit);
   [[nodiscard]] Sending choose_blocks(PhaseSend& send, std::uint64_t most);
@@ -83,20 +82,20 @@ class PhasedTransport final : public Participant {
   [[nodiscard]] std::size_t idle_send() const;
 
   const ExchangeContext context_;
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   const schedule::PhasedSizes sizes_;
   const bool announces_;
-  PhasedMemory<Index> memory_;
+  PhasedMemory memory_;
   CreditTransport transport_;
-  Transfer<Index>* transfer_ = nullptr;  ///< these are set while a phase runs
+  Transfer* transfer_ = nullptr;  ///< these are set while a phase runs
   PhaseMoves* moves_ = nullptr;
   Phases* phases_ = nullptr;
   Report* report_ = nullptr;
   mpi::PieceList pieces_;
-  Vector<Index> sent_;  ///< per flow: blocks sent, to wherever
+  Vector<SlotIndex> sent_;  ///< per flow: blocks sent, to wherever
   struct Reached {
-    Index blocks = 0;
-    Index cursor = 0;
+    std::uint32_t blocks = 0;
+    SlotIndex cursor = 0;
   };
   Vector<Reached> reached_;  ///< per source: the furthest cursor known
   std::array<PostedReceive, window> posted_{};
@@ -107,8 +106,5 @@ class PhasedTransport final : public Participant {
   std::uint64_t to_send_ = 0;
   std::size_t sending_ = 0;  ///< messages on their way
 };
-
-extern template class PhasedTransport<std::uint32_t>;
-extern template class PhasedTransport<std::uint64_t>;
 
 }  // namespace valet::engine

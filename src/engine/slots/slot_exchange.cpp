@@ -7,22 +7,20 @@
 
 namespace valet::engine {
 
-template <class Index>
-SlotExchange<Index>::SlotExchange(const ExchangeContext& context, const plan::Flows<Index>& flows,
-                                  const Policy& policy)
+SlotExchange::SlotExchange(const ExchangeContext& context, const plan::Flows& flows,
+                           const Policy& policy)
     : context_(context),
       sizes_(schedule::stream_sizes(limits_of(context, flows))),
       transport_(context.channel, context.ledger, context.node,
-                 {.receives = SlotReceiver<Index>::receives(context.options),
-                  .sends = SlotSender<Index>::sends(sizes_),
-                  .signals = SlotSender<Index>::signals,
+                 {.receives = SlotReceiver::receives(context.options),
+                  .sends = SlotSender::sends(sizes_),
+                  .signals = SlotSender::signals,
                   .others = policy.others}),
       receiver_(context, flows, sizes_, transport_, policy.is_limited),
       sender_(context, flows, sizes_, transport_, policy.is_limited, policy.most_ahead) {}
 
 /// Staged messages free slots, so credits that could not be given before may be given after.
-template <class Index>
-void SlotExchange<Index>::advance() {
+void SlotExchange::advance() {
   bool progress = true;
   while (progress) {
     progress = sender_.serve(*transfer_);
@@ -35,8 +33,7 @@ void SlotExchange<Index>::advance() {
   sender_.listen();
 }
 
-template <class Index>
-void SlotExchange<Index>::handle(const Event& event) {
+void SlotExchange::handle(const Event& event) {
   switch (event.kind) {
     case Event::Kind::credit: sender_.credited(event.rank, event.credit); break;
     case Event::Kind::received: receiver_.received(*transfer_, event.index); break;
@@ -46,22 +43,18 @@ void SlotExchange<Index>::handle(const Event& event) {
   }
 }
 
-template <class Index>
-bool SlotExchange<Index>::is_full() {
+bool SlotExchange::is_full() {
   if (receiver_.is_full(*transfer_)) return true;
   patience_->succeeded();
   return false;
 }
 
-template <class Index>
-void SlotExchange<Index>::force() {
+void SlotExchange::force() {
   patience_->failed();
   receiver_.misplace_held(*transfer_);
 }
 
-template <class Index>
-void SlotExchange<Index>::run(Transfer<Index>& transfer, std::span<std::byte> scratch,
-                              Report& report) {
+void SlotExchange::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
   transfer_ = &transfer;
   patience_.emplace(std::max(sizes_.receive_blocks, sizes_.node_blocks));
   const std::size_t receive_bytes = static_cast<std::size_t>(sizes_.receive_blocks) *
@@ -72,8 +65,5 @@ void SlotExchange<Index>::run(Transfer<Index>& transfer, std::span<std::byte> sc
   move(report);
   transport_.report_to(report);
 }
-
-template class SlotExchange<std::uint32_t>;
-template class SlotExchange<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -11,8 +11,7 @@ namespace valet::engine {
 
 /// Blocks from slots to slots over the credit transport: all flows in proportion, or those that a
 /// policy allows, one after another. Why it never gets stuck: stream/stream.hpp.
-template <class Index>
-class SlotExchange : public Exchange<Index>, public Participant {
+class SlotExchange : public Exchange, public Participant {
  public:
   /// What a policy adds.
   struct Policy {
@@ -21,13 +20,12 @@ class SlotExchange : public Exchange<Index>, public Participant {
     std::size_t most_ahead = 0;
     std::size_t others = 0;  ///< request slots of its own
   };
-  SlotExchange(const ExchangeContext& context, const plan::Flows<Index>& flows,
-               const Policy& policy);
+  SlotExchange(const ExchangeContext& context, const plan::Flows& flows, const Policy& policy);
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(sizes_.scratch_blocks());
   }
-  void run(Transfer<Index>& transfer, std::span<std::byte> scratch, Report& report) override;
+  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override;
 
   void advance() override;
   void handle(const Event& event) override;
@@ -41,7 +39,7 @@ class SlotExchange : public Exchange<Index>, public Participant {
 
  protected:
   /// Before the first credit: what `buffers` has room for is ready.
-  virtual void start(const Transfer<Index>& /*transfer*/) {}
+  virtual void start(const Transfer& /*transfer*/) {}
   /// Lets everything move; a policy may do more.
   virtual void move(Report& /*report*/) { transport_.run(*this); }
 
@@ -49,17 +47,17 @@ class SlotExchange : public Exchange<Index>, public Participant {
 
   [[nodiscard]] CreditTransport& transport() { return transport_; }
   [[nodiscard]] const CreditTransport& transport() const { return transport_; }
-  [[nodiscard]] SlotSender<Index>& sender() { return sender_; }
-  [[nodiscard]] SlotReceiver<Index>& receiver() { return receiver_; }
+  [[nodiscard]] SlotSender& sender() { return sender_; }
+  [[nodiscard]] SlotReceiver& receiver() { return receiver_; }
   [[nodiscard]] const schedule::StreamSizes& sizes() const { return sizes_; }
 
  private:
   schedule::StreamSizes sizes_;
   CreditTransport transport_;
-  SlotReceiver<Index> receiver_;
-  SlotSender<Index> sender_;
+  SlotReceiver receiver_;
+  SlotSender sender_;
   std::optional<schedule::Patience> patience_;
-  Transfer<Index>* transfer_ = nullptr;  ///< while it runs
+  Transfer* transfer_ = nullptr;  ///< while it runs
 };
 
 }  // namespace valet::engine

@@ -11,10 +11,9 @@ constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
 
 }  // namespace
 
-template <class Index>
-SlotReceiver<Index>::SlotReceiver(const ExchangeContext& context, const plan::Flows<Index>& flows,
-                                  const schedule::StreamSizes& sizes, CreditTransport& transport,
-                                  bool is_limited)
+SlotReceiver::SlotReceiver(const ExchangeContext& context, const plan::Flows& flows,
+                           const schedule::StreamSizes& sizes, CreditTransport& transport,
+                           bool is_limited)
     : context_(context),
       flows_(flows),
       sizes_(sizes),
@@ -30,15 +29,13 @@ SlotReceiver<Index>::SlotReceiver(const ExchangeContext& context, const plan::Fl
   idle_node_buffers_.reserve(sizes.node_buffers);
 }
 
-template <class Index>
-std::byte* SlotReceiver<Index>::memory_of(const PostedReceive& posted) const {
+std::byte* SlotReceiver::memory_of(const PostedReceive& posted) const {
   return posted.place == Place::node_buffer
              ? context_.node.own().data() + posted.buffer * sizes_.node_buffer_bytes
              : buffers_ + posted.buffer * sizes_.receive_blocks * block_bytes_;
 }
 
-template <class Index>
-void SlotReceiver<Index>::start(std::byte* buffers) {
+void SlotReceiver::start(std::byte* buffers) {
   buffers_ = buffers;
   blocks_left_ = flows_.blocks_arriving;
   idle_buffers_.clear();
@@ -50,14 +47,13 @@ void SlotReceiver<Index>::start(std::byte* buffers) {
     idle_node_buffers_.push_back(static_cast<std::uint32_t>(b));
   incoming_.allow_nothing();
   for (std::uint32_t s = 0; s < incoming_.size(); ++s) {
-    const plan::Incoming<Index>& flow = incoming_[s];
+    const plan::Incoming& flow = incoming_[s];
     sources_[s] = Source{0, flow.cursor, 0, transport_.is_written_by(flow.rank)};
     queue_for_credit(s);
   }
 }
 
-template <class Index>
-void SlotReceiver<Index>::allow(int rank, std::uint64_t blocks, std::uint64_t increment) {
+void SlotReceiver::allow(int rank, std::uint64_t blocks, std::uint64_t increment) {
   most_blocks_ = increment;
   const std::uint32_t s = incoming_.place_of(rank);
   const bool is_queued = sources_[s].credited < incoming_.limit(s) &&
@@ -66,14 +62,12 @@ void SlotReceiver<Index>::allow(int rank, std::uint64_t blocks, std::uint64_t in
   if (!is_queued) queue_for_credit(s);
 }
 
-template <class Index>
-bool SlotReceiver<Index>::has_received(int rank) const {
+bool SlotReceiver::has_received(int rank) const {
   const std::uint32_t s = incoming_.place_of(rank);
   return sources_[s].in_flight == 0 && sources_[s].credited == incoming_.limit(s);
 }
 
-template <class Index>
-void SlotReceiver<Index>::queue_for_credit(std::uint32_t s) {
+void SlotReceiver::queue_for_credit(std::uint32_t s) {
   if (sources_[s].credited < incoming_.limit(s) &&
       sources_[s].in_flight < schedule::most_credits_of_a_pair)
     to_credit_.push(s, sources_[s].credited, incoming_[s].count);
@@ -81,33 +75,29 @@ void SlotReceiver<Index>::queue_for_credit(std::uint32_t s) {
 
 /// A receive slot that is not in use and whose last credit has left; posted_.size() if there is
 /// none.
-template <class Index>
-std::size_t SlotReceiver<Index>::idle_receive() const {
+std::size_t SlotReceiver::idle_receive() const {
   for (std::size_t k = 0; k < posted_.size(); ++k)
     if (posted_[k].place == Place::none && transport_.can_receive(k)) return k;
   return posted_.size();
 }
 
-template <class Index>
-typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_node_buffer(
-    std::uint32_t s) const {
+SlotReceiver::PostedReceive SlotReceiver::choose_node_buffer(std::uint32_t s) const {
   PostedReceive posted;
   if (idle_node_buffers_.empty()) return posted;
   posted.place = Place::node_buffer;
   posted.source = s;
   posted.cursor = sources_[s].cursor;
   posted.buffer = idle_node_buffers_.back();
-  posted.size = static_cast<Index>(
+  posted.size = static_cast<std::uint32_t>(
       std::min({incoming_.limit(s) - sources_[s].credited, most_blocks_, sizes_.node_blocks}));
   return posted;
 }
 
-template <class Index>
-typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
-    const Transfer<Index>& transfer, std::uint32_t s) const {
+SlotReceiver::PostedReceive SlotReceiver::choose_receive(const Transfer& transfer,
+                                                         std::uint32_t s) const {
   const Source& source = sources_[s];
   if (source.on_node) return choose_node_buffer(s);
-  const plan::Incoming<Index>& flow = incoming_[s];
+  const plan::Incoming& flow = incoming_[s];
   const std::uint64_t most =
       std::min({incoming_.limit(s) - source.credited, most_blocks_,
                 std::uint64_t{flow.message_blocks} - source.credited % flow.message_blocks});
@@ -117,7 +107,7 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
   const auto land = [&](Place place, storage::SlotRun run) {
     posted.place = place;
     posted.run = run;
-    posted.size = static_cast<Index>(run.count);
+    posted.size = static_cast<std::uint32_t>(run.count);
     return posted;
   };
   const bool contiguous = transfer.backend().contiguous_data() != nullptr;
@@ -145,8 +135,7 @@ typename SlotReceiver<Index>::PostedReceive SlotReceiver<Index>::choose_receive(
   return land(Place::buffer, storage::SlotRun{0, buffered});
 }
 
-template <class Index>
-bool SlotReceiver<Index>::give_credit(Transfer<Index>& transfer) {
+bool SlotReceiver::give_credit(Transfer& transfer) {
   if (to_credit_.empty()) return false;
   const std::size_t index = idle_receive();
   if (index == posted_.size()) return false;
@@ -157,15 +146,14 @@ bool SlotReceiver<Index>::give_credit(Transfer<Index>& transfer) {
   posted_[index] = posted;
   post(transfer, index);
   Source& source = sources_[s];
-  source.credited = static_cast<Index>(source.credited + posted.size);
+  source.credited = static_cast<std::uint32_t>(source.credited + posted.size);
   source.cursor = flows_.advance(source.cursor, posted.size);
   ++source.in_flight;
   queue_for_credit(s);
   return true;
 }
 
-template <class Index>
-void SlotReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
+void SlotReceiver::post(Transfer& transfer, std::size_t index) {
   const PostedReceive& posted = posted_[index];
   std::byte* memory = nullptr;
   if (posted.is_buffered()) {
@@ -181,8 +169,7 @@ void SlotReceiver<Index>::post(Transfer<Index>& transfer, std::size_t index) {
                   {.count = static_cast<std::uint32_t>(posted.size)});
 }
 
-template <class Index>
-void SlotReceiver<Index>::received(Transfer<Index>& transfer, std::size_t index) {
+void SlotReceiver::received(Transfer& transfer, std::size_t index) {
   PostedReceive& posted = posted_[index];
   context_.observer().moved(posted.size);
   Source& source = sources_[posted.source];
@@ -191,7 +178,7 @@ void SlotReceiver<Index>::received(Transfer<Index>& transfer, std::size_t index)
   if (!was_queued) queue_for_credit(posted.source);
   if (posted.is_buffered()) {
     posted.arrived = true;
-    if (!place_arrivals(transfer, posted, Transfer<Index>::Misplace::never)) ++held_;
+    if (!place_arrivals(transfer, posted, Transfer::Misplace::never)) ++held_;
     return;
   }
   if (posted.place == Place::other_run) transfer.landed(posted.cursor, posted.run);
@@ -199,8 +186,7 @@ void SlotReceiver<Index>::received(Transfer<Index>& transfer, std::size_t index)
   posted.place = Place::none;
 }
 
-template <class Index>
-std::uint64_t SlotReceiver<Index>::bytes_in_use() const {
+std::uint64_t SlotReceiver::bytes_in_use() const {
   std::uint64_t blocks = 0;
   for (const PostedReceive& posted : posted_)
     if (posted.is_buffered()) blocks += posted.size;
@@ -208,15 +194,14 @@ std::uint64_t SlotReceiver<Index>::bytes_in_use() const {
 }
 
 /// Moves blocks of a buffer to slots; true when none is left.
-template <class Index>
-bool SlotReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceive& posted,
-                                         typename Transfer<Index>::Misplace misplace) {
+bool SlotReceiver::place_arrivals(Transfer& transfer, PostedReceive& posted,
+                                  Transfer::Misplace misplace) {
   const std::uint64_t placed = transfer.place(memory_of(posted) + posted.offset * block_bytes_,
                                               posted.cursor, posted.size, misplace);
   blocks_left_ -= placed;
   posted.cursor = flows_.advance(posted.cursor, placed);
-  posted.offset = static_cast<Index>(posted.offset + placed);
-  posted.size = static_cast<Index>(posted.size - placed);
+  posted.offset = static_cast<std::uint32_t>(posted.offset + placed);
+  posted.size = static_cast<std::uint32_t>(posted.size - placed);
   if (posted.size > 0) return false;
   Vector<std::uint32_t>& idle = idle_of(posted);
   // The host takes the one used last, which is in its cache. Kernels may read that one still, so
@@ -226,23 +211,20 @@ bool SlotReceiver<Index>::place_arrivals(Transfer<Index>& transfer, PostedReceiv
   return true;
 }
 
-template <class Index>
-bool SlotReceiver<Index>::must_misplace(const PostedReceive& posted) const {
+bool SlotReceiver::must_misplace(const PostedReceive& posted) const {
   if (!posted.arrived) return false;
   if (held_ == posted_.size()) return true;
   return posted.place == Place::buffer ? idle_buffers_.empty() : idle_node_buffers_.empty();
 }
 
-template <class Index>
-bool SlotReceiver<Index>::is_full(const Transfer<Index>& transfer) const {
+bool SlotReceiver::is_full(const Transfer& transfer) const {
   return held_ > 0 && transfer.free().count() > 0 &&
          std::ranges::any_of(posted_,
                              [&](const PostedReceive& posted) { return must_misplace(posted); });
 }
 
-template <class Index>
-bool SlotReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
-  using Misplace = typename Transfer<Index>::Misplace;
+bool SlotReceiver::place_held(Transfer& transfer, bool sending) {
+  using Misplace = Transfer::Misplace;
   bool any = false;
   for (const Misplace misplace : {Misplace::never, Misplace::if_needed}) {
     if (misplace == Misplace::if_needed && sending) break;
@@ -256,15 +238,11 @@ bool SlotReceiver<Index>::place_held(Transfer<Index>& transfer, bool sending) {
   return any;
 }
 
-template <class Index>
-void SlotReceiver<Index>::misplace_held(Transfer<Index>& transfer) {
+void SlotReceiver::misplace_held(Transfer& transfer) {
   for (PostedReceive& posted : posted_)
     if (transfer.free().count() > 0 && must_misplace(posted) &&
-        place_arrivals(transfer, posted, Transfer<Index>::Misplace::if_needed))
+        place_arrivals(transfer, posted, Transfer::Misplace::if_needed))
       --held_;
 }
-
-template class SlotReceiver<std::uint32_t>;
-template class SlotReceiver<std::uint64_t>;
 
 }  // namespace valet::engine

@@ -16,10 +16,9 @@ std::size_t listed_pieces(const BlockTraits& blocks, const schedule::StreamSizes
 
 }  // namespace
 
-template <class Index>
-SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
-                              const schedule::StreamSizes& sizes, CreditTransport& transport,
-                              bool is_limited, std::size_t most_ahead)
+SlotSender::SlotSender(const ExchangeContext& context, const plan::Flows& flows,
+                       const schedule::StreamSizes& sizes, CreditTransport& transport,
+                       bool is_limited, std::size_t most_ahead)
     : context_(context),
       flows_(flows),
       sizes_(sizes),
@@ -45,10 +44,8 @@ SlotSender<Index>::SlotSender(const ExchangeContext& context, const plan::Flows<
   if (!stages()) pieces_.reserve(listed_pieces(context.blocks, sizes));
 }
 
-template <class Index>
-std::uint64_t SlotSender<Index>::state_bytes(const BlockTraits& blocks,
-                                             const schedule::StreamSizes& sizes,
-                                             std::size_t destinations) {
+std::uint64_t SlotSender::state_bytes(const BlockTraits& blocks, const schedule::StreamSizes& sizes,
+                                      std::size_t destinations) {
   const std::size_t messages = sends(sizes);
   const std::size_t pieces = sizes.send_buffers > 0 ? 0 : listed_pieces(blocks, sizes);
   return destinations * (sizeof(Destination) + sizeof(std::uint32_t)) +
@@ -56,13 +53,11 @@ std::uint64_t SlotSender<Index>::state_bytes(const BlockTraits& blocks,
          messages * (sizeof(Message) + sizeof(std::uint8_t)) + mpi::PieceList::bytes_for(pieces);
 }
 
-template <class Index>
-std::byte* SlotSender<Index>::buffer(std::uint8_t message) const {
+std::byte* SlotSender::buffer(std::uint8_t message) const {
   return buffers_ + message * sizes_.send_blocks * block_bytes_;
 }
 
-template <class Index>
-void SlotSender<Index>::start(std::byte* buffers) {
+void SlotSender::start(std::byte* buffers) {
   buffers_ = buffers;
   blocks_left_ = flows_.exports.size();
   blocks_uncredited_ = blocks_left_;
@@ -77,21 +72,18 @@ void SlotSender<Index>::start(std::byte* buffers) {
   for (std::uint32_t d = 0; d < outgoing_.size(); ++d) queue_for_staging(d);
 }
 
-template <class Index>
-void SlotSender<Index>::allow(int rank, std::uint64_t blocks) {
+void SlotSender::allow(int rank, std::uint64_t blocks) {
   const std::uint32_t d = outgoing_.place_of(rank);
   outgoing_.allow(d, blocks);
   queue_for_staging(d);
 }
 
-template <class Index>
-bool SlotSender<Index>::has_sent(int rank) const {
+bool SlotSender::has_sent(int rank) const {
   const std::uint32_t d = outgoing_.place_of(rank);
   return destinations_[d].sent == outgoing_.limit(d) && destinations_[d].on_the_way == 0;
 }
 
-template <class Index>
-void SlotSender<Index>::queue_for_staging(std::uint32_t d) {
+void SlotSender::queue_for_staging(std::uint32_t d) {
   Destination& destination = destinations_[d];
   if (!stages() || destination.queued || destination.staged == outgoing_.limit(d)) return;
   if (transport_.writes_to(outgoing_[d].rank)) return;
@@ -101,20 +93,17 @@ void SlotSender<Index>::queue_for_staging(std::uint32_t d) {
 
 /// Whether the next `size` blocks that are not staged are one run of memory, long enough that MPI
 /// reads it straight from there.
-template <class Index>
-bool SlotSender<Index>::goes_in_place(const Transfer<Index>& transfer, std::uint32_t d,
-                                      Index size) const {
+bool SlotSender::goes_in_place(const Transfer& transfer, std::uint32_t d,
+                               std::uint32_t size) const {
   return size * block_bytes_ >= schedule::straight_bytes &&
          transfer.run_of(transfer.exports(outgoing_[d], destinations_[d].staged, size)) != nullptr;
 }
 
-template <class Index>
-void SlotSender<Index>::listen() {
+void SlotSender::listen() {
   if (blocks_uncredited_ > 0 && node_credits_.size() < node_credits_kept()) transport_.listen();
 }
 
-template <class Index>
-void SlotSender<Index>::credited(int rank, const Credit& credit) {
+void SlotSender::credited(int rank, const Credit& credit) {
   const std::uint32_t d = outgoing_.place_of(rank);
   blocks_uncredited_ -= credit.count;
   if (CreditTransport::is_for_writing(credit)) {
@@ -129,8 +118,7 @@ void SlotSender<Index>::credited(int rank, const Credit& credit) {
 }
 
 /// Writes what a rank of this node credited into its memory and signals that it is there.
-template <class Index>
-bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
+bool SlotSender::write_to_node(Transfer& transfer) {
   const auto next = std::ranges::find_if(
       node_credits_, [&](const NodeCredit& c) { return may_answer(c.destination); });
   if (next == node_credits_.end() || !transport_.can_signal()) return false;
@@ -141,7 +129,8 @@ bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
                   transport_.memory_of(outgoing_[d].rank, credit), credit.past_cache != 0);
   transport_.signal(outgoing_[d].rank, credit.count * block_bytes_);
   context_.observer().moved(credit.count);
-  destination.sent = destination.staged = static_cast<Index>(destination.sent + credit.count);
+  destination.sent = destination.staged =
+      static_cast<std::uint32_t>(destination.sent + credit.count);
   blocks_left_ -= credit.count;
   ++in_flight_;
   return true;
@@ -149,12 +138,11 @@ bool SlotSender<Index>::write_to_node(Transfer<Index>& transfer) {
 
 /// What is staged goes first, it only has to be posted. Then the block in the lowest slot, because
 /// low slots are where arrivals want to be.
-template <class Index>
-std::size_t SlotSender<Index>::next_to_serve() const {
+std::size_t SlotSender::next_to_serve() const {
   // Bounds the search with very many neighbours, and passes those that must wait.
   const std::size_t looked_at = 16 + most_ahead_;
   std::size_t best = credited_.size();
-  Index lowest = static_cast<Index>(-1);
+  SlotIndex lowest = static_cast<SlotIndex>(-1);
   for (std::size_t k = 0; k < std::min(looked_at, credited_.size()); ++k) {
     const Destination& destination = destinations_[credited_[k]];
     if (!may_answer(credited_[k])) continue;
@@ -163,7 +151,7 @@ std::size_t SlotSender<Index>::next_to_serve() const {
       if (transport_.can_send(destination.first_message)) return k;
       continue;
     }
-    const Index slot = flows_.exports[outgoing_[credited_[k]].first + destination.sent];
+    const SlotIndex slot = flows_.exports[outgoing_[credited_[k]].first + destination.sent];
     if (best < credited_.size() && slot >= lowest) continue;
     lowest = slot;
     best = k;
@@ -171,18 +159,17 @@ std::size_t SlotSender<Index>::next_to_serve() const {
   return best;
 }
 
-template <class Index>
-bool SlotSender<Index>::serve(Transfer<Index>& transfer) {
+bool SlotSender::serve(Transfer& transfer) {
   bool served = false;
   while (write_to_node(transfer)) served = true;
   while (!credited_.empty()) {
     const std::size_t k = next_to_serve();
     if (k == credited_.size()) break;
     Destination& destination = destinations_[credited_[k]];
-    const Index size = destination.credits[0];
+    const std::uint32_t size = destination.credits[0];
     if (!answer(transfer, credited_[k], size)) break;
     queue_for_staging(credited_[k]);
-    destination.sent = static_cast<Index>(destination.sent + size);
+    destination.sent = static_cast<std::uint32_t>(destination.sent + size);
     std::shift_left(destination.credits.begin(), destination.credits.end(), 1);
     destination.credits.back() = 0;
     ++destination.on_the_way;
@@ -198,8 +185,7 @@ bool SlotSender<Index>::serve(Transfer<Index>& transfer) {
 }
 
 /// Sends the next `size` blocks of a destination; false when a message has to complete first.
-template <class Index>
-bool SlotSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index size) {
+bool SlotSender::answer(Transfer& transfer, std::uint32_t d, std::uint32_t size) {
   Destination& destination = destinations_[d];
   if (destination.first_message != none) {
     send_staged(transfer, destination, size);
@@ -219,9 +205,7 @@ bool SlotSender<Index>::answer(Transfer<Index>& transfer, std::uint32_t d, Index
   return true;
 }
 
-template <class Index>
-void SlotSender<Index>::send_staged(Transfer<Index>& transfer, Destination& destination,
-                                    Index size) {
+void SlotSender::send_staged(Transfer& transfer, Destination& destination, std::uint32_t size) {
   const std::uint8_t first = destination.first_message;
   Message& message = messages_[first];
   post(transfer, first, buffer(first) + message.sent * block_bytes_, size);
@@ -233,30 +217,28 @@ void SlotSender<Index>::send_staged(Transfer<Index>& transfer, Destination& dest
 }
 
 /// An idle message for the next `size` blocks of a destination; they count as staged.
-template <class Index>
-std::uint8_t SlotSender<Index>::take_message(Vector<std::uint8_t>& idle, std::uint32_t d,
-                                             Index size) {
+std::uint8_t SlotSender::take_message(Vector<std::uint8_t>& idle, std::uint32_t d,
+                                      std::uint32_t size) {
   const std::uint8_t message = idle.back();
   idle.pop_back();
   messages_[message] = Message{.destination = d, .first = destinations_[d].staged, .size = size};
-  destinations_[d].staged = static_cast<Index>(destinations_[d].staged + size);
+  destinations_[d].staged = static_cast<std::uint32_t>(destinations_[d].staged + size);
   return message;
 }
 
-template <class Index>
-bool SlotSender<Index>::stage_ahead(Transfer<Index>& transfer) {
+bool SlotSender::stage_ahead(Transfer& transfer) {
   // One buffer is kept for credits that nothing is staged for.
   while (!to_stage_.empty() && !idle_.empty() && waiting_ + 1 < sizes_.send_buffers) {
     const std::uint32_t d = to_stage_.pop();
     Destination& destination = destinations_[d];
     destination.queued = false;
-    const auto left = static_cast<Index>(outgoing_.limit(d) - destination.staged);
+    const auto left = static_cast<SlotIndex>(outgoing_.limit(d) - destination.staged);
     if (left == 0) continue;
-    const auto size = static_cast<Index>(std::min<std::uint64_t>(
+    const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(
         left, sizes_.send_blocks - destination.staged % sizes_.send_blocks));
     // Blocks that land in order are asked for by grains.
     const auto asked = flows_.form == plan::Form::any
-                           ? static_cast<Index>(std::min<std::uint64_t>(size, flows_.any.grain))
+                           ? static_cast<SlotIndex>(std::min<std::uint64_t>(size, flows_.any.grain))
                            : size;
     if (goes_in_place(transfer, d, asked)) continue;  // queued again when it has been sent
     const std::uint8_t message = take_message(idle_, d, size);
@@ -274,18 +256,16 @@ bool SlotSender<Index>::stage_ahead(Transfer<Index>& transfer) {
   return false;
 }
 
-template <class Index>
-void SlotSender<Index>::post(Transfer<Index>& transfer, std::uint8_t m, const std::byte* memory,
-                             Index size) {
+void SlotSender::post(Transfer& transfer, std::uint8_t m, const std::byte* memory,
+                      std::uint32_t size) {
   Message& message = messages_[m];
   transfer.finish(memory, size * block_bytes_);
   transport_.send(m, outgoing_[message.destination].rank, memory, size * block_bytes_);
-  message.sent = static_cast<Index>(message.sent + size);
+  message.sent = static_cast<std::uint32_t>(message.sent + size);
   ++in_flight_;
 }
 
-template <class Index>
-void SlotSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m) {
+void SlotSender::post_in_place(Transfer& transfer, std::uint8_t m) {
   Message& message = messages_[m];
   message.in_place = true;
   Destination& destination = destinations_[message.destination];
@@ -297,16 +277,14 @@ void SlotSender<Index>::post_in_place(Transfer<Index>& transfer, std::uint8_t m)
   ++in_flight_;
 }
 
-template <class Index>
-std::uint64_t SlotSender<Index>::bytes_in_use() const {
+std::uint64_t SlotSender::bytes_in_use() const {
   std::uint64_t blocks = 0;
   for (const Message& message : messages_)
     if (!message.in_place) blocks += message.size;
   return blocks * block_bytes_;
 }
 
-template <class Index>
-bool SlotSender<Index>::frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const {
+bool SlotSender::frees_soon(const Transfer& transfer, std::uint64_t slot) const {
   return std::ranges::any_of(messages_, [&](const Message& message) {
     if (!message.in_place || message.size == 0) return false;
     const auto slots =
@@ -315,8 +293,7 @@ bool SlotSender<Index>::frees_soon(const Transfer<Index>& transfer, std::uint64_
   });
 }
 
-template <class Index>
-void SlotSender<Index>::sent(Transfer<Index>& transfer, std::size_t index) {
+void SlotSender::sent(Transfer& transfer, std::size_t index) {
   --in_flight_;
   const auto m = static_cast<std::uint8_t>(index);
   Message& message = messages_[m];
@@ -333,8 +310,7 @@ void SlotSender<Index>::sent(Transfer<Index>& transfer, std::size_t index) {
 }
 
 /// Finds the first block that a message on the way sends from its slot, once one has left.
-template <class Index>
-void SlotSender<Index>::note_leaving(std::uint32_t d) {
+void SlotSender::note_leaving(std::uint32_t d) {
   Destination& destination = destinations_[d];
   destination.in_place = false;
   for (const Message& message : messages_) {
@@ -344,8 +320,5 @@ void SlotSender<Index>::note_leaving(std::uint32_t d) {
     destination.in_place = true;
   }
 }
-
-template class SlotSender<std::uint32_t>;
-template class SlotSender<std::uint64_t>;
 
 }  // namespace valet::engine

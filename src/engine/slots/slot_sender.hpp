@@ -26,12 +26,11 @@ namespace valet::engine {
 /// whose credits it does not see meanwhile, idles, and they take turns (measured with 2 to 16 on
 /// the way: twice the time). On a network each message but the first would add its latency, so
 /// there all credits are answered.
-template <class Index>
 class SlotSender {
  public:
   /// @param is_limited  Credits are answered up to what allow() says; the others wait.
   /// @param most_ahead  Destinations at most whose credits wait so.
-  SlotSender(const ExchangeContext& context, const plan::Flows<Index>& flows,
+  SlotSender(const ExchangeContext& context, const plan::Flows& flows,
              const schedule::StreamSizes& sizes, CreditTransport& transport, bool is_limited,
              std::size_t most_ahead = 0);
   /// Send slots that it needs of a transport.
@@ -40,9 +39,9 @@ class SlotSender {
   }
   static constexpr std::size_t signals = 8;  ///< likewise
   /// What it allocates where whole flows go to so many destinations, none of them on the node.
-  [[nodiscard]] static std::uint64_t state_bytes(const BlockTraits& blocks,
-                                                 const schedule::StreamSizes& sizes,
-                                                 std::size_t destinations);
+  [[nodiscard]] VALET_EXPORT static std::uint64_t state_bytes(const BlockTraits& blocks,
+                                                              const schedule::StreamSizes& sizes,
+                                                              std::size_t destinations);
 
   /// Starts an execution; `buffers` has the memory of all send buffers.
   void start(std::byte* buffers);
@@ -53,17 +52,17 @@ class SlotSender {
   /// Waits for the next credit, while more are to come.
   void listen();
   /// Answers the credits that can be answered now; true when there was one.
-  bool serve(Transfer<Index>& transfer);
+  bool serve(Transfer& transfer);
   /// Stages the next message of one destination; false when there is none, or no buffer.
-  bool stage_ahead(Transfer<Index>& transfer);
+  bool stage_ahead(Transfer& transfer);
   /// A credit has come.
   void credited(int rank, const Credit& credit);
   /// The message of a send slot has left.
-  void sent(Transfer<Index>& transfer, std::size_t index);
+  void sent(Transfer& transfer, std::size_t index);
   /// A destination has received the word that its memory was written.
   void signalled() { --in_flight_; }
   /// Whether a message on the way leaves `slot` free.
-  [[nodiscard]] bool frees_soon(const Transfer<Index>& transfer, std::uint64_t slot) const;
+  [[nodiscard]] bool frees_soon(const Transfer& transfer, std::uint64_t slot) const;
   /// How many blocks of a flow have left their slots, from the first on.
   /// @param flow  Its place in Flows::outgoing.
   [[nodiscard]] std::uint64_t blocks_left_of(std::uint32_t flow) const {
@@ -84,17 +83,17 @@ class SlotSender {
   static constexpr std::size_t most_node_credits = 16;
 
   struct Destination {
-    Index staged = 0;  ///< blocks gathered or handed to MPI, from the front of the flow
-    Index sent = 0;    ///< blocks handed to MPI
+    std::uint32_t staged = 0;  ///< blocks gathered or handed to MPI, from the front of the flow
+    std::uint32_t sent = 0;    ///< blocks handed to MPI
     std::array<std::uint16_t, schedule::most_credits_of_a_pair>
         credits{};                      ///< unanswered, oldest first, 0 for none
     std::uint8_t first_message = none;  ///< staged and not sent, oldest first
     std::uint8_t last_message = none;
     std::uint8_t on_the_way = 0;  ///< messages
     bool is_on_node = false;
-    bool queued = false;    ///< for staging
-    bool in_place = false;  ///< a message on the way is sent from the slots of its blocks
-    Index leaving = 0;      ///< the first of those blocks
+    bool queued = false;        ///< for staging
+    bool in_place = false;      ///< a message on the way is sent from the slots of its blocks
+    std::uint32_t leaving = 0;  ///< the first of those blocks
 
     /// Whether its oldest credit can be answered.
     [[nodiscard]] bool has_turn() const {
@@ -105,16 +104,16 @@ class SlotSender {
   /// Blocks staged in a buffer, or sent from where they are.
   struct Message {
     std::uint32_t destination = 0;
-    Index first = 0;  ///< in the flow
-    Index size = 0;
-    Index sent = 0;            ///< how many have been handed to MPI
+    SlotIndex first = 0;  ///< in the flow
+    std::uint32_t size = 0;
+    std::uint32_t sent = 0;    ///< how many have been handed to MPI
     std::uint8_t next = none;  ///< staged later for the same destination
     bool in_place = false;     ///< sent from its slots, which are free once it has left
   };
 
   [[nodiscard]] bool stages() const { return sizes_.send_buffers > 0; }
-  [[nodiscard]] bool goes_in_place(const Transfer<Index>& transfer, std::uint32_t destination,
-                                   Index size) const;
+  [[nodiscard]] bool goes_in_place(const Transfer& transfer, std::uint32_t destination,
+                                   std::uint32_t size) const;
   [[nodiscard]] Vector<std::uint8_t>& idle_of(std::uint8_t message) {
     return message < sizes_.send_buffers ? idle_ : idle_unstaged_;
   }
@@ -129,13 +128,14 @@ class SlotSender {
   [[nodiscard]] std::size_t node_credits_kept() const {
     return most_node_credits + most_ahead_ * schedule::most_credits_of_a_pair;
   }
-  bool write_to_node(Transfer<Index>& transfer);
+  bool write_to_node(Transfer& transfer);
   [[nodiscard]] std::size_t next_to_serve() const;
-  bool answer(Transfer<Index>& transfer, std::uint32_t destination, Index size);
-  void send_staged(Transfer<Index>& transfer, Destination& destination, Index size);
-  std::uint8_t take_message(Vector<std::uint8_t>& idle, std::uint32_t destination, Index size);
-  void post(Transfer<Index>& transfer, std::uint8_t message, const std::byte* memory, Index size);
-  void post_in_place(Transfer<Index>& transfer, std::uint8_t message);
+  bool answer(Transfer& transfer, std::uint32_t destination, std::uint32_t size);
+  void send_staged(Transfer& transfer, Destination& destination, std::uint32_t size);
+  std::uint8_t take_message(Vector<std::uint8_t>& idle, std::uint32_t destination,
+                            std::uint32_t size);
+  void post(Transfer& transfer, std::uint8_t message, const std::byte* memory, std::uint32_t size);
+  void post_in_place(Transfer& transfer, std::uint8_t message);
   void note_leaving(std::uint32_t destination);
 
   /// A credit of a rank of this node, to be answered by writing.
@@ -145,11 +145,11 @@ class SlotSender {
   };
 
   const ExchangeContext context_;
-  const plan::Flows<Index>& flows_;
+  const plan::Flows& flows_;
   const schedule::StreamSizes sizes_;
   CreditTransport& transport_;
   std::size_t block_bytes_;
-  RingFlows<plan::Outgoing<Index>> outgoing_;
+  RingFlows<plan::Outgoing> outgoing_;
   Vector<Destination> destinations_;  ///< by place in outgoing_
   Vector<Message> messages_;
   Vector<std::uint8_t> idle_;           ///< messages with a buffer, the most recently used last

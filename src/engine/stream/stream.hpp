@@ -36,11 +36,10 @@
 
 namespace valet::engine {
 
-template <class Index>
-class Stream final : public SlotExchange<Index> {
+class Stream final : public SlotExchange {
  public:
-  Stream(const ExchangeContext& context, const plan::Flows<Index>& flows)
-      : SlotExchange<Index>(context, flows, {}) {}
+  Stream(const ExchangeContext& context, const plan::Flows& flows)
+      : SlotExchange(context, flows, {}) {}
 };
 
 }  // namespace valet::engine

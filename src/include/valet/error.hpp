@@ -65,4 +65,10 @@ class VALET_EXPORT Error : public std::runtime_error {
   ErrorCode code_;
 };
 
+/// What a rank found wrong, until all ranks meet and throw it.
+struct Diagnostic {
+  ErrorCode code = ErrorCode::success;  ///< code of the exception
+  std::string text;                     ///< what, where, and how to fix it
+};
+
 }  // namespace valet

@@ -69,10 +69,10 @@ enum class Order {
   /// Valet chooses, so that hardly any block is copied twice: an arrival takes a slot that another
   /// block has just left. Resident blocks keep their slots, except those above the final count. The
   /// slots depend on the map, the bytes of a block and the number of ranks, but not on budget,
-  /// method or timing. Takes 8 bytes per slot (with 32-bit indices) if a quarter of the budget
-  /// holds the blocks that wait for their slots, otherwise 16. Waiting blocks take a few times 32
-  /// KiB per neighbour, or 128 KiB if a block has 4 KiB or more, and up to 512 KiB if departing
-  /// blocks are in runs of 64 KiB or more.
+  /// method or timing. Takes 8 bytes per slot if a quarter of the budget holds the blocks that wait
+  /// for their slots, otherwise 16. Waiting blocks take a few times 32 KiB per neighbour, or 128
+  /// KiB if a block has 4 KiB or more, and up to 512 KiB if departing blocks are in runs of 64 KiB
+  /// or more.
   any,
   fill,    ///< resident blocks keep their slots, arrivals fill the lowest holes: few copies
   stable,  ///< resident blocks, then arrivals by (source rank, old slot), packed from slot 0

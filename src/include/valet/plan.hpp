@@ -109,8 +109,9 @@ class VALET_EXPORT Plan {
 /// @param options       The same on all ranks, with the exceptions listed in Options.
 /// @throws Error rank_out_of_range, invalid_argument, field_mismatch, inaccessible_memory,
 ///         block_size_mismatch, budget_too_small, out_of_memory: the same error on all ranks;
-///         not_initialized, invalid_communicator. The data is unchanged. Planning does not fail if
-///         a rank gets too many blocks: compare required_slots() with its slots.
+///         not_initialized, invalid_communicator; infeasible if a rank has or needs 2^32 slots or
+///         more, with the number of rows to join into one block. The data is unchanged. Planning
+///         does not fail if a rank gets too many blocks for its slots: compare required_slots().
 ///
 /// Valet recognises a map that is a layout, in one scan that stops at the first entry that does not
 /// fit. The blocks must be in the first slots of every rank. Either every rank deals them to all
@@ -119,8 +120,7 @@ class VALET_EXPORT Plan {
 /// each rank instead of exchanged (Report::plan_from_layout); the plan is the same. On more than
 /// 512 ranks this is done only if ranks have P/16 destinations on average.
 ///
-/// Memory: 4 bytes per departing block and 2/8 byte per slot (32-bit indices, below 2^32 slots);
-/// from a layout 64*P while planning.
+/// Memory: 4 bytes per departing block and 2/8 byte per slot; from a layout 64*P while planning.
 ///
 /// Time: O(blocks + neighbours + log P), from a layout O(blocks + P).
 [[nodiscard]] VALET_EXPORT Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage,
@@ -178,7 +178,6 @@ class VALET_EXPORT Plan {
 /// - c = 16 for a map to slots, for plan_to_layout() with `from`, and with Order::any under
 ///   Method::phased and cyclic, or if a budget is too small for the blocks that wait for their
 ///   slots.
-/// - From 2^32 slots on, twice as much.
 /// - 64*P more if the plan came from a layout, and on rank 0 for Method::cyclic, and for
 ///   Method::phased with parking, Heuristic::continuous or Scheduler::centralized.
 ///

@@ -6,12 +6,12 @@
 
 #include <valet/block_storage.hpp>
 #include <valet/detail/owned.hpp>
+#include <valet/error.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
 #include <valet/ref.hpp>
 #include <valet/report.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -237,12 +237,12 @@ class VALET_EXPORT RaggedPlan {
 ///         is at its destination.
 ///
 /// Memory beyond the storage, including the plan: budget + 64 KiB + 256*neighbours + 20 bytes per
-/// page of the capacities (of all arenas, lengths and columns; twice as much from 2^32 pages on),
-/// and nothing per block. A page has 512 bytes to 64 KiB: as large as possible such that on every
-/// rank two pages per destination, including itself, and two more fit half of the budget; with
-/// pages of 512 bytes they must fit the budget. Beyond about 30 neighbours, lists take about 500
-/// bytes of the budget for each further one, with one field, and 4 KiB for each array beyond the
-/// fifth: arenas, lengths and columns. Methods that keep a table on rank 0 add 64*P there.
+/// page of the capacities (of all arenas, lengths and columns), and nothing per block. A page has
+/// 512 bytes to 64 KiB: as large as possible such that on every rank two pages per destination,
+/// including itself, and two more fit half of the budget; with pages of 512 bytes they must fit the
+/// budget. Beyond about 30 neighbours, lists take about 500 bytes of the budget for each further
+/// one, with one field, and 4 KiB for each array beyond the fifth: arenas, lengths and columns.
+/// Methods that keep a table on rank 0 add 64*P there.
 VALET_EXPORT Report execute(RaggedPlan& plan, const RaggedStorage& storage,
                             std::span<const int> ranks);
 

@@ -7,6 +7,7 @@
 
 #include <valet/error.hpp>
 #include <valet/ledger.hpp>
+#include <valet/slots.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -15,31 +16,8 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 
 namespace valet {
-
-/// Slots in a given order, as 32- or 64-bit indices; a view, not an owner.
-class SlotList {
- public:
-  /// Slots with 32-bit indices.
-  SlotList(std::span<const std::uint32_t> slots) : slots_(slots) {}
-  /// Slots with 64-bit indices.
-  SlotList(std::span<const std::uint64_t> slots) : slots_(slots) {}
-
-  /// Number of slots in the list.
-  [[nodiscard]] std::size_t size() const {
-    return std::visit([](auto slots) { return slots.size(); }, slots_);
-  }
-  /// Calls `action` with a span of the actual index type.
-  template <class Action>
-  decltype(auto) visit(Action&& action) const {
-    return std::visit(std::forward<Action>(action), slots_);
-  }
-
- private:
-  std::variant<std::span<const std::uint32_t>, std::span<const std::uint64_t>> slots_;
-};
 
 /// A contiguous run of bytes.
 struct MemoryPiece {
@@ -54,27 +32,6 @@ struct BlockField {
   /// Extents of a row of several dimensions, outermost first; empty where the order of its values
   /// does not depend on them.
   std::span<const std::uint64_t> extents;
-};
-
-/// Properties of a storage that its plans remember.
-struct BlockTraits {
-  std::size_t block_bytes = 0;       ///< StorageBackend::block_bytes()
-  std::size_t pieces_per_block = 1;  ///< StorageBackend::pieces_per_block()
-  bool reachable_by_mpi = true;      ///< StorageBackend::reachable_by_mpi()
-  bool reachable_by_host = true;     ///< StorageBackend::reachable_by_host()
-  bool runs_are_contiguous = false;  ///< whether StorageBackend::contiguous_data() has an address
-
-  /// Least scratch of a migration, in blocks: two if blocks are packed to be sent or to be copied
-  /// between slots, otherwise one.
-  [[nodiscard]] std::size_t least_scratch_blocks() const {
-    return reachable_by_mpi && reachable_by_host ? 1 : 2;
-  }
-};
-
-/// An error in a storage, found when it is built and reported when all ranks meet.
-struct Diagnostic {
-  ErrorCode code = ErrorCode::success;  ///< code of the exception
-  std::string text;                     ///< what, where, and how to fix it
 };
 
 /// Moves blocks between the slots of one rank and packed memory. A packed block consists of the

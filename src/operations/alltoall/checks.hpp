@@ -4,7 +4,7 @@
 /// What is wrong with the arguments of an all-to-all. Pure.
 
 #include <valet/alltoall.hpp>
-#include <valet/storage_backend.hpp>
+#include <valet/error.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/alltoall/pages.hpp"
 
+#include "base/sizes.hpp"
+
 #include <algorithm>
 
 namespace valet::operations {
@@ -15,9 +17,8 @@ std::uint64_t page_overhead_bytes(const PageLimits& limits, std::uint64_t page_b
 }
 
 std::uint64_t choose_page_bytes(const PageLimits& limits) {
-  constexpr std::uint64_t most_bytes = std::uint64_t{64} << 10;
   std::uint64_t best = limits.element_bytes;
-  for (std::uint64_t page = limits.element_bytes; page <= most_bytes; page *= 2) {
+  for (std::uint64_t page = limits.element_bytes; page <= detail::most_page_bytes; page *= 2) {
     const std::uint64_t overhead = page_overhead_bytes(limits, page);
     const bool fits = overhead <= limits.budget_bytes / 2 && page <= limits.budget_bytes / 8;
     if (fits || overhead + page < page_overhead_bytes(limits, best) + best) best = page;

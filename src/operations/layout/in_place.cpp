@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
+#include "base/sizes.hpp"
 #include "engine/phased/phased.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
@@ -18,12 +19,11 @@
 namespace valet {
 namespace {
 
+using detail::most_page_bytes;
 using layout::GridSide;
 using layout::OwnerStreams;
 using pages::Segment;
 using pages::sum_of_others;
-
-constexpr std::size_t most_page_bytes = std::size_t{64} << 10;
 
 /// Memory of one rank: pages that leave, pages that arrive, what they are counted with.
 struct PageNeeds {

@@ -8,7 +8,6 @@
 #include "plan/planner.hpp"
 #include "storage/local_redistribution.hpp"
 
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -44,16 +43,16 @@ void PageMove::exchange_message_sizes(const PageSide& from, const PageSide& to) 
       .run();
 }
 
-template <class Index>
-void PageMove::list_exports(plan::Flows<Index>& flows, const PageSide& from) {
+void PageMove::list_exports(plan::Flows& flows, const PageSide& from) {
   const int rank = state_.channel.rank();
   flows.initially_free = storage::SlotSet(state_.ledger, slots_);
   flows.initially_free.insert(storage::SlotRun{0, slots_});
   flows.outgoing.reserve(from.segments.size());
-  flows.exports = Array<Index>(state_.ledger, sum_of_others(from.segments, rank, &PageCut::pages));
-  Index leaving = 0;
+  flows.exports =
+      Array<SlotIndex>(state_.ledger, sum_of_others(from.segments, rank, &PageCut::pages));
+  std::uint32_t leaving = 0;
   for (const Segment& segment : from.segments) {
-    const auto pages = static_cast<Index>(segment.pages);
+    const auto pages = static_cast<SlotIndex>(segment.pages);
     if (segment.rank == rank)
       flows.blocks_resident = pages;
     else if (pages > 0)
@@ -61,14 +60,13 @@ void PageMove::list_exports(plan::Flows<Index>& flows, const PageSide& from) {
     for (std::uint64_t k = 0; k < pages; ++k) {
       const std::uint64_t slot = from.slot(segment, k);
       flows.initially_free.erase(slot);
-      if (segment.rank != rank) flows.exports[leaving++] = static_cast<Index>(slot);
+      if (segment.rank != rank) flows.exports[leaving++] = static_cast<SlotIndex>(slot);
     }
   }
   flows.blocks_before = flows.blocks_resident + leaving;
 }
 
-template <class Index>
-void PageMove::fill_in(plan::Flows<Index>& flows, const PageSide& from, const PageSide& to,
+void PageMove::fill_in(plan::Flows& flows, const PageSide& from, const PageSide& to,
                        PageOrder order) {
   const int rank = state_.channel.rank();
   flows.form = order == PageOrder::slots ? plan::Form::slots : plan::Form::any;
@@ -86,20 +84,19 @@ void PageMove::fill_in(plan::Flows<Index>& flows, const PageSide& from, const Pa
       flows.add_incoming(segment.rank, segment.pages, segment.message_pages);
   if (order == PageOrder::slots) return list_slots(flows, from, to);
   free_ = flows.initially_free.grown(state_.ledger, slots_);
-  for (const Index slot : flows.exports) free_.insert(slot);
+  for (const SlotIndex slot : flows.exports) free_.insert(slot);
   plan::complete_any_order(state_.ledger, flows, free_, static_cast<std::size_t>(page_bytes_));
   if (order == PageOrder::permuted) list_origins(flows, to);
 }
 
 /// Where pages land in a map to slots, and where those go that stay.
-template <class Index>
-void PageMove::list_slots(plan::Flows<Index>& flows, const PageSide& from, const PageSide& to) {
+void PageMove::list_slots(plan::Flows& flows, const PageSide& from, const PageSide& to) {
   const int rank = state_.channel.rank();
-  flows.arrivals = Array<Index>(state_.ledger, flows.blocks_arriving);
-  Index* next = flows.arrivals.begin();
+  flows.arrivals = Array<SlotIndex>(state_.ledger, flows.blocks_arriving);
+  SlotIndex* next = flows.arrivals.begin();
   for (const Segment& segment : to.segments)
     for (std::uint64_t k = 0; segment.rank != rank && k < segment.pages; ++k)
-      *next++ = static_cast<Index>(to.slot(segment, k));
+      *next++ = static_cast<SlotIndex>(to.slot(segment, k));
   const Segment* const own = mpi::find_peer(from.segments, rank);
   if (own == nullptr) return;
   const Segment& target = *mpi::find_peer(to.segments, rank);
@@ -111,14 +108,13 @@ void PageMove::list_slots(plan::Flows<Index>& flows, const PageSide& from, const
 
 /// Finds where the page of each slot is when the engine is done: pages that stay are there in the
 /// order of their stream, others in the holes that they took.
-template <class Index>
-void PageMove::list_origins(const plan::Flows<Index>& flows, const PageSide& to) {
+void PageMove::list_origins(const plan::Flows& flows, const PageSide& to) {
   const int rank = state_.channel.rank();
-  auto& origins = origins_.emplace<Array<Index>>(state_.ledger, slots_);
-  std::ranges::fill(origins, storage::Origins<Index>::none);
+  origins_ = Array<SlotIndex>(state_.ledger, slots_);
+  std::ranges::fill(origins_, storage::Origins::none);
   const auto note = [&](std::uint64_t slot, std::uint64_t origin) {
     if (slot == origin) return;
-    origins[slot] = static_cast<Index>(origin);
+    origins_[slot] = static_cast<SlotIndex>(origin);
     ++origin_count_;
   };
   if (const Segment* const own = mpi::find_peer(to.segments, rank)) {
@@ -129,9 +125,9 @@ void PageMove::list_origins(const plan::Flows<Index>& flows, const PageSide& to)
     }
   }
   schedule::GrainOrder imports(state_.ledger, flows.incoming.size(), flows.any.grain);
-  plan::HoleWalk<Index> holes(state_.ledger, flows);
+  plan::HoleWalk holes(state_.ledger, flows);
   plan::for_each_landing(
-      flows, imports, holes, [&](const schedule::FlowPiece& piece, std::span<const Index> landed) {
+      flows, imports, holes, [&](const schedule::FlowPiece& piece, SlotList landed) {
         const Segment& segment = *mpi::find_peer(to.segments, flows.incoming[piece.flow].rank);
         for (std::size_t i = 0; i < landed.size(); ++i)
           note(to.slot(segment, piece.first + i), landed[i]);
@@ -159,9 +155,7 @@ void PageMove::plan(std::optional<Diagnostic> mine, std::byte* data, std::uint64
         state_.blocks = pages.backend().traits();
         state_.blocks.runs_are_contiguous = true;  // where there are none, too
         found = pages.backend().diagnostic();
-        if (slots_ > std::numeric_limits<std::uint32_t>::max())
-          state_.flows.emplace<plan::Flows<std::uint64_t>>(state_.ledger);
-        state_.visit([&](auto& flows) { fill_in(flows, from, to, order); });
+        if (plan::can_number(state_, slots_)) fill_in(state_.flows, from, to, order);
       },
       [] { return Diagnostic{}; });
   // Plans of many memories, one after the other, must not use up what is held back.
@@ -188,15 +182,13 @@ Report PageMove::run(storage::CallScratch& scratch, const std::function<void()>&
   const BlockStorage pages = storage();
   Report report = operations::execute_pages(plan_, pages, scratch, make_pages);
   const double start = mpi::now();
-  if (origin_count_ > 0)
-    state_.visit([&]<class Index>(const plan::Flows<Index>&) {
-      const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::copy,
-                                    "pages into order");
-      Array<Index>& list = std::get<Array<Index>>(origins_);
-      storage::Origins<Index> origins{{list.data(), list.size()}, origin_count_};
-      report.local_copies +=
-          storage::redistribute_locally(pages.backend(), origins, free_, scratch.bytes());
-    });
+  if (origin_count_ > 0) {
+    const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::copy,
+                                  "pages into order");
+    storage::Origins origins{{origins_.data(), origins_.size()}, origin_count_};
+    report.local_copies +=
+        storage::redistribute_locally(pages.backend(), origins, free_, scratch.bytes());
+  }
   report.local_seconds += mpi::now() - start;
   return report;
 }

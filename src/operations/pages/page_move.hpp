@@ -33,7 +33,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <variant>
 
 namespace valet::pages {
 
@@ -74,15 +73,10 @@ class PageMove {
 
  private:
   void exchange_message_sizes(const PageSide& from, const PageSide& to);
-  template <class Index>
-  void fill_in(plan::Flows<Index>& flows, const PageSide& from, const PageSide& to,
-               PageOrder order);
-  template <class Index>
-  void list_exports(plan::Flows<Index>& flows, const PageSide& from);
-  template <class Index>
-  void list_slots(plan::Flows<Index>& flows, const PageSide& from, const PageSide& to);
-  template <class Index>
-  void list_origins(const plan::Flows<Index>& flows, const PageSide& to);
+  void fill_in(plan::Flows& flows, const PageSide& from, const PageSide& to, PageOrder order);
+  void list_exports(plan::Flows& flows, const PageSide& from);
+  void list_slots(plan::Flows& flows, const PageSide& from, const PageSide& to);
+  void list_origins(const plan::Flows& flows, const PageSide& to);
   [[nodiscard]] BlockStorage storage() const;
   [[nodiscard]] Diagnostic no_memory() const;
 
@@ -91,7 +85,7 @@ class PageMove {
   std::byte* data_ = nullptr;
   std::uint64_t page_bytes_ = 1, slots_ = 0;
   storage::SlotSet free_;  ///< once everything that leaves has left; at last: once all is in place
-  std::variant<Array<std::uint32_t>, Array<std::uint64_t>> origins_;  ///< where each slot's page is
+  Array<SlotIndex> origins_;  ///< where each slot's page is
   std::uint64_t origin_count_ = 0;
   std::uint64_t message_pages_ = 0;  ///< as announced
 };

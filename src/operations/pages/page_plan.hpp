@@ -3,6 +3,7 @@
 
 /// Plans whose blocks are pages: their options, their scratch, their execution.
 
+#include "base/sizes.hpp"
 #include "mpi/agreement.hpp"
 #include "plan/plan_state.hpp"
 #include "storage/call_scratch.hpp"
@@ -54,9 +55,8 @@ void prepare_method(plan::State& state);
 /// Scratch within that limit, with room for execute_pages() to align it. @throws std::bad_alloc.
 /// Local.
 [[nodiscard]] inline storage::CallScratch scratch_for(plan::State& state, std::size_t bytes) {
-  constexpr std::size_t line = 64;
-  return {state.channel, state.ledger, bytes > 0 ? bytes + line : 0, scratch_limit(state),
-          state.options.keep_memory};
+  return {state.channel, state.ledger, bytes > 0 ? bytes + detail::cache_line_bytes : 0,
+          scratch_limit(state), state.options.keep_memory};
 }
 
 /// What is kept of it while there is no plan yet, so that it is counted meanwhile.

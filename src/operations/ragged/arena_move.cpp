@@ -75,7 +75,7 @@ std::uint64_t ArenaMove::workspace_bytes(std::uint64_t& list_bytes) {
 Report ArenaMove::run(std::span<const int> ranks, storage::CallScratch& scratch,
                       std::span<std::byte> fragments) {
   struct FreeWorkspace {
-    std::shared_ptr<void>& workspace;
+    std::shared_ptr<plan::Workspace>& workspace;
     ~FreeWorkspace() { workspace.reset(); }
   } const free_workspace{state().workspace};
   const double start = mpi::now();

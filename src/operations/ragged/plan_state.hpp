@@ -65,12 +65,19 @@ struct PlanState {
   /// What of the budget pages do not get: those of the largest size leave half of a budget of twice
   /// their buffers, and what is shared for the first arena is at most half of the rest.
   [[nodiscard]] plan::PageBudget page_budget() const {
-    constexpr std::uint64_t page = schedule::most_ragged_page_bytes;
+    constexpr std::uint64_t page = detail::most_page_bytes;
     return {.whole = base.options.budget_bytes,
             .largest_page = page,
             .beside =
                 list_bytes + 2 * schedule::ragged_scratch_bytes(destinations.peers().size(), page),
             .plans = arenas.size() > 1 ? 2U : 1U};
+  }
+  /// Before or afterwards. The bytes before may be 2^64 - 1 at most: they are in memory.
+  [[nodiscard]] std::uint64_t most_bytes(std::size_t arena) {
+    std::uint64_t bytes = 0;
+    for (std::size_t p = 0; p < destinations.peers().size(); ++p)
+      bytes = detail::bounded_sum(bytes, bytes_out.at(p, arena));
+    return std::max(bytes, required_bytes(arena));
   }
   [[nodiscard]] std::uint64_t required_bytes(std::size_t arena) {
     std::uint64_t bytes = 0;

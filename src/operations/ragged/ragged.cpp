@@ -9,13 +9,13 @@
 #include "mpi/check.hpp"
 #include "operations/ragged/arena_move.hpp"
 #include "operations/ragged/block_sums.hpp"
+#include "plan/planner.hpp"
 #include "schedule/methods.hpp"
 #include "storage/call_scratch.hpp"
 #include "storage/field_check.hpp"
 #include "storage/node_memory.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -93,6 +93,7 @@ class Execution {
   Array<std::byte> fragments_;
   storage::CallScratch scratch_;
   std::optional<BlockSums> sums_;
+  std::uint64_t most_pages_ = 0;  ///< of an arena on this rank, then on all
 };
 
 std::optional<Diagnostic> Execution::check() {
@@ -110,7 +111,8 @@ std::optional<Diagnostic> Execution::check() {
         if (!found) found = check_room(plan_, storage_, arenas_);
         if (!found) found = check_lengths(storage_, arenas_, plan_.blocks_before);
         if (!found && fingerprint_of(arenas_, ranks_) != plan_.fingerprint) found = changed();
-        if (!found && plan_.anything_moves) found = list_pages();
+        if (!found && plan_.anything_moves && most_pages_ <= detail::most_slots)
+          found = list_pages();
         if (!found && base_.options.verify) sums_.emplace(plan_);
       },
       [] {
@@ -200,13 +202,8 @@ void Execution::plan_pages() {
 }
 
 std::uint64_t Execution::extra_bytes_bound() const {
-  std::uint64_t pages = 0, most = 0;
-  for (const Arena& arena : arenas_) {
-    const std::uint64_t own = arena.capacity_bytes / plan_.page_bytes + 1;
-    pages += own;
-    most = std::max(most, own);
-  }
-  const bool wide = most > std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t pages = 0;
+  for (const Arena& arena : arenas_) pages += arena.capacity_bytes / plan_.page_bytes + 1;
   const std::uint64_t neighbours =
       mpi::count_neighbours(plan_.destinations.peers(), plan_.incoming, base_.channel.rank());
   const auto is_root = [&](const std::unique_ptr<ArenaMove>& move) {
@@ -219,7 +216,7 @@ std::uint64_t Execution::extra_bytes_bound() const {
                          : std::uint64_t{0};
   return detail::promised_bytes(base_.options.budget_bytes, neighbours, ranks,
                                 !plan_.trace.empty()) +
-         bytes_of_page_lists * (wide ? 2 : 1) * pages;
+         bytes_of_page_lists * pages;
 }
 
 Report Execution::describe() const {
@@ -277,7 +274,12 @@ void Execution::move(Report& report) {
 Report Execution::run() {
   const double start = mpi::now();
   storage::limit_kept(base_.channel, base_.most_kept_bytes());
-  mpi::agree(base_.channel, check());
+  for (std::size_t a = 0; a < plan_.arenas.size(); ++a)
+    most_pages_ = std::max(most_pages_, plan_.most_bytes(a) / plan_.page_bytes + 1);
+  mpi::Agreement agreement;
+  agreement.largest(most_pages_);
+  agreement.run(base_.channel, check());
+  if (plan_.anything_moves) plan::require_numbered_pages(most_pages_);
   if (plan_.anything_moves) plan_pages();
   base_.callbacks.restart();
   Report report = describe();

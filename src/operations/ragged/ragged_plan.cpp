@@ -296,7 +296,7 @@ Planner::DirectNeed Planner::direct_need() {
       const std::uint64_t bytes = state_.bytes_out.at(p, a);
       const pages::PageCut cut = pages::cut_into_pages(state_.starts_out.at(p, a), bytes, page);
       own_buffers += cut.buffered_bytes(page);
-      own_most_buffers += std::min(bytes, 2 * schedule::most_ragged_page_bytes);
+      own_most_buffers += std::min(bytes, std::uint64_t{2 * detail::most_page_bytes});
       add(outgoing()[p], cut, bytes);
     }
     for (std::size_t p = 0; p < state_.incoming.size(); ++p) {

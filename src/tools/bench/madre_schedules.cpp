@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "madre_schedules.hpp"
 
-#include "schedule/cyclic_schedule.hpp"
-#include "schedule/phase_schedule.hpp"
+#include "tools/schedules/cyclic_schedule.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 #include <valet/error.hpp>
 
 #include <numeric>

@@ -8,7 +8,7 @@
 /// no further distinction is needed.
 
 #include "problem.hpp"
-#include "schedule/phase_schedule.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 #include <cstdint>
 #include <limits>

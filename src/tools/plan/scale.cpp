@@ -4,9 +4,9 @@
 #include "base/promise.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
-#include "plan/planning_rounds.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/stream_sizes.hpp"
+#include "tools/plan/planning_rounds.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
@@ -104,8 +104,8 @@ void check(const ScaleOptions& options) {
     refuse("--bandwidth must be bytes a second above 0, for example 1e10");
 }
 
-Flows<Index> flows_of(Ledger& ledger, const ScaleOptions& options) {
-  Flows<Index> flows(ledger);
+Flows flows_of(Ledger& ledger, const ScaleOptions& options) {
+  Flows flows(ledger);
   flows.form = Form::any;
   flows.slots = flows.blocks_before = options.blocks;
   flows.initially_free = storage::SlotSet(ledger, options.blocks);

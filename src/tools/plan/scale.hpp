@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "engine/footprint.hpp"
 #include "plan/flows.hpp"
 #include "tools/output.hpp"
+#include "tools/plan/footprint.hpp"
 #include <valet/ledger.hpp>
 
 #include <cstdint>
@@ -28,7 +28,7 @@ void check(const ScaleOptions& options);
 /// The flows of a rank, as planning makes them. The rank is 0; all are alike. Takes the memory that
 /// planning takes.
 /// @param options  Checked.
-[[nodiscard]] Flows<std::uint32_t> flows_of(Ledger& ledger, const ScaleOptions& options);
+[[nodiscard]] Flows flows_of(Ledger& ledger, const ScaleOptions& options);
 
 /// What a rank takes.
 /// @param on_node  Neighbours on its node.

@@ -6,7 +6,7 @@
 
 #include "flow_model.hpp"
 #include "problem.hpp"
-#include "schedule/phase_schedule.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 #include "solver.hpp"
 
 #include <gtest/gtest.h>

@@ -4,8 +4,8 @@
 /// The callbacks of one Zoltan_Struct behind one object, which hides whether the application gave
 /// the single or the multi form and which of the forms with parts. Everything here is local.
 
+#include <valet/error.hpp>
 #include <valet/ledger.hpp>
-#include <valet/storage_backend.hpp>
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <algorithm>

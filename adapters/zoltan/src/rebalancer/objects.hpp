@@ -6,7 +6,7 @@
 
 #include "cells.hpp"
 #include <valet/detail/first_failure.hpp>
-#include <valet/storage_backend.hpp>
+#include <valet/error.hpp>
 #include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "mpi/channel.hpp"
-#include <valet/storage_backend.hpp>
+#include <valet/error.hpp>
 
 #include <optional>
 

@@ -8,8 +8,8 @@
 #include "objects.hpp"
 #include "part_ranks.hpp"
 #include "zoltan_weights.hpp"
+#include <valet/error.hpp>
 #include <valet/ledger.hpp>
-#include <valet/storage_backend.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <zoltan.h>

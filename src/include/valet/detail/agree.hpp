@@ -3,9 +3,9 @@
 
 /// What adapter templates need from the communicator before they call the library.
 
+#include <valet/error.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <functional>
 #include <optional>

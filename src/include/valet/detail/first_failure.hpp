@@ -5,8 +5,8 @@
 /// not end the call on its rank alone: the others would wait forever. So its first exception is
 /// kept, the code is not called again, and the ranks agree on the error at the end of the call.
 
+#include <valet/error.hpp>
 #include <valet/export.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <exception>
 #include <optional>

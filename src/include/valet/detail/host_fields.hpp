@@ -59,10 +59,8 @@ class VALET_EXPORT HostFields : public StorageBackend {
   void write_run(std::byte* to, const std::byte* from, std::size_t bytes) const;
   template <class Action>
   void for_each_piece(Action&& action) const;
-  template <class Index>
-  void gather_batch(std::span<const Index> slots, std::size_t count, std::byte* packed) const;
-  template <class Index>
-  void gather_streaming(std::span<const Index> slots, std::byte* packed) const;
+  void gather_batch(SlotList slots, std::size_t count, std::byte* packed) const;
+  void gather_streaming(SlotList slots, std::byte* packed) const;
 
   std::uint64_t slots_ = 0;
   std::size_t block_bytes_ = 0;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <valet/detail/cxx20.hpp>
+#include <valet/slots.hpp>
 
 #include <algorithm>
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace valet::detail {
 
@@ -29,9 +28,8 @@ class HashedSlots {
 /// same result if all sources are read before all targets are written, in any order: none of them
 /// reads or writes a slot that an earlier one writes. Reading a slot that is written later is
 /// allowed. At least 1 for a non-empty list.
-template <class From, class To>
-[[nodiscard]] std::size_t independent_copies(std::span<const From> sources,
-                                             std::span<const To> targets, std::size_t most) {
+[[nodiscard]] inline std::size_t independent_copies(SlotList sources, SlotList targets,
+                                                    std::size_t most) {
   const std::size_t size = std::min(most, sources.size());
   if (size <= 1) return size;
   HashedSlots written;
@@ -44,9 +42,8 @@ template <class From, class To>
 
 /// The same for copies made directly from slot to slot, in any order or concurrently: no slot is
 /// both read and written.
-template <class From, class To>
-[[nodiscard]] std::size_t disjoint_copies(std::span<const From> sources,
-                                          std::span<const To> targets, std::size_t most) {
+[[nodiscard]] inline std::size_t disjoint_copies(SlotList sources, SlotList targets,
+                                                 std::size_t most) {
   const std::size_t size = std::min(most, sources.size());
   if (size <= 1) return size;
   HashedSlots read, written;

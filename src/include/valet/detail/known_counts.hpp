@@ -4,9 +4,9 @@
 /// An all-to-all inside one buffer for adapters whose ranks know what they send and receive.
 
 #include <valet/alltoall.hpp>
+#include <valet/error.hpp>
 #include <valet/export.hpp>
 #include <valet/mpi.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <cstddef>
 #include <cstdint>

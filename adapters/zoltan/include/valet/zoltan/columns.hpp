@@ -8,7 +8,6 @@
 #include <valet/error.hpp>
 #include <valet/ragged_storage.hpp>
 #include <valet/ref.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <algorithm>
 #include <array>

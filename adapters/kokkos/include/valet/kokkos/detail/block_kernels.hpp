@@ -5,6 +5,7 @@
 
 #include <valet/detail/block_hash.hpp>
 #include <valet/kokkos/detail/row_layout.hpp>
+#include <valet/slots.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -47,12 +48,12 @@ KOKKOS_INLINE_FUNCTION void copy_word(std::byte* to, const std::byte* from, std:
 enum class Direction { gather, scatter };
 
 /// Copies one word of one block between its slot and packed memory.
-template <Direction direction, std::size_t count, class Index>
+template <Direction direction, std::size_t count>
 struct PackKernel {
   using PackedByte = std::conditional_t<direction == Direction::gather, std::byte, const std::byte>;
 
   BlockRows<count> block;
-  const Index* slots;
+  const SlotIndex* slots;
   PackedByte* packed;
   std::size_t block_bytes;
 
@@ -71,11 +72,11 @@ struct PackKernel {
 };
 
 /// Copies one word of one block from slot to slot.
-template <std::size_t count, class Index>
+template <std::size_t count>
 struct CopyKernel {
   BlockRows<count> block;
-  const Index* from;
-  const Index* to;
+  const SlotIndex* from;
+  const SlotIndex* to;
 
   KOKKOS_FUNCTION void operator()(const std::size_t index) const {
     const std::size_t number = index / block.words;
@@ -87,10 +88,10 @@ struct CopyKernel {
 };
 
 /// Adds the contribution of one piece of a block to the sum of valet::detail::piece_hash().
-template <std::size_t count, class Index>
+template <std::size_t count>
 struct HashKernel {
   BlockRows<count> block;
-  const Index* slots;
+  const SlotIndex* slots;
   const std::uint64_t* seeds;
   std::size_t block_bytes;
   std::size_t pieces;  ///< of a block

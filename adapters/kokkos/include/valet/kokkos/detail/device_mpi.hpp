@@ -3,8 +3,8 @@
 
 /// Whether device memory may be passed to MPI.
 
+#include <valet/error.hpp>
 #include <valet/mpi.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <Kokkos_Core.hpp>
 #if defined(OPEN_MPI) && __has_include(<mpi-ext.h>)

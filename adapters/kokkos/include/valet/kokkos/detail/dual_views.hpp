@@ -7,8 +7,8 @@
 /// are marked as modified. If the copies fail, the marks are unchanged. Afterwards the device side
 /// is the valid one, whatever the outcome of the call.
 
+#include <valet/error.hpp>
 #include <valet/ref.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <Kokkos_Core.hpp>
 #include <Kokkos_DualView.hpp>

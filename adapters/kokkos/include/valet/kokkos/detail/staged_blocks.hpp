@@ -10,7 +10,6 @@
 #include <array>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <new>
 #include <span>
@@ -79,11 +78,11 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
     finish_all();
   }
   void start_gather(SlotList from, std::byte* packed) override {
-    with_lists([&]<class Index>(Index) { move<Direction::gather, Index>(from, packed); });
+    move<Direction::gather>(from, packed);
     note_started(packed, from.size());
   }
   void start_scatter(const std::byte* packed, SlotList to) override {
-    with_lists([&]<class Index>(Index) { move<Direction::scatter, Index>(to, packed); });
+    move<Direction::scatter>(to, packed);
     note_started(packed, to.size());
   }
   void finish(std::span<const std::byte> packed) override {
@@ -106,25 +105,30 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
   /// and cycles of a redistribution read each slot first, so that only the scratch and the lists
   /// limit their batches; a batch of one is correct for any list.
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override {
-    with_lists([&]<class Index>(Index) {
-      from.visit([&](auto sources) {
-        to.visit([&](auto targets) { copy_lists<Index>(sources, targets, scratch); });
-      });
-    });
+    // Both lists at once, so that the second one does not replace the first.
+    constexpr std::size_t listed_pairs = most_listed / 2;
+    const std::size_t most = std::min(scratch.size() / block_bytes_, listed_pairs);
+    for (std::size_t size = 0; !from.empty(); from = from.subspan(size), to = to.subspan(size)) {
+      size = valet::detail::disjoint_copies(from, to, listed_pairs);
+      const std::size_t staged = valet::detail::independent_copies(from, to, most);
+      if (2 * size >= staged) {
+        copy_some(from.first(size), to.first(size));
+        continue;
+      }
+      size = staged;
+      start_gather(from.first(size), scratch.data());
+      start_scatter(scratch.data(), to.first(size));
+    }
   }
 
   [[nodiscard]] bool hashes_blocks() const override { return true; }
   std::uint64_t hash_sum(SlotList slots, std::span<const std::uint64_t> seeds) override {
     std::uint64_t sum = 0;
-    with_lists([&]<class Index>(Index) {
-      slots.visit([&](auto all) {
-        constexpr std::size_t most = index_staging_bytes / (2 * sizeof(std::uint64_t));
-        for (std::size_t first = 0; first < all.size(); first += most) {
-          const std::size_t size = std::min(most, all.size() - first);
-          sum += hash_some<Index>(all.subspan(first, size), seeds.subspan(first, size));
-        }
-      });
-    });
+    constexpr std::size_t most = index_staging_bytes / (2 * sizeof(std::uint64_t));
+    for (std::size_t first = 0; first < slots.size(); first += most) {
+      const std::size_t size = std::min(most, slots.size() - first);
+      sum += hash_some(slots.subspan(first, size), seeds.subspan(first, size));
+    }
     return sum;
   }
 
@@ -186,26 +190,16 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
     }
   }
 
-  /// Calls action with a value of the index type used in lists: the smaller one crosses the bus in
-  /// half the time.
-  template <class Action>
-  void with_lists(Action&& action) {
-    if (this->slots() <= std::numeric_limits<std::uint32_t>::max())
-      action(std::uint32_t{});
-    else
-      action(std::uint64_t{});
-  }
   /// Most slots in a list: two lists fit the memory for them.
-  template <class Index>
-  static constexpr std::size_t most_listed = index_staging_bytes / 2 / sizeof(Index);
+  static constexpr std::size_t most_listed = index_staging_bytes / 2 / sizeof(SlotIndex);
 
   /// Copies a list to where kernels read it, until the next finish_all().
-  template <class To, class From>
-  const To* listed(std::span<const From> list) {
-    const std::size_t bytes = (list.size() * sizeof(To) + 15) / 16 * 16;
+  template <class T>
+  const T* listed(std::span<const T> list) {
+    const std::size_t bytes = (list.size_bytes() + 15) / 16 * 16;
     if (lists_used_ + bytes > index_staging_bytes) finish_all();
-    auto* const copy = reinterpret_cast<To*>(list_memory_.get() + lists_used_);
-    std::ranges::transform(list, copy, [](From slot) { return static_cast<To>(slot); });
+    auto* const copy = reinterpret_cast<T*>(list_memory_.get() + lists_used_);
+    std::ranges::copy(list, copy);
     lists_used_ += bytes;
     return copy;
   }
@@ -215,67 +209,43 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
     started_.add({packed, blocks * block_bytes_});
   }
 
-  template <Direction direction, class Index, class PackedByte>
-  void move(SlotList list, PackedByte* packed) {
-    list.visit([&](auto slots) {
-      for (std::size_t first = 0; first < slots.size(); first += most_listed<Index>) {
-        const std::size_t size = std::min(most_listed<Index>, slots.size() - first);
-        move_some<direction, Index>(slots.subspan(first, size), packed + first * block_bytes_);
-      }
-    });
-  }
-  /// With workspaces lent by the caller and odd block sizes, packed blocks may start at any byte.
-  template <Direction direction, class Index, class Slots, class PackedByte>
-  void move_some(Slots slots, PackedByte* packed) {
-    BlockRows<view_count> block = block_;
-    block.number_words(word_of(reinterpret_cast<std::uintptr_t>(packed)));
-    const Index* const list = listed<Index>(slots);
-    launch(direction == Direction::gather ? "valet::gather" : "valet::scatter", space_,
-           slots.size() * block.words,
-           PackKernel<direction, view_count, Index>{block, list, packed, block_bytes_});
-  }
-
-  template <class Index, class Sources, class Targets>
-  void copy_lists(Sources sources, Targets targets, std::span<std::byte> scratch) {
-    // Both lists at once, so that the second one does not replace the first.
-    constexpr std::size_t listed_pairs = most_listed<Index> / 2;
-    const std::size_t most = std::min(scratch.size() / block_bytes_, listed_pairs);
-    for (std::size_t first = 0, size = 0; first < sources.size(); first += size) {
-      const auto sources_left = sources.subspan(first);
-      const auto targets_left = targets.subspan(first);
-      size = valet::detail::disjoint_copies(sources_left, targets_left, listed_pairs);
-      const std::size_t staged =
-          valet::detail::independent_copies(sources_left, targets_left, most);
-      if (2 * size >= staged) {
-        copy_some<Index>(sources_left.first(size), targets_left.first(size));
-        continue;
-      }
-      size = staged;
-      start_gather(sources_left.first(size), scratch.data());
-      start_scatter(scratch.data(), targets_left.first(size));
+  template <Direction direction, class PackedByte>
+  void move(SlotList slots, PackedByte* packed) {
+    for (std::size_t first = 0; first < slots.size(); first += most_listed) {
+      const std::size_t size = std::min(most_listed, slots.size() - first);
+      move_some<direction>(slots.subspan(first, size), packed + first * block_bytes_);
     }
   }
-  template <class Index, class Sources, class Targets>
-  void copy_some(Sources sources, Targets targets) {
-    if (lists_used_ + 4 * sources.size() * sizeof(Index) > index_staging_bytes) finish_all();
-    const Index* const from = listed<Index>(sources);
-    const Index* const to = listed<Index>(targets);
-    launch("valet::copy", space_, sources.size() * block_.words,
-           CopyKernel<view_count, Index>{block_, from, to});
+  /// With workspaces lent by the caller and odd block sizes, packed blocks may start at any byte.
+  template <Direction direction, class PackedByte>
+  void move_some(SlotList slots, PackedByte* packed) {
+    BlockRows<view_count> block = block_;
+    block.number_words(word_of(reinterpret_cast<std::uintptr_t>(packed)));
+    const SlotIndex* const list = listed(slots);
+    launch(direction == Direction::gather ? "valet::gather" : "valet::scatter", space_,
+           slots.size() * block.words,
+           PackKernel<direction, view_count>{block, list, packed, block_bytes_});
   }
 
-  template <class Index, class Slots>
-  std::uint64_t hash_some(Slots slots, std::span<const std::uint64_t> seeds) {
+  void copy_some(SlotList sources, SlotList targets) {
+    if (lists_used_ + 4 * sources.size_bytes() > index_staging_bytes) finish_all();
+    const SlotIndex* const from = listed(sources);
+    const SlotIndex* const to = listed(targets);
+    launch("valet::copy", space_, sources.size() * block_.words,
+           CopyKernel<view_count>{block_, from, to});
+  }
+
+  std::uint64_t hash_some(SlotList slots, std::span<const std::uint64_t> seeds) {
     finish_all();
-    const Index* const list = listed<Index>(slots);
-    const std::uint64_t* const listed_seeds = listed<std::uint64_t>(seeds);
+    const SlotIndex* const list = listed(slots);
+    const std::uint64_t* const listed_seeds = listed(seeds);
     using valet::detail::piece_bytes;
     const std::size_t pieces = (block_bytes_ + piece_bytes - 1) / piece_bytes;
     using Policy = Kokkos::RangePolicy<Space, Kokkos::IndexType<std::size_t>>;
     std::uint64_t sum = 0;
     Kokkos::parallel_reduce(
         "valet::hash", Policy(space_, 0, slots.size() * pieces),
-        HashKernel<view_count, Index>{block_, list, listed_seeds, block_bytes_, pieces}, sum);
+        HashKernel<view_count>{block_, list, listed_seeds, block_bytes_, pieces}, sum);
     finish_all();
     return sum;
   }

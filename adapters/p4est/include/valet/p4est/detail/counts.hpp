@@ -7,7 +7,6 @@
 #include <valet/detail/known_counts.hpp>
 #include <valet/error.hpp>
 #include <valet/mpi.hpp>
-#include <valet/storage_backend.hpp>
 
 #include <algorithm>
 #include <concepts>

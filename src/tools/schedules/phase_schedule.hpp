@@ -5,7 +5,6 @@
 
 #include "schedule/phase_scheduler.hpp"
 #include "schedule/transfer_matrix.hpp"
-#include <valet/export.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -27,10 +26,10 @@ struct PhaseCounts {
 
 /// Runs a PhaseScheduler to its end, or for so many phases, and counts. Local; memory of a
 /// PhaseScheduler.
-[[nodiscard]] VALET_EXPORT PhaseCounts count_phases(const TransferMatrix& matrix,
-                                                    std::span<const std::uint64_t> free,
-                                                    const PhaseOptions& options,
-                                                    std::uint64_t most_phases = ~std::uint64_t{0});
+[[nodiscard]] PhaseCounts count_phases(const TransferMatrix& matrix,
+                                       std::span<const std::uint64_t> free,
+                                       const PhaseOptions& options,
+                                       std::uint64_t most_phases = ~std::uint64_t{0});
 
 /// The moves of each phase.
 using PhaseSchedule = std::vector<std::vector<Move>>;
@@ -39,8 +38,8 @@ using PhaseSchedule = std::vector<std::vector<Move>>;
 /// not have at the beginning of the phase, or receives more than its free slots then, or blocks
 /// that are not where they belong at the end. Nothing when it is right. Independent of how the
 /// schedule was made.
-[[nodiscard]] VALET_EXPORT std::optional<std::string> find_violation(
-    const TransferMatrix& matrix, std::span<const std::uint64_t> free,
-    const PhaseSchedule& schedule);
+[[nodiscard]] std::optional<std::string> find_violation(const TransferMatrix& matrix,
+                                                        std::span<const std::uint64_t> free,
+                                                        const PhaseSchedule& schedule);
 
 }  // namespace valet::schedule

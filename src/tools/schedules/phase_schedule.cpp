@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "schedule/phase_schedule.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 #include <map>
 

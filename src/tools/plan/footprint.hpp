@@ -7,9 +7,8 @@
 /// blocks.
 
 #include "plan/flows.hpp"
-#include <valet/export.hpp>
 #include <valet/options.hpp>
-#include <valet/storage_backend.hpp>
+#include <valet/slots.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -27,7 +26,7 @@ struct FootprintPart {
 /// What is there at one moment.
 using FootprintParts = std::vector<FootprintPart>;
 
-[[nodiscard]] VALET_EXPORT std::uint64_t sum_of(const FootprintParts& parts);
+[[nodiscard]] std::uint64_t sum_of(const FootprintParts& parts);
 
 struct Footprint {
   /// Whether the budget holds the blocks that wait for their slots. Else arrivals are listed, and
@@ -46,8 +45,7 @@ struct Footprint {
 /// The footprint of flows that land in order (Flows::in_order()).
 /// @param on_node  Of the ranks that this one sends to and receives from, those on its node: they
 ///                 are noted, though memory is not shared.
-[[nodiscard]] VALET_EXPORT Footprint footprint_of(const Options& options, const BlockTraits& blocks,
-                                                  const plan::Flows<std::uint32_t>& flows,
-                                                  std::size_t on_node);
+[[nodiscard]] Footprint footprint_of(const Options& options, const BlockTraits& blocks,
+                                     const plan::Flows& flows, std::size_t on_node);
 
 }  // namespace valet::engine

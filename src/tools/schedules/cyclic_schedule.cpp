@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "schedule/cyclic_schedule.hpp"
+#include "tools/schedules/cyclic_schedule.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,7 +5,6 @@
 
 #include "schedule/cyclic.hpp"
 #include "schedule/transfer_matrix.hpp"
-#include <valet/export.hpp>
 
 #include <cstdint>
 #include <span>
@@ -18,9 +17,9 @@ using CyclicSchedule = std::vector<std::vector<Action>>;
 
 /// What the root schedules for a matrix that it gets edge by edge. Local; O(nonzeros) memory.
 /// @param free  Per rank, as CyclicRank::free. @param most_increment  CyclicRank's, of all ranks.
-[[nodiscard]] VALET_EXPORT CyclicSchedule
-record_cyclic(const TransferMatrix& matrix, std::span<const std::uint64_t> free, EdgeOrder order,
-              std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max());
+[[nodiscard]] CyclicSchedule record_cyclic(
+    const TransferMatrix& matrix, std::span<const std::uint64_t> free, EdgeOrder order,
+    std::uint32_t most_increment = std::numeric_limits<std::uint32_t>::max());
 
 /// What a schedule costs.
 struct CyclicCounts {
@@ -29,6 +28,6 @@ struct CyclicCounts {
   std::uint64_t volume = 0;
   std::uint64_t critical_path = 0;  ///< steps of the longest chain of actions, see Action::step
 };
-[[nodiscard]] VALET_EXPORT CyclicCounts count_actions(const CyclicSchedule& schedule);
+[[nodiscard]] CyclicCounts count_actions(const CyclicSchedule& schedule);
 
 }  // namespace valet::schedule

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+
+// A rank has at most 2^32 - 1 slots, and as many pages. With the number in the error for more the
+// same blocks can be planned.
+
+#include "sparse_blocks.hpp"
+#include "test_comm.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <sys/mman.h>
+#include <vector>
+
+namespace valet::test {
+namespace {
+
+std::string refusal(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::infeasible) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "not refused";
+  return {};
+}
+
+TEST(MostSlots, OneMoreIsRefusedOnAllRanksWithTheRowsToJoin) {
+  SparseBlocks blocks;
+  const std::vector<int> ranks(3, size() - 1);
+  const std::vector<Address> addresses(3, {size() - 1, 0});
+  for (const std::uint64_t slots : {most_slots + 1, 3 * (most_slots + 1)}) {
+    // Another rank has fewer too many, so that the first number found would not do.
+    const bool is_last = rank() == size() - 1;
+    const BlockStorage storage = blocks.storage(is_last ? slots : rank() == 0 ? most_slots + 1 : 5);
+    const std::string expected = "has or would have " + std::to_string(slots) + " slots";
+    const std::string rows = "join " + std::to_string(slots / most_slots + 1) + " consecutive rows";
+    for (const std::string& text :
+         {refusal([&] { migrate(MPI_COMM_WORLD, storage, 3, ranks); }),
+          refusal([&] { migrate(MPI_COMM_WORLD, storage, 3, std::span(addresses)); }),
+          refusal([&] { migrate_to_layout(MPI_COMM_WORLD, storage, 3, ObjectLayout{}); })}) {
+      EXPECT_NE(text.find(expected), std::string::npos) << text;
+      EXPECT_NE(text.find(rows), std::string::npos) << text;
+    }
+    EXPECT_TRUE(blocks.values.empty());
+  }
+}
+
+TEST(MostSlots, MorePagesAreRefusedOnAllRanksWithTheBudgetToGive) {
+  // Never touched: nothing moves before the pages are counted.
+  const std::size_t bytes = (std::size_t{5} << 41) + 12'345;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (!all_ranks(memory != MAP_FAILED))
+    GTEST_SKIP() << "no address space for " << bytes << " bytes";
+  std::vector<std::uint64_t> lengths{rank() == 0 ? bytes - 100 : 100, 100};
+  const RaggedStorage storage{
+      ragged_field(std::span(static_cast<char*>(memory), bytes), std::span(lengths))};
+  const std::vector<int> ranks{rank(), (rank() + 1) % size()};
+  const Options options{.budget_bytes = 8192};
+  try {
+    migrate(MPI_COMM_WORLD, storage, 2, ranks, options);
+    EXPECT_EQ(size(), 1) << "not refused";
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(error.code(), ErrorCode::budget_too_small) << text;
+    EXPECT_NE(text.find(" pages, more than the 4294967295"), std::string::npos) << text;
+    EXPECT_NE(text.find(" times the smallest budget_bytes"), std::string::npos) << text;
+  }
+  munmap(memory, bytes);
+}
+
+}  // namespace
+}  // namespace valet::test
