@@ -5,13 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <filesystem>
 
 namespace amr {
 
 using namespace example;
+
 namespace {
+
+/// The files, in their order.
+enum : std::size_t { regrids_csv, migrations_csv, leaves_csv };
 
 /// All points with one coordinate, in edges of the cube.
 struct Plane {
@@ -47,56 +50,29 @@ Plane telling_plane(const Mesh& before, std::span<const int> home_after,
 }  // namespace
 
 Output::Output(MPI_Comm communicator, const Options& options)
-    : communicator_(communicator), options_(options) {
-  MPI_Comm_rank(communicator, &rank_);
-  MPI_Comm_size(communicator, &size_);
-  if (rank_ == 0) {
-    const std::filesystem::path directory(options.output);
-    std::error_code ignored;  // opening the file reports the failure
-    std::filesystem::create_directories(directory, ignored);
-    regrids_.open(directory / "regrids.csv");
-    migrations_.open(directory / "migrations.csv");
-    memory_.open(directory / "memory.csv");
-    leaves_.open(directory / "leaves.csv");
-    regrids_ << "regrid,step,balanced_by,patches,imbalance_before,imbalance_after,"
-                "fullest_percent,moved_bytes,partition_seconds,migration_seconds,extra_bytes,"
-                "limit_bytes,out_of_place_bytes,resident_ratio,alltoallv_all_seconds,"
-                "alltoallv_leaving_seconds,compared_seconds\n";
-    migrations_ << "rank,regrid,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
-                   "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes,resident_bytes,"
-                   "resident_ratio\n";
-    memory_ << "rank,seconds,step,phase,resident_bytes\n";
-    leaves_ << "regrid,axis,plane,u,v,length,rank_before,rank_after,front\n";
-    for (std::ofstream* file : {&regrids_, &migrations_, &memory_}) file->precision(9);
-  }
-  check_files();
-}
-
-void Output::check_files() {
-  int failed = 0;
-  if (rank_ == 0)
-    failed = regrids_.good() && migrations_.good() && memory_.good() && leaves_.good() ? 0 : 1;
-  MPI_Bcast(&failed, 1, MPI_INT, 0, communicator_);
-  if (failed != 0)
-    throw OutputError("cannot write CSV files into the directory '" + options_.output +
-                      "' (--output)");
-}
+    : CsvOutput(
+          communicator, options.output, options.quiet,
+          {{"regrids.csv",
+            "regrid,step,balanced_by,patches,imbalance_before,imbalance_after,fullest_percent,"
+            "moved_bytes,partition_seconds,migration_seconds,extra_bytes,limit_bytes,"
+            "out_of_place_bytes,resident_ratio,alltoallv_all_seconds,alltoallv_leaving_seconds,"
+            "compared_seconds"},
+           {"migrations.csv",
+            "rank,regrid,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
+            "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes,resident_bytes,"
+            "resident_ratio"},
+           {"leaves.csv", "regrid,axis,plane,u,v,length,rank_before,rank_after,front"}}),
+      options_(options) {}
 
 std::string Output::vtk_base(int step) const {
   return (std::filesystem::path(options_.output) / formatted("mesh_%06d", step)).string();
-}
-
-void Output::note(const std::string& line) const {
-  if (rank_ != 0 || options_.quiet) return;
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
 }
 
 void Output::head(std::uint64_t leaves, std::uint64_t slots) {
   note(
       formatted("%llu patches of %zu bytes on %d ranks: %s; Views for %llu on each rank, %.2f "
                 "times the mean",
-                static_cast<unsigned long long>(leaves), Patches::block_bytes, size_,
+                static_cast<unsigned long long>(leaves), Patches::block_bytes, size(),
                 in_megabytes(leaves * Patches::block_bytes).c_str(),
                 static_cast<unsigned long long>(slots), options_.capacity));
   note(formatted("levels %d to %d, %d x %d x %d cells per patch, %d variables",
@@ -135,53 +111,41 @@ void Output::row(const Regrid& r) {
         1e3 * r.comparison.inside_ranks, 1e3 * r.comparison.alltoallv_all,
         r.comparison.in_place / r.comparison.alltoallv_all, 1e3 * r.comparison.alltoallv_leaving,
         r.comparison.in_place / r.comparison.alltoallv_leaving));
-  if (rank_ != 0) return;
-  regrids_ << r.number << ',' << r.step << ',' << r.balanced_by << ',' << r.patches << ','
-           << r.imbalance_before << ',' << r.imbalance_after << ',' << r.fullest_percent << ','
-           << r.moved_bytes << ',' << r.partition_seconds << ',' << r.migration_seconds << ','
-           << r.extra_bytes << ',' << r.limit_bytes << ',' << r.out_of_place_bytes << ','
-           << r.resident_ratio << ',' << r.comparison.alltoallv_all << ','
-           << r.comparison.alltoallv_leaving << ',' << r.comparison.in_place << '\n';
+  if (rank() != 0) return;
+  file(regrids_csv) << r.number << ',' << r.step << ',' << r.balanced_by << ',' << r.patches << ','
+                    << r.imbalance_before << ',' << r.imbalance_after << ',' << r.fullest_percent
+                    << ',' << r.moved_bytes << ',' << r.partition_seconds << ','
+                    << r.migration_seconds << ',' << r.extra_bytes << ',' << r.limit_bytes << ','
+                    << r.out_of_place_bytes << ',' << r.resident_ratio << ','
+                    << r.comparison.alltoallv_all << ',' << r.comparison.alltoallv_leaving << ','
+                    << r.comparison.in_place << '\n';
 }
 
 void Output::leaves(int number, const Mesh& before, std::span<const int> home_after,
                     std::span<const std::uint8_t> has_front) {
-  if (rank_ != 0) return;
+  if (rank() != 0) return;
   const Plane plane = telling_plane(before, home_after, has_front, options_.most_level);
   for (LeafIndex leaf = 0; leaf < before.size(); ++leaf) {
     const Leaf self = leaf_of(before.keys[leaf]);
     if (!plane.cuts(self)) continue;
     const double length = 1.0 * self.length() / root_length;
-    leaves_ << number << ',' << "xyz"[plane.axis] << ',' << plane.place << ','
-            << self.centre(first_other(plane.axis)) - 0.5 * length << ','
-            << self.centre(second_other(plane.axis)) - 0.5 * length << ',' << length << ','
-            << before.home[leaf] << ',' << home_after[leaf] << ','
-            << static_cast<int>(has_front[leaf]) << '\n';
+    file(leaves_csv) << number << ',' << "xyz"[plane.axis] << ',' << plane.place << ','
+                     << self.centre(first_other(plane.axis)) - 0.5 * length << ','
+                     << self.centre(second_other(plane.axis)) - 0.5 * length << ',' << length << ','
+                     << before.home[leaf] << ',' << home_after[leaf] << ','
+                     << static_cast<int>(has_front[leaf]) << '\n';
   }
 }
 
 void Output::memory(const std::vector<Migration>& migrations,
                     const std::vector<MemorySample>& samples) {
-  for (const Migration& m : gather(communicator_, migrations))
-    migrations_ << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds << ','
-                << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes << ','
-                << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << ','
-                << m.headroom_bytes << ',' << m.resident_bytes << ',' << m.resident_ratio << '\n';
-  struct Ranked {
-    MemorySample sample;
-    int rank;
-  };
-  std::vector<Ranked> ranked;
-  ranked.reserve(samples.size());
-  for (const MemorySample& sample : samples) ranked.push_back({sample, rank_});
-  for (const Ranked& r : gather(communicator_, ranked))
-    memory_ << r.rank << ',' << r.sample.seconds << ',' << r.sample.step << ','
-            << to_string(r.sample.phase) << ',' << r.sample.resident_bytes << '\n';
-}
-
-void Output::close() {
-  for (std::ofstream* file : {&regrids_, &migrations_, &memory_, &leaves_}) file->flush();
-  check_files();
+  for (const Migration& m : gather(communicator(), migrations))
+    file(migrations_csv) << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds
+                         << ',' << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes
+                         << ',' << m.out_of_place_bytes << ',' << m.blocks_before << ','
+                         << m.blocks_after << ',' << m.headroom_bytes << ',' << m.resident_bytes
+                         << ',' << m.resident_ratio << '\n';
+  CsvOutput::memory(samples);
 }
 
 }  // namespace amr

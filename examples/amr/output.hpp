@@ -6,13 +6,11 @@
 #include "mesh.hpp"
 #include "migrate.hpp"
 #include "options.hpp"
-#include "support/memory_log.hpp"
-#include "support/table.hpp"
+#include "support/csv_output.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <fstream>
 #include <span>
 #include <string>
 #include <vector>
@@ -55,13 +53,12 @@ struct Migration {
   double resident_ratio = 0;
 };
 
-class Output {
+class Output : public example::CsvOutput {
  public:
   /// Collective. @throws example::OutputError on all ranks when a file cannot be written.
   Output(MPI_Comm communicator, const Options& options);
 
   void head(std::uint64_t leaves, std::uint64_t slots);
-  void note(const std::string& line) const;
   void row(const Regrid& regrid);
   /// The leaves that a plane cuts, with their homes before and after a migration: the plane, across
   /// an axis, that shows most of what moves.
@@ -70,23 +67,12 @@ class Output {
   /// Collective.
   void memory(const std::vector<Migration>& migrations,
               const std::vector<example::MemorySample>& samples);
-  /// Collective. @throws example::OutputError on all ranks when something was not written.
-  void close();
 
   /// Base name of the files for ParaView at a step.
   [[nodiscard]] std::string vtk_base(int step) const;
 
  private:
-  void check_files();
-
-  MPI_Comm communicator_;
   const Options& options_;
-  int rank_ = 0;
-  int size_ = 1;
-  std::ofstream regrids_;
-  std::ofstream migrations_;
-  std::ofstream memory_;
-  std::ofstream leaves_;
 };
 
 }  // namespace amr

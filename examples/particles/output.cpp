@@ -2,13 +2,18 @@
 #include "output.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <filesystem>
 #include <map>
 
 namespace particles {
 
 using namespace example;
+
+namespace {
+
+/// The files, in their order.
+enum : std::size_t { rebalances_csv, migrations_csv, owners_csv };
+
+}  // namespace
 
 std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t stride) {
   const auto id = Kokkos::create_mirror_view_and_copy(Kokkos::HostSpace(), cloud.id);
@@ -21,53 +26,23 @@ std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t str
 }
 
 Output::Output(MPI_Comm communicator, const Options& options)
-    : communicator_(communicator), options_(options) {
-  MPI_Comm_rank(communicator, &rank_);
-  MPI_Comm_size(communicator, &size_);
-  if (rank_ == 0) {
-    const std::filesystem::path directory(options.output);
-    std::error_code ignored;  // opening the file reports the failure
-    std::filesystem::create_directories(directory, ignored);
-    rebalances_.open(directory / "rebalances.csv");
-    migrations_.open(directory / "migrations.csv");
-    memory_.open(directory / "memory.csv");
-    owners_.open(directory / "owners.csv");
-    rebalances_ << "rebalance,step,balanced_by,imbalance_before,imbalance_after,"
-                   "count_imbalance_after,fullest_percent,moved_bytes,"
-                   "partition_seconds,migration_seconds,extra_bytes,limit_bytes,"
-                   "out_of_place_bytes\n";
-    migrations_ << "rank,rebalance,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
-                   "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes\n";
-    memory_ << "rank,seconds,step,phase,resident_bytes,data_bytes\n";
-    owners_ << "rebalance,id,x,y,z,owner_before,owner_after\n";
-    owners_.precision(5);
-    memory_.precision(9);
-    migrations_.precision(9);
-  }
-  check_files();
-}
-
-void Output::check_files() {
-  int failed = 0;
-  if (rank_ == 0)
-    failed = rebalances_.good() && migrations_.good() && memory_.good() && owners_.good() ? 0 : 1;
-  MPI_Bcast(&failed, 1, MPI_INT, 0, communicator_);
-  if (failed != 0)
-    throw OutputError("cannot write CSV files into the directory '" + options_.output +
-                      "' (--output)");
-}
-
-void Output::note(const std::string& line) const {
-  if (rank_ != 0 || options_.quiet) return;
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
+    : CsvOutput(
+          communicator, options.output, options.quiet,
+          {{"rebalances.csv",
+            "rebalance,step,balanced_by,imbalance_before,imbalance_after,"
+            "count_imbalance_after,fullest_percent,moved_bytes,partition_seconds,migration_seconds,"
+            "extra_bytes,limit_bytes,out_of_place_bytes"},
+           {"migrations.csv",
+            "rank,rebalance,step,start_seconds,end_seconds,extra_bytes,limit_bytes,"
+            "out_of_place_bytes,blocks_before,blocks_after,headroom_bytes"},
+           {"owners.csv", "rebalance,id,x,y,z,owner_before,owner_after"}}),
+      options_(options) {}
 
 void Output::head(std::uint64_t slots) {
   note(
       formatted("%llu particles of %zu bytes on %d ranks: %.1f MB; arrays for %llu on each rank, "
                 "%.2f times the mean",
-                static_cast<unsigned long long>(options_.particles), Cloud::bytes_each, size_,
+                static_cast<unsigned long long>(options_.particles), Cloud::bytes_each, size(),
                 megabytes(options_.particles * Cloud::bytes_each),
                 static_cast<unsigned long long>(slots), options_.capacity));
   note(formatted("Zoltan %s, Valet with %.4g KiB of scratch on each rank, order %s",
@@ -95,47 +70,34 @@ void Output::row(const Rebalance& r) {
                  r.partition_seconds, r.migration_seconds,
                  static_cast<double>(r.moved_bytes) / r.migration_seconds / 1e9,
                  megabytes(r.extra_bytes), megabytes(r.out_of_place_bytes), r.balanced_by.c_str()));
-  if (rank_ != 0) return;
-  rebalances_ << r.number << ',' << r.step << ',' << r.balanced_by << ',' << r.imbalance_before
-              << ',' << r.imbalance_after << ',' << r.count_imbalance_after << ','
-              << r.fullest_percent << ',' << r.moved_bytes << ',' << r.partition_seconds << ','
-              << r.migration_seconds << ',' << r.extra_bytes << ',' << r.limit_bytes << ','
-              << r.out_of_place_bytes << '\n';
+  if (rank() != 0) return;
+  file(rebalances_csv) << r.number << ',' << r.step << ',' << r.balanced_by << ','
+                       << r.imbalance_before << ',' << r.imbalance_after << ','
+                       << r.count_imbalance_after << ',' << r.fullest_percent << ','
+                       << r.moved_bytes << ',' << r.partition_seconds << ',' << r.migration_seconds
+                       << ',' << r.extra_bytes << ',' << r.limit_bytes << ','
+                       << r.out_of_place_bytes << '\n';
 }
 
 void Output::owners(int number, const std::vector<Owner>& before, const std::vector<Owner>& after) {
-  const std::vector<Owner> old_owners = gather(communicator_, before);
-  const std::vector<Owner> new_owners = gather(communicator_, after);
+  const std::vector<Owner> old_owners = gather(communicator(), before);
+  const std::vector<Owner> new_owners = gather(communicator(), after);
   std::map<std::uint64_t, int> new_rank;
   for (const Owner& owner : new_owners) new_rank[owner.id] = owner.rank;
   for (const Owner& owner : old_owners)
-    owners_ << number << ',' << owner.id << ',' << owner.place[0] << ',' << owner.place[1] << ','
-            << owner.place[2] << ',' << owner.rank << ',' << new_rank[owner.id] << '\n';
+    file(owners_csv) << number << ',' << owner.id << ',' << owner.place[0] << ',' << owner.place[1]
+                     << ',' << owner.place[2] << ',' << owner.rank << ',' << new_rank[owner.id]
+                     << '\n';
 }
 
 void Output::memory(const std::vector<Migration>& migrations,
                     const std::vector<MemorySample>& samples) {
-  for (const Migration& m : gather(communicator_, migrations))
-    migrations_ << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds << ','
-                << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes << ','
-                << m.out_of_place_bytes << ',' << m.blocks_before << ',' << m.blocks_after << ','
-                << m.headroom_bytes << '\n';
-  struct Ranked {
-    MemorySample sample;
-    int rank;
-  };
-  std::vector<Ranked> ranked;
-  ranked.reserve(samples.size());
-  for (const MemorySample& sample : samples) ranked.push_back({sample, rank_});
-  for (const Ranked& r : gather(communicator_, ranked))
-    memory_ << r.rank << ',' << r.sample.seconds << ',' << r.sample.step << ','
-            << to_string(r.sample.phase) << ',' << r.sample.resident_bytes << ','
-            << r.sample.data_bytes << '\n';
-}
-
-void Output::close() {
-  for (std::ofstream* file : {&rebalances_, &migrations_, &memory_, &owners_}) file->flush();
-  check_files();
+  for (const Migration& m : gather(communicator(), migrations))
+    file(migrations_csv) << m.rank << ',' << m.number << ',' << m.step << ',' << m.start_seconds
+                         << ',' << m.end_seconds << ',' << m.extra_bytes << ',' << m.limit_bytes
+                         << ',' << m.out_of_place_bytes << ',' << m.blocks_before << ','
+                         << m.blocks_after << ',' << m.headroom_bytes << '\n';
+  CsvOutput::memory(samples);
 }
 
 }  // namespace particles

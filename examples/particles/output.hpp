@@ -5,13 +5,11 @@
 
 #include "cloud.hpp"
 #include "options.hpp"
-#include "support/memory_log.hpp"
-#include "support/table.hpp"
+#include "support/csv_output.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -59,33 +57,21 @@ struct Owner {
 /// Every so many particles of this rank, by id.
 [[nodiscard]] std::vector<Owner> sample_owners(const Cloud& cloud, int rank, std::uint64_t stride);
 
-class Output {
+class Output : public example::CsvOutput {
  public:
   /// Collective. @throws example::OutputError on all ranks when a file cannot be written.
   Output(MPI_Comm communicator, const Options& options);
 
   void head(std::uint64_t slots);
-  void note(const std::string& line) const;
   void row(const Rebalance& rebalance);
   /// Collective.
   void owners(int number, const std::vector<Owner>& before, const std::vector<Owner>& after);
   /// Collective.
   void memory(const std::vector<Migration>& migrations,
               const std::vector<example::MemorySample>& samples);
-  /// Collective. @throws example::OutputError on all ranks when something was not written.
-  void close();
 
  private:
-  void check_files();
-
-  MPI_Comm communicator_;
   const Options& options_;
-  int rank_ = 0;
-  int size_ = 1;
-  std::ofstream rebalances_;
-  std::ofstream migrations_;
-  std::ofstream memory_;
-  std::ofstream owners_;
 };
 
 }  // namespace particles

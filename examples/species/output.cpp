@@ -1,58 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "output.hpp"
 
-#include <cstdio>
-#include <filesystem>
-
 namespace species {
 
 using namespace example;
 
+namespace {
+
+/// The files, in their order.
+enum : std::size_t { steps_csv, migrations_csv, lengths_csv };
+
+}  // namespace
+
 Output::Output(MPI_Comm communicator, const Options& options)
-    : communicator_(communicator), options_(options) {
-  MPI_Comm_rank(communicator, &rank_);
-  MPI_Comm_size(communicator, &size_);
-  if (rank_ == 0) {
-    const std::filesystem::path directory(options.output);
-    std::error_code ignored;  // opening the file reports the failure
-    std::filesystem::create_directories(directory, ignored);
-    steps_.open(directory / "steps.csv");
-    migrations_.open(directory / "migrations.csv");
-    memory_.open(directory / "memory.csv");
-    lengths_.open(directory / "lengths.csv");
-    steps_ << "step,imbalance_before,imbalance_after,fullest_percent,moved_bytes,"
-              "partition_seconds,migration_seconds,extra_bytes,bound_bytes\n";
-    migrations_ << "rank,step,start_seconds,end_seconds,sent_bytes,extra_bytes,limit_bytes\n";
-    memory_ << "rank,seconds,step,phase,resident_bytes,data_bytes\n";
-    lengths_ << "step,column,row,species,rank\n";
-    memory_.precision(9);
-    migrations_.precision(9);
-  }
-  check_files();
-}
-
-void Output::check_files() {
-  int failed = 0;
-  if (rank_ == 0)
-    failed = steps_.good() && migrations_.good() && memory_.good() && lengths_.good() ? 0 : 1;
-  MPI_Bcast(&failed, 1, MPI_INT, 0, communicator_);
-  if (failed != 0)
-    throw OutputError("cannot write CSV files into the directory '" + options_.output +
-                      "' (--output)");
-}
-
-void Output::note(const std::string& line) const {
-  if (rank_ != 0 || options_.quiet) return;
-  std::printf("%s\n", line.c_str());
-  std::fflush(stdout);
-}
+    : CsvOutput(communicator, options.output, options.quiet,
+                {{"steps.csv",
+                  "step,imbalance_before,imbalance_after,fullest_percent,moved_bytes,"
+                  "partition_seconds,migration_seconds,extra_bytes,bound_bytes"},
+                 {"migrations.csv",
+                  "rank,step,start_seconds,end_seconds,sent_bytes,extra_bytes,limit_bytes"},
+                 {"lengths.csv", "step,column,row,species,rank"}}),
+      options_(options) {}
 
 void Output::head(std::uint64_t records, const Cells& cells) const {
   note(
       formatted("%llu cells with %llu species of %zu bytes on %d ranks: %.1f MB; an arena of "
                 "%.1f MB on each rank,\n%.2f times the mean",
                 static_cast<unsigned long long>(options_.chamber.cells()),
-                static_cast<unsigned long long>(records), sizeof(Record), size_,
+                static_cast<unsigned long long>(records), sizeof(Record), size(),
                 megabytes(records * sizeof(Record)),
                 megabytes(cells.records.size() * sizeof(Record)), options_.capacity));
   note(formatted("Zoltan %s, cells move %s", options_.method.c_str(),
@@ -79,10 +54,10 @@ void Output::row(const Step& s) {
                    s.imbalance_before, s.imbalance_after, s.fullest_percent,
                    megabytes(s.moved_bytes), s.partition_seconds, s.migration_seconds,
                    known(s.extra_bytes).c_str(), known(s.bound_bytes).c_str()));
-  if (rank_ != 0) return;
-  steps_ << s.step << ',' << s.imbalance_before << ',' << s.imbalance_after << ','
-         << s.fullest_percent << ',' << s.moved_bytes << ',' << s.partition_seconds << ','
-         << s.migration_seconds << ',' << s.extra_bytes << ',' << s.bound_bytes << '\n';
+  if (rank() != 0) return;
+  file(steps_csv) << s.step << ',' << s.imbalance_before << ',' << s.imbalance_after << ','
+                  << s.fullest_percent << ',' << s.moved_bytes << ',' << s.partition_seconds << ','
+                  << s.migration_seconds << ',' << s.extra_bytes << ',' << s.bound_bytes << '\n';
 }
 
 void Output::lengths(int step, const Cells& cells) {
@@ -95,34 +70,20 @@ void Output::lengths(int step, const Cells& cells) {
   own.reserve(cells.count);
   for (std::uint64_t k = 0; k < cells.count; ++k)
     own.push_back({static_cast<std::uint32_t>(cells.id[k]),
-                   static_cast<std::uint32_t>(cells.species(k)), rank_});
+                   static_cast<std::uint32_t>(cells.species(k)), rank()});
   const std::uint64_t columns = options_.chamber.columns;
-  for (const Length& one : gather(communicator_, own))
-    lengths_ << step << ',' << one.cell % columns << ',' << one.cell / columns << ',' << one.species
-             << ',' << one.rank << '\n';
+  for (const Length& one : gather(communicator(), own))
+    file(lengths_csv) << step << ',' << one.cell % columns << ',' << one.cell / columns << ','
+                      << one.species << ',' << one.rank << '\n';
 }
 
 void Output::memory(const std::vector<Migration>& migrations,
                     const std::vector<MemorySample>& samples) {
-  for (const Migration& m : gather(communicator_, migrations))
-    migrations_ << m.rank << ',' << m.step << ',' << m.start_seconds << ',' << m.end_seconds << ','
-                << m.sent_bytes << ',' << m.extra_bytes << ',' << m.limit_bytes << '\n';
-  struct Ranked {
-    MemorySample sample;
-    int rank;
-  };
-  std::vector<Ranked> ranked;
-  ranked.reserve(samples.size());
-  for (const MemorySample& sample : samples) ranked.push_back({sample, rank_});
-  for (const Ranked& r : gather(communicator_, ranked))
-    memory_ << r.rank << ',' << r.sample.seconds << ',' << r.sample.step << ','
-            << to_string(r.sample.phase) << ',' << r.sample.resident_bytes << ','
-            << r.sample.data_bytes << '\n';
-}
-
-void Output::close() {
-  for (std::ofstream* file : {&steps_, &migrations_, &memory_, &lengths_}) file->flush();
-  check_files();
+  for (const Migration& m : gather(communicator(), migrations))
+    file(migrations_csv) << m.rank << ',' << m.step << ',' << m.start_seconds << ','
+                         << m.end_seconds << ',' << m.sent_bytes << ',' << m.extra_bytes << ','
+                         << m.limit_bytes << '\n';
+  CsvOutput::memory(samples);
 }
 
 }  // namespace species

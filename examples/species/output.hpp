@@ -5,13 +5,11 @@
 
 #include "cells.hpp"
 #include "options.hpp"
-#include "support/memory_log.hpp"
-#include "support/table.hpp"
+#include "support/csv_output.hpp"
 
 #include <mpi.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -41,33 +39,21 @@ struct Migration {
   std::uint64_t limit_bytes = 0;  ///< of data, for the process; 0 without a limit
 };
 
-class Output {
+class Output : public example::CsvOutput {
  public:
   /// Collective. @throws example::OutputError on all ranks when a file cannot be written.
   Output(MPI_Comm communicator, const Options& options);
 
   void head(std::uint64_t records, const Cells& cells) const;
   void row(const Step& step);
-  void note(const std::string& line) const;
   /// The lengths of all lists, and who has them. Collective.
   void lengths(int step, const Cells& cells);
   /// Collective.
   void memory(const std::vector<Migration>& migrations,
               const std::vector<example::MemorySample>& samples);
-  /// Collective. @throws example::OutputError on all ranks when something was not written.
-  void close();
 
  private:
-  void check_files();
-
-  MPI_Comm communicator_;
   const Options& options_;
-  int rank_ = 0;
-  int size_ = 1;
-  std::ofstream steps_;
-  std::ofstream migrations_;
-  std::ofstream memory_;
-  std::ofstream lengths_;
 };
 
 }  // namespace species

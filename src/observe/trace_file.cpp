@@ -117,7 +117,6 @@ void TraceFile::write_events(const mpi::Channel& channel, const TraceCaption& ca
 }
 
 void TraceFile::write(const mpi::Channel& channel, const TraceCaption& caption) {
-  if (holders_ > 0) return;
   // Nothing is recorded while the trace is read.
   Observer* const observer = observer_of(channel);
   Trace* const recording = observer == nullptr ? nullptr : std::exchange(observer->trace, nullptr);

@@ -39,10 +39,6 @@ class VALET_EXPORT TraceFile {
   /// are a warning of rank 0, and so is a file that cannot be written; what was there then stays.
   void write(const mpi::Channel& channel, const TraceCaption& caption);
 
-  /// While it is held, write() does nothing: a call that is made of others writes one file.
-  void hold() { ++holders_; }
-  void release() { --holders_; }
-
  private:
   bool open(const mpi::Channel& channel, File& output, bool& writes_itself) const;
   void write_events(const mpi::Channel& channel, const TraceCaption& caption, File& output,
@@ -54,7 +50,6 @@ class VALET_EXPORT TraceFile {
   Trace trace_;
   std::string path_;
   double ahead_seconds_ = 0;  ///< this rank's clock less that of rank 0
-  int holders_ = 0;
 };
 
 }  // namespace valet::observe

@@ -5,7 +5,9 @@
 #include "engine/exchange.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
+#include "operations/move_flows.hpp"
 #include "operations/verification.hpp"
 #include "plan/plan_state.hpp"
 #include "plan/same_fields.hpp"
@@ -290,59 +292,32 @@ std::uint64_t extra_bytes_bound(const plan::State& state, std::uint64_t neighbou
   const bool has_table = is_root || state.from_layout;
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks,
-                                state.trace != nullptr) +
+                                state.call->traces()) +
          state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots +
          (state.options.verify && looks_at_packs
               ? operations::PackCheck::bytes_for(state.blocks.block_bytes)
               : 0);
 }
 
-/// The trace to its file. Collective.
-void write_trace(plan::State& state, const Report& report) {
-  if (state.trace)
-    state.trace->write(state.channel, {report.method, report.block_bytes, report.budget_bytes});
-}
-
-/// Runs the exchange and, also where it ends with an error of all ranks, writes the trace.
 void run(plan::State& state, StorageBackend& backend, const Storages& all, Report& report) {
   try {
-    const observe::ProgressWish wish{state.options.progress, state.options.progress_bar,
-                                     state.channel.rank(),
-                                     std::string("valet: ") + to_string(state.options.method)};
-    const observe::ProgressMeter progress(state.observer.progress, wish,
-                                          state.flows.exports.size() + state.flows.blocks_arriving,
-                                          state.blocks.block_bytes);
+    const observe::ProgressMeter progress(
+        state.observer.progress,
+        state.call->progress_wish(std::string("valet: ") + to_string(state.options.method)),
+        state.flows.exports.size() + state.flows.blocks_arriving, state.blocks.block_bytes);
     workspace_of(state).run(backend, all, report);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
-      write_trace(state, report);
+  } catch (const Error&) {
     throw;
   } catch (...) {
     // A storage that says it does not throw, or no memory at all. Other ranks wait for this one.
     std::terminate();
   }
-  report.peak_extra_bytes = state.ledger.peak_bytes();
   report.shared_bytes = state.node->memory.own().size();
-  write_trace(state, report);
 }
 
-Report execute_plan(plan::State& state, std::uint64_t neighbours, StorageBackend& backend,
-                    std::span<std::byte> lent) {
+/// What is known before anything moves.
+Report describe(const plan::State& state, bool some_storage_throws) {
   const plan::Flows& flows = state.flows;
-  storage::asked([&] { backend.refresh(); });
-  // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
-  Storages all{storage::asked([&] { return backend.may_throw(); }),
-               storage::asked([&] { return backend.hashes_blocks(); })};
-  bool callbacks_may_throw = state.callbacks.any();
-  mpi::Agreement agreement;
-  agreement.largest(all.may_throw);
-  agreement.largest(all.hash_blocks);
-  agreement.largest(callbacks_may_throw);
-  plan::SameFields fields = plan::fields_of(backend);
-  fields.join(agreement, state.channel);
-  agreement.run(state.channel, prepare(state, backend, lent));
-  state.callbacks.restart();
-  if (state.make_blocks) state.make_blocks();
   Report report;
   report.method = to_string(state.options.method);
   report.block_bytes = state.blocks.block_bytes;
@@ -352,28 +327,51 @@ Report execute_plan(plan::State& state, std::uint64_t neighbours, StorageBackend
   report.blocks_received = flows.blocks_arriving;
   report.bytes_sent = report.blocks_sent * report.block_bytes;
   report.budget_bytes = state.options.budget_bytes;
-  report.neighbours = neighbours;
-  report.extra_bytes_bound = extra_bytes_bound(state, neighbours, all.may_throw);
+  report.neighbours = mpi::count_neighbours(flows.outgoing, flows.incoming, state.channel.rank());
+  report.extra_bytes_bound = extra_bytes_bound(state, report.neighbours, some_storage_throws);
   report.plan_seconds = state.plan_seconds;
   report.plan_from_layout = state.from_layout;
   report.segments = state.segments;
   report.periods = state.periods;
   report.choice = state.choice;
-  run(state, backend, all, report);
-  observe::log_finished(state.channel.rank(), report);
-  if (callbacks_may_throw) mpi::agree(state.channel, state.callbacks.diagnostic());
   return report;
 }
 
 }  // namespace
 
-std::uint64_t Plan::workspace_bytes() const { return workspace_of(*state_).lent_bytes(); }
+std::uint64_t operations::workspace_bytes(plan::State& state) {
+  return workspace_of(state).lent_bytes();
+}
+
+Report operations::move_flows(plan::State& state, StorageBackend& backend,
+                              std::span<std::byte> lent, const std::function<void()>& make_blocks) {
+  storage::asked([&] { backend.refresh(); });
+  // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
+  Storages all{storage::asked([&] { return backend.may_throw(); }),
+               storage::asked([&] { return backend.hashes_blocks(); })};
+  mpi::Agreement agreement;
+  agreement.largest(all.may_throw);
+  agreement.largest(all.hash_blocks);
+  state.call->join(agreement);
+  plan::SameFields fields = plan::fields_of(backend);
+  fields.join(agreement, state.channel);
+  agreement.run(state.channel, prepare(state, backend, lent));
+  if (make_blocks) make_blocks();
+  Report report = describe(state, all.may_throw);
+  run(state, backend, all, report);
+  return report;
+}
+
+std::uint64_t Plan::workspace_bytes() const { return operations::workspace_bytes(*state_); }
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   plan::State& state = plan::Access::state_of(plan);
-  return execute_plan(state, plan.neighbours(), storage.backend(), workspace);
+  state.call->caption = {to_string(state.options.method), state.blocks.block_bytes,
+                         state.options.budget_bytes};
+  return state.call->run(
+      [&] { return operations::move_flows(state, storage.backend(), workspace); });
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,

@@ -41,8 +41,9 @@ void share_memory(plan::State& state) {
 template <class FillIn>
 std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
                                        const Options& options, FillIn&& fill_in) {
-  auto state =
-      std::make_unique<plan::State>(mpi::Channel::open_for_planning(communicator), options);
+  auto call = std::make_shared<observe::Call>(mpi::Channel::open_for_planning(communicator),
+                                              observe::CallOptions(options, "Options::progress"));
+  auto state = std::make_unique<plan::State>(std::move(call), options);
   storage::limit_kept(state->channel, state->most_kept_bytes());
   // To measure the machine takes memory, too.
   const bool measures = options.method == Method::automatic && !state->channel.machine();
@@ -71,21 +72,7 @@ Plan plan_objects(MPI_Comm communicator, const BlockStorage& storage, std::uint6
 void operations::prepare_method(plan::State& state) {
   share_memory(state);
   engine::reserve_schedule(state);
-  if (state.trace) state.trace->align(state.channel);
-}
-
-Report operations::execute_pages(Plan& plan, const BlockStorage& pages,
-                                 storage::CallScratch& scratch,
-                                 const std::function<void()>& make_pages) {
-  plan::Access::state_of(plan).make_blocks = make_pages;
-  if (scratch.bytes().empty()) return execute(plan, pages);
-  try {
-    return execute(plan, pages,
-                   scratch.bytes_for(pages.backend().contiguous_data(), plan.workspace_bytes()));
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::mpi_failure) scratch.leak();
-    throw;
-  }
+  state.call->align();
 }
 
 Plan::Plan(std::unique_ptr<plan::State> state) : state_(std::move(state)) {}

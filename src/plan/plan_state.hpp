@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "base/callback_guard.hpp"
 #include "base/sizes.hpp"
 #include "mpi/channel.hpp"
-#include "observe/observer.hpp"
-#include "observe/trace_file.hpp"
+#include "observe/call.hpp"
 #include "plan/flows.hpp"
 #include "storage/node_memory.hpp"
 #include <valet/method_choice.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -39,23 +36,22 @@ struct PageBudget {
 };
 
 struct State {
-  State(mpi::Channel opened, const Options& chosen)
-      : channel(std::move(opened)), options(chosen), flows(ledger) {
+  State(std::shared_ptr<observe::Call> made_by, const Options& chosen)
+      : call(std::move(made_by)),
+        ledger(call->ledger),
+        observer(*call->observer),
+        channel(call->channel),
+        options(chosen),
+        flows(ledger) {
     options.budget_bytes = detail::bounded_budget(options.budget_bytes);
-    channel.watch(&observer);
-    callbacks.protect(options.progress, "Options::progress");
-    callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
-    if (options.trace.empty()) return;
-    trace = std::make_shared<observe::TraceFile>(ledger, channel.rank(), options.trace);
-    observer.trace = &trace->trace();
+    call->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
   }
 
-  Ledger ledger;  // first: everything below is counted by it
-  observe::Observer observer;
-  std::shared_ptr<observe::TraceFile> trace;  ///< null where none is wanted
-  mpi::Channel channel;
-  detail::CallbackGuard callbacks;
-  Options options;  ///< with callbacks that do not throw
+  std::shared_ptr<observe::Call> call;  ///< first: its ledger counts everything below
+  Ledger& ledger;
+  observe::Observer& observer;
+  mpi::Channel& channel;
+  Options options;  ///< with an available_bytes that does not throw; progress and trace: see call
   BlockTraits blocks;
   std::optional<PageBudget> page_budget;  ///< where blocks are pages
   double plan_seconds = 0;
@@ -86,8 +82,6 @@ struct State {
   /// the plan is executed.
   std::optional<Diagnostic> failure;
   std::shared_ptr<Workspace> workspace;  ///< what executions reuse
-  /// Brings blocks to where the plan has them, once the ranks have agreed that they are to move.
-  std::function<void()> make_blocks;
 };
 
 /// What is behind a plan, for the operations.

@@ -213,11 +213,11 @@ void expect_case(const Case& tested, Held held = Held::views) {
   listed.expect_right(done, expected);
 }
 
-class Methods : public ::testing::TestWithParam<const char*> {};
+class ListMethods : public ::testing::TestWithParam<const char*> {};
 
 constexpr std::array return_lists_modes{"ALL", "IMPORT", "EXPORT", "PARTS"};
 
-TEST_P(Methods, AndEveryFormOfLists) {
+TEST_P(ListMethods, AndEveryFormOfLists) {
   for (const char* const return_lists : return_lists_modes) {
     expect_case({.method = GetParam(), .return_lists = return_lists});
     if (std::string(GetParam()) == "HIER") continue;  // has as many parts as ranks
@@ -227,13 +227,13 @@ TEST_P(Methods, AndEveryFormOfLists) {
   }
 }
 
-TEST_P(Methods, AndLongIdsAndEmptyRanks) {
+TEST_P(ListMethods, AndLongIdsAndEmptyRanks) {
   for (const char* const return_lists : return_lists_modes)
     expect_case(
         {.method = GetParam(), .return_lists = return_lists, .words = {2, 3}, .empty_rank = true});
 }
 
-INSTANTIATE_TEST_SUITE_P(Lists, Methods,
+INSTANTIATE_TEST_SUITE_P(Lists, ListMethods,
                          ::testing::Values("RCB", "RIB", "HSFC", "BLOCK", "CYCLIC", "RANDOM",
                                            "HIER", "GRAPH", "HYPERGRAPH"));
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/callback_guard.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "base/promise.hpp"
@@ -81,7 +80,6 @@ struct Call {
   std::uint64_t page = 0;  ///< bytes of one: the least that suits a rank
   std::uint64_t least_page =
       0;                 ///< from here to the page that suits it all fit a rank: the largest
-  bool watched = false;  ///< a rank has a callback for the progress
   bool at_once = false;  ///< `direct` suits a rank, then all
   std::uint64_t needed_at_once = 0;  ///< budget for that
   plan::JointShape joint = {};       ///< pages: what the choice between them and swaps is made from
@@ -171,7 +169,7 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   plan::agree_on_options(agreement, call.options);
   agreement.least(call.page);
   agreement.largest(call.least_page);
-  agreement.largest(call.watched);
+  state.call->join(agreement);
   const bool fits = call.at_once;
   agreement.least(call.at_once);
   call.joint.join(agreement);
@@ -281,10 +279,8 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
 }
 
 /// The progress of an all-to-all by this method.
-observe::ProgressWish progress_wish(const AlltoallOptions& options, int rank,
-                                    AlltoallMethod method) {
-  return {options.progress, options.progress_bar, rank,
-          std::string("valet: all-to-all by ") + to_string(method)};
+observe::ProgressWish progress_wish(const observe::Call& call, AlltoallMethod method) {
+  return call.progress_wish(std::string("valet: all-to-all by ") + to_string(method));
 }
 
 /// Moves everything at once. Collective.
@@ -296,13 +292,9 @@ Report at_once(plan::State& state, const Call& call, storage::CallScratch& scrat
   }
   // What is kept of node memory stays, and is counted.
   const storage::NodeLoan kept(state.channel, state.ledger, call.options.budget_bytes);
-  Report report =
-      operations::DirectExchange(state, call.buffer, call.sent, call.received)
-          .run(scratch, progress_wish(call.options, state.channel.rank(), AlltoallMethod::direct));
+  Report report = operations::DirectExchange(state, call.buffer, call.sent, call.received)
+                      .run(scratch, progress_wish(*state.call, AlltoallMethod::direct));
   report.shared_bytes = kept.memory().own().size();
-  if (state.trace)
-    state.trace->write(state.channel,
-                       {report.method, report.block_bytes, call.options.budget_bytes});
   return report;
 }
 
@@ -322,8 +314,7 @@ Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std:
   operations::PageExchange exchange(std::move(state),
                                     {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
                                     element_bytes, call.page, std::move(sent), std::move(received));
-  return exchange.run(call.options.any_order,
-                      progress_wish(call.options, rank, AlltoallMethod::stream), elements);
+  return exchange.run(call.options.any_order, elements);
 }
 
 /// What a caller gives.
@@ -373,16 +364,13 @@ std::optional<Diagnostic> take_known_counts(plan::State& state, Call& call,
   return diagnostic ? diagnostic : suit(state, call, scratch);
 }
 
-/// An all-to-all whose progress is reported without exceptions. Collective.
-/// @param known    Where an adapter gives the counts, in place of `counts`.
-/// @param watched  Out: whether a rank has a callback for it.
-Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, const Counts& counts,
-                         const detail::KnownCounts* known, const AlltoallOptions& options,
-                         bool& watched) {
-  auto state =
-      std::make_unique<plan::State>(mpi::Channel::open_for_call(communicator),
-                                    operations::page_options(Method::stream, options.share_memory,
-                                                             options.keep_memory, options.trace));
+/// An all-to-all inside its frame: counts, agreement, choice, then what moves. Collective.
+/// @param known  Where an adapter gives the counts, in place of `counts`.
+Report exchange_segments(const std::shared_ptr<observe::Call>& frame, const AlltoallBuffer& buffer,
+                         const Counts& counts, const detail::KnownCounts* known,
+                         const AlltoallOptions& options) {
+  auto state = std::make_unique<plan::State>(
+      frame, operations::page_options(Method::stream, options.share_memory, options.keep_memory));
   state->options.budget_bytes = options.budget_bytes;
   storage::limit_kept(state->channel, options.keep_memory ? options.budget_bytes / 2 : 0);
   const double start = mpi::now();
@@ -392,7 +380,6 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, co
   Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
   Call call{.buffer = buffer, .options = options, .sent = sent_span, .received = received_span};
-  call.watched = static_cast<bool>(options.progress);
   call.known = known;
   storage::CallScratch scratch;
   agree_on_call(*state,
@@ -400,7 +387,6 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, co
                     ? take_known_counts(*state, call, sent_span, received_span, scratch)
                     : exchange_counts(*state, call, counts, sent_span, received_span, scratch),
                 call);
-  watched = call.watched;
   const std::uint64_t before = sum(sent_span), after = sum(received_span);
   std::optional<operations::SortedExchange> swaps;
   std::optional<AlltoallMethod> method = AlltoallMethod::direct;
@@ -408,6 +394,8 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, co
     scratch = {};
     method = choose_swaps(*state, call, after, swaps);
   }
+  frame->caption = {to_string(method.value_or(AlltoallMethod::stream)), buffer.element_bytes,
+                    options.budget_bytes};
   Report report;
   // Swaps may have to do with any rank.
   const std::uint64_t neighbours =
@@ -420,12 +408,10 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, co
     report = by_pages(std::move(state), call, std::move(sent), std::move(received), start);
   } else {
     const double end = mpi::now();
-    if (trace != nullptr) {
-      state->trace->align(channel);
-      trace->span(observe::TraceKind::stage, "plan", start, end);
-    }
-    report = call.at_once ? at_once(*state, call, scratch)
-                          : swaps->run(progress_wish(options, channel.rank(), *method));
+    frame->align();
+    if (trace != nullptr) trace->span(observe::TraceKind::stage, "plan", start, end);
+    report =
+        call.at_once ? at_once(*state, call, scratch) : swaps->run(progress_wish(*frame, *method));
     choice = state->choice;
     report.plan_seconds = end - start;
   }
@@ -436,22 +422,20 @@ Report exchange_segments(MPI_Comm communicator, const AlltoallBuffer& buffer, co
   report.budget_bytes = options.budget_bytes;
   report.neighbours = neighbours;
   report.extra_bytes_bound =
-      detail::promised_bytes(options.budget_bytes, neighbours, ranks, !options.trace.empty());
+      detail::promised_bytes(options.budget_bytes, neighbours, ranks, frame->traces());
   return report;
 }
 
-/// The same, with the callbacks of the application guarded. Collective.
-Report exchange_guarded(MPI_Comm communicator, const AlltoallBuffer& buffer, const Counts& counts,
-                        const detail::KnownCounts* known, const AlltoallOptions& options) {
+/// The same with its frame. Collective.
+Report exchange_framed(MPI_Comm communicator, const AlltoallBuffer& buffer, const Counts& counts,
+                       const detail::KnownCounts* known, const AlltoallOptions& chosen) {
   const detail::MemoryReserve reserve;
-  detail::CallbackGuard callbacks;
-  AlltoallOptions guarded = options;
-  guarded.budget_bytes = detail::bounded_budget(guarded.budget_bytes);
-  callbacks.protect(guarded.progress, "AlltoallOptions::progress");
-  bool watched = false;
-  Report report = exchange_segments(communicator, buffer, counts, known, guarded, watched);
-  if (watched) mpi::agree(mpi::Channel::open_for_call(communicator), callbacks.diagnostic());
-  return report;
+  AlltoallOptions options = chosen;
+  options.budget_bytes = detail::bounded_budget(options.budget_bytes);
+  const auto frame =
+      std::make_shared<observe::Call>(mpi::Channel::open_for_call(communicator),
+                                      observe::CallOptions(options, "AlltoallOptions::progress"));
+  return frame->run([&] { return exchange_segments(frame, buffer, counts, known, options); });
 }
 
 constexpr std::array methods{detail::Named{AlltoallMethod::automatic, "automatic", "auto"},
@@ -473,12 +457,12 @@ Report alltoallv_in_place(MPI_Comm communicator, const AlltoallBuffer& buffer,
                           std::span<const std::int64_t> send_counts,
                           std::span<const std::int64_t> recv_counts,
                           const AlltoallOptions& options) {
-  return exchange_guarded(communicator, buffer, {send_counts, recv_counts}, nullptr, options);
+  return exchange_framed(communicator, buffer, {send_counts, recv_counts}, nullptr, options);
 }
 
 Report detail::alltoallv_of_known(MPI_Comm communicator, const AlltoallBuffer& buffer,
                                   const KnownCounts& counts, const AlltoallOptions& options) {
-  return exchange_guarded(communicator, buffer, {}, &counts, options);
+  return exchange_framed(communicator, buffer, {}, &counts, options);
 }
 
 }  // namespace valet

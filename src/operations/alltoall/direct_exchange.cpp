@@ -108,7 +108,6 @@ Report DirectExchange::run(storage::CallScratch& scratch, const observe::Progres
   report.local_copies = leaving;
   report.exchange_seconds = mpi::now() - start;
   report.waiting_seconds = observer.waiting_seconds - waited;
-  report.peak_extra_bytes = state_.ledger.peak_bytes();
   return report;
 }
 

@@ -105,10 +105,10 @@ void PageExchange::exchange_fragments(bool any_order, std::uint64_t pages_after)
                             fragments, take);
 }
 
-Report PageExchange::run(bool any_order, const observe::ProgressWish& wish,
-                         std::uint64_t elements) {
-  observe::ProgressMeter progress(state_.observer.progress, wish, elements, element_bytes_);
-  if (state_.trace) state_.trace->hold();  // it goes on after the pages have moved
+Report PageExchange::run(bool any_order, std::uint64_t elements) {
+  observe::ProgressMeter progress(state_.observer.progress,
+                                  state_.call->progress_wish("valet: all-to-all by stream"),
+                                  elements, element_bytes_);
   observe::Trace* const trace = state_.observer.trace;
   list_segments(any_order);
   auto failed = detail::unless_out_of_memory(
@@ -138,12 +138,6 @@ Report PageExchange::run(bool any_order, const observe::ProgressWish& wish,
     state_.observer.moved(sum_of_others(segments, rank_, &pages::PageCut::head_bytes) +
                           sum_of_others(segments, rank_, &pages::PageCut::tail_bytes));
   progress.finish();
-  report.peak_extra_bytes = ledger_.peak_bytes();
-  if (state_.trace) {
-    state_.trace->release();
-    state_.trace->write(state_.channel,
-                        {report.method, report.block_bytes, state_.options.budget_bytes});
-  }
   return report;
 }
 

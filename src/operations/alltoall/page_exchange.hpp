@@ -26,9 +26,9 @@ class PageExchange {
 
   /// Moves everything. Collective, blocking.
   /// @param any_order  The segments may end in any order, of pages too.
-  /// @param wish       Who wants to know the progress: of `elements`, that leave and arrive.
+  /// @param elements   That leave and arrive, for the progress.
   /// @throws Error out_of_memory on all ranks alike, before anything has moved.
-  Report run(bool any_order, const observe::ProgressWish& wish, std::uint64_t elements);
+  Report run(bool any_order, std::uint64_t elements);
 
  private:
   void list_segments(bool any_order);

@@ -246,10 +246,7 @@ Report SortedExchange::run(const observe::ProgressWish& wish) {
   report.method = to_string(method);
   report.block_bytes = buffer_.element_bytes;
   report.bytes_sent = report.blocks_sent * report.block_bytes;
-  report.peak_extra_bytes = state_.ledger.peak_bytes();
   report.waiting_seconds = state_.observer.waiting_seconds - waited;
-  if (state_.trace)
-    state_.trace->write(channel_, {report.method, report.block_bytes, budget_bytes_});
   return report;
 }
 

@@ -96,17 +96,18 @@ struct PageNeeds {
 /// One call on one rank.
 class InPlace {
  public:
-  InPlace(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
+  InPlace(const std::shared_ptr<observe::Call>& frame, const GridLayout& from, const GridLayout& to,
           std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
       : pages_(std::make_unique<plan::State>(
-            mpi::Channel::open_for_call(communicator),
-            operations::page_options(options.method, options.share_memory, options.keep_memory,
-                                     options.trace))),
+            frame,
+            operations::page_options(options.method, options.share_memory, options.keep_memory))),
         state_(pages_.state()),
         channel_(state_.channel),
         ledger_(state_.ledger),
-        call_(channel_, from, to, element_bytes, options),
-        array_(array) {}
+        call_(*frame, from, to, element_bytes, options),
+        array_(array) {
+    frame->caption = {"layout in place", element_bytes, call_.options.budget_bytes};
+  }
 
   void prepare();
   Report run();
@@ -230,7 +231,7 @@ void InPlace::prepare() {
                                  intersection_bytes(call_.to, call_.from.layout()));
   call_.agree(diagnostic, array_.order, array_.order);
   if (call_.at_once && call_.source_order == call_.order) {
-    if (state_.trace) state_.trace->align(channel_);
+    call_.call.align();
     return;
   }
   call_.at_once = false;
@@ -343,7 +344,7 @@ Report InPlace::move_at_once() {
   const std::uint64_t change =
       static_cast<std::uint64_t>(parts_->peers().elements_sent + parts_->peers().elements_received);
   observe::ProgressMeter progress(
-      observer.progress, call_.progress_wish("valet: redistribute in place"),
+      observer.progress, call_.call.progress_wish("valet: redistribute in place"),
       static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) + change,
       call_.element_bytes);
   const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
@@ -358,7 +359,6 @@ Report InPlace::move_at_once() {
   report.exchange_seconds = mpi::now() - start;
   report.waiting_seconds = observer.waiting_seconds - waited;
   report.shared_bytes = node_->memory().own().size();
-  report.peak_extra_bytes = ledger_.peak_bytes();
   return report;
 }
 
@@ -367,7 +367,7 @@ Report InPlace::move_pages() {
   const double start = mpi::now();
   observe::Observer& observer = state_.observer;
   observe::ProgressMeter progress(observer.progress,
-                                  call_.progress_wish("valet: redistribute in place"),
+                                  call_.call.progress_wish("valet: redistribute in place"),
                                   handled_elements(), call_.element_bytes);
   double sorted = start;
   Report report = pages_.run(scratch_, [&] {
@@ -389,25 +389,17 @@ Report InPlace::move_pages() {
     arriving_->from_pages(part(), observer);
   }
   progress.finish();
-  report.peak_extra_bytes = ledger_.peak_bytes();
   report.exchange_seconds = exchanged - sorted;
   report.local_seconds = sorted - start + mpi::now() - exchanged;
   return report;
 }
 
 Report InPlace::run() {
-  observe::TraceFile* const trace = state_.trace.get();
-  if (trace != nullptr) trace->hold();  // it goes on after the pages have moved
   Report report = call_.at_once ? move_at_once() : move_pages();
-  if (trace != nullptr) {
-    trace->release();
-    trace->write(channel_, {"layout in place", call_.element_bytes, call_.options.budget_bytes});
-  }
-  call_.agree_on_progress();
   if (!call_.at_once)
     report.neighbours =
         mpi::count_neighbours(leaving_->segments(), arriving_->segments(), channel_.rank());
-  call_.describe(report, "layout in place");
+  call_.describe(report);
   if (call_.at_once) return report;
   report.blocks_sent = elements_of_others(*leaving_);
   report.blocks_received = elements_of_others(*arriving_);
@@ -422,13 +414,18 @@ Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, cons
                              std::size_t element_bytes, const TargetArray& array,
                              const LayoutOptions& options) {
   const detail::MemoryReserve reserve;
-  InPlace move(communicator, from, to, element_bytes, array, options);
-  const double start = mpi::now();
-  move.prepare();
-  const double planned = mpi::now() - start;
-  Report report = move.run();
-  report.plan_seconds = planned;
-  return report;
+  const auto frame =
+      std::make_shared<observe::Call>(mpi::Channel::open_for_call(communicator),
+                                      observe::CallOptions(options, "LayoutOptions::progress"));
+  return frame->run([&] {
+    InPlace move(frame, from, to, element_bytes, array, options);
+    const double start = mpi::now();
+    move.prepare();
+    const double planned = mpi::now() - start;
+    Report report = move.run();
+    report.plan_seconds = planned;
+    return report;
+  });
 }
 
 }  // namespace valet

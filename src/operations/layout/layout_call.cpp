@@ -100,15 +100,15 @@ GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
   if (grid_rank != outside) elements_ = layout().local_elements(grid_rank);
 }
 
-LayoutCall::LayoutCall(const mpi::Channel& opened, const GridLayout& source,
-                       const GridLayout& target, std::size_t bytes, const LayoutOptions& chosen)
-    : channel(opened),
-      from("source", source, opened.rank()),
-      to("target", target, opened.rank()),
+LayoutCall::LayoutCall(observe::Call& frame, const GridLayout& source, const GridLayout& target,
+                       std::size_t bytes, const LayoutOptions& chosen)
+    : call(frame),
+      channel(frame.channel),
+      from("source", source, channel.rank()),
+      to("target", target, channel.rank()),
       element_bytes(bytes),
       options(chosen) {
   options.budget_bytes = detail::bounded_budget(options.budget_bytes);
-  callbacks.protect(options.progress, "LayoutOptions::progress");
 }
 
 std::optional<Diagnostic> LayoutCall::check_grids(Ledger& ledger) const {
@@ -204,7 +204,6 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   std::optional<IndexOrder> source_found, target_found;
   if (from.grid_rank != outside) source_found = source;
   if (to.grid_rank != outside) target_found = target;
-  is_watched = callbacks.any();
   mpi::Agreement agreement;
   agreement.equal({"the source layout or its grid", nullptr}, digest_of(0, from.grid) >> 2);
   agreement.equal({"the target layout or its grid", nullptr}, digest_of(0, to.grid) >> 2);
@@ -213,7 +212,7 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   agreement.equal({"the order of the target array", text, same_order}, target_found);
   plan::agree_on_options(agreement, options);
   agreement.least(least);
-  agreement.largest(is_watched);
+  call.join(agreement);
   agreement.least(at_once);
   agreement.largest(most_peers);
   agreement.enough(enough);
@@ -225,23 +224,15 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   order = *target_found;
 }
 
-observe::ProgressWish LayoutCall::progress_wish(const char* title) const {
-  return {options.progress, options.progress_bar, channel.rank(), title};
-}
-
-void LayoutCall::describe(Report& report, const char* method) const {
-  report.method = method;
+void LayoutCall::describe(Report& report) const {
+  report.method = call.caption.method;
   report.block_bytes = element_bytes;
   report.blocks_before = static_cast<std::uint64_t>(from.elements());
   report.blocks_after = static_cast<std::uint64_t>(to.elements());
   report.budget_bytes = options.budget_bytes;
   report.extra_bytes_bound =
       detail::promised_bytes(options.budget_bytes, report.neighbours,
-                             static_cast<std::uint64_t>(channel.size()), !options.trace.empty());
-}
-
-void LayoutCall::agree_on_progress() const {
-  if (is_watched) mpi::agree(channel, callbacks.diagnostic());
+                             static_cast<std::uint64_t>(channel.size()), call.traces());
 }
 
 Diagnostic out_of_memory() {

@@ -3,12 +3,11 @@
 
 /// What is checked of a redistribution before anything moves, and what all ranks agree on.
 
-#include "base/callback_guard.hpp"
 #include "engine/arrays_at_once.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
-#include "observe/progress.hpp"
+#include "observe/call.hpp"
 #include "storage/call_scratch.hpp"
 #include "storage/node_memory.hpp"
 #include "storage/sequence_copy.hpp"
@@ -45,7 +44,7 @@ struct GridSide {
 
 /// One call on one rank, as far as redistribute() and redistribute_in_place() are alike.
 struct LayoutCall {
-  LayoutCall(const mpi::Channel& channel, const GridLayout& from, const GridLayout& to,
+  LayoutCall(observe::Call& call, const GridLayout& from, const GridLayout& to,
              std::size_t element_bytes, const LayoutOptions& options);
 
   /// What is wrong with the grids or the size of an element.
@@ -61,21 +60,16 @@ struct LayoutCall {
   /// @param source, target  Of the arrays of this rank.
   void agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target);
 
-  /// Who wants to know the progress of elements.
-  [[nodiscard]] observe::ProgressWish progress_wish(const char* title) const;
   /// What is the same in both reports.
-  void describe(Report& report, const char* method) const;
-  /// Throws on all ranks where the progress callback of one has thrown. Collective.
-  void agree_on_progress() const;
+  void describe(Report& report) const;
 
   static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
+  observe::Call& call;
   const mpi::Channel& channel;
   GridSide from, to;
   std::size_t element_bytes;
-  LayoutOptions options;  ///< with a callback that does not throw
-  detail::CallbackGuard callbacks;
-  bool is_watched = false;                          ///< by a rank, once agreed upon
+  LayoutOptions options;
   bool at_once = true;                              ///< it suits a rank, then all
   storage::NodeMemoryState kept{true, true, true};  ///< of this rank, then of all
   std::int64_t least = no_limit;                    ///< the piece that suits a rank, then all

@@ -4,7 +4,6 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
-#include "observe/trace_file.hpp"
 #include "operations/layout/layout_call.hpp"
 #include "schedule/at_once.hpp"
 #include <valet/redistribute.hpp>
@@ -20,13 +19,12 @@ namespace {
 /// One call on one rank: what it checks, then what it moves.
 class Redistribution {
  public:
-  Redistribution(mpi::Channel& channel, const GridLayout& from, const GridLayout& to,
+  Redistribution(observe::Call& frame, const GridLayout& from, const GridLayout& to,
                  std::size_t element_bytes, const LayoutOptions& options)
-      : call_(channel, from, to, element_bytes, options) {
-    channel.watch(&observer_);
-    if (options.trace.empty()) return;
-    trace_.emplace(ledger_, channel.rank(), options.trace);
-    observer_.trace = &trace_->trace();
+      : call_(frame, from, to, element_bytes, options),
+        ledger_(frame.ledger),
+        observer_(*frame.observer) {
+    frame.caption = {"layout", element_bytes, call_.options.budget_bytes};
   }
 
   /// Collective. All ranks come back, ready to move, or all throw.
@@ -35,7 +33,7 @@ class Redistribution {
     std::optional<Diagnostic> diagnostic = check(source, target);
     if (!diagnostic) diagnostic = intersect();
     call_.agree(diagnostic, source.order, target.order);
-    if (trace_) trace_->align(call_.channel);
+    call_.call.align();
   }
 
   Report move(const void* source, void* target) {
@@ -45,7 +43,7 @@ class Redistribution {
     Report report;
     report.neighbours = parts_->neighbours();
     observe::ProgressMeter progress(
-        observer_.progress, call_.progress_wish("valet: redistribute"),
+        observer_.progress, call_.call.progress_wish("valet: redistribute"),
         static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()),
         call_.element_bytes);
     {
@@ -58,13 +56,9 @@ class Redistribution {
       progress.finish();
       report.waiting_seconds = observer_.waiting_seconds - waited;
     }
-    call_.describe(report, "layout");
+    call_.describe(report);
     report.shared_bytes = node_->memory().own().size();
-    report.peak_extra_bytes = ledger_.peak_bytes();
     report.exchange_seconds = mpi::now() - start;
-    if (trace_)
-      trace_->write(call_.channel, {report.method, report.block_bytes, report.budget_bytes});
-    call_.agree_on_progress();
     return report;
   }
 
@@ -191,9 +185,8 @@ class Redistribution {
   }
 
   layout::LayoutCall call_;
-  Ledger ledger_;
-  observe::Observer observer_;
-  std::optional<observe::TraceFile> trace_;
+  Ledger& ledger_;
+  observe::Observer& observer_;
   BlockCyclic::Extents source_strides_, target_strides_;
   std::uint64_t intersection_bytes_ = 0;
   std::optional<layout::SharedParts> parts_;
@@ -207,15 +200,17 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
                     std::size_t element_bytes, const SourceArray& source, const TargetArray& target,
                     const LayoutOptions& options) {
   const detail::MemoryReserve reserve;
-  mpi::Channel channel = mpi::Channel::open_for_call(communicator);
-  const double start = mpi::now();
-  Redistribution redistribution(channel, from, to, element_bytes, options);
-  redistribution.prepare(source, target);
-  const double planned = mpi::now() - start;
-  Report report = redistribution.move(source.data, target.data);
-  report.plan_seconds = planned;
-  observe::log_finished(channel.rank(), report);
-  return report;
+  observe::Call frame(mpi::Channel::open_for_call(communicator),
+                      observe::CallOptions(options, "LayoutOptions::progress"));
+  return frame.run([&] {
+    const double start = mpi::now();
+    Redistribution redistribution(frame, from, to, element_bytes, options);
+    redistribution.prepare(source, target);
+    const double planned = mpi::now() - start;
+    Report report = redistribution.move(source.data, target.data);
+    report.plan_seconds = planned;
+    return report;
+  });
 }
 
 }  // namespace valet

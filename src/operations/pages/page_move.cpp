@@ -3,6 +3,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
+#include "operations/move_flows.hpp"
 #include "plan/any_order.hpp"
 #include "plan/holes.hpp"
 #include "plan/planner.hpp"
@@ -13,8 +14,7 @@
 
 namespace valet::pages {
 
-PageMove::PageMove(std::unique_ptr<plan::State> state)
-    : plan_(plan::Access::make(std::move(state))), state_(plan::Access::state_of(plan_)) {}
+PageMove::PageMove(std::unique_ptr<plan::State> state) : plan_(std::move(state)), state_(*plan_) {}
 
 BlockStorage PageMove::storage() const {
   return BlockStorage{field(data_, slots_, static_cast<std::size_t>(page_bytes_))};
@@ -175,12 +175,23 @@ Diagnostic PageMove::no_memory() const {
 }
 
 std::uint64_t PageMove::workspace_bytes() {
-  return std::max<std::uint64_t>(plan_.workspace_bytes(), origin_count_ > 0 ? page_bytes_ : 0);
+  return std::max<std::uint64_t>(operations::workspace_bytes(state_),
+                                 origin_count_ > 0 ? page_bytes_ : 0);
 }
 
 Report PageMove::run(storage::CallScratch& scratch, const std::function<void()>& make_pages) {
   const BlockStorage pages = storage();
-  Report report = operations::execute_pages(plan_, pages, scratch, make_pages);
+  std::span<std::byte> lent;
+  if (!scratch.bytes().empty())
+    lent =
+        scratch.bytes_for(pages.backend().contiguous_data(), operations::workspace_bytes(state_));
+  Report report;
+  try {
+    report = operations::move_flows(state_, pages.backend(), lent, make_pages);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::mpi_failure) scratch.leak();
+    throw;
+  }
   const double start = mpi::now();
   if (origin_count_ > 0) {
     const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::copy,

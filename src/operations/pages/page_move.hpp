@@ -49,6 +49,10 @@ class PageMove {
   explicit PageMove(std::unique_ptr<plan::State> state);
 
   [[nodiscard]] plan::State& state() { return state_; }
+  /// Pages that leave this rank or arrive, once planned.
+  [[nodiscard]] std::uint64_t moved_pages() const {
+    return state_.flows.exports.size() + state_.flows.blocks_arriving;
+  }
 
   /// Plans what moves. Collective.
   /// @param mine   What this rank found wrong before.
@@ -80,7 +84,7 @@ class PageMove {
   [[nodiscard]] BlockStorage storage() const;
   [[nodiscard]] Diagnostic no_memory() const;
 
-  Plan plan_;  ///< first: its ledger counts all below
+  std::unique_ptr<plan::State> plan_;  ///< first: its ledger counts all below
   plan::State& state_;
   std::byte* data_ = nullptr;
   std::uint64_t page_bytes_ = 1, slots_ = 0;

@@ -17,14 +17,11 @@
 namespace valet::operations {
 
 /// The options of a plan that moves pages.
-[[nodiscard]] inline Options page_options(Method method, bool share_memory, bool keep_memory,
-                                          const std::string& trace) {
+[[nodiscard]] inline Options page_options(Method method, bool share_memory, bool keep_memory) {
   Options options;
   options.method = method;
   options.share_memory = share_memory;
   options.keep_memory = keep_memory;
-  options.trace = trace;
-  options.progress_bar = false;
   return options;
 }
 
@@ -52,7 +49,7 @@ void prepare_method(plan::State& state);
   const std::size_t budget = state.options.budget_bytes;
   return budget - std::min(budget, kept_bytes(state));
 }
-/// Scratch within that limit, with room for execute_pages() to align it. @throws std::bad_alloc.
+/// Scratch within that limit, with room to align it. @throws std::bad_alloc.
 /// Local.
 [[nodiscard]] inline storage::CallScratch scratch_for(plan::State& state, std::size_t bytes) {
   return {state.channel, state.ledger, bytes > 0 ? bytes + detail::cache_line_bytes : 0,
@@ -65,14 +62,5 @@ void prepare_method(plan::State& state);
   if (chooses && !state.channel.machine()) state.channel.take_scratch().reset();
   return scratch_for(state, 0);
 }
-
-/// execute() with such scratch. Collective.
-/// @param scratch     Of scratch_for(plan.workspace_bytes()); where it is empty, there is memory of
-///                    the plan's own.
-/// @param make_pages  Called when all ranks have agreed that nothing is wrong: brings pages to
-///                    where the plan has them.
-[[nodiscard]] Report execute_pages(Plan& plan, const BlockStorage& pages,
-                                   storage::CallScratch& scratch,
-                                   const std::function<void()>& make_pages);
 
 }  // namespace valet::operations

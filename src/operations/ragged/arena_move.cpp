@@ -16,7 +16,7 @@ ArenaMove::ArenaMove(PlanState& plan, const Arena& arena, std::size_t number,
       arena_(arena),
       number_(number),
       rank_(plan.base.channel.rank()),
-      pages_(std::make_unique<plan::State>(plan.base.channel.again(), options)),
+      pages_(std::make_unique<plan::State>(observe::Call::part_of(*plan.base.call), options)),
       outgoing_(plan.base.ledger, plan.page_bytes),
       incoming_(plan.base.ledger) {
   plan_.base.ledger.add(own_bytes);

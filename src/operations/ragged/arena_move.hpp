@@ -46,6 +46,8 @@ class ArenaMove {
              std::span<std::byte> fragments);
 
   [[nodiscard]] plan::State& state() { return pages_.state(); }
+  /// Pages that leave this rank or arrive, once planned.
+  [[nodiscard]] std::uint64_t moved_pages() const { return pages_.moved_pages(); }
   /// What the ledger of the plan counts of this one's.
   std::uint64_t counted_bytes = 0;
 
@@ -54,7 +56,7 @@ class ArenaMove {
   void exchange_fragments();
 
   /// Every arena has one.
-  static constexpr std::size_t own_bytes = sizeof(plan::State) + 1024;
+  static constexpr std::size_t own_bytes = sizeof(plan::State) + sizeof(observe::Call) + 1024;
 
   PlanState& plan_;
   const Arena& arena_;

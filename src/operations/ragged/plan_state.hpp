@@ -40,8 +40,8 @@ class ArenaBytes {
 
 /// What is behind a RaggedPlan.
 struct PlanState {
-  PlanState(mpi::Channel channel, const Options& options)
-      : base(std::move(channel), options),
+  PlanState(std::shared_ptr<observe::Call> call, const Options& options)
+      : base(std::move(call), options),
         destinations(base.ledger),
         incoming(base.ledger),
         arenas(base.ledger) {}
@@ -58,9 +58,7 @@ struct PlanState {
   std::uint64_t page_bytes = 0;   ///< the same on all ranks
   std::uint64_t list_bytes = 0;   ///< part of the budget
   bool anything_moves = false;    ///< on any rank
-  bool watched = false;           ///< a rank has callbacks
   std::uint64_t fingerprint = 0;  ///< fingerprint_of() the map and the lengths
-  std::string trace;              ///< Options::trace
 
   /// What of the budget pages do not get: those of the largest size leave half of a budget of twice
   /// their buffers, and what is shared for the first arena is at most half of the rest.

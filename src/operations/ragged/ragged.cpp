@@ -123,17 +123,11 @@ std::optional<Diagnostic> Execution::check() {
   return failed ? failed : found;
 }
 
-/// The first arena's are those that an observer sees, and that ranks of a node share memory for.
+/// The first arena's are those that ranks of a node share memory for.
 Options Execution::page_options(std::size_t arena) const {
   Options options = base_.options;
   options.verify = false;  // blocks are, not pages
-  if (arena == 0) {
-    options.trace = plan_.trace;
-    return options;
-  }
-  options.share_memory = false;
-  options.progress = {};
-  options.progress_bar = false;
+  options.share_memory = options.share_memory && arena == 0;
   return options;
 }
 
@@ -215,7 +209,7 @@ std::uint64_t Execution::extra_bytes_bound() const {
                          ? static_cast<std::uint64_t>(base_.channel.size())
                          : std::uint64_t{0};
   return detail::promised_bytes(base_.options.budget_bytes, neighbours, ranks,
-                                !plan_.trace.empty()) +
+                                base_.call->traces()) +
          bytes_of_page_lists * pages;
 }
 
@@ -251,8 +245,12 @@ Report Execution::move_arena(ArenaMove& move) {
   }
 }
 
-/// Moves the arenas one after the other.
+/// Moves the arenas one after the other; pages are what the progress counts.
 void Execution::move(Report& report) {
+  std::uint64_t pages = 0;
+  for (const auto& move : moves_) pages += move->moved_pages();
+  observe::ProgressMeter progress(
+      base_.observer.progress, base_.call->progress_wish("valet: ragged"), pages, plan_.page_bytes);
   for (const auto& move : moves_) {
     const Report part = move_arena(*move);
     count_in(*move);
@@ -269,6 +267,7 @@ void Execution::move(Report& report) {
     report.local_seconds += part.local_seconds;
     report.waiting_seconds += part.waiting_seconds;
   }
+  progress.finish();
 }
 
 Report Execution::run() {
@@ -281,17 +280,12 @@ Report Execution::run() {
   agreement.run(base_.channel, check());
   if (plan_.anything_moves) plan::require_numbered_pages(most_pages_);
   if (plan_.anything_moves) plan_pages();
-  base_.callbacks.restart();
   Report report = describe();
   to_lengths(arenas_, storage_, plan_.blocks_before);
   const double planned = mpi::now();
   report.plan_seconds += planned - start;
   if (sums_) sums_->before(arenas_, ranks_);
   report.verify_seconds = mpi::now() - planned;
-  if (moves_.empty()) {  // all have moved that are to
-    const observe::ProgressWish wish{base_.options.progress, false, base_.channel.rank(), {}};
-    observe::ProgressMeter(base_.observer.progress, wish, 0, 1).finish();
-  }
   move(report);
   const double moved = mpi::now();
   std::optional<Diagnostic> corrupted;
@@ -300,16 +294,20 @@ Report Execution::run() {
   if (sums_) mpi::agree(base_.channel, corrupted);
   report.verified = sums_.has_value();
   if (sums_) report.verify_seconds += mpi::now() - moved;
-  report.peak_extra_bytes = base_.ledger.peak_bytes();
-  observe::log_finished(base_.channel.rank(), report);
-  if (plan_.watched) mpi::agree(base_.channel, base_.callbacks.diagnostic());
   return report;
 }
 
 }  // namespace
 
 Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks) {
-  return Execution(plan, storage, ranks).run();
+  const Options& options = plan.base.options;
+  plan.base.call->caption = {to_string(options.method), 0, options.budget_bytes};
+  return plan.base.call->run([&] { return Execution(plan, storage, ranks).run(); });
+}
+
+std::shared_ptr<observe::Call> open_call(mpi::Channel channel, const Options& options) {
+  return std::make_shared<observe::Call>(std::move(channel),
+                                         observe::CallOptions(options, "Options::progress"));
 }
 
 }  // namespace ragged
@@ -353,8 +351,9 @@ std::uint64_t RaggedPlan::extra_bytes() const { return state_->base.ledger.curre
 RaggedPlan plan_to_ranks(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
                          std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
-  return ragged::Access::make(ragged::make_plan(mpi::Channel::open_for_planning(communicator),
-                                                storage, count, ranks, options));
+  return ragged::Access::make(
+      ragged::make_plan(ragged::open_call(mpi::Channel::open_for_planning(communicator), options),
+                        storage, count, ranks, options));
 }
 
 Report execute(RaggedPlan& plan, const RaggedStorage& storage, std::span<const int> ranks) {
@@ -368,7 +367,8 @@ Report migrate(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_
                std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
   const std::unique_ptr<ragged::PlanState> plan =
-      ragged::make_plan(mpi::Channel::open_for_call(communicator), storage, count, ranks, options);
+      ragged::make_plan(ragged::open_call(mpi::Channel::open_for_call(communicator), options),
+                        storage, count, ranks, options);
   return ragged::carry_out(*plan, storage, ranks);
 }
 

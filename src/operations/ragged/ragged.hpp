@@ -9,8 +9,12 @@
 
 namespace valet::ragged {
 
-/// plan_to_ranks() on a channel. Collective.
-[[nodiscard]] std::unique_ptr<PlanState> make_plan(mpi::Channel channel,
+/// The frame of a call. Local.
+[[nodiscard]] std::shared_ptr<observe::Call> open_call(mpi::Channel channel,
+                                                       const Options& options);
+
+/// plan_to_ranks() in its frame. Collective.
+[[nodiscard]] std::unique_ptr<PlanState> make_plan(std::shared_ptr<observe::Call> call,
                                                    const RaggedStorage& storage,
                                                    std::uint64_t count, std::span<const int> ranks,
                                                    const Options& options);

@@ -38,7 +38,6 @@ std::optional<Diagnostic> check_order(const Options& options) {
 /// One planning on one rank.
 class Planner {
  public:
-  /// @param chosen  As the caller gave them: the trace is not the state's.
   Planner(PlanState& state, const RaggedStorage& storage, std::uint64_t count,
           std::span<const int> ranks, const Options& chosen)
       : state_(state),
@@ -175,7 +174,6 @@ void Planner::agree(const std::optional<Diagnostic>& diagnostic) {
   for (const Arena& arena : state_.arenas)
     shapes = (shapes * 1'000'003 + arena.row_bytes * 64 + arena.alignment_bytes) % (1ULL << 60);
   state_.anything_moves = state_.blocks_leaving > 0;
-  state_.watched = state_.base.callbacks.any();
   mpi::Agreement agreement;
   agreement.equal({.name = "the number of ragged fields", .code = ErrorCode::field_mismatch},
                   storage_.fields().size());
@@ -193,7 +191,7 @@ void Planner::agree(const std::optional<Diagnostic>& diagnostic) {
   plan::agree_on_options(agreement, chosen_);
   agreement.least(state_.page_bytes);
   agreement.largest(state_.anything_moves);
-  agreement.largest(state_.watched);
+  state_.base.call->join(agreement);
   agreement.largest(some_lack);
   mpi::Borrowing own(state_.base.channel);
   own.join(agreement);
@@ -328,13 +326,10 @@ void Planner::agree_on_direct() {
 
 }  // namespace
 
-std::unique_ptr<PlanState> make_plan(mpi::Channel channel, const RaggedStorage& storage,
-                                     std::uint64_t count, std::span<const int> ranks,
-                                     const Options& options) {
-  Options own = options;
-  own.trace.clear();  // the pages' is one
-  auto state = std::make_unique<PlanState>(std::move(channel), own);
-  state->trace = options.trace;
+std::unique_ptr<PlanState> make_plan(std::shared_ptr<observe::Call> call,
+                                     const RaggedStorage& storage, std::uint64_t count,
+                                     std::span<const int> ranks, const Options& options) {
+  auto state = std::make_unique<PlanState>(std::move(call), options);
   {  // Scratch that is kept is this plan's, too, if it is no more than its budget.
     const storage::CallScratch kept(state->base.channel, state->base.ledger, 0,
                                     state->base.options.budget_bytes, options.keep_memory);
@@ -342,6 +337,7 @@ std::unique_ptr<PlanState> make_plan(mpi::Channel channel, const RaggedStorage& 
   storage.refresh();
   const double start = mpi::now();
   Planner(*state, storage, count, ranks, options).run();
+  state->base.call->align();
   state->base.plan_seconds = mpi::now() - start;
   return state;
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What every operation has around its own work, whatever it moves.
+
+#include "base/callback_guard.hpp"
+#include "base/sizes.hpp"
+#include "mpi/agreement.hpp"
+#include "mpi/channel.hpp"
+#include "observe/observer.hpp"
+#include "observe/progress.hpp"
+#include "observe/trace_file.hpp"
+#include <valet/ledger.hpp>
+#include <valet/report.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace valet::observe {
+
+/// What the options of all operations have in common.
+struct CallOptions {
+  /// @param progress_name  What an error calls the callback; must live on.
+  template <class Options>
+  CallOptions(const Options& options, const char* progress_name)
+      : budget_bytes(static_cast<std::size_t>(detail::bounded_budget(options.budget_bytes))),
+        share_memory(options.share_memory),
+        keep_memory(options.keep_memory),
+        trace(options.trace),
+        progress(options.progress),
+        progress_bar(options.progress_bar),
+        name_of_progress(progress_name) {}
+
+  std::size_t budget_bytes;
+  bool share_memory, keep_memory;
+  std::string trace;
+  std::function<void(const Progress&)> progress;
+  bool progress_bar;
+  const char* name_of_progress;
+};
+
+/// The frame of a call, or of a plan with all its executions: the channel, the ledger that counts
+/// every byte, who watches, and what the application's callbacks have thrown.
+class Call {
+ public:
+  Call(mpi::Channel opened, const CallOptions& chosen);
+  /// A part of another call, which gives it the channel while it is at work: with a ledger of its
+  /// own, and the observer of the whole.
+  [[nodiscard]] static std::shared_ptr<Call> part_of(const Call& whole) {
+    return std::shared_ptr<Call>(new Call(whole, whole.options));
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+  ~Call() = default;
+
+  Ledger ledger;  ///< first: everything below is counted by it
+  const std::shared_ptr<Observer> observer;
+  mpi::Channel channel;
+  detail::CallbackGuard callbacks;
+  CallOptions options;   ///< with a callback that does not throw
+  TraceCaption caption;  ///< for the trace of a call that fails; set before anything moves
+
+  /// Takes part in the agreement before anything moves.
+  void join(mpi::Agreement& agreement) {
+    watched_ = callbacks.any();
+    agreement.largest(watched_);
+  }
+  /// Finds out how the clocks of the ranks differ, where there is a trace. Collective.
+  void align() {
+    if (trace_) trace_->align(channel);
+  }
+  [[nodiscard]] bool traces() const { return trace_ != nullptr; }
+  /// Who wants to know the progress of what moves.
+  [[nodiscard]] ProgressWish progress_wish(std::string title) const {
+    return {options.progress, options.progress_bar, channel.rank(), std::move(title)};
+  }
+
+  /// Does the work of the call, which moves data once all ranks have agreed. Collective.
+  /// @param work  Returns a report, or throws an error of all ranks.
+  /// @throws Error callback_failed on all ranks, with what a callback of some rank threw: all
+  ///         blocks are in place.
+  template <class Work>
+  Report run(Work&& work) {
+    callbacks.restart();
+    Report report;
+    try {
+      report = work();
+    } catch (const Error& error) {
+      // Of what ended in an error of all ranks, after the data moved, there is a trace, too.
+      if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
+        write_trace();
+      throw;
+    }
+    end(report);
+    return report;
+  }
+
+ private:
+  Call(const Call& whole, const CallOptions& chosen)
+      : observer(whole.observer), channel(whole.channel.again()), options(chosen) {
+    channel.watch(observer.get());
+  }
+  void write_trace();
+  void end(Report& report);
+
+  std::unique_ptr<TraceFile> trace_;  ///< null where none is wanted
+  bool watched_ = false;              ///< some rank has callbacks, once agreed upon
+};
+
+}  // namespace valet::observe

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "plan/plan_state.hpp"
+#include <valet/report.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+namespace valet::operations {
+
+/// Bytes of memory that move_flows() takes from a caller who lends it. Makes what else it needs.
+/// @throws std::bad_alloc. Local.
+[[nodiscard]] std::uint64_t workspace_bytes(plan::State& state);
+
+/// Moves the blocks of a plan, whatever they are: looks at the storage, agrees that all ranks can
+/// go on, then exchanges, moves inside the rank and verifies. Collective, inside
+/// observe::Call::run().
+/// @param lent         Of workspace_bytes(), aligned as by malloc(); empty for memory of the plan.
+/// @param make_blocks  Called once all ranks have agreed: brings blocks to where the plan has them.
+/// @throws Error as execute(), on all ranks alike.
+[[nodiscard]] Report move_flows(plan::State& state, StorageBackend& backend,
+                                std::span<std::byte> lent,
+                                const std::function<void()>& make_blocks = {});
+
+}  // namespace valet::operations
