@@ -8,20 +8,6 @@
 
 namespace valet::engine {
 
-Scratch::Scratch(Ledger& ledger, const StorageBackend& backend, std::size_t bytes)
-    : ledger_(&ledger), memory_(backend.allocate_scratch(bytes)), bytes_(memory_.get(), bytes) {
-  ledger.add(bytes);
-}
-
-Scratch::~Scratch() {
-  if (memory_) ledger_->subtract(bytes_.size());
-}
-
-void Scratch::leak() noexcept {
-  if (memory_) static_cast<void>(new (std::nothrow) std::shared_ptr<std::byte>(memory_));
-  loan_.leak();
-}
-
 Transfer::Transfer(const plan::Flows& flows, StorageBackend& backend, storage::SlotSet& free,
                    std::span<SlotIndex> origins, observe::Trace* trace,
                    const storage::NodeMemory* node)

@@ -11,7 +11,6 @@
 
 #include "observe/trace.hpp"
 #include "plan/flows.hpp"
-#include "storage/call_scratch.hpp"
 #include "storage/local_redistribution.hpp"
 #include "storage/node_memory.hpp"
 #include <valet/storage_backend.hpp>
@@ -23,29 +22,6 @@
 #include <utility>
 
 namespace valet::engine {
-
-/// Packed memory for blocks in transit: from the backend, kept with the communicator, or from the
-/// caller.
-class Scratch {
- public:
-  Scratch(Ledger& ledger, const StorageBackend& backend, std::size_t bytes);
-  Scratch(storage::CallScratch loan, std::span<std::byte> part)
-      : loan_(std::move(loan)), bytes_(part) {}
-  explicit Scratch(std::span<std::byte> borrowed) : bytes_(borrowed) {}
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  ~Scratch();
-
-  [[nodiscard]] std::span<std::byte> bytes() const { return bytes_; }
-  /// Gives the memory up without freeing it: MPI may still touch it after a failure.
-  void leak() noexcept;
-
- private:
-  Ledger* ledger_ = nullptr;
-  std::shared_ptr<std::byte> memory_;
-  storage::CallScratch loan_;
-  std::span<std::byte> bytes_;
-};
 
 /// The moves of one execution on one rank. All functions are local.
 class Transfer {

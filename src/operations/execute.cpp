@@ -14,7 +14,6 @@
 #include "schedule/methods.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
-#include <valet/detail/host_fields.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
@@ -30,10 +29,6 @@ namespace valet {
 namespace {
 
 constexpr std::size_t alignment = detail::cache_line_bytes;
-/// Of scratch that plans leave for the next one: the default budget. More is not what a user who
-/// gave a large budget for one plan wants to miss afterwards.
-constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
-
 constexpr const char* nothing_has_moved = "nothing has moved; fix it and execute again";
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
@@ -54,9 +49,10 @@ class plan::Workspace {
                  state.ledger,
                  state.options,
                  state.blocks,
-                 state.node->memory,
+                 state.node(),
                  state.schedule_bytes,
                  state.kept_schedule_bytes},
+        state_(state),
         flows_(state.flows),
         exchange_(make_exchange(context_, flows_)),
         free_(state.ledger, slots_to_track()) {
@@ -70,20 +66,21 @@ class plan::Workspace {
 
   /// Takes the caller's memory, or allocates what is not there yet. @throws std::bad_alloc.
   void provide(StorageBackend& backend, std::span<std::byte> lent) {
+    const std::size_t bytes = scratch_bytes();
     if (!lent.empty()) {
-      scratch_ = std::make_unique<engine::Scratch>(lent.first(scratch_bytes()));
-      auto* const memory = static_cast<void*>(lent.data() + aligned(scratch_bytes()));
+      scratch_ = lent.first(bytes);
+      auto* const memory = static_cast<void*>(lent.data() + aligned(bytes));
       origins_ = {static_cast<SlotIndex*>(memory), slots_to_track()};
-      is_lent_ = true;
+      has_own_ = false;
       return;
     }
-    if (scratch_ != nullptr && !is_lent_) return;
-    scratch_.reset();
+    if (has_own_) return;
     own_origins_ = {};
     own_origins_ = Array<SlotIndex>(context_.ledger, slots_to_track());
     origins_ = {own_origins_.data(), own_origins_.size()};
-    scratch_ = make_scratch(backend);  // last: it says that all is there
-    is_lent_ = false;
+    state_.take_scratch(bytes, &backend);
+    scratch_ = state_.memory.scratch_beside(backend.contiguous_data(), bytes).first(bytes);
+    has_own_ = true;
   }
 
   void run(StorageBackend& storage, const Storages& all, Report& report) {
@@ -101,9 +98,9 @@ class plan::Workspace {
       using operations::BlockHash;
       if (all.may_throw)
         verification_->examine(
-            context_.channel, context_.ledger, backend, scratch_->bytes(), guard.has_value(),
+            context_.channel, context_.ledger, backend, scratch_, guard.has_value(),
             [&] { return guard ? guard->failure(nothing_has_moved) : std::nullopt; });
-      verification_->before(backend, scratch_->bytes(),
+      verification_->before(backend, scratch_,
                             all.hash_blocks ? BlockHash::of_pieces : BlockHash::xxh3);
       agree(nothing_has_moved);
     }
@@ -113,7 +110,7 @@ class plan::Workspace {
     const double exchanged = mpi::now();
     {
       const observe::Stage stage(backend, trace, "local");
-      report.local_copies = transfer.redistribute(scratch_->bytes());
+      report.local_copies = transfer.redistribute(scratch_);
       report.misplaced = transfer.misplaced();
       // Before any checksum: blocks that could not be moved would be called corrupted.
       agree(
@@ -125,7 +122,7 @@ class plan::Workspace {
     report.local_seconds = moved - exchanged;
     if (!verification_) return;
     const observe::Stage stage(backend, trace, "verify");
-    std::optional<Diagnostic> diagnostic = verification_->after(backend, scratch_->bytes());
+    std::optional<Diagnostic> diagnostic = verification_->after(backend, scratch_);
     if (guard)
       if (auto failure = guard->failure("every block has moved, but is not verified"))
         diagnostic = std::move(failure);
@@ -140,56 +137,15 @@ class plan::Workspace {
     return flows_.in_order() ? 0 : static_cast<std::size_t>(flows_.slots);
   }
 
-  /// For fields that the host moves what an earlier plan left, if it will do.
-  [[nodiscard]] std::unique_ptr<engine::Scratch> make_scratch(const StorageBackend& backend) {
-    const std::size_t bytes = scratch_bytes();
-    const std::size_t room = context_.options.budget_bytes -
-                             std::min(context_.options.budget_bytes, shared_bytes(bytes));
-    // Views are fields, too, but kernels that move them may need memory of their own.
-    if (dynamic_cast<const HostFields*>(&backend) == nullptr || !backend.reachable_by_host()) {
-      context_.channel.take_scratch().reset();
-      return std::make_unique<engine::Scratch>(context_.ledger, backend, bytes);
-    }
-    const std::size_t offset =
-        reinterpret_cast<std::uintptr_t>(backend.contiguous_data()) % alignment;
-    storage::CallScratch loan(context_.channel, context_.ledger, bytes + alignment,
-                              (lists_in_budget() ? bytes : room) + alignment,
-                              context_.options.keep_memory && bytes <= most_kept_bytes);
-    const std::span<std::byte> part = loan.bytes().subspan(offset, bytes);
-    return std::make_unique<engine::Scratch>(std::move(loan), part);
-  }
-
-  /// Whether part of the budget is for other things than blocks: what is kept may then be no larger
-  /// than scratch has to be.
-  [[nodiscard]] bool lists_in_budget() const {
-    return schedule::traits_of(context_.options.method).has_phases;
-  }
-
-  /// Bytes that are shared inside the node: for this plan, or for others, where the budget has room
-  /// for them beside scratch. Those are counted, too; else they are freed.
-  std::size_t shared_bytes(std::size_t scratch) {
-    std::shared_ptr<void>& kept = context_.channel.kept();
-    const auto others = std::static_pointer_cast<storage::KeptNodeMemory>(kept);
-    if (!others || &others->memory == &context_.node) return context_.node.bytes();
-    const std::size_t bytes = others->memory.bytes();
-    if (!lists_in_budget() && bytes + scratch <= context_.options.budget_bytes) {
-      if (!beside_) context_.ledger.add(others->ledger.current_bytes());
-      beside_ = others;
-      return bytes;
-    }
-    kept.reset();
-    return 0;
-  }
-
   void exchange(StorageBackend& backend, engine::Transfer& transfer, Report& report) {
     const observe::Stage stage(backend, transfer.trace(), "exchange");
     const double waited = context_.observer().waiting_seconds;
     try {
-      exchange_->run(transfer, scratch_->bytes(), report);
+      exchange_->run(transfer, scratch_, report);
     } catch (...) {
       // Requests may be pending: what they touch is given up, not freed.
       static_cast<void>(exchange_.release());
-      scratch_->leak();
+      state_.memory.leak_scratch();
       throw;
     }
     report.waiting_seconds = context_.observer().waiting_seconds - waited;
@@ -197,15 +153,15 @@ class plan::Workspace {
   }
 
   const engine::ExchangeContext context_;
+  plan::State& state_;
   const plan::Flows& flows_;
   std::unique_ptr<engine::Exchange> exchange_;
   storage::SlotSet free_;
   std::optional<operations::Verification> verification_;
-  std::unique_ptr<engine::Scratch> scratch_;
-  std::shared_ptr<const storage::KeptNodeMemory> beside_;  ///< kept for other plans
+  std::span<std::byte> scratch_;
   Array<SlotIndex> own_origins_;
   std::span<SlotIndex> origins_;
-  bool is_lent_ = false;
+  bool has_own_ = false;  ///< scratch and origins that nobody has lent
 };
 
 namespace {
@@ -292,7 +248,7 @@ std::uint64_t extra_bytes_bound(const plan::State& state, std::uint64_t neighbou
   const bool has_table = is_root || state.from_layout;
   const std::uint64_t ranks = has_table ? static_cast<std::uint64_t>(state.channel.size()) : 0;
   return detail::promised_bytes(state.options.budget_bytes, neighbours, ranks,
-                                state.call->traces()) +
+                                state.frame->traces()) +
          state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots +
          (state.options.verify && looks_at_packs
               ? operations::PackCheck::bytes_for(state.blocks.block_bytes)
@@ -303,7 +259,7 @@ void run(plan::State& state, StorageBackend& backend, const Storages& all, Repor
   try {
     const observe::ProgressMeter progress(
         state.observer.progress,
-        state.call->progress_wish(std::string("valet: ") + to_string(state.options.method)),
+        state.frame->progress_wish(std::string("valet: ") + to_string(state.options.method)),
         state.flows.exports.size() + state.flows.blocks_arriving, state.blocks.block_bytes);
     workspace_of(state).run(backend, all, report);
   } catch (const Error&) {
@@ -312,7 +268,6 @@ void run(plan::State& state, StorageBackend& backend, const Storages& all, Repor
     // A storage that says it does not throw, or no memory at all. Other ranks wait for this one.
     std::terminate();
   }
-  report.shared_bytes = state.node->memory.own().size();
 }
 
 /// What is known before anything moves.
@@ -352,7 +307,7 @@ Report operations::move_flows(plan::State& state, StorageBackend& backend,
   mpi::Agreement agreement;
   agreement.largest(all.may_throw);
   agreement.largest(all.hash_blocks);
-  state.call->join(agreement);
+  state.frame->join(agreement);
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
   agreement.run(state.channel, prepare(state, backend, lent));
@@ -368,9 +323,10 @@ Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> wor
   mpi::require_mpi();
   const detail::MemoryReserve reserve;
   plan::State& state = plan::Access::state_of(plan);
-  state.call->caption = {to_string(state.options.method), state.blocks.block_bytes,
-                         state.options.budget_bytes};
-  return state.call->run(
+  state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
+                          state.options.budget_bytes};
+  if (!workspace.empty()) state.memory.return_scratch();
+  return state.frame->run(
       [&] { return operations::move_flows(state, storage.backend(), workspace); });
 }
 

@@ -17,7 +17,7 @@ namespace valet::operations {
 
 /// Moves the blocks of a plan, whatever they are: looks at the storage, agrees that all ranks can
 /// go on, then exchanges, moves inside the rank and verifies. Collective, inside
-/// observe::Call::run().
+/// call::Frame::run().
 /// @param lent         Of workspace_bytes(), aligned as by malloc(); empty for memory of the plan.
 /// @param make_blocks  Called once all ranks have agreed: brings blocks to where the plan has them.
 /// @throws Error as execute(), on all ranks alike.

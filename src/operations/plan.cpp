@@ -19,6 +19,10 @@
 namespace valet {
 namespace {
 
+/// Of scratch that plans leave for the next one: the default budget. More is not what a user who
+/// gave a large budget for one plan wants to miss afterwards.
+constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
+
 /// Lets the ranks of a plan whose flows are known share memory inside their nodes, where the
 /// method, the options and the storage allow it. Collective over all ranks of the plan.
 void share_memory(plan::State& state) {
@@ -26,35 +30,23 @@ void share_memory(plan::State& state) {
   const bool shares = traits.shares_memory != nullptr && traits.shares_memory(state.options) &&
                       !(state.choice && !state.choice->shares_memory);
   if (!shares) return;  // what is kept stays for the next plan, if scratch leaves room
-  const storage::NodeWish wish = plan::node_wish(state);
-  if (!state.kept.serves) {  // Scratch that is kept must leave room for new memory.
-    const std::size_t budget = state.options.budget_bytes;
-    const std::size_t most = std::min(wish.allowance, wish.wish) +
-                             wish.allowance * wish.destinations.size();  // its own, and others'
-    const storage::CallScratch kept(state.channel, state.ledger, 0, budget - std::min(budget, most),
-                                    state.options.keep_memory);
-  }
-  state.use(storage::share_node_memory(state.channel, wish, state.kept, state.options.keep_memory));
+  state.memory.share(plan::node_wish(state));
+  state.shares = true;
 }
 
 /// Plans with `fill_in`, then prepares what the method needs.
 template <class FillIn>
 std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
                                        const Options& options, FillIn&& fill_in) {
-  auto call = std::make_shared<observe::Call>(mpi::Channel::open_for_planning(communicator),
-                                              observe::CallOptions(options, "Options::progress"));
-  auto state = std::make_unique<plan::State>(std::move(call), options);
-  storage::limit_kept(state->channel, state->most_kept_bytes());
-  // To measure the machine takes memory, too.
-  const bool measures = options.method == Method::automatic && !state->channel.machine();
-  {  // Scratch that is kept is this plan's, too, if it is no more than its budget.
-    const storage::CallScratch kept(state->channel, state->ledger, 0, options.budget_bytes,
-                                    options.keep_memory && !measures);
-  }
+  auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_planning(communicator),
+                                             call::FrameOptions(options, "Options::progress"));
+  auto state = std::make_unique<plan::State>(std::move(frame), options);
+  state->memory.keep_scratch_up_to(most_kept_bytes);
   const double start = mpi::now();
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");
   fill_in(*state);
   operations::prepare_method(*state);
+  state->memory.return_scratch();  // until the plan is executed
   state->plan_seconds = mpi::now() - start;
   return state;
 }
@@ -72,7 +64,7 @@ Plan plan_objects(MPI_Comm communicator, const BlockStorage& storage, std::uint6
 void operations::prepare_method(plan::State& state) {
   share_memory(state);
   engine::reserve_schedule(state);
-  state.call->align();
+  state.frame->align();
 }
 
 Plan::Plan(std::unique_ptr<plan::State> state) : state_(std::move(state)) {}

@@ -2,10 +2,11 @@
 #pragma once
 
 #include "base/sizes.hpp"
+#include "call/frame.hpp"
 #include "mpi/channel.hpp"
-#include "observe/call.hpp"
 #include "plan/flows.hpp"
-#include "storage/node_memory.hpp"
+#include "schedule/methods.hpp"
+#include "storage/loan.hpp"
 #include <valet/method_choice.hpp>
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
@@ -36,22 +37,25 @@ struct PageBudget {
 };
 
 struct State {
-  State(std::shared_ptr<observe::Call> made_by, const Options& chosen)
-      : call(std::move(made_by)),
-        ledger(call->ledger),
-        observer(*call->observer),
-        channel(call->channel),
+  State(std::shared_ptr<call::Frame> made_by, const Options& chosen)
+      : frame(std::move(made_by)),
+        ledger(frame->ledger),
+        observer(*frame->observer),
+        channel(frame->channel),
+        memory(*frame->memory),
         options(chosen),
         flows(ledger) {
     options.budget_bytes = detail::bounded_budget(options.budget_bytes);
-    call->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
+    frame->callbacks.protect(options.phased.available_bytes, "PhasedOptions::available_bytes");
+    if (options.method == Method::automatic) make_room_to_measure();
   }
 
-  std::shared_ptr<observe::Call> call;  ///< first: its ledger counts everything below
+  std::shared_ptr<call::Frame> frame;  ///< first: its ledger counts everything below
   Ledger& ledger;
   observe::Observer& observer;
   mpi::Channel& channel;
-  Options options;  ///< with an available_bytes that does not throw; progress and trace: see call
+  storage::Loan& memory;
+  Options options;  ///< with an available_bytes that does not throw; progress, trace: see the frame
   BlockTraits blocks;
   std::optional<PageBudget> page_budget;  ///< where blocks are pages
   double plan_seconds = 0;
@@ -63,19 +67,25 @@ struct State {
   Flows flows;
   /// Whether memory that is shared serves what comes next, too. Local.
   [[nodiscard]] bool keeps_memory() const { return options.keep_memory && channel.has_kept(); }
-  /// Of memory that is shared, and kept for what comes next.
-  [[nodiscard]] std::size_t most_kept_bytes() const {
-    return options.keep_memory ? options.budget_bytes / 2 : 0;
+  /// Measuring the machine takes the budget. Local; comes before the ranks agree on memory.
+  void make_room_to_measure() {
+    if (!channel.machine()) memory.free_unused();
   }
-  /// Shares memory inside nodes, from now on.
-  void use(std::shared_ptr<const storage::KeptNodeMemory> memory) {
-    node = std::move(memory);
-    ledger.add(node->ledger.current_bytes());
+  /// What is left of the budget for the blocks.
+  void limit_budget(std::size_t bytes) {
+    options.budget_bytes = bytes;
+    memory.limit(bytes);
   }
-  /// Shared by this plan, or nothing.
-  std::shared_ptr<const storage::KeptNodeMemory> node =
-      std::make_shared<const storage::KeptNodeMemory>();
-  storage::NodeMemoryState kept;   ///< of earlier plans, for this one; agreed upon
+  /// Provides scratch for the exchange. @throws std::bad_alloc. Local.
+  void take_scratch(std::size_t bytes, const StorageBackend* backend = nullptr) {
+    // Phases have lists in the budget, so that what is kept may not be larger than is needed.
+    if (schedule::traits_of(options.method).has_phases) memory.limit(memory.node().bytes() + bytes);
+    memory.take_scratch(bytes, backend);
+  }
+  /// The memory shared inside nodes that this plan uses, or nothing.
+  [[nodiscard]] const storage::NodeMemory& node() const { return shares ? memory.node() : no_node; }
+  bool shares = false;
+  storage::NodeMemory no_node{ledger};
   std::size_t schedule_bytes = 0;  ///< part of the budget, for the schedule that this rank makes
   std::size_t kept_schedule_bytes = 0;  ///< likewise, for its part of a schedule of the root
   /// What this rank lacked memory for when the ranks could not agree on it any more: they do when

@@ -53,17 +53,6 @@ void agree_on_layouts(mpi::Agreement& agreement, const ObjectMove& objects) {
   agreement.equal({"the number of ranks of the layout after"}, objects.to.ranks);
 }
 
-/// Where ranks gave their plans back in different orders, what is kept is not what was looked at.
-void look_at_kept_again(State& state) {
-  storage::limit_kept(state.channel, state.most_kept_bytes());
-  state.kept = storage::state_of_kept(state.channel, node_wish(state));
-  mpi::Agreement agreement;
-  agreement.least(state.kept.serves);
-  agreement.least(state.kept.may_keep);
-  agreement.least(state.kept.is_idle);
-  agreement.run(state.channel, std::nullopt);
-}
-
 bool holds_all_at_once(const Options& options) {
   const schedule::MethodTraits* const traits = schedule::find_traits(options.method);
   return traits != nullptr && traits->budget == schedule::BudgetRule::everything;
@@ -119,10 +108,9 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   mpi::Agreement agreement;
   bool any_lacks_room = !mine && lacks_room(state);
   agreement.largest(any_lacks_room);
-  if (!mine) state.kept = storage::state_of_kept(state.channel, node_wish(state));
-  agreement.least(state.kept.serves);
-  agreement.least(state.kept.may_keep);
-  agreement.least(state.kept.is_idle);
+  std::optional<storage::NodeWish> wish;
+  if (!mine) wish.emplace(node_wish(state));
+  state.memory.join(agreement, wish ? &*wish : nullptr);
   SameFields fields = backend != nullptr ? fields_of(*backend) : SameFields([&](const auto& visit) {
     visit(BlockField{{}, state.blocks.block_bytes, {}});
   });
@@ -149,7 +137,8 @@ bool agree_on_plan(State& state, const std::optional<Diagnostic>& mine, Form for
   backend == nullptr ? require_numbered_pages(most_slots) : require_numbered_slots(most_slots);
   if (some_do_not_know) state.blocks.block_bytes = std::max<std::uint64_t>(1, block_bytes);
   if (some_do_not_know || some_lack) agree_on_budget(state);
-  if (!own.complete()) look_at_kept_again(state);
+  // Where ranks gave their plans back in different orders, what is kept is not what was looked at.
+  if (!own.complete()) state.memory.agree_again(node_wish(state));
   return any_lacks_room;
 }
 

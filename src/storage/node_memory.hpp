@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <memory>
 #include <span>
 
 namespace valet::storage {
@@ -85,7 +84,7 @@ class VALET_EXPORT NodeMemory {
   mutable Handover handover_;
 };
 
-/// What a plan or a call wants of memory shared inside nodes, for NodeMemory::connect().
+/// What a call wants of memory shared inside nodes.
 struct NodeWish {
   /// Of these ranks, ascending, those that are on this node.
   NodeWish(const mpi::Channel& channel, Vector<int> to, Vector<int> from);
@@ -94,64 +93,6 @@ struct NodeWish {
   std::size_t allowance = 0;
   std::size_t wish = 0;
   std::size_t least = 0;  ///< of what is kept: bytes of the own segment, where there is one
-};
-
-/// Memory shared inside a node that plans and calls of a communicator keep for the next one: to map
-/// it takes as long as to move some MiB.
-struct KeptNodeMemory {
-  Ledger ledger;
-  NodeMemory memory{ledger};
-
-  /// What the channel keeps; nullptr where there is nothing. Local.
-  [[nodiscard]] static std::shared_ptr<KeptNodeMemory> of(const mpi::Channel& channel) {
-    return std::static_pointer_cast<KeptNodeMemory>(channel.kept());
-  }
-};
-
-/// Gives back what is kept where this rank's part of it has more than `bytes`, or always if that is
-/// 0. Local.
-VALET_EXPORT void limit_kept(const mpi::Channel& channel, std::size_t bytes);
-
-/// What all ranks must know of their kept memory before one of them uses it or keeps another: to be
-/// agreed upon, the least of all ranks.
-struct NodeMemoryState {
-  bool serves = false;    ///< what is kept will do
-  bool may_keep = false;  ///< what is made can be kept
-  bool is_idle = true;    ///< nobody wants to share
-};
-/// Local.
-[[nodiscard]] VALET_EXPORT NodeMemoryState state_of_kept(const mpi::Channel& channel,
-                                                         const NodeWish& wish);
-/// What is kept, or else new memory. Collective.
-/// @param state  Agreed upon. [global]
-/// @param keep   Whether the channel keeps it, or nothing, after this. [local]
-[[nodiscard]] VALET_EXPORT std::shared_ptr<KeptNodeMemory> share_node_memory(
-    const mpi::Channel& channel, const NodeWish& wish, const NodeMemoryState& state, bool keep);
-
-/// Memory shared inside a node for the time of a call, counted by it: what is kept from the
-/// beginning on, whether it is used or not.
-class NodeLoan {
- public:
-  /// @param most  As limit_kept() has it.
-  NodeLoan(const mpi::Channel& channel, Ledger& ledger, std::size_t most);
-  NodeLoan(const NodeLoan&) = delete;
-  NodeLoan& operator=(const NodeLoan&) = delete;
-  ~NodeLoan() { ledger_.subtract(counted_); }
-
-  [[nodiscard]] NodeMemoryState state(const NodeWish& wish) const {
-    return state_of_kept(channel_, wish);
-  }
-  /// As share_node_memory().
-  void share(const NodeWish& wish, const NodeMemoryState& state, bool keep);
-  [[nodiscard]] const NodeMemory& memory() const { return kept_->memory; }
-
- private:
-  void count();
-
-  const mpi::Channel& channel_;
-  Ledger& ledger_;
-  std::shared_ptr<KeptNodeMemory> kept_;
-  std::size_t counted_ = 0;
 };
 
 }  // namespace valet::storage

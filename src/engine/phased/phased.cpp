@@ -142,7 +142,7 @@ void reserve_schedule(plan::State& state) {
   const Options& options = state.options;
   if (options.method != Method::phased) return;
   const schedule::PhasedLimits limits = phased_limits(options, state.blocks, state.flows,
-                                                      state.node->memory, state.channel.size(), 0);
+                                                      state.node(), state.channel.size(), 0);
   BudgetNeed need{.least_bytes = std::max<std::uint64_t>(
                       state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
                       schedule::phased_least_budget(limits))};

@@ -15,7 +15,6 @@
 #include "plan/planner.hpp"
 #include "schedule/at_once.hpp"
 #include "schedule/stream_sizes.hpp"
-#include "storage/call_scratch.hpp"
 #include <valet/alltoall.hpp>
 #include <valet/detail/known_counts.hpp>
 
@@ -105,21 +104,16 @@ void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) 
     *count = (*count * times + parts - 1) / parts;
 }
 
-/// Local; comes before the ranks agree on what is kept.
-void drop_node_memory(plan::State& state) { state.channel.kept().reset(); }
-
 /// Whether everything can leave this rank at once, and then the scratch for it.
 /// @throws std::bad_alloc.
-void suit_at_once(plan::State& state, Call& call, storage::CallScratch& scratch) {
+void suit_at_once(plan::State& state, Call& call) {
   const AlltoallMethod method = call.options.method;
   if (method != AlltoallMethod::automatic && method != AlltoallMethod::direct) return;
   const std::uint64_t needed = call.needed_at_once = operations::DirectExchange::scratch_bytes(
       call.sent, state.channel.rank(), call.buffer.element_bytes);
   call.at_once = needed <= call.options.budget_bytes &&
                  (method == AlltoallMethod::direct || needed <= schedule::most_bytes_at_once);
-  // What is kept for others must not decide.
-  if (call.at_once && needed > operations::scratch_limit(state)) drop_node_memory(state);
-  if (call.at_once) scratch = operations::scratch_for(state, needed);
+  if (call.at_once) state.memory.take_scratch(static_cast<std::size_t>(needed));
 }
 
 /// The page that suits this rank, and what it would have to do with pages of that size.
@@ -143,11 +137,11 @@ void suit_page(plan::State& state, Call& call) {
 }
 
 /// What suits this rank.
-std::optional<Diagnostic> suit(plan::State& state, Call& call, storage::CallScratch& scratch) {
+std::optional<Diagnostic> suit(plan::State& state, Call& call) {
   try {
     const detail::LeaveReserve leave;
     suit_page(state, call);
-    suit_at_once(state, call, scratch);
+    suit_at_once(state, call);
     return std::nullopt;
   } catch (const std::bad_alloc&) {
     return Diagnostic{ErrorCode::out_of_memory,
@@ -169,7 +163,7 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
   plan::agree_on_options(agreement, call.options);
   agreement.least(call.page);
   agreement.largest(call.least_page);
-  state.call->join(agreement);
+  state.frame->join(agreement);
   const bool fits = call.at_once;
   agreement.least(call.at_once);
   call.joint.join(agreement);
@@ -238,6 +232,7 @@ bool pages_pay(plan::State& state, plan::JointShape& joint) {
   if (joint.moves_nothing()) {
     choice.reason = "nothing leaves its rank";
   } else {
+    state.make_room_to_measure();
     add_costs(state, joint);
     const schedule::Prediction pages = schedule::predict(joint.model, joint.shape, Method::stream);
     const double swaps = schedule::swaps_seconds(joint.model, joint.shape);
@@ -261,13 +256,8 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
                                            std::uint64_t elements_after,
                                            std::optional<operations::SortedExchange>& swaps) {
   const AlltoallMethod wish = call.options.method;
-  storage::CallScratch kept =
-      operations::scratch_while_planning(state, wish == AlltoallMethod::automatic);
   const auto make = [&]() -> operations::SortedExchange& {
-    // Swaps have the whole budget.
-    kept = {};
-    state.channel.take_scratch().reset();
-    drop_node_memory(state);
+    state.memory.free_unused();  // swaps have the whole budget
     return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes,
                          call.swaps);
   };
@@ -279,23 +269,19 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
 }
 
 /// The progress of an all-to-all by this method.
-observe::ProgressWish progress_wish(const observe::Call& call, AlltoallMethod method) {
+observe::ProgressWish progress_wish(const call::Frame& call, AlltoallMethod method) {
   return call.progress_wish(std::string("valet: all-to-all by ") + to_string(method));
 }
 
 /// Moves everything at once. Collective.
-Report at_once(plan::State& state, const Call& call, storage::CallScratch& scratch) {
+Report at_once(plan::State& state, const Call& call) {
   if (call.options.method == AlltoallMethod::automatic) {
     schedule::Choice choice;
     choice.reason = "the budgets hold all that leaves";
     state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
   }
-  // What is kept of node memory stays, and is counted.
-  const storage::NodeLoan kept(state.channel, state.ledger, call.options.budget_bytes);
-  Report report = operations::DirectExchange(state, call.buffer, call.sent, call.received)
-                      .run(scratch, progress_wish(*state.call, AlltoallMethod::direct));
-  report.shared_bytes = kept.memory().own().size();
-  return report;
+  return operations::DirectExchange(state, call.buffer, call.sent, call.received)
+      .run(progress_wish(*state.frame, AlltoallMethod::direct));
 }
 
 /// Moves pages, once it is finalized that all fit. Collective.
@@ -306,8 +292,8 @@ Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std:
   const auto self = static_cast<std::size_t>(rank);
   const std::size_t element_bytes = call.buffer.element_bytes;
   const std::uint64_t elements = sum(call.sent) - sent[self] + sum(call.received) - received[self];
-  state->options.budget_bytes =
-      call.options.budget_bytes - page_overhead_bytes(call.limits, call.page);
+  state->limit_budget(call.options.budget_bytes -
+                      static_cast<std::size_t>(page_overhead_bytes(call.limits, call.page)));
   state->plan_seconds = mpi::now() - start;
   if (observe::Trace* const trace = state->observer.trace)
     trace->span(observe::TraceKind::stage, "plan", start, mpi::now());
@@ -327,8 +313,7 @@ struct Counts {
 /// is wrong with the call, if anything.
 std::optional<Diagnostic> exchange_counts(plan::State& state, Call& call, const Counts& counts,
                                           std::span<std::uint64_t> sent,
-                                          std::span<std::uint64_t> received,
-                                          storage::CallScratch& scratch) {
+                                          std::span<std::uint64_t> received) {
   std::optional<Diagnostic> diagnostic = plan::check_options(call.options);
   if (!diagnostic) diagnostic = operations::check_alltoall(call.buffer, counts.send, sent.size());
   if (diagnostic)
@@ -340,14 +325,13 @@ std::optional<Diagnostic> exchange_counts(plan::State& state, Call& call, const 
   if (diagnostic || std::ranges::find(received, unknown) != received.end()) return diagnostic;
   diagnostic =
       operations::check_received(received, counts.receive, call.buffer, state.channel.rank());
-  return diagnostic ? diagnostic : suit(state, call, scratch);
+  return diagnostic ? diagnostic : suit(state, call);
 }
 
 /// The same for counts that an adapter knows. Collective where they are compared.
 std::optional<Diagnostic> take_known_counts(plan::State& state, Call& call,
                                             std::span<std::uint64_t> sent,
-                                            std::span<std::uint64_t> received,
-                                            storage::CallScratch& scratch) {
+                                            std::span<std::uint64_t> received) {
   std::optional<Diagnostic> diagnostic = plan::check_options(call.options);
   if (!diagnostic) diagnostic = operations::check_buffer(call.buffer);
   if (!diagnostic)
@@ -361,18 +345,17 @@ std::optional<Diagnostic> take_known_counts(plan::State& state, Call& call,
     if (wrong != theirs.end())
       return call.known->mismatch(static_cast<int>(wrong - theirs.begin()), *wrong);
   }
-  return diagnostic ? diagnostic : suit(state, call, scratch);
+  return diagnostic ? diagnostic : suit(state, call);
 }
 
 /// An all-to-all inside its frame: counts, agreement, choice, then what moves. Collective.
 /// @param known  Where an adapter gives the counts, in place of `counts`.
-Report exchange_segments(const std::shared_ptr<observe::Call>& frame, const AlltoallBuffer& buffer,
+Report exchange_segments(const std::shared_ptr<call::Frame>& frame, const AlltoallBuffer& buffer,
                          const Counts& counts, const detail::KnownCounts* known,
                          const AlltoallOptions& options) {
   auto state = std::make_unique<plan::State>(
       frame, operations::page_options(Method::stream, options.share_memory, options.keep_memory));
   state->options.budget_bytes = options.budget_bytes;
-  storage::limit_kept(state->channel, options.keep_memory ? options.budget_bytes / 2 : 0);
   const double start = mpi::now();
   const mpi::Channel& channel = state->channel;
   observe::Trace* const trace = state->observer.trace;
@@ -381,19 +364,14 @@ Report exchange_segments(const std::shared_ptr<observe::Call>& frame, const Allt
   const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
   Call call{.buffer = buffer, .options = options, .sent = sent_span, .received = received_span};
   call.known = known;
-  storage::CallScratch scratch;
   agree_on_call(*state,
-                known != nullptr
-                    ? take_known_counts(*state, call, sent_span, received_span, scratch)
-                    : exchange_counts(*state, call, counts, sent_span, received_span, scratch),
+                known != nullptr ? take_known_counts(*state, call, sent_span, received_span)
+                                 : exchange_counts(*state, call, counts, sent_span, received_span),
                 call);
   const std::uint64_t before = sum(sent_span), after = sum(received_span);
   std::optional<operations::SortedExchange> swaps;
   std::optional<AlltoallMethod> method = AlltoallMethod::direct;
-  if (!call.at_once) {
-    scratch = {};
-    method = choose_swaps(*state, call, after, swaps);
-  }
+  if (!call.at_once) method = choose_swaps(*state, call, after, swaps);
   frame->caption = {to_string(method.value_or(AlltoallMethod::stream)), buffer.element_bytes,
                     options.budget_bytes};
   Report report;
@@ -410,8 +388,7 @@ Report exchange_segments(const std::shared_ptr<observe::Call>& frame, const Allt
     const double end = mpi::now();
     frame->align();
     if (trace != nullptr) trace->span(observe::TraceKind::stage, "plan", start, end);
-    report =
-        call.at_once ? at_once(*state, call, scratch) : swaps->run(progress_wish(*frame, *method));
+    report = call.at_once ? at_once(*state, call) : swaps->run(progress_wish(*frame, *method));
     choice = state->choice;
     report.plan_seconds = end - start;
   }
@@ -433,8 +410,8 @@ Report exchange_framed(MPI_Comm communicator, const AlltoallBuffer& buffer, cons
   AlltoallOptions options = chosen;
   options.budget_bytes = detail::bounded_budget(options.budget_bytes);
   const auto frame =
-      std::make_shared<observe::Call>(mpi::Channel::open_for_call(communicator),
-                                      observe::CallOptions(options, "AlltoallOptions::progress"));
+      std::make_shared<call::Frame>(mpi::Channel::open_for_call(communicator),
+                                    call::FrameOptions(options, "AlltoallOptions::progress"));
   return frame->run([&] { return exchange_segments(frame, buffer, counts, known, options); });
 }
 

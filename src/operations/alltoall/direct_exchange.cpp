@@ -69,7 +69,7 @@ void DirectExchange::receive_all() {
   }
 }
 
-Report DirectExchange::run(storage::CallScratch& scratch, const observe::ProgressWish& wish) {
+Report DirectExchange::run(const observe::ProgressWish& wish) {
   const std::uint64_t leaving = sum(sent_) - sent_[self_];
   const std::uint64_t arriving = sum(received_) - received_[self_];
   observe::Observer& observer = state_.observer;
@@ -78,10 +78,11 @@ Report DirectExchange::run(storage::CallScratch& scratch, const observe::Progres
   const double start = mpi::now(), waited = observer.waiting_seconds;
   try {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
-    stage(scratch.bytes().data());
+    std::byte* const staged = state_.memory.scratch().data();
+    stage(staged);
     move_own();
     receive_all();  // before the sends, so that MPI has little to hold back
-    send_all(scratch.bytes().data());
+    send_all(staged);
     for (std::size_t slot = 0; slot < 2 * sent_.size(); ++slot) {
       if (requests_.idle(slot)) continue;
       requests_.wait(slot);
@@ -89,7 +90,7 @@ Report DirectExchange::run(storage::CallScratch& scratch, const observe::Progres
       observer.moved(arrived ? received_[slot] : sent_[slot - sent_.size()]);
     }
   } catch (...) {
-    scratch.leak();  // MPI may still read it
+    state_.memory.leak_scratch();  // MPI may still read it
     throw;
   }
   progress.finish();

@@ -8,7 +8,6 @@
 #include "mpi/requests.hpp"
 #include "operations/alltoall/pages.hpp"
 #include "plan/plan_state.hpp"
-#include "storage/call_scratch.hpp"
 #include <valet/alltoall.hpp>
 
 #include <cstdint>
@@ -31,8 +30,9 @@ class DirectExchange {
     return (sum(sent) - sent[static_cast<std::size_t>(rank)]) * element_bytes;
   }
 
-  /// Moves everything. Collective, blocking; all ranks have met before.
-  Report run(storage::CallScratch& scratch, const observe::ProgressWish& wish);
+  /// Moves everything, in scratch of scratch_bytes() that has been taken. Collective, blocking; all
+  /// ranks have met before.
+  Report run(const observe::ProgressWish& wish);
 
  private:
   [[nodiscard]] std::size_t bytes_of(std::uint64_t elements) const {

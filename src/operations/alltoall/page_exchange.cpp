@@ -107,7 +107,7 @@ void PageExchange::exchange_fragments(bool any_order, std::uint64_t pages_after)
 
 Report PageExchange::run(bool any_order, std::uint64_t elements) {
   observe::ProgressMeter progress(state_.observer.progress,
-                                  state_.call->progress_wish("valet: all-to-all by stream"),
+                                  state_.frame->progress_wish("valet: all-to-all by stream"),
                                   elements, element_bytes_);
   observe::Trace* const trace = state_.observer.trace;
   list_segments(any_order);
@@ -119,11 +119,11 @@ Report PageExchange::run(bool any_order, std::uint64_t elements) {
       out_of_memory);
   pages_.plan(std::move(failed), data_.data(), page_bytes_, outgoing_.side(),
               {std::span(incoming_)}, any_order ? pages::PageOrder::any : pages::PageOrder::slots);
-  storage::CallScratch scratch;
   state_.failure = detail::unless_out_of_memory(
-      [&] { scratch = scratch_for(state_, pages_.workspace_bytes()); }, out_of_memory);
+      [&] { state_.take_scratch(static_cast<std::size_t>(pages_.workspace_bytes())); },
+      out_of_memory);
   progress.count_in(page_bytes_);
-  Report report = pages_.run(scratch, [&] {
+  Report report = pages_.run([&] {
     const observe::TraceSpan span(trace, observe::TraceKind::copy, "into pages");
     make_pages();
   });

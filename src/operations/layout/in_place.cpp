@@ -96,7 +96,7 @@ struct PageNeeds {
 /// One call on one rank.
 class InPlace {
  public:
-  InPlace(const std::shared_ptr<observe::Call>& frame, const GridLayout& from, const GridLayout& to,
+  InPlace(const std::shared_ptr<call::Frame>& frame, const GridLayout& from, const GridLayout& to,
           std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
       : pages_(std::make_unique<plan::State>(
             frame,
@@ -121,6 +121,7 @@ class InPlace {
   [[nodiscard]] Diagnostic too_small() const;
   [[nodiscard]] bool fits_direct() const;
   void prepare_pages();
+  [[nodiscard]] std::size_t pages_budget() const;
   void sort_pages();
   void make_plan();
   void exchange_fragments();
@@ -142,8 +143,6 @@ class InPlace {
   const TargetArray& array_;
   BlockCyclic::Extents strides_before_, strides_after_;
   std::optional<layout::SharedParts> parts_;  ///< while everything may move at once
-  std::optional<storage::NodeLoan> node_;     ///< likewise
-  storage::CallScratch scratch_;
   PageNeeds needs_;
   std::uint64_t budget_at_once_ = 0;  ///< enough on this rank for what moves at once
   std::size_t page_bytes_ = 1;
@@ -178,6 +177,7 @@ void InPlace::measure() {
   // Where the budget does not hold what tells how many neighbours there are, they are as many as
   // take most of a budget.
   if (needs_.shared <= call_.options.budget_bytes) {
+    state_.memory.limit(call_.options.budget_bytes - static_cast<std::size_t>(needs_.shared));
     const auto count_peers = [this](const GridSide& mine, const GridSide& theirs) {
       if (mine.elements() == 0) return std::uint64_t{0};
       const layout::Intersection both(ledger_, mine.layout(), mine.grid_rank, theirs.layout());
@@ -197,25 +197,22 @@ void InPlace::measure() {
 /// Where everything fits the budget at once, pages only cost time.
 std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) {
   const std::uint64_t budget = call_.options.budget_bytes;
-  storage::limit_kept(channel_, call_.options.keep_memory ? budget / 2 : 0);
   const bool is_direct = call_.options.method == Method::direct;
   const bool is_free = call_.options.method == Method::automatic || is_direct;
   // Whatever is shared, no more than both parts can leave and arrive.
   if (is_direct)
-    budget_at_once_ = intersections + operations::kept_bytes(state_) +
-                      static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) *
-                          call_.element_bytes;
+    budget_at_once_ =
+        intersections + static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) *
+                            call_.element_bytes;
   call_.at_once = is_free && intersections <= budget;
   if (!call_.at_once) return std::nullopt;
   try {
     const detail::LeaveReserve leave;
+    state_.memory.limit(static_cast<std::size_t>(budget - intersections));
     parts_.emplace(ledger_, call_);
-    node_.emplace(channel_, ledger_, budget / 2);
     const std::uint64_t bytes = parts_->bytes_at_once();
-    const std::uint64_t taken = intersections + node_->memory().bytes();
-    call_.at_once = taken <= budget && bytes <= budget - taken;
-    if (call_.at_once)
-      scratch_ = {channel_, ledger_, bytes, budget - taken, call_.options.keep_memory};
+    call_.at_once = bytes <= budget - intersections;
+    if (call_.at_once) state_.memory.take_scratch(static_cast<std::size_t>(bytes));
   } catch (const std::bad_alloc&) {
     return layout::out_of_memory();
   }
@@ -229,14 +226,12 @@ void InPlace::prepare() {
   if (!diagnostic)
     diagnostic = prepare_at_once(intersection_bytes(call_.from, call_.to.layout()) +
                                  intersection_bytes(call_.to, call_.from.layout()));
-  call_.agree(diagnostic, array_.order, array_.order);
+  call_.agree(diagnostic, array_.order, array_.order, nullptr);
   if (call_.at_once && call_.source_order == call_.order) {
-    call_.call.align();
+    call_.frame.align();
     return;
   }
   call_.at_once = false;
-  scratch_ = {};
-  node_.reset();
   parts_.reset();
   prepare_pages();
 }
@@ -273,6 +268,7 @@ void InPlace::prepare_pages() {
                              : page_bytes_) > budget)
     odd = too_small();
   else {
+    state_.memory.limit(pages_budget());
     odd = detail::unless_out_of_memory([&] { sort_pages(); }, layout::out_of_memory);
     if (!odd && is_direct && !fits_direct()) odd = too_small();
   }
@@ -291,9 +287,16 @@ void InPlace::prepare_pages() {
       [&] {
         leaving_->allocate_buffers();
         arriving_->allocate_buffers();
-        scratch_ = operations::scratch_for(state_, pages_.workspace_bytes());
+        state_.take_scratch(static_cast<std::size_t>(pages_.workspace_bytes()));
       },
       layout::out_of_memory);
+}
+
+/// Of the budget, beside lists and what fills no page.
+std::size_t InPlace::pages_budget() const {
+  if (needs_.ranks == 0) return call_.options.budget_bytes;
+  return call_.options.budget_bytes - static_cast<std::size_t>(needs_.buffer_bytes(page_bytes_) +
+                                                               needs_.list_bytes(page_bytes_));
 }
 
 void InPlace::sort_pages() {
@@ -305,11 +308,7 @@ void InPlace::sort_pages() {
 void InPlace::make_plan() {
   const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "plan");
   state_.page_budget = needs_.at_most(call_.options.budget_bytes, call_.element_bytes);
-  if (needs_.ranks > 0)
-    state_.options.budget_bytes = call_.options.budget_bytes - needs_.buffer_bytes(page_bytes_) -
-                                  needs_.list_bytes(page_bytes_);
-  else
-    state_.options.budget_bytes = call_.options.budget_bytes;
+  state_.limit_budget(pages_budget());
   pages_.plan(std::nullopt, part(), page_bytes_, leaving_->side(), arriving_->side(),
               pages::PageOrder::slots);
 }
@@ -344,7 +343,7 @@ Report InPlace::move_at_once() {
   const std::uint64_t change =
       static_cast<std::uint64_t>(parts_->peers().elements_sent + parts_->peers().elements_received);
   observe::ProgressMeter progress(
-      observer.progress, call_.call.progress_wish("valet: redistribute in place"),
+      observer.progress, call_.frame.progress_wish("valet: redistribute in place"),
       static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) + change,
       call_.element_bytes);
   const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
@@ -353,12 +352,11 @@ Report InPlace::move_at_once() {
   const layout::IncomingPart incoming = parts_->incoming(array_.data, strides_after_);
   Report report;
   report.neighbours = parts_->neighbours();
-  parts_->move_at_once(ledger_, outgoing, incoming, scratch_, report);
+  parts_->move_at_once(outgoing, incoming, report);
   observer.moved(change);
   progress.finish();
   report.exchange_seconds = mpi::now() - start;
   report.waiting_seconds = observer.waiting_seconds - waited;
-  report.shared_bytes = node_->memory().own().size();
   return report;
 }
 
@@ -367,17 +365,17 @@ Report InPlace::move_pages() {
   const double start = mpi::now();
   observe::Observer& observer = state_.observer;
   observe::ProgressMeter progress(observer.progress,
-                                  call_.call.progress_wish("valet: redistribute in place"),
+                                  call_.frame.progress_wish("valet: redistribute in place"),
                                   handled_elements(), call_.element_bytes);
   double sorted = start;
-  Report report = pages_.run(scratch_, [&] {
+  Report report = pages_.run([&] {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::copy, "into pages");
     progress.count_in(1);
     leaving_->into_pages(part(), observer);
     progress.count_in(page_bytes_);
     sorted = mpi::now();
   });
-  scratch_ = {};
+  state_.memory.return_scratch();
   progress.count_in(1);
   exchange_fragments();
   observer.moved(fragment_bytes(*leaving_, channel_.rank()) +
@@ -415,8 +413,8 @@ Report redistribute_in_place(MPI_Comm communicator, const GridLayout& from, cons
                              const LayoutOptions& options) {
   const detail::MemoryReserve reserve;
   const auto frame =
-      std::make_shared<observe::Call>(mpi::Channel::open_for_call(communicator),
-                                      observe::CallOptions(options, "LayoutOptions::progress"));
+      std::make_shared<call::Frame>(mpi::Channel::open_for_call(communicator),
+                                    call::FrameOptions(options, "LayoutOptions::progress"));
   return frame->run([&] {
     InPlace move(frame, from, to, element_bytes, array, options);
     const double start = mpi::now();

@@ -100,10 +100,10 @@ GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
   if (grid_rank != outside) elements_ = layout().local_elements(grid_rank);
 }
 
-LayoutCall::LayoutCall(observe::Call& frame, const GridLayout& source, const GridLayout& target,
+LayoutCall::LayoutCall(call::Frame& whole, const GridLayout& source, const GridLayout& target,
                        std::size_t bytes, const LayoutOptions& chosen)
-    : call(frame),
-      channel(frame.channel),
+    : frame(whole),
+      channel(whole.channel),
       from("source", source, channel.rank()),
       to("target", target, channel.rank()),
       element_bytes(bytes),
@@ -194,8 +194,8 @@ template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, cons
 template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, const TargetArray&,
                                                            BlockCyclic::Extents&) const;
 
-void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
-                       IndexOrder target) {
+void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target,
+                       const storage::NodeWish* wish) {
   const auto text = [](std::int64_t value) -> std::string {
     return static_cast<IndexOrder>(value) == IndexOrder::row_major ? "row-major" : "column-major";
   };
@@ -212,27 +212,25 @@ void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source,
   agreement.equal({"the order of the target array", text, same_order}, target_found);
   plan::agree_on_options(agreement, options);
   agreement.least(least);
-  call.join(agreement);
+  frame.join(agreement);
   agreement.least(at_once);
   agreement.largest(most_peers);
   agreement.enough(enough);
-  agreement.least(kept.serves);
-  agreement.least(kept.may_keep);
-  agreement.least(kept.is_idle);
+  frame.memory->join(agreement, wish);
   agreement.run(channel, mine);
   source_order = *source_found;
   order = *target_found;
 }
 
 void LayoutCall::describe(Report& report) const {
-  report.method = call.caption.method;
+  report.method = frame.caption.method;
   report.block_bytes = element_bytes;
   report.blocks_before = static_cast<std::uint64_t>(from.elements());
   report.blocks_after = static_cast<std::uint64_t>(to.elements());
   report.budget_bytes = options.budget_bytes;
   report.extra_bytes_bound =
       detail::promised_bytes(options.budget_bytes, report.neighbours,
-                             static_cast<std::uint64_t>(channel.size()), call.traces());
+                             static_cast<std::uint64_t>(channel.size()), frame.traces());
 }
 
 Diagnostic out_of_memory() {
@@ -261,14 +259,15 @@ IncomingPart SharedParts::incoming(void* array, const BlockCyclic::Extents& stri
   return {call_.from.grid_rank, &*unpack_, static_cast<std::byte*>(array)};
 }
 
-void SharedParts::move_at_once(Ledger& ledger, const OutgoingPart& outgoing,
-                               const IncomingPart& incoming, storage::CallScratch& scratch,
+void SharedParts::move_at_once(const OutgoingPart& outgoing, const IncomingPart& incoming,
                                Report& report) {
+  storage::Loan& memory = *call_.frame.memory;
   try {
-    ArraysAtOnce(call_.channel, ledger, call_.element_bytes, take_peers(), outgoing, incoming)
-        .run(scratch.bytes(), report);
+    ArraysAtOnce(call_.channel, call_.frame.ledger, call_.element_bytes, take_peers(), outgoing,
+                 incoming)
+        .run(memory.scratch(), report);
   } catch (...) {
-    scratch.leak();  // MPI may still read and write it
+    memory.leak_scratch();  // MPI may still read and write it
     throw;
   }
 }

@@ -3,12 +3,11 @@
 
 /// What is checked of a redistribution before anything moves, and what all ranks agree on.
 
+#include "call/frame.hpp"
 #include "engine/arrays_at_once.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
-#include "observe/call.hpp"
-#include "storage/call_scratch.hpp"
 #include "storage/node_memory.hpp"
 #include "storage/sequence_copy.hpp"
 #include <valet/redistribute.hpp>
@@ -44,7 +43,7 @@ struct GridSide {
 
 /// One call on one rank, as far as redistribute() and redistribute_in_place() are alike.
 struct LayoutCall {
-  LayoutCall(observe::Call& call, const GridLayout& from, const GridLayout& to,
+  LayoutCall(call::Frame& call, const GridLayout& from, const GridLayout& to,
              std::size_t element_bytes, const LayoutOptions& options);
 
   /// What is wrong with the grids or the size of an element.
@@ -58,20 +57,21 @@ struct LayoutCall {
   /// Collective: one reduction.
   /// @param mine            What this rank has found wrong.
   /// @param source, target  Of the arrays of this rank.
-  void agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target);
+  /// @param wish            For memory shared inside nodes; nullptr for none.
+  void agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target,
+             const storage::NodeWish* wish);
 
   /// What is the same in both reports.
   void describe(Report& report) const;
 
   static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
-  observe::Call& call;
+  call::Frame& frame;
   const mpi::Channel& channel;
   GridSide from, to;
   std::size_t element_bytes;
   LayoutOptions options;
   bool at_once = true;                              ///< it suits a rank, then all
-  storage::NodeMemoryState kept{true, true, true};  ///< of this rank, then of all
   std::int64_t least = no_limit;                    ///< the piece that suits a rank, then all
   std::uint64_t most_peers = 0;                     ///< of pages on this rank, then on all
   std::uint64_t enough = 0;                         ///< a budget, for this rank
@@ -101,9 +101,8 @@ class SharedParts {
   /// The arrays as the exchange sees them, once all ranks have agreed.
   [[nodiscard]] OutgoingPart outgoing(const void* array, const BlockCyclic::Extents& strides);
   [[nodiscard]] IncomingPart incoming(void* array, const BlockCyclic::Extents& strides);
-  /// Moves everything at once. Collective.
-  void move_at_once(Ledger& ledger, const OutgoingPart& outgoing, const IncomingPart& incoming,
-                    storage::CallScratch& scratch, Report& report);
+  /// Moves everything at once, in scratch of bytes_at_once() that has been taken. Collective.
+  void move_at_once(const OutgoingPart& outgoing, const IncomingPart& incoming, Report& report);
 
  private:
   const LayoutCall& call_;

@@ -19,9 +19,10 @@ namespace {
 /// One call on one rank: what it checks, then what it moves.
 class Redistribution {
  public:
-  Redistribution(observe::Call& frame, const GridLayout& from, const GridLayout& to,
+  Redistribution(call::Frame& frame, const GridLayout& from, const GridLayout& to,
                  std::size_t element_bytes, const LayoutOptions& options)
       : call_(frame, from, to, element_bytes, options),
+        memory_(*frame.memory),
         ledger_(frame.ledger),
         observer_(*frame.observer) {
     frame.caption = {"layout", element_bytes, call_.options.budget_bytes};
@@ -32,8 +33,8 @@ class Redistribution {
     const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "plan");
     std::optional<Diagnostic> diagnostic = check(source, target);
     if (!diagnostic) diagnostic = intersect();
-    call_.agree(diagnostic, source.order, target.order);
-    call_.call.align();
+    call_.agree(diagnostic, source.order, target.order, wish_ ? &*wish_ : nullptr);
+    call_.frame.align();
   }
 
   Report move(const void* source, void* target) {
@@ -43,21 +44,20 @@ class Redistribution {
     Report report;
     report.neighbours = parts_->neighbours();
     observe::ProgressMeter progress(
-        observer_.progress, call_.call.progress_wish("valet: redistribute"),
+        observer_.progress, call_.frame.progress_wish("valet: redistribute"),
         static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()),
         call_.element_bytes);
     {
       const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "exchange");
       const double waited = observer_.waiting_seconds;
       if (call_.at_once)
-        parts_->move_at_once(ledger_, outgoing, incoming, scratch_, report);
+        parts_->move_at_once(outgoing, incoming, report);
       else
         move_in_chunks(outgoing, incoming, report);
       progress.finish();
       report.waiting_seconds = observer_.waiting_seconds - waited;
     }
     call_.describe(report);
-    report.shared_bytes = node_->memory().own().size();
     report.exchange_seconds = mpi::now() - start;
     return report;
   }
@@ -94,16 +94,15 @@ class Redistribution {
               mpi::at_least_enough};
     try {
       const detail::LeaveReserve leave;
+      memory_.limit(rest());
       parts_.emplace(ledger_, call_);
       const std::uint64_t leaving =
           static_cast<std::uint64_t>(parts_->peers().elements_sent) * call_.element_bytes;
       const std::uint64_t bytes = parts_->bytes_at_once();
       call_.at_once = leaving <= schedule::most_bytes_at_once && bytes <= rest();
-      const std::uint64_t most_kept = call_.at_once ? rest() - bytes : node_limit();
-      node_.emplace(call_.channel, ledger_, call_.options.keep_memory ? most_kept : 0);
-      if (call_.at_once) take_scratch(bytes);
+      if (call_.at_once) memory_.take_scratch(bytes);
       if (takes_part) call_.least = layout::choose_chunk_elements(rest(), call_.element_bytes);
-      call_.kept = node_->state(node_wish());
+      wish_.emplace(node_wish());
     } catch (const std::bad_alloc&) {
       return layout::out_of_memory();
     }
@@ -118,14 +117,6 @@ class Redistribution {
   [[nodiscard]] std::uint64_t node_limit() const {
     return rest() - layout::most_send_bytes(rest(), call_.element_bytes);
   }
-  /// The same beside memory shared with the node.
-  [[nodiscard]] std::uint64_t scratch_limit() const {
-    return rest() - std::min<std::uint64_t>(rest(), node_->memory().bytes());
-  }
-  void take_scratch(std::uint64_t bytes) {
-    scratch_ = {};
-    scratch_ = {call_.channel, ledger_, bytes, scratch_limit(), call_.options.keep_memory};
-  }
   [[nodiscard]] layout::ExchangeSizes sizes() const {
     const std::int64_t chunk = call_.least == layout::LayoutCall::no_limit ? 1 : call_.least;
     return layout::exchange_sizes(rest(), call_.element_bytes, chunk);
@@ -134,7 +125,7 @@ class Redistribution {
   [[nodiscard]] layout::ExchangeSizes sizes_beside_node() const {
     layout::ExchangeSizes beside = sizes();
     const std::uint64_t taken =
-        beside.send_buffers * beside.chunk_bytes() + node_->memory().mapped_bytes();
+        beside.send_buffers * beside.chunk_bytes() + memory_.node().mapped_bytes();
     const std::uint64_t left = rest() - std::min(rest(), taken);
     beside.slots = std::clamp<std::uint64_t>(left / beside.chunk_bytes(), 1, beside.slots);
     return beside;
@@ -162,36 +153,34 @@ class Redistribution {
 
   void move_in_chunks(const layout::OutgoingPart& outgoing, const layout::IncomingPart& incoming,
                       Report& report) {
-    scratch_ = {};
-    scratch_ = {call_.channel, ledger_, 0, rest() - node_limit(), call_.options.keep_memory};
-    node_->share(node_wish(), call_.kept, call_.options.keep_memory);
+    memory_.share(node_wish());
     std::optional<layout::ArrayExchange> exchange;
     std::optional<Diagnostic> diagnostic;
     try {
       const detail::LeaveReserve leave;
       exchange.emplace(call_.channel, ledger_, sizes_beside_node(), parts_->take_peers(), outgoing,
-                       incoming, node_->memory());
-      take_scratch(exchange->scratch_bytes());
+                       incoming, memory_.node());
+      memory_.take_scratch(exchange->scratch_bytes());
     } catch (const std::bad_alloc&) {
       diagnostic = layout::out_of_memory();
     }
     mpi::agree(call_.channel, diagnostic);
     try {
-      exchange->run(scratch_.bytes(), report);
+      exchange->run(memory_.scratch(), report);
     } catch (...) {
-      scratch_.leak();
+      memory_.leak_scratch();
       throw;
     }
   }
 
   layout::LayoutCall call_;
+  storage::Loan& memory_;
   Ledger& ledger_;
   observe::Observer& observer_;
   BlockCyclic::Extents source_strides_, target_strides_;
   std::uint64_t intersection_bytes_ = 0;
   std::optional<layout::SharedParts> parts_;
-  std::optional<storage::NodeLoan> node_;
-  storage::CallScratch scratch_;
+  std::optional<storage::NodeWish> wish_;  ///< before the chunk is agreed upon
 };
 
 }  // namespace
@@ -200,8 +189,8 @@ Report redistribute(MPI_Comm communicator, const GridLayout& from, const GridLay
                     std::size_t element_bytes, const SourceArray& source, const TargetArray& target,
                     const LayoutOptions& options) {
   const detail::MemoryReserve reserve;
-  observe::Call frame(mpi::Channel::open_for_call(communicator),
-                      observe::CallOptions(options, "LayoutOptions::progress"));
+  call::Frame frame(mpi::Channel::open_for_call(communicator),
+                    call::FrameOptions(options, "LayoutOptions::progress"));
   return frame.run([&] {
     const double start = mpi::now();
     Redistribution redistribution(frame, from, to, element_bytes, options);

@@ -143,9 +143,6 @@ void PageMove::plan(std::optional<Diagnostic> mine, std::byte* data, std::uint64
   for (const PageSide* const side : {&from, &to})
     for (const Segment& segment : side->segments)
       if (segment.pages > 0) slots_ = std::max(slots_, side->slot(segment, segment.pages - 1) + 1);
-  // Scratch that is kept counts until memory is shared, which may need its room.
-  storage::CallScratch kept =
-      operations::scratch_while_planning(state_, state_.options.method == Method::automatic);
   state_.blocks.block_bytes = static_cast<std::size_t>(page_bytes);
   if (asks) exchange_message_sizes(from, to);
   std::optional<Diagnostic> found;
@@ -164,7 +161,6 @@ void PageMove::plan(std::optional<Diagnostic> mine, std::byte* data, std::uint64
   if (!mine) mine = plan::check_budget(state_);
   const plan::Form form = order == PageOrder::slots ? plan::Form::slots : plan::Form::any;
   plan::agree_on_flows(state_, mine, form);
-  kept = {};
   operations::prepare_method(state_);
 }
 
@@ -179,26 +175,20 @@ std::uint64_t PageMove::workspace_bytes() {
                                  origin_count_ > 0 ? page_bytes_ : 0);
 }
 
-Report PageMove::run(storage::CallScratch& scratch, const std::function<void()>& make_pages) {
+Report PageMove::run(const std::function<void()>& make_pages) {
   const BlockStorage pages = storage();
-  std::span<std::byte> lent;
-  if (!scratch.bytes().empty())
-    lent =
-        scratch.bytes_for(pages.backend().contiguous_data(), operations::workspace_bytes(state_));
-  Report report;
-  try {
-    report = operations::move_flows(state_, pages.backend(), lent, make_pages);
-  } catch (const Error& error) {
-    if (error.code() == ErrorCode::mpi_failure) scratch.leak();
-    throw;
-  }
+  std::span<std::byte> lent = state_.memory.scratch();
+  if (!lent.empty())
+    lent = state_.memory.scratch_beside(pages.backend().contiguous_data(),
+                                        operations::workspace_bytes(state_));
+  Report report = operations::move_flows(state_, pages.backend(), lent, make_pages);
   const double start = mpi::now();
   if (origin_count_ > 0) {
     const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::copy,
                                   "pages into order");
     storage::Origins origins{{origins_.data(), origins_.size()}, origin_count_};
     report.local_copies +=
-        storage::redistribute_locally(pages.backend(), origins, free_, scratch.bytes());
+        storage::redistribute_locally(pages.backend(), origins, free_, state_.memory.scratch());
   }
   report.local_seconds += mpi::now() - start;
   return report;

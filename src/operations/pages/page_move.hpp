@@ -70,10 +70,9 @@ class PageMove {
   /// Scratch for the move; makes what else it needs. @throws std::bad_alloc. Local.
   [[nodiscard]] std::uint64_t workspace_bytes();
 
-  /// Moves the pages. Collective.
-  /// @param scratch     For workspace_bytes(), by operations::scratch_for().
+  /// Moves the pages, in scratch of workspace_bytes() that has been taken. Collective.
   /// @param make_pages  Called when all ranks have agreed that nothing is wrong.
-  Report run(storage::CallScratch& scratch, const std::function<void()>& make_pages);
+  Report run(const std::function<void()>& make_pages);
 
  private:
   void exchange_message_sizes(const PageSide& from, const PageSide& to);

@@ -16,7 +16,7 @@ ArenaMove::ArenaMove(PlanState& plan, const Arena& arena, std::size_t number,
       arena_(arena),
       number_(number),
       rank_(plan.base.channel.rank()),
-      pages_(std::make_unique<plan::State>(observe::Call::part_of(*plan.base.call), options)),
+      pages_(std::make_unique<plan::State>(call::Frame::part_of(*plan.base.frame), options)),
       outgoing_(plan.base.ledger, plan.page_bytes),
       incoming_(plan.base.ledger) {
   plan_.base.ledger.add(own_bytes);
@@ -72,15 +72,14 @@ std::uint64_t ArenaMove::workspace_bytes(std::uint64_t& list_bytes) {
   return bytes;
 }
 
-Report ArenaMove::run(std::span<const int> ranks, storage::CallScratch& scratch,
-                      std::span<std::byte> fragments) {
+Report ArenaMove::run(std::span<const int> ranks, std::span<std::byte> fragments) {
   struct FreeWorkspace {
     std::shared_ptr<plan::Workspace>& workspace;
     ~FreeWorkspace() { workspace.reset(); }
   } const free_workspace{state().workspace};
   const double start = mpi::now();
   double sorted = start;
-  Report report = pages_.run(scratch, [&] {
+  Report report = pages_.run([&] {
     const observe::TraceSpan span(state().observer.trace, observe::TraceKind::copy, "into pages");
     outgoing_.start(arena_.data, fragments);
     for_each_block(arena_, ranks, plan_.destinations, [&](std::size_t stream, std::uint64_t bytes) {

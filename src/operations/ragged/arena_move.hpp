@@ -40,10 +40,8 @@ class ArenaMove {
   [[nodiscard]] std::uint64_t workspace_bytes(std::uint64_t& list_bytes);
 
   /// Moves everything. Collective.
-  /// @param scratch    workspace_bytes() and a line.
   /// @param fragments  fragment_bytes().
-  Report run(std::span<const int> ranks, storage::CallScratch& scratch,
-             std::span<std::byte> fragments);
+  Report run(std::span<const int> ranks, std::span<std::byte> fragments);
 
   [[nodiscard]] plan::State& state() { return pages_.state(); }
   /// Pages that leave this rank or arrive, once planned.
@@ -56,7 +54,7 @@ class ArenaMove {
   void exchange_fragments();
 
   /// Every arena has one.
-  static constexpr std::size_t own_bytes = sizeof(plan::State) + sizeof(observe::Call) + 1024;
+  static constexpr std::size_t own_bytes = sizeof(plan::State) + sizeof(call::Frame) + 1024;
 
   PlanState& plan_;
   const Arena& arena_;

@@ -40,7 +40,7 @@ class ArenaBytes {
 
 /// What is behind a RaggedPlan.
 struct PlanState {
-  PlanState(std::shared_ptr<observe::Call> call, const Options& options)
+  PlanState(std::shared_ptr<call::Frame> call, const Options& options)
       : base(std::move(call), options),
         destinations(base.ledger),
         incoming(base.ledger),

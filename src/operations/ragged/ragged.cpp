@@ -11,9 +11,7 @@
 #include "operations/ragged/block_sums.hpp"
 #include "plan/planner.hpp"
 #include "schedule/methods.hpp"
-#include "storage/call_scratch.hpp"
 #include "storage/field_check.hpp"
-#include "storage/node_memory.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -69,6 +67,9 @@ class Execution {
  public:
   Execution(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks)
       : plan_(plan), base_(plan.base), storage_(storage), ranks_(ranks), arenas_(base_.ledger) {}
+  Execution(const Execution&) = delete;
+  Execution& operator=(const Execution&) = delete;
+  ~Execution() { base_.memory.return_all(); }
 
   Report run();
 
@@ -91,7 +92,6 @@ class Execution {
   Array<std::byte> lists_;  ///< of the method, for one arena after the other
   std::vector<std::unique_ptr<ArenaMove>> moves_;
   Array<std::byte> fragments_;
-  storage::CallScratch scratch_;
   std::optional<BlockSums> sums_;
   std::uint64_t most_pages_ = 0;  ///< of an arena on this rank, then on all
 };
@@ -139,14 +139,8 @@ std::optional<Diagnostic> Execution::list_pages() {
     if (!moves_[a]->list_pages(ranks_)) return changed();
     fragment_bytes = std::max(fragment_bytes, moves_[a]->fragment_bytes());
   }
-  // What is kept for others must not decide whether all fits at once.
-  if (base_.options.method == Method::direct) base_.channel.kept().reset();
-  {  // Scratch that is kept must leave room for them.
-    const storage::CallScratch kept(
-        base_.channel, base_.ledger, 0,
-        base_.options.budget_bytes - static_cast<std::size_t>(plan_.list_bytes + fragment_bytes),
-        base_.options.keep_memory);
-  }
+  base_.memory.limit(base_.options.budget_bytes -
+                     static_cast<std::size_t>(plan_.list_bytes + fragment_bytes));
   fragments_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(fragment_bytes));
   return std::nullopt;
 }
@@ -168,7 +162,7 @@ void Execution::plan_pages() {
     move->plan_pages(budget);
     count_in(*move);
     // What ranks of a node share for the first arena is there to the end.
-    if (move == moves_.front()) budget -= operations::kept_bytes(move->state());
+    if (move == moves_.front()) budget -= base_.memory.node().bytes();
   }
   mpi::agree(base_.channel,
              detail::unless_out_of_memory(
@@ -183,9 +177,7 @@ void Execution::plan_pages() {
                      count_in(*move);
                    }
                    lists_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(list_bytes));
-                   scratch_ =
-                       operations::scratch_for(moves_[0]->state(), static_cast<std::size_t>(bytes));
-                   count_in(*moves_[0]);
+                   moves_[0]->state().take_scratch(static_cast<std::size_t>(bytes));
                  },
                  [&] {
                    return Diagnostic{ErrorCode::out_of_memory,
@@ -209,7 +201,7 @@ std::uint64_t Execution::extra_bytes_bound() const {
                          ? static_cast<std::uint64_t>(base_.channel.size())
                          : std::uint64_t{0};
   return detail::promised_bytes(base_.options.budget_bytes, neighbours, ranks,
-                                base_.call->traces()) +
+                                base_.frame->traces()) +
          bytes_of_page_lists * pages;
 }
 
@@ -237,8 +229,7 @@ Report Execution::describe() const {
 Report Execution::move_arena(ArenaMove& move) {
   const detail::LentMemory lists(move.state().ledger, {lists_.data(), lists_.size()});
   try {
-    return move.run(ranks_, scratch_,
-                    {fragments_.data(), static_cast<std::size_t>(move.fragment_bytes())});
+    return move.run(ranks_, {fragments_.data(), static_cast<std::size_t>(move.fragment_bytes())});
   } catch (...) {
     lists_.leak();  // MPI may still touch it
     throw;
@@ -249,15 +240,15 @@ Report Execution::move_arena(ArenaMove& move) {
 void Execution::move(Report& report) {
   std::uint64_t pages = 0;
   for (const auto& move : moves_) pages += move->moved_pages();
-  observe::ProgressMeter progress(
-      base_.observer.progress, base_.call->progress_wish("valet: ragged"), pages, plan_.page_bytes);
+  observe::ProgressMeter progress(base_.observer.progress,
+                                  base_.frame->progress_wish("valet: ragged"), pages,
+                                  plan_.page_bytes);
   for (const auto& move : moves_) {
     const Report part = move_arena(*move);
     count_in(*move);
     if (move == moves_.front()) {
       report.method = part.method;
       report.choice = part.choice;
-      report.shared_bytes = part.shared_bytes;
     }
     report.messages += part.messages;
     report.credits += part.credits;
@@ -272,7 +263,6 @@ void Execution::move(Report& report) {
 
 Report Execution::run() {
   const double start = mpi::now();
-  storage::limit_kept(base_.channel, base_.most_kept_bytes());
   for (std::size_t a = 0; a < plan_.arenas.size(); ++a)
     most_pages_ = std::max(most_pages_, plan_.most_bytes(a) / plan_.page_bytes + 1);
   mpi::Agreement agreement;
@@ -301,13 +291,13 @@ Report Execution::run() {
 
 Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks) {
   const Options& options = plan.base.options;
-  plan.base.call->caption = {to_string(options.method), 0, options.budget_bytes};
-  return plan.base.call->run([&] { return Execution(plan, storage, ranks).run(); });
+  plan.base.frame->caption = {to_string(options.method), 0, options.budget_bytes};
+  return plan.base.frame->run([&] { return Execution(plan, storage, ranks).run(); });
 }
 
-std::shared_ptr<observe::Call> open_call(mpi::Channel channel, const Options& options) {
-  return std::make_shared<observe::Call>(std::move(channel),
-                                         observe::CallOptions(options, "Options::progress"));
+std::shared_ptr<call::Frame> open_call(mpi::Channel channel, const Options& options) {
+  return std::make_shared<call::Frame>(std::move(channel),
+                                       call::FrameOptions(options, "Options::progress"));
 }
 
 }  // namespace ragged

@@ -10,11 +10,10 @@
 namespace valet::ragged {
 
 /// The frame of a call. Local.
-[[nodiscard]] std::shared_ptr<observe::Call> open_call(mpi::Channel channel,
-                                                       const Options& options);
+[[nodiscard]] std::shared_ptr<call::Frame> open_call(mpi::Channel channel, const Options& options);
 
 /// plan_to_ranks() in its frame. Collective.
-[[nodiscard]] std::unique_ptr<PlanState> make_plan(std::shared_ptr<observe::Call> call,
+[[nodiscard]] std::unique_ptr<PlanState> make_plan(std::shared_ptr<call::Frame> call,
                                                    const RaggedStorage& storage,
                                                    std::uint64_t count, std::span<const int> ranks,
                                                    const Options& options);

@@ -11,7 +11,6 @@
 #include "plan/check_options.hpp"
 #include "plan/same_fields.hpp"
 #include "schedule/ragged_pages.hpp"
-#include "storage/call_scratch.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -191,7 +190,7 @@ void Planner::agree(const std::optional<Diagnostic>& diagnostic) {
   plan::agree_on_options(agreement, chosen_);
   agreement.least(state_.page_bytes);
   agreement.largest(state_.anything_moves);
-  state_.base.call->join(agreement);
+  state_.base.frame->join(agreement);
   agreement.largest(some_lack);
   mpi::Borrowing own(state_.base.channel);
   own.join(agreement);
@@ -326,18 +325,15 @@ void Planner::agree_on_direct() {
 
 }  // namespace
 
-std::unique_ptr<PlanState> make_plan(std::shared_ptr<observe::Call> call,
+std::unique_ptr<PlanState> make_plan(std::shared_ptr<call::Frame> call,
                                      const RaggedStorage& storage, std::uint64_t count,
                                      std::span<const int> ranks, const Options& options) {
   auto state = std::make_unique<PlanState>(std::move(call), options);
-  {  // Scratch that is kept is this plan's, too, if it is no more than its budget.
-    const storage::CallScratch kept(state->base.channel, state->base.ledger, 0,
-                                    state->base.options.budget_bytes, options.keep_memory);
-  }
+  state->base.memory.return_scratch();  // until the plan is carried out
   storage.refresh();
   const double start = mpi::now();
   Planner(*state, storage, count, ranks, options).run();
-  state->base.call->align();
+  state->base.frame->align();
   state->base.plan_seconds = mpi::now() - start;
   return state;
 }

@@ -10,6 +10,7 @@
 #include "observe/observer.hpp"
 #include "observe/progress.hpp"
 #include "observe/trace_file.hpp"
+#include "storage/loan.hpp"
 #include <valet/ledger.hpp>
 #include <valet/report.hpp>
 
@@ -19,15 +20,14 @@
 #include <string>
 #include <utility>
 
-namespace valet::observe {
+namespace valet::call {
 
 /// What the options of all operations have in common.
-struct CallOptions {
+struct FrameOptions {
   /// @param progress_name  What an error calls the callback; must live on.
   template <class Options>
-  CallOptions(const Options& options, const char* progress_name)
+  FrameOptions(const Options& options, const char* progress_name)
       : budget_bytes(static_cast<std::size_t>(detail::bounded_budget(options.budget_bytes))),
-        share_memory(options.share_memory),
         keep_memory(options.keep_memory),
         trace(options.trace),
         progress(options.progress),
@@ -35,7 +35,7 @@ struct CallOptions {
         name_of_progress(progress_name) {}
 
   std::size_t budget_bytes;
-  bool share_memory, keep_memory;
+  bool keep_memory;
   std::string trace;
   std::function<void(const Progress&)> progress;
   bool progress_bar;
@@ -43,25 +43,26 @@ struct CallOptions {
 };
 
 /// The frame of a call, or of a plan with all its executions: the channel, the ledger that counts
-/// every byte, who watches, and what the application's callbacks have thrown.
-class Call {
+/// every byte, the memory that is borrowed, who watches, and what the application's callbacks have
+/// thrown.
+class Frame {
  public:
-  Call(mpi::Channel opened, const CallOptions& chosen);
+  Frame(mpi::Channel opened, const FrameOptions& chosen);
   /// A part of another call, which gives it the channel while it is at work: with a ledger of its
-  /// own, and the observer of the whole.
-  [[nodiscard]] static std::shared_ptr<Call> part_of(const Call& whole) {
-    return std::shared_ptr<Call>(new Call(whole, whole.options));
+  /// own, and the memory and the observer of the whole, which must outlive it.
+  [[nodiscard]] static std::shared_ptr<Frame> part_of(const Frame& whole) {
+    return std::shared_ptr<Frame>(new Frame(whole));
   }
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
-  ~Call() = default;
+  Frame& operator=(const Frame&) = delete;
+  ~Frame() = default;
 
   Ledger ledger;  ///< first: everything below is counted by it
-  const std::shared_ptr<Observer> observer;
+  const std::shared_ptr<observe::Observer> observer;
   mpi::Channel channel;
+  const std::shared_ptr<storage::Loan> memory;
   detail::CallbackGuard callbacks;
-  CallOptions options;   ///< with a callback that does not throw
-  TraceCaption caption;  ///< for the trace of a call that fails; set before anything moves
+  FrameOptions options;           ///< with a callback that does not throw
+  observe::TraceCaption caption;  ///< for the trace of a call that fails; set before anything moves
 
   /// Takes part in the agreement before anything moves.
   void join(mpi::Agreement& agreement) {
@@ -74,7 +75,7 @@ class Call {
   }
   [[nodiscard]] bool traces() const { return trace_ != nullptr; }
   /// Who wants to know the progress of what moves.
-  [[nodiscard]] ProgressWish progress_wish(std::string title) const {
+  [[nodiscard]] observe::ProgressWish progress_wish(std::string title) const {
     return {options.progress, options.progress_bar, channel.rank(), std::move(title)};
   }
 
@@ -89,7 +90,7 @@ class Call {
     try {
       report = work();
     } catch (const Error& error) {
-      // Of what ended in an error of all ranks, after the data moved, there is a trace, too.
+      // After an error that all ranks found when the data had moved there is a trace, too.
       if (error.code() == ErrorCode::callback_failed || error.code() == ErrorCode::corrupted)
         write_trace();
       throw;
@@ -99,15 +100,18 @@ class Call {
   }
 
  private:
-  Call(const Call& whole, const CallOptions& chosen)
-      : observer(whole.observer), channel(whole.channel.again()), options(chosen) {
+  Frame(const Frame& whole)
+      : observer(whole.observer),
+        channel(whole.channel.again()),
+        memory(whole.memory),
+        options(whole.options) {
     channel.watch(observer.get());
   }
   void write_trace();
   void end(Report& report);
 
-  std::unique_ptr<TraceFile> trace_;  ///< null where none is wanted
-  bool watched_ = false;              ///< some rank has callbacks, once agreed upon
+  std::unique_ptr<observe::TraceFile> trace_;  ///< null where none is wanted
+  bool watched_ = false;                       ///< some rank has callbacks, once agreed upon
 };
 
-}  // namespace valet::observe
+}  // namespace valet::call
