@@ -137,6 +137,33 @@ class VALET_EXPORT Agreement {
   std::uint64_t enough_ = 0;
 };
 
+/// Values that all ranks have agreed on. Only agree_on() makes them, so that what a rank derives
+/// from its own counts is not taken for them.
+template <class Values>
+class Agreed {
+ public:
+  [[nodiscard]] const Values& operator*() const { return values_; }
+  [[nodiscard]] const Values* operator->() const { return &values_; }
+
+ private:
+  explicit Agreed(const Values& values) : values_(values) {}
+  template <class Any>
+  friend Agreed<Any> agree_on(const Channel&, Agreement&, Any, const std::optional<Diagnostic>&);
+
+  Values values_;
+};
+
+/// Runs an agreement that these values take part in, too. Collective. @throws Error as run().
+/// @param mine   Those of this rank; their join() says how the ranks agree.
+/// @param wrong  As for run().
+template <class Values>
+[[nodiscard]] Agreed<Values> agree_on(const Channel& channel, Agreement& agreement, Values mine,
+                                      const std::optional<Diagnostic>& wrong) {
+  mine.join(agreement);
+  agreement.run(channel, wrong);
+  return Agreed<Values>(mine);
+}
+
 /// Stands for the budget that is enough for all ranks; see Agreement::enough().
 constexpr const char* enough_mark = "{enough}";
 /// What to set a budget to.

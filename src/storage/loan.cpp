@@ -40,9 +40,8 @@ Loan::Loan(const mpi::Channel& channel, Ledger& ledger, std::size_t limit_bytes,
       most_kept_scratch_(limit_bytes),
       node_(std::make_shared<Node>()) {
   if (!keep) channel.kept().reset();
-  borrow_scratch(std::static_pointer_cast<Memory>(channel.take_scratch()));
-  limit(keep ? limit_bytes : 0);
-  limit_ = limit_bytes;
+  look();
+  borrow_kept_scratch(0, keep ? most_scratch() : 0);
 }
 
 Loan::~Loan() {
@@ -145,6 +144,12 @@ void Loan::fit_scratch(std::size_t least, std::size_t most) {
   scratch_.reset();
 }
 
+/// Unless it has another size: then it is freed.
+void Loan::borrow_kept_scratch(std::size_t least, std::size_t most) {
+  auto memory = std::static_pointer_cast<Memory>(channel_.take_scratch());
+  if (memory && memory->bytes >= least && memory->bytes <= most) borrow_scratch(std::move(memory));
+}
+
 void Loan::borrow_scratch(std::shared_ptr<Memory> memory) {
   scratch_ = std::move(memory);
   if (scratch_) ledger_.add(scratch_->bytes);
@@ -153,13 +158,15 @@ void Loan::borrow_scratch(std::shared_ptr<Memory> memory) {
 void Loan::take_scratch(std::size_t bytes, const StorageBackend* backend) {
   look();
   if (bytes > most_scratch()) free_unused_node();
-  if (!scratch_) borrow_scratch(std::static_pointer_cast<Memory>(channel_.take_scratch()));
   if (backend != nullptr && !takes_any_memory(*backend)) {
-    fit_scratch(1, 0);
+    fit_scratch(0, 0);
+    borrow_kept_scratch(0, 0);
     return borrow_scratch(std::make_shared<Memory>(*backend, bytes));
   }
   const std::size_t needed = bytes > 0 ? bytes + line : 0;
-  fit_scratch(needed, std::max(needed, most_scratch() + line));
+  const std::size_t most = std::max(needed, most_scratch() + line);
+  fit_scratch(needed, most);
+  if (!scratch_) borrow_kept_scratch(needed, most);
   if (!scratch_ && needed > 0) borrow_scratch(std::make_shared<Memory>(needed));
 }
 

@@ -79,6 +79,7 @@ class Loan {
   void count_node();
   [[nodiscard]] std::size_t most_scratch() const;
   void fit_scratch(std::size_t least, std::size_t most);
+  void borrow_kept_scratch(std::size_t least, std::size_t most);
   void borrow_scratch(std::shared_ptr<Memory> memory);
 
   const mpi::Channel& channel_;

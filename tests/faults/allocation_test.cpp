@@ -245,18 +245,6 @@ TEST(RefusedAllocation, EndsARepairOnAllRanks) {
   }
 }
 
-// A field of 2^45 rows on one rank, none on the others.
-TEST(RefusedAllocation, EndsAFieldBeyondAllMemoryOnAllRanks) {
-  const std::uint64_t rows = rank() == 1 ? std::uint64_t{1} << 45 : 0;
-  std::byte memory{};
-  const BlockStorage storage{field(&memory, rows, 1)};
-  const Outcome outcome =
-      outcome_of([&] { static_cast<void>(plan_to_ranks(MPI_COMM_WORLD, storage, 0, {}, {})); });
-  EXPECT_TRUE(same_on_all_ranks(outcome));
-  EXPECT_EQ(outcome.code, ErrorCode::out_of_memory) << outcome.text;
-  EXPECT_NE(outcome.text.find("rank 1: "), std::string::npos) << outcome.text;
-}
-
 class Segments {
  public:
   explicit Segments(std::uint64_t each) : each_(each), data_(each * ranks()) {}

@@ -117,9 +117,9 @@ class Client {
   std::vector<int> arrived_;  ///< how often each object was unpacked here
 };
 
-class RefusedAllocation : public testing::TestWithParam<Form> {};
+class RefusedAllocationInDropin : public testing::TestWithParam<Form> {};
 
-TEST_P(RefusedAllocation, EndsAMigrationOnAllRanks) {
+TEST_P(RefusedAllocationInDropin, EndsAMigrationOnAllRanks) {
   for (const Refusal refusal : {Refusal::once, Refusal::for_good})
     for (const int poor : {0, size() - 1}) {
       Client client(GetParam());
@@ -147,7 +147,7 @@ std::vector<Form> forms() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, RefusedAllocation, testing::ValuesIn(forms()),
+INSTANTIATE_TEST_SUITE_P(Forms, RefusedAllocationInDropin, testing::ValuesIn(forms()),
                          [](const auto& tested) {
                            const Form& form = tested.param;
                            return std::string(form.callbacks) + "_" + form.method + "_" +

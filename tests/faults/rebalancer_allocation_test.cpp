@@ -83,9 +83,9 @@ RefusedCall refused(Line& line, const std::function<void()>& call) {
 
 /// Few objects, and more than what is held back for hard times has room for.
 constexpr std::uint64_t few = 60, many = 9000;
-class RefusedAllocation : public testing::TestWithParam<std::uint64_t> {};
+class RefusedAllocationInRebalancer : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RefusedAllocation, EndsARebalanceOnAllRanks) {
+TEST_P(RefusedAllocationInRebalancer, EndsARebalanceOnAllRanks) {
   for (const char* const method : {"RCB", "BLOCK", "CYCLIC"}) {
     if (std::string(method) != "RCB" && GetParam() > few) continue;
     SCOPED_TRACE(method);
@@ -98,7 +98,7 @@ TEST_P(RefusedAllocation, EndsARebalanceOnAllRanks) {
   }
 }
 
-TEST_P(RefusedAllocation, EndsARepairedPartitionOnAllRanks) {
+TEST_P(RefusedAllocationInRebalancer, EndsARepairedPartitionOnAllRanks) {
   Line line(GetParam());
   RebalancerOptions options;
   options.when_infeasible = WhenInfeasible::repair;
@@ -113,12 +113,12 @@ TEST_P(RefusedAllocation, EndsARepairedPartitionOnAllRanks) {
   }));
 }
 
-TEST_P(RefusedAllocation, EndsTheStartOfARebalancerOnAllRanks) {
+TEST_P(RefusedAllocationInRebalancer, EndsTheStartOfARebalancerOnAllRanks) {
   Line line(GetParam());
   survives_all(refused(line, [] { const Rebalancer rebalancer(MPI_COMM_WORLD); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocation, testing::Values(few, many),
+INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocationInRebalancer, testing::Values(few, many),
                          [](const auto& tested) { return std::to_string(tested.param); });
 
 }  // namespace

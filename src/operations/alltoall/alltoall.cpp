@@ -70,21 +70,33 @@ std::uint64_t count_neighbours(std::span<const std::uint64_t> sent,
   return neighbours;
 }
 
-/// An all-to-all on one rank, and what the ranks agree on before anything moves.
+/// What suits a rank, then all.
+struct Sizes {
+  std::uint64_t page = 0;        ///< bytes of one: the least that suits a rank
+  std::uint64_t least_page = 0;  ///< from here to `page` all fit a rank: the largest; or unknown
+  bool at_once = false;          ///< everything can leave at once
+  plan::JointShape shape = {};   ///< what the choice between pages and swaps is made from
+  operations::SwapSizes swaps{0, 1, 0};
+
+  void join(mpi::Agreement& agreement) {
+    agreement.least(page);
+    agreement.largest(least_page);
+    agreement.least(at_once);
+    shape.join(agreement);
+    swaps.join(agreement);
+  }
+};
+using AgreedSizes = mpi::Agreed<Sizes>;
+
+/// An all-to-all on one rank.
 struct Call {
   const AlltoallBuffer& buffer;
   const AlltoallOptions& options;
-  std::span<const std::uint64_t> sent, received;
+  const detail::KnownCounts* known;  ///< where an adapter gives the counts
+  std::span<std::uint64_t> sent, received;
   operations::PageLimits limits = {};
-  std::uint64_t page = 0;  ///< bytes of one: the least that suits a rank
-  std::uint64_t least_page =
-      0;                 ///< from here to the page that suits it all fit a rank: the largest
-  bool at_once = false;  ///< `direct` suits a rank, then all
-  std::uint64_t needed_at_once = 0;  ///< budget for that
-  plan::JointShape joint = {};       ///< pages: what the choice between them and swaps is made from
-  operations::SwapSizes swaps{0, 1, 0};
-  const detail::KnownCounts* known = nullptr;  ///< where an adapter gives the counts
-  std::uint64_t fingerprint = 0;               ///< of what these follow from
+  std::uint64_t needed_at_once = 0;  ///< budget to move everything at once
+  std::uint64_t fingerprint = 0;     ///< of what known counts follow from
 
   [[nodiscard]] std::uint64_t needed(std::uint64_t page_bytes) const {
     return page_overhead_bytes(limits, page_bytes) + page_bytes;
@@ -92,8 +104,8 @@ struct Call {
   [[nodiscard]] bool fits(std::uint64_t page_bytes) const {
     return needed(page_bytes) <= options.budget_bytes;
   }
-  [[nodiscard]] std::uint64_t elements_of_page() const {
-    return std::max<std::uint64_t>(1, page / buffer.element_bytes);
+  [[nodiscard]] std::uint64_t elements_of(std::uint64_t page_bytes) const {
+    return std::max<std::uint64_t>(1, page_bytes / buffer.element_bytes);
   }
 };
 
@@ -106,42 +118,43 @@ void rescale(plan::JointShape& joint, std::uint64_t times, std::uint64_t parts) 
 
 /// Whether everything can leave this rank at once, and then the scratch for it.
 /// @throws std::bad_alloc.
-void suit_at_once(plan::State& state, Call& call) {
+bool suits_at_once(plan::State& state, Call& call) {
   const AlltoallMethod method = call.options.method;
-  if (method != AlltoallMethod::automatic && method != AlltoallMethod::direct) return;
+  if (method != AlltoallMethod::automatic && method != AlltoallMethod::direct) return false;
   const std::uint64_t needed = call.needed_at_once = operations::DirectExchange::scratch_bytes(
       call.sent, state.channel.rank(), call.buffer.element_bytes);
-  call.at_once = needed <= call.options.budget_bytes &&
-                 (method == AlltoallMethod::direct || needed <= schedule::most_bytes_at_once);
-  if (call.at_once) state.memory.take_scratch(static_cast<std::size_t>(needed));
+  const bool suits = needed <= call.options.budget_bytes &&
+                     (method == AlltoallMethod::direct || needed <= schedule::most_bytes_at_once);
+  if (suits) state.memory.take_scratch(static_cast<std::size_t>(needed));
+  return suits;
 }
 
 /// The page that suits this rank, and what it would have to do with pages of that size.
-void suit_page(plan::State& state, Call& call) {
+void suit_page(plan::State& state, Call& call, Sizes& mine) {
   const auto used = [](std::uint64_t count) { return count > 0; };
   const std::size_t element_bytes = call.buffer.element_bytes;
   call.limits = {.budget_bytes = call.options.budget_bytes,
                  .element_bytes = element_bytes,
                  .buffer_bytes = std::max(sum(call.sent), sum(call.received)) * element_bytes,
                  .segments = static_cast<std::uint64_t>(std::ranges::count_if(call.sent, used))};
-  call.page = choose_page_bytes(call.limits);
-  call.least_page = call.fits(call.page) ? call.page : unknown;
-  while (call.least_page / 2 >= element_bytes && call.fits(call.least_page / 2) &&
-         call.least_page != unknown)
-    call.least_page /= 2;
-  state.blocks.block_bytes = static_cast<std::size_t>(call.page);
-  const std::uint64_t elements = call.elements_of_page();
-  call.joint = shape_of_pages(state, call.sent, call.received, elements);
-  rescale(call.joint, elements, 1);
-  call.swaps = {call.limits.buffer_bytes / element_bytes, element_bytes, call.options.budget_bytes};
+  mine.page = choose_page_bytes(call.limits);
+  mine.least_page = call.fits(mine.page) ? mine.page : unknown;
+  while (mine.least_page / 2 >= element_bytes && call.fits(mine.least_page / 2) &&
+         mine.least_page != unknown)
+    mine.least_page /= 2;
+  state.blocks.block_bytes = static_cast<std::size_t>(mine.page);
+  const std::uint64_t elements = call.elements_of(mine.page);
+  mine.shape = shape_of_pages(state, call.sent, call.received, elements);
+  rescale(mine.shape, elements, 1);
+  mine.swaps = {call.limits.buffer_bytes / element_bytes, element_bytes, call.options.budget_bytes};
 }
 
 /// What suits this rank.
-std::optional<Diagnostic> suit(plan::State& state, Call& call) {
+std::optional<Diagnostic> suit(plan::State& state, Call& call, Sizes& mine) {
   try {
     const detail::LeaveReserve leave;
-    suit_page(state, call);
-    suit_at_once(state, call);
+    suit_page(state, call, mine);
+    mine.at_once = suits_at_once(state, call);
     return std::nullopt;
   } catch (const std::bad_alloc&) {
     return Diagnostic{ErrorCode::out_of_memory,
@@ -151,9 +164,24 @@ std::optional<Diagnostic> suit(plan::State& state, Call& call) {
   }
 }
 
-/// Agrees on what is wrong, on what must be equal everywhere, and on the pages. Collective: one
+/// That everything must leave at once, and cannot on some rank. Collective.
+void require_at_once(const mpi::Channel& channel, const Call& call, const Sizes& mine) {
+  std::optional<Diagnostic> too_small;
+  if (!mine.at_once)
+    too_small = Diagnostic{ErrorCode::budget_too_small,
+                           "the budget of " + std::to_string(call.options.budget_bytes) +
+                               " bytes is below the " + std::to_string(call.needed_at_once) +
+                               " that leave a rank at once; set budget_bytes to " +
+                               mpi::at_least_enough + ", or take stream"};
+  mpi::Agreement budgets;
+  budgets.enough(call.needed_at_once);
+  budgets.run(channel, too_small);
+}
+
+/// Agrees on what is wrong, on what must be equal everywhere, and on the sizes. Collective: one
 /// reduction.
-void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Call& call) {
+AgreedSizes agree_on_call(const plan::State& state, const Call& call,
+                          const std::optional<Diagnostic>& wrong, const Sizes& mine) {
   mpi::Agreement agreement;
   if (call.known != nullptr)
     agreement.equal({.name = call.known->basis, .text = nullptr}, call.fingerprint);
@@ -161,35 +189,18 @@ void agree_on_call(plan::State& state, const std::optional<Diagnostic>& mine, Ca
                    .code = ErrorCode::block_size_mismatch},
                   call.known != nullptr ? call.known->element_bytes : call.buffer.element_bytes);
   plan::agree_on_options(agreement, call.options);
-  agreement.least(call.page);
-  agreement.largest(call.least_page);
   state.frame->join(agreement);
-  const bool fits = call.at_once;
-  agreement.least(call.at_once);
-  call.joint.join(agreement);
-  call.swaps.join(agreement);
-  agreement.run(state.channel, mine);
-  if (call.options.method == AlltoallMethod::direct && !call.at_once) {
-    std::optional<Diagnostic> too_small;
-    if (!fits)
-      too_small = Diagnostic{ErrorCode::budget_too_small,
-                             "the budget of " + std::to_string(call.options.budget_bytes) +
-                                 " bytes is below the " + std::to_string(call.needed_at_once) +
-                                 " that leave a rank at once; set budget_bytes to " +
-                                 mpi::at_least_enough + ", or take stream"};
-    mpi::Agreement budgets;
-    budgets.enough(call.needed_at_once);
-    budgets.run(state.channel, too_small);
-  }
-  state.blocks.block_bytes = static_cast<std::size_t>(call.page);
-  rescale(call.joint, 1, call.elements_of_page());
+  const AgreedSizes all = agree_on(state.channel, agreement, mine, wrong);
+  if (call.options.method == AlltoallMethod::direct && !all->at_once)
+    require_at_once(state.channel, call, mine);
+  return all;
 }
 
 /// A budget with which pages fit on all ranks: tries larger ones, because pages that suit one rank
 /// need not suit another. Collective.
-std::uint64_t enough_for_pages(const mpi::Channel& channel, const Call& call) {
-  std::uint64_t needed = call.needed(call.page);
+std::uint64_t enough_for_pages(const mpi::Channel& channel, const Call& call, std::uint64_t page) {
   for (std::uint64_t enough = 0;;) {
+    std::uint64_t needed = call.needed(page);
     mpi::Agreement most;
     most.largest(needed);
     most.run(channel, std::nullopt);
@@ -197,26 +208,25 @@ std::uint64_t enough_for_pages(const mpi::Channel& channel, const Call& call) {
     enough = std::max(needed, enough + enough / 8);
     operations::PageLimits limits = call.limits;
     limits.budget_bytes = enough;
-    std::uint64_t page = choose_page_bytes(limits);
+    page = choose_page_bytes(limits);
     mpi::Agreement least;
     least.least(page);
     least.run(channel, std::nullopt);
-    needed = page_overhead_bytes(limits, page) + page;
   }
 }
 
 /// Whether pages fit the budget on all ranks. Collective only where they do not seem to.
 /// @throws Error where they must and do not.
-bool pages_fit(const mpi::Channel& channel, const Call& call) {
-  if (call.least_page <= call.page) return true;
-  bool fits = call.fits(call.page);
+bool pages_fit(const mpi::Channel& channel, const Call& call, const AgreedSizes& all) {
+  if (all->least_page <= all->page) return true;
+  bool fits = call.fits(all->page);
   const bool is_short = !fits;
   mpi::Agreement agreement;
   agreement.least(fits);
   agreement.run(channel, std::nullopt);
   if (!fits && call.options.method == AlltoallMethod::stream) {
     mpi::Agreement budgets;
-    budgets.enough(enough_for_pages(channel, call));
+    budgets.enough(enough_for_pages(channel, call, all->page));
     budgets.run(channel, is_short ? std::optional(mpi::budget_too_small_for(
                                         "pages with these counts", call.options.budget_bytes))
                                   : std::nullopt);
@@ -226,7 +236,9 @@ bool pages_fit(const mpi::Channel& channel, const Call& call) {
 
 /// Method::automatic of an all-to-all: whether pages are faster than swaps, and for pages whether
 /// ranks of a node share memory. Collective.
-bool pages_pay(plan::State& state, plan::JointShape& joint) {
+bool pages_pay(plan::State& state, const Call& call, const AgreedSizes& all) {
+  plan::JointShape joint = all->shape;
+  rescale(joint, 1, call.elements_of(all->page));
   schedule::Choice choice;
   bool pays = true;
   if (joint.moves_nothing()) {
@@ -251,20 +263,19 @@ bool pages_pay(plan::State& state, plan::JointShape& joint) {
 }
 
 /// The method by swaps, `swaps` being made for it; nothing where pages are used. Collective.
-/// @param elements_after  On this rank.
-std::optional<AlltoallMethod> choose_swaps(plan::State& state, Call& call,
-                                           std::uint64_t elements_after,
+std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
+                                           const AgreedSizes& all,
                                            std::optional<operations::SortedExchange>& swaps) {
   const AlltoallMethod wish = call.options.method;
   const auto make = [&]() -> operations::SortedExchange& {
     state.memory.free_unused();  // swaps have the whole budget
-    return swaps.emplace(state, call.buffer, call.sent, elements_after, call.options.budget_bytes,
-                         call.swaps);
+    return swaps.emplace(state, call.buffer, call.sent, sum(call.received),
+                         call.options.budget_bytes, all->swaps);
   };
   const bool may_use_pages = wish == AlltoallMethod::automatic || wish == AlltoallMethod::stream;
-  if (!may_use_pages || !pages_fit(state.channel, call))
-    return make().choose(wish, [&] { return enough_for_pages(state.channel, call); });
-  if (wish != AlltoallMethod::automatic || pages_pay(state, call.joint)) return std::nullopt;
+  if (!may_use_pages || !pages_fit(state.channel, call, all))
+    return make().choose(wish, [&] { return enough_for_pages(state.channel, call, all->page); });
+  if (wish != AlltoallMethod::automatic || pages_pay(state, call, all)) return std::nullopt;
   return make().find_suited();
 }
 
@@ -284,22 +295,20 @@ Report at_once(plan::State& state, const Call& call) {
       .run(progress_wish(*state.frame, AlltoallMethod::direct));
 }
 
-/// Moves pages, once it is finalized that all fit. Collective.
+/// Moves pages, which fit all ranks. Collective.
 /// @param start  When the call began.
-Report by_pages(std::unique_ptr<plan::State> state, const Call& call, Array<std::uint64_t> sent,
-                Array<std::uint64_t> received, double start) {
-  const int rank = state->channel.rank();
-  const auto self = static_cast<std::size_t>(rank);
-  const std::size_t element_bytes = call.buffer.element_bytes;
+Report by_pages(std::unique_ptr<plan::State> state, const Call& call, std::uint64_t page,
+                Array<std::uint64_t> sent, Array<std::uint64_t> received, double start) {
+  const auto self = static_cast<std::size_t>(state->channel.rank());
   const std::uint64_t elements = sum(call.sent) - sent[self] + sum(call.received) - received[self];
   state->limit_budget(call.options.budget_bytes -
-                      static_cast<std::size_t>(page_overhead_bytes(call.limits, call.page)));
+                      static_cast<std::size_t>(page_overhead_bytes(call.limits, page)));
   state->plan_seconds = mpi::now() - start;
   if (observe::Trace* const trace = state->observer.trace)
     trace->span(observe::TraceKind::stage, "plan", start, mpi::now());
-  operations::PageExchange exchange(std::move(state),
-                                    {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
-                                    element_bytes, call.page, std::move(sent), std::move(received));
+  operations::PageExchange exchange(
+      std::move(state), {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
+      call.buffer.element_bytes, page, std::move(sent), std::move(received));
   return exchange.run(call.options.any_order, elements);
 }
 
@@ -309,97 +318,107 @@ struct Counts {
   std::span<const std::int64_t> receive;  ///< or none
 };
 
-/// Tells every rank what it gets of this one: fills `sent` and `received`. Collective. Returns what
-/// is wrong with the call, if anything.
+/// Tells every rank what it gets of this one. Collective. Returns what is wrong with the call, if
+/// anything.
 std::optional<Diagnostic> exchange_counts(plan::State& state, Call& call, const Counts& counts,
-                                          std::span<std::uint64_t> sent,
-                                          std::span<std::uint64_t> received) {
+                                          Sizes& mine) {
   std::optional<Diagnostic> diagnostic = plan::check_options(call.options);
-  if (!diagnostic) diagnostic = operations::check_alltoall(call.buffer, counts.send, sent.size());
+  if (!diagnostic)
+    diagnostic = operations::check_alltoall(call.buffer, counts.send, call.sent.size());
   if (diagnostic)
-    std::ranges::fill(sent, unknown);
+    std::ranges::fill(call.sent, unknown);
   else
-    std::ranges::copy(counts.send, sent.begin());
-  mpi::exchange_all(state.channel, sent, received);
+    std::ranges::copy(counts.send, call.sent.begin());
+  mpi::exchange_all(state.channel, call.sent, call.received);
   // Where a rank found something, all that the others do is to meet it.
-  if (diagnostic || std::ranges::find(received, unknown) != received.end()) return diagnostic;
+  if (diagnostic || std::ranges::find(call.received, unknown) != call.received.end())
+    return diagnostic;
   diagnostic =
-      operations::check_received(received, counts.receive, call.buffer, state.channel.rank());
-  return diagnostic ? diagnostic : suit(state, call);
+      operations::check_received(call.received, counts.receive, call.buffer, state.channel.rank());
+  return diagnostic ? diagnostic : suit(state, call, mine);
 }
 
 /// The same for counts that an adapter knows. Collective where they are compared.
-std::optional<Diagnostic> take_known_counts(plan::State& state, Call& call,
-                                            std::span<std::uint64_t> sent,
-                                            std::span<std::uint64_t> received) {
+std::optional<Diagnostic> take_known_counts(plan::State& state, Call& call, Sizes& mine) {
   std::optional<Diagnostic> diagnostic = plan::check_options(call.options);
   if (!diagnostic) diagnostic = operations::check_buffer(call.buffer);
   if (!diagnostic)
-    diagnostic = call.known->count({state.channel.rank(), sent, received, call.fingerprint});
+    diagnostic =
+        call.known->count({state.channel.rank(), call.sent, call.received, call.fingerprint});
   if (call.known->mismatch) {
-    Array<std::uint64_t> theirs(state.ledger, sent.size());
-    if (diagnostic) std::ranges::fill(sent, unknown);
-    mpi::exchange_all(state.channel, sent, theirs);
+    Array<std::uint64_t> theirs(state.ledger, call.sent.size());
+    if (diagnostic) std::ranges::fill(call.sent, unknown);
+    mpi::exchange_all(state.channel, call.sent, theirs);
     if (diagnostic || std::ranges::find(theirs, unknown) != theirs.end()) return diagnostic;
-    const auto wrong = std::ranges::mismatch(theirs, received).in1;
+    const auto wrong = std::ranges::mismatch(theirs, call.received).in1;
     if (wrong != theirs.end())
       return call.known->mismatch(static_cast<int>(wrong - theirs.begin()), *wrong);
   }
-  return diagnostic ? diagnostic : suit(state, call);
+  return diagnostic ? diagnostic : suit(state, call, mine);
 }
 
-/// An all-to-all inside its frame: counts, agreement, choice, then what moves. Collective.
+/// Moves everything by the method that suits all ranks. Collective.
+/// @param sent, received  Of the call, which are given up for pages.
+/// @param start           When the call began.
+Report move(std::unique_ptr<plan::State> state, const Call& call, const AgreedSizes& all,
+            Array<std::uint64_t> sent, Array<std::uint64_t> received, double start) {
+  const std::shared_ptr<call::Frame> frame = state->frame;
+  state->blocks.block_bytes = static_cast<std::size_t>(all->page);
+  std::optional<operations::SortedExchange> swaps;
+  std::optional<AlltoallMethod> method = AlltoallMethod::direct;
+  if (!all->at_once) method = choose_swaps(*state, call, all, swaps);
+  frame->caption = {to_string(method.value_or(AlltoallMethod::stream)), call.buffer.element_bytes,
+                    call.options.budget_bytes};
+  // Swaps may have to do with any rank.
+  const std::uint64_t neighbours =
+      method && !all->at_once ? sent.size() - 1
+                              : count_neighbours(call.sent, call.received,
+                                                 static_cast<std::size_t>(frame->channel.rank()));
+  Report report;
+  std::shared_ptr<const schedule::Choice> choice = state->choice;
+  if (!method) {
+    swaps.reset();
+    report =
+        by_pages(std::move(state), call, all->page, std::move(sent), std::move(received), start);
+  } else {
+    const double end = mpi::now();
+    frame->align();
+    if (observe::Trace* const trace = state->observer.trace)
+      trace->span(observe::TraceKind::stage, "plan", start, end);
+    report = all->at_once ? at_once(*state, call) : swaps->run(progress_wish(*frame, *method));
+    choice = state->choice;
+    report.plan_seconds = end - start;
+  }
+  report.choice = choice;
+  report.neighbours = neighbours;
+  return report;
+}
+
+/// An all-to-all inside its frame: counts, agreement, then what moves. Collective.
 /// @param known  Where an adapter gives the counts, in place of `counts`.
 Report exchange_segments(const std::shared_ptr<call::Frame>& frame, const AlltoallBuffer& buffer,
                          const Counts& counts, const detail::KnownCounts* known,
                          const AlltoallOptions& options) {
+  const double start = mpi::now();
   auto state = std::make_unique<plan::State>(
       frame, operations::page_options(Method::stream, options.share_memory, options.keep_memory));
   state->options.budget_bytes = options.budget_bytes;
-  const double start = mpi::now();
-  const mpi::Channel& channel = state->channel;
-  observe::Trace* const trace = state->observer.trace;
-  const auto ranks = static_cast<std::size_t>(channel.size());
-  Array<std::uint64_t> sent(state->ledger, ranks), received(state->ledger, ranks);
-  const std::span sent_span(sent.begin(), ranks), received_span(received.begin(), ranks);
-  Call call{.buffer = buffer, .options = options, .sent = sent_span, .received = received_span};
-  call.known = known;
-  agree_on_call(*state,
-                known != nullptr ? take_known_counts(*state, call, sent_span, received_span)
-                                 : exchange_counts(*state, call, counts, sent_span, received_span),
-                call);
-  const std::uint64_t before = sum(sent_span), after = sum(received_span);
-  std::optional<operations::SortedExchange> swaps;
-  std::optional<AlltoallMethod> method = AlltoallMethod::direct;
-  if (!call.at_once) method = choose_swaps(*state, call, after, swaps);
-  frame->caption = {to_string(method.value_or(AlltoallMethod::stream)), buffer.element_bytes,
-                    options.budget_bytes};
-  Report report;
-  // Swaps may have to do with any rank.
-  const std::uint64_t neighbours =
-      method && !call.at_once
-          ? ranks - 1
-          : count_neighbours(sent_span, received_span, static_cast<std::size_t>(channel.rank()));
-  std::shared_ptr<const schedule::Choice> choice = state->choice;
-  if (!method) {
-    swaps.reset();
-    report = by_pages(std::move(state), call, std::move(sent), std::move(received), start);
-  } else {
-    const double end = mpi::now();
-    frame->align();
-    if (trace != nullptr) trace->span(observe::TraceKind::stage, "plan", start, end);
-    report = call.at_once ? at_once(*state, call) : swaps->run(progress_wish(*frame, *method));
-    choice = state->choice;
-    report.plan_seconds = end - start;
-  }
+  const auto ranks = static_cast<std::size_t>(frame->channel.size());
+  Array<std::uint64_t> sent(frame->ledger, ranks), received(frame->ledger, ranks);
+  Call call{buffer, options, known, {sent.begin(), ranks}, {received.begin(), ranks}};
+  Sizes mine;
+  const std::optional<Diagnostic> wrong = known != nullptr
+                                              ? take_known_counts(*state, call, mine)
+                                              : exchange_counts(*state, call, counts, mine);
+  const AgreedSizes all = agree_on_call(*state, call, wrong, mine);
+  const std::uint64_t before = sum(call.sent), after = sum(call.received);
+  Report report = move(std::move(state), call, all, std::move(sent), std::move(received), start);
   report.local_seconds += mpi::now() - start - report.seconds();
-  report.choice = choice;
   report.blocks_before = before;
   report.blocks_after = after;
   report.budget_bytes = options.budget_bytes;
-  report.neighbours = neighbours;
   report.extra_bytes_bound =
-      detail::promised_bytes(options.budget_bytes, neighbours, ranks, frame->traces());
+      detail::promised_bytes(options.budget_bytes, report.neighbours, ranks, frame->traces());
   return report;
 }
 

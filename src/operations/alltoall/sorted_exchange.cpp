@@ -157,46 +157,53 @@ SortedExchange::Trial SortedExchange::try_on_counts(AlltoallMethod method) {
   return {.method = method,
           .moves = report.blocks_sent + report.blocks_received,
           .most_elements = most,
-          .volume = sequence->volume(),
-          .suits = is_possible && merges && !gave_up,
-          .enough_bytes = enough,
-          .is_possible = is_possible,
+          .merits = {.volume = sequence->volume(),
+                     .suits = is_possible && merges && !gave_up,
+                     .enough_bytes = enough,
+                     .is_possible = is_possible},
           .diagnostic = std::move(diagnostic)};
 }
 
-SortedExchange::Trial SortedExchange::try_all(AlltoallMethod wish) {
-  std::optional<Trial> pairwise;
-  mpi::Agreement agreement;
-  if (wish != AlltoallMethod::bitonic) {
-    pairwise = try_on_counts(AlltoallMethod::pairwise);
-    pairwise->join(agreement);
-  }
+SortedExchange::Chosen SortedExchange::try_all(AlltoallMethod wish) {
+  struct Both {
+    Merits pairwise, bitonic;
+    void join(mpi::Agreement& agreement) {
+      pairwise.join(agreement);
+      bitonic.join(agreement);
+    }
+  };
+  Trial pairwise;
+  if (wish != AlltoallMethod::bitonic) pairwise = try_on_counts(AlltoallMethod::pairwise);
+  const auto most_of = [](const Trial& trial) {
+    return trial.merits.suits ? trial.most_elements : 0;
+  };
   if (wish == AlltoallMethod::pairwise) {
-    agreement.run(channel_,
-                  pairwise->suits ? provide_scratch(pairwise->most_elements) : std::nullopt);
-    if (pairwise->suits) return *pairwise;
-    agreement = {};
+    mpi::Agreement agreement;
+    const mpi::Agreed<Merits> all =
+        agree_on(channel_, agreement, pairwise.merits, provide_scratch(most_of(pairwise)));
+    if (all->suits) return {pairwise, *all};
     scratch_ = {};
+    pairwise.merits = *all;
   }
-  Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
-  std::uint64_t most_elements = bitonic.suits ? bitonic.most_elements : 0;
-  if (pairwise && pairwise->suits) most_elements = std::max(most_elements, pairwise->most_elements);
-  bitonic.join(agreement);
-  agreement.run(channel_, provide_scratch(most_elements));
-  const bool is_better =
-      pairwise && pairwise->suits && (!bitonic.suits || pairwise->volume <= bitonic.volume);
-  if (is_better) return *pairwise;
-  if (bitonic.suits || !pairwise || !pairwise->is_possible) return bitonic;
-  return bitonic.is_possible && bitonic.enough_bytes < pairwise->enough_bytes ? bitonic : *pairwise;
+  const Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
+  mpi::Agreement agreement;
+  const mpi::Agreed<Both> all =
+      agree_on(channel_, agreement, Both{pairwise.merits, bitonic.merits},
+               provide_scratch(std::max(most_of(pairwise), most_of(bitonic))));
+  const Merits &swaps = all->pairwise, &sorts = all->bitonic;
+  if (swaps.suits && (!sorts.suits || swaps.volume <= sorts.volume)) return {pairwise, swaps};
+  if (sorts.suits || !swaps.is_possible) return {bitonic, sorts};
+  return sorts.is_possible && sorts.enough_bytes < swaps.enough_bytes ? Chosen{bitonic, sorts}
+                                                                      : Chosen{pairwise, swaps};
 }
 
 void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t enough_for_pages) const {
   std::uint64_t enough = enough_for_pages;
   // Automatic takes pages, too, whose need does not depend on what is swapped.
   const bool takes_pages = wish == AlltoallMethod::automatic;
-  if (chosen_.is_possible && !takes_pages) enough = chosen_.enough_bytes;
-  std::optional<Diagnostic> mine = chosen_.diagnostic;
-  if (chosen_.is_possible || takes_pages) {
+  if (chosen_.all.is_possible && !takes_pages) enough = chosen_.all.enough_bytes;
+  std::optional<Diagnostic> mine = chosen_.trial.diagnostic;
+  if (chosen_.all.is_possible || takes_pages) {
     mine.reset();
     if (budget_bytes_ < enough) mine = mpi::budget_too_small_for(to_string(wish), budget_bytes_);
   } else if (mine && mine->code == ErrorCode::budget_too_small) {
@@ -212,19 +219,19 @@ void SortedExchange::refuse(AlltoallMethod wish, std::uint64_t enough_for_pages)
 AlltoallMethod SortedExchange::choose(AlltoallMethod wish,
                                       const std::function<std::uint64_t()>& enough_for_pages) {
   chosen_ = try_all(wish);
-  if (!chosen_.suits) refuse(wish, enough_for_pages());
-  return chosen_.method;
+  if (!chosen_.all.suits) refuse(wish, enough_for_pages());
+  return chosen_.trial.method;
 }
 
 std::optional<AlltoallMethod> SortedExchange::find_suited() {
   chosen_ = try_all(AlltoallMethod::swaps);
-  return chosen_.suits ? std::optional(chosen_.method) : std::nullopt;
+  return chosen_.all.suits ? std::optional(chosen_.trial.method) : std::nullopt;
 }
 
 Report SortedExchange::run(const observe::ProgressWish& wish) {
-  const AlltoallMethod method = chosen_.method;
+  const AlltoallMethod method = chosen_.trial.method;
   std::unique_ptr<SwapSequence> sequence = make_sequence(method);
-  observe::ProgressMeter progress(state_.observer.progress, wish, chosen_.moves,
+  observe::ProgressMeter progress(state_.observer.progress, wish, chosen_.trial.moves,
                                   buffer_.element_bytes);
   const double waited = state_.observer.waiting_seconds;
   try {

@@ -61,16 +61,12 @@ class SortedExchange {
   Report run(const observe::ProgressWish& wish);
 
  private:
-  /// What a method would come to, tried on the counts.
-  struct Trial {
-    AlltoallMethod method = AlltoallMethod::bitonic;
-    std::uint64_t moves = 0;               ///< elements sent and received by this rank
-    std::uint64_t most_elements = 0;       ///< held by this rank at once
-    std::uint64_t volume = 0;              ///< the most of any rank
-    bool suits = false;                    ///< all ranks
-    std::uint64_t enough_bytes = 0;        ///< budget for merging and tables, on all ranks
-    bool is_possible = false;              ///< all ranks, with that budget
-    std::optional<Diagnostic> diagnostic;  ///< this rank's, if it is not
+  /// How a method suits a rank, then all.
+  struct Merits {
+    std::uint64_t volume = 0;        ///< elements swapped
+    bool suits = false;              ///< it can be used
+    std::uint64_t enough_bytes = 0;  ///< budget for merging and tables
+    bool is_possible = false;        ///< with that budget
 
     void join(mpi::Agreement& agreement) {
       agreement.largest(volume);
@@ -78,6 +74,19 @@ class SortedExchange {
       agreement.largest(enough_bytes);
       agreement.least(is_possible);
     }
+  };
+  /// What a method would come to on this rank, tried on the counts.
+  struct Trial {
+    AlltoallMethod method = AlltoallMethod::bitonic;
+    std::uint64_t moves = 0;               ///< elements sent and received
+    std::uint64_t most_elements = 0;       ///< held at once
+    Merits merits;                         ///< of this rank
+    std::optional<Diagnostic> diagnostic;  ///< if it is not possible
+  };
+  /// The same with its merits on all ranks.
+  struct Chosen {
+    Trial trial;
+    Merits all;
   };
 
   /// Half of the budget, for messages and for merging.
@@ -94,7 +103,7 @@ class SortedExchange {
   [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
   /// The better of both; one that does not suit where neither does. The budget that is enough is
   /// then the least for which one of them would.
-  [[nodiscard]] Trial try_all(AlltoallMethod wish);
+  [[nodiscard]] Chosen try_all(AlltoallMethod wish);
   /// Memory for tables beside half of the budget.
   [[nodiscard]] std::uint64_t table_bytes_beside_budget() const;
   /// A budget that holds all tables that the method does not give up.
@@ -114,7 +123,7 @@ class SortedExchange {
   std::uint64_t before_, after_;
   SwapSizes sizes_;
   std::size_t budget_bytes_;
-  Trial chosen_;
+  Chosen chosen_;
   Array<std::byte> scratch_;
 };
 

@@ -122,6 +122,7 @@ class InPlace {
   [[nodiscard]] bool fits_direct() const;
   void prepare_pages();
   [[nodiscard]] std::size_t pages_budget() const;
+  [[nodiscard]] bool keeps_order() const { return (*all_)->source_order == (*all_)->target_order; }
   void sort_pages();
   void make_plan();
   void exchange_fragments();
@@ -140,6 +141,9 @@ class InPlace {
   const mpi::Channel& channel_;
   Ledger& ledger_;
   layout::LayoutCall call_;
+  layout::LayoutSizes mine_;
+  std::optional<layout::AgreedSizes> all_;
+  bool is_at_once_ = false;
   const TargetArray& array_;
   BlockCyclic::Extents strides_before_, strides_after_;
   std::optional<layout::SharedParts> parts_;  ///< while everything may move at once
@@ -189,8 +193,8 @@ void InPlace::measure() {
     needs_.out_peers = count_peers(call_.from, call_.to);
     needs_.in_peers = count_peers(call_.to, call_.from);
   }
-  call_.most_peers = needs_.most_peers();
-  call_.least =
+  mine_.most_peers = needs_.most_peers();
+  mine_.piece =
       static_cast<std::int64_t>(needs_.page_for(call_.options.budget_bytes, call_.element_bytes));
 }
 
@@ -204,15 +208,15 @@ std::optional<Diagnostic> InPlace::prepare_at_once(std::uint64_t intersections) 
     budget_at_once_ =
         intersections + static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) *
                             call_.element_bytes;
-  call_.at_once = is_free && intersections <= budget;
-  if (!call_.at_once) return std::nullopt;
+  mine_.at_once = is_free && intersections <= budget;
+  if (!mine_.at_once) return std::nullopt;
   try {
     const detail::LeaveReserve leave;
     state_.memory.limit(static_cast<std::size_t>(budget - intersections));
     parts_.emplace(ledger_, call_);
     const std::uint64_t bytes = parts_->bytes_at_once();
-    call_.at_once = bytes <= budget - intersections;
-    if (call_.at_once) state_.memory.take_scratch(static_cast<std::size_t>(bytes));
+    mine_.at_once = bytes <= budget - intersections;
+    if (mine_.at_once) state_.memory.take_scratch(static_cast<std::size_t>(bytes));
   } catch (const std::bad_alloc&) {
     return layout::out_of_memory();
   }
@@ -226,12 +230,10 @@ void InPlace::prepare() {
   if (!diagnostic)
     diagnostic = prepare_at_once(intersection_bytes(call_.from, call_.to.layout()) +
                                  intersection_bytes(call_.to, call_.from.layout()));
-  call_.agree(diagnostic, array_.order, array_.order, nullptr);
-  if (call_.at_once && call_.source_order == call_.order) {
-    call_.frame.align();
-    return;
-  }
-  call_.at_once = false;
+  mine_.source_order = mine_.target_order = array_.order;
+  all_ = call_.agree(diagnostic, mine_, 0, nullptr);
+  is_at_once_ = (*all_)->at_once && keeps_order();
+  if (is_at_once_) return call_.frame.align();
   parts_.reset();
   prepare_pages();
 }
@@ -255,11 +257,11 @@ bool InPlace::fits_direct() const {
 }
 
 void InPlace::prepare_pages() {
-  if (call_.least != layout::LayoutCall::no_limit)
-    page_bytes_ = static_cast<std::size_t>(call_.least);
+  const layout::LayoutSizes& all = **all_;
+  if (all.piece != layout::LayoutSizes::no_limit) page_bytes_ = static_cast<std::size_t>(all.piece);
   const bool is_direct = call_.options.method == Method::direct;
   std::optional<Diagnostic> odd;
-  if (call_.source_order != call_.order)
+  if (!keeps_order())
     odd = Diagnostic{ErrorCode::invalid_argument,
                      "the array is row-major in one layout and column-major in the other; in place "
                      "it keeps its order"};
@@ -275,7 +277,7 @@ void InPlace::prepare_pages() {
   mpi::Agreement agreement;
   agreement.enough(is_direct           ? budget_at_once_
                    : needs_.ranks == 0 ? call_.element_bytes
-                                       : needs_.enough(call_.most_peers, call_.element_bytes));
+                                       : needs_.enough(all.most_peers, call_.element_bytes));
   if (call_.options.method == Method::phased)
     agreement.enough(
         engine::enough_for_pages(channel_, ledger_, state_.options,
@@ -300,8 +302,10 @@ std::size_t InPlace::pages_budget() const {
 }
 
 void InPlace::sort_pages() {
-  leaving_.emplace(ledger_, call_.from, call_.to, call_.order, call_.element_bytes, page_bytes_);
-  arriving_.emplace(ledger_, call_.to, call_.from, call_.order, call_.element_bytes, page_bytes_);
+  leaving_.emplace(ledger_, call_.from, call_.to, *(*all_)->target_order, call_.element_bytes,
+                   page_bytes_);
+  arriving_.emplace(ledger_, call_.to, call_.from, *(*all_)->target_order, call_.element_bytes,
+                    page_bytes_);
 }
 
 /// Pages leave from where into_pages() puts them and land where from_pages() looks for them.
@@ -348,8 +352,8 @@ Report InPlace::move_at_once() {
       call_.element_bytes);
   const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
   const double start = mpi::now(), waited = observer.waiting_seconds;
-  const layout::OutgoingPart outgoing = parts_->outgoing(array_.data, strides_before_);
-  const layout::IncomingPart incoming = parts_->incoming(array_.data, strides_after_);
+  const layout::OutgoingPart outgoing = parts_->outgoing(array_.data, strides_before_, *all_);
+  const layout::IncomingPart incoming = parts_->incoming(array_.data, strides_after_, *all_);
   Report report;
   report.neighbours = parts_->neighbours();
   parts_->move_at_once(outgoing, incoming, report);
@@ -393,12 +397,12 @@ Report InPlace::move_pages() {
 }
 
 Report InPlace::run() {
-  Report report = call_.at_once ? move_at_once() : move_pages();
-  if (!call_.at_once)
+  Report report = is_at_once_ ? move_at_once() : move_pages();
+  if (!is_at_once_)
     report.neighbours =
         mpi::count_neighbours(leaving_->segments(), arriving_->segments(), channel_.rank());
   call_.describe(report);
-  if (call_.at_once) return report;
+  if (is_at_once_) return report;
   report.blocks_sent = elements_of_others(*leaving_);
   report.blocks_received = elements_of_others(*arriving_);
   report.bytes_sent = report.blocks_sent * call_.element_bytes;

@@ -194,32 +194,32 @@ template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, cons
 template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, const TargetArray&,
                                                            BlockCyclic::Extents&) const;
 
-void LayoutCall::agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target,
-                       const storage::NodeWish* wish) {
+void LayoutSizes::join(mpi::Agreement& agreement) {
   const auto text = [](std::int64_t value) -> std::string {
     return static_cast<IndexOrder>(value) == IndexOrder::row_major ? "row-major" : "column-major";
   };
   const char* const same_order = "give the same order on all ranks";
-  // Ranks outside of a grid have no order and get that of the others.
-  std::optional<IndexOrder> source_found, target_found;
-  if (from.grid_rank != outside) source_found = source;
-  if (to.grid_rank != outside) target_found = target;
+  agreement.equal({"the order of the source array", text, same_order}, source_order);
+  agreement.equal({"the order of the target array", text, same_order}, target_order);
+  agreement.least(at_once);
+  agreement.least(piece);
+  agreement.largest(most_peers);
+}
+
+AgreedSizes LayoutCall::agree(const std::optional<Diagnostic>& wrong, LayoutSizes mine,
+                              std::uint64_t enough, const storage::NodeWish* wish) const {
+  // Ranks outside of a grid get the order of the others.
+  if (from.grid_rank == outside) mine.source_order.reset();
+  if (to.grid_rank == outside) mine.target_order.reset();
   mpi::Agreement agreement;
   agreement.equal({"the source layout or its grid", nullptr}, digest_of(0, from.grid) >> 2);
   agreement.equal({"the target layout or its grid", nullptr}, digest_of(0, to.grid) >> 2);
   agreement.equal({.name = "element_bytes", .code = ErrorCode::block_size_mismatch}, element_bytes);
-  agreement.equal({"the order of the source array", text, same_order}, source_found);
-  agreement.equal({"the order of the target array", text, same_order}, target_found);
   plan::agree_on_options(agreement, options);
-  agreement.least(least);
   frame.join(agreement);
-  agreement.least(at_once);
-  agreement.largest(most_peers);
   agreement.enough(enough);
   frame.memory->join(agreement, wish);
-  agreement.run(channel, mine);
-  source_order = *source_found;
-  order = *target_found;
+  return agree_on(channel, agreement, mine, wrong);
 }
 
 void LayoutCall::describe(Report& report) const {
@@ -247,15 +247,17 @@ SharedParts::SharedParts(Ledger& ledger, const LayoutCall& call)
                           received_ ? &*received_ : nullptr, from.grid);
       }()) {}
 
-OutgoingPart SharedParts::outgoing(const void* array, const BlockCyclic::Extents& strides) {
+OutgoingPart SharedParts::outgoing(const void* array, const BlockCyclic::Extents& strides,
+                                   const AgreedSizes& all) {
   if (!sent_) return {};
-  pack_.emplace(*sent_, ArrayShape{strides, call_.element_bytes}, call_.order);
+  pack_.emplace(*sent_, ArrayShape{strides, call_.element_bytes}, *all->target_order);
   return {call_.to.grid_rank, &*pack_, static_cast<const std::byte*>(array)};
 }
 
-IncomingPart SharedParts::incoming(void* array, const BlockCyclic::Extents& strides) {
+IncomingPart SharedParts::incoming(void* array, const BlockCyclic::Extents& strides,
+                                   const AgreedSizes& all) {
   if (!received_) return {};
-  unpack_.emplace(*received_, ArrayShape{strides, call_.element_bytes}, call_.order);
+  unpack_.emplace(*received_, ArrayShape{strides, call_.element_bytes}, *all->target_order);
   return {call_.from.grid_rank, &*unpack_, static_cast<std::byte*>(array)};
 }
 

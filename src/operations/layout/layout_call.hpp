@@ -6,6 +6,7 @@
 #include "call/frame.hpp"
 #include "engine/arrays_at_once.hpp"
 #include "geometry/intersection.hpp"
+#include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "storage/node_memory.hpp"
@@ -41,6 +42,20 @@ struct GridSide {
   std::int64_t elements_ = 0;
 };
 
+/// What suits a rank, then all.
+struct LayoutSizes {
+  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+
+  bool at_once = true;                     ///< everything may move at once
+  std::int64_t piece = no_limit;           ///< elements of a chunk, or bytes of a page
+  std::uint64_t most_peers = 0;            ///< of pages, with the largest budget that is used
+  std::optional<IndexOrder> source_order;  ///< none outside of the grid
+  std::optional<IndexOrder> target_order;
+
+  void join(mpi::Agreement& agreement);
+};
+using AgreedSizes = mpi::Agreed<LayoutSizes>;
+
 /// One call on one rank, as far as redistribute() and redistribute_in_place() are alike.
 struct LayoutCall {
   LayoutCall(call::Frame& call, const GridLayout& from, const GridLayout& to,
@@ -55,28 +70,21 @@ struct LayoutCall {
                                                       BlockCyclic::Extents& strides) const;
   /// Either all ranks come back, having given the same layouts and numbers, or all throw.
   /// Collective: one reduction.
-  /// @param mine            What this rank has found wrong.
-  /// @param source, target  Of the arrays of this rank.
-  /// @param wish            For memory shared inside nodes; nullptr for none.
-  void agree(const std::optional<Diagnostic>& mine, IndexOrder source, IndexOrder target,
-             const storage::NodeWish* wish);
+  /// @param wrong   What this rank has found wrong.
+  /// @param mine    With the orders of the arrays of this rank, whether it has any or not.
+  /// @param enough  A budget that is enough for this rank, or 0.
+  /// @param wish    For memory shared inside nodes; nullptr for none.
+  [[nodiscard]] AgreedSizes agree(const std::optional<Diagnostic>& wrong, LayoutSizes mine,
+                                  std::uint64_t enough, const storage::NodeWish* wish) const;
 
   /// What is the same in both reports.
   void describe(Report& report) const;
-
-  static constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
 
   call::Frame& frame;
   const mpi::Channel& channel;
   GridSide from, to;
   std::size_t element_bytes;
   LayoutOptions options;
-  bool at_once = true;                              ///< it suits a rank, then all
-  std::int64_t least = no_limit;                    ///< the piece that suits a rank, then all
-  std::uint64_t most_peers = 0;                     ///< of pages on this rank, then on all
-  std::uint64_t enough = 0;                         ///< a budget, for this rank
-  IndexOrder source_order = IndexOrder::row_major;  ///< on all ranks, once agreed upon
-  IndexOrder order = IndexOrder::row_major;         ///< the same for the target
 };
 
 /// That there is no memory for buffers.
@@ -98,9 +106,11 @@ class SharedParts {
   [[nodiscard]] std::uint64_t bytes_at_once() const {
     return ArraysAtOnce::scratch_bytes(peers_, call_.element_bytes);
   }
-  /// The arrays as the exchange sees them, once all ranks have agreed.
-  [[nodiscard]] OutgoingPart outgoing(const void* array, const BlockCyclic::Extents& strides);
-  [[nodiscard]] IncomingPart incoming(void* array, const BlockCyclic::Extents& strides);
+  /// The arrays as the exchange sees them, once all ranks have agreed on the order of the target.
+  [[nodiscard]] OutgoingPart outgoing(const void* array, const BlockCyclic::Extents& strides,
+                                      const AgreedSizes& all);
+  [[nodiscard]] IncomingPart incoming(void* array, const BlockCyclic::Extents& strides,
+                                      const AgreedSizes& all);
   /// Moves everything at once, in scratch of bytes_at_once() that has been taken. Collective.
   void move_at_once(const OutgoingPart& outgoing, const IncomingPart& incoming, Report& report);
 

@@ -33,13 +33,15 @@ class Redistribution {
     const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "plan");
     std::optional<Diagnostic> diagnostic = check(source, target);
     if (!diagnostic) diagnostic = intersect();
-    call_.agree(diagnostic, source.order, target.order, wish_ ? &*wish_ : nullptr);
+    mine_.source_order = source.order;
+    mine_.target_order = target.order;
+    all_ = call_.agree(diagnostic, mine_, enough_, wish_ ? &*wish_ : nullptr);
     call_.frame.align();
   }
 
   Report move(const void* source, void* target) {
-    const layout::OutgoingPart outgoing = parts_->outgoing(source, source_strides_);
-    const layout::IncomingPart incoming = parts_->incoming(target, target_strides_);
+    const layout::OutgoingPart outgoing = parts_->outgoing(source, source_strides_, *all_);
+    const layout::IncomingPart incoming = parts_->incoming(target, target_strides_, *all_);
     const double start = mpi::now();
     Report report;
     report.neighbours = parts_->neighbours();
@@ -50,7 +52,7 @@ class Redistribution {
     {
       const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "exchange");
       const double waited = observer_.waiting_seconds;
-      if (call_.at_once)
+      if ((*all_)->at_once)
         parts_->move_at_once(outgoing, incoming, report);
       else
         move_in_chunks(outgoing, incoming, report);
@@ -84,8 +86,8 @@ class Redistribution {
     intersection_bytes_ = intersection_bytes(call_.from, call_.to.layout()) +
                           intersection_bytes(call_.to, call_.from.layout());
     const bool takes_part = call_.from.elements() > 0 || call_.to.elements() > 0;
-    call_.enough = intersection_bytes_ + (takes_part ? 2 * call_.element_bytes : 0);
-    if (call_.enough > call_.options.budget_bytes)
+    enough_ = intersection_bytes_ + (takes_part ? 2 * call_.element_bytes : 0);
+    if (enough_ > call_.options.budget_bytes)
       return Diagnostic{
           ErrorCode::budget_too_small,
           "the budget of " + std::to_string(call_.options.budget_bytes) +
@@ -99,10 +101,10 @@ class Redistribution {
       const std::uint64_t leaving =
           static_cast<std::uint64_t>(parts_->peers().elements_sent) * call_.element_bytes;
       const std::uint64_t bytes = parts_->bytes_at_once();
-      call_.at_once = leaving <= schedule::most_bytes_at_once && bytes <= rest();
-      if (call_.at_once) memory_.take_scratch(bytes);
-      if (takes_part) call_.least = layout::choose_chunk_elements(rest(), call_.element_bytes);
-      wish_.emplace(node_wish());
+      mine_.at_once = leaving <= schedule::most_bytes_at_once && bytes <= rest();
+      if (mine_.at_once) memory_.take_scratch(bytes);
+      if (takes_part) mine_.piece = layout::choose_chunk_elements(rest(), call_.element_bytes);
+      wish_.emplace(node_wish(sizes(mine_)));
     } catch (const std::bad_alloc&) {
       return layout::out_of_memory();
     }
@@ -117,13 +119,13 @@ class Redistribution {
   [[nodiscard]] std::uint64_t node_limit() const {
     return rest() - layout::most_send_bytes(rest(), call_.element_bytes);
   }
-  [[nodiscard]] layout::ExchangeSizes sizes() const {
-    const std::int64_t chunk = call_.least == layout::LayoutCall::no_limit ? 1 : call_.least;
+  [[nodiscard]] layout::ExchangeSizes sizes(const layout::LayoutSizes& of) const {
+    const std::int64_t chunk = of.piece == layout::LayoutSizes::no_limit ? 1 : of.piece;
     return layout::exchange_sizes(rest(), call_.element_bytes, chunk);
   }
   /// Where no source is on this node, slots are scratch, beside the memory of destinations.
   [[nodiscard]] layout::ExchangeSizes sizes_beside_node() const {
-    layout::ExchangeSizes beside = sizes();
+    layout::ExchangeSizes beside = sizes(**all_);
     const std::uint64_t taken =
         beside.send_buffers * beside.chunk_bytes() + memory_.node().mapped_bytes();
     const std::uint64_t left = rest() - std::min(rest(), taken);
@@ -132,14 +134,13 @@ class Redistribution {
   }
   /// The own segment and those of destinations take no more than the budget leaves, and each holds
   /// at least two chunks, of which one is filled while the other is emptied.
-  [[nodiscard]] storage::NodeWish node_wish() {
+  [[nodiscard]] storage::NodeWish node_wish(const layout::ExchangeSizes& most) {
     const auto ranks = [this](const Vector<layout::ArrayPeer>& peers) {
       Vector<int> list(ledger_);
       list.reserve(peers.size());
       for (const layout::ArrayPeer& peer : peers) list.push_back(peer.rank);
       return list;
     };
-    const layout::ExchangeSizes most = sizes();
     storage::NodeWish wish(call_.channel, ranks(parts_->peers().destinations),
                            ranks(parts_->peers().sources));
     const std::uint64_t share = node_limit() / (1 + wish.destinations.size());
@@ -153,7 +154,7 @@ class Redistribution {
 
   void move_in_chunks(const layout::OutgoingPart& outgoing, const layout::IncomingPart& incoming,
                       Report& report) {
-    memory_.share(node_wish());
+    memory_.share(node_wish(sizes(**all_)));
     std::optional<layout::ArrayExchange> exchange;
     std::optional<Diagnostic> diagnostic;
     try {
@@ -174,6 +175,9 @@ class Redistribution {
   }
 
   layout::LayoutCall call_;
+  layout::LayoutSizes mine_;
+  std::optional<layout::AgreedSizes> all_;
+  std::uint64_t enough_ = 0;  ///< a budget, for this rank
   storage::Loan& memory_;
   Ledger& ledger_;
   observe::Observer& observer_;
