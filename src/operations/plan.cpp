@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "operations/plan.hpp"
+
 #include "base/memory_reserve.hpp"
-#include "engine/phased/phased.hpp"
+#include "flows/move_flows.hpp"
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
-#include "operations/object_plans.hpp"
-#include "operations/pages/page_plan.hpp"
 #include "plan/object_planner.hpp"
 #include "plan/planner.hpp"
-#include "schedule/methods.hpp"
 #include <valet/object_layout.hpp>
 #include <valet/plan.hpp>
 
-#include <algorithm>
 #include <memory>
+#include <span>
 #include <utility>
 
 namespace valet {
@@ -22,17 +21,6 @@ namespace {
 /// Of scratch that plans leave for the next one: the default budget. More is not what a user who
 /// gave a large budget for one plan wants to miss afterwards.
 constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
-
-/// Lets the ranks of a plan whose flows are known share memory inside their nodes, where the
-/// method, the options and the storage allow it. Collective over all ranks of the plan.
-void share_memory(plan::State& state) {
-  const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
-  const bool shares = traits.shares_memory != nullptr && traits.shares_memory(state.options) &&
-                      !(state.choice && !state.choice->shares_memory);
-  if (!shares) return;  // what is kept stays for the next plan, if scratch leaves room
-  state.memory.share(plan::node_wish(state));
-  state.shares = true;
-}
 
 /// Plans with `fill_in`, then prepares what the method needs.
 template <class FillIn>
@@ -45,27 +33,43 @@ std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage
   const double start = mpi::now();
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");
   fill_in(*state);
-  operations::prepare_method(*state);
+  flows::prepare(*state);
   state->memory.return_scratch();  // until the plan is executed
   state->plan_seconds = mpi::now() - start;
   return state;
 }
 
-Plan plan_objects(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
-                  const plan::ObjectMove& move, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, options, [&](plan::State& state) {
-    plan::plan_objects(state, storage, count, move);
-  }));
+std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
+                                       const Occupied& occupied, std::span<const int> ranks,
+                                       const Options& options) {
+  return make_plan(communicator, storage, options,
+                   [&](plan::State& state) { plan::plan_ranks(state, storage, occupied, ranks); });
+}
+
+std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
+                                       const Occupied& occupied, std::span<const Address> addresses,
+                                       const Options& options) {
+  return make_plan(communicator, storage, options, [&](plan::State& state) {
+    plan::plan_slots(state, storage, occupied, addresses);
+  });
+}
+
+std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
+                                       std::uint64_t count, const plan::ObjectMove& objects,
+                                       const Options& options) {
+  return make_plan(communicator, storage, options,
+                   [&](plan::State& state) { plan::plan_objects(state, storage, count, objects); });
+}
+
+Report carry_out(plan::State& state, const BlockStorage& storage,
+                 std::span<std::byte> workspace = {}) {
+  state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
+                          state.options.budget_bytes};
+  if (!workspace.empty()) state.memory.return_scratch();
+  return state.frame->run([&] { return flows::move_flows(state, storage.backend(), workspace); });
 }
 
 }  // namespace
-
-void operations::prepare_method(plan::State& state) {
-  share_memory(state);
-  engine::reserve_schedule(state);
-  state.frame->align();
-}
 
 Plan::Plan(std::unique_ptr<plan::State> state) : state_(std::move(state)) {}
 Plan::Plan(Plan&&) noexcept = default;
@@ -89,36 +93,67 @@ std::uint64_t Plan::neighbours() const {
 
 std::uint64_t Plan::extra_bytes() const { return state_->ledger.current_bytes(); }
 
+std::uint64_t Plan::workspace_bytes() const { return flows::workspace_bytes(*state_); }
+
 Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, options, [&](plan::State& state) {
-    plan::plan_ranks(state, storage, occupied, ranks);
-  }));
+  return plan::Access::make(make_plan(communicator, storage, occupied, ranks, options));
 }
 
 Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const Address> addresses, const Options& options) {
   const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, options, [&](plan::State& state) {
-    plan::plan_slots(state, storage, occupied, addresses);
-  }));
+  return plan::Access::make(make_plan(communicator, storage, occupied, addresses, options));
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& to, const Options& options) {
-  return plan_objects(communicator, storage, count, {std::nullopt, to, {}}, options);
+  const detail::MemoryReserve reserve;
+  return plan::Access::make(make_plan(communicator, storage, count, {{}, to, {}}, options));
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  return plan_objects(communicator, storage, count, {from, to, {}}, options);
+  const detail::MemoryReserve reserve;
+  return plan::Access::make(make_plan(communicator, storage, count, {from, to, {}}, options));
 }
 
 Plan operations::plan_to_bounds(MPI_Comm communicator, const BlockStorage& storage,
                                 std::uint64_t count, std::span<const std::int64_t> bounds,
                                 const Options& options) {
-  return plan_objects(communicator, storage, count, {std::nullopt, {}, bounds}, options);
+  const detail::MemoryReserve reserve;
+  return plan::Access::make(make_plan(communicator, storage, count, {{}, {}, bounds}, options));
+}
+
+Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
+  mpi::require_mpi();
+  const detail::MemoryReserve reserve;
+  return carry_out(plan::Access::state_of(plan), storage, workspace);
+}
+
+Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+               std::span<const int> ranks, const Options& options) {
+  const detail::MemoryReserve reserve;
+  return carry_out(*make_plan(communicator, storage, occupied, ranks, options), storage);
+}
+
+Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
+               std::span<const Address> addresses, const Options& options) {
+  const detail::MemoryReserve reserve;
+  return carry_out(*make_plan(communicator, storage, occupied, addresses, options), storage);
+}
+
+Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                         const ObjectLayout& to, const Options& options) {
+  const detail::MemoryReserve reserve;
+  return carry_out(*make_plan(communicator, storage, count, {{}, to, {}}, options), storage);
+}
+
+Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
+                         const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
+  const detail::MemoryReserve reserve;
+  return carry_out(*make_plan(communicator, storage, count, {from, to, {}}, options), storage);
 }
 
 }  // namespace valet

@@ -18,7 +18,7 @@
 
 namespace valet::plan {
 
-class Workspace;  // operations/execute.cpp
+class Workspace;  // flows/move_flows.cpp
 
 /// Numbered objects from one layout to another.
 struct ObjectMove {

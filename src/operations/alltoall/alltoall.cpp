@@ -9,7 +9,7 @@
 #include "operations/alltoall/direct_exchange.hpp"
 #include "operations/alltoall/page_exchange.hpp"
 #include "operations/alltoall/sorted_exchange.hpp"
-#include "operations/pages/page_plan.hpp"
+#include "pages/page_options.hpp"
 #include "plan/automatic.hpp"
 #include "plan/check_options.hpp"
 #include "plan/planner.hpp"
@@ -401,7 +401,7 @@ Report exchange_segments(const std::shared_ptr<call::Frame>& frame, const Alltoa
                          const AlltoallOptions& options) {
   const double start = mpi::now();
   auto state = std::make_unique<plan::State>(
-      frame, operations::page_options(Method::stream, options.share_memory, options.keep_memory));
+      frame, pages::page_options(Method::stream, options.share_memory, options.keep_memory));
   state->options.budget_bytes = options.budget_bytes;
   const auto ranks = static_cast<std::size_t>(frame->channel.size());
   Array<std::uint64_t> sent(frame->ledger, ranks), received(frame->ledger, ranks);

@@ -4,8 +4,8 @@
 /// The all-to-all by pages: what goes to a rank is a stream of operations/pages/, and the buffer
 /// has one after the other.
 
-#include "operations/pages/page_move.hpp"
-#include "operations/pages/page_streams.hpp"
+#include "pages/page_move.hpp"
+#include "pages/page_streams.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "operations/layout/owner_streams.hpp"
-#include "operations/pages/page_move.hpp"
+#include "pages/page_move.hpp"
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
@@ -100,7 +100,7 @@ class InPlace {
           std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
       : pages_(std::make_unique<plan::State>(
             frame,
-            operations::page_options(options.method, options.share_memory, options.keep_memory))),
+            pages::page_options(options.method, options.share_memory, options.keep_memory))),
         state_(pages_.state()),
         channel_(state_.channel),
         ledger_(state_.ledger),
@@ -241,7 +241,7 @@ void InPlace::prepare() {
 Diagnostic InPlace::too_small() const {
   const std::uint64_t budget = call_.options.budget_bytes;
   if (call_.options.method == Method::direct)
-    return operations::too_small_for_direct(
+    return pages::too_small_for_direct(
         "all elements that leave and arrive, and for what the layouts share", budget);
   return mpi::budget_too_small_for("pages of " + std::to_string(page_bytes_) + " bytes", budget);
 }

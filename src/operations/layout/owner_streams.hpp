@@ -3,14 +3,14 @@
 
 /// Brings a rank's part into pages that belong to one peer each, inside its own memory, and back.
 ///
-/// The elements for a peer are a stream of operations/pages/page_streams.hpp that begins where a
+/// The elements for a peer are a stream of pages/page_streams.hpp that begins where a
 /// page does. The order in which pages fill is known from the layouts. So the way back is the same
 /// pass run backwards in time, with pages that came from others in the places where this rank would
 /// have written them.
 
 #include "observe/observer.hpp"
 #include "operations/layout/layout_call.hpp"
-#include "operations/pages/page_streams.hpp"
+#include "pages/page_streams.hpp"
 
 #include <cstddef>
 #include <cstdint>

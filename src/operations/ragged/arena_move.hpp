@@ -4,8 +4,8 @@
 /// One arena on its way: into pages, these to their ranks, then heads and tails. The pages are
 /// those of operations/pages/, which says why that is complete, and what it needs.
 
-#include "operations/pages/page_move.hpp"
-#include "operations/pages/page_streams.hpp"
+#include "pages/page_move.hpp"
+#include "pages/page_streams.hpp"
 #include "operations/ragged/arenas.hpp"
 #include "operations/ragged/plan_state.hpp"
 

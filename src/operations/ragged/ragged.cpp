@@ -67,9 +67,6 @@ class Execution {
  public:
   Execution(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks)
       : plan_(plan), base_(plan.base), storage_(storage), ranks_(ranks), arenas_(base_.ledger) {}
-  Execution(const Execution&) = delete;
-  Execution& operator=(const Execution&) = delete;
-  ~Execution() { base_.memory.return_all(); }
 
   Report run();
 
@@ -292,6 +289,10 @@ Report Execution::run() {
 Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks) {
   const Options& options = plan.base.options;
   plan.base.frame->caption = {to_string(options.method), 0, options.budget_bytes};
+  struct GiveBack {
+    storage::Loan& memory;
+    ~GiveBack() { memory.return_all(); }
+  } const give_back{plan.base.memory};
   return plan.base.frame->run([&] { return Execution(plan, storage, ranks).run(); });
 }
 

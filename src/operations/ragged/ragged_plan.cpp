@@ -5,8 +5,8 @@
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
-#include "operations/pages/page_cut.hpp"
-#include "operations/pages/page_plan.hpp"
+#include "pages/page_cut.hpp"
+#include "pages/page_options.hpp"
 #include "operations/ragged/ragged.hpp"
 #include "plan/check_options.hpp"
 #include "plan/same_fields.hpp"
@@ -316,7 +316,7 @@ void Planner::agree_on_direct() {
   const std::uint64_t budget = state_.base.options.budget_bytes;
   std::optional<Diagnostic> mine;
   if (need.here > budget)
-    mine = operations::too_small_for_direct(
+    mine = pages::too_small_for_direct(
         "all that leaves and arrives, for what fills no page, and for lists of the ranks", budget);
   mpi::Agreement agreement;
   agreement.enough(need.enough);

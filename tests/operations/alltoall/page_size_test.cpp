@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "operations/alltoall/pages.hpp"
-#include "operations/pages/page_cut.hpp"
+#include "pages/page_cut.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "operations/pages/page_cut.hpp"
+#include "pages/page_cut.hpp"
 
 #include <gtest/gtest.h>
 

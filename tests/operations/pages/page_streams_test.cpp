@@ -3,7 +3,7 @@
 // Pure: what is classified stands where the list says, heads and tails are what fills no page, and
 // scratch is at most two pages a stream.
 
-#include "operations/pages/page_streams.hpp"
+#include "pages/page_streams.hpp"
 
 #include "schedule/ragged_pages.hpp"
 

@@ -3,7 +3,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
-#include "operations/object_plans.hpp"
+#include "operations/plan.hpp"
 #include <valet/dimension.hpp>
 #include <valet/object_layout.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operations/pages/page_streams.hpp"
+#include "pages/page_streams.hpp"
 
 #include "base/assert.hpp"
 #include "storage/copy.hpp"

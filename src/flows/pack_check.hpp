@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace valet::operations {
+namespace valet::flows {
 
 /// Looks at how an application packs its blocks before they are verified, because checksums are
 /// taken of packed blocks. Guard bytes find a pack that writes past the size it declared. Bytes
@@ -77,4 +77,4 @@ class PackCheck {
   std::optional<Diagnostic> diagnostic_;
 };
 
-}  // namespace valet::operations
+}  // namespace valet::flows

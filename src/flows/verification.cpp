@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operations/verification.hpp"
+#include "flows/verification.hpp"
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace valet::operations {
+namespace valet::flows {
 namespace {
 
 /// Adds up hashes of blocks, some slots at a time: where the blocks are, or through scratch.
@@ -207,4 +207,4 @@ std::optional<Diagnostic> Verification::after(StorageBackend& backend,
   return diagnostic;
 }
 
-}  // namespace valet::operations
+}  // namespace valet::flows

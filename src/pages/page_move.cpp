@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operations/pages/page_move.hpp"
+#include "pages/page_move.hpp"
 
 #include "base/memory_reserve.hpp"
+#include "flows/move_flows.hpp"
 #include "mpi/check.hpp"
-#include "operations/move_flows.hpp"
 #include "plan/any_order.hpp"
 #include "plan/holes.hpp"
 #include "plan/planner.hpp"
@@ -161,7 +161,7 @@ void PageMove::plan(std::optional<Diagnostic> mine, std::byte* data, std::uint64
   if (!mine) mine = plan::check_budget(state_);
   const plan::Form form = order == PageOrder::slots ? plan::Form::slots : plan::Form::any;
   plan::agree_on_flows(state_, mine, form);
-  operations::prepare_method(state_);
+  flows::prepare(state_);
 }
 
 Diagnostic PageMove::no_memory() const {
@@ -171,7 +171,7 @@ Diagnostic PageMove::no_memory() const {
 }
 
 std::uint64_t PageMove::workspace_bytes() {
-  return std::max<std::uint64_t>(operations::workspace_bytes(state_),
+  return std::max<std::uint64_t>(flows::workspace_bytes(state_),
                                  origin_count_ > 0 ? page_bytes_ : 0);
 }
 
@@ -180,8 +180,8 @@ Report PageMove::run(const std::function<void()>& make_pages) {
   std::span<std::byte> lent = state_.memory.scratch();
   if (!lent.empty())
     lent = state_.memory.scratch_beside(pages.backend().contiguous_data(),
-                                        operations::workspace_bytes(state_));
-  Report report = operations::move_flows(state_, pages.backend(), lent, make_pages);
+                                        flows::workspace_bytes(state_));
+  Report report = flows::move_flows(state_, pages.backend(), lent, make_pages);
   const double start = mpi::now();
   if (origin_count_ > 0) {
     const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::copy,

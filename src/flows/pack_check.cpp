@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operations/pack_check.hpp"
+#include "flows/pack_check.hpp"
 
 #include "mpi/agreement.hpp"
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-namespace valet::operations {
+namespace valet::flows {
 namespace {
 
 constexpr std::size_t guard_bytes = 64;
@@ -136,4 +136,4 @@ void PackCheck::clear_unstable(std::byte* block) const {
     if (has_bit(unstable_, i)) block[i] = std::byte{0};
 }
 
-}  // namespace valet::operations
+}  // namespace valet::flows

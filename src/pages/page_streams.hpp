@@ -28,7 +28,7 @@
 /// included. A stream without whole pages begins in one page and ends in it or in the next: it is
 /// less than two pages, and all head. Where each page went is 8 bytes a page.
 
-#include "operations/pages/page_cut.hpp"
+#include "pages/page_cut.hpp"
 #include <valet/ledger.hpp>
 
 #include <cstddef>

@@ -9,7 +9,12 @@
 #include <functional>
 #include <span>
 
-namespace valet::operations {
+namespace valet::flows {
+
+/// The last step of making any plan, once its flows and its method are agreed upon: memory shared
+/// inside nodes, room for a schedule, clocks for the trace. Collective.
+/// @throws Error budget_too_small on all ranks alike.
+void prepare(plan::State& state);
 
 /// Bytes of memory that move_flows() takes from a caller who lends it. Makes what else it needs.
 /// @throws std::bad_alloc. Local.
@@ -25,4 +30,4 @@ namespace valet::operations {
                                 std::span<std::byte> lent,
                                 const std::function<void()>& make_blocks = {});
 
-}  // namespace valet::operations
+}  // namespace valet::flows

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <string>
 
-namespace valet::operations {
+namespace valet::pages {
 
 /// The options of a plan that moves pages.
 [[nodiscard]] inline Options page_options(Method method, bool share_memory, bool keep_memory) {
@@ -21,11 +21,6 @@ namespace valet::operations {
   return options;
 }
 
-/// The last step of making any plan, once its flows and its method are agreed upon: memory shared
-/// inside nodes, room for a schedule, clocks for the trace. Collective.
-/// @throws Error budget_too_small on all ranks alike.
-void prepare_method(plan::State& state);
-
 /// That DIRECT cannot hold everything at once, for an agreement that knows what is enough.
 /// @param what  What it holds.
 [[nodiscard]] inline Diagnostic too_small_for_direct(const char* what, std::uint64_t budget_bytes) {
@@ -35,4 +30,4 @@ void prepare_method(plan::State& state);
               "; set budget_bytes to that on all ranks, or take method stream"};
 }
 
-}  // namespace valet::operations
+}  // namespace valet::pages

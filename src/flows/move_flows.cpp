@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "flows/move_flows.hpp"
+
 #include "base/memory_reserve.hpp"
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
 #include "engine/exchange.hpp"
+#include "engine/phased/phased.hpp"
+#include "flows/verification.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "observe/observer.hpp"
-#include "operations/move_flows.hpp"
-#include "operations/verification.hpp"
 #include "plan/plan_state.hpp"
+#include "plan/planner.hpp"
 #include "plan/same_fields.hpp"
 #include "schedule/methods.hpp"
 #include "storage/guarded_backend.hpp"
 #include <valet/detail/first_failure.hpp>
-#include <valet/object_layout.hpp>
-#include <valet/plan.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -33,7 +34,7 @@ constexpr const char* nothing_has_moved = "nothing has moved; fix it and execute
 
 std::size_t aligned(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// What is so of the storage of some rank.
+/// The storages of all ranks: what at least one of them does.
 struct Storages {
   bool may_throw = false;    ///< the ranks then agree on whether it did
   bool hash_blocks = false;  ///< hashes of packed blocks then have to be the same
@@ -95,7 +96,7 @@ class plan::Workspace {
     observe::Trace* const trace = context_.observer().trace;
     if (verification_) {
       const observe::Stage stage(backend, trace, "verify");
-      using operations::BlockHash;
+      using flows::BlockHash;
       if (all.may_throw)
         verification_->examine(
             context_.channel, context_.ledger, backend, scratch_, guard.has_value(),
@@ -157,7 +158,7 @@ class plan::Workspace {
   const plan::Flows& flows_;
   std::unique_ptr<engine::Exchange> exchange_;
   storage::SlotSet free_;
-  std::optional<operations::Verification> verification_;
+  std::optional<flows::Verification> verification_;
   std::span<std::byte> scratch_;
   Array<SlotIndex> own_origins_;
   std::span<SlotIndex> origins_;
@@ -203,8 +204,8 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const StorageB
                         std::to_string(flows.slots) + "; give storage that is not smaller"};
 }
 
-std::optional<Diagnostic> prepare(plan::State& state, StorageBackend& backend,
-                                  std::span<std::byte> lent) {
+std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend,
+                                     std::span<std::byte> lent) {
   if (state.failure) return state.failure;
   if (auto diagnostic = check_storage(state, backend)) return diagnostic;
   detail::FirstFailure failure;
@@ -251,7 +252,7 @@ std::uint64_t extra_bytes_bound(const plan::State& state, std::uint64_t neighbou
                                 state.frame->traces()) +
          state.flows.words_per_slot() * sizeof(SlotIndex) * state.flows.slots +
          (state.options.verify && looks_at_packs
-              ? operations::PackCheck::bytes_for(state.blocks.block_bytes)
+              ? flows::PackCheck::bytes_for(state.blocks.block_bytes)
               : 0);
 }
 
@@ -292,14 +293,32 @@ Report describe(const plan::State& state, bool some_storage_throws) {
   return report;
 }
 
+/// Lets the ranks of a plan whose flows are known share memory inside their nodes, where the
+/// method, the options and the storage allow it. Collective over all ranks of the plan.
+void share_memory(plan::State& state) {
+  const schedule::MethodTraits& traits = schedule::traits_of(state.options.method);
+  const bool shares = state.options.share_memory && traits.shares_memory != nullptr &&
+                      traits.shares_memory(state.options) &&
+                      !(state.choice && !state.choice->shares_memory);
+  if (!shares) return;  // what is kept stays for the next plan, if scratch leaves room
+  state.memory.share(plan::node_wish(state));
+  state.shares = true;
+}
+
 }  // namespace
 
-std::uint64_t operations::workspace_bytes(plan::State& state) {
+void flows::prepare(plan::State& state) {
+  share_memory(state);
+  engine::reserve_schedule(state);
+  state.frame->align();
+}
+
+std::uint64_t flows::workspace_bytes(plan::State& state) {
   return workspace_of(state).lent_bytes();
 }
 
-Report operations::move_flows(plan::State& state, StorageBackend& backend,
-                              std::span<std::byte> lent, const std::function<void()>& make_blocks) {
+Report flows::move_flows(plan::State& state, StorageBackend& backend, std::span<std::byte> lent,
+                         const std::function<void()>& make_blocks) {
   storage::asked([&] { backend.refresh(); });
   // What can go wrong on some rank is found out in the reduction that agrees on what is wrong.
   Storages all{storage::asked([&] { return backend.may_throw(); }),
@@ -310,48 +329,11 @@ Report operations::move_flows(plan::State& state, StorageBackend& backend,
   state.frame->join(agreement);
   plan::SameFields fields = plan::fields_of(backend);
   fields.join(agreement, state.channel);
-  agreement.run(state.channel, prepare(state, backend, lent));
+  agreement.run(state.channel, make_ready(state, backend, lent));
   if (make_blocks) make_blocks();
   Report report = describe(state, all.may_throw);
   run(state, backend, all, report);
   return report;
-}
-
-std::uint64_t Plan::workspace_bytes() const { return operations::workspace_bytes(*state_); }
-
-Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
-  mpi::require_mpi();
-  const detail::MemoryReserve reserve;
-  plan::State& state = plan::Access::state_of(plan);
-  state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
-                          state.options.budget_bytes};
-  if (!workspace.empty()) state.memory.return_scratch();
-  return state.frame->run(
-      [&] { return operations::move_flows(state, storage.backend(), workspace); });
-}
-
-Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
-               std::span<const int> ranks, const Options& options) {
-  Plan plan = plan_to_ranks(communicator, storage, occupied, ranks, options);
-  return execute(plan, storage);
-}
-
-Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
-               std::span<const Address> addresses, const Options& options) {
-  Plan plan = plan_to_slots(communicator, storage, occupied, addresses, options);
-  return execute(plan, storage);
-}
-
-Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
-                         const ObjectLayout& to, const Options& options) {
-  Plan plan = plan_to_layout(communicator, storage, count, to, options);
-  return execute(plan, storage);
-}
-
-Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
-                         const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  Plan plan = plan_to_layout(communicator, storage, count, from, to, options);
-  return execute(plan, storage);
 }
 
 }  // namespace valet

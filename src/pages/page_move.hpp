@@ -20,8 +20,8 @@
 /// Memory beside the budget, with 32-bit indices: 16 bytes a page and three bitmaps at most.
 
 #include "mpi/neighbour_words.hpp"
-#include "operations/pages/page_cut.hpp"
-#include "operations/pages/page_plan.hpp"
+#include "pages/page_cut.hpp"
+#include "pages/page_options.hpp"
 #include "storage/slot_set.hpp"
 #include <valet/block_storage.hpp>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "flows/pack_check.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/neighbour_words.hpp"
-#include "operations/pack_check.hpp"
 #include "plan/holes.hpp"
 #include <valet/storage_backend.hpp>
 
@@ -12,7 +12,7 @@
 #include <optional>
 #include <span>
 
-namespace valet::operations {
+namespace valet::flows {
 
 /// The hash of a block; the same on all ranks.
 enum class BlockHash : std::uint8_t {
@@ -77,4 +77,4 @@ class Verification {
   mpi::NeighbourWords<Sums<plan::Outgoing>, Sums<plan::Incoming>> words_;
 };
 
-}  // namespace valet::operations
+}  // namespace valet::flows
