@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/arrays_at_once.hpp"
 
-#include "mpi/message.hpp"
-#include "mpi/tags.hpp"
-
 #include <algorithm>
 #include <utility>
 
@@ -12,13 +9,12 @@ namespace valet::layout {
 ArraysAtOnce::ArraysAtOnce(const mpi::Channel& channel, Ledger& ledger, std::size_t element_bytes,
                            ArrayPeers&& peers, const OutgoingPart& outgoing,
                            const IncomingPart& incoming)
-    : channel_(channel),
-      observer_(*observe::observer_of(channel)),
+    : observer_(*observe::observer_of(channel)),
       element_bytes_(element_bytes),
       peers_(std::move(peers)),
       outgoing_(outgoing),
       incoming_(incoming),
-      requests_(ledger, peers_.sources.size() + peers_.destinations.size(), channel.hooks()) {
+      messages_(channel, ledger, peers_.sources.size(), peers_.destinations.size()) {
   // Nobody is everybody's first: sends go to the ranks behind this one in ring order, and those
   // before it are unpacked first.
   const auto rotate = [&channel](Vector<ArrayPeer>& list) {
@@ -47,42 +43,37 @@ const std::byte* ArraysAtOnce::unpack(int grid_rank, std::int64_t elements,
   return packed + bytes_of(elements);
 }
 
-std::byte* ArraysAtOnce::post_receives(std::byte* arriving) {
-  for (std::size_t k = 0; k < peers_.sources.size(); ++k) {
-    const ArrayPeer& peer = peers_.sources[k];
-    const std::size_t bytes = bytes_of(peer.elements);
-    mpi::post_receive(channel_, arriving, bytes, peer.rank, mpi::tag_data, requests_[k]);
-    observer_.receives(&requests_[k], peer.rank, bytes);
-    arriving += bytes;
+std::byte* ArraysAtOnce::receive_all(std::byte* arriving) {
+  for (const ArrayPeer& peer : peers_.sources) {
+    messages_.receive(peer.rank, arriving, bytes_of(peer.elements));
+    arriving += bytes_of(peer.elements);
   }
   return arriving;
 }
 
 std::byte* ArraysAtOnce::send_all(std::byte* packed) {
-  for (std::size_t k = 0; k < peers_.destinations.size(); ++k) {
-    const ArrayPeer& peer = peers_.destinations[k];
-    MPI_Request& request = requests_[peers_.sources.size() + k];
+  for (const ArrayPeer& peer : peers_.destinations) {
     std::byte* const begin = packed;
     packed = pack(peer.grid_rank, peer.elements, packed);
-    mpi::post_send(channel_, begin, bytes_of(peer.elements), peer.rank, mpi::tag_data, request);
-    observer_.sends(&request, peer.rank, bytes_of(peer.elements));
+    messages_.send(peer.rank, begin, bytes_of(peer.elements));
   }
   return packed;
 }
 
 void ArraysAtOnce::run(std::span<std::byte> scratch, Report& report) {
-  std::byte* const own = send_all(post_receives(scratch.data()));
+  std::byte* const leaving = receive_all(scratch.data());
+  messages_.meet();
+  std::byte* const own = send_all(leaving);
   if (peers_.own_elements > 0) {
     pack(outgoing_.own_rank, peers_.own_elements, own);
     unpack(incoming_.own_rank, peers_.own_elements, own);
   }
   const std::byte* arrived = scratch.data();
   for (std::size_t k = 0; k < peers_.sources.size(); ++k) {
-    requests_.wait(k);
+    messages_.wait_for(k);
     arrived = unpack(peers_.sources[k].grid_rank, peers_.sources[k].elements, arrived);
   }
-  for (std::size_t k = 0; k < peers_.destinations.size(); ++k)
-    requests_.wait(peers_.sources.size() + k);
+  messages_.wait_for_sends();
   report.messages += peers_.destinations.size();
   report.blocks_sent += static_cast<std::uint64_t>(peers_.elements_sent);
   report.bytes_sent += bytes_of(peers_.elements_sent);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Moves what two grids share all at once: everything is packed into scratch and sent, a message
-/// for each neighbour, and what arrives is unpacked from there. Nothing is written before all that
-/// is read has been packed, so source and target may be the same array.
+/// Moves what two grids share at once (engine/at_once.hpp): all that leaves is packed into scratch,
+/// and what arrives is unpacked from there. Nothing is written before all that is read has been
+/// packed, so source and target may be the same array.
 
 #include "engine/array_part.hpp"
+#include "engine/at_once.hpp"
 #include "mpi/channel.hpp"
-#include "mpi/requests.hpp"
 #include "observe/observer.hpp"
 #include <valet/report.hpp>
 
@@ -31,26 +31,25 @@ class ArraysAtOnce {
                                       peers.own_elements) *
            element_bytes;
   }
-  /// Moves everything. Collective, blocking; all ranks have met before. Fills in what was moved.
-  /// Where it throws, scratch may not be freed.
+  /// Moves everything. Collective, blocking. Fills in what was moved. Where it throws, scratch may
+  /// not be freed.
   void run(std::span<std::byte> scratch, Report& report);
 
  private:
   [[nodiscard]] std::size_t bytes_of(std::int64_t elements) const {
     return static_cast<std::size_t>(elements) * element_bytes_;
   }
-  std::byte* post_receives(std::byte* arriving);
+  std::byte* receive_all(std::byte* arriving);
   std::byte* send_all(std::byte* packed);
   std::byte* pack(int grid_rank, std::int64_t elements, std::byte* packed) const;
   const std::byte* unpack(int grid_rank, std::int64_t elements, const std::byte* packed) const;
 
-  const mpi::Channel& channel_;
   const observe::Observer& observer_;
   std::size_t element_bytes_;
   ArrayPeers peers_;  ///< beginning beside this rank
   OutgoingPart outgoing_;
   IncomingPart incoming_;
-  mpi::Requests requests_;  ///< for sources, then for destinations
+  engine::AtOnce messages_;
 };
 
 }  // namespace valet::layout

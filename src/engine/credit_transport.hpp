@@ -7,7 +7,8 @@
 /// message. So no data message is ever unexpected, and MPI buffers no data. Credits of a receiver
 /// are answered in the order in which it gave them, so that one tag suffices. A sender that shares
 /// memory with the receiver writes into that memory, where the credit says, and sends an empty
-/// message. There is one blocking wait over all that is outstanding.
+/// message. There is one blocking wait over all that is outstanding. Where everything moves at once
+/// a meeting of all ranks takes the place of credits (engine/at_once.hpp).
 ///
 /// What is sent and where it goes (sources and sinks), and which credit comes next (policies), is
 /// decided by a Participant.

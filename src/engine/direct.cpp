@@ -6,81 +6,65 @@ namespace valet::engine {
 Direct::Direct(const ExchangeContext& context, const plan::Flows& flows)
     : context_(context),
       flows_(flows),
-      transport_(context.channel, context.ledger, context.node,
-                 {.receives = flows.incoming.size(), .sends = flows.outgoing.size()}),
+      messages_(context.channel, context.ledger, flows.incoming.size(), flows.outgoing.size()),
       imports_(context.ledger, flows.in_order() ? flows.incoming.size() : 0, flows.any.grain),
       holes_(context.ledger, flows) {}
 
-void Direct::give_all() {
-  std::byte* memory = arriving_;
-  for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
-    const plan::Incoming& flow = flows_.incoming[s];
-    const std::uint64_t bytes = flow.count * context_.blocks.block_bytes;
-    transport_.give(s, flow.rank, memory, bytes, {});
-    memory += bytes;
+void Direct::receive_all(std::byte* arriving) {
+  for (const plan::Incoming& flow : flows_.incoming) {
+    const std::size_t bytes = bytes_of(flow.count);
+    messages_.receive(flow.rank, arriving, bytes);
+    arriving += bytes;
   }
 }
 
-void Direct::gather_all(Transfer& transfer) {
+void Direct::send_all(Transfer& transfer, std::byte* leaving) {
   for (const plan::Outgoing& flow : flows_.outgoing)
-    transfer.gather(transfer.exports(flow, 0, flow.count),
-                    leaving_ + flow.first * context_.blocks.block_bytes);
-}
-
-void Direct::advance() {
-  if (credits_to_come_ > 0) transport_.listen();
-}
-
-void Direct::handle(const Event& event) {
-  if (event.kind == Event::Kind::received) {
-    --to_arrive_;
-    context_.observer().moved(flows_.incoming[event.index].count);
-  } else if (event.kind == Event::Kind::credit) {
-    --credits_to_come_;
-    const std::size_t d = flow_from(flows_.outgoing, event.rank);
-    const plan::Outgoing& flow = flows_.outgoing[d];
-    const std::byte* const packed = leaving_ + flow.first * context_.blocks.block_bytes;
-    const std::uint64_t bytes = flow.count * context_.blocks.block_bytes;
-    transfer_->finish(packed, bytes);
-    transport_.send(d, event.rank, packed, bytes);
+    transfer.gather(transfer.exports(flow, 0, flow.count), leaving + bytes_of(flow.first));
+  for (const plan::Outgoing& flow : flows_.outgoing) {
+    std::byte* const packed = leaving + bytes_of(flow.first);
+    transfer.finish(packed, bytes_of(flow.count));
+    messages_.send(flow.rank, packed, bytes_of(flow.count));
     context_.observer().moved(flow.count);
   }
 }
 
-void Direct::place(Transfer& transfer) {
-  const std::byte* packed = arriving_;
+void Direct::place(Transfer& transfer, const std::byte* packed) const {
   for (const plan::Incoming& flow : flows_.incoming) {
     transfer.place(packed, flow.cursor, flow.count, Transfer::Misplace::if_needed);
-    packed += flow.count * context_.blocks.block_bytes;
+    packed += bytes_of(flow.count);
   }
 }
 
 /// The same in the order in which imports take their holes.
-void Direct::land(Transfer& transfer) {
+void Direct::land(Transfer& transfer, const std::byte* packed) {
   for_each_landing(flows_, imports_, holes_, [&](const schedule::FlowPiece& piece, SlotList slots) {
-    transfer.land(arriving_ + (flows_.incoming[piece.flow].cursor + piece.first) *
-                                  context_.blocks.block_bytes,
-                  slots);
+    transfer.land(packed + bytes_of(flows_.incoming[piece.flow].cursor + piece.first), slots);
   });
 }
 
+void Direct::note_in_use(std::uint64_t blocks) const {
+  if (observe::Trace* const trace = context_.observer().trace)
+    trace->counter("scratch in use", bytes_of(blocks));
+}
+
 void Direct::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
-  const std::size_t block_bytes = context_.blocks.block_bytes;
-  leaving_ = scratch.data();
-  arriving_ = leaving_ + flows_.exports.size() * block_bytes;
-  credits_to_come_ = flows_.outgoing.size();
-  to_arrive_ = flows_.incoming.size();
-  in_use_ = (flows_.exports.size() + flows_.blocks_arriving) * block_bytes;
-  transfer_ = &transfer;
-  give_all();
-  gather_all(transfer);
-  transport_.run(*this);
-  transport_.report_to(report);
-  in_use_ = flows_.blocks_arriving * block_bytes;
-  transport_.note_in_use(*this);
-  flows_.in_order() ? land(transfer) : place(transfer);
-  in_use_ = 0;
-  transport_.note_in_use(*this);
+  std::byte* const leaving = scratch.data();
+  std::byte* const arriving = leaving + bytes_of(flows_.exports.size());
+  messages_.restart();
+  note_in_use(flows_.exports.size() + flows_.blocks_arriving);
+  receive_all(arriving);
+  messages_.meet();
+  send_all(transfer, leaving);
+  for (std::size_t s = 0; s < flows_.incoming.size(); ++s) {
+    messages_.wait_for(s);
+    context_.observer().moved(flows_.incoming[s].count);
+  }
+  messages_.wait_for_sends();
+  report.messages += messages_.messages();
+  note_in_use(flows_.blocks_arriving);
+  flows_.in_order() ? land(transfer, arriving) : place(transfer, arriving);
+  note_in_use(0);
 }
 
 }  // namespace valet::engine

@@ -17,6 +17,9 @@ VALET_EXPORT void post_send(const Channel& channel, const void* memory, std::uin
 VALET_EXPORT void post_receive(const Channel& channel, void* memory, std::uint64_t bytes,
                                int source, int tag, MPI_Request& request);
 
+/// Nonblocking: completes when all ranks have posted it. Collective.
+void post_barrier(const Channel& channel, MPI_Request& request);
+
 /// Pieces for one message, with the arrays that MPI wants; made once and used again and again.
 struct PieceList {
   explicit PieceList(Ledger& ledger) : pieces(ledger), lengths(ledger), displacements(ledger) {}

@@ -3,6 +3,7 @@
 
 #include "base/memory_reserve.hpp"
 #include "mpi/check.hpp"
+#include "mpi/message.hpp"
 #include "mpi/requests.hpp"
 #include "mpi/tags.hpp"
 
@@ -69,8 +70,7 @@ class NbxExchange {
   }
 
   void enter_barrier_when_acknowledged() {
-    if (acknowledged_ == outgoing_.size())
-      check(MPI_Ibarrier(channel_.get(), &requests_[barrier_slot]), "MPI_Ibarrier");
+    if (acknowledged_ == outgoing_.size()) post_barrier(channel_, requests_[barrier_slot]);
   }
 
   /// True when the messages of all ranks have arrived.

@@ -294,7 +294,8 @@ TEST_F(LedgerAgainstProcess, ScratchIsKeptForTheNextPlanAndGoesWithTheCommunicat
   const std::uint64_t first_peak = peak;
   EXPECT_GT(kept, 0);
   EXPECT_EQ(added_by(enough, true), 0) << "used again";
-  EXPECT_EQ(peak, first_peak) << "and counted";
+  EXPECT_GE(peak, first_peak) << "and counted, also while the map is planned";
+  EXPECT_LE(peak, first_peak + static_cast<std::uint64_t>(kept));
   if (size() > 1) {
     EXPECT_LT(added_by(little, true), 0) << "a budget that does not hold it gives it back";
     added_by(enough, false);

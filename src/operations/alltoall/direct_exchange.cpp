@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/alltoall/direct_exchange.hpp"
 
-#include "mpi/message.hpp"
-#include "mpi/tags.hpp"
-
 #include <algorithm>
 #include <cstring>
 
@@ -17,7 +14,14 @@ DirectExchange::DirectExchange(plan::State& state, const AlltoallBuffer& buffer,
       sent_(sent),
       received_(received),
       self_(static_cast<std::size_t>(state.channel.rank())),
-      requests_(state.ledger, 2 * sent.size(), state.channel.hooks()) {}
+      messages_(state.channel, state.ledger, count_others(received), count_others(sent)) {}
+
+/// Ranks but this one that these counts name.
+std::size_t DirectExchange::count_others(std::span<const std::uint64_t> counts) const {
+  const auto used = [](std::uint64_t count) { return count > 0; };
+  return static_cast<std::size_t>(std::ranges::count_if(counts, used)) -
+         (counts[self_] > 0 ? 1 : 0);
+}
 
 /// Calls action(to, begin, bytes) for the ranks behind this one in ring order, so that nobody is
 /// everybody's first, with where their segment begins.
@@ -43,9 +47,7 @@ void DirectExchange::stage(std::byte* staged) const {
 
 void DirectExchange::send_all(const std::byte* staged) {
   for_each_destination([&](std::size_t to, std::size_t, std::size_t bytes) {
-    MPI_Request& request = requests_[sent_.size() + to];
-    mpi::post_send(state_.channel, staged, bytes, static_cast<int>(to), mpi::tag_data, request);
-    state_.observer.sends(&request, static_cast<int>(to), bytes);
+    messages_.send(static_cast<int>(to), staged, bytes);
     staged += bytes;
   });
 }
@@ -60,13 +62,21 @@ void DirectExchange::receive_all() {
   std::size_t begin = 0;
   for (std::size_t from = 0; from < received_.size(); ++from) {
     const std::size_t bytes = bytes_of(received_[from]);
-    if (from != self_ && bytes > 0) {
-      mpi::post_receive(state_.channel, data() + begin, bytes, static_cast<int>(from),
-                        mpi::tag_data, requests_[from]);
-      state_.observer.receives(&requests_[from], static_cast<int>(from), bytes);
-    }
+    if (from != self_ && bytes > 0)
+      messages_.receive(static_cast<int>(from), data() + begin, bytes);
     begin += bytes;
   }
+}
+
+void DirectExchange::wait_for_all() {
+  std::size_t posted = 0;
+  for (std::size_t from = 0; from < received_.size(); ++from) {
+    if (from == self_ || received_[from] == 0) continue;
+    messages_.wait_for(posted++);
+    state_.observer.moved(received_[from]);
+  }
+  messages_.wait_for_sends();
+  state_.observer.moved(sum(sent_) - sent_[self_]);
 }
 
 Report DirectExchange::run(const observe::ProgressWish& wish) {
@@ -81,31 +91,22 @@ Report DirectExchange::run(const observe::ProgressWish& wish) {
     std::byte* const staged = state_.memory.scratch().data();
     stage(staged);
     move_own();
-    receive_all();  // before the sends, so that MPI has little to hold back
+    receive_all();
+    messages_.meet();
     send_all(staged);
-    for (std::size_t slot = 0; slot < 2 * sent_.size(); ++slot) {
-      if (requests_.idle(slot)) continue;
-      requests_.wait(slot);
-      const bool arrived = slot < sent_.size();
-      observer.moved(arrived ? received_[slot] : sent_[slot - sent_.size()]);
-    }
+    wait_for_all();
   } catch (...) {
     state_.memory.leak_scratch();  // MPI may still read it
     throw;
   }
   progress.finish();
-  const auto count_others = [this](std::span<const std::uint64_t> counts) {
-    return static_cast<std::uint64_t>(
-               std::ranges::count_if(counts, [](std::uint64_t count) { return count > 0; })) -
-           (counts[self_] > 0 ? 1 : 0);
-  };
   Report report;
   report.method = to_string(AlltoallMethod::direct);
   report.block_bytes = buffer_.element_bytes;
   report.blocks_sent = leaving;
   report.blocks_received = arriving;
   report.bytes_sent = bytes_of(leaving);
-  report.messages = count_others(sent_);
+  report.messages = messages_.messages();
   report.local_copies = leaving;
   report.exchange_seconds = mpi::now() - start;
   report.waiting_seconds = observer.waiting_seconds - waited;

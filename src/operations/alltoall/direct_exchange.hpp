@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The all-to-all at once: what leaves is copied to scratch and sent from there, and what arrives
-/// is received straight into its place. One copy more than MPI_Alltoallv, and one message for each
-/// neighbour.
+/// The all-to-all at once (engine/at_once.hpp): what leaves is copied to scratch and sent from
+/// there, and what arrives is received straight into its place. One copy more than MPI_Alltoallv.
 
-#include "mpi/requests.hpp"
+#include "engine/at_once.hpp"
 #include "operations/alltoall/pages.hpp"
 #include "plan/plan_state.hpp"
 #include <valet/alltoall.hpp>
@@ -30,8 +29,7 @@ class DirectExchange {
     return (sum(sent) - sent[static_cast<std::size_t>(rank)]) * element_bytes;
   }
 
-  /// Moves everything, in scratch of scratch_bytes() that has been taken. Collective, blocking; all
-  /// ranks have met before.
+  /// Moves everything, in scratch of scratch_bytes() that has been taken. Collective, blocking.
   Report run(const observe::ProgressWish& wish);
 
  private:
@@ -50,12 +48,14 @@ class DirectExchange {
   void send_all(const std::byte* staged);
   void move_own();
   void receive_all();
+  void wait_for_all();
+  [[nodiscard]] std::size_t count_others(std::span<const std::uint64_t> counts) const;
 
   plan::State& state_;
   const AlltoallBuffer& buffer_;
   std::span<const std::uint64_t> sent_, received_;
   std::size_t self_;
-  mpi::Requests requests_;  ///< from each rank, then to each rank
+  engine::AtOnce messages_;
 };
 
 }  // namespace valet::operations

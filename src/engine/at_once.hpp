@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// Everything at once, the usual protocol: post all receives, then send a message to each
+/// neighbour.
+///
+/// Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS
+/// 15(7), 2004, section 1. The right choice where all that leaves and all that arrives fits the
+/// budget. Between the two the ranks meet, which is everybody's credit: no message is unexpected,
+/// and MPI buffers no data. A credit for each message would take up to twice the time where little
+/// moves (schedule/at_once.hpp). Requests: two for each neighbour.
+
+#include "mpi/channel.hpp"
+#include "mpi/requests.hpp"
+#include "observe/observer.hpp"
+
+#include <cstddef>
+
+namespace valet::engine {
+
+/// The messages of one exchange on one rank. Where a function throws, MPI may still touch the
+/// memory of all messages.
+class AtOnce {
+ public:
+  /// @throws std::bad_alloc. Local.
+  AtOnce(const mpi::Channel& channel, Ledger& ledger, std::size_t receives, std::size_t sends)
+      : channel_(channel),
+        observer_(*observe::observer_of(channel)),
+        receives_(receives),
+        meeting_(receives + sends),
+        requests_(ledger, receives + sends + 1, channel.hooks()) {}
+
+  /// To be called before another exchange with as many messages.
+  void restart() { posted_ = sent_ = 0; }
+  /// Posts the next receive. Local.
+  void receive(int rank, std::byte* memory, std::size_t bytes);
+  /// Says that all receives of this rank are posted. Collective, and over with the first send.
+  void meet();
+  /// Sends the next message, once all ranks have met.
+  void send(int rank, const std::byte* memory, std::size_t bytes);
+  /// Waits for the receive that was posted as number `k`.
+  void wait_for(std::size_t k) { requests_.wait(k); }
+  /// Waits until all messages have left, and all ranks have met.
+  void wait_for_sends();
+  [[nodiscard]] std::size_t messages() const { return sent_; }
+
+ private:
+  const mpi::Channel& channel_;
+  const observe::Observer& observer_;
+  std::size_t receives_, meeting_;
+  std::size_t posted_ = 0, sent_ = 0;
+  mpi::Requests requests_;  ///< receives, then sends, then the meeting
+};
+
+}  // namespace valet::engine
