@@ -299,17 +299,15 @@ Report at_once(plan::State& state, const Call& call) {
 /// @param start  When the call began.
 Report by_pages(std::unique_ptr<plan::State> state, const Call& call, std::uint64_t page,
                 Array<std::uint64_t> sent, Array<std::uint64_t> received, double start) {
-  const auto self = static_cast<std::size_t>(state->channel.rank());
-  const std::uint64_t elements = sum(call.sent) - sent[self] + sum(call.received) - received[self];
   state->limit_budget(call.options.budget_bytes -
                       static_cast<std::size_t>(page_overhead_bytes(call.limits, page)));
   state->plan_seconds = mpi::now() - start;
   if (observe::Trace* const trace = state->observer.trace)
     trace->span(observe::TraceKind::stage, "plan", start, mpi::now());
-  operations::PageExchange exchange(
-      std::move(state), {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
-      call.buffer.element_bytes, page, std::move(sent), std::move(received));
-  return exchange.run(call.options.any_order, elements);
+  return operations::exchange_pages(std::move(state),
+                                    {static_cast<std::byte*>(call.buffer.data), call.buffer.bytes},
+                                    call.buffer.element_bytes, page, std::move(sent),
+                                    std::move(received), call.options.any_order);
 }
 
 /// What a caller gives.

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// One arena on its way: into pages, these to their ranks, then heads and tails. The pages are
-/// those of operations/pages/, which says why that is complete, and what it needs.
+/// One arena on its way, as streams of blocks.
 
-#include "pages/page_move.hpp"
-#include "pages/page_streams.hpp"
 #include "operations/ragged/arenas.hpp"
 #include "operations/ragged/plan_state.hpp"
+#include "pages/stream_move.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 
 namespace valet::ragged {
@@ -31,7 +28,7 @@ class ArenaMove {
   /// not those of the plan. Local.
   [[nodiscard]] bool list_pages(std::span<const int> ranks);
   /// Scratch for heads and tails.
-  [[nodiscard]] std::uint64_t fragment_bytes() const { return outgoing_.fragment_bytes(); }
+  [[nodiscard]] std::uint64_t fragment_bytes() const { return move_.outgoing().fragment_bytes(); }
   /// Plans the exchange of pages. Collective.
   /// @throws Error on all ranks alike.
   void plan_pages(std::uint64_t budget_bytes);
@@ -43,15 +40,14 @@ class ArenaMove {
   /// @param fragments  fragment_bytes().
   Report run(std::span<const int> ranks, std::span<std::byte> fragments);
 
-  [[nodiscard]] plan::State& state() { return pages_.state(); }
+  [[nodiscard]] plan::State& state() { return move_.state(); }
   /// Pages that leave this rank or arrive, once planned.
-  [[nodiscard]] std::uint64_t moved_pages() const { return pages_.moved_pages(); }
+  [[nodiscard]] std::uint64_t moved_pages() { return move_.pages().moved_pages(); }
   /// What the ledger of the plan counts of this one's.
   std::uint64_t counted_bytes = 0;
 
  private:
   void list_incoming();
-  void exchange_fragments();
 
   /// Every arena has one.
   static constexpr std::size_t own_bytes = sizeof(plan::State) + sizeof(call::Frame) + 1024;
@@ -59,10 +55,7 @@ class ArenaMove {
   PlanState& plan_;
   const Arena& arena_;
   std::size_t number_;
-  int rank_;
-  pages::PageMove pages_;
-  pages::PageStreams outgoing_;
-  Vector<pages::Segment> incoming_;  ///< ascending by rank, the own one among them
+  pages::StreamMove move_;
 };
 
 }  // namespace valet::ragged
