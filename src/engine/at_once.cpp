@@ -12,7 +12,9 @@ void AtOnce::receive(int rank, std::byte* memory, std::size_t bytes) {
   observer_.receives(&request, rank, bytes);
 }
 
-void AtOnce::meet() { mpi::post_barrier(channel_, requests_[meeting_]); }
+void AtOnce::meet() {
+  if (channel_.size() > 1) mpi::post_barrier(channel_, requests_[meeting_]);
+}
 
 void AtOnce::send(int rank, const std::byte* memory, std::size_t bytes) {
   requests_.wait(meeting_);

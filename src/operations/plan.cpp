@@ -34,7 +34,7 @@ std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");
   fill_in(*state);
   flows::prepare(*state);
-  state->memory.return_scratch();  // until the plan is executed
+  state->memory.return_unused();  // until the plan is executed
   state->plan_seconds = mpi::now() - start;
   return state;
 }

@@ -29,7 +29,8 @@ struct Loan::Memory {
 
   std::shared_ptr<std::byte> data;
   std::size_t bytes;
-  bool is_plain = true;  ///< will do for any fields of the host
+  bool is_plain = true;   ///< will do for any fields of the host
+  bool was_kept = false;  ///< by the communicator, before this call
 };
 
 Loan::Loan(const mpi::Channel& channel, Ledger& ledger, std::size_t limit_bytes, bool keep)
@@ -49,11 +50,15 @@ Loan::~Loan() {
   ledger_.subtract(counted_node_);
 }
 
-void Loan::return_all() {
+void Loan::return_unused() {
   return_scratch();
   kept_.reset();
-  node_ = std::make_shared<Node>();
   count_node();
+}
+
+void Loan::return_all() {
+  node_ = std::make_shared<Node>();
+  return_unused();
 }
 
 void Loan::limit(std::size_t bytes) {
@@ -147,7 +152,9 @@ void Loan::fit_scratch(std::size_t least, std::size_t most) {
 /// Unless it has another size: then it is freed.
 void Loan::borrow_kept_scratch(std::size_t least, std::size_t most) {
   auto memory = std::static_pointer_cast<Memory>(channel_.take_scratch());
-  if (memory && memory->bytes >= least && memory->bytes <= most) borrow_scratch(std::move(memory));
+  if (!memory || memory->bytes < least || memory->bytes > most) return;
+  memory->was_kept = true;
+  borrow_scratch(std::move(memory));
 }
 
 void Loan::borrow_scratch(std::shared_ptr<Memory> memory) {
@@ -184,8 +191,8 @@ std::span<std::byte> Loan::scratch_beside(const std::byte* data, std::size_t byt
 void Loan::return_scratch() noexcept {
   if (!scratch_) return;
   ledger_.subtract(scratch_->bytes);
-  if (keep_ && scratch_->is_plain && scratch_->bytes <= most_kept_scratch_ + line)
-    channel_.keep_scratch(std::move(scratch_));
+  const bool is_small = scratch_->was_kept || scratch_->bytes <= most_kept_scratch_ + line;
+  if (keep_ && scratch_->is_plain && is_small) channel_.keep_scratch(std::move(scratch_));
   scratch_.reset();
 }
 

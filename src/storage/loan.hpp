@@ -12,6 +12,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "storage/node_memory.hpp"
+#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 #include <valet/storage_backend.hpp>
 
@@ -23,7 +24,7 @@ namespace valet::storage {
 
 /// Borrows when it is made and gives back when it is destroyed. Where nothing else is said, its
 /// functions are local.
-class Loan {
+class VALET_EXPORT Loan {
  public:
   /// @param channel, ledger  Must outlive this; the ledger counts what is borrowed.
   /// @param limit_bytes      All that may be borrowed: of the budget.
@@ -35,7 +36,7 @@ class Loan {
 
   /// Leaves the rest of the budget to others: frees what is kept and now too much.
   void limit(std::size_t bytes);
-  /// Larger scratch does not stay with the communicator.
+  /// New scratch that is larger does not stay with the communicator.
   void keep_scratch_up_to(std::size_t bytes) { most_kept_scratch_ = bytes; }
   /// Frees all that no use has been made of: others need the whole budget. Comes before join().
   void free_unused();
@@ -60,8 +61,9 @@ class Loan {
   /// The same from where `bytes` of it have a distance to `data` as of
   /// StorageBackend::allocate_scratch(), if they can.
   [[nodiscard]] std::span<std::byte> scratch_beside(const std::byte* data, std::size_t bytes) const;
-  /// Gives scratch back before the end, or all.
+  /// Gives back before the end: scratch; that and what is not shared by this call; all.
   void return_scratch() noexcept;
+  void return_unused();
   void return_all();
   /// Gives scratch up without freeing it: MPI may still touch it after a failure.
   void leak_scratch() noexcept;

@@ -5,8 +5,8 @@
 
 #include "circulant_mpi.hpp"
 #include "counted_new.hpp"
+#include "pages/page_sizes.hpp"
 #include "promise.hpp"
-#include "schedule/ragged_pages.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -164,8 +164,7 @@ TEST(ManyNeighboursOfRaggedBlocks, TakeWhatIsPromised) {
       for (int rank = ranks; rank > 0;) destinations.push_back(--rank);
       const RaggedStorage storage{ragged_field(std::span(arena), std::span(lengths))};
       constexpr std::size_t page = 512;
-      const std::size_t budget =
-          (2 * blocks + 2) * page + schedule::ragged_list_bytes(2 * blocks, 2);
+      const std::size_t budget = (2 * blocks + 2) * page + pages::ragged_list_bytes(2 * blocks, 2);
       Options options;
       options.method = Method::stream;
       options.budget_bytes = budget;

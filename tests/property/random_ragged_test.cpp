@@ -11,8 +11,8 @@
 #include "delayed_mpi.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
+#include "pages/page_sizes.hpp"
 #include "promise.hpp"
-#include "schedule/ragged_pages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -300,10 +300,10 @@ std::uint64_t Problem::promised(const RaggedStorage& all, const Report& report) 
   };
   const std::uint64_t to = distinct(destinations).size(), from = distinct(sources).size();
   const std::uint64_t arenas = 2 * all.fields().size() + all.columns().size();
-  const std::uint64_t lists = schedule::ragged_list_bytes(to + from, arenas);
+  const std::uint64_t lists = pages::ragged_list_bytes(to + from, arenas);
   const std::uint64_t budget = options_.budget_bytes;
   const auto page = static_cast<std::uint64_t>(-max_over_ranks(
-      -static_cast<long long>(schedule::ragged_page_bytes(budget - std::min(budget, lists), to))));
+      -static_cast<long long>(pages::ragged_page_bytes(budget - std::min(budget, lists), to))));
   std::uint64_t pages = arenas;
   for (const RaggedField& field : all.fields())
     pages += field.capacity_bytes / page + field.block_capacity * 8 / page;

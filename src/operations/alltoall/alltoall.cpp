@@ -10,6 +10,7 @@
 #include "operations/alltoall/page_exchange.hpp"
 #include "operations/alltoall/sorted_exchange.hpp"
 #include "pages/page_options.hpp"
+#include "pages/page_sizes.hpp"
 #include "plan/automatic.hpp"
 #include "plan/check_options.hpp"
 #include "plan/planner.hpp"
@@ -94,7 +95,7 @@ struct Call {
   const AlltoallOptions& options;
   const detail::KnownCounts* known;  ///< where an adapter gives the counts
   std::span<std::uint64_t> sent, received;
-  operations::PageLimits limits = {};
+  pages::PageLimits limits = {};
   std::uint64_t needed_at_once = 0;  ///< budget to move everything at once
   std::uint64_t fingerprint = 0;     ///< of what known counts follow from
 
@@ -206,7 +207,7 @@ std::uint64_t enough_for_pages(const mpi::Channel& channel, const Call& call, st
     most.run(channel, std::nullopt);
     if (needed <= enough) return enough;
     enough = std::max(needed, enough + enough / 8);
-    operations::PageLimits limits = call.limits;
+    pages::PageLimits limits = call.limits;
     limits.budget_bytes = enough;
     page = choose_page_bytes(limits);
     mpi::Agreement least;

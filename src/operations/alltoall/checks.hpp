@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What is wrong with the arguments of an all-to-all. Pure.
+/// The arguments of an all-to-all, and what is wrong with them. Pure.
 
 #include <valet/alltoall.hpp>
 #include <valet/error.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 
 namespace valet::operations {
+
+/// The sum of counts.
+[[nodiscard]] inline std::uint64_t sum(std::span<const std::uint64_t> counts) {
+  return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
+}
 
 /// What this rank alone can find wrong with its buffer.
 [[nodiscard]] std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer);

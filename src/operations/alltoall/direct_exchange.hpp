@@ -5,7 +5,7 @@
 /// there, and what arrives is received straight into its place. One copy more than MPI_Alltoallv.
 
 #include "engine/at_once.hpp"
-#include "operations/alltoall/pages.hpp"
+#include "operations/alltoall/checks.hpp"
 #include "plan/plan_state.hpp"
 #include <valet/alltoall.hpp>
 

@@ -4,7 +4,7 @@
 /// The all-to-all by sorting: elements change sides in swaps, without any memory per element.
 
 #include "mpi/agreement.hpp"
-#include "operations/alltoall/pages.hpp"
+#include "operations/alltoall/checks.hpp"
 #include "operations/alltoall/swap_sequence.hpp"
 #include "plan/plan_state.hpp"
 #include <valet/alltoall.hpp>

@@ -7,6 +7,7 @@
 #include "mpi/check.hpp"
 #include "operations/layout/owner_streams.hpp"
 #include "pages/page_move.hpp"
+#include "pages/page_sizes.hpp"
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
@@ -61,11 +62,10 @@ struct PageNeeds {
   }
   [[nodiscard]] static std::uint64_t page_for(std::uint64_t budget, std::size_t element_bytes,
                                               std::uint64_t peers) {
-    const std::uint64_t page = std::min<std::uint64_t>(most_page_bytes, budget / share(peers));
-    return std::max<std::uint64_t>(page / element_bytes, 1) * element_bytes;
+    return pages::page_for(budget, std::max<std::uint64_t>(peers, 1), element_bytes, element_bytes);
   }
   [[nodiscard]] static std::uint64_t share(std::uint64_t peers) {
-    return 4 * std::max<std::uint64_t>(peers, 1) + 4;
+    return 2 * pages::buffered_pages(std::max<std::uint64_t>(peers, 1));
   }
   [[nodiscard]] std::uint64_t most_peers() const { return std::max(out_peers, in_peers); }
   /// The least budget for the pages that suit the rank with the most neighbours. At most half of
@@ -99,8 +99,7 @@ class InPlace {
   InPlace(const std::shared_ptr<call::Frame>& frame, const GridLayout& from, const GridLayout& to,
           std::size_t element_bytes, const TargetArray& array, const LayoutOptions& options)
       : pages_(std::make_unique<plan::State>(
-            frame,
-            pages::page_options(options.method, options.share_memory, options.keep_memory))),
+            frame, pages::page_options(options.method, options.share_memory, options.keep_memory))),
         state_(pages_.state()),
         channel_(state_.channel),
         ledger_(state_.ledger),

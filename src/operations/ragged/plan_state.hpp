@@ -2,8 +2,8 @@
 #pragma once
 
 #include "operations/ragged/arenas.hpp"
+#include "pages/page_sizes.hpp"
 #include "plan/plan_state.hpp"
-#include "schedule/ragged_pages.hpp"
 #include <valet/ragged_storage.hpp>
 
 #include <algorithm>
@@ -66,8 +66,7 @@ struct PlanState {
     constexpr std::uint64_t page = detail::most_page_bytes;
     return {.whole = base.options.budget_bytes,
             .largest_page = page,
-            .beside =
-                list_bytes + 2 * schedule::ragged_scratch_bytes(destinations.peers().size(), page),
+            .beside = list_bytes + 2 * pages::buffered_pages(destinations.peers().size()) * page,
             .plans = arenas.size() > 1 ? 2U : 1U};
   }
   /// Before or afterwards. The bytes before may be 2^64 - 1 at most: they are in memory.

@@ -5,12 +5,12 @@
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "mpi/sparse_exchange.hpp"
+#include "operations/ragged/ragged.hpp"
 #include "pages/page_cut.hpp"
 #include "pages/page_options.hpp"
-#include "operations/ragged/ragged.hpp"
+#include "pages/page_sizes.hpp"
 #include "plan/check_options.hpp"
 #include "plan/same_fields.hpp"
-#include "schedule/ragged_pages.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -82,7 +82,7 @@ class Planner {
   [[nodiscard]] DirectNeed direct_need();
   void agree_on_direct();
   [[nodiscard]] std::uint64_t least_budget() const {
-    return schedule::ragged_scratch_bytes(outgoing().size(), schedule::least_ragged_page_bytes) +
+    return pages::buffered_pages(outgoing().size()) * pages::least_ragged_page_bytes +
            state_.list_bytes;
   }
   [[nodiscard]] std::span<const Peer> outgoing() const { return state_.destinations.peers(); }
@@ -162,12 +162,12 @@ void Planner::list_incoming(const Vector<mpi::SparseCount>& arriving) {
 
 void Planner::agree(const std::optional<Diagnostic>& diagnostic) {
   state_.list_bytes =
-      schedule::ragged_list_bytes(outgoing().size() + state_.incoming.size(), state_.arenas.size());
+      pages::ragged_list_bytes(outgoing().size() + state_.incoming.size(), state_.arenas.size());
   const std::uint64_t budget = state_.base.options.budget_bytes;
   // Method::direct needs more than that, which is known only later.
   bool some_lack = !diagnostic && chosen_.method != Method::direct && least_budget() > budget;
   state_.page_bytes =
-      schedule::ragged_page_bytes(budget - std::min(budget, state_.list_bytes), outgoing().size());
+      pages::ragged_page_bytes(budget - std::min(budget, state_.list_bytes), outgoing().size());
   // Each of them counts, and where.
   std::uint64_t shapes = 0;
   for (const Arena& arena : state_.arenas)
@@ -206,8 +206,8 @@ void Planner::refuse_budget() {
     mine = Diagnostic{ErrorCode::budget_too_small,
                       "the budget of " + std::to_string(budget) + " bytes is below the " +
                           std::to_string(least_budget()) + " that two pages of " +
-                          std::to_string(schedule::least_ragged_page_bytes) +
-                          " bytes for each of " + std::to_string(outgoing().size()) +
+                          std::to_string(pages::least_ragged_page_bytes) + " bytes for each of " +
+                          std::to_string(outgoing().size()) +
                           " destinations, and two more, and lists of the ranks take; set "
                           "budget_bytes to " +
                           mpi::at_least_enough};
@@ -329,7 +329,7 @@ std::unique_ptr<PlanState> make_plan(std::shared_ptr<call::Frame> call,
                                      const RaggedStorage& storage, std::uint64_t count,
                                      std::span<const int> ranks, const Options& options) {
   auto state = std::make_unique<PlanState>(std::move(call), options);
-  state->base.memory.return_scratch();  // until the plan is carried out
+  state->base.memory.return_unused();  // until the plan is carried out
   storage.refresh();
   const double start = mpi::now();
   Planner(*state, storage, count, ranks, options).run();

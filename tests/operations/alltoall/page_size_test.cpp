@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "operations/alltoall/pages.hpp"
 #include "pages/page_cut.hpp"
+#include "pages/page_sizes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <string>
 
-namespace valet::operations {
+namespace valet::pages {
 namespace {
 
 TEST(PageSize, IsAnElementTimesAPowerOfTwoAndLeavesHalfTheBudgetWherePossible) {
@@ -55,4 +55,4 @@ TEST(PageSize, CountsTheFragmentsOfWholeElementsAndNoMore) {
 }
 
 }  // namespace
-}  // namespace valet::operations
+}  // namespace valet::pages

@@ -5,7 +5,7 @@
 
 #include "pages/page_streams.hpp"
 
-#include "schedule/ragged_pages.hpp"
+#include "pages/page_sizes.hpp"
 
 #include <gtest/gtest.h>
 
@@ -150,8 +150,8 @@ TEST(PageStreams, MoveAPageOfOneBlockWithoutABuffer) {
 }
 
 TEST(RaggedPages, AreAsLargeAsHalfOfTheBudgetAllowsAndNeverBelowTheLeast) {
-  using schedule::ragged_page_bytes;
-  using schedule::ragged_scratch_bytes;
+  using pages::buffered_pages;
+  using pages::ragged_page_bytes;
   for (const std::uint64_t destinations : {0, 1, 2, 9, 1000})
     for (std::uint64_t budget = 0; budget < std::uint64_t{64} << 20;
          budget = budget * 3 / 2 + 100) {
@@ -159,8 +159,8 @@ TEST(RaggedPages, AreAsLargeAsHalfOfTheBudgetAllowsAndNeverBelowTheLeast) {
       EXPECT_EQ(page % 64, 0U);
       EXPECT_GE(page, 512U);
       EXPECT_LE(page, 65536U);
-      EXPECT_TRUE(page == 512 || ragged_scratch_bytes(destinations, page) <= budget / 2);
-      EXPECT_TRUE(page == 65536 || ragged_scratch_bytes(destinations, page + 64) > budget / 2);
+      EXPECT_TRUE(page == 512 || buffered_pages(destinations) * page <= budget / 2);
+      EXPECT_TRUE(page == 65536 || buffered_pages(destinations) * (page + 64) > budget / 2);
     }
   EXPECT_EQ(ragged_page_bytes(std::uint64_t{4} << 20, 4), 65536U);
   EXPECT_EQ(ragged_page_bytes(6 * 512, 2), 512U) << "all of the budget, not half";

@@ -4,10 +4,10 @@
 // known to the ledger and kept by the process.
 
 #include "counted_new.hpp"
+#include "pages/page_sizes.hpp"
 #include "process_memory.hpp"
 #include "promise.hpp"
 #include "ragged_case.hpp"
-#include "schedule/ragged_pages.hpp"
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ struct HalfLeaves {
 /// Of a new communicator, so that nothing is kept from before.
 void expect_promise(std::uint64_t blocks, std::uint64_t bytes, std::size_t budget) {
   const std::uint64_t page =
-      schedule::ragged_page_bytes(budget, static_cast<std::uint64_t>(std::min(2, size())));
+      pages::ragged_page_bytes(budget, static_cast<std::uint64_t>(std::min(2, size())));
   HalfLeaves data(blocks, bytes);
   const std::uint64_t neighbours = size() > 2 ? 2 : size() > 1 ? 1 : 0;
   const std::uint64_t promised = promised_bytes(budget, neighbours, 0) + 20 * data.pages(page);

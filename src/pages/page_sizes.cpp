@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operations/alltoall/pages.hpp"
-
-#include "base/sizes.hpp"
+#include "pages/page_sizes.hpp"
 
 #include <algorithm>
 
-namespace valet::operations {
+namespace valet::pages {
 
 std::uint64_t page_overhead_bytes(const PageLimits& limits, std::uint64_t page_bytes) {
   constexpr std::uint64_t list_bytes = 20;
@@ -26,4 +24,4 @@ std::uint64_t choose_page_bytes(const PageLimits& limits) {
   return best;
 }
 
-}  // namespace valet::operations
+}  // namespace valet::pages
