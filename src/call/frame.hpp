@@ -15,6 +15,7 @@
 #include <valet/report.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -74,9 +75,13 @@ class Frame {
     if (trace_) trace_->align(channel);
   }
   [[nodiscard]] bool traces() const { return trace_ != nullptr; }
-  /// Who wants to know the progress of what moves.
-  [[nodiscard]] observe::ProgressWish progress_wish(std::string title) const {
-    return {options.progress, options.progress_bar, channel.rank(), std::move(title)};
+  /// The progress of what moves, as long as the result lives.
+  [[nodiscard]] observe::ProgressMeter progress(const std::string& title, std::uint64_t blocks,
+                                                std::uint64_t block_bytes) const {
+    return {observer->progress,
+            {options.progress, options.progress_bar, channel.rank(), "valet: " + title},
+            blocks,
+            block_bytes};
   }
 
   /// Does the work of the call, which moves data once all ranks have agreed. Collective.

@@ -258,10 +258,9 @@ std::uint64_t extra_bytes_bound(const plan::State& state, std::uint64_t neighbou
 
 void run(plan::State& state, StorageBackend& backend, const Storages& all, Report& report) {
   try {
-    const observe::ProgressMeter progress(
-        state.observer.progress,
-        state.frame->progress_wish(std::string("valet: ") + to_string(state.options.method)),
-        state.flows.exports.size() + state.flows.blocks_arriving, state.blocks.block_bytes);
+    const observe::ProgressMeter progress = state.frame->progress(
+        to_string(state.options.method), state.flows.exports.size() + state.flows.blocks_arriving,
+        state.blocks.block_bytes);
     workspace_of(state).run(backend, all, report);
   } catch (const Error&) {
     throw;

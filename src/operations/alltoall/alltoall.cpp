@@ -280,11 +280,6 @@ std::optional<AlltoallMethod> choose_swaps(plan::State& state, const Call& call,
   return make().find_suited();
 }
 
-/// The progress of an all-to-all by this method.
-observe::ProgressWish progress_wish(const call::Frame& call, AlltoallMethod method) {
-  return call.progress_wish(std::string("valet: all-to-all by ") + to_string(method));
-}
-
 /// Moves everything at once. Collective.
 Report at_once(plan::State& state, const Call& call) {
   if (call.options.method == AlltoallMethod::automatic) {
@@ -292,8 +287,7 @@ Report at_once(plan::State& state, const Call& call) {
     choice.reason = "the budgets hold all that leaves";
     state.choice = std::make_shared<const schedule::Choice>(std::move(choice));
   }
-  return operations::DirectExchange(state, call.buffer, call.sent, call.received)
-      .run(progress_wish(*state.frame, AlltoallMethod::direct));
+  return operations::DirectExchange(state, call.buffer, call.sent, call.received).run();
 }
 
 /// Moves pages, which fit all ranks. Collective.
@@ -384,7 +378,7 @@ Report move(std::unique_ptr<plan::State> state, const Call& call, const AgreedSi
     frame->align();
     if (observe::Trace* const trace = state->observer.trace)
       trace->span(observe::TraceKind::stage, "plan", start, end);
-    report = all->at_once ? at_once(*state, call) : swaps->run(progress_wish(*frame, *method));
+    report = all->at_once ? at_once(*state, call) : swaps->run();
     choice = state->choice;
     report.plan_seconds = end - start;
   }

@@ -79,12 +79,12 @@ void DirectExchange::wait_for_all() {
   state_.observer.moved(sum(sent_) - sent_[self_]);
 }
 
-Report DirectExchange::run(const observe::ProgressWish& wish) {
+Report DirectExchange::run() {
   const std::uint64_t leaving = sum(sent_) - sent_[self_];
   const std::uint64_t arriving = sum(received_) - received_[self_];
   observe::Observer& observer = state_.observer;
-  observe::ProgressMeter progress(observer.progress, wish, leaving + arriving,
-                                  buffer_.element_bytes);
+  observe::ProgressMeter progress =
+      state_.frame->progress("all-to-all by direct", leaving + arriving, buffer_.element_bytes);
   const double start = mpi::now(), waited = observer.waiting_seconds;
   try {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");

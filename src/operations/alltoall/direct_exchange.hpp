@@ -30,7 +30,7 @@ class DirectExchange {
   }
 
   /// Moves everything, in scratch of scratch_bytes() that has been taken. Collective, blocking.
-  Report run(const observe::ProgressWish& wish);
+  Report run();
 
  private:
   [[nodiscard]] std::size_t bytes_of(std::uint64_t elements) const {

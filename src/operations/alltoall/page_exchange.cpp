@@ -54,9 +54,8 @@ Report exchange_pages(std::unique_ptr<plan::State> state_of_plan, std::span<std:
     for (const std::uint64_t count : counts) sum += count;
     return sum - counts[self];
   };
-  observe::ProgressMeter progress(state.observer.progress,
-                                  state.frame->progress_wish("valet: all-to-all by stream"),
-                                  others(sent) + others(received), element_bytes);
+  observe::ProgressMeter progress =
+      state.frame->progress("all-to-all by stream", others(sent) + others(received), element_bytes);
   pages::StreamMove move(std::move(state_of_plan), state.ledger, data.data(), page_bytes, true);
   list_segments(move, element_bytes, std::move(sent), std::move(received), any_order);
   if (!any_order) move.exchange_begins();

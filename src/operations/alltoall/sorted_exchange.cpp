@@ -228,11 +228,12 @@ std::optional<AlltoallMethod> SortedExchange::find_suited() {
   return chosen_.all.suits ? std::optional(chosen_.trial.method) : std::nullopt;
 }
 
-Report SortedExchange::run(const observe::ProgressWish& wish) {
+Report SortedExchange::run() {
   const AlltoallMethod method = chosen_.trial.method;
   std::unique_ptr<SwapSequence> sequence = make_sequence(method);
-  observe::ProgressMeter progress(state_.observer.progress, wish, chosen_.trial.moves,
-                                  buffer_.element_bytes);
+  observe::ProgressMeter progress =
+      state_.frame->progress(std::string("all-to-all by ") + to_string(method), chosen_.trial.moves,
+                             buffer_.element_bytes);
   const double waited = state_.observer.waiting_seconds;
   try {
     const observe::TraceSpan span(state_.observer.trace, observe::TraceKind::stage, "exchange");

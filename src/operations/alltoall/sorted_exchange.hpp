@@ -58,7 +58,7 @@ class SortedExchange {
   [[nodiscard]] std::optional<AlltoallMethod> find_suited();
 
   /// Moves everything by the method chosen. Collective.
-  Report run(const observe::ProgressWish& wish);
+  Report run();
 
  private:
   /// How a method suits a rank, then all.

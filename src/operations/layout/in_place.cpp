@@ -345,8 +345,8 @@ Report InPlace::move_at_once() {
   // Elements that change ranks count once more, as they do in pages.
   const std::uint64_t change =
       static_cast<std::uint64_t>(parts_->peers().elements_sent + parts_->peers().elements_received);
-  observe::ProgressMeter progress(
-      observer.progress, call_.frame.progress_wish("valet: redistribute in place"),
+  observe::ProgressMeter progress = call_.frame.progress(
+      "redistribute in place",
       static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()) + change,
       call_.element_bytes);
   const observe::TraceSpan span(observer.trace, observe::TraceKind::stage, "exchange");
@@ -367,9 +367,8 @@ Report InPlace::move_at_once() {
 Report InPlace::move_pages() {
   const double start = mpi::now();
   observe::Observer& observer = state_.observer;
-  observe::ProgressMeter progress(observer.progress,
-                                  call_.frame.progress_wish("valet: redistribute in place"),
-                                  handled_elements(), call_.element_bytes);
+  observe::ProgressMeter progress =
+      call_.frame.progress("redistribute in place", handled_elements(), call_.element_bytes);
   double sorted = start;
   Report report = pages_.run([&] {
     const observe::TraceSpan span(observer.trace, observe::TraceKind::copy, "into pages");

@@ -45,9 +45,8 @@ class Redistribution {
     const double start = mpi::now();
     Report report;
     report.neighbours = parts_->neighbours();
-    observe::ProgressMeter progress(
-        observer_.progress, call_.frame.progress_wish("valet: redistribute"),
-        static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()),
+    observe::ProgressMeter progress = call_.frame.progress(
+        "redistribute", static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements()),
         call_.element_bytes);
     {
       const observe::TraceSpan span(observer_.trace, observe::TraceKind::stage, "exchange");

@@ -237,9 +237,7 @@ Report Execution::move_arena(ArenaMove& move) {
 void Execution::move(Report& report) {
   std::uint64_t pages = 0;
   for (const auto& move : moves_) pages += move->moved_pages();
-  observe::ProgressMeter progress(base_.observer.progress,
-                                  base_.frame->progress_wish("valet: ragged"), pages,
-                                  plan_.page_bytes);
+  observe::ProgressMeter progress = base_.frame->progress("ragged", pages, plan_.page_bytes);
   for (const auto& move : moves_) {
     const Report part = move_arena(*move);
     count_in(*move);
