@@ -4,6 +4,7 @@
 // to 9 ranks: nine ranks are divided into a group of k and one of 9 - k, which work side by side.
 
 #include "filled_map.hpp"
+#include "random_options.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -36,34 +37,6 @@ class Groups {
   int rank_ = 0;
   int size_ = 0;
 };
-
-/// Blocks of budget of this rank: one block in a quarter of all maps, in a third each rank its own.
-std::size_t random_budget(std::mt19937_64& random, int self) {
-  constexpr std::array<std::size_t, 8> budgets{1, 1, 2, 3, 8, 40, 200, 5000};
-  const std::uint64_t choice = pick(random, 0, budgets.size() - 1);
-  const std::uint64_t stride = pick(random, 0, 2) == 0 ? pick(random, 1, budgets.size() - 1) : 0;
-  return budgets[(choice + stride * static_cast<std::uint64_t>(self)) % budgets.size()];
-}
-
-Options random_phased(std::mt19937_64& random, Options options) {
-  options.method = Method::phased;
-  options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
-  options.phased.scheduler =
-      pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
-  options.phased.parking = static_cast<int>(pick(random, 0, 3));
-  options.phased.seed = random();
-  return options;
-}
-
-std::string describe(const Options& options) {
-  std::string text =
-      std::string(to_string(options.method)) + ", budget " + std::to_string(options.budget_bytes);
-  if (options.method == Method::phased)
-    text += std::string(", ") + to_string(options.phased.heuristic) + ", " +
-            to_string(options.phased.scheduler) + ", parking " +
-            std::to_string(options.phased.parking);
-  return text;
-}
 
 struct Problem {
   GlobalMap map;
@@ -120,14 +93,16 @@ TEST(AllRankCounts, EveryMethodEndsAsStreamAndAsTheMapSays) {
     for (std::uint64_t k = 0; k < maps; ++k) {
       std::mt19937_64 random((seed() + k) * 16 + static_cast<std::uint64_t>(group.size()));
       Problem problem = random_problem(random, group.size());
-      problem.options.budget_bytes = random_budget(random, group.rank());
-      Options phased = random_phased(random, problem.options);
-      phased.budget_bytes = random_budget(random, group.rank());
+      problem.options.budget_bytes = random_budget_blocks(random, group.rank());
+      Options phased = problem.options;
+      phased.method = Method::phased;
+      choose_phases(random, phased);
+      phased.budget_bytes = random_budget_blocks(random, group.rank());
       Options cyclic = problem.options;
       cyclic.method = Method::cyclic;
       cyclic.cyclic.edge_order =
           pick(random, 0, 1) == 0 ? EdgeOrder::ascending : EdgeOrder::rotated;
-      cyclic.budget_bytes = random_budget(random, group.rank());
+      cyclic.budget_bytes = random_budget_blocks(random, group.rank());
       std::vector<std::byte> expected, memory;
       long long wrong = carried_out(group, problem, problem.options, expected);
       for (const Options& options : {phased, cyclic}) {

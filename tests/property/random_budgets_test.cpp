@@ -11,6 +11,7 @@
 #include "filled_map.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
+#include "random_options.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -28,21 +29,6 @@ namespace valet::test {
 namespace {
 
 using Ranks = std::vector<int>;
-
-/// Block k of every rank goes to rank to[k], to slots in the order of the ranks.
-GlobalMap map_of(const std::vector<Ranks>& to, std::uint64_t spare_slots) {
-  GlobalMap map;
-  std::vector<std::uint64_t> arrived(to.size(), 0);
-  map.destination.resize(to.size());
-  for (std::size_t r = 0; r < to.size(); ++r)
-    for (const int rank : to[r])
-      map.destination[r].push_back(Address{rank, arrived[static_cast<std::size_t>(rank)]++});
-  for (std::size_t r = 0; r < to.size(); ++r) {
-    map.slots.push_back(std::max<std::uint64_t>(to[r].size(), arrived[r]) + spare_slots);
-    map.destination[r].resize(map.slots[r]);
-  }
-  return map;
-}
 
 /// In a chain a rank has blocks for all ranks behind it.
 enum class Pattern { scatter, gather, two_stars, all_to_all, ring, swaps, chain };
@@ -78,13 +64,8 @@ struct Case {
 };
 
 std::string describe(const Case& c) {
-  const Options& o = c.options;
-  return std::string(to_string(o.method)) + ", pattern " +
-         std::to_string(static_cast<int>(c.pattern)) + ", blocks of " +
-         std::to_string(c.block_bytes) + " bytes, budget " + std::to_string(o.budget_bytes) +
-         (o.share_memory ? ", shared" : ", not shared") + ", " + to_string(o.order) + ", " +
-         to_string(o.phased.heuristic) + ", " + to_string(o.phased.scheduler) + ", parking " +
-         std::to_string(o.phased.parking);
+  return test::describe(c.options) + ", pattern " + std::to_string(static_cast<int>(c.pattern)) +
+         ", blocks of " + std::to_string(c.block_bytes) + " bytes";
 }
 
 /// Blocks of all ranks: with tiny budgets every block is a message, and with phases a phase.
@@ -96,7 +77,7 @@ std::uint64_t blocks_of(const Case& c) {
 
 /// Plans and executes; where the budget is too small the number in the text has to do.
 long long wrong_slots_of(Case c) {
-  const GlobalMap map = map_of(flows_of(c.pattern, size(), blocks_of(c), c.shift), c.spare_slots);
+  const GlobalMap map = map_to(flows_of(c.pattern, size(), blocks_of(c), c.shift), c.spare_slots);
   FilledMap filled(map, rank(), Shape::dense, c.block_bytes);
   std::optional<Plan> plan;
   const auto make = [&] { plan = filled.plan(MPI_COMM_WORLD, c.form, c.options); };
@@ -146,11 +127,7 @@ Case random_case(std::mt19937_64& random) {
   options.stream.window = static_cast<int>(std::array<int, 4>{1, 3, 32, 64}[pick(random, 0, 3)]);
   options.message_bytes = pick(random, 0, 3) == 0 ? pick(random, 1, 2000) : 0;
   options.cyclic.edge_order = pick(random, 0, 1) == 0 ? EdgeOrder::ascending : EdgeOrder::rotated;
-  options.phased.heuristic = all_heuristics()[pick(random, 0, all_heuristics().size() - 1)];
-  options.phased.scheduler =
-      pick(random, 0, 1) == 0 ? Scheduler::centralized : Scheduler::distributed;
-  options.phased.parking = static_cast<int>(pick(random, 0, 2));
-  options.phased.seed = random();
+  choose_phases(random, options);
   return c;
 }
 

@@ -6,11 +6,10 @@
 // VALET_TEST_CASES says how many maps, and with 1 the VALET_TEST_SEED that a failure names runs its
 // map again.
 
-#include "random_maps.hpp"
-
-#include "addressed_blocks.hpp"
 #include "delayed_mpi.hpp"
+#include "filled_map.hpp"
 #include "outcome.hpp"
+#include "random_options.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -29,7 +28,7 @@ struct Case {
   Tightness tightness = Tightness::loose;
   Shape shape = Shape::dense;
   bool masked = false;
-  bool to_slots = false;
+  Form form = Form::to_ranks;
   Options options;
   std::size_t dense_bytes = 40;
 };
@@ -39,7 +38,7 @@ Case random_case(std::mt19937_64& random) {
   c.tightness = static_cast<Tightness>(pick(random, 0, 2));
   c.shape = all_shapes[pick(random, 0, 3)];
   c.masked = pick(random, 0, 1) == 0;
-  c.to_slots = pick(random, 0, 2) == 0;
+  c.form = pick(random, 0, 2) == 0 ? Form::to_slots : Form::to_ranks;
   c.dense_bytes = std::array<std::size_t, 4>{8, 64, 1000, 20'000}[pick(random, 0, 3)];
   c.map = random_map(random, size(), std::array<std::uint64_t, 3>{3, 20, 150}[pick(random, 0, 2)],
                      c.tightness, !c.masked);
@@ -52,15 +51,6 @@ Case random_case(std::mt19937_64& random) {
   return c;
 }
 
-/// Any of the many ways of the phased method.
-void choose_phases(std::mt19937_64& random, Options& options) {
-  options.phased.heuristic = all_heuristics()[pick(random, 0, 5)];
-  options.phased.scheduler =
-      pick(random, 0, 2) == 0 ? Scheduler::centralized : Scheduler::distributed;
-  options.phased.parking = static_cast<int>(pick(random, 0, 3));
-  options.phased.seed = random();
-}
-
 /// What a map is tried with beside STREAM. A phase waits for the slowest, so that few are PHASED.
 Method other_method(std::mt19937_64& random) {
   constexpr std::array methods{Method::phased, Method::automatic, Method::direct, Method::cyclic,
@@ -68,50 +58,15 @@ Method other_method(std::mt19937_64& random) {
   return methods[pick(random, 0, methods.size() - 1)];
 }
 
-/// The budget of this rank. In every third case each rank has one of its own, so that some ranks
-/// can share memory with others and some cannot.
-std::size_t random_budget_blocks(std::mt19937_64& random) {
-  constexpr std::array<std::size_t, 8> budgets{1, 1, 2, 3, 8, 40, 200, 5000};
-  const std::uint64_t choice = pick(random, 0, budgets.size() - 1);
-  const std::uint64_t stride = pick(random, 0, 2) == 0 ? pick(random, 1, budgets.size() - 1) : 0;
-  return budgets[(choice + stride * static_cast<std::uint64_t>(rank())) % budgets.size()];
-}
-
 /// Runs a case; returns the number of slots on this rank that are wrong, and checks the memory.
 long long run(const Case& c, std::size_t budget_blocks) {
-  const auto self = static_cast<std::size_t>(rank());
-  const auto& destination = c.map.destination[self];
-  AddressedBlocks blocks(c.shape, c.map.slots[self], c.dense_bytes);
-  std::vector<std::uint8_t> mask(destination.size(), 0);
-  std::vector<int> ranks(destination.size(), -7);  // entries of free slots must not matter
-  std::vector<Address> addresses(destination.size(), Address{-7, 1'000'000});
-  std::uint64_t count = 0;
-  for (std::uint64_t slot = 0; slot < destination.size(); ++slot) {
-    if (!destination[slot]) continue;
-    blocks.write(slot, {rank(), slot});
-    mask[slot] = 1;
-    ranks[slot] = destination[slot]->rank;
-    addresses[slot] = *destination[slot];
-    ++count;
-  }
-  const BlockStorage storage = blocks.storage();
+  FilledMap filled(c.map, rank(), c.shape, c.dense_bytes);
   Options options = c.options;
-  FakeDevice* const device = blocks.device();
+  FakeDevice* const device = filled.blocks().device();
   if (device != nullptr) budget_blocks = std::max<std::size_t>(budget_blocks, 2);
-  options.budget_bytes = budget_blocks * storage.block_bytes();
-  const std::size_t entries = c.masked ? destination.size() : static_cast<std::size_t>(count);
-  const Occupied occupied = c.masked ? Occupied::masked(mask) : Occupied(count);
-  const Report report = c.to_slots
-                            ? migrate(MPI_COMM_WORLD, storage, occupied,
-                                      std::span<const Address>(addresses).first(entries), options)
-                            : migrate(MPI_COMM_WORLD, storage, occupied,
-                                      std::span<const int>(ranks).first(entries), options);
-  const GlobalContent content =
-      c.to_slots ? content_by_slots(c.map)
-                 : content_by_ranks(c.map, c.options.order, storage.block_bytes());
-  long long wrong = 0;
-  for (std::uint64_t slot = 0; slot < content[self].size(); ++slot)
-    if (content[self][slot] && !blocks.holds(slot, *content[self][slot])) ++wrong;
+  options.budget_bytes = budget_blocks * filled.storage().block_bytes();
+  const Report report = filled.migrate(MPI_COMM_WORLD, c.form, options, !c.masked);
+  long long wrong = filled.wrong(c.form, options.order);
   if (report.peak_extra_bytes > report.extra_bytes_bound) {
     ADD_FAILURE() << "peak " << report.peak_extra_bytes << " bytes, promised at most "
                   << report.extra_bytes_bound;
@@ -125,25 +80,16 @@ long long run(const Case& c, std::size_t budget_blocks) {
   return wrong;
 }
 
-std::string describe(const Options& options) {
-  std::string text = to_string(options.method);
-  if (options.method == Method::phased)
-    text += std::string(", ") + to_string(options.phased.heuristic) + ", " +
-            to_string(options.phased.scheduler) + ", parking " +
-            std::to_string(options.phased.parking);
-  return text;
-}
-
 /// Carries out the map of a seed with STREAM and with another method; the slots that are wrong.
 long long wrong_slots_of(std::uint64_t map_seed) {
   std::mt19937_64 random(map_seed);
   Case c = random_case(random);
   if (map_seed % 5 == 4) c.shape = Shape::device;
   c.options.method = Method::stream;
-  const long long wrong = sum_over_ranks(run(c, random_budget_blocks(random)));
+  const long long wrong = sum_over_ranks(run(c, random_budget_blocks(random, rank())));
   EXPECT_EQ(wrong, 0) << "stream";
   c.options.method = other_method(random);
-  std::size_t budget_blocks = random_budget_blocks(random);
+  std::size_t budget_blocks = random_budget_blocks(random, rank());
   if (c.options.method == Method::direct) budget_blocks = 5000;
   if (c.options.method == Method::phased) {
     choose_phases(random, c.options);

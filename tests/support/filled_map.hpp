@@ -25,7 +25,7 @@ class FilledMap {
         self_(self),
         blocks_(shape, std::max(least_slots, slots_of(map, self)), dense_bytes),
         mask_(std::max(least_slots, slots_of(map, self)), 0),
-        ranks_(mask_.size(), -7),
+        ranks_(mask_.size(), -7),  // entries of free slots must not matter
         addresses_(mask_.size(), Address{-7, 1'000'000}) {
     for (std::uint64_t slot = 0; slot < destination().size(); ++slot) {
       if (!destination()[slot]) continue;
@@ -58,6 +58,18 @@ class FilledMap {
                                   : plan_to_slots(comm, blocks, occupied, addresses_, options);
   }
 
+  /// Plans and executes in one call.
+  /// @param by_count  The blocks are in the first slots, so that their number is all it takes.
+  Report migrate(MPI_Comm comm, Form form, const Options& options, bool by_count) {
+    const auto count = static_cast<std::size_t>(std::count(mask_.begin(), mask_.end(), 1));
+    const Occupied occupied = by_count ? Occupied(count) : Occupied::masked(mask_);
+    const std::size_t entries = by_count ? count : mask_.size();
+    return form == Form::to_ranks ? valet::migrate(comm, storage(), occupied,
+                                                   std::span(ranks_).first(entries), options)
+                                  : valet::migrate(comm, storage(), occupied,
+                                                   std::span(addresses_).first(entries), options);
+  }
+
   [[nodiscard]] GlobalContent content(Form form, Order order) {
     return form == Form::to_ranks ? content_by_ranks(map_, order, blocks_.storage().block_bytes())
                                   : content_by_slots(map_);
@@ -65,11 +77,9 @@ class FilledMap {
 
   /// Slots of this rank whose content is not what it should be.
   [[nodiscard]] long long wrong(const GlobalContent& content) {
-    const auto& here = content[static_cast<std::size_t>(self_)];
-    long long count = 0;
-    for (std::uint64_t slot = 0; slot < here.size(); ++slot)
-      if (here[slot] && !blocks_.holds(slot, *here[slot])) ++count;
-    return count;
+    return wrong_slots(row_of(content, self_), [this](std::uint64_t slot, const Address& origin) {
+      return blocks_.holds(slot, origin);
+    });
   }
   [[nodiscard]] long long wrong(Form form, Order order) { return wrong(content(form, order)); }
 
@@ -88,19 +98,5 @@ class FilledMap {
   std::vector<int> ranks_;
   std::vector<Address> addresses_;
 };
-
-/// A map in which block k of rank r goes to slot k of rank r + k + shift, modulo ranks.
-inline GlobalMap ring_map(int ranks, std::uint64_t slots, std::uint64_t blocks, int shift) {
-  GlobalMap map;
-  map.slots.assign(static_cast<std::size_t>(ranks), slots);
-  map.destination.resize(map.slots.size());
-  for (int rank = 0; rank < ranks; ++rank) {
-    auto& row = map.destination[static_cast<std::size_t>(rank)];
-    row.resize(slots);
-    for (std::uint64_t k = 0; k < blocks; ++k)
-      row[k] = Address{(rank + static_cast<int>(k) + shift) % ranks, k};
-  }
-  return map;
-}
 
 }  // namespace valet::test
