@@ -4,7 +4,7 @@
 // until a call makes fewer. Then all ranks get the same error and nothing has moved, or all
 // succeed. Nobody is left waiting.
 
-#include "../operations/layout/moved_arrays.hpp"
+#include "moved_arrays.hpp"
 #include "refused_call.hpp"
 #include <valet/valet.h>
 #include <valet/valet.hpp>

@@ -4,8 +4,8 @@
 // Valet, whose ranks all report it at the end, with every block in its place. For every operation
 // and method, in C++ and in C. Storages that throw: tests/engine/failing_storage_test.cpp.
 
-#include "../operations/ragged/ragged_case.hpp"
 #include "filled_map.hpp"
+#include "ragged_case.hpp"
 #include "throwing.hpp"
 #include <valet/valet.h>
 #include <valet/valet.hpp>

@@ -3,7 +3,7 @@
 // The system refuses memory to one rank while blocks of different sizes are planned or move: its
 // n-th allocation, or that and all that follow, n = 1 until a call makes fewer.
 
-#include "../operations/ragged/ragged_case.hpp"
+#include "ragged_case.hpp"
 #include "refused_call.hpp"
 #include <valet/valet.h>
 #include <valet/valet.hpp>

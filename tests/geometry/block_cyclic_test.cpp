@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
 #include "cyclic_layouts.hpp"
+#include "oracle.hpp"
 #include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/block_cyclic.hpp>
@@ -28,37 +29,36 @@ TEST(Dimension, DistributesAsTheWorkedTableShows) {
   EXPECT_EQ(dimension.local_extent(2), 4);
 }
 
+std::uint64_t extent_of(const BlockCyclic& layout, std::size_t dimension) {
+  return static_cast<std::uint64_t>(layout.extents()[dimension]);
+}
+
 TEST(BlockCyclic, IndicesAgreeWithAnElementByElementDistribution) {
   std::mt19937_64 random(seed());
   std::printf("%s\n", seed_note().c_str());
   for (int number = 0; number < 3000; ++number) {
     SCOPED_TRACE(seed_note(seed(), number));
     const BlockCyclic layout = RandomLayouts(random).layout();
-    const std::vector<Cyclic> cyclic = cyclic_dimensions(layout);
-    std::vector<std::int64_t> owned(static_cast<std::size_t>(layout.ranks()), 0);
+    const Numbers numbers = numbers_of({layout}, IndexOrder::row_major, layout.ranks());
     std::int64_t elements = 0;
-    for_every_element(layout.extents(), IndexOrder::row_major, [&](const auto& global) {
-      auto place = BlockCyclic::Coordinates::filled(global.size(), 0);
-      auto local = BlockCyclic::Extents::filled(global.size(), 0);
-      for (std::size_t d = 0; d < global.size(); ++d) {
-        place[d] = cyclic[d].owner[static_cast<std::size_t>(global[d])];
-        local[d] = cyclic[d].local[static_cast<std::size_t>(global[d])];
-      }
-      const int owner = layout.owner(global);
-      ASSERT_EQ(layout.coordinates(owner), place);
-      ASSERT_EQ(layout.local_indices(global), local);
-      ASSERT_EQ(layout.global_indices(owner, local), global);
-      ++owned[static_cast<std::size_t>(owner)];
-      ++elements;
-    });
-    ASSERT_EQ(layout.elements(), elements);
     for (int rank = 0; rank < layout.ranks(); ++rank) {
-      ASSERT_EQ(layout.local_elements(rank), owned[static_cast<std::size_t>(rank)]);
+      const std::vector<std::uint64_t>& own = row_of(numbers, rank);
+      ASSERT_EQ(layout.local_elements(rank), static_cast<std::int64_t>(own.size()));
       ASSERT_EQ(layout.rank(layout.coordinates(rank)), rank);
-      for (std::size_t d = 0; d < layout.dimensions(); ++d)
-        ASSERT_EQ(layout.local_extents(rank)[d],
-                  cyclic[d].local_extent[static_cast<std::size_t>(layout.coordinates(rank)[d])]);
+      std::size_t next = 0;
+      for_every_element(layout.local_extents(rank), IndexOrder::row_major, [&](const auto& local) {
+        BlockCyclic::Extents global = layout.extents();
+        std::uint64_t rest = own.at(next++);
+        for (std::size_t d = global.size(); d-- > 0; rest /= extent_of(layout, d))
+          global[d] = static_cast<std::int64_t>(rest % extent_of(layout, d));
+        ASSERT_EQ(layout.owner(global), rank);
+        ASSERT_EQ(layout.local_indices(global), local);
+        ASSERT_EQ(layout.global_indices(rank, local), global);
+      });
+      ASSERT_EQ(next, own.size());
+      elements += layout.local_elements(rank);
     }
+    ASSERT_EQ(layout.elements(), elements);
   }
 }
 

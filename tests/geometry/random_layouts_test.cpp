@@ -6,6 +6,7 @@
 #include "cyclic_layouts.hpp"
 #include "geometry/intersection.hpp"
 #include "geometry/walks.hpp"
+#include "oracle.hpp"
 #include "storage/sequence_copy.hpp"
 #include "test_comm.hpp"
 
@@ -27,7 +28,7 @@ constexpr long long many_cases = 10'000;
 constexpr long long some_cases = 2'000;
 
 struct Element {
-  std::int64_t global, offset;
+  std::int64_t number, offset;
   bool operator==(const Element&) const = default;
 };
 using Sequence = std::vector<Element>;
@@ -51,6 +52,13 @@ std::int64_t dot(const BlockCyclic::Extents& indices, const BlockCyclic::Extents
   return sum;
 }
 
+/// Row by row.
+std::int64_t number_of(const BlockCyclic& layout, const BlockCyclic::Extents& global) {
+  std::int64_t number = 0;
+  for (std::size_t d = 0; d < global.size(); ++d) number = number * layout.extents()[d] + global[d];
+  return number;
+}
+
 std::string text(const BlockCyclic& layout) {
   std::ostringstream text;
   for (std::size_t d = 0; d < layout.dimensions(); ++d) {
@@ -61,35 +69,26 @@ std::string text(const BlockCyclic& layout) {
   return text.str();
 }
 
-/// A pair of layouts, and what every rank of one shares with every rank of the other.
+/// What every rank of one layout shares with every rank of the other, as the oracle has it.
 class Oracle {
  public:
   Oracle(const BlockCyclic& mine, const BlockCyclic& theirs, IndexOrder order, IndexOrder memory)
       : peers_(theirs.ranks()),
         shared_(static_cast<std::size_t>(mine.ranks()) * static_cast<std::size_t>(peers_)) {
-    const std::vector<Cyclic> my_cycle = cyclic_dimensions(mine);
-    const std::vector<Cyclic> their_cycle = cyclic_dimensions(theirs);
-    const BlockCyclic::Extents global_strides = padded_strides(mine.extents(), order);
+    std::vector<int> peer_of(static_cast<std::size_t>(mine.elements()));
+    const Numbers their_numbers = numbers_of({theirs}, order, theirs.ranks());
+    for (int peer = 0; peer < theirs.ranks(); ++peer)
+      for (const std::uint64_t number : row_of(their_numbers, peer)) peer_of[number] = peer;
+    const Numbers my_numbers = numbers_of({mine}, order, mine.ranks());
     for (int rank = 0; rank < mine.ranks(); ++rank) {
-      auto extents = BlockCyclic::Extents::filled(mine.dimensions(), 0);
-      for (std::size_t d = 0; d < extents.size(); ++d)
-        extents[d] = my_cycle[d].local_extent[static_cast<std::size_t>(mine.coordinates(rank)[d])];
-      strides_.push_back(padded_strides(extents, memory));
+      strides_.push_back(padded_strides(mine.local_extents(rank), memory));
+      std::size_t next = 0;
+      for_every_element(mine.local_extents(rank), order, [&](const BlockCyclic::Extents& local) {
+        const std::uint64_t number = row_of(my_numbers, rank).at(next++);
+        shared_[index(rank, peer_of[number])].push_back(
+            {static_cast<std::int64_t>(number), dot(local, strides(rank))});
+      });
     }
-    for_every_element(mine.extents(), order, [&](const BlockCyclic::Extents& global) {
-      auto my_place = BlockCyclic::Coordinates::filled(global.size(), 0);
-      auto their_place = BlockCyclic::Coordinates::filled(global.size(), 0);
-      auto local = BlockCyclic::Extents::filled(global.size(), 0);
-      for (std::size_t d = 0; d < global.size(); ++d) {
-        const auto g = static_cast<std::size_t>(global[d]);
-        my_place[d] = my_cycle[d].owner[g];
-        their_place[d] = their_cycle[d].owner[g];
-        local[d] = my_cycle[d].local[g];
-      }
-      const int rank = mine.rank(my_place);
-      shared_[index(rank, theirs.rank(their_place))].push_back(
-          {dot(global, global_strides), dot(local, strides(rank))});
-    });
   }
 
   [[nodiscard]] const Sequence& shared(int rank, int peer) const {
@@ -116,11 +115,10 @@ class LocalArray {
   LocalArray(const BlockCyclic& layout, int rank, const BlockCyclic::Extents& strides,
              IndexOrder order)
       : strides_(strides), order_(order) {
-    const BlockCyclic::Extents global_strides = padded_strides(layout.extents(), order);
     for_every_element(layout.local_extents(rank), order, [&](const BlockCyclic::Extents& local) {
       const auto offset = static_cast<std::size_t>(dot(local, strides_));
       if (offset >= elements_.size()) elements_.resize(offset + 1, {-1, -1});
-      elements_[offset] = {dot(layout.global_indices(rank, local), global_strides),
+      elements_[offset] = {number_of(layout, layout.global_indices(rank, local)),
                            static_cast<std::int64_t>(offset)};
     });
   }
@@ -228,7 +226,7 @@ TEST(RandomLayouts, BothSidesMeetTheSameSequence) {
     const Sequence sent = source.packed(here, peer);
     const Sequence received = target.packed(there, rank);
     ASSERT_EQ(sent.size(), received.size());
-    for (std::size_t k = 0; k < sent.size(); ++k) ASSERT_EQ(sent[k].global, received[k].global);
+    for (std::size_t k = 0; k < sent.size(); ++k) ASSERT_EQ(sent[k].number, received[k].number);
   });
 }
 

@@ -4,7 +4,6 @@
 // method and order, with the least budget and with more. What the tests write and read is copied.
 
 #include "kokkos_environment.hpp"
-#include "map_case.hpp"
 #include "test_comm.hpp"
 #include "views.hpp"
 #include <valet/kokkos/blocks.hpp>
@@ -17,6 +16,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace valet::test {
@@ -45,30 +45,15 @@ struct Fields {
     return kokkos::staged_blocks(Kokkos::DefaultExecutionSpace(), position.device, flux.device,
                                  id.device, flag.device);
   }
-  void write(std::uint64_t count) const {
-    for (std::uint64_t s = 0; s < count; ++s) {
-      write_block(position.host, 0, s, rank(), s);
-      write_block(flux.host, 1, s, rank(), s);
-      write_block(id.host, 2, s, rank(), s);
-      write_block(flag.host, 3, s, rank(), s);
-    }
+  [[nodiscard]] auto host() const { return std::tie(position.host, flux.host, id.host, flag.host); }
+  void write(const MapPart& map) const {
+    write_blocks(host(), map);
     position.upload(), flux.upload(), id.upload(), flag.upload();
   }
-  [[nodiscard]] long long wrong(const MapCase& map, MapForm form) const {
+  [[nodiscard]] long long wrong(const MapPart& map, const Kind& kind) const {
     position.download(), flux.download(), id.download(), flag.download();
-    const auto expected = map.expected(rank(), form, storage().block_bytes());
-    long long wrong = 0;
-    for (std::size_t s = 0; s < expected.size(); ++s) {
-      if (!expected[s]) continue;
-      const auto [from, slot] = *expected[s];
-      wrong += wrong_in_slot(position.host, 0, s, from, slot) +
-               wrong_in_slot(flux.host, 1, s, from, slot) +
-               wrong_in_slot(id.host, 2, s, from, slot) +
-               wrong_in_slot(flag.host, 3, s, from, slot);
-    }
-    return wrong;
+    return wrong_elements(host(), map, kind, storage().block_bytes());
   }
-
   Field<double* [3], Kokkos::LayoutLeft> position;
   Field<float***, Kokkos::LayoutRight> flux;
   Field<std::uint64_t*, Kokkos::LayoutLeft> id;
@@ -81,21 +66,22 @@ TEST_P(DeviceMemory, BlocksEndWhereTheMapSays) {
   std::mt19937_64 random(seed());
   for (int c = 0; c < 4; ++c) {
     SCOPED_TRACE(seed_note(seed(), c));
-    const MapCase map = MapCase::random(size(), random);
-    for (const MapForm form : all_forms)
+    MapPart map(random_map_of_views(random), rank());
+    for (const Kind& kind : all_kinds)
       for (const std::size_t budget_blocks : {2, 40}) {
-        const Fields fields(map.slots[static_cast<std::size_t>(rank())]);
+        const Fields fields(map.slots());
         const BlockStorage storage = fields.storage();
         Options options;
         options.method = GetParam();
+        options.order = kind.order;
         options.verify = true;
         // DIRECT needs scratch for all that leaves.
         options.budget_bytes = GetParam() == Method::direct ? std::size_t{1} << 20
                                                             : budget_blocks * storage.block_bytes();
-        Plan plan = plan_of(MPI_COMM_WORLD, storage, map, rank(), form, options);
-        fields.write(map.counts[static_cast<std::size_t>(rank())]);
+        Plan plan = map.plan(MPI_COMM_WORLD, storage, kind.form, options);
+        fields.write(map);
         const Report report = execute(plan, storage);
-        EXPECT_EQ(sum_over_ranks(fields.wrong(map, form)), 0);
+        EXPECT_EQ(sum_over_ranks(fields.wrong(map, kind)), 0);
         EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
         EXPECT_TRUE(all_ranks(report.verified));
       }

@@ -4,6 +4,7 @@
 // dimensions. An element is its number in the array.
 
 #include "kokkos_environment.hpp"
+#include "moved_arrays.hpp"
 #include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/kokkos/layouts.hpp>
@@ -15,18 +16,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 namespace {
 
 using namespace valet::test;
 using valet::BlockCyclic;
 using valet::GridLayout;
-
-int place_in(const GridLayout& grid) {
-  for (int g = 0; g < grid.layout.ranks(); ++g)
-    if ((grid.ranks.empty() ? g : grid.ranks[static_cast<std::size_t>(g)]) == rank()) return g;
-  return -1;
-}
 
 BlockCyclic::Extents extents_of(const GridLayout& grid) {
   const int place = place_in(grid);
@@ -39,17 +35,12 @@ View make_view(const BlockCyclic::Extents& extents, std::index_sequence<d...>) {
   return View("valet_test::part", static_cast<std::size_t>(extents[d])...);
 }
 
-/// Calls visit(element, number in the array) for the part at the front of a View.
+/// Calls visit(element) for the part at the front of a View, the last index fastest.
 template <class View, class Visit, class... Index>
 void for_each(const GridLayout& grid, const View& view, Visit&& visit, Index... index) {
   constexpr std::size_t d = sizeof...(Index);
   if constexpr (d == View::rank) {
-    const BlockCyclic::Extents global = grid.layout.global_indices(
-        place_in(grid), BlockCyclic::Extents{static_cast<std::int64_t>(index)...});
-    std::int64_t number = 0;
-    for (std::size_t e = 0; e < d; ++e)
-      number = number * grid.layout.dimension(e).extent() + global[e];
-    visit(view(index...), static_cast<double>(number));
+    visit(view(index...));
   } else {
     const auto extent = static_cast<std::size_t>(extents_of(grid)[d]);
     for (std::size_t i = 0; i < extent; ++i) for_each(grid, view, visit, index..., i);
@@ -58,12 +49,17 @@ void for_each(const GridLayout& grid, const View& view, Visit&& visit, Index... 
 
 template <class View>
 void fill(const GridLayout& grid, const View& view) {
-  for_each(grid, view, [](double& element, double number) { element = number; });
+  std::size_t next = 0;
+  const std::vector<std::uint64_t> numbers = own_numbers(grid, valet::IndexOrder::row_major);
+  for_each(grid, view, [&](double& e) { e = static_cast<double>(numbers.at(next++)); });
 }
 template <class View>
 long long wrong_in(const GridLayout& grid, const View& view) {
   long long wrong = 0;
-  for_each(grid, view, [&](double element, double number) { wrong += element != number ? 1 : 0; });
+  std::size_t next = 0;
+  const std::vector<std::uint64_t> numbers = own_numbers(grid, valet::IndexOrder::row_major);
+  for_each(grid, view,
+           [&](double e) { wrong += e != static_cast<double>(numbers.at(next++)) ? 1 : 0; });
   return wrong;
 }
 

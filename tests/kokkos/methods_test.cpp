@@ -4,7 +4,6 @@
 // the staged path, on which blocks also wait on ranks where they do not belong.
 
 #include "kokkos_environment.hpp"
-#include "map_case.hpp"
 #include "test_comm.hpp"
 #include "views.hpp"
 #include <valet/kokkos/blocks.hpp>
@@ -15,6 +14,7 @@
 
 #include <array>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace {
@@ -36,24 +36,7 @@ struct Views {
     return staged ? valet::kokkos::staged_blocks(right, left, stride)
                   : valet::kokkos::blocks(right, left, stride);
   }
-  void write(std::uint64_t count) const {
-    for (std::uint64_t s = 0; s < count; ++s) {
-      write_block(right, 0, s, rank(), s);
-      write_block(left, 1, s, rank(), s);
-      write_block(stride, 2, s, rank(), s);
-    }
-  }
-  [[nodiscard]] long long wrong(const MapCase& map, MapForm form) const {
-    const auto expected = map.expected(rank(), form, storage(false).block_bytes());
-    long long wrong = 0;
-    for (std::size_t s = 0; s < expected.size(); ++s) {
-      if (!expected[s]) continue;
-      const auto [from, slot] = *expected[s];
-      wrong += wrong_in_slot(right, 0, s, from, slot) + wrong_in_slot(left, 1, s, from, slot) +
-               wrong_in_slot(stride, 2, s, from, slot);
-    }
-    return wrong;
-  }
+  [[nodiscard]] auto all() const { return std::tie(right, left, stride); }
 
   Right right;
   Left left;
@@ -83,20 +66,21 @@ std::vector<valet::Options> all_ways() {
 }
 
 /// Executes twice: a plan is made to be used again.
-void check(const MapCase& map, MapForm form, bool staged, valet::Options options,
+void check(MapPart map, const Kind& kind, bool staged, valet::Options options,
            std::size_t budget_blocks) {
-  const Views views(map.slots[static_cast<std::size_t>(rank())]);
+  const Views views(map.slots());
   const valet::BlockStorage storage = views.storage(staged);
+  options.order = kind.order;
   options.verify = true;
   options.budget_bytes = budget_blocks * storage.block_bytes();
   // The matrix of a centralized scheduler must fit the budget of rank 0.
   if (rank() == 0 && options.phased.scheduler == valet::Scheduler::centralized)
     options.budget_bytes += 16 << 10;
-  valet::Plan plan = plan_of(MPI_COMM_WORLD, storage, map, rank(), form, options);
+  valet::Plan plan = map.plan(MPI_COMM_WORLD, storage, kind.form, options);
   for (int repetition = 0; repetition < 2; ++repetition) {
-    views.write(map.counts[static_cast<std::size_t>(rank())]);
+    write_blocks(views.all(), map);
     const valet::Report report = execute(plan, storage);
-    EXPECT_EQ(sum_over_ranks(views.wrong(map, form)), 0);
+    EXPECT_EQ(sum_over_ranks(wrong_elements(views.all(), map, kind, storage.block_bytes())), 0);
     EXPECT_TRUE(all_ranks(report.peak_extra_bytes <= report.extra_bytes_bound));
     EXPECT_TRUE(all_ranks(report.verified));
   }
@@ -108,8 +92,8 @@ void check_all_ways(bool staged, std::size_t budget_blocks) {
   for (const valet::Options& options : all_ways())
     for (int k = 0; k < 2; ++k, ++c) {
       SCOPED_TRACE(seed_note(seed(), c));
-      const MapCase map = MapCase::random(size(), random);
-      check(map, all_forms[random() % all_forms.size()], staged, options, budget_blocks);
+      check(MapPart(random_map_of_views(random), rank()), all_kinds[random() % all_kinds.size()],
+            staged, options, budget_blocks);
     }
 }
 

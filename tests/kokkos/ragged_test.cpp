@@ -3,9 +3,9 @@
 // Blocks of different sizes in Views: with lengths and offsets, in Views that grow, and Views that
 // cannot be used.
 
-#include "../operations/ragged/ragged_case.hpp"
 #include "kokkos_environment.hpp"
 #include "outcome.hpp"
+#include "ragged_case.hpp"
 #include <valet/kokkos/ragged.hpp>
 
 #include <Kokkos_Core.hpp>

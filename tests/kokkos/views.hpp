@@ -3,6 +3,7 @@
 
 /// Views to test with: how to make one of any rank and layout, and what its elements hold.
 
+#include "filled_map.hpp"
 #include <valet/kokkos/detail/runtime.hpp>
 
 #include <Kokkos_Core.hpp>
@@ -10,7 +11,9 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <random>
 #include <string>
+#include <tuple>
 #include <utility>
 
 namespace valet::test {
@@ -112,6 +115,17 @@ View make_view(const std::string& label, std::size_t slots) {
     return make_view<View>(label, extents, std::make_index_sequence<View::rank_dynamic>());
 }
 
+/// Calls visit(field number, View) for every View, which are the fields of blocks.
+template <class Views, class Visit>
+void for_each_view(const Views& views, Visit&& visit) {
+  std::apply(
+      [&](const auto&... view) {
+        std::size_t field = 0;
+        (visit(field++, view), ...);
+      },
+      views);
+}
+
 /// Writes the block that started in `origin_slot` of `origin_rank` into `slot`.
 template <class View>
 void write_block(const View& view, std::size_t field, std::size_t slot, int origin_rank,
@@ -131,6 +145,36 @@ long long wrong_in_slot(const View& view, std::size_t field, std::size_t slot, i
           value_of<typename View::value_type>(origin_rank, origin_slot, field, i)))
       ++wrong;
   return wrong;
+}
+
+/// Writes every block of this rank into the slot where it starts.
+template <class Views>
+void write_blocks(const Views& views, const MapPart& map) {
+  for_each_view(views, [&](std::size_t field, const auto& view) {
+    for (std::uint64_t slot = 0; slot < map.slots(); ++slot)
+      if (map.destination()[slot]) write_block(view, field, slot, rank(), slot);
+  });
+}
+
+/// Elements of this rank that are not where the map says.
+template <class Views>
+long long wrong_elements(const Views& views, const MapPart& map, const Kind& kind,
+                         std::size_t block_bytes) {
+  const GlobalContent content = map.content(kind.form, kind.order, block_bytes);
+  long long wrong = 0;
+  for_each_view(views, [&](std::size_t field, const auto& view) {
+    wrong += wrong_slots(row_of(content, rank()), [&](std::uint64_t slot, const Address& from) {
+      return wrong_in_slot(view, field, slot, from.rank, from.slot) == 0;
+    });
+  });
+  return wrong;
+}
+
+/// Blocks go to random slots. Some ranks have no slots or no blocks; now and then no slot is free.
+inline GlobalMap random_map_of_views(std::mt19937_64& random) {
+  const bool tight = random() % 4 == 0;
+  return random_map(random, size(), 24, tight ? Tightness::full : Tightness::loose,
+                    random() % 2 == 0);
 }
 
 }  // namespace valet::test

@@ -3,10 +3,9 @@
 // Numbered objects to layouts without a map: where every object ends, by its number, what is
 // communicated for it in comparison with a map, the memory, and what is refused.
 
-#include "addressed_blocks.hpp"
 #include "counted_mpi.hpp"
+#include "filled_map.hpp"
 #include "outcome.hpp"
-#include "random_maps.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -20,24 +19,6 @@
 namespace valet::test {
 namespace {
 
-/// What all ranks have, by the definition: the numbers of each rank's slots.
-using Numbers = std::vector<std::vector<std::uint64_t>>;
-
-int rank_in(const ObjectLayout& layout, std::uint64_t number, std::uint64_t objects) {
-  const auto ranks = static_cast<std::uint64_t>(layout.ranks == 0 ? size() : layout.ranks);
-  if (layout.block_size > 0) return static_cast<int>(number / layout.block_size % ranks);
-  std::uint64_t rank = 0;  // 2 * bound = 2 * objects * rank / ranks + 1, rounded downwards
-  while ((2 * objects * (rank + 1) + ranks) / (2 * ranks) <= number) ++rank;
-  return static_cast<int>(rank);
-}
-
-Numbers numbers_of(const ObjectLayout& layout, std::uint64_t objects) {
-  Numbers numbers(static_cast<std::size_t>(size()));
-  for (std::uint64_t number = 0; number < objects; ++number)
-    numbers[static_cast<std::size_t>(rank_in(layout, number, objects))].push_back(number);
-  return numbers;
-}
-
 Numbers in_a_row(const std::vector<std::uint64_t>& counts) {
   Numbers numbers;
   std::uint64_t next = 0;
@@ -48,33 +29,20 @@ Numbers in_a_row(const std::vector<std::uint64_t>& counts) {
   return numbers;
 }
 
-/// The objects of this rank, whose values are their numbers.
-class Objects {
+/// The objects of this rank.
+class Objects : public FilledMap {
  public:
   Objects(const Numbers& before, const Numbers& after, Shape shape, std::uint64_t more = 0)
-      : before_(before[static_cast<std::size_t>(rank())]),
-        after_(after[static_cast<std::size_t>(rank())]),
-        blocks_(shape, std::max(before_.size(), after_.size()) + more) {
-    fill();
-  }
-  void fill() {
-    for (std::uint64_t slot = 0; slot < before_.size(); ++slot)
-      blocks_.write(slot, Address{0, before_[slot]});
-  }
-  [[nodiscard]] std::uint64_t count() const { return before_.size(); }
-  [[nodiscard]] std::uint64_t count_after() const { return after_.size(); }
-  [[nodiscard]] BlockStorage storage() { return blocks_.storage(); }
-  /// Slots that do not hold what they should.
-  [[nodiscard]] long long wrong() {
-    long long wrong = 0;
-    for (std::uint64_t slot = 0; slot < after_.size(); ++slot)
-      wrong += blocks_.holds(slot, Address{0, after_[slot]}) ? 0 : 1;
-    return wrong;
-  }
+      : FilledMap(map_between(before, after), rank(), shape, 40,
+                  std::max(row_of(before, rank()).size(), row_of(after, rank()).size()) + more),
+        count_(row_of(before, rank()).size()),
+        count_after_(row_of(after, rank()).size()) {}
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::uint64_t count_after() const { return count_after_; }
+  [[nodiscard]] long long wrong() { return FilledMap::wrong(Form::to_slots, Order::any); }
 
  private:
-  std::vector<std::uint64_t> before_, after_;
-  AddressedBlocks blocks_;
+  std::uint64_t count_, count_after_;
 };
 
 /// Objects, where they are and where they go.
@@ -88,9 +56,9 @@ struct Case {
     return sum;
   }
   [[nodiscard]] Numbers before() const {
-    return from ? numbers_of(*from, objects()) : in_a_row(counts);
+    return from ? numbers_of(*from, objects(), size()) : in_a_row(counts);
   }
-  [[nodiscard]] Numbers after() const { return numbers_of(to, objects()); }
+  [[nodiscard]] Numbers after() const { return numbers_of(to, objects(), size()); }
 };
 
 Plan plan_case(const Case& c, Objects& objects, const Options& options) {
@@ -213,10 +181,8 @@ TEST(ObjectLayout, CommunicatesEightBytesOfARankAndOneAgreement) {
   const Communication layout = communication_of([&] { return plan_case(c, objects, options); });
   // The same objects to the same slots by a map.
   std::vector<Address> addresses;
-  const Numbers before = c.before();
-  for (const std::uint64_t number : before[static_cast<std::size_t>(rank())])
-    addresses.push_back(
-        {rank_in(c.to, number, c.objects()), number / (2 * ranks) * 2 + number % 2});
+  for (const auto& to : objects.destination())
+    if (to) addresses.push_back(*to);
   const Communication map = communication_of([&] {
     return plan_to_slots(MPI_COMM_WORLD, objects.storage(), objects.count(), addresses, options);
   });

@@ -3,6 +3,7 @@
 // What a plan says about itself, and what may happen between making it and carrying it out.
 
 #include "filled_map.hpp"
+#include "guarded_bytes.hpp"
 #include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
@@ -15,15 +16,6 @@
 
 namespace valet::test {
 namespace {
-
-struct Kind {
-  Form form;
-  Order order;
-};
-constexpr Kind kinds[] = {{Form::to_ranks, Order::any},
-                          {Form::to_ranks, Order::fill},
-                          {Form::to_ranks, Order::stable},
-                          {Form::to_slots, Order::any}};
 
 Options options_of(const Kind& kind, std::size_t budget_bytes = 4096) {
   Options options;
@@ -43,27 +35,6 @@ std::uint64_t blocks_on(const GlobalContent& content, int owner) {
     if (slot) ++count;
   return count;
 }
-
-/// Memory that starts at a multiple of 64 and has 64 bytes behind it which nobody may touch.
-class GuardedMemory {
- public:
-  explicit GuardedMemory(std::size_t bytes)
-      : memory_(static_cast<std::byte*>(std::aligned_alloc(64, (bytes + 64 + 63) / 64 * 64)),
-                std::free),
-        bytes_(bytes) {
-    std::fill_n(memory_.get() + bytes, 64, guard);
-  }
-  [[nodiscard]] std::span<std::byte> span() const { return {memory_.get(), bytes_}; }
-  [[nodiscard]] bool guard_intact() const {
-    return std::all_of(memory_.get() + bytes_, memory_.get() + bytes_ + 64,
-                       [](std::byte value) { return value == guard; });
-  }
-
- private:
-  static constexpr std::byte guard{0xA5};
-  std::unique_ptr<std::byte, decltype(&std::free)> memory_;
-  std::size_t bytes_;
-};
 
 TEST(Plan, KnowsBlocksBeforeAndAfterAndNeighbours) {
   for (std::uint64_t number = 0; number < 50; ++number) {
@@ -132,7 +103,7 @@ TEST(Plan, StorageMayGrowBetweenPlanAndExecute) {
 }
 
 TEST(Plan, IsCarriedOutAgainAndAgain) {
-  for (const Kind& kind : kinds) {
+  for (const Kind& kind : all_kinds) {
     const GlobalMap map = a_map(5);
     FilledMap filled(map, rank(), Shape::structure);
     Plan plan = filled.plan(MPI_COMM_WORLD, kind.form, options_of(kind));
@@ -151,7 +122,7 @@ TEST(Plan, IsCarriedOutAgainAndAgain) {
 
 TEST(Plan, WorksInAWorkspaceOfExactlyTheBytesItAsksFor) {
   for (const Method method : {Method::stream, Method::direct})
-    for (const Kind& kind : kinds)
+    for (const Kind& kind : all_kinds)
       for (std::uint64_t number = 10; number < 20; ++number) {
         SCOPED_TRACE(seed_note(seed(), static_cast<long long>(number)));
         const GlobalMap map = a_map(number);
@@ -160,19 +131,19 @@ TEST(Plan, WorksInAWorkspaceOfExactlyTheBytesItAsksFor) {
         options.method = method;
         options.verify = number % 2 == 0;
         Plan plan = filled.plan(MPI_COMM_WORLD, kind.form, options);
-        const GuardedMemory workspace(plan.workspace_bytes());
-        static_cast<void>(execute(plan, filled.storage(), workspace.span()));
+        GuardedBytes workspace(plan.workspace_bytes());
+        static_cast<void>(execute(plan, filled.storage(), workspace.bytes()));
         EXPECT_EQ(sum_over_ranks(filled.wrong(kind.form, kind.order)), 0);
-        EXPECT_TRUE(workspace.guard_intact());
+        EXPECT_TRUE(workspace.is_intact());
         // Then without it, and with another one.
         filled.fill();
         static_cast<void>(execute(plan, filled.storage()));
         EXPECT_EQ(sum_over_ranks(filled.wrong(kind.form, kind.order)), 0);
-        const GuardedMemory other(plan.workspace_bytes());
+        GuardedBytes other(plan.workspace_bytes());
         filled.fill();
-        static_cast<void>(execute(plan, filled.storage(), other.span()));
+        static_cast<void>(execute(plan, filled.storage(), other.bytes()));
         EXPECT_EQ(sum_over_ranks(filled.wrong(kind.form, kind.order)), 0);
-        EXPECT_TRUE(other.guard_intact());
+        EXPECT_TRUE(other.is_intact());
       }
 }
 
@@ -180,9 +151,9 @@ TEST(Plan, WorkspaceOfTheCallerIsNotCountedAsExtra) {
   const GlobalMap map = a_map(20);
   FilledMap filled(map, rank(), Shape::dense);
   Plan plan = filled.plan(MPI_COMM_WORLD, Form::to_ranks, {});
-  const GuardedMemory workspace(plan.workspace_bytes());
+  GuardedBytes workspace(plan.workspace_bytes());
   const std::uint64_t before = plan.extra_bytes();
-  static_cast<void>(execute(plan, filled.storage(), workspace.span()));
+  static_cast<void>(execute(plan, filled.storage(), workspace.bytes()));
   EXPECT_EQ(plan.extra_bytes(), before);
 }
 
@@ -307,7 +278,7 @@ TEST(Plan, OnSubCommunicatorsOfEveryShape) {
     MPI_Comm_rank(comm, &self);
     MPI_Comm_size(comm, &ranks);
     long long wrong = 0;
-    for (const Kind& kind : kinds) {
+    for (const Kind& kind : all_kinds) {
       FilledMap filled(a_map(60 + static_cast<std::uint64_t>(ranks), ranks), self, Shape::dense);
       Plan plan = filled.plan(comm, kind.form, options_of(kind, 200));
       static_cast<void>(execute(plan, filled.storage()));
@@ -322,7 +293,7 @@ TEST(Plan, NoRankHasSlots) {
   GlobalMap map;
   map.slots.assign(static_cast<std::size_t>(size()), 0);
   map.destination.resize(map.slots.size());
-  for (const Kind& kind : kinds) {
+  for (const Kind& kind : all_kinds) {
     FilledMap filled(map, rank(), Shape::structure);
     Plan plan = filled.plan(MPI_COMM_WORLD, kind.form, options_of(kind));
     const Report report = execute(plan, filled.storage());

@@ -3,7 +3,7 @@
 // The table of least budgets in memory.md: with that budget everything arrives, and with a byte
 // less all ranks are told this number. Ranks that are alike, so that it is the same on all.
 
-#include "../operations/layout/moved_arrays.hpp"
+#include "moved_arrays.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
 #include "test_comm.hpp"

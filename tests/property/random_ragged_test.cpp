@@ -7,26 +7,22 @@
 // VALET_TEST_CASES says how many maps, and with 1 the VALET_TEST_SEED that a failure names runs its
 // map again.
 
-#include "../operations/ragged/ragged_case.hpp"
 #include "delayed_mpi.hpp"
 #include "named_budget.hpp"
 #include "outcome.hpp"
 #include "pages/page_sizes.hpp"
 #include "promise.hpp"
+#include "ragged_case.hpp"
+#include "random_options.hpp"
 
 #include <gtest/gtest.h>
 
 #include <array>
 #include <iostream>
 #include <memory>
-#include <sstream>
 
 namespace valet::test {
 namespace {
-
-std::uint64_t pick(std::mt19937_64& random, std::uint64_t least, std::uint64_t most) {
-  return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
-}
 
 constexpr std::uint64_t most_bytes = std::uint64_t{1} << 20;
 
@@ -203,9 +199,7 @@ Options random_options(std::mt19937_64& random) {
   options.keep_memory = pick(random, 0, 1) == 0;
   options.message_bytes = pick(random, 0, 1) == 0 ? 0 : pick(random, 1, 4000);
   options.stream.window = static_cast<int>(pick(random, 1, 8));
-  options.phased.heuristic = all_heuristics()[pick(random, 0, all_heuristics().size() - 1)];
-  options.phased.parking = static_cast<int>(pick(random, 0, 3));
-  if (pick(random, 0, 2) == 0) options.phased.scheduler = Scheduler::centralized;
+  choose_phases(random, options);
   return options;
 }
 
@@ -360,13 +354,8 @@ long long Problem::carry_out() {
 }
 
 std::string Problem::describe() const {
-  std::ostringstream text;
-  text << to_string(options_.method) << " (" << to_string(options_.phased.scheduler) << ", "
-       << to_string(options_.phased.heuristic) << ", parking " << options_.phased.parking
-       << "), order " << to_string(options_.order) << ", " << fields_.size() << " fields, "
-       << columns_.size() << " more columns, budget " << options_.budget_bytes
-       << (options_.verify ? ", verified" : "");
-  return text.str();
+  return test::describe(options_) + ", " + std::to_string(fields_.size()) + " fields, " +
+         std::to_string(columns_.size()) + " more columns";
 }
 
 TEST(RandomRagged, EveryBlockArrivesWithoutAFreeByte) {

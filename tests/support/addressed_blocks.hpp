@@ -25,8 +25,17 @@ enum class Shape {
 /// Of the host.
 constexpr Shape all_shapes[] = {Shape::dense, Shape::structure, Shape::strided, Shape::dimensions};
 
-/// The memory of one rank. Every byte of a block depends on its address, so a block that is mixed
-/// from two others is found.
+/// Writes the value of a block. Every byte depends on its address, so a block that is mixed from
+/// two others is found.
+inline void write_block(std::byte* to, std::size_t bytes, const Address& origin) {
+  std::uint64_t state = static_cast<std::uint64_t>(origin.rank) * 1'000'003 + origin.slot + 1;
+  for (std::size_t k = 0; k < bytes; ++k) {
+    state = state * 6'364'136'223'846'793'005ULL + 1'442'695'040'888'963'407ULL;
+    to[k] = static_cast<std::byte>(state >> 56);
+  }
+}
+
+/// The memory of one rank.
 class AddressedBlocks {
  public:
   AddressedBlocks(Shape shape, std::uint64_t slots, std::size_t dense_bytes = 40)
@@ -95,11 +104,7 @@ class AddressedBlocks {
   }
   std::vector<std::byte> value(const Address& origin) {
     std::vector<std::byte> block(block_bytes());
-    std::uint64_t state = static_cast<std::uint64_t>(origin.rank) * 1'000'003 + origin.slot + 1;
-    for (std::byte& byte : block) {
-      state = state * 6'364'136'223'846'793'005ULL + 1'442'695'040'888'963'407ULL;
-      byte = static_cast<std::byte>(state >> 56);
-    }
+    write_block(block.data(), block.size(), origin);
     return block;
   }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The oracle: what every slot of every rank must hold afterwards, worked out serially by listing
-/// all blocks of all ranks, from the definitions and without code of the library. Lists and blocks
-/// of different sizes are maps to ranks; layouts and all-to-alls are maps to slots.
+/// The oracle: what every slot of every rank must hold, worked out serially by listing all blocks,
+/// from the definitions and without code of the library. Lists are maps to ranks, layouts to slots.
 
 #include <valet/valet.hpp>
 
@@ -12,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace valet::test {
@@ -144,7 +144,7 @@ using Numbers = std::vector<std::vector<std::uint64_t>>;
 
 /// Brings all from one distribution to another.
 inline GlobalMap map_between(const Numbers& before, const Numbers& after) {
-  std::map<std::uint64_t, Address> places;
+  std::unordered_map<std::uint64_t, Address> places;
   for (std::size_t r = 0; r < after.size(); ++r)
     for (std::uint64_t slot = 0; slot < after[r].size(); ++slot)
       places[after[r][slot]] = {static_cast<int>(r), slot};

@@ -2,7 +2,10 @@
 
 // The promise: what MPI_Alltoallv does between two buffers happens inside one, for any counts.
 
+#include "addressed_blocks.hpp"
+#include "oracle.hpp"
 #include "promise.hpp"
+#include "random_maps.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -21,18 +24,6 @@ namespace valet::test {
 namespace {
 
 using Matrix = std::vector<std::vector<std::int64_t>>;
-
-/// The bytes of element k that `source` sends to `destination`.
-void write_element(std::byte* to, std::size_t bytes, int source, int destination, std::uint64_t k) {
-  std::uint64_t value =
-      (static_cast<std::uint64_t>(source) * 1009 + static_cast<std::uint64_t>(destination)) *
-          1'000'003 +
-      k;
-  for (std::size_t b = 0; b < bytes; ++b) {
-    value = value * 6364136223846793005U + 1442695040888963407U;
-    to[b] = static_cast<std::byte>(value >> 56);
-  }
-}
 
 constexpr std::array all_methods{AlltoallMethod::automatic, AlltoallMethod::stream,
                                  AlltoallMethod::swaps,     AlltoallMethod::bitonic,
@@ -75,6 +66,15 @@ struct Case {
       count += r != rank && counts[rank][r] + counts[r][rank] > 0 ? 1 : 0;
     return count;
   }
+  /// Every element is a block, which goes to a slot.
+  [[nodiscard]] GlobalMap map() const {
+    std::vector<std::vector<int>> ranks(counts.size());
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      for (std::size_t j = 0; j < counts.size(); ++j)
+        ranks[i].insert(ranks[i].end(), static_cast<std::size_t>(counts[i][j]),
+                        static_cast<int>(j));
+    return map_to(ranks);
+  }
   [[nodiscard]] std::vector<std::int64_t> from_each(std::size_t rank) const {
     std::vector<std::int64_t> column;
     for (const auto& row : counts) column.push_back(row[rank]);
@@ -93,30 +93,32 @@ std::vector<std::string> rows(const std::vector<std::byte>& bytes, std::size_t c
   return result;
 }
 
-std::vector<std::byte> expected_bytes(const Case& c) {
-  const auto self = static_cast<std::size_t>(rank());
+/// What this rank holds afterwards.
+Content content_of(const Case& c) {
+  const GlobalContent content = content_by_slots(c.map());
+  return row_of(content, rank());
+}
+
+std::vector<std::byte> elements_of(const Content& content, std::size_t element_bytes) {
   std::vector<std::byte> bytes;
-  for (std::size_t i = 0; i < c.counts.size(); ++i)
-    for (std::int64_t k = 0; k < c.counts[i][self]; ++k) {
-      bytes.resize(bytes.size() + c.element_bytes);
-      write_element(bytes.data() + bytes.size() - c.element_bytes, c.element_bytes,
-                    static_cast<int>(i), rank(), static_cast<std::uint64_t>(k));
+  for (const auto& origin : content)
+    if (origin) {
+      bytes.resize(bytes.size() + element_bytes);
+      write_block(bytes.data() + bytes.size() - element_bytes, element_bytes, *origin);
     }
   return bytes;
 }
 
-Report run(const Case& c, bool tell_recv_counts) {
+/// @param content  Of this rank afterwards.
+Report run(const Case& c, const Content& content, bool tell_recv_counts) {
   const auto self = static_cast<std::size_t>(rank());
-  const std::vector<std::byte> expected = expected_bytes(c);
+  const std::vector<std::byte> expected = elements_of(content, c.element_bytes);
   const std::uint64_t after = expected.size() / c.element_bytes;
   const bool sorts = c.options.method == AlltoallMethod::bitonic;
   const std::uint64_t elements = (sorts ? c.most() : std::max(c.sent(self), after)) + c.spare;
   std::vector<std::byte> memory(elements * c.element_bytes);
-  std::byte* to = memory.data();
-  for (std::size_t j = 0; j < c.counts.size(); ++j)
-    for (std::int64_t k = 0; k < c.counts[self][j]; ++k, to += c.element_bytes)
-      write_element(to, c.element_bytes, rank(), static_cast<int>(j),
-                    static_cast<std::uint64_t>(k));
+  for (std::uint64_t k = 0; k < c.sent(self); ++k)
+    write_block(memory.data() + k * c.element_bytes, c.element_bytes, {rank(), k});
   const std::vector<std::int64_t> column = c.from_each(self);
   Report report = alltoallv_in_place(
       MPI_COMM_WORLD, {memory.data(), memory.size(), c.element_bytes}, c.counts[self],
@@ -139,21 +141,18 @@ Report run(const Case& c, bool tell_recv_counts) {
   return report;
 }
 
-Matrix random_counts(std::mt19937_64& random, std::int64_t most) {
+Matrix random_counts(std::mt19937_64& random, std::uint64_t most) {
   const auto ranks = static_cast<std::size_t>(size());
-  const auto pick = [&](std::int64_t least, std::int64_t highest) {
-    return std::uniform_int_distribution<std::int64_t>(least, highest)(random);
-  };
   Matrix counts(ranks, std::vector<std::int64_t>(ranks, 0));
-  const std::int64_t shape = pick(0, 4);
-  const auto one = static_cast<std::size_t>(pick(0, size() - 1));
+  const std::uint64_t shape = pick(random, 0, 4);
+  const std::uint64_t one = pick(random, 0, ranks - 1);
   for (std::size_t i = 0; i < ranks; ++i)
     for (std::size_t j = 0; j < ranks; ++j) {
-      if (shape == 0 && i != one) continue;              // one rank holds everything
-      if (shape == 1 && j != one) continue;              // one rank gets everything
-      if (shape == 2 && j != (i + 1) % ranks) continue;  // a ring
-      if (shape == 3 && pick(0, 2) > 0) continue;        // sparse
-      counts[i][j] = pick(0, most);
+      if (shape == 0 && i != one) continue;                // one rank holds everything
+      if (shape == 1 && j != one) continue;                // one rank gets everything
+      if (shape == 2 && j != (i + 1) % ranks) continue;    // a ring
+      if (shape == 3 && pick(random, 0, 2) > 0) continue;  // sparse
+      counts[i][j] = static_cast<std::int64_t>(pick(random, 0, most));
     }
   return counts;
 }
@@ -165,7 +164,7 @@ TEST(Alltoall, KeepsTheOrderForRandomCountsAndAnyBudget) {
     SCOPED_TRACE(seed_note(seed() + k));
     std::mt19937_64 random(seed() + k);
     Case c;
-    c.counts = random_counts(random, std::array<std::int64_t, 4>{1, 9, 300, 4000}[random() % 4]);
+    c.counts = random_counts(random, std::array<std::uint64_t, 4>{1, 9, 300, 4000}[random() % 4]);
     c.element_bytes = 1 + random() % 64;
     c.options.budget_bytes =
         std::array<std::size_t, 3>{128 << 10, 1'000'000, 4 << 20}[random() % 3];
@@ -173,10 +172,11 @@ TEST(Alltoall, KeepsTheOrderForRandomCountsAndAnyBudget) {
     c.options.share_memory = random() % 2 == 0;
     c.spare = random() % 3 == 0 ? random() % 1000 : 0;
     const bool tell = random() % 2 == 0;
+    const Content content = content_of(c);
     for (const AlltoallMethod method : all_methods) {
       if (method == AlltoallMethod::direct && !c.fits_at_once()) continue;
       c.options.method = method;
-      const std::string used = run(c, tell).method;
+      const std::string used = run(c, content, tell).method;
       if (method == AlltoallMethod::automatic) {
         EXPECT_EQ(used == "direct", c.fits_at_once());
       }
@@ -192,10 +192,10 @@ TEST(Alltoall, MovesManyPages) {
   for (const std::int64_t odd : {0, 5})
     for (const bool any_order : {false, true}) {
       Case c;
-      c.counts.assign(ranks, std::vector<std::int64_t>(ranks, (1 << 18) / size() + odd));
-      c.element_bytes = 16;
+      c.counts.assign(ranks, std::vector<std::int64_t>(ranks, (1 << 14) / size() + odd));
+      c.element_bytes = 256;
       c.options.any_order = any_order;
-      run(c, true);
+      run(c, content_of(c), true);
     }
 }
 

@@ -17,10 +17,6 @@
 namespace valet::test {
 namespace {
 
-std::uint64_t pick(std::mt19937_64& random, std::uint64_t least, std::uint64_t most) {
-  return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
-}
-
 /// Two of the smallest pages for each destination, and two, as the documentation has it.
 std::size_t least_budget(const RaggedBlocks& blocks) {
   std::vector<int> destinations;

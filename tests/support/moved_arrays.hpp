@@ -4,7 +4,8 @@
 /// Distributed arrays whose elements say their own global index: what is right needs no second
 /// copy. The first bytes of an element are its number in the array, the others follow from it.
 
-#include "../../geometry/cyclic_layouts.hpp"
+#include "cyclic_layouts.hpp"
+#include "oracle.hpp"
 #include "promise.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
@@ -39,12 +40,22 @@ inline int place_in(const GridLayout& grid) {
   return -1;
 }
 
+/// The numbers of the elements of this rank, in the order of its memory.
+inline std::vector<std::uint64_t> own_numbers(const GridLayout& grid, IndexOrder order) {
+  const Numbers all = numbers_of(grid, order, size());
+  return row_of(all, rank());
+}
+
 /// The part of this rank, with `padding` elements of gaps per dimension.
 class Part {
  public:
   Part(const GridLayout& grid, std::size_t element_bytes, IndexOrder order,
        std::int64_t padding = 0)
-      : grid_(grid), place_(place_in(grid)), element_bytes_(element_bytes), order_(order) {
+      : grid_(grid),
+        place_(place_in(grid)),
+        element_bytes_(element_bytes),
+        order_(order),
+        numbers_(own_numbers(grid, order)) {
     if (place_ < 0) return;
     const BlockCyclic::Extents local = grid.layout.local_extents(place_);
     strides_ = BlockCyclic::Extents::filled(local.size(), 0);
@@ -89,20 +100,11 @@ class Part {
   template <class Visit>
   void for_each_element(Visit&& visit) const {
     if (place_ < 0) return;
-    const BlockCyclic& layout = grid_.layout;
-    const std::vector<Cyclic> cyclic = cyclic_dimensions(layout);
-    const BlockCyclic::Coordinates mine = layout.coordinates(place_);
-    std::uint64_t number = 0;
-    for_every_element(layout.extents(), IndexOrder::row_major, [&](const auto& global) {
+    std::size_t next = 0;
+    for_every_element(grid_.layout.local_extents(place_), order_, [&](const auto& local) {
       std::int64_t offset = 0;
-      bool own = true;
-      for (std::size_t d = 0; d < global.size() && own; ++d) {
-        const auto g = static_cast<std::size_t>(global[d]);
-        own = cyclic[d].owner[g] == mine[d];
-        offset += cyclic[d].local[g] * strides_[d];
-      }
-      if (own) visit(number, static_cast<std::size_t>(offset) * element_bytes_);
-      ++number;
+      for (std::size_t d = 0; d < local.size(); ++d) offset += local[d] * strides_[d];
+      visit(numbers_.at(next++), static_cast<std::size_t>(offset) * element_bytes_);
     });
   }
 
@@ -110,27 +112,20 @@ class Part {
   int place_;
   std::size_t element_bytes_;
   IndexOrder order_;
+  std::vector<std::uint64_t> numbers_;
   BlockCyclic::Extents strides_;
   std::vector<std::byte> bytes_;
 };
 
-/// Ranks that this one shares elements with, found by asking for the owners of each.
+/// Other ranks that this one shares elements with.
 inline std::uint64_t neighbours_of_rank(const GridLayout& from, const GridLayout& to) {
-  const std::vector<Cyclic> before = cyclic_dimensions(from.layout);
-  const std::vector<Cyclic> after = cyclic_dimensions(to.layout);
-  const auto owner = [](const GridLayout& grid, const std::vector<Cyclic>& cyclic,
-                        const auto& global) {
-    auto place = BlockCyclic::Coordinates::filled(global.size(), 0);
-    for (std::size_t d = 0; d < global.size(); ++d)
-      place[d] = cyclic[d].owner[static_cast<std::size_t>(global[d])];
-    const int g = grid.layout.rank(place);
-    return grid.ranks.empty() ? g : grid.ranks[static_cast<std::size_t>(g)];
-  };
   std::set<int> neighbours;
-  for_every_element(from.layout.extents(), IndexOrder::row_major, [&](const auto& global) {
-    const int source = owner(from, before, global), target = owner(to, after, global);
-    if (source == rank()) neighbours.insert(target);
-    if (target == rank()) neighbours.insert(source);
+  const auto numbers = [](const GridLayout& grid) {
+    return numbers_of(grid, IndexOrder::row_major, size());
+  };
+  for_each_block(map_between(numbers(from), numbers(to)), [&](const Address& a, const Address& b) {
+    if (a.rank == rank()) neighbours.insert(b.rank);
+    if (b.rank == rank()) neighbours.insert(a.rank);
   });
   neighbours.erase(rank());
   return neighbours.size();

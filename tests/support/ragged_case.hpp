@@ -2,51 +2,23 @@
 #pragma once
 
 /// Random blocks of different sizes with a map, generated alike on all ranks, and what each rank
-/// must hold afterwards, computed by listing all blocks. The bytes of a block follow from its name:
-/// the rank and the number that it had before.
+/// must hold afterwards. The bytes of a block follow from its name: the rank and the number that it
+/// had before.
 
+#include "guarded_bytes.hpp"
+#include "oracle.hpp"
+#include "random_maps.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 #include <random>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace valet::test {
-
-/// Bytes at a multiple of 64, between bytes that nobody may touch.
-class GuardedBytes {
- public:
-  explicit GuardedBytes(std::uint64_t bytes)
-      : memory_(bytes + 3 * guard, untouched), bytes_(bytes) {
-    const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
-    begin_ = (address / guard + 1) * guard + guard - address;
-  }
-  [[nodiscard]] std::span<std::byte> bytes() {
-    return {memory_.data() + begin_, static_cast<std::size_t>(bytes_)};
-  }
-  /// Whether nothing was written around them.
-  [[nodiscard]] bool is_intact() const {
-    const auto first = memory_.begin();
-    const auto begin = first + static_cast<std::ptrdiff_t>(begin_);
-    const auto is_untouched = [](std::byte byte) { return byte == untouched; };
-    return std::all_of(first, begin, is_untouched) &&
-           std::all_of(begin + static_cast<std::ptrdiff_t>(bytes_), memory_.end(), is_untouched);
-  }
-
- private:
-  static constexpr std::size_t guard = 64;
-  static constexpr std::byte untouched{0xA5};
-  std::vector<std::byte> memory_;
-  std::uint64_t bytes_ = 0;
-  std::size_t begin_ = 0;
-};
 
 /// A block of the whole problem.
 struct RaggedBlock {
@@ -91,14 +63,15 @@ struct RaggedCase {
 
   /// What a rank must hold: blocks that stay in old order, then the others by rank and number.
   [[nodiscard]] RaggedBlocks after(int rank) const {
+    std::vector<std::vector<int>> to;
+    for (const RaggedBlocks& source : before) {
+      to.emplace_back();
+      for (const RaggedBlock& block : source) to.back().push_back(block.to);
+    }
+    const GlobalContent content = content_by_ranks(map_to(to), Order::stable, 1);
     RaggedBlocks blocks;
-    const auto append = [&](const RaggedBlocks& source) {
-      for (const RaggedBlock& block : source)
-        if (block.to == rank) blocks.push_back(block);
-    };
-    append(before[static_cast<std::size_t>(rank)]);
-    for (std::size_t r = 0; r < before.size(); ++r)
-      if (static_cast<int>(r) != rank) append(before[r]);
+    for (const auto& from : row_of(content, rank))
+      if (from) blocks.push_back(row_of(before, from->rank)[from->slot]);
     return blocks;
   }
 };
@@ -154,45 +127,41 @@ struct RaggedArrays {
 
 /// Lengths of a kind: tiny, mostly zero, a page and its neighbours, mixtures, a giant.
 [[nodiscard]] inline std::uint64_t random_length(std::mt19937_64& random, std::uint64_t kind) {
-  const auto pick = [&](std::uint64_t least, std::uint64_t most) {
-    return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
-  };
   switch (kind) {
-    case 0: return pick(0, 40);
-    case 1: return pick(0, 3) == 0 ? pick(0, 900) : 0;
-    case 2: return 512 * pick(1, 3) + pick(0, 2) - 1;
-    case 3: return pick(0, 9) == 0 ? pick(0, 20'000) : pick(0, 100);
-    case 4: return pick(0, 3000);
-    default: return 64 * pick(0, 20);
+    case 0: return pick(random, 0, 40);
+    case 1: return pick(random, 0, 3) == 0 ? pick(random, 0, 900) : 0;
+    case 2: return 512 * pick(random, 1, 3) + pick(random, 0, 2) - 1;
+    case 3: return pick(random, 0, 9) == 0 ? pick(random, 0, 20'000) : pick(random, 0, 100);
+    case 4: return pick(random, 0, 3000);
+    default: return 64 * pick(random, 0, 20);
   }
 }
 
 [[nodiscard]] inline RaggedCase random_case(std::mt19937_64& random, int ranks) {
-  const auto pick = [&](std::uint64_t least, std::uint64_t most) {
-    return std::uniform_int_distribution<std::uint64_t>(least, most)(random);
-  };
   RaggedCase result;
-  result.alignment = std::uint64_t{1} << pick(0, 6);
-  const std::uint64_t kind = pick(0, 5), pattern = pick(0, 4), most = pick(0, 2) == 0 ? 6 : 120;
+  result.alignment = std::uint64_t{1} << pick(random, 0, 6);
+  const std::uint64_t kind = pick(random, 0, 5), pattern = pick(random, 0, 4),
+                      most = pick(random, 0, 2) == 0 ? 6 : 120;
   const auto all = static_cast<std::uint64_t>(ranks);
   for (std::uint64_t r = 0; r < all; ++r) {
     RaggedBlocks blocks;
-    const std::uint64_t count = pick(0, 4) == 0 ? 0 : pick(0, most);
+    const std::uint64_t count = pick(random, 0, 4) == 0 ? 0 : pick(random, 0, most);
     for (std::uint64_t k = 0; k < count; ++k) {
-      const std::uint64_t to = pattern == 0      ? pick(0, all - 1)
-                               : pattern == 1    ? (r + 1) % all
-                               : pattern == 2    ? 0
-                               : pattern == 3    ? r
-                               : pick(0, 1) == 0 ? r
-                                                 : pick(0, all - 1);
+      const std::uint64_t to = pattern == 0              ? pick(random, 0, all - 1)
+                               : pattern == 1            ? (r + 1) % all
+                               : pattern == 2            ? 0
+                               : pattern == 3            ? r
+                               : pick(random, 0, 1) == 0 ? r
+                                                         : pick(random, 0, all - 1);
       blocks.push_back({random_length(random, kind), static_cast<int>(r), k, static_cast<int>(to)});
     }
     result.before.push_back(std::move(blocks));
   }
-  if (pick(0, 9) == 0)  // one giant among dwarfs
+  if (pick(random, 0, 9) == 0)  // one giant among dwarfs
     for (RaggedBlocks& blocks : result.before)
       if (!blocks.empty()) {
-        blocks[pick(0, blocks.size() - 1)].length = pick(100'000, std::uint64_t{1} << 20);
+        blocks[pick(random, 0, blocks.size() - 1)].length =
+            pick(random, 100'000, std::uint64_t{1} << 20);
         break;
       }
   return result;

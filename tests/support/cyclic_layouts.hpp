@@ -1,59 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What block-cyclic layouts mean, element by element: indices are cyclic like cards. Shares no
-/// arithmetic with the library.
+/// Random layouts, and a walk through the elements of an array.
 
 #include <valet/block_cyclic.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <random>
-#include <vector>
+#include <utility>
 
 namespace valet::test {
 
-/// Owner and local index of every global index of one dimension.
-struct Cyclic {
-  std::vector<int> owner;
-  std::vector<std::int64_t> local;
-  std::vector<std::int64_t> local_extent;  ///< per coordinate
-
-  explicit Cyclic(const layout::Dimension& dimension)
-      : local_extent(static_cast<std::size_t>(dimension.ranks()), 0) {
-    int coordinate = dimension.first_rank();
-    std::int64_t in_block = 0;
-    for (std::int64_t global = 0; global < dimension.extent(); ++global) {
-      if (in_block == dimension.block_size()) {
-        in_block = 0;
-        coordinate = coordinate + 1 == dimension.ranks() ? 0 : coordinate + 1;
-      }
-      ++in_block;
-      owner.push_back(coordinate);
-      local.push_back(local_extent[static_cast<std::size_t>(coordinate)]++);
-    }
-  }
-};
-
-inline std::vector<Cyclic> cyclic_dimensions(const BlockCyclic& layout) {
-  std::vector<Cyclic> cyclic;
-  for (std::size_t d = 0; d < layout.dimensions(); ++d) cyclic.emplace_back(layout.dimension(d));
-  return cyclic;
-}
-
-/// Calls visit(global indices) for every element, the last or the first index fastest.
+/// Calls visit(indices) for every element, the last or the first index fastest.
 template <class Visit>
 void for_every_element(const BlockCyclic::Extents& extents, IndexOrder order, Visit&& visit) {
   for (const std::int64_t extent : extents)
     if (extent == 0) return;
-  auto global = BlockCyclic::Extents::filled(extents.size(), 0);
+  auto indices = BlockCyclic::Extents::filled(extents.size(), 0);
   for (;;) {
-    visit(global);
+    visit(std::as_const(indices));
     std::size_t step = 0;
     for (; step < extents.size(); ++step) {
       const std::size_t d = order == IndexOrder::row_major ? extents.size() - 1 - step : step;
-      if (++global[d] < extents[d]) break;
-      global[d] = 0;
+      if (++indices[d] < extents[d]) break;
+      indices[d] = 0;
     }
     if (step == extents.size()) return;
   }
