@@ -4,6 +4,7 @@
  * to slots, an error that every rank must get, an all-to-all, and an array between layouts. Exit
  * code 0 only if all of it is right. */
 
+#include "oracle.h"
 #include <valet/valet.h>
 
 #include <stddef.h>
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { slots = 100 };
+enum { slots = 100, most_ranks = 5 };
 
 static int failures = 0;
 
@@ -45,11 +46,28 @@ static void fill(int rank) {
   }
 }
 
+static void check_block(int s, int from, uint64_t slot) {
+  const uint64_t id = (uint64_t)from * 1000 + slot;
+  require(ids[s] == id && values[s][2] == (double)id + 0.5, "a block is not where it belongs");
+}
+
+/* In the slots of rank `from`. */
 static void check(int from) {
-  for (int s = 0; s < slots; ++s) {
-    const uint64_t id = (uint64_t)from * 1000 + (uint64_t)s;
-    require(ids[s] == id && values[s][2] == (double)id + 0.5, "a block is not where it belongs");
+  for (int s = 0; s < slots; ++s) check_block(s, from, (uint64_t)s);
+}
+
+/* All blocks of all ranks went to the next rank, in Valet's order. */
+static void check_ring(int rank, int size) {
+  uint64_t counts[most_ranks], from_slots[slots];
+  int to[most_ranks * slots], from_ranks[slots];
+  for (int r = 0; r < size; ++r) {
+    counts[r] = slots;
+    for (int s = 0; s < slots; ++s) to[r * slots + s] = (r + 1) % size;
   }
+  require(
+      oracle_blocks(size, counts, to, VALET_ORDER_ANY, 32, rank, from_ranks, from_slots) == slots,
+      "the ring");
+  for (int s = 0; s < slots; ++s) check_block(s, from_ranks[s], from_slots[s]);
 }
 
 /* One migration of fresh blocks; `what` says which. */
@@ -131,7 +149,7 @@ static void check_callers_numbers(int rank, int size, const Valet_Storage* stora
   options.phased.available_bytes = count_bytes;
   options.phased.available_bytes_data = &asked;
   migrate(rank, storage, ranks, &options, &report, "a migration that asks for memory");
-  check((rank + size - 1) % size);
+  check_ring(rank, size);
   require(size == 1 || (asked > 1 && report.phases >= slots / 2), "two blocks in a phase");
   require(Valet_Parse_cost_model("latency=1e-3,bandwidth=1e6,block=1e-5", &model) == 0 &&
               model.latency_seconds == 1e-3 && model.block_seconds == 1e-5,
@@ -192,8 +210,6 @@ static void check_alltoall(int rank, int size) {
   free(send_counts);
 }
 
-/* A vector of 1000 numbers, in blocks of 7 over all ranks, is handed to the last rank, then
- * distributed one by one inside its memory. An element is its global index. */
 /* All blocks of all ranks in a row are dealt to the ranks one by one, and go back. */
 static void check_object_layouts(int rank, int size, const Valet_Storage* storage) {
   const Valet_Object_layout cyclic = {1, 0}, balanced = {0, 0};
@@ -203,11 +219,9 @@ static void check_object_layouts(int rank, int size, const Valet_Storage* storag
   require(Valet_Plan_to_layout(MPI_COMM_WORLD, storage, slots, NULL, &cyclic, NULL, &plan) == 0 &&
               Valet_Execute(plan, storage, &report) == VALET_SUCCESS,
           "to a cyclic layout");
-  for (int s = 0; s < slots; ++s) {
-    const int number = s * size + rank;
-    require(ids[s] == (uint64_t)(number / slots * 1000 + number % slots),
-            "a block is not where its number says");
-  }
+  uint64_t numbers[slots];
+  require(oracle_layout(1, (uint64_t)(size * slots), size, rank, numbers) == slots, "a layout");
+  for (int s = 0; s < slots; ++s) check_block(s, (int)(numbers[s] / slots), numbers[s] % slots);
   require(report.plan_from_layout && report.periods == slots &&
               report.segments == 2 * (uint64_t)(size - 1),
           "a plan from a layout");
@@ -220,6 +234,8 @@ static void check_object_layouts(int rank, int size, const Valet_Storage* storag
   Valet_Plan_free(plan);
 }
 
+/* A vector of 1000 numbers, in blocks of 7 over all ranks, is handed to the last rank, then
+ * distributed one by one inside its memory. An element is its global index. */
 static void check_layouts(int rank, int size) {
   enum { extent = 1000 };
   const int64_t extents[] = {extent};
@@ -274,7 +290,7 @@ static void check_what_is_seen(int rank, int size, const Valet_Storage* storage,
   options.progress_data = &progress_calls;
   Valet_Set_log_callback(hear_log, &messages);
   migrate(rank, storage, ranks, &options, &report, "a migration that is watched");
-  check((rank + size - 1) % size);
+  check_ring(rank, size);
   const uint64_t moving = size > 1 ? 2 * slots : 0;
   require(progress_calls > 0 && heard_progress.blocks_done == moving &&
               heard_progress.blocks_total == moving && heard_progress.bytes_total == 32 * moving,
@@ -338,7 +354,7 @@ int main(int argc, char** argv) {
           "counts of the plan");
   require(Valet_Execute(plan, storage, &report) == VALET_SUCCESS, "execute");
   require(report.peak_extra_bytes <= report.extra_bytes_bound, "memory bound");
-  check((rank + size - 1) % size);
+  check_ring(rank, size);
   Valet_Plan_free(plan);
 
   check_what_is_seen(rank, size, storage, ranks);

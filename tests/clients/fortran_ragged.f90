@@ -2,14 +2,26 @@
 
 ! Blocks of different sizes from Fortran, as an application would use them: an arena with lengths,
 ! one with offsets and a column under one map, arenas that grow between plan and execution, and an
-! error that every rank must get. Every rank can list what all had, and so what it must get. Stops
-! with an error unless all of it is right.
+! error that every rank must get. Stops with an error unless all of it is right.
 program fortran_ragged
   use, intrinsic :: iso_c_binding
   use mpi
   use valet
   use valet_ragged
   implicit none
+
+  interface
+    integer(c_int64_t) function oracle_blocks(all, counts, to, order, block_bytes, self, &
+        from_ranks, from_slots) bind(C)
+      import :: c_int, c_int64_t, c_size_t
+      integer(c_int), value :: all, order, self
+      integer(c_size_t), value :: block_bytes
+      integer(c_int64_t), intent(in) :: counts(*)
+      integer(c_int), intent(in) :: to(*)
+      integer(c_int), intent(out) :: from_ranks(*)
+      integer(c_int64_t), intent(out) :: from_slots(*)
+    end function
+  end interface
 
   integer :: rank, ranks, ierror
   integer :: failures = 0
@@ -63,17 +75,17 @@ contains
     numbers_of = mod(name, 5)
   end function
 
-  ! The names of the blocks of this rank afterwards: those that stay, then the others by rank.
+  ! The names of the blocks of this rank afterwards, by the oracle.
   function names_after() result(list)
     integer, allocatable :: list(:)
-    integer :: from, k
-    list = pack([(1000*rank + k, k=0, count_of(rank) - 1)], &
-      [(destination_of(rank, k) == rank, k=0, count_of(rank) - 1)])
-    do from = 0, ranks - 1
-      if (from == rank) cycle
-      list = [list, pack([(1000*from + k, k=0, count_of(from) - 1)], &
-        [(destination_of(from, k) == rank, k=0, count_of(from) - 1)])]
-    end do
+    integer(c_int64_t) :: counts(0:ranks - 1), from_slots(60*ranks)
+    integer(c_int) :: from_ranks(60*ranks)
+    integer :: from, k, count
+    counts = [(count_of(from), from=0, ranks - 1)]
+    count = int(oracle_blocks(ranks, counts, &
+      [((destination_of(from, k), k=0, count_of(from) - 1), from=0, ranks - 1)], &
+      VALET_ORDER_STABLE, 1_c_size_t, rank, from_ranks, from_slots))
+    list = 1000*from_ranks(:count) + int(from_slots(:count))
   end function
 
   ! Fills arrays of the given sizes with the blocks of this rank, and names them to Valet.
