@@ -118,9 +118,7 @@ TEST(Patches, PlanReportsTheSlotsThatAreNeededAndViewsGrowToThem) {
       has_grown = true;
       const Outcome refused =
           outcome_of([&] { static_cast<void>(valet::execute(plan, c.patches.storage())); });
-      EXPECT_EQ(refused.code, valet::ErrorCode::infeasible) << refused.text;
-      EXPECT_TRUE(same_on_all_ranks(refused));
-      EXPECT_NE(refused.text.find("required_slots"), std::string::npos) << refused.text;
+      expect_error(refused, valet::ErrorCode::infeasible, {"required_slots"});
       EXPECT_TRUE(c.patches.totals(MPI_COMM_WORLD) == before) << "nothing has moved";
       EXPECT_TRUE(all_ranks(keys_of(c.patches) == keys_before));
       // On ranks without need the Views stay as they are.
@@ -254,11 +252,8 @@ TEST(Patches, MemoryRefusedOnOneRankIsAnErrorOnAll) {
     }
     return {};
   }();
-  EXPECT_EQ(outcome.code, valet::ErrorCode::out_of_memory);
-  EXPECT_TRUE(same_on_all_ranks(outcome));
-  EXPECT_NE(outcome.text.find("refuses rank " + std::to_string(last) + " 12.3 MB for a test"),
-            std::string::npos)
-      << outcome.text;
+  expect_error(outcome, valet::ErrorCode::out_of_memory,
+               {"refuses rank " + std::to_string(last) + " 12.3 MB for a test"});
   EXPECT_NO_THROW(agree_on_memory(MPI_COMM_WORLD, false, 1, "nothing"));
 }
 

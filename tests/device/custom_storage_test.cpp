@@ -103,8 +103,7 @@ TEST(DeviceBudget, OfOneBlockIsTooSmall) {
   options.budget_bytes = 111;
   const Outcome outcome = outcome_of(
       [&] { const DeviceCase tried(ring_map(size(), 20, 10, 1), Form::to_ranks, options); });
-  EXPECT_TRUE(same_on_all_ranks(outcome));
-  EXPECT_EQ(outcome.code, ErrorCode::budget_too_small);
+  expect_error(outcome, ErrorCode::budget_too_small, {});
   EXPECT_TRUE(contains(outcome.text, "112 bytes that two staged blocks take")) << outcome.text;
 }
 
@@ -158,8 +157,7 @@ TEST(DeviceScratch, ThatIsNotThereIsAnErrorOfAllRanks) {
   DeviceCase tried(ring_map(size(), 60, 50, 1), Form::to_ranks, stream_options(Order::any));
   if (rank() == size() - 1) tried.device.limit_scratch(tried.device.counts().scratch_bytes);
   const Outcome outcome = outcome_of([&] { static_cast<void>(tried.run()); });
-  EXPECT_TRUE(same_on_all_ranks(outcome));
-  EXPECT_EQ(outcome.code, ErrorCode::out_of_memory) << outcome.text;
+  expect_error(outcome, ErrorCode::out_of_memory, {});
   tried.device.limit_scratch(~std::size_t{0});
   static_cast<void>(tried.run());
   EXPECT_EQ(tried.wrong(), 0) << "nothing had moved";
@@ -241,8 +239,7 @@ TEST(CustomStorage, IsRefusedOnAllRanksWhereOneHasItsFunctionsWrong) {
     const Outcome outcome = outcome_of([&] {
       static_cast<void>(migrate(MPI_COMM_WORLD, storage, 4, std::span<const int>(ranks)));
     });
-    EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
-    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument) << outcome.text;
+    expect_error(outcome, ErrorCode::invalid_argument, {});
     EXPECT_TRUE(contains(outcome.text, wrong.text)) << outcome.text;
     EXPECT_TRUE(contains(outcome.text, "rank " + std::to_string(size() - 1))) << outcome.text;
   }
@@ -255,8 +252,7 @@ TEST(CustomStorage, WithoutMemoryForItsListsIsRefusedOnAllRanks) {
   const std::vector<int> ranks(4, 0);
   const Outcome outcome = outcome_of(
       [&] { static_cast<void>(migrate(MPI_COMM_WORLD, storage, 4, std::span<const int>(ranks))); });
-  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
-  EXPECT_EQ(outcome.code, ErrorCode::out_of_memory) << outcome.text;
+  expect_error(outcome, ErrorCode::out_of_memory, {});
 }
 
 TEST(CustomStorage, NeedsNoMemoryOfItsOwn) {

@@ -93,8 +93,7 @@ std::string begin_of(int failing, const std::string& what) {
 /// The same error everywhere, which names the rank, and data as its text says. Collective.
 void expect_failure(Case& tried, const Outcome& outcome, int failing, const std::string& call,
                     const std::string& said) {
-  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
-  EXPECT_EQ(outcome.code, ErrorCode::callback_failed) << outcome.text;
+  expect_error(outcome, ErrorCode::callback_failed, {});
   EXPECT_EQ(outcome.text.find(begin_of(failing, "")), 0U) << outcome.text;
   EXPECT_TRUE(contains(outcome.text, call + said + "; ")) << outcome.text;
   const bool nothing = contains(outcome.text, "nothing has moved");
@@ -244,8 +243,7 @@ TEST(FailingStorageBeforeAnythingMoves, SaysThatThereIsNoMemory) {
   Case tried(ring(), Form::to_slots, stream_options(), Shape::dense, Reach::storage_alone);
   if (rank() == 0) tried.backend->fail_at(Call::allocate_scratch, 1, Throws::bad_alloc);
   const Outcome outcome = tried.run();
-  EXPECT_TRUE(same_on_all_ranks(outcome));
-  EXPECT_EQ(outcome.code, ErrorCode::out_of_memory) << outcome.text;
+  expect_error(outcome, ErrorCode::out_of_memory, {});
   EXPECT_TRUE(contains(outcome.text, "lower budget_bytes")) << outcome.text;
   EXPECT_TRUE(all_ranks(tried.is_untouched()));
   tried.expect_healthy_run();

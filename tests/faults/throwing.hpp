@@ -63,10 +63,9 @@ inline int fail_at_every_call(Throwing& throwing, const Operation& operation) {
     }
     ++failures;
     EXPECT_EQ(outcome.code, ErrorCode::callback_failed) << outcome.text;
-    for (const std::string& part :
-         {"valet: rank " + std::to_string(where) + ": " + operation.name + " failed: the window",
-          operation.consequence})
-      EXPECT_NE(outcome.text.find(part), std::string::npos) << part << "\n" << outcome.text;
+    expect_words(outcome.text, {"valet: rank " + std::to_string(where) + ": " + operation.name +
+                                    " failed: the window",
+                                operation.consequence});
   }
 }
 

@@ -59,12 +59,9 @@ void expect_refused(Call& call, Run&& run, ErrorCode code, const std::vector<std
   });
   const Bytes before = call.data;
   const Outcome outcome = outcome_of([&] { run(call); });
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+  expect_error(outcome, code, {});
   EXPECT_TRUE(all_ranks(call.data == before));
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.text.find(word), std::string::npos)
-        << "no '" << word << "' in: " << outcome.text;
+  expect_words(outcome.text, words);
   Call good;
   EXPECT_EQ(outcome_of([&] { run(good); }).code, ErrorCode::success) << "after the error";
 }

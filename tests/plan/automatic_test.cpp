@@ -4,6 +4,7 @@
 // the report; what moving data costs is measured once for a communicator.
 
 #include "filled_map.hpp"
+#include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
@@ -55,14 +56,7 @@ Report move(MPI_Comm communicator, const GlobalMap& map, const Options& options,
 }
 
 /// Whether all ranks say what rank 0 says.
-bool said_by_all(const std::string& text) {
-  auto length = static_cast<int>(text.size());
-  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
-  std::string first = text;
-  first.resize(static_cast<std::size_t>(length));
-  MPI_Bcast(first.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
-  return all_ranks(first == text);
-}
+bool said_by_all(const std::string& text) { return same_on_all_ranks({ErrorCode::success, text}); }
 
 TEST(Automatic, IsTheDefaultAndSaysWhatItChose) {
   const Report report = move(MPI_COMM_WORLD, ring_map(size(), 300, 280, 1), Options{});

@@ -202,8 +202,7 @@ TEST(MapErrors, TheBudgetThatDirectNamesIsEnoughForAllRanks) {
     for (const std::size_t budget : {1, 8}) {  // below one block, and one
       call.options.budget_bytes = poor == -1 || poor == rank() ? budget : 4 << 20;
       const Outcome refused = outcome_of(plan);
-      EXPECT_EQ(refused.code, ErrorCode::budget_too_small) << refused.text;
-      EXPECT_TRUE(same_on_all_ranks(refused));
+      expect_error(refused, ErrorCode::budget_too_small, {});
       const std::string before = "set budget_bytes to at least ";
       const std::size_t found = refused.text.find(before);
       ASSERT_NE(found, std::string::npos) << refused.text;

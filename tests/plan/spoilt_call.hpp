@@ -73,9 +73,7 @@ inline void expect_refused(const Call& call, const std::function<void()>& action
   EXPECT_EQ(outcome.code, code) << outcome.text;
   EXPECT_TRUE(same) << "this rank says: " << outcome.text;
   EXPECT_TRUE(untouched) << "data was moved before the error was found";
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.text.find(word), std::string::npos)
-        << "no '" << word << "' in: " << outcome.text;
+  expect_words(outcome.text, words);
   EXPECT_TRUE(good_migration_works()) << "after the error";
 }
 

@@ -3,14 +3,18 @@
 
 /// What a call that may throw did, compared over the ranks.
 
+#include "expect_words.hpp"
 #include "test_comm.hpp"
 #include <valet/error.hpp>
+
+#include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
 #include <exception>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace valet::test {
 
@@ -40,6 +44,14 @@ inline bool same_on_all_ranks(const Outcome& outcome) {
   text.resize(static_cast<std::size_t>(head[1]));
   MPI_Bcast(text.data(), head[1], MPI_CHAR, 0, MPI_COMM_WORLD);
   return all_ranks(head[0] == static_cast<int>(outcome.code) && text == outcome.text);
+}
+
+/// Expects an error that is the same on all ranks, with these words. Collective.
+inline void expect_error(const Outcome& outcome, ErrorCode code,
+                         const std::vector<std::string>& words) {
+  EXPECT_TRUE(same_on_all_ranks(outcome)) << "this rank says: " << outcome.text;
+  EXPECT_EQ(outcome.code, code) << outcome.text;
+  expect_words(outcome.text, words);
 }
 
 }  // namespace valet::test

@@ -55,13 +55,10 @@ void expect_refused_by(const Call& call, Run&& run, ErrorCode code,
                        const std::vector<std::string>& words) {
   const std::vector<std::byte> before = call.memory;
   const Outcome outcome = outcome_of(run);
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
+  expect_error(outcome, code, {});
   EXPECT_TRUE(all_ranks(call.memory == before));
   EXPECT_EQ(sum_over_ranks(call.source.wrong_bytes()), 0);
-  for (const std::string& word : words)
-    EXPECT_NE(outcome.text.find(word), std::string::npos)
-        << "no '" << word << "' in: " << outcome.text;
+  expect_words(outcome.text, words);
 }
 
 void expect_refused(Call& call, ErrorCode code, const std::vector<std::string>& words) {
@@ -86,12 +83,9 @@ TEST(RedistributeErrors, BlockSizesThatAreNotPositive) {
     const Outcome outcome = outcome_of([&] {
       static_cast<void>(BlockCyclic({12, 10}, {2, size_of_block}, {1, 1}));
     });
-    EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-    EXPECT_TRUE(same_on_all_ranks(outcome));
-    EXPECT_NE(outcome.text.find("block size " + std::to_string(size_of_block) +
-                                " in dimension 1 must be at least 1"),
-              std::string::npos)
-        << outcome.text;
+    expect_error(
+        outcome, ErrorCode::invalid_argument,
+        {"block size " + std::to_string(size_of_block) + " in dimension 1 must be at least 1"});
   }
 }
 
