@@ -14,24 +14,15 @@
 namespace valet::test {
 namespace {
 
-/// Fills the destinations of a map in which `to_rank(rank, slot)` says the rank of each block, and
-/// gives every rank as many slots as it needs before and after.
+/// A map in which `to_rank(rank, slot)` says the rank of each block; every rank has as many slots
+/// as it needs before and after.
 template <class ToRank>
-GlobalMap tight_map(std::vector<std::uint64_t> blocks, ToRank&& to_rank) {
-  GlobalMap map;
-  std::vector<std::uint64_t> arrived(blocks.size(), 0);
-  for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
-    auto& row = map.destination.emplace_back();
-    for (std::uint64_t slot = 0; slot < blocks[rank]; ++slot) {
-      const int to = to_rank(static_cast<int>(rank), slot);
-      row.push_back(Address{to, arrived[static_cast<std::size_t>(to)]++});
-    }
-  }
-  for (std::size_t rank = 0; rank < blocks.size(); ++rank) {
-    map.slots.push_back(std::max(blocks[rank], arrived[rank]));
-    map.destination[rank].resize(map.slots.back());
-  }
-  return map;
+GlobalMap tight_map(const std::vector<std::uint64_t>& blocks, ToRank&& to_rank) {
+  std::vector<std::vector<int>> ranks(blocks.size());
+  for (std::size_t rank = 0; rank < blocks.size(); ++rank)
+    for (std::uint64_t slot = 0; slot < blocks[rank]; ++slot)
+      ranks[rank].push_back(to_rank(static_cast<int>(rank), slot));
+  return map_to(ranks);
 }
 
 struct Pattern {

@@ -23,9 +23,9 @@ struct Form {
 };
 
 /// Few objects, and more than what is held back for hard times has room for.
-class RefusedAllocationOfLists : public testing::TestWithParam<std::uint64_t> {};
+class RefusedAllocationInLists : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RefusedAllocationOfLists, EndsAMigrationOfListsOnAllRanks) {
+TEST_P(RefusedAllocationInLists, EndsAMigrationOfListsOnAllRanks) {
   for (const Form& form : {Form{false, true, true}, Form{true, true, false},
                            Form{true, false, true}, Form{true, false, false}}) {
     SCOPED_TRACE(std::string(form.imports ? "imports " : "") + (form.exports ? "exports " : "") +
@@ -45,7 +45,7 @@ TEST_P(RefusedAllocationOfLists, EndsAMigrationOfListsOnAllRanks) {
   }
 }
 
-TEST_P(RefusedAllocationOfLists, EndsTheComparisonOfListsOnAllRanks) {
+TEST_P(RefusedAllocationInLists, EndsTheComparisonOfListsOnAllRanks) {
   ListObjects objects(GetParam(), 2 * GetParam());
   if (size() == 1) return;
   if (rank() == 1) objects.imports.gids.front() += 1;
@@ -72,7 +72,7 @@ TEST_P(RefusedAllocationOfLists, EndsTheComparisonOfListsOnAllRanks) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocationOfLists, testing::Values(60, 9000),
+INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocationInLists, testing::Values(60, 9000),
                          [](const auto& tested) { return std::to_string(tested.param); });
 
 }  // namespace

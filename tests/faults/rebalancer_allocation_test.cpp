@@ -4,6 +4,7 @@
 // and all that follow, n = 1 until a call makes fewer. All ranks throw out_of_memory and nothing
 // has moved, or all have balanced objects. Nobody is left waiting.
 
+#include "gathered.hpp"
 #include "refused_call.hpp"
 #include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
@@ -54,12 +55,7 @@ class Line {
   }
   /// Every object is somewhere, once.
   [[nodiscard]] bool is_whole() const {
-    std::vector<int> found(count_ * static_cast<std::uint64_t>(size()), 0);
-    for (std::uint64_t k = 0; k < here_; ++k)
-      if (number_[k] < found.size()) ++found[number_[k]];
-    MPI_Allreduce(MPI_IN_PLACE, found.data(), static_cast<int>(found.size()), MPI_INT, MPI_SUM,
-                  MPI_COMM_WORLD);
-    return std::ranges::all_of(found, [](int times) { return times == 1; });
+    return lost_or_doubled(number_, here_, count_ * static_cast<std::uint64_t>(size())) == 0;
   }
 
  private:
@@ -83,9 +79,9 @@ RefusedCall refused(Line& line, const std::function<void()>& call) {
 
 /// Few objects, and more than what is held back for hard times has room for.
 constexpr std::uint64_t few = 60, many = 9000;
-class RefusedAllocationInRebalancer : public testing::TestWithParam<std::uint64_t> {};
+class RefusedAllocationInARebalancer : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(RefusedAllocationInRebalancer, EndsARebalanceOnAllRanks) {
+TEST_P(RefusedAllocationInARebalancer, EndsARebalanceOnAllRanks) {
   for (const char* const method : {"RCB", "BLOCK", "CYCLIC"}) {
     if (std::string(method) != "RCB" && GetParam() > few) continue;
     SCOPED_TRACE(method);
@@ -98,7 +94,7 @@ TEST_P(RefusedAllocationInRebalancer, EndsARebalanceOnAllRanks) {
   }
 }
 
-TEST_P(RefusedAllocationInRebalancer, EndsARepairedPartitionOnAllRanks) {
+TEST_P(RefusedAllocationInARebalancer, EndsARepairedPartitionOnAllRanks) {
   Line line(GetParam());
   RebalancerOptions options;
   options.when_infeasible = WhenInfeasible::repair;
@@ -113,12 +109,12 @@ TEST_P(RefusedAllocationInRebalancer, EndsARepairedPartitionOnAllRanks) {
   }));
 }
 
-TEST_P(RefusedAllocationInRebalancer, EndsTheStartOfARebalancerOnAllRanks) {
+TEST_P(RefusedAllocationInARebalancer, EndsTheStartOfARebalancerOnAllRanks) {
   Line line(GetParam());
   survives_all(refused(line, [] { const Rebalancer rebalancer(MPI_COMM_WORLD); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocationInRebalancer, testing::Values(few, many),
+INSTANTIATE_TEST_SUITE_P(Objects, RefusedAllocationInARebalancer, testing::Values(few, many),
                          [](const auto& tested) { return std::to_string(tested.param); });
 
 }  // namespace

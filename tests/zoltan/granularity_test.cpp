@@ -3,8 +3,11 @@
 // Rebalances in which Zoltan is given cells of objects: nothing is lost, the balance is as good as
 // promised, cuts are where Zoltan made them, and a granularity of 1 is a partition of objects.
 
+#include "gathered.hpp"
 #include "outcome.hpp"
+#include "places.hpp"
 #include "test_comm.hpp"
+#include "zoltan_lists.hpp"
 #include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -30,41 +33,11 @@ using zoltan::RebalancerOptions;
 /// Above what ranks give to Zoltan object by object.
 constexpr std::uint64_t objects_per_rank = 5000;
 
-enum class Distribution { uniform, clustered, needle, front, planes, one_place };
-constexpr std::array distributions{Distribution::uniform, Distribution::clustered,
-                                   Distribution::needle,  Distribution::front,
-                                   Distribution::planes,  Distribution::one_place};
 /// Which ranks have objects at first.
 enum class Holders { all, first, even };
 
-double chance(std::uint64_t id, std::uint64_t salt) {
-  std::mt19937_64 random(seed() ^ (id * 0x9E3779B97F4A7C15U + salt));
-  random.discard(2);
-  return static_cast<double>(random() >> 11U) * 0x1p-53;
-}
-
-std::array<double, 3> place_of(Distribution distribution, std::uint64_t id) {
-  std::array<double, 3> place{chance(id, 0), chance(id, 1), chance(id, 2)};
-  switch (distribution) {
-    case Distribution::uniform: break;
-    case Distribution::clustered:
-      if (id % 5 != 0)
-        for (double& x : place) x = 0.37 + 0.215 * x;
-      break;
-    case Distribution::needle:
-      for (double& x : place) x = place[0] + 1e-3 * x;
-      break;
-    case Distribution::front:
-      if (id % 5 != 0) place[0] = 0.41 + 0.02 * place[0];
-      break;
-    case Distribution::planes: place[0] = std::floor(3 * place[0]); break;
-    case Distribution::one_place: place = {1, 2, 3}; break;
-  }
-  return place;
-}
-
 struct Cloud {
-  explicit Cloud(Distribution distribution, Holders holders = Holders::all) {
+  explicit Cloud(Spread spread, Holders holders = Holders::all) {
     const auto ranks = static_cast<std::uint64_t>(size());
     const auto self = static_cast<std::uint64_t>(rank());
     total = objects_per_rank * ranks;
@@ -78,10 +51,10 @@ struct Cloud {
         holders == Holders::all || (holders == Holders::even && self % 2 == 0) || self == 0;
     for (std::uint64_t k = holders == Holders::even ? self / 2 : self; holds && k < total;
          k += step)
-      add(distribution, k);
+      add(spread, k);
   }
-  void add(Distribution distribution, std::uint64_t number) {
-    const auto at = place_of(distribution, number);
+  void add(Spread spread, std::uint64_t number) {
+    const auto at = place_of(spread, number);
     std::copy(at.begin(), at.end(), place.begin() + static_cast<std::ptrdiff_t>(3 * count));
     weight[count] = static_cast<float>(0.5 + chance(number, 3));
     id[count++] = number;
@@ -99,17 +72,13 @@ struct Cloud {
     return sum;
   }
   /// Ids that are nowhere or twice, or whose place is another's. Collective.
-  [[nodiscard]] long long damaged(Distribution distribution) const {
-    std::vector<int> found(total, 0);
+  [[nodiscard]] long long damaged(Spread spread) const {
     long long bad = 0;
     for (std::uint64_t k = 0; k < count; ++k) {
-      if (id[k] < total) ++found[id[k]];
-      const auto at = place_of(distribution, id[k]);
+      const auto at = place_of(spread, id[k]);
       for (std::size_t d = 0; d < 3; ++d) bad += place[3 * k + d] == at[d] ? 0 : 1;
     }
-    MPI_Allreduce(MPI_IN_PLACE, found.data(), static_cast<int>(total), MPI_INT, MPI_SUM,
-                  MPI_COMM_WORLD);
-    return sum_over_ranks(bad) + std::ranges::count_if(found, [](int times) { return times != 1; });
+    return sum_over_ranks(bad) + lost_or_doubled(id, count, total);
   }
 
   std::uint64_t total = 0;
@@ -147,18 +116,18 @@ class Cells : public ::testing::TestWithParam<const char*> {
 
 TEST_P(Cells, LoseNothingAndKeepTheBalanceWithinAHundredthOfTheTolerance) {
   SCOPED_TRACE(seed_note());
-  for (const Distribution distribution : distributions)
+  for (const Spread spread : all_spreads)
     for (const Holders holders : {Holders::all, Holders::first, Holders::even}) {
-      if (holders != Holders::all && distribution > Distribution::clustered) continue;
-      SCOPED_TRACE(static_cast<int>(distribution) * 10 + static_cast<int>(holders));
-      Cloud cloud(distribution, holders);
+      if (holders != Holders::all && spread > Spread::dense_corner) continue;
+      SCOPED_TRACE(static_cast<int>(spread) * 10 + static_cast<int>(holders));
+      Cloud cloud(spread, holders);
       const RebalanceResult result = rebalance(cloud, options());
-      EXPECT_EQ(cloud.damaged(distribution), 0);
+      EXPECT_EQ(cloud.damaged(spread), 0);
       EXPECT_NEAR(result.after.weight, largest_over_mean(cloud.weight_here()), 1e-9);
       EXPECT_GT(result.largest_cell_share, 0);
       EXPECT_LE(result.largest_cell_share, 0.01);
       // HSFC has no cuts inside one place, and Zoltan's RIB none inside a plane.
-      if (distribution == Distribution::one_place) continue;
+      if (spread == Spread::one_place) continue;
       EXPECT_LE(result.after.weight, options().imbalance_tolerance + 0.01);
       // The map, and less for cells than the plan takes later; or the fewest cells there are.
       EXPECT_TRUE(all_ranks(result.partition_extra_bytes <= 12 * cloud.total + 8192 * 200));
@@ -167,8 +136,8 @@ TEST_P(Cells, LoseNothingAndKeepTheBalanceWithinAHundredthOfTheTolerance) {
 
 TEST_P(Cells, PutObjectsWhereTheCutsSay) {
   if (!cuts_planes()) return;  // parts of HSFC are not convex: some are cut at the edges of cells
-  for (const Distribution distribution : {Distribution::uniform, Distribution::needle}) {
-    Cloud cloud(distribution);
+  for (const Spread spread : {Spread::uniform, Spread::needle}) {
+    Cloud cloud(spread);
     RebalancerOptions chosen = options();
     chosen.parameters = {{"KEEP_CUTS", "1"}, {"AVERAGE_CUTS", "1"}};
     if (std::string(GetParam()) == "RIB") chosen.parameters.pop_back();
@@ -187,7 +156,7 @@ TEST_P(Cells, PutObjectsWhereTheCutsSay) {
 
 TEST_P(Cells, BalanceMorePartsThanRanks) {
   const int parts = 3 * size();
-  Cloud cloud(Distribution::clustered);
+  Cloud cloud(Spread::dense_corner);
   RebalancerOptions chosen = options();
   chosen.parameters = {{"NUM_GLOBAL_PARTS", std::to_string(parts)}};
   Rebalancer rebalancer(MPI_COMM_WORLD, chosen);
@@ -205,11 +174,11 @@ TEST_P(Cells, BalanceMorePartsThanRanks) {
 
 TEST_P(Cells, OfAnyGranularityLoseNothing) {
   for (const std::uint64_t granularity : {std::uint64_t{2}, std::uint64_t{50}, ~std::uint64_t{0}}) {
-    Cloud cloud(Distribution::clustered);
+    Cloud cloud(Spread::dense_corner);
     RebalancerOptions chosen = options();
     chosen.granularity = granularity;
     const RebalanceResult result = rebalance(cloud, chosen);
-    EXPECT_EQ(cloud.damaged(Distribution::clustered), 0);
+    EXPECT_EQ(cloud.damaged(Spread::dense_corner), 0);
     if (granularity <= 50) {
       EXPECT_LE(result.after.weight, chosen.imbalance_tolerance + 0.02);
     }
@@ -263,15 +232,7 @@ struct Stock {
     Zoltan_Set_Obj_List_Fn(zz, list, this);
     Zoltan_Set_Num_Geom_Fn(zz, dimensions, this);
     Zoltan_Set_Geom_Multi_Fn(zz, places, this);
-    int changes = 0, gid = 0, lid = 0, imports = 0, exports = 0;
-    ZOLTAN_ID_PTR ig = nullptr, il = nullptr, eg = nullptr, el = nullptr;
-    int *ip = nullptr, *it = nullptr, *ep = nullptr, *et = nullptr;
-    Zoltan_LB_Partition(zz, &changes, &gid, &lid, &imports, &ig, &il, &ip, &it, &exports, &eg, &el,
-                        &ep, &et);
-    std::vector<int> ranks(cloud.count, rank());
-    for (int k = 0; k < exports; ++k) ranks[el[k]] = ep[k];
-    Zoltan_LB_Free_Part(&ig, &il, &ip, &it);
-    Zoltan_LB_Free_Part(&eg, &el, &ep, &et);
+    std::vector<int> ranks = ZoltanLists(zz).ranks(cloud.count, rank());
     Zoltan_Destroy(&zz);
     return ranks;
   }
@@ -279,7 +240,7 @@ struct Stock {
 
 TEST(Granularity, OfOneIsZoltansPartitionOfTheObjects) {
   for (const char* const method : {"RCB", "RIB", "HSFC"}) {
-    const Cloud cloud(Distribution::clustered, Holders::even);
+    const Cloud cloud(Spread::dense_corner, Holders::even);
     RebalancerOptions options;
     options.method = method;
     options.granularity = 1;
@@ -296,9 +257,7 @@ TEST(Granularity, OfZeroIsRefused) {
   RebalancerOptions options;
   options.granularity = 0;
   const Outcome outcome = outcome_of([&] { const Rebalancer rebalancer(MPI_COMM_WORLD, options); });
-  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-  EXPECT_NE(outcome.text.find("granularity of 0"), std::string::npos) << outcome.text;
-  EXPECT_TRUE(same_on_all_ranks(outcome));
+  expect_error(outcome, ErrorCode::invalid_argument, {"granularity of 0"});
 }
 
 TEST(Granularity, MustBeTheSameOnAllRanks) {
@@ -306,13 +265,11 @@ TEST(Granularity, MustBeTheSameOnAllRanks) {
   RebalancerOptions options;
   if (rank() == 1) options.granularity = 7;
   const Outcome outcome = outcome_of([&] { const Rebalancer rebalancer(MPI_COMM_WORLD, options); });
-  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-  EXPECT_NE(outcome.text.find("granularity differs"), std::string::npos) << outcome.text;
-  EXPECT_TRUE(same_on_all_ranks(outcome));
+  expect_error(outcome, ErrorCode::invalid_argument, {"granularity differs"});
 }
 
 TEST(Granularity, ObjectsWithNamesAreGivenByThemselves) {
-  const Cloud cloud(Distribution::uniform);
+  const Cloud cloud(Spread::uniform);
   Rebalancer rebalancer(MPI_COMM_WORLD);
   cloud.tell(rebalancer);
   rebalancer.global_ids(array_columns(cloud.id.data(), cloud.total, 1));
@@ -320,7 +277,7 @@ TEST(Granularity, ObjectsWithNamesAreGivenByThemselves) {
 }
 
 TEST(Granularity, CellsBalanceTheCountAsASecondWeight) {
-  Cloud cloud(Distribution::uniform);
+  Cloud cloud(Spread::uniform);
   for (std::uint64_t k = 0; k < cloud.count; ++k)
     cloud.weight[k] =
         cloud.place[3 * k] + cloud.place[3 * k + 1] + cloud.place[3 * k + 2] < 1.5 ? 10.0F : 1.0F;
@@ -329,43 +286,39 @@ TEST(Granularity, CellsBalanceTheCountAsASecondWeight) {
   const RebalanceResult first = rebalance(cloud, options);
   options.balance_count = true;
   const RebalanceResult second = rebalance(by_both, options);
-  EXPECT_EQ(by_both.damaged(Distribution::uniform), 0);
+  EXPECT_EQ(by_both.damaged(Spread::uniform), 0);
   if (size() == 1) return;
   EXPECT_GT(first.after.count, 1.2);
   EXPECT_LT(second.after.count, first.after.count - 0.1);
 }
 
 TEST(Granularity, AnObjectThatIsHeavierThanAShareIsKeptApart) {
-  Cloud cloud(Distribution::uniform);
+  Cloud cloud(Spread::uniform);
   for (std::uint64_t k = 0; k < cloud.count; ++k)
     if (cloud.id[k] == 77) cloud.weight[k] = 1e6F;
   const RebalanceResult result = rebalance(cloud, {});
-  EXPECT_EQ(cloud.damaged(Distribution::uniform), 0);
+  EXPECT_EQ(cloud.damaged(Spread::uniform), 0);
   EXPECT_GT(result.largest_cell_share, 0.9) << "so the imbalance is explained";
   EXPECT_NEAR(result.after.weight, size(), 0.1 * size());
 }
 
 TEST(Granularity, CoordinatesAndWeightsThatAreNoneAreRefused) {
-  Cloud cloud(Distribution::uniform);
+  Cloud cloud(Spread::uniform);
   const double good = cloud.place[3 * 4500 + 1];
   if (rank() == size() - 1) cloud.place[3 * 4500 + 1] = std::nan("");
   Outcome outcome = outcome_of([&] { rebalance(cloud, {}); });
-  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-  EXPECT_NE(outcome.text.find("coordinate 1 of the object in slot 4500 is nan"), std::string::npos)
-      << outcome.text;
-  EXPECT_TRUE(same_on_all_ranks(outcome));
+  expect_error(outcome, ErrorCode::invalid_argument,
+               {"coordinate 1 of the object in slot 4500 is nan"});
   cloud.place[3 * 4500 + 1] = good;
   std::ranges::fill(cloud.weight, 0);
   outcome = outcome_of([&] { rebalance(cloud, {}); });
-  EXPECT_EQ(outcome.code, ErrorCode::invalid_argument);
-  EXPECT_NE(outcome.text.find("all weights are zero"), std::string::npos) << outcome.text;
-  EXPECT_TRUE(same_on_all_ranks(outcome));
+  expect_error(outcome, ErrorCode::invalid_argument, {"all weights are zero"});
 }
 
 TEST(Granularity, TheSameCellsForAnyBudget) {
   std::vector<std::uint64_t> first;
   for (const std::size_t budget : {std::size_t{1} << 16, std::size_t{8} << 20}) {
-    Cloud cloud(Distribution::clustered);
+    Cloud cloud(Spread::dense_corner);
     RebalancerOptions options;
     options.migration.budget_bytes = budget;
     rebalance(cloud, options);

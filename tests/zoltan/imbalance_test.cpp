@@ -5,6 +5,8 @@
 // than one object above the mean; where one is, the call says so. Each distribution with each
 // method, and all combinations with VALET_TEST_CASES=360.
 
+#include "expect_words.hpp"
+#include "places.hpp"
 #include "test_comm.hpp"
 #include <valet/log.hpp>
 #include <valet/valet.hpp>
@@ -27,16 +29,10 @@ using zoltan::array_columns;
 using zoltan::Partition;
 using zoltan::Rebalancer;
 using zoltan::RebalancerOptions;
-using Place = std::array<double, 3>;
 
 /// Above what ranks give to Zoltan object by object.
 constexpr std::uint64_t objects_per_rank = 5000;
 
-double chance(std::uint64_t id, std::uint64_t salt) {
-  std::uint64_t word = (id + 1) * 0x9E3779B97F4A7C15U + salt * 0xD1B54A32D192ED03U + seed();
-  for (int k = 0; k < 2; ++k) word = (word ^ (word >> 31U)) * 0xBF58476D1CE4E5B9U;
-  return static_cast<double>((word ^ (word >> 29U)) >> 11U) * 0x1p-53;
-}
 double range(std::uint64_t id, std::uint64_t salt) { return 2 * chance(id, salt) - 1; }
 
 struct Distribution {
@@ -44,39 +40,26 @@ struct Distribution {
   Place (*place)(std::uint64_t id, std::uint64_t objects);
 };
 using Id = std::uint64_t;
-Place uniform(Id id) { return {chance(id, 0), chance(id, 1), chance(id, 2)}; }
+Place uniform(Id id) { return place_of(Spread::uniform, id); }
+template <Spread kind>
+Place spread(Id id, Id) {
+  return place_of(kind, id);
+}
 /// From 1 down to e^-40, so that most are in a corner.
 double logarithmic(Id id, Id salt) { return std::exp(-40 * chance(id, salt)); }
 const std::array<Distribution, 15> distributions{{
-    {"uniform", [](Id id, Id) { return uniform(id); }},
-    {"a dense corner",
-     [](Id id, Id) -> Place {
-       const Place at = uniform(id);
-       return id % 5 == 0 ? at : Place{0.37 + at[0] / 50, 0.37 + at[1] / 50, 0.37 + at[2] / 50};
-     }},
-    {"a needle",
-     [](Id id, Id) -> Place {
-       const double x = chance(id, 0);
-       return {x + 1e-3 * chance(id, 1), x + 1e-3 * chance(id, 2), x};
-     }},
-    {"a front",
-     [](Id id, Id) -> Place {
-       return {id % 5 == 0 ? chance(id, 0) : 0.41 + chance(id, 0) / 50, chance(id, 1), 0};
-     }},
-    {"three planes",
-     [](Id id, Id) -> Place {
-       return {std::floor(3 * chance(id, 0)), chance(id, 1), chance(id, 2)};
-     }},
+    {"uniform", spread<Spread::uniform>},
+    {"a dense corner", spread<Spread::dense_corner>},
+    {"a needle", spread<Spread::needle>},
+    {"a front", spread<Spread::front>},
+    {"three planes", spread<Spread::planes>},
     {"a lattice",
      [](Id id, Id objects) -> Place {
        const auto side = static_cast<Id>(std::ceil(std::cbrt(static_cast<double>(objects))));
        return {static_cast<double>(id % side), static_cast<double>(id / side % side),
                static_cast<double>(id / side / side)};
      }},
-    {"one place",
-     [](Id, Id) -> Place {
-       return {1e9, 1e9, 1e9};
-     }},
+    {"one place", spread<Spread::one_place>},
     {"a third at one place",
      [](Id id, Id) {
        return id % 10 < 3 ? Place{0.4, 0.6, 0.3} : uniform(id);
@@ -263,11 +246,11 @@ TEST(Imbalance, ThatIsHigherBecauseOfHeavyCellsIsAWarningWithWhatToDo) {
   const std::uint64_t count = objects.weight.size();
   rebalancer.coordinates(array_columns(objects.place.data(), count, 3));
   const std::string warning = rebalancer.partition(count).warning();
-  for (const char* const part :
-       {"above the imbalance tolerance of 1.05: a cell has ",
-        " of the mean; partition again after migrating, when ranks hold less, and leave out a "
-        "granularity"})
-    EXPECT_TRUE(all_ranks(warning.find(part) != std::string::npos)) << warning;
+  expect_words(
+      warning,
+      {"above the imbalance tolerance of 1.05: a cell has ",
+       " of the mean; partition again after migrating, when ranks hold less, and leave out a "
+       "granularity"});
 }
 
 TEST(Imbalance, ThatIsHigherThanBeforeIsAWarningOfTheCall) {

@@ -4,6 +4,7 @@
 // or carried out in storages that the application enlarges. Objects stand on a line; those of the
 // upper half are nine times the work, so that the lowest rank gets too many.
 
+#include "gathered.hpp"
 #include "outcome.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
@@ -56,12 +57,10 @@ struct Objects {
   /// Whether every object is there once, with what belongs to it. Collective.
   [[nodiscard]] bool all_are_there() const {
     const int all = static_cast<int>(each) * size();
-    std::vector<int> seen(static_cast<std::size_t>(all), 0);
+    bool whole = true;
     for (std::uint64_t k = 0; k < count; ++k)
-      if (place[k] == number[k] && work[k] == (number[k] < all / 2 ? 1 : 9))
-        ++seen[static_cast<std::size_t>(number[k])];
-    MPI_Allreduce(MPI_IN_PLACE, seen.data(), all, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-    return std::count(seen.begin(), seen.end(), 1) == all;
+      whole = whole && place[k] == number[k] && work[k] == (number[k] < all / 2 ? 1 : 9);
+    return all_ranks(whole) && lost_or_doubled(number, count, static_cast<std::uint64_t>(all)) == 0;
   }
 };
 
@@ -80,13 +79,6 @@ Outcome outcome_of_rebalance(Objects& objects, const RebalancerOptions& options)
     objects.tell(rebalancer);
     objects.count = rebalancer.rebalance(objects.count, objects.storage()).count;
   });
-}
-
-void expect_error(const Outcome& outcome, ErrorCode code, const std::vector<std::string>& parts) {
-  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  for (const std::string& part : parts)
-    EXPECT_NE(outcome.text.find(part), std::string::npos) << part << ": " << outcome.text;
 }
 
 TEST(WhenInfeasible, IsRefusedByDefault) {

@@ -6,6 +6,7 @@
 /// geometric, graph and hypergraph methods, for HIER and for fixed objects.
 
 #include "test_comm.hpp"
+#include "zoltan_lists.hpp"
 #include <valet/zoltan/lists.hpp>
 
 #include <zoltan.h>
@@ -277,40 +278,16 @@ class MeshZoltan {
   int code_ = ZOLTAN_OK;
 };
 
-/// What Zoltan_LB_Partition returns, freed in the end.
-class ZoltanLists {
+/// The lists of Zoltan's partition as Valet takes them.
+class MeshLists : public ZoltanLists {
  public:
-  explicit ZoltanLists(const MeshZoltan& zoltan) {
-    int changes = 0;
-    code_ = Zoltan_LB_Partition(zoltan.get(), &changes, &gid_entries_, &lid_entries_,
-                                &imports_.count, &imports_.gids, &imports_.lids, &imports_.procs,
-                                &imports_.parts, &exports_.count, &exports_.gids, &exports_.lids,
-                                &exports_.procs, &exports_.parts);
-  }
-  ZoltanLists(const ZoltanLists&) = delete;
-  ZoltanLists& operator=(const ZoltanLists&) = delete;
-  ~ZoltanLists() {
-    for (Arrays* const list : {&imports_, &exports_})
-      Zoltan_LB_Free_Part(&list->gids, &list->lids, &list->procs, &list->parts);
-  }
-
-  [[nodiscard]] int code() const { return code_; }
+  explicit MeshLists(const MeshZoltan& zoltan) : ZoltanLists(zoltan.get()) {}
   [[nodiscard]] zoltan::PartitionLists lists() const {
-    return {gid_entries_, lid_entries_, imports_.list(), exports_.list()};
+    const auto list_of = [](const Arrays& all) {
+      return zoltan::PartitionList{all.count, all.gids, all.lids, all.procs, all.parts};
+    };
+    return {gid_entries(), lid_entries(), list_of(imports()), list_of(exports())};
   }
-
- private:
-  struct Arrays {
-    int count = -1;
-    ZOLTAN_ID_PTR gids = nullptr, lids = nullptr;
-    int *procs = nullptr, *parts = nullptr;
-    [[nodiscard]] zoltan::PartitionList list() const { return {count, gids, lids, procs, parts}; }
-  };
-
-  int code_ = ZOLTAN_OK;
-  int gid_entries_ = 0;
-  int lid_entries_ = 0;
-  Arrays imports_, exports_;
 };
 
 }  // namespace valet::test

@@ -3,6 +3,7 @@
 // Rebalances in which some ranks have many objects, some few and some none: whatever a rank gives
 // to Zoltan, MPI or an agreement must not depend on how many it has.
 
+#include "places.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
@@ -46,10 +47,6 @@ std::uint64_t mix(std::uint64_t word) {
   word = (word ^ (word >> 31U)) * 0x9E3779B97F4A7C15U;
   return word ^ (word >> 29U);
 }
-double chance(std::uint64_t id, std::uint64_t salt) {
-  return static_cast<double>(mix(mix(id + 1) + salt + seed()) >> 11U) * 0x1p-53;
-}
-
 /// Objects whose place and weight follow from their ids, in memory for all of all ranks.
 struct Objects {
   explicit Objects(const Mixture& mixture) {

@@ -57,11 +57,7 @@ RebalancerOptions growing_by(Grow grow) {
 
 void expect_error(Crowded& objects, const Outcome& outcome, ErrorCode code,
                   const std::vector<std::string>& parts) {
-  EXPECT_TRUE(same_on_all_ranks(outcome)) << outcome.text;
-  EXPECT_EQ(outcome.code, code) << outcome.text;
-  for (const std::string& part : parts)
-    EXPECT_NE(outcome.text.find(part), std::string::npos)
-        << "'" << part << "' is not in: " << outcome.text;
+  expect_error(outcome, code, parts);
   EXPECT_TRUE(all_ranks(objects.has(objects.blocks))) << outcome.text;
 }
 

@@ -5,6 +5,7 @@
 /// arena of numbers with offsets, and columns with names, places and work. All of it follows from
 /// the name of an object, and from the step for what changes in time.
 
+#include "gathered.hpp"
 #include "ragged_case.hpp"
 #include <valet/zoltan/rebalancer.hpp>
 
@@ -161,27 +162,18 @@ struct RaggedObjects {
 
 /// Tells all ranks where the blocks of each go. Collective.
 inline void share_destinations(RaggedCase& c, std::span<const int> mine) {
-  for (int from = 0; from < size(); ++from) {
-    RaggedBlocks& blocks = c.before[static_cast<std::size_t>(from)];
-    std::vector<int> ranks(mine.begin(), mine.end());
-    ranks.resize(blocks.size());
-    MPI_Bcast(ranks.data(), static_cast<int>(ranks.size()), MPI_INT, from, MPI_COMM_WORLD);
-    for (std::size_t k = 0; k < blocks.size(); ++k) blocks[k].to = ranks[k];
-  }
+  const auto ranks = gathered(std::vector<int>(mine.begin(), mine.end()));
+  for (std::size_t r = 0; r < ranks.size(); ++r)
+    for (std::size_t k = 0; k < ranks[r].size(); ++k) c.before[r].at(k).to = ranks[r][k];
 }
 
 /// Finds where the blocks of a case have gone, by the names that each rank has now. Collective.
 /// @return Whether each of them is there once.
 inline bool find_destinations(RaggedCase& c, std::span<const std::uint64_t> names) {
   std::map<std::uint64_t, std::pair<int, int>> found;  // rank and how often, by name
-  for (int to = 0; to < size(); ++to) {
-    auto count = static_cast<long long>(names.size());
-    MPI_Bcast(&count, 1, MPI_LONG_LONG, to, MPI_COMM_WORLD);
-    std::vector<std::uint64_t> there(names.begin(), names.end());
-    there.resize(static_cast<std::size_t>(count));
-    MPI_Bcast(there.data(), static_cast<int>(count), MPI_UINT64_T, to, MPI_COMM_WORLD);
-    for (const std::uint64_t name : there) found[name] = {to, found[name].second + 1};
-  }
+  const Numbers all = gathered(std::vector<std::uint64_t>(names.begin(), names.end()));
+  for (int to = 0; to < size(); ++to)
+    for (const std::uint64_t name : row_of(all, to)) found[name] = {to, found[name].second + 1};
   std::size_t once = 0;
   for (RaggedBlocks& blocks : c.before)
     for (RaggedBlock& block : blocks) {

@@ -3,7 +3,10 @@
 // Random clumps of particles in Views are partitioned with Zoltan and moved in place. The payload
 // of a particle is computed from its id, so nobody keeps a copy of what was sent.
 
+#include "expect_words.hpp"
+#include "gathered.hpp"
 #include "kokkos_environment.hpp"
+#include "places.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 #include <valet/zoltan/rebalancer.hpp>
@@ -22,13 +25,6 @@ namespace {
 
 using namespace valet::test;
 
-/// A number in [0, 1) that depends on all arguments, the same on every rank.
-double random_of(std::uint64_t id, std::uint64_t salt) {
-  std::mt19937_64 random(seed() ^ (id * 0x9E3779B97F4A7C15U + salt));
-  random.discard(2);
-  return static_cast<double>(random() >> 11U) * 0x1p-53;
-}
-
 /// Particles in three Views of different layouts; everything follows from the id.
 struct Particles {
   Kokkos::View<double* [3], Kokkos::LayoutLeft> position;
@@ -45,7 +41,7 @@ struct Particles {
 
   static double coordinate(std::uint64_t id, int d) {
     // Two thirds of the particles are in a clump.
-    const double value = random_of(id, static_cast<std::uint64_t>(d));
+    const double value = chance(id, static_cast<std::uint64_t>(d));
     return id % 3 == 0 ? value : 0.7 + 0.1 * value;
   }
   static float weight_of(std::uint64_t id) {
@@ -89,14 +85,12 @@ Particles make_particles(std::size_t slots) {
   return particles;
 }
 
-/// Ids that are missing or there twice, over all ranks.
 long long lost_or_doubled(const Particles& particles) {
-  std::vector<int> found(total(), 0);
-  for (std::uint64_t k = 0; k < particles.count; ++k)
-    if (particles.id(k) < found.size()) ++found[particles.id(k)];
-  MPI_Allreduce(MPI_IN_PLACE, found.data(), static_cast<int>(found.size()), MPI_INT, MPI_SUM,
-                MPI_COMM_WORLD);
-  return std::count_if(found.begin(), found.end(), [](int times) { return times != 1; });
+  return valet::test::lost_or_doubled(particles.id, particles.count, total());
+}
+
+std::vector<std::uint64_t> ids_of(const Particles& particles) {
+  return {particles.id.data(), particles.id.data() + particles.count};
 }
 
 valet::zoltan::RebalanceResult rebalance(valet::zoltan::Rebalancer& rebalancer,
@@ -120,7 +114,11 @@ TEST_P(Methods, LoseNothingAndBalanceTheWeights) {
   rebalancer.coordinates(valet::ref(particles.position));
   rebalancer.weights(valet::ref(particles.weight));
   for (int repetition = 0; repetition < 2; ++repetition) {
+    const std::vector<std::uint64_t> before = ids_of(particles);
     const auto result = rebalance(rebalancer, particles);
+    EXPECT_EQ(sum_over_ranks(wrong_slots_of(before, ids_of(particles), valet::Order::any,
+                                            result.report.block_bytes)),
+              0);
     EXPECT_EQ(sum_over_ranks(static_cast<long long>(particles.count)),
               static_cast<long long>(total()));
     EXPECT_EQ(lost_or_doubled(particles), 0);
@@ -165,8 +163,7 @@ TEST_P(Methods, ResultIsTheSameForAnyBudget) {
     valet::zoltan::Rebalancer rebalancer(MPI_COMM_WORLD, options);
     rebalancer.coordinates(valet::ref(particles.position));
     rebalance(rebalancer, particles);
-    const std::vector<std::uint64_t> ids(particles.id.data(),
-                                         particles.id.data() + particles.count);
+    const std::vector<std::uint64_t> ids = ids_of(particles);
     if (first.empty()) first = ids;
     EXPECT_TRUE(all_ranks(ids == first));
   }
@@ -196,7 +193,7 @@ TEST_P(Orders, ArePlannedFromTheirLayout) {
               static_cast<long long>(total() + 1));
     EXPECT_EQ(sum_over_ranks(particles.damaged()), 0);
     EXPECT_EQ(lost_or_doubled(particles), 0);
-    std::vector<std::uint64_t> ids(particles.id.data(), particles.id.data() + particles.count);
+    std::vector<std::uint64_t> ids = ids_of(particles);
     std::sort(ids.begin(), ids.end());
     bool right = true;
     for (std::uint64_t k = 0; k < ids.size(); ++k)
@@ -372,8 +369,7 @@ TEST(Rebalancer, InfeasiblePartitionMovesNothingAndSaysWhatItNeeds) {
   }
   if (size() == 1) return;
   EXPECT_TRUE(all_ranks(infeasible)) << message;
-  for (const std::string part : {"required_slots", "602 slots", "rank "})
-    EXPECT_TRUE(all_ranks(message.find(part) != std::string::npos)) << message;
+  expect_words(message, {"required_slots", "602 slots", "rank "});
   bool same = particles.count == particles_per_rank;
   for (std::uint64_t k = 0; k < particles.count; ++k)
     same = same && particles.id(k) == first_id + k;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "application.hpp"
+#include "zoltan_lists.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -56,17 +57,8 @@ inline Partition partition(Zoltan_Struct* zoltan, const Forms& forms, int rank,
   Zoltan_Set_Param(zoltan, "LB_METHOD", method == "PHG" ? "HYPERGRAPH" : method.c_str());
   Zoltan_Set_Param(zoltan, "NUM_GLOBAL_PARTS",
                    parts == 0 ? "DEFAULT" : std::to_string(parts).c_str());
-  int changes = 0;
-  int gids = 0;
-  int lids = 0;
-  struct Raw {
-    int count = 0;
-    ZOLTAN_ID_PTR gids = nullptr, lids = nullptr;
-    int *procs = nullptr, *parts = nullptr;
-  } in, out;
-  Zoltan_LB_Partition(zoltan, &changes, &gids, &lids, &in.count, &in.gids, &in.lids, &in.procs,
-                      &in.parts, &out.count, &out.gids, &out.lids, &out.procs, &out.parts);
-  const auto keep = [&](const Raw& raw) {
+  const valet::test::ZoltanLists lists(zoltan);
+  const auto keep = [&](const valet::test::ZoltanLists::Arrays& raw) {
     List list;
     for (int k = 0; k < raw.count; ++k) {
       if (raw.procs[k] == rank && !with_staying) continue;
@@ -80,10 +72,7 @@ inline Partition partition(Zoltan_Struct* zoltan, const Forms& forms, int rank,
     }
     return list;
   };
-  Partition result{keep(in), keep(out)};
-  Zoltan_LB_Free_Part(&in.gids, &in.lids, &in.procs, &in.parts);
-  Zoltan_LB_Free_Part(&out.gids, &out.lids, &out.procs, &out.parts);
-  return result;
+  return {keep(lists.imports()), keep(lists.exports())};
 }
 
 inline int migrate(Zoltan_Struct* zoltan, Partition& lists, Given given, bool with_parts) {

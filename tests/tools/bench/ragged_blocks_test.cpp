@@ -5,6 +5,7 @@
 
 #include "bench/ragged_blocks.hpp"
 
+#include "gathered.hpp"
 #include "outcome.hpp"
 #include "test_comm.hpp"
 
@@ -20,43 +21,26 @@ using Sources = RaggedBlocks::Sources;
 
 constexpr std::uint64_t arena_bytes = std::uint64_t{3} << 20;
 
-/// The blocks of all ranks, gathered as they are before.
-struct Gathered {
-  explicit Gathered(const RaggedBlocks& blocks)
-      : mine(blocks.arena_bytes()),
-        all(mine.size() * static_cast<std::size_t>(test::size())),
-        ranks(blocks.ranks().size() * static_cast<std::size_t>(test::size())) {
-    blocks.fill(mine.data());
-    const auto bytes = static_cast<int>(mine.size());
-    const auto count = static_cast<int>(blocks.ranks().size());
-    MPI_Allgather(mine.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD);
-    MPI_Allgather(blocks.ranks().data(), count, MPI_INT, ranks.data(), count, MPI_INT,
-                  MPI_COMM_WORLD);
-  }
-
-  std::vector<std::byte> mine, all;
-  std::vector<int> ranks;
-};
-
-/// What this rank must hold in the end, put together from everything.
+/// What this rank must hold in the end, by the oracle.
 struct Expected {
   Expected(const RaggedBlocks& blocks, Sources sources) {
-    const Gathered before(blocks);
-    const auto count = blocks.lengths().size();
-    const auto append = [&](int from) {
-      const std::byte* next = before.all.data() + static_cast<std::size_t>(from) * arena_bytes;
-      for (std::size_t k = 0; k < count; ++k) {
-        const std::uint64_t padded = blocks.padded(blocks.lengths()[k]);
-        if (before.ranks[static_cast<std::size_t>(from) * count + k] == test::rank()) {
-          arena.insert(arena.end(), next, next + padded);
-          lengths.push_back(blocks.lengths()[k]);
-        }
-        next += padded;
-      }
-    };
-    if (sources == Sources::own_first) append(test::rank());
-    for (int from = 0; from < test::size(); ++from)
-      if (sources == Sources::by_rank || from != test::rank()) append(from);
+    std::vector<std::byte> mine(blocks.arena_bytes());
+    blocks.fill(mine.data());
+    const auto arenas = test::gathered(mine);
+    const test::GlobalMap map = test::map_to(
+        test::gathered(std::vector<int>(blocks.ranks().begin(), blocks.ranks().end())));
+    const test::GlobalContent content = sources == Sources::own_first
+                                            ? test::content_by_ranks(map, Order::stable, 1)
+                                            : test::content_by_slots(map);
+    std::vector<std::ptrdiff_t> begins{0};  // alike on all ranks
+    for (const std::uint64_t length : blocks.lengths())
+      begins.push_back(begins.back() + static_cast<std::ptrdiff_t>(blocks.padded(length)));
+    for (const auto& from : test::row_of(content, test::rank())) {
+      if (!from) continue;
+      const auto source = test::row_of(arenas, from->rank).begin();
+      arena.insert(arena.end(), source + begins[from->slot], source + begins[from->slot + 1]);
+      lengths.push_back(blocks.lengths()[from->slot]);
+    }
   }
   [[nodiscard]] bool is_found(const RaggedBlocks& blocks, Sources sources) const {
     return blocks.arrived(arena.data(), lengths.data(), lengths.size(), sources);

@@ -4,6 +4,7 @@
 // before. A report exists exactly where Valet has migrated.
 
 #include "test_comm.hpp"
+#include "zoltan_lists.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <gtest/gtest.h>
@@ -147,19 +148,9 @@ TEST_F(Front, TakesAutoMigrate) {
   set(zoltan, "AUTO_MIGRATE", "TRUE");
   set(zoltan, "LB_METHOD", "CYCLIC");
   objects.register_with(zoltan);
-  int changes = 0, gids = 0, lids = 0, imports = 0, exports = 0;
-  ZOLTAN_ID_PTR import_gids = nullptr, import_lids = nullptr, export_gids = nullptr,
-                export_lids = nullptr;
-  int *import_procs = nullptr, *import_parts = nullptr, *export_procs = nullptr,
-      *export_parts = nullptr;
-  EXPECT_EQ(Zoltan_LB_Partition(zoltan, &changes, &gids, &lids, &imports, &import_gids,
-                                &import_lids, &import_procs, &import_parts, &exports, &export_gids,
-                                &export_lids, &export_procs, &export_parts),
-            ZOLTAN_OK);
+  EXPECT_EQ(ZoltanLists(zoltan).code(), ZOLTAN_OK);
   EXPECT_EQ(valet_ran(zoltan), size() > 1);
   EXPECT_EQ(sum_over_ranks(static_cast<long long>(objects.owned.size())), size() * size());
-  Zoltan_LB_Free_Part(&import_gids, &import_lids, &import_procs, &import_parts);
-  Zoltan_LB_Free_Part(&export_gids, &export_lids, &export_procs, &export_parts);
 }
 
 TEST_F(Front, TakesTheCppClass) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <zoltan.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace valet::test {
+
+/// What Zoltan_LB_Partition returns, freed in the end. Knows nothing of Valet.
+class ZoltanLists {
+ public:
+  struct Arrays {
+    int count = -1;
+    ZOLTAN_ID_PTR gids = nullptr, lids = nullptr;
+    int *procs = nullptr, *parts = nullptr;
+  };
+
+  explicit ZoltanLists(Zoltan_Struct* zoltan) {
+    int changes = 0;
+    code_ = Zoltan_LB_Partition(zoltan, &changes, &gid_entries_, &lid_entries_, &imports_.count,
+                                &imports_.gids, &imports_.lids, &imports_.procs, &imports_.parts,
+                                &exports_.count, &exports_.gids, &exports_.lids, &exports_.procs,
+                                &exports_.parts);
+  }
+  ZoltanLists(const ZoltanLists&) = delete;
+  ZoltanLists& operator=(const ZoltanLists&) = delete;
+  ~ZoltanLists() {
+    for (Arrays* const list : {&imports_, &exports_})
+      Zoltan_LB_Free_Part(&list->gids, &list->lids, &list->procs, &list->parts);
+  }
+
+  [[nodiscard]] int code() const { return code_; }
+  [[nodiscard]] int gid_entries() const { return gid_entries_; }
+  [[nodiscard]] int lid_entries() const { return lid_entries_; }
+  [[nodiscard]] const Arrays& imports() const { return imports_; }
+  [[nodiscard]] const Arrays& exports() const { return exports_; }
+  /// Where the objects of this rank go, whose local ids are their slots.
+  [[nodiscard]] std::vector<int> ranks(std::uint64_t objects, int self) const {
+    std::vector<int> ranks(objects, self);
+    for (int k = 0; k < exports_.count; ++k) ranks[exports_.lids[k]] = exports_.procs[k];
+    return ranks;
+  }
+
+ private:
+  int code_ = ZOLTAN_OK;
+  int gid_entries_ = 0, lid_entries_ = 0;
+  Arrays imports_, exports_;
+};
+
+}  // namespace valet::test
