@@ -4,9 +4,9 @@
 // that and all that follow, n = 1 until a migration makes fewer. All ranks return ZOLTAN_MEMERR, or
 // all have every object where it belongs. Nobody is left waiting.
 
-#include "refused_new.hpp"
+#include "../zoltan/dropin/object_client.hpp"
+#include "refused_call.hpp"
 #include "test_comm.hpp"
-#include <valet/zoltan/valet_zoltan.h>
 
 #include <gtest/gtest.h>
 
@@ -15,9 +15,8 @@
 #include <string>
 #include <vector>
 
+namespace valet::test {
 namespace {
-
-using namespace valet::test;
 
 struct Form {
   const char* callbacks;
@@ -27,54 +26,56 @@ struct Form {
 };
 
 /// Object k of a rank goes to the rank (rank + k) mod P. Its callbacks take no memory.
-class Client {
+class Client : public ObjectClient {
  public:
   explicit Client(const Form& form)
-      : form_(form), zoltan_(Zoltan_Create(MPI_COMM_WORLD)), arrived_(gids_in_all()) {
+      : ObjectClient({{"MIGRATE_METHOD", form.method},
+                      {"MIGRATE_CALLBACKS", form.callbacks},
+                      {"MIGRATE_MEMORY", form.objects < 100 ? "2K" : "100K"},
+                      {"MIGRATE_ONLY_PROC_CHANGES", "0"}},
+                     false),
+        form_(form),
+        arrived_(gids_in_all()) {
     for (int k = 0; k < form.objects; ++k)
       for (int other = 0; other < size(); ++other) {
         const int owner = form.by_imports ? other : rank();
         const int target = (owner + k) % size();
         const int peer = form.by_imports ? owner : target;
         if (form.by_imports ? target != rank() : other > 0) continue;
-        gids_.push_back(static_cast<ZOLTAN_ID_TYPE>(owner * form.objects + k));
-        procs_.push_back(peer);
+        const auto id = static_cast<Id>(owner * form.objects + k);
+        export_to(peer, id, id);
       }
-    lids_ = gids_;
-    set("DEBUG_LEVEL", "0");
-    set("MIGRATE_METHOD", form.method.c_str());
-    set("MIGRATE_CALLBACKS", form.callbacks);
-    set("MIGRATE_MEMORY", form.objects < 100 ? "2K" : "100K");
-    set("MIGRATE_ONLY_PROC_CHANGES", "0");
-    Zoltan_Set_Obj_Size_Fn(zoltan_, size_one, this);
-    Zoltan_Set_Pack_Obj_Fn(zoltan_, pack_one, this);
-    Zoltan_Set_Unpack_Obj_Fn(zoltan_, unpack_one, this);
   }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { Zoltan_Destroy(&zoltan_); }
 
-  void set(const char* name, const char* value) { Zoltan_Set_Param(zoltan_, name, value); }
-
-  /// With the n-th allocation of one rank refused. @return Whether there was one.
-  bool survives(int poor, long long n, Refusal refusal) {
-    std::ranges::fill(arrived_, 0);
-    if (rank() == poor) refuse_allocation(n, refusal);
-    const int code = migrate();
-    const bool refused = end_refusal();
-    EXPECT_TRUE(all_ranks(code == ZOLTAN_OK) || all_ranks(code == ZOLTAN_MEMERR)) << code;
-    EXPECT_TRUE(code == ZOLTAN_OK ? has_all() : has_at_most_its_own());
-    return !all_ranks(!refused);
+  /// A migration; what it prints is caught from its preparation on until its outcome is looked at.
+  [[nodiscard]] RefusedCall migration() {
+    return {[this](MPI_Comm) {
+              const int code = migrate();
+              end_refusal();
+              if (code != ZOLTAN_OK)
+                throw Error(code == ZOLTAN_MEMERR ? ErrorCode::out_of_memory : ErrorCode::internal,
+                            "a code of Zoltan");
+            },
+            [this] {
+              std::ranges::fill(arrived_, 0);
+              testing::internal::CaptureStderr();
+            },
+            [this] { return caught() && has_at_most_its_own(); },
+            [this] { return caught() && has_all(); }};
   }
 
  private:
   int migrate() {
-    const int count = static_cast<int>(gids_.size());
+    const int count = static_cast<int>(gids.size());
     if (form_.by_imports)
-      return Zoltan_Migrate(zoltan_, count, gids_.data(), lids_.data(), procs_.data(), nullptr, -1,
+      return Zoltan_Migrate(zoltan, count, gids.data(), lids.data(), procs.data(), nullptr, -1,
                             nullptr, nullptr, nullptr, nullptr);
-    return Zoltan_Migrate(zoltan_, -1, nullptr, nullptr, nullptr, nullptr, count, gids_.data(),
-                          lids_.data(), procs_.data(), nullptr);
+    return Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr, count, gids.data(),
+                          lids.data(), procs.data(), nullptr);
+  }
+  static bool caught() {
+    testing::internal::GetCapturedStderr();
+    return true;
   }
   [[nodiscard]] std::size_t gids_in_all() const {
     return static_cast<std::size_t>(size() * form_.objects);
@@ -94,45 +95,26 @@ class Client {
     return true;
   }
 
-  static int size_one(void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
-    *code = ZOLTAN_OK;
-    return static_cast<int>(8 + *gid % 3 * 8);
+  int size_of(Id gid, Id) override { return static_cast<int>(8 + gid % 3 * 8); }
+  void pack(Id gid, Id, int bytes, char* to) override {
+    for (int i = 0; i + 4 <= bytes; i += 4) std::memcpy(to + i, &gid, 4);
   }
-  static void pack_one(void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int, int bytes,
-                       char* buffer, int* code) {
-    *code = ZOLTAN_OK;
-    for (int i = 0; i + 4 <= bytes; i += 4) std::memcpy(buffer + i, gid, 4);
-  }
-  static void unpack_one(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* buffer, int* code) {
-    *code = ZOLTAN_OK;
+  void unpack(Id gid, int bytes, char* from) override {
     for (int i = 0; i + 4 <= bytes; i += 4)
-      if (std::memcmp(buffer + i, gid, 4) != 0) return;  // missing in arrived_
-    ++static_cast<Client*>(data)->arrived_[*gid];
+      if (std::memcmp(from + i, &gid, 4) != 0) return;  // missing in arrived_
+    ++arrived_[gid];
   }
 
   Form form_;
-  Zoltan_Struct* zoltan_;
-  std::vector<ZOLTAN_ID_TYPE> gids_, lids_;
-  std::vector<int> procs_;
   std::vector<int> arrived_;  ///< how often each object was unpacked here
 };
 
 class RefusedAllocationInDropin : public testing::TestWithParam<Form> {};
 
-TEST_P(RefusedAllocationInDropin, EndsAMigrationOnAllRanks) {
-  for (const Refusal refusal : {Refusal::once, Refusal::for_good})
-    for (const int poor : {0, size() - 1}) {
-      Client client(GetParam());
-      client.set("MIGRATE_KEEP_MEMORY", "0");
-      bool goes_on = true;
-      for (long long n = 1; goes_on && !HasFailure(); ++n) {
-        SCOPED_TRACE("allocation " + std::to_string(n) + " of rank " + std::to_string(poor) +
-                     (refusal == Refusal::once ? ", once" : ", for good"));
-        testing::internal::CaptureStderr();
-        goes_on = client.survives(poor, n, refusal);
-        testing::internal::GetCapturedStderr();
-      }
-    }
+TEST_P(RefusedAllocation, EndsAMigrationOnAllRanks) {
+  Client client(GetParam());
+  client.set("MIGRATE_KEEP_MEMORY", "0");
+  survives_all(client.migration());
 }
 
 std::vector<Form> forms() {
@@ -156,3 +138,4 @@ INSTANTIATE_TEST_SUITE_P(Forms, RefusedAllocationInDropin, testing::ValuesIn(for
                          });
 
 }  // namespace
+}  // namespace valet::test

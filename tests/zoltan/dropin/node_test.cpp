@@ -4,8 +4,8 @@
 // application sees the same callbacks in the same order, and gets the same. It is kept for the next
 // migration, whatever that is, within the memory of both.
 
+#include "object_client.hpp"
 #include "test_comm.hpp"
-#include <valet/zoltan/valet_zoltan.h>
 
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using namespace valet::test;
 
 constexpr int objects = 3000;
 
-int size_of(ZOLTAN_ID_TYPE gid) {
+int bytes_of(ZOLTAN_ID_TYPE gid) {
   if (gid % 11 == 0) return 0;
   if (gid % 997 == 5) return 9000;  // more than a slot of shared memory has
   return 1 + static_cast<int>(gid * 37 % 900);
@@ -36,119 +36,69 @@ unsigned char byte_of(ZOLTAN_ID_TYPE gid, int k) {
 
 /// Keeps what the callbacks see. Writes every second byte of an object only: the others arrive as
 /// zeros.
-class Client {
+class Client : public ObjectClient {
  public:
   Client(const char* method, const char* callbacks, bool multi, bool shares)
-      : zoltan_(Zoltan_Create(MPI_COMM_WORLD)) {
-    const std::string share = shares ? "1" : "0";
-    for (const auto& [name, value] :
-         std::vector<std::pair<const char*, const char*>>{{"DEBUG_LEVEL", "0"},
-                                                          {"MIGRATE_ONLY_PROC_CHANGES", "0"},
-                                                          {"MIGRATE_METHOD", method},
-                                                          {"MIGRATE_CALLBACKS", callbacks},
-                                                          {"MIGRATE_MEMORY", "128K"},
-                                                          {"MIGRATE_VERIFY", "1"},
-                                                          {"MIGRATE_SHARE_MEMORY", share.c_str()}})
-      EXPECT_EQ(Zoltan_Set_Param(zoltan_, name, value), ZOLTAN_OK) << name;
-    if (multi) {
-      Zoltan_Set_Obj_Size_Multi_Fn(zoltan_, sizes, this);
-      Zoltan_Set_Pack_Obj_Multi_Fn(zoltan_, packs, this);
-      Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan_, unpacks, this);
-    } else {
-      Zoltan_Set_Obj_Size_Fn(zoltan_, size, this);
-      Zoltan_Set_Pack_Obj_Fn(zoltan_, pack, this);
-      Zoltan_Set_Unpack_Obj_Fn(zoltan_, unpack, this);
-    }
-  }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { Zoltan_Destroy(&zoltan_); }
+      : ObjectClient({{"MIGRATE_ONLY_PROC_CHANGES", "0"},
+                      {"MIGRATE_METHOD", method},
+                      {"MIGRATE_CALLBACKS", callbacks},
+                      {"MIGRATE_MEMORY", "128K"},
+                      {"MIGRATE_VERIFY", "1"},
+                      {"MIGRATE_SHARE_MEMORY", shares ? "1" : "0"}},
+                     multi) {}
 
   /// @param hop  All objects go to the rank so far behind; none: to ranks that alternate.
   void migrate(int count = objects, std::optional<int> hop = {}) {
-    std::vector<ZOLTAN_ID_TYPE> gids, lids;
-    std::vector<int> procs;
+    std::vector<Id> names, slots;  // of this call, which may be inside another one
+    std::vector<int> to;
     for (int k = 0; k < count; ++k) {
-      gids.push_back(static_cast<ZOLTAN_ID_TYPE>(rank() * objects + k));
-      lids.push_back(static_cast<ZOLTAN_ID_TYPE>(k));
-      procs.push_back((rank() + hop.value_or(k * k)) % size_of_world());
+      names.push_back(static_cast<Id>(rank() * objects + k));
+      slots.push_back(static_cast<Id>(k));
+      to.push_back((rank() + hop.value_or(k * k)) % size());
     }
     if (!in_mid_) unpacked = 0;
-    EXPECT_EQ(Zoltan_Migrate(zoltan_, -1, nullptr, nullptr, nullptr, nullptr, count, gids.data(),
-                             lids.data(), procs.data(), nullptr),
+    EXPECT_EQ(Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr, count, names.data(),
+                             slots.data(), to.data(), nullptr),
               ZOLTAN_OK);
     EXPECT_EQ(wrong_, 0U);
-    Valet_Get_Report(zoltan_, &report);
+    Valet_Get_Report(zoltan, &report);
   }
 
   /// From now on another migration of the same handle takes place in the middle of each.
   void migrate_within_mid() {
-    EXPECT_EQ(Zoltan_Set_Mid_Migrate_PP_Fn(zoltan_, mid, this), ZOLTAN_OK);
-  }
-
-  void set(const char* name, const std::string& value) {
-    EXPECT_EQ(Zoltan_Set_Param(zoltan_, name, value.c_str()), ZOLTAN_OK) << name;
+    EXPECT_EQ(Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, mid, this), ZOLTAN_OK);
   }
 
   std::vector<std::string> calls;
   int unpacked = 0;
   int nested = 0;  ///< migrations inside others: STEPS calls mid after each step
-  Valet_Migration_Report report{};
 
  private:
-  static int size_of_world() { return valet::test::size(); }
-  static Client& of(void* data) { return *static_cast<Client*>(data); }
-
-  void note(const char* what, ZOLTAN_ID_TYPE gid) { calls.push_back(what + std::to_string(gid)); }
   static void mid(void* data, int, int, int, ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int,
                   ZOLTAN_ID_PTR, ZOLTAN_ID_PTR, int*, int*, int* code) {
     *code = ZOLTAN_OK;
-    Client& client = of(data);
+    Client& client = *static_cast<Client*>(data);
     if (std::exchange(client.in_mid_, true)) return;
     ++client.nested;
     client.migrate();
     client.in_mid_ = false;
   }
-  static int size(void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
-    *code = ZOLTAN_OK;
-    return size_of(*gid);
+  int size_of(Id gid, Id) override { return bytes_of(gid); }
+  void pack_begins(int count) override { calls.push_back("packs " + std::to_string(count)); }
+  void pack(Id gid, Id, int, char* to) override {
+    calls.push_back("pack " + std::to_string(gid));
+    for (int k = 0; k < bytes_of(gid); k += 2) to[k] = static_cast<char>(byte_of(gid, k));
   }
-  static void sizes(void*, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR, int* all,
-                    int* code) {
-    for (int k = 0; k < count; ++k) all[k] = size_of(gids[k]);
-    *code = ZOLTAN_OK;
-  }
-  static void pack(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int, int, char* to,
-                   int* code) {
-    of(data).note("pack ", *gid);
-    for (int k = 0; k < size_of(*gid); k += 2) to[k] = static_cast<char>(byte_of(*gid, k));
-    *code = ZOLTAN_OK;
-  }
-  static void packs(void* data, int gid_entries, int lid_entries, int count, ZOLTAN_ID_PTR gids,
-                    ZOLTAN_ID_PTR lids, int* to_rank, int* bytes, int* offsets, char* to,
-                    int* code) {
-    of(data).calls.push_back("packs " + std::to_string(count));
-    for (int k = 0; k < count; ++k)
-      pack(data, gid_entries, lid_entries, gids + k, lids + k, to_rank[k], bytes[k],
-           to + offsets[k], code);
-  }
-  static void unpack(void* data, int, ZOLTAN_ID_PTR gid, int, char* from, int* code) {
-    of(data).note("unpack ", *gid);
-    ++of(data).unpacked;
-    for (int k = 0; k < size_of(*gid); ++k) {
-      const int expected = k % 2 == 0 ? byte_of(*gid, k) : 0;
-      of(data).wrong_ += static_cast<unsigned char>(from[k]) == expected ? 0 : 1;
+  void unpack_begins(int count) override { calls.push_back("unpacks " + std::to_string(count)); }
+  void unpack(Id gid, int, char* from) override {
+    calls.push_back("unpack " + std::to_string(gid));
+    ++unpacked;
+    for (int k = 0; k < bytes_of(gid); ++k) {
+      const int expected = k % 2 == 0 ? byte_of(gid, k) : 0;
+      wrong_ += static_cast<unsigned char>(from[k]) == expected ? 0 : 1;
     }
-    *code = ZOLTAN_OK;
-  }
-  static void unpacks(void* data, int gid_entries, int count, ZOLTAN_ID_PTR gids, int* bytes,
-                      int* offsets, char* from, int* code) {
-    of(data).calls.push_back("unpacks " + std::to_string(count));
-    for (int k = 0; k < count; ++k)
-      unpack(data, gid_entries, gids + k, bytes[k], from + offsets[k], code);
   }
 
-  Zoltan_Struct* zoltan_;
   std::size_t wrong_ = 0;
   bool in_mid_ = false;
 };

@@ -4,8 +4,8 @@
 // the budget is enough for that, as in stock Zoltan, or a part of them in each step. And what is
 // said of applications that are not fit for steps.
 
+#include "object_client.hpp"
 #include "test_comm.hpp"
-#include <valet/zoltan/valet_zoltan.h>
 
 #include <gtest/gtest.h>
 
@@ -99,38 +99,16 @@ Lists random_lists(std::uint64_t number, bool in_blocks) {
   return lists;
 }
 
-int size_of(ZOLTAN_ID_TYPE gid) { return static_cast<int>(8 + gid % 90); }
+int bytes_of(ZOLTAN_ID_TYPE gid) { return static_cast<int>(8 + gid % 90); }
 
 /// Keeps its objects by global id and writes down what it is called with.
-class Client {
+class Client : public ObjectClient {
  public:
   Client(const char* method, const char* callbacks, const char* memory)
-      : zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
-    set("DEBUG_LEVEL", "0");
-    set("MIGRATE_METHOD", method);
-    set("MIGRATE_CALLBACKS", callbacks);
-    set("MIGRATE_MEMORY", memory);
-    Zoltan_Set_Obj_Size_Fn(
-        zoltan,
-        [](void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
-          *code = ZOLTAN_OK;
-          return size_of(*gid);
-        },
-        this);
-    Zoltan_Set_Pack_Obj_Fn(
-        zoltan,
-        [](void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int, int, char* to, int* code) {
-          *code = ZOLTAN_OK;
-          std::memset(to, static_cast<int>(*gid), static_cast<std::size_t>(size_of(*gid)));
-        },
-        this);
-    Zoltan_Set_Unpack_Obj_Fn(
-        zoltan,
-        [](void* data, int, ZOLTAN_ID_PTR gid, int, char*, int* code) {
-          *code = ZOLTAN_OK;
-          static_cast<Client*>(data)->unpacked.push_back(*gid);
-        },
-        this);
+      : ObjectClient({{"MIGRATE_METHOD", method},
+                      {"MIGRATE_CALLBACKS", callbacks},
+                      {"MIGRATE_MEMORY", memory}},
+                     false) {
     Zoltan_Set_Mid_Migrate_PP_Fn(
         zoltan,
         [](void* data, int, int, int imports, ZOLTAN_ID_PTR import_gids, ZOLTAN_ID_PTR import_lids,
@@ -143,11 +121,7 @@ class Client {
         },
         this);
   }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { Zoltan_Destroy(&zoltan); }
 
-  void set(const char* name, const char* value) { Zoltan_Set_Param(zoltan, name, value); }
   int migrate(List imports, List exports) {
     const auto data = [](auto& list) { return list.empty() ? nullptr : list.data(); };
     return Zoltan_Migrate(zoltan, imports.count, data(imports.gids), data(imports.lids),
@@ -156,9 +130,15 @@ class Client {
                           data(exports.parts));
   }
 
-  Zoltan_Struct* zoltan;
   std::vector<std::pair<List, List>> mids;  ///< imports, exports
   std::vector<ZOLTAN_ID_TYPE> unpacked;
+
+ private:
+  int size_of(Id gid, Id) override { return bytes_of(gid); }
+  void pack(Id gid, Id, int, char* to) override {
+    std::memset(to, static_cast<int>(gid), static_cast<std::size_t>(bytes_of(gid)));
+  }
+  void unpack(Id gid, int, char*) override { unpacked.push_back(gid); }
 };
 
 /// Which lists the caller gives.

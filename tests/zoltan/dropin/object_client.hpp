@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <valet/zoltan/valet_zoltan.h>
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace valet::test {
+
+/// An application with ids of one word. It answers Zoltan for one object at a time, whether
+/// callbacks are registered for one or for many.
+class ObjectClient {
+ public:
+  using Id = ZOLTAN_ID_TYPE;
+  using Parameters = std::vector<std::pair<const char*, std::string>>;
+
+  ObjectClient(const Parameters& parameters, bool multi) : zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
+    set("DEBUG_LEVEL", "0");
+    for (const auto& [name, value] : parameters) set(name, value);
+    if (multi) {
+      Zoltan_Set_Obj_Size_Multi_Fn(zoltan, size_many, this);
+      Zoltan_Set_Pack_Obj_Multi_Fn(zoltan, pack_many, this);
+      Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan, unpack_many, this);
+    } else {
+      Zoltan_Set_Obj_Size_Fn(zoltan, size_one, this);
+      Zoltan_Set_Pack_Obj_Fn(zoltan, pack_one, this);
+      Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_one, this);
+    }
+  }
+  ObjectClient(const ObjectClient&) = delete;
+  ObjectClient& operator=(const ObjectClient&) = delete;
+  virtual ~ObjectClient() { Zoltan_Destroy(&zoltan); }
+
+  void set(const char* name, const std::string& value) {
+    EXPECT_EQ(Zoltan_Set_Param(zoltan, name, value.c_str()), ZOLTAN_OK) << name;
+  }
+  void export_to(int rank, Id gid, Id lid) {
+    gids.push_back(gid);
+    lids.push_back(lid);
+    procs.push_back(rank);
+  }
+  /// Migrates the exports.
+  int migrate() {
+    const int code = Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr,
+                                    static_cast<int>(gids.size()), gids.data(), lids.data(),
+                                    procs.data(), nullptr);
+    Valet_Get_Report(zoltan, &report);
+    return code;
+  }
+  /// The same, and keeps what is printed.
+  int migrate_quietly() {
+    testing::internal::CaptureStderr();
+    const int code = migrate();
+    printed = testing::internal::GetCapturedStderr();
+    return code;
+  }
+
+  Zoltan_Struct* zoltan;
+  std::vector<Id> gids, lids;
+  std::vector<int> procs;
+  Valet_Migration_Report report{};
+  std::string printed;
+
+ protected:
+  virtual int size_of(Id gid, Id lid) = 0;
+  virtual void pack(Id gid, Id lid, int bytes, char* to) = 0;
+  virtual void unpack(Id gid, int bytes, char* from) = 0;
+  /// Before the first object of a callback for many.
+  virtual void pack_begins(int /*count*/) {}
+  virtual void unpack_begins(int /*count*/) {}
+
+ private:
+  static ObjectClient& of(void* data) { return *static_cast<ObjectClient*>(data); }
+  static int size_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int* code) {
+    *code = ZOLTAN_OK;
+    return of(data).size_of(*gid, *lid);
+  }
+  static void size_many(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids,
+                        int* sizes, int* code) {
+    *code = ZOLTAN_OK;
+    for (int k = 0; k < count; ++k) sizes[k] = of(data).size_of(gids[k], lids[k]);
+  }
+  static void pack_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int, int bytes,
+                       char* to, int* code) {
+    *code = ZOLTAN_OK;
+    of(data).pack(*gid, *lid, bytes, to);
+  }
+  static void pack_many(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids,
+                        int*, int* sizes, int* offsets, char* to, int* code) {
+    *code = ZOLTAN_OK;
+    of(data).pack_begins(count);
+    for (int k = 0; k < count; ++k) of(data).pack(gids[k], lids[k], sizes[k], to + offsets[k]);
+  }
+  static void unpack_one(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* from, int* code) {
+    *code = ZOLTAN_OK;
+    of(data).unpack(*gid, bytes, from);
+  }
+  static void unpack_many(void* data, int, int count, ZOLTAN_ID_PTR gids, int* sizes, int* offsets,
+                          char* from, int* code) {
+    *code = ZOLTAN_OK;
+    of(data).unpack_begins(count);
+    for (int k = 0; k < count; ++k) of(data).unpack(gids[k], sizes[k], from + offsets[k]);
+  }
+};
+
+}  // namespace valet::test
