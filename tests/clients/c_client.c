@@ -5,6 +5,7 @@
  * code 0 only if all of it is right. */
 
 #include "oracle.h"
+#include "require.h"
 #include <valet/valet.h>
 
 #include <stddef.h>
@@ -13,14 +14,6 @@
 #include <string.h>
 
 enum { slots = 100, most_ranks = 5 };
-
-static int failures = 0;
-
-static void require(int condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "c_client: %s (%s)\n", what, Valet_Error_message());
-  ++failures;
-}
 
 static uint64_t ids[slots];
 static double values[slots][3];

@@ -4,6 +4,7 @@
  * functions that are missing or fail are an error of all ranks. Exit code 0 only if all of it is
  * right. */
 
+#include "require.h"
 #include <valet/valet.h>
 
 #include <stdio.h>
@@ -18,15 +19,8 @@ typedef struct Device {
   int allocations, synchronized, copies, fails, overruns;
 } Device;
 
-static int failures = 0;
 static int rank = 0;
 static int size = 1;
-
-static void require(int condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "c_custom on rank %d: %s (%s)\n", rank, what, Valet_Error_message());
-  ++failures;
-}
 
 static int pack(void* data, const uint64_t* from, size_t count, void* packed) {
   const Device* const device = data;

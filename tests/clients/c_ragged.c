@@ -5,6 +5,7 @@
  * one rank alone has wrong. Exit code 0 only if all of it is right. */
 
 #include "oracle.h"
+#include "require.h"
 #include <valet/valet.h>
 
 #include <stdio.h>
@@ -13,16 +14,9 @@
 
 enum { most_blocks = 60, alignment = 16, most_ranks = 5 };
 
-static int failures = 0;
 static int rank = 0;
 static int size = 1;
 static int to_first = 0; /* all blocks go to rank 0 */
-
-static void require(int condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "c_ragged on rank %d: %s (%s)\n", rank, what, Valet_Error_message());
-  ++failures;
-}
 
 /* The blocks that ranks have before: rank 1 of many has none. */
 static int count_of(int from) { return size > 2 && from == 1 ? 0 : 30 + 5 * from; }

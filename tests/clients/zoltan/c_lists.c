@@ -4,6 +4,7 @@
  * lets Valet_Zoltan_Migrate_lists() carry it out, with every form of lists; then what is refused.
  * Exit code 0 only if all of it is right. */
 
+#include "require.h"
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <stdio.h>
@@ -11,14 +12,6 @@
 #include <string.h>
 
 enum { slots = 400, each = 100, parts_per_rank = 2 };
-
-static int failures = 0;
-
-static void require(int condition, const char* what) {
-  if (condition) return;
-  fprintf(stderr, "c_lists: %s (%s)\n", what, Valet_Error_message());
-  ++failures;
-}
 
 static int rank = 0;
 static int ranks = 1;
