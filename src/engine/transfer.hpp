@@ -36,7 +36,6 @@ class Transfer {
            std::span<SlotIndex> origins, observe::Trace* trace,
            const storage::NodeMemory* node = nullptr);
 
-  [[nodiscard]] const plan::Flows& flows() const { return flows_; }
   [[nodiscard]] StorageBackend& backend() const { return backend_; }
   [[nodiscard]] const storage::SlotSet& free() const { return free_; }
   [[nodiscard]] observe::Trace* trace() const { return trace_; }

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/dimension_pair.hpp"
 
-#include "base/names.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <string>
 
 namespace valet::layout {
 namespace {
-
-using detail::Named;
-constexpr std::array algorithms{Named{Algorithm::classical, "classical"},
-                                Named{Algorithm::falls, "falls"}, Named{Algorithm::aspen, "aspen"}};
 
 std::int64_t common_period(std::int64_t extent, std::int64_t stride, std::int64_t other) {
   if (stride >= extent || other >= extent) return extent;
@@ -24,14 +18,6 @@ std::int64_t common_period(std::int64_t extent, std::int64_t stride, std::int64_
 }
 
 }  // namespace
-
-const char* to_string(Algorithm algorithm) noexcept {
-  return detail::name_of(algorithms, algorithm);
-}
-
-Algorithm parse_algorithm(std::string_view name) {
-  return detail::value_of(algorithms, "intersection algorithm", name);
-}
 
 DimensionPair::Side::Side(const Dimension& dimension)
     : block(std::max<std::int64_t>(dimension.ranks() == 1

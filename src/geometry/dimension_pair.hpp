@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <string_view>
 
 namespace valet::layout {
 /// numerator / denominator of numbers that are not negative. On many processors a 64-bit division
@@ -17,18 +16,6 @@ inline std::int64_t quotient(std::int64_t numerator, std::int64_t denominator) {
     return static_cast<std::uint32_t>(numerator) / static_cast<std::uint32_t>(denominator);
   return numerator / denominator;
 }
-
-/// How the intersections of one dimension are found. All give the same segments.
-enum class Algorithm {
-  classical,  ///< every own block against every block of every peer (ASPEN paper, section 4.2)
-  falls,      ///< the same inside one period (ASPEN paper, section 4.3)
-  aspen,      ///< adjacent shifting of periodic node data (ASPEN paper, section 4.4): the default
-};
-
-VALET_EXPORT const char* to_string(Algorithm algorithm) noexcept;
-/// The algorithm of a name such as "aspen", in upper or lower case.
-/// @throws Error invalid_argument that lists the known names. Local.
-VALET_EXPORT Algorithm parse_algorithm(std::string_view name);
 
 /// Indices that one coordinate of `mine` shares with one coordinate of `theirs`: `count` segments
 /// of `length` indices that follow each other at a stride (DimensionPair::segment_stride), the line

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/intersection.hpp"
 
-#include "geometry/walks.hpp"
+#include "geometry/aspen.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
@@ -25,26 +25,25 @@ void check(const BlockCyclic& mine, int rank, const BlockCyclic& theirs) {
 }  // namespace
 
 DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair& pair,
-                                             int coordinate, Algorithm algorithm)
+                                             int coordinate)
     : first_(ledger, static_cast<std::size_t>(pair.theirs.ranks) + 1),
       extent_(pair.extent),
       segment_stride_(pair.segment_stride()),
-      local_stride_(pair.local_stride()) {
-  // CLASSICAL knows no period.
-  repeats_ = pair.repeats && algorithm != Algorithm::classical;
+      local_stride_(pair.local_stride()),
+      repeats_(pair.repeats) {
   period_ = repeats_ ? pair.period : pair.extent;
   local_period_ = repeats_ ? pair.local_period() : 0;
 
   // Counted, then placed: no second list beside the sorted one.
   std::fill(first_.begin(), first_.end(), 0);
   std::int64_t families = 0;
-  walk(pair, coordinate, algorithm, [&](const SegmentFamily& found) {
+  walk_aspen(pair, coordinate, [&](const SegmentFamily& found) {
     ++first_[static_cast<std::size_t>(found.peer) + 1];
     ++families;
   });
   families_ = Array<Family>(ledger, static_cast<std::size_t>(families));
   for (std::size_t peer = 1; peer < first_.size(); ++peer) first_[peer] += first_[peer - 1];
-  walk(pair, coordinate, algorithm, [&](const SegmentFamily& found) {
+  walk_aspen(pair, coordinate, [&](const SegmentFamily& found) {
     std::int64_t& next = first_[static_cast<std::size_t>(found.peer)];
     families_[static_cast<std::size_t>(next++)] = {found.position, found.local, found.length,
                                                    found.count, 0};
@@ -83,13 +82,13 @@ std::int64_t DimensionIntersection::size(int peer) const noexcept {
 }
 
 Intersection::Intersection(Ledger& ledger, const BlockCyclic& mine, int rank,
-                           const BlockCyclic& theirs, Algorithm algorithm)
+                           const BlockCyclic& theirs)
     : theirs_(theirs) {
   check(mine, rank, theirs);
   const BlockCyclic::Coordinates coordinates = mine.coordinates(rank);
   for (std::size_t d = 0; d < mine.dimensions(); ++d) {
     const DimensionPair pair(mine.dimension(d), theirs.dimension(d), static_cast<int>(d));
-    dimensions_[d] = DimensionIntersection(ledger, pair, coordinates[d], algorithm);
+    dimensions_[d] = DimensionIntersection(ledger, pair, coordinates[d]);
   }
 }
 

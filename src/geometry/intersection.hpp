@@ -14,7 +14,7 @@ namespace valet::layout {
 
 /// What one coordinate of my layout shares with every coordinate of theirs along one dimension:
 /// the families of one period, sorted by peer and by position. The indices shared with a peer are a
-/// sequence that ascends; both sides see the same one, whatever the algorithm.
+/// sequence that ascends; both sides see the same one.
 class VALET_EXPORT DimensionIntersection {
  public:
   /// One period of a family, with the indices of the same peer in front of it in the period.
@@ -24,8 +24,7 @@ class VALET_EXPORT DimensionIntersection {
 
   DimensionIntersection() = default;
   /// @throws std::bad_alloc.
-  DimensionIntersection(Ledger& ledger, const DimensionPair& pair, int coordinate,
-                        Algorithm algorithm);
+  DimensionIntersection(Ledger& ledger, const DimensionPair& pair, int coordinate);
 
   [[nodiscard]] std::int64_t extent() const noexcept { return extent_; }
   [[nodiscard]] std::span<const Family> families(int peer) const noexcept {
@@ -69,8 +68,7 @@ class VALET_EXPORT Intersection {
   /// @param rank  In my layout's grid, 0 to mine.ranks()-1.
   /// @throws Error invalid_argument: the extents differ, or the rank is not in the grid; the text
   ///         has the numbers. std::bad_alloc.
-  Intersection(Ledger& ledger, const BlockCyclic& mine, int rank, const BlockCyclic& theirs,
-               Algorithm algorithm = Algorithm::aspen);
+  Intersection(Ledger& ledger, const BlockCyclic& mine, int rank, const BlockCyclic& theirs);
 
   [[nodiscard]] const BlockCyclic& theirs() const noexcept { return theirs_; }
   [[nodiscard]] const DimensionIntersection& dimension(std::size_t d) const noexcept {

@@ -80,8 +80,7 @@ class SharedObjects {
   SharedObjects(Ledger& ledger, const ObjectSide& mine, int rank, const ObjectSide& theirs)
       : mine_(mine), theirs_(theirs), rank_(rank) {
     if (mine.is_cyclic() && theirs.is_cyclic() && rank < mine.ranks())
-      both_ = DimensionIntersection(ledger, DimensionPair(mine.cyclic(), theirs.cyclic()), rank,
-                                    Algorithm::aspen);
+      both_ = DimensionIntersection(ledger, DimensionPair(mine.cyclic(), theirs.cyclic()), rank);
   }
 
   /// Objects shared with a rank. O(log families).

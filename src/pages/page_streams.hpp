@@ -66,8 +66,6 @@ class PageStreams {
   [[nodiscard]] std::span<const Segment> segments() const { return segments_; }
   /// The segments and where their pages stand, as far as that is listed.
   [[nodiscard]] PageSide side() { return {segments_, {slots_.data(), slots_.size()}}; }
-  /// Of all streams together.
-  [[nodiscard]] std::uint64_t pages() const { return pages_; }
   /// Scratch for heads and buffers of all streams.
   [[nodiscard]] std::uint64_t fragment_bytes() const { return fragment_bytes_; }
 

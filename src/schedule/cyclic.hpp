@@ -17,14 +17,6 @@
 
 namespace valet::schedule {
 
-/// The place of `destination` among the edges of `rank`, one of `ranks`: edges are offered by
-/// ascending place. Local.
-[[nodiscard]] constexpr std::uint32_t edge_place(EdgeOrder order, std::uint32_t rank,
-                                                 std::uint32_t ranks, std::uint32_t destination) {
-  if (order == EdgeOrder::ascending) return destination;
-  return destination > rank ? destination - rank : destination + (ranks - rank);
-}
-
 /// Actions that may be on their way to a rank or wait there.
 constexpr std::size_t action_window = 8;
 /// After so many a rank tells the root that they are done.

@@ -9,7 +9,7 @@
 #include "schedule/keyed_counts.hpp"
 #include "schedule/parking.hpp"
 #include "schedule/relaxation.hpp"
-#include "schedule/transfer_matrix.hpp"
+#include "schedule/transfers.hpp"
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>

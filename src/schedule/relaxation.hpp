@@ -7,7 +7,8 @@
 /// piece, and a phase after them puts right what was received in another rank's place.
 
 #include "schedule/parking.hpp"
-#include "schedule/transfer_matrix.hpp"
+#include "schedule/transfers.hpp"
+#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
 #include <cstdint>
@@ -15,21 +16,25 @@
 
 namespace valet::schedule {
 
-/// The solution of the relaxation: its value is phases().
-struct Relaxation {
-  std::uint64_t pieces = 0;  ///< L
-  double blocks_before = 0;  ///< moved by the phase before the pieces
-  double blocks_after = 0;   ///< moved by the phase after them
-  double volume = 0;         ///< moved in all
-  [[nodiscard]] std::uint64_t phases() const {
-    return pieces + (blocks_before > 0 ? 1 : 0) + (blocks_after > 0 ? 1 : 0);
+/// L, for ranks of which at least one has a free slot unless nothing moves.
+[[nodiscard]] inline std::uint64_t pieces_of(std::span<const RankTotals> totals) {
+  std::uint64_t volume = 0;
+  std::uint64_t free = 0;
+  for (const RankTotals& rank : totals) {
+    volume += rank.received;
+    free += rank.free;
   }
-};
+  return volume == 0 ? 0 : (volume - 1) / free + 1;
+}
 
-/// Solves the relaxation: at most ceil(T/M)+2 phases (Theorem 3), but not always as many: a phase
-/// that has nothing to move is none. No schedule of whole blocks follows from it.
-/// @param totals  Of every rank, feasible, with a free slot somewhere. Local; O(ranks).
-[[nodiscard]] VALET_EXPORT Relaxation relax(std::span<const RankTotals> totals);
+/// What rank i lacks for its first piece, positive, or has beyond it, negative, in units of
+/// 1/(L+1) block. Levelled, it has A' = A+S-R free slots and receives R. A block that it gives away
+/// together with the duty to receive one adds a free slot and takes a block from what it receives,
+/// so that A' + x >= (R - x)/L needs x >= (R - L*A')/(L+1). L*A' <= T+M: no overflow.
+[[nodiscard]] inline std::int64_t lacking(const RankTotals& rank, std::uint64_t pieces) {
+  return static_cast<std::int64_t>(rank.received) -
+         static_cast<std::int64_t>(pieces * (rank.free + rank.sent - rank.received));
+}
 
 /// The relaxation rounded to whole blocks: what ranks must do before and after the pieces.
 struct ContinuousFlows {

@@ -111,7 +111,7 @@ class Client : public ObjectClient {
 
 class RefusedAllocationInDropin : public testing::TestWithParam<Form> {};
 
-TEST_P(RefusedAllocation, EndsAMigrationOnAllRanks) {
+TEST_P(RefusedAllocationInDropin, EndsAMigrationOnAllRanks) {
   Client client(GetParam());
   client.set("MIGRATE_KEEP_MEMORY", "0");
   survives_all(client.migration());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-// Every element of thousands of random pairs of layouts, found by each algorithm exactly where an
-// element-by-element oracle has it.
+// Every element of thousands of random pairs of layouts, found exactly where an element-by-element
+// oracle has it.
 
 #include "cyclic_layouts.hpp"
+#include "geometry/aspen.hpp"
 #include "geometry/intersection.hpp"
-#include "geometry/walks.hpp"
 #include "oracle.hpp"
 #include "storage/sequence_copy.hpp"
 #include "test_comm.hpp"
@@ -21,7 +21,6 @@
 namespace valet::test {
 namespace {
 
-using layout::Algorithm;
 using layout::Intersection;
 
 constexpr long long many_cases = 10'000;
@@ -171,24 +170,23 @@ void for_random_layouts(long long cases, Check&& check) {
   }
 }
 
-TEST(RandomLayouts, AllAlgorithmsAgreeWithTheOracleOnEveryElementOfEveryPair) {
+TEST(RandomLayouts, AgreeWithTheOracleOnEveryElementOfEveryPair) {
   for_random_layouts(
       many_cases, [](const BlockCyclic& mine, const BlockCyclic& theirs, RandomLayouts& draw) {
         const IndexOrder order = draw.order();
         const Oracle oracle(mine, theirs, order, draw.order());
-        for (const Algorithm algorithm : {Algorithm::classical, Algorithm::falls, Algorithm::aspen})
-          for (int rank = 0; rank < mine.ranks(); ++rank) {
-            Ledger ledger;
-            const Intersection intersection(ledger, mine, rank, theirs, algorithm);
-            const LocalArray array(mine, rank, oracle.strides(rank), order);
-            for (int peer = 0; peer < theirs.ranks(); ++peer) {
-              const Sequence& expected = oracle.shared(rank, peer);
-              ASSERT_EQ(intersection.elements(peer), static_cast<std::int64_t>(expected.size()))
-                  << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
-              ASSERT_EQ(array.packed(intersection, peer), expected)
-                  << to_string(algorithm) << ", rank " << rank << ", peer " << peer;
-            }
+        for (int rank = 0; rank < mine.ranks(); ++rank) {
+          Ledger ledger;
+          const Intersection intersection(ledger, mine, rank, theirs);
+          const LocalArray array(mine, rank, oracle.strides(rank), order);
+          for (int peer = 0; peer < theirs.ranks(); ++peer) {
+            const Sequence& expected = oracle.shared(rank, peer);
+            ASSERT_EQ(intersection.elements(peer), static_cast<std::int64_t>(expected.size()))
+                << "rank " << rank << ", peer " << peer;
+            ASSERT_EQ(array.packed(intersection, peer), expected)
+                << "rank " << rank << ", peer " << peer;
           }
+        }
       });
 }
 
@@ -201,7 +199,7 @@ TEST(RandomLayouts, OperationsOfAspenAreAtMostTwoPerFamily) {
             std::int64_t families = 0;
             std::int64_t segments = 0;
             const std::int64_t operations =
-                walk(pair, coordinate, Algorithm::aspen, [&](const layout::SegmentFamily& family) {
+                walk_aspen(pair, coordinate, [&](const layout::SegmentFamily& family) {
                   ++families;
                   segments += family.count;
                 });

@@ -3,8 +3,8 @@
 
 /// Redistributions in numbers, for tests of schedules.
 
-#include "schedule/transfer_matrix.hpp"
 #include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules/transfer_matrix.hpp"
 
 #include <algorithm>
 #include <cstdint>

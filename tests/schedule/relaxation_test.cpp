@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "schedule/relaxation.hpp"
+#include "tools/schedules/relaxation.hpp"
 
 #include "instances.hpp"
 #include "tools/schedules/phase_schedule.hpp"

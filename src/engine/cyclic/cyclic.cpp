@@ -33,7 +33,7 @@ Cyclic::Cyclic(const ExchangeContext& context, const plan::Flows& flows)
   if (is_root(context)) root_ = std::make_unique<CyclicRoot>(context, transport(), own_others);
 }
 
-/// The k-th in the order of the options (schedule::edge_place).
+/// The k-th in the order of the options: ascending, or beginning behind this rank.
 const plan::Outgoing& Cyclic::edge(std::size_t k) const {
   return flows_.outgoing[(first_edge_ + k) % flows_.outgoing.size()];
 }

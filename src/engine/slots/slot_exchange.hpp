@@ -46,7 +46,6 @@ class SlotExchange : public Exchange, public Participant {
   const ExchangeContext context_;
 
   [[nodiscard]] CreditTransport& transport() { return transport_; }
-  [[nodiscard]] const CreditTransport& transport() const { return transport_; }
   [[nodiscard]] SlotSender& sender() { return sender_; }
   [[nodiscard]] SlotReceiver& receiver() { return receiver_; }
   [[nodiscard]] const schedule::StreamSizes& sizes() const { return sizes_; }

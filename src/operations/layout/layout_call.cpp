@@ -3,8 +3,8 @@
 
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
+#include "geometry/aspen.hpp"
 #include "geometry/intersection.hpp"
-#include "geometry/walks.hpp"
 #include "mpi/agreement.hpp"
 #include "plan/check_options.hpp"
 

@@ -1,46 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "index_study.hpp"
 
-#include "geometry/intersection.hpp"
-#include "geometry/walks.hpp"
+#include "base/names.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace valet::bench {
 namespace {
 
-using layout::Algorithm;
-using layout::DimensionIntersection;
-using layout::DimensionPair;
-using layout::SegmentFamily;
-
-constexpr const char* scalapack_name = "scalapack";
+using detail::Named;
+constexpr std::array algorithms{
+    Named{IndexAlgorithm::classical, "classical"}, Named{IndexAlgorithm::falls, "falls"},
+    Named{IndexAlgorithm::aspen, "aspen"}, Named{IndexAlgorithm::scalapack, "scalapack"}};
 
 /// Short enough for hundreds of cases, long against the resolution of a clock.
 constexpr double sample_seconds = 1e-4;
-
-struct Segment {
-  std::int64_t position, local, length;
-  [[nodiscard]] bool operator==(const Segment&) const = default;
-};
-
-/// All segments shared with a peer, in all periods.
-std::vector<Segment> segments_of(const DimensionIntersection& found, int peer) {
-  std::vector<Segment> segments;
-  std::int64_t local = 0;
-  for (std::int64_t begin = 0; begin < found.extent();
-       begin += found.period(), local += found.local_period())
-    for (const DimensionIntersection::Family& family : found.families(peer))
-      for (std::int64_t k = 0; k < family.count; ++k) {
-        const std::int64_t position = begin + family.position + k * found.segment_stride();
-        if (position < found.extent())
-          segments.push_back({position, local + family.local + k * found.local_stride(),
-                              std::min(family.length, found.extent() - position)});
-      }
-  return segments;
-}
 
 /// Ranges of local indices, those that touch made one: where a dimension has one rank, Valet takes
 /// it for one block and ScaLAPACK does not.
@@ -59,18 +36,20 @@ struct LocalRanges {
 }  // namespace
 
 std::vector<std::string> all_index_algorithms() {
-  std::vector<std::string> names{"classical", "falls", "aspen"};
-  if (has_scalapack_intervals()) names.emplace_back(scalapack_name);
+  std::vector<std::string> names;
+  for (const auto& algorithm : algorithms)
+    if (algorithm.value != IndexAlgorithm::scalapack || has_scalapack_intervals())
+      names.emplace_back(algorithm.name);
   return names;
 }
 
 IndexAlgorithm parse_index_algorithm(const std::string& name) {
-  if (name != scalapack_name) return layout::parse_algorithm(name);
-  if (!has_scalapack_intervals())
+  const IndexAlgorithm algorithm = detail::value_of(algorithms, "intersection algorithm", name);
+  if (algorithm == IndexAlgorithm::scalapack && !has_scalapack_intervals())
     throw Error(ErrorCode::invalid_argument,
                 "algorithm 'scalapack' is not in this program; build it where ScaLAPACK is found, "
                 "with a library that shows dgescan_intervals");
-  return std::nullopt;
+  return algorithm;
 }
 
 IndexStudy::IndexStudy(Ledger& ledger, const BlockCyclic& local, const BlockCyclic& remote,
@@ -83,7 +62,7 @@ IndexStudy::IndexStudy(Ledger& ledger, const BlockCyclic& local, const BlockCycl
 
 /// Memory at hand, as in the paper.
 void IndexStudy::make_room(Ledger& ledger) {
-  if (algorithm_) {
+  if (!is_scalapack()) {
     operations_ = walk([this](const SegmentFamily&) { ++segments_; });
     families_ = Array<SegmentFamily>(ledger, segments_);
     return;
@@ -116,7 +95,7 @@ void IndexStudy::add_results(Case& row) const {
     quickest[k % measurements] = std::min(quickest[k % measurements], seconds_[k]);
   row["seconds_median"] = median(quickest);
   row["operations"] = nullptr;
-  if (algorithm_) row["operations"] = operations_;
+  if (!is_scalapack()) row["operations"] = operations_;
   row["segments"] = segments_;
   row["local_blocks"] = local_blocks();
   row["verified"] = on_all_ranks(agrees_with_classical());
@@ -130,7 +109,7 @@ std::int64_t IndexStudy::walk(Sink&& sink) const {
   for (std::size_t d = 0; d < local_.dimensions(); ++d) {
     const DimensionPair pair(local_.dimension(d), remote_.dimension(d), static_cast<int>(d));
     for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
-      operations += layout::walk(pair, coordinate, *algorithm_, sink);
+      operations += bench::walk(pair, coordinate, algorithm_, sink);
   }
   return operations;
 }
@@ -149,7 +128,7 @@ void IndexStudy::scan(SharedInterval* found, Sink&& sink) const {
 }
 
 std::int64_t IndexStudy::compute() {
-  if (algorithm_) {
+  if (!is_scalapack()) {
     SegmentFamily* next = families_.data();
     return walk([&next](const SegmentFamily& family) { *next++ = family; });
   }
@@ -173,16 +152,13 @@ std::int64_t IndexStudy::local_blocks() const {
 bool IndexStudy::agrees_with_classical() const {
   if (operations_ != operations_done_ / (iterations_ * static_cast<long long>(seconds_.size())))
     return false;
-  if (!algorithm_) return scan_agrees_with_classical();
-  Ledger ledger;
+  if (is_scalapack()) return scan_agrees_with_classical();
   for (std::size_t d = 0; d < local_.dimensions(); ++d) {
     const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
-    for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate) {
-      const DimensionIntersection found(ledger, pair, coordinate, *algorithm_);
-      const DimensionIntersection expected(ledger, pair, coordinate, Algorithm::classical);
-      for (int peer = 0; peer < pair.theirs.ranks; ++peer)
-        if (segments_of(found, peer) != segments_of(expected, peer)) return false;
-    }
+    for (int coordinate = 0; coordinate < pair.mine.ranks; ++coordinate)
+      if (segments_of(pair, coordinate, algorithm_) !=
+          segments_of(pair, coordinate, IndexAlgorithm::classical))
+        return false;
   }
   return true;
 }
@@ -193,9 +169,10 @@ bool IndexStudy::scan_agrees_with_classical() const {
   bool agrees = true;
   scan(found.data(), [&](std::size_t d, int coordinate, int peer, int count) {
     const DimensionPair pair(local_.dimension(d), remote_.dimension(d));
-    const DimensionIntersection classical(ledger, pair, coordinate, Algorithm::classical);
+    const auto classical = segments_of(pair, coordinate, IndexAlgorithm::classical);
     LocalRanges ours, theirs;
-    for (const Segment& one : segments_of(classical, peer)) ours.add(one.local, one.length);
+    for (const Segment& one : classical[static_cast<std::size_t>(peer)])
+      ours.add(one.local, one.length);
     for (int k = 0; k < count; ++k)
       theirs.add(found[static_cast<std::size_t>(k)].local,
                  found[static_cast<std::size_t>(k)].length);

@@ -3,23 +3,20 @@
 
 /// The index study of C. Foyer, A. Tate, S. McIntosh-Smith, "ASPEN: An Efficient Algorithm for Data
 /// Redistribution Between Producer and Consumer Grids", section 5: the time to find the whole
-/// redistribution between two grids, of Valet's three algorithms and of ScaLAPACK's. No data moves.
+/// redistribution between two grids, of the algorithms that the paper compares and of ScaLAPACK's.
+/// No data moves.
 
 #include "benchmark.hpp"
-#include "geometry/dimension_pair.hpp"
+#include "index_walks.hpp"
 #include "scalapack.hpp"
 #include <valet/block_cyclic.hpp>
 #include <valet/ledger.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace valet::bench {
-
-/// One of Valet's, or ScaLAPACK's.
-using IndexAlgorithm = std::optional<layout::Algorithm>;
 
 /// Names, "scalapack" only where it can be called.
 [[nodiscard]] std::vector<std::string> all_index_algorithms();
@@ -44,6 +41,7 @@ class IndexStudy {
   void add_results(Case& row) const;
 
  private:
+  [[nodiscard]] bool is_scalapack() const { return algorithm_ == IndexAlgorithm::scalapack; }
   template <class Sink>
   std::int64_t walk(Sink&& sink) const;
   template <class Sink>
@@ -59,7 +57,7 @@ class IndexStudy {
   IndexAlgorithm algorithm_;
   std::size_t segments_ = 0;
   std::int64_t operations_ = 0;
-  Array<layout::SegmentFamily> families_;
+  Array<SegmentFamily> families_;
   Array<SharedInterval> intervals_;  ///< of one pair of coordinates: ScaLAPACK uses them at once
   std::int64_t operations_done_ = 0;
   long long iterations_ = 1;

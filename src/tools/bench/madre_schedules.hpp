@@ -6,7 +6,7 @@
 /// paper explains its times with. Pure.
 
 #include "patterns.hpp"
-#include "schedule/transfer_matrix.hpp"
+#include "tools/schedules/transfer_matrix.hpp"
 
 #include <cstdint>
 #include <vector>

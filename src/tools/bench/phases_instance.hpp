@@ -8,7 +8,7 @@
 
 #include "graph.hpp"
 #include "patterns.hpp"
-#include "schedule/transfer_matrix.hpp"
+#include "tools/schedules/transfer_matrix.hpp"
 
 #include <cstdint>
 #include <string>

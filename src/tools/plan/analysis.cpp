@@ -2,9 +2,9 @@
 #include "analysis.hpp"
 
 #include "exact.hpp"
-#include "schedule/relaxation.hpp"
 #include "tools/schedules/cyclic_schedule.hpp"
 #include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules/relaxation.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>

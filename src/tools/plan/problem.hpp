@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "schedule/transfer_matrix.hpp"
+#include "tools/schedules/transfer_matrix.hpp"
 
 #include <cstdint>
 #include <string>

@@ -7,6 +7,13 @@
 namespace valet::schedule {
 namespace {
 
+/// The place of `destination` among the edges of `rank`: edges are offered by ascending place.
+std::uint32_t edge_place(EdgeOrder order, std::uint32_t rank, std::uint32_t ranks,
+                         std::uint32_t destination) {
+  if (order == EdgeOrder::ascending) return destination;
+  return destination > rank ? destination - rank : destination + (ranks - rank);
+}
+
 /// A root that has the edges of all ranks at hand.
 class Recorder final : public CyclicLink {
  public:

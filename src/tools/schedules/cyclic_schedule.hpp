@@ -4,7 +4,7 @@
 /// Whole cyclic schedules, for analysis and tests.
 
 #include "schedule/cyclic.hpp"
-#include "schedule/transfer_matrix.hpp"
+#include "tools/schedules/transfer_matrix.hpp"
 
 #include <cstdint>
 #include <span>

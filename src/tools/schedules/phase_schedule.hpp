@@ -4,7 +4,7 @@
 /// Whole schedules of phases, for analysis and tests.
 
 #include "schedule/phase_scheduler.hpp"
-#include "schedule/transfer_matrix.hpp"
+#include "tools/schedules/transfer_matrix.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -110,7 +110,9 @@ TEST(PageStreams, GoBackTheWayTheyCame) {
     streams.start(memory.data(), scratch);
     for (const Piece& piece : pieces) streams.append(piece.stream, piece.bytes);
     // All that is not in pages or fragments is lost.
-    std::fill(memory.begin() + static_cast<std::ptrdiff_t>(streams.pages() * page), memory.end(),
+    std::uint64_t pages = 0;
+    for (const auto& segment : streams.segments()) pages += segment.pages;
+    std::fill(memory.begin() + static_cast<std::ptrdiff_t>(pages * page), memory.end(),
               std::byte{0xee});
     streams.start_back(memory.data(), all);
     for (std::size_t k = pieces.size(); k-- > 0;) streams.take(pieces[k].stream, pieces[k].bytes);

@@ -3,7 +3,7 @@
 
 #include "division.hpp"
 #include "schedule/cyclic.hpp"
-#include "schedule/transfer_matrix.hpp"
+#include "schedule/transfers.hpp"
 #include "transport.hpp"
 
 namespace valet::zoltan {

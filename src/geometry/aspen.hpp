@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// The three ways to find what one coordinate of mine shares with all coordinates of theirs. Each
-/// calls sink(SegmentFamily) for every family, ascending by position for each peer, and returns its
-/// operations: block comparisons of CLASSICAL and FALLS; own blocks visited and families made by
-/// ASPEN, at most twice the families. CLASSICAL finds the segments of the whole extent, the others
-/// those of the first period. Pure and without memory of their own.
+/// What one coordinate of mine shares with all coordinates of theirs, by adjacent shifting of
+/// periodic node data (C. Foyer, A. Tate, S. McIntosh-Smith, "ASPEN: An Efficient Algorithm for
+/// Data Redistribution Between Producer and Consumer Grids", section 4.4). Pure and without memory
+/// of its own.
 
 #include "geometry/dimension_pair.hpp"
 
@@ -13,54 +12,6 @@
 #include <cstdint>
 
 namespace valet::layout {
-
-/// ASPEN paper, Algorithm 2: each own block against each block of each peer, over the extent.
-template <class Sink>
-std::int64_t walk_classical(const DimensionPair& pair, std::int32_t coordinate, Sink&& sink) {
-  const DimensionPair::Side& mine = pair.mine;
-  const DimensionPair::Side& theirs = pair.theirs;
-  std::int64_t operations = 0;
-  std::int64_t local = 0;
-  for (std::int64_t own = mine.start(coordinate); own < pair.extent; own += mine.stride) {
-    for (std::int32_t peer = 0; peer < theirs.ranks; ++peer)
-      for (std::int64_t other = theirs.start(peer); other < pair.extent; other += theirs.stride) {
-        ++operations;
-        const std::int64_t left = std::max(own, other);
-        const std::int64_t right = std::min(own + mine.block, other + theirs.block);
-        if (left < right) sink(SegmentFamily{left, local + (left - own), right - left, 1, peer});
-      }
-    local += mine.block;
-  }
-  return operations;
-}
-
-/// ASPEN paper, Algorithm 3: inside one period, and onwards only. With the peers outermost the
-/// first of a peer's blocks that is still of interest is one number and not one per peer.
-template <class Sink>
-std::int64_t walk_falls(const DimensionPair& pair, std::int32_t coordinate, Sink&& sink) {
-  const DimensionPair::Side& mine = pair.mine;
-  const DimensionPair::Side& theirs = pair.theirs;
-  std::int64_t operations = 0;
-  const std::int64_t first = mine.start(coordinate);
-  if (first >= pair.period) return operations;
-  for (std::int32_t peer = 0; peer < theirs.ranks; ++peer) {
-    std::int64_t local = 0;
-    std::int64_t unchecked = theirs.start(peer);
-    for (std::int64_t own = first; own < pair.period && unchecked < pair.period;
-         own += mine.stride) {
-      for (std::int64_t other = unchecked; other < pair.period; other += theirs.stride) {
-        ++operations;
-        const std::int64_t left = std::max(own, other);
-        const std::int64_t right = std::min(own + mine.block, other + theirs.block);
-        if (left < right) sink(SegmentFamily{left, local + (left - own), right - left, 1, peer});
-        if (other + theirs.block > own + mine.block) break;
-        unchecked = other + theirs.stride;
-      }
-      local += mine.block;
-    }
-  }
-  return operations;
-}
 
 /// An own block that reaches over the end of one of their blocks: the rest of that block, then
 /// whole blocks of adjacent coordinates, then the beginning of one. Where whole blocks go round all
@@ -102,6 +53,9 @@ std::int64_t split_block(const DimensionPair& pair, std::int64_t start, std::int
 /// has it, and adjacent pieces belong to adjacent coordinates, so every family is found at once. It
 /// goes beyond the paper in two ways: it steps from block to block without dividing, and own blocks
 /// that lie in the same block of theirs are one family.
+///
+/// Calls sink(SegmentFamily) for every family of the first period, ascending by position for each
+/// peer. @return Own blocks visited and families made: at most twice the families.
 template <class Sink>
 std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink&& sink) {
   const DimensionPair::Side& mine = pair.mine;
@@ -137,18 +91,6 @@ std::int64_t walk_aspen(const DimensionPair& pair, std::int32_t coordinate, Sink
     }
     if (peer >= theirs.ranks) peer -= theirs.ranks;
   }
-}
-
-/// The one of the three that `algorithm` names.
-template <class Sink>
-std::int64_t walk(const DimensionPair& pair, std::int32_t coordinate, Algorithm algorithm,
-                  Sink&& sink) {
-  switch (algorithm) {
-    case Algorithm::classical: return walk_classical(pair, coordinate, sink);
-    case Algorithm::falls: return walk_falls(pair, coordinate, sink);
-    case Algorithm::aspen: break;
-  }
-  return walk_aspen(pair, coordinate, sink);
 }
 
 }  // namespace valet::layout

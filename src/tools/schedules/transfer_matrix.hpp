@@ -5,7 +5,7 @@
 /// numbers alone. T is the number of blocks that change their rank, M the number of free slots of
 /// all ranks together, scratch included.
 
-#include <valet/export.hpp>
+#include "schedule/transfers.hpp"
 
 #include <cstdint>
 #include <span>
@@ -13,28 +13,8 @@
 
 namespace valet::schedule {
 
-/// Blocks of one pair of ranks.
-struct TransferEntry {
-  std::uint32_t source = 0;
-  std::uint32_t destination = 0;
-  std::uint64_t blocks = 0;
-  [[nodiscard]] bool operator==(const TransferEntry&) const = default;
-};
-
-/// Blocks that a rank sends and receives, its free slots before the first phase, and the blocks of
-/// others that it can keep account of.
-struct RankTotals {
-  std::uint64_t sent = 0;
-  std::uint64_t received = 0;
-  std::uint64_t free = 0;
-  std::uint64_t waiting_room = ~std::uint64_t{0};
-};
-
-/// Numbers above this are refused, so that sums and products of a schedule stay within 64 bits.
-constexpr std::uint64_t most_blocks = std::uint64_t{1} << 60;
-
 /// The sparse matrix T_ij of all transfers. For analysis: memory O(nonzeros) on the caller.
-class VALET_EXPORT TransferMatrix {
+class TransferMatrix {
  public:
   TransferMatrix() = default;
   /// @param ranks      P; sources and destinations are 0 to P-1.
@@ -61,11 +41,11 @@ class VALET_EXPORT TransferMatrix {
 /// @param free  Free slots of every rank, scratch included.
 /// @throws Error infeasible, naming the rank and the slots it lacks; invalid_argument when the
 ///         number of ranks differs or there are more than most_blocks slots. Local.
-VALET_EXPORT void check_feasible(const TransferMatrix& matrix, std::span<const std::uint64_t> free);
+void check_feasible(const TransferMatrix& matrix, std::span<const std::uint64_t> free);
 
 /// Free slots of every rank: what the matrix needs to be feasible, and `extra` more. Local.
-[[nodiscard]] VALET_EXPORT std::vector<std::uint64_t> least_free(const TransferMatrix& matrix,
-                                                                 std::uint64_t extra);
+[[nodiscard]] std::vector<std::uint64_t> least_free(const TransferMatrix& matrix,
+                                                    std::uint64_t extra);
 
 /// What the number of phases is between.
 struct PhaseBounds {
@@ -79,6 +59,6 @@ struct PhaseBounds {
 /// blocks are moved; every phase before the last two fills all M slots, for otherwise nobody has
 /// anything left to park and the next phase is the last.
 /// @param volume  T. @param free  M, at least 1 unless T is 0.
-[[nodiscard]] VALET_EXPORT PhaseBounds phase_bounds(std::uint64_t volume, std::uint64_t free);
+[[nodiscard]] PhaseBounds phase_bounds(std::uint64_t volume, std::uint64_t free);
 
 }  // namespace valet::schedule

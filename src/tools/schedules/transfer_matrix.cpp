@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "schedule/transfer_matrix.hpp"
+#include "tools/schedules/transfer_matrix.hpp"
 
 #include <valet/error.hpp>
 
