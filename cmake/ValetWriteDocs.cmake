@@ -7,7 +7,7 @@
 # Public are the headers that applications include, and the <valet/...> headers that these include,
 # directly or indirectly. Headers in detail/, headers included only from there, and headers for custom
 # storages only (valet/ledger.hpp) are private. The Fortran module is left out, because Doxygen takes it
-# for a part of the namespace valet; it is described with valet.h and in its group.
+# for a part of the namespace valet; it is described with the headers of C and in their group.
 #
 # Every public header belongs to a group of src/docs/groups.dox.
 cmake_minimum_required(VERSION 3.22)
@@ -31,9 +31,9 @@ set(group_plans valet/plan.hpp valet/repair.hpp)
 set(group_layouts valet/alltoall.hpp valet/block_cyclic.hpp valet/dimension.hpp
                   valet/object_layout.hpp valet/redistribute.hpp valet/scalapack.hpp)
 set(group_adapters "valet/(kokkos|p4est|zoltan)/.*")
-set(group_c valet/custom.h valet/valet.h valet/ragged.h)
+set(group_c "valet/[a-z_]+[.]h")
 # Headers with macros only, or without declarations of their own.
-set(group_none valet/export.hpp valet/mpi.hpp valet/valet.hpp valet/version.hpp)
+set(group_none valet/export.hpp valet/mpi.hpp valet/valet.h valet/valet.hpp valet/version.hpp)
 set(roots "${SOURCE_DIR}/src/include" "${SOURCE_DIR}/adapters/kokkos/include"
           "${SOURCE_DIR}/adapters/p4est/include" "${SOURCE_DIR}/adapters/zoltan/include")
 

@@ -3,7 +3,7 @@
 
 /// The table of a report's numbers. JSON, the sum over ranks and the struct of C are made from it,
 /// and a test compares the type of Fortran with it: a new number is a member of Report, of
-/// Valet_Report in valet.h and valet.f90, and a row here.
+/// Valet_Report in report.h and valet.f90, and a row here.
 
 #include <valet/report.hpp>
 #include <valet/valet.h>

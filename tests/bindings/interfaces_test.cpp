@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -35,10 +36,12 @@ void for_each_match(const std::string& text, const std::string& pattern, Action&
     action(*match);
 }
 
+/// All headers of C.
 std::string header() {
-  return std::regex_replace(content(VALET_HEADERS "valet.h") + content(VALET_HEADERS "ragged.h") +
-                                content(VALET_HEADERS "custom.h"),
-                            std::regex(R"(/\*[^*]*\*+([^/*][^*]*\*+)*/)"), "");
+  std::string all;
+  for (const auto& file : std::filesystem::directory_iterator(VALET_HEADERS))
+    if (file.path().extension() == ".h") all += content(file.path());
+  return std::regex_replace(all, std::regex(R"(/\*[^*]*\*+([^/*][^*]*\*+)*/)"), "");
 }
 
 std::string module() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
-# Every public header of the core, alone, says one sentence to a compiler for C++17 and stops it; the C
-# header serves C++11. Arguments: COMPILER, INCLUDES (the first of them Valet's), DIRECTORY.
+# Every public header of the core, alone, says one sentence to a compiler for C++17 and stops it; those of
+# C serve C++11. Arguments: COMPILER, INCLUDES (the first of them Valet's), DIRECTORY.
 list(GET INCLUDES 0 root)
 list(TRANSFORM INCLUDES PREPEND "-I")
 file(GLOB_RECURSE headers RELATIVE "${root}" "${root}/valet/*.hpp")
@@ -27,7 +27,10 @@ foreach(header IN LISTS headers)
     message(SEND_ERROR "${header} with C++17: exit code ${code}, ${number} errors\n${output}")
   endif()
 endforeach()
-compile(c++11 valet/valet.h)
-if(NOT code EQUAL 0)
-  message(SEND_ERROR "valet.h with C++11:\n${output}")
-endif()
+file(GLOB headers RELATIVE "${root}" "${root}/valet/*.h")
+foreach(header IN LISTS headers)
+  compile(c++11 ${header})
+  if(NOT code EQUAL 0)
+    message(SEND_ERROR "${header} with C++11:\n${output}")
+  endif()
+endforeach()

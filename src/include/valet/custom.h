@@ -9,6 +9,7 @@
  * functions have in common. The Fortran module `valet_custom` has the same names.
  */
 
+#include <valet/block_storage.h>
 #include <valet/export.hpp>
 
 #include <stddef.h>
@@ -19,9 +20,6 @@ extern "C" {
 #endif
 
 /* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
-/** Handle of the fields of one rank, seen as slots. */
-typedef struct Valet_Storage Valet_Storage;
 
 /** Packs the blocks of `count` slots contiguously. Bytes that are no content, such as padding, may
  * be left unwritten or have any value: Valet_Options::verify clears them first and leaves them out,

@@ -4,15 +4,16 @@
 
 /**
  * @file
- * Blocks of different sizes for C: ragged_storage.hpp with handles and return codes. Included by
- * valet.h, which has the options, reports and errors, and describes what all functions have in
- * common.
+ * Blocks of different sizes for C: ragged_storage.hpp. Included by valet.h, which describes what
+ * all functions have in common.
  *
  * The Fortran module `valet_ragged` has the same names and is used with `valet`. There, data,
  * lengths and offsets are c_loc of arrays; lengths and offsets are 64-bit integers.
  */
 
 #include <valet/export.hpp>
+#include <valet/options.h>
+#include <valet/report.h>
 
 #include <mpi.h>
 #include <stddef.h>
@@ -22,9 +23,7 @@
 extern "C" {
 #endif
 
-/* NOLINTBEGIN(readability-identifier-naming): as in valet.h, which defines these. */
-struct Valet_Options;
-struct Valet_Report;
+/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
 
 /** Handle of the arenas of one rank and the columns beside them. */
 typedef struct Valet_Ragged_storage Valet_Ragged_storage;
@@ -91,7 +90,7 @@ VALET_EXPORT void Valet_Ragged_storage_free(Valet_Ragged_storage* storage);
  * @return VALET_SUCCESS or an error code of valet::plan_to_ranks(). */
 VALET_EXPORT int Valet_Ragged_plan_to_ranks(MPI_Comm communicator,
                                             const Valet_Ragged_storage* storage, uint64_t count,
-                                            const int* ranks, const struct Valet_Options* options,
+                                            const int* ranks, const Valet_Options* options,
                                             Valet_Ragged_plan** plan);
 /** Frees a plan. Local; allowed after MPI_Finalize. @param plan  May be NULL. */
 VALET_EXPORT void Valet_Ragged_plan_free(Valet_Ragged_plan* plan);
@@ -117,7 +116,7 @@ VALET_EXPORT uint64_t Valet_Ragged_plan_required_bytes(const Valet_Ragged_plan* 
  * @param report   NULL, or receives the report of this rank.
  * @return VALET_SUCCESS or an error code of valet::execute(). */
 VALET_EXPORT int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragged_storage* storage,
-                                      const int* ranks, struct Valet_Report* report);
+                                      const int* ranks, Valet_Report* report);
 /** Plans and executes in one call: valet::migrate(). Collective.
  * @param communicator  An intracommunicator.
  * @param storage       The blocks of this rank. [local]
@@ -128,8 +127,7 @@ VALET_EXPORT int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragge
  * @return VALET_SUCCESS or an error code of valet::migrate(). */
 VALET_EXPORT int Valet_Ragged_migrate(MPI_Comm communicator, const Valet_Ragged_storage* storage,
                                       uint64_t* count, const int* ranks,
-                                      const struct Valet_Options* options,
-                                      struct Valet_Report* report);
+                                      const Valet_Options* options, Valet_Report* report);
 
 /* NOLINTEND(readability-identifier-naming) */
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef VALET_PLAN_H
+#define VALET_PLAN_H
+
+/**
+ * @file
+ * Plans and maps for C: plan.hpp, object_layout.hpp and repair.hpp. Included by valet.h, which
+ * describes what all functions have in common.
+ */
+
+#include <valet/block_storage.h>
+#include <valet/export.hpp>
+#include <valet/options.h>
+#include <valet/report.h>
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
+
+/** Handle of a validated map that can be executed many times. */
+typedef struct Valet_Plan Valet_Plan;
+
+/** A slot in the memory of all ranks. */
+typedef struct Valet_Address {
+  int rank;      /**< in the communicator, 0 to P-1 */
+  uint64_t slot; /**< on that rank, from 0 */
+} Valet_Address;
+
+/** Plans a map that gives each block a rank: valet::plan_to_ranks(). Collective; moves nothing.
+ * @param communicator  An intracommunicator.
+ * @param storage       The blocks of this rank. [local]
+ * @param count         Blocks, in the first slots; with a mask, its length: the number of slots.
+ * @param mask          NULL, or for each slot whether it holds a block. [local]
+ * @param ranks         `count` destinations; read only during the call. [local]
+ * @param options       NULL for the defaults.
+ * @param plan          Receives the plan, to be freed with Valet_Plan_free(); unchanged on error.
+ * @return VALET_SUCCESS or an error code of valet::plan_to_ranks(). */
+VALET_EXPORT int Valet_Plan_to_ranks(MPI_Comm communicator, const Valet_Storage* storage,
+                                     uint64_t count, const uint8_t* mask, const int* ranks,
+                                     const Valet_Options* options, Valet_Plan** plan);
+/** Plans a map that gives each block an address: valet::plan_to_slots(). Collective; moves nothing.
+ * @param communicator  An intracommunicator.
+ * @param storage       The blocks of this rank. [local]
+ * @param count         Blocks, in the first slots; with a mask, its length: the number of slots.
+ * @param mask          NULL, or for each slot whether it holds a block. [local]
+ * @param addresses     `count` different destinations; read only during the call. [local]
+ * @param options       NULL for the defaults.
+ * @param plan          Receives the plan, to be freed with Valet_Plan_free(); unchanged on error.
+ * @return VALET_SUCCESS or an error code of valet::plan_to_slots(). */
+VALET_EXPORT int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage,
+                                     uint64_t count, const uint8_t* mask,
+                                     const Valet_Address* addresses, const Valet_Options* options,
+                                     Valet_Plan** plan);
+/** A distribution of numbered objects over ranks; see valet::ObjectLayout. */
+typedef struct Valet_Object_layout {
+  uint64_t block_size; /**< objects per block, assigned to the ranks in turn; 0: one block per rank,
+                          with lengths that differ by at most one object */
+  int ranks;           /**< number of ranks that have objects, the first ones; 0: all */
+} Valet_Object_layout;
+
+/** Plans the move of numbered objects to a layout, without a map: valet::plan_to_layout().
+ * Collective; moves nothing.
+ * @param communicator  An intracommunicator.
+ * @param storage       The objects of this rank. [local]
+ * @param count         Number of objects, in the first slots. [local]
+ * @param from          The layout before; NULL: objects are numbered by rank and slot. The same on
+ *                      all ranks.
+ * @param to            The layout after. The same on all ranks.
+ * @param options       NULL for the defaults.
+ * @param plan          Receives the plan, to be freed with Valet_Plan_free(); unchanged on error.
+ * @return VALET_SUCCESS or an error code of valet::plan_to_layout(). */
+VALET_EXPORT int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage,
+                                      uint64_t count, const Valet_Object_layout* from,
+                                      const Valet_Object_layout* to, const Valet_Options* options,
+                                      Valet_Plan** plan);
+/** Corrects a map to ranks with the fewest changes, so that no rank gets more blocks than it has
+ * slots: valet::repair(). Collective; moves nothing.
+ * @param communicator    An intracommunicator.
+ * @param count           Blocks, in the first slots; with a mask, its length: the number of slots.
+ * @param mask            NULL, or for each slot whether it holds a block. [local]
+ * @param ranks           `count` destinations, corrected in place. [local]
+ * @param slots           Most blocks that this rank may hold afterwards. [local]
+ * @param changed         NULL, or receives the number of blocks of this rank with a new
+ *                        destination.
+ * @param changed_in_all  NULL, or receives the same for all ranks.
+ * @return VALET_SUCCESS or an error code of valet::repair(), which leaves the map unchanged. */
+VALET_EXPORT int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask,
+                              int* ranks, uint64_t slots, uint64_t* changed,
+                              uint64_t* changed_in_all);
+/** Frees a plan. Local; allowed after MPI_Finalize. @param plan  May be NULL. */
+VALET_EXPORT void Valet_Plan_free(Valet_Plan* plan);
+
+/** Blocks on this rank afterwards. Local. @param plan  A plan.
+ * @return The blocks; 0 for a null `plan`, which sets Valet_Error_message(). */
+VALET_EXPORT uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan);
+/** Slots that this rank needs for the plan. Local.
+ * @param plan  A plan.
+ * @return The slots; with fewer, Valet_Execute() returns VALET_INFEASIBLE on all ranks. 0 for a
+ *         null `plan`, which sets Valet_Error_message(). */
+VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
+
+/** Executes a plan in place; can be repeated: valet::execute(). Collective.
+ * @param plan     Its blocks are in the slots that were occupied when it was made. NULL returns
+ *                 VALET_INVALID_ARGUMENT at once on this rank; ranks that have the plan would wait
+ *                 for it.
+ * @param storage  The planned fields, with at least Valet_Plan_required_slots() slots. NULL, or a
+ *                 storage without fields, is refused on all ranks. [local]
+ * @param report   NULL, or receives the report of this rank.
+ * @return VALET_SUCCESS or an error code of valet::execute(). */
+VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
+                               Valet_Report* report);
+
+/* NOLINTEND(readability-identifier-naming) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
