@@ -67,12 +67,6 @@ const MethodTraits& traits_of(Method method) {
                                                " moves no blocks; start from the default options");
 }
 
-std::string method_names() {
-  std::string names = "auto";
-  for (const MethodTraits* const traits : table) names.append(", ").append(traits->name);
-  return names;
-}
-
 }  // namespace schedule
 
 namespace {

@@ -71,7 +71,5 @@ struct MethodTraits {
 [[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_method(const char* option,
                                                                   Method method);
 [[nodiscard]] VALET_EXPORT std::optional<Diagnostic> check_choices(const Options& options);
-/// "auto, stream, direct, ...", all that parse_method() reads, for a help text.
-[[nodiscard]] VALET_EXPORT std::string method_names();
 
 }  // namespace valet::schedule

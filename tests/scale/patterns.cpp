@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "patterns.hpp"
 
+#include "tools/bench/scatter_index.hpp"
+
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <stdexcept>
 
 namespace valet::scale {
@@ -12,27 +13,6 @@ namespace {
 enum Number : int { ring, transpose, random_map, one_free, neighbours };
 constexpr std::array<std::string_view, 5> names{"ring", "transpose", "random", "one-free",
                                                 "neighbours"};
-
-/// A bijection of [0, size) that looks random: a Feistel network on the next even number of bits,
-/// walked until it falls into the range.
-std::uint64_t scatter_index(std::uint64_t index, std::uint64_t size) {
-  if (size < 2) return index;
-  const int half_bits = (static_cast<int>(std::bit_width(size - 1)) + 1) / 2;
-  const std::uint64_t half_mask = (std::uint64_t{1} << half_bits) - 1;
-  do {
-    std::uint64_t left = index >> half_bits;
-    std::uint64_t right = index & half_mask;
-    for (std::uint64_t round = 1; round <= 4; ++round) {
-      std::uint64_t mixed = (right + round * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
-      mixed ^= mixed >> 29;
-      const std::uint64_t next = left ^ (mixed & half_mask);
-      left = right;
-      right = next;
-    }
-    index = left << half_bits | right;
-  } while (index >= size);
-  return index;
-}
 
 }  // namespace
 
@@ -62,7 +42,7 @@ Destination Pattern::destination(const Part& part, std::uint64_t slot) const {
     case ring: return {at(1), slot};
     case transpose: return {static_cast<int>(index % count), index / count};
     case random_map: {
-      const std::uint64_t to = scatter_index(index, part.blocks * count);
+      const std::uint64_t to = bench::scatter_index(index, part.blocks * count);
       return {static_cast<int>(to / part.blocks), to % part.blocks};
     }
     case one_free:

@@ -7,14 +7,15 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <utility>
 
 namespace valet::bench {
 namespace {
 
-std::vector<int> displacements(const std::vector<int>& counts) {
-  std::vector<int> displs(counts.size(), 0);
-  std::partial_sum(counts.begin(), counts.end() - 1, displs.begin() + 1);
-  return displs;
+std::vector<int> as_counts(const std::vector<std::uint64_t>& blocks) {
+  std::vector<int> counts(blocks.size());
+  std::ranges::transform(blocks, counts.begin(), mpi::checked_count);
+  return counts;
 }
 
 std::vector<std::uint64_t> count_by_rank(std::span<const int> destinations) {
@@ -29,22 +30,39 @@ Bytes allocate(std::uint64_t bytes) {
   return Bytes(static_cast<std::byte*>(::operator new(bytes, page)));
 }
 
-Alltoallv::Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes)
-    : block_bytes_(block_bytes), receive_counts_(send_blocks.size()) {
-  MPI_Type_contiguous(mpi::checked_count(block_bytes), MPI_BYTE, &block_);
-  MPI_Type_commit(&block_);
-  for (const std::uint64_t count : send_blocks) send_counts_.push_back(mpi::checked_count(count));
-  MPI_Alltoall(send_counts_.data(), 1, MPI_INT, receive_counts_.data(), 1, MPI_INT, MPI_COMM_WORLD);
-  send_displs_ = displacements(send_counts_);
-  receive_displs_ = displacements(receive_counts_);
+Counts::Counts(std::vector<int> of_ranks) : counts(std::move(of_ranks)), begins(counts.size()) {
+  std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0);
 }
+
+Counts::Counts(const std::vector<std::uint64_t>& of_ranks) : Counts(as_counts(of_ranks)) {}
+
+Counts arriving(const Counts& leaving) {
+  std::vector<int> counts(leaving.counts.size());
+  MPI_Alltoall(leaving.counts.data(), 1, MPI_INT, counts.data(), 1, MPI_INT, MPI_COMM_WORLD);
+  return Counts(std::move(counts));
+}
+
+void alltoallv(const void* from, const Counts& leaving, void* to, const Counts& coming,
+               MPI_Datatype type) {
+  MPI_Alltoallv(from, leaving.counts.data(), leaving.begins.data(), type, to, coming.counts.data(),
+                coming.begins.data(), type, MPI_COMM_WORLD);
+}
+
+BlockType::BlockType(std::size_t bytes) {
+  MPI_Type_contiguous(mpi::checked_count(bytes), MPI_BYTE, &type_);
+  MPI_Type_commit(&type_);
+}
+
+Alltoallv::Alltoallv(const std::vector<std::uint64_t>& send_blocks, std::size_t block_bytes)
+    : block_bytes_(block_bytes),
+      block_(block_bytes),
+      leaving_(send_blocks),
+      coming_(arriving(leaving_)) {}
 
 Alltoallv::Alltoallv(std::span<const int> destinations, std::size_t block_bytes)
     : Alltoallv(count_by_rank(destinations), block_bytes) {
   if (!on_all_ranks(std::ranges::is_sorted(destinations))) unpacked_ = destinations;
 }
-
-Alltoallv::~Alltoallv() { MPI_Type_free(&block_); }
 
 double Alltoallv::run_warm(const std::byte* blocks) {
   if (warm_.received == nullptr) {
@@ -61,7 +79,7 @@ double Alltoallv::run_cold(const std::byte* blocks) const {
 void Alltoallv::exchange(const std::byte* blocks, const Buffers& buffers) const {
   const std::byte* packed = blocks;
   if (!unpacked_.empty()) {
-    std::vector<int> next = send_displs_;
+    std::vector<int> next = leaving_.begins;
     for (std::size_t k = 0; k < unpacked_.size(); ++k) {
       const auto place = static_cast<std::size_t>(next[static_cast<std::size_t>(unpacked_[k])]++);
       std::memcpy(buffers.packed.get() + place * block_bytes_, blocks + k * block_bytes_,
@@ -69,8 +87,7 @@ void Alltoallv::exchange(const std::byte* blocks, const Buffers& buffers) const 
     }
     packed = buffers.packed.get();
   }
-  MPI_Alltoallv(packed, send_counts_.data(), send_displs_.data(), block_, buffers.received.get(),
-                receive_counts_.data(), receive_displs_.data(), block_, MPI_COMM_WORLD);
+  alltoallv(packed, leaving_, buffers.received.get(), coming_, block_.get());
 }
 
 }  // namespace valet::bench

@@ -53,12 +53,8 @@ class AutoBenchmark final : public Benchmark {
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
     calibration_ = calibration_seconds();
-    Jobs jobs;
-    for (const std::string& pattern : patterns_)
-      for (const std::uint64_t block_bytes : block_bytes_)
-        for (const std::uint64_t percent : free_percent_)
-          jobs.emplace_back([=, this] { measure(pattern, block_bytes, percent); });
-    return jobs;
+    return jobs_of([this](const auto&... of) { measure(of...); }, patterns_, block_bytes_,
+                   free_percent_);
   }
 
   void measure(const std::string& pattern, std::uint64_t block_bytes, std::uint64_t free_percent) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
 
+#include "schedule/methods.hpp"
 #include "single_copy.hpp"
 
 #include <algorithm>
@@ -20,6 +21,13 @@ std::vector<Option> Benchmark::options() {
 
 Option Benchmark::memory_option() {
   return {"--memory", &memory_, "memory budget per rank in bytes (suffix K, M or G allowed)"};
+}
+
+Option Benchmark::method_option(std::vector<std::string>& methods) {
+  std::string known = "auto";
+  for (const schedule::MethodTraits* const method : schedule::methods())
+    known.append(", ").append(method->name);
+  return {"--method", &methods, "methods (comma-separated): " + known};
 }
 
 Option Benchmark::sharing_flag() {

@@ -45,6 +45,24 @@ struct Series {
 /// What is measured one after the other.
 using Jobs = std::vector<std::function<void()>>;
 
+/// job(value, ...) for all combinations of values of the lists; the last list runs fastest.
+template <class Job>
+void add_jobs(Jobs& jobs, const Job& job) {
+  jobs.emplace_back(job);
+}
+template <class Job, class List, class... Lists>
+void add_jobs(Jobs& jobs, const Job& job, const List& list, const Lists&... others) {
+  for (const auto& value : list)
+    add_jobs(
+        jobs, [=](const auto&... rest) { job(value, rest...); }, others...);
+}
+template <class Job, class... Lists>
+[[nodiscard]] Jobs jobs_of(const Job& job, const Lists&... lists) {
+  Jobs jobs;
+  add_jobs(jobs, job, lists...);
+  return jobs;
+}
+
 /// A subcommand of valet-bench, on MPI_COMM_WORLD.
 class Benchmark {
  public:
@@ -67,6 +85,8 @@ class Benchmark {
   /// The options beyond --repeat and --json.
   virtual std::vector<Option> own_options() = 0;
   Option memory_option();
+  /// For methods that move blocks.
+  static Option method_option(std::vector<std::string>& methods);
   Option sharing_flag();
 
   /// Each adds rows. Collective, as are they.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
 
+#include "content.hpp"
+
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -9,36 +11,13 @@
 namespace valet::bench {
 namespace {
 
-/// The address of a block, spread over all of its bytes.
-class Signature {
- public:
-  explicit Signature(std::uint64_t word) : word_(word) {}
-  explicit Signature(const Address& origin)
-      : word_((static_cast<std::uint64_t>(origin.rank) << 40) + origin.slot) {}
-
-  /// The part of it that stands `at` bytes behind the beginning of the block.
-  void write(std::byte* part, std::size_t bytes, std::size_t at) const {
-    for (std::size_t k = 0; k < bytes; k += sizeof word_) {
-      const std::uint64_t word = word_ ^ (at + k) << 48;
-      std::memcpy(part + k, &word, std::min(bytes - k, sizeof word));
-    }
-  }
-  [[nodiscard]] bool matches(const std::byte* part, std::size_t bytes, std::size_t at) const {
-    bool good = true;
-    for (std::size_t k = 0; k < bytes; k += sizeof word_) {
-      const std::uint64_t word = word_ ^ (at + k) << 48;
-      good = good && std::memcmp(part + k, &word, std::min(bytes - k, sizeof word)) == 0;
-    }
-    return good;
-  }
-  [[nodiscard]] Address origin() const {
-    return {static_cast<int>(word_ >> 40), word_ & ((std::uint64_t{1} << 40) - 1)};
-  }
-  [[nodiscard]] std::uint64_t word() const { return word_; }
-
- private:
-  std::uint64_t word_;
-};
+/// The first word of a block: the address that it starts at.
+std::uint64_t word_of(const Address& origin) {
+  return (static_cast<std::uint64_t>(origin.rank) << 40) + origin.slot;
+}
+Address origin_of(std::uint64_t word) {
+  return {static_cast<int>(word >> 40), word & ((std::uint64_t{1} << 40) - 1)};
+}
 
 std::vector<Address> addresses_of(const Map& map) {
   std::vector<Address> addresses(map.blocks(world_rank()));
@@ -78,9 +57,10 @@ BlockComparison::BlockComparison(Map map, const std::vector<std::size_t>& field_
 
 void BlockComparison::fill() {
   for (std::uint64_t slot = 0; slot < blocks(); ++slot) {
+    const Content content(word_of({world_rank(), slot}));
     std::size_t at = 0;
     for (const Field& field : fields_) {
-      Signature({world_rank(), slot}).write(field.memory + slot * field.bytes, field.bytes, at);
+      content.write(field.memory + slot * field.bytes, field.bytes, at);
       at += field.bytes;
     }
   }
@@ -115,8 +95,8 @@ bool BlockComparison::verified(std::uint64_t blocks_after, Places places) const 
   for (std::uint64_t slot = 0; slot < slots; ++slot) {
     std::uint64_t word = 0;
     std::memcpy(&word, fields_[0].memory + slot * fields_[0].bytes, sizeof word);
-    const Signature signature(word);
-    const Address from = signature.origin();
+    const Content content(word);
+    const Address from = origin_of(word);
     const bool plausible = from.rank < world_size() && from.slot < map_.blocks(from.rank);
     const Address to = plausible ? map_.destination(from.rank, from.slot) : Address{-1, 0};
     const bool belongs = to.rank == world_rank() && (places != Places::slots || to.slot == slot);
@@ -124,7 +104,7 @@ bool BlockComparison::verified(std::uint64_t blocks_after, Places places) const 
     good = good && belongs && (places != Places::in_order || found == 0 || word > last);
     std::size_t at = 0;
     for (const Field& field : fields_) {
-      good = good && signature.matches(field.memory + slot * field.bytes, field.bytes, at);
+      good = good && content.matches(field.memory + slot * field.bytes, field.bytes, at);
       at += field.bytes;
     }
     surplus += mixed(word);
@@ -132,7 +112,7 @@ bool BlockComparison::verified(std::uint64_t blocks_after, Places places) const 
     ++found;
   }
   for (std::uint64_t slot = 0; slot < blocks(); ++slot)
-    surplus -= mixed(Signature({world_rank(), slot}).word());
+    surplus -= mixed(word_of({world_rank(), slot}));
   return on_all_ranks(good && found == blocks_after) && sum_of_ranks(surplus) == 0;
 }
 

@@ -41,8 +41,11 @@ class BlockComparison {
   /// MPI_Alltoallv of the same blocks, in one array.
   [[nodiscard]] Alltoallv& peer() { return peer_; }
 
-  /// Writes every block to the slot where it starts, then moves them. Verified: every block on a
-  /// rank belongs there and is whole, and none was lost or doubled.
+  /// Writes every block to the slot where it starts.
+  void fill();
+  /// Whether every block on a rank belongs there and is whole, and none was lost or doubled.
+  [[nodiscard]] bool verified(std::uint64_t blocks_after, Places places) const;
+  /// fill(), the move, and verified().
   Outcome run(const std::function<Moved()>& move);
   /// Blocks in one array by migrate(); Valet is given `places`, or ranks.
   [[nodiscard]] std::function<Outcome()> migration(const Options& options,
@@ -53,9 +56,6 @@ class BlockComparison {
     std::byte* memory;
     std::size_t bytes;  ///< one block
   };
-
-  void fill();
-  [[nodiscard]] bool verified(std::uint64_t blocks_after, Places places) const;
 
   Map map_;
   std::uint64_t block_bytes_;

@@ -1,25 +1,81 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
-#include "device_memory.hpp"
 #include "device_peers.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <optional>
 
 namespace valet::bench {
 namespace {
 
+struct Use {
+  std::uint64_t now = 0;
+  std::uint64_t most = 0;
+};
+
+/// Kokkos calls plain functions, so what they count is theirs.
+std::map<std::string, Use>& uses() {
+  static std::map<std::string, Use> by_space;
+  return by_space;
+}
+
+void allocated(Kokkos::Tools::SpaceHandle space, const char*, const void*, std::uint64_t bytes) {
+  Use& use = uses()[space.name];
+  use.now += bytes;
+  use.most = std::max(use.most, use.now);
+}
+
+void freed(Kokkos::Tools::SpaceHandle space, const char*, const void*, std::uint64_t bytes) {
+  Use& use = uses()[space.name];
+  // What was allocated before we listened was not counted.
+  use.now -= std::min(use.now, bytes);
+}
+
+/// What Kokkos allocates on this rank while one of these lives, by memory space: every View and
+/// every block of kokkos_malloc, with any back end. Memory that a device driver takes for itself is
+/// not in it. One at a time, after Kokkos::initialize().
+class KokkosMemory {
+ public:
+  KokkosMemory() {
+    uses().clear();
+    Kokkos::Tools::Experimental::set_allocate_data_callback(allocated);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(freed);
+  }
+  KokkosMemory(const KokkosMemory&) = delete;
+  KokkosMemory& operator=(const KokkosMemory&) = delete;
+  ~KokkosMemory() {
+    Kokkos::Tools::Experimental::set_allocate_data_callback(nullptr);
+    Kokkos::Tools::Experimental::set_deallocate_data_callback(nullptr);
+  }
+
+  /// High-water marks start again, at what is allocated now.
+  static void restart() {
+    for (auto& [space, use] : uses()) use.most = use.now;
+  }
+  /// The most bytes that were allocated at a time since restart().
+  [[nodiscard]] static std::uint64_t most_in(const std::string& space) {
+    return uses()[space].most;
+  }
+  /// The same in all other spaces, each at its own time.
+  [[nodiscard]] static std::uint64_t most_outside(const std::string& space) {
+    std::uint64_t sum = 0;
+    for (const auto& [name, use] : uses())
+      if (name != space) sum += use.most;
+    return sum;
+  }
+};
+
 /// One rank's blocks, and the ways to bring them to their ranks, which take turns. Collective.
 class DeviceComparison {
  public:
-  DeviceComparison(BlockKind kind, bool scattered, std::uint64_t blocks, const Options& options,
-                   KokkosMemory& memory)
+  DeviceComparison(BlockKind kind, bool scattered, std::uint64_t blocks, const Options& options)
       : kind_(kind),
         route_{world_size(), scattered},
         blocks_(blocks),
         options_(options),
-        memory_(memory),
         arrays_(make_arrays(kind, blocks)),
         ranks_(blocks) {
     for (std::uint64_t slot = 0; slot < blocks; ++slot)
@@ -35,7 +91,7 @@ class DeviceComparison {
   /// The second execution of a plan, whose scratch is at hand.
   Outcome execute_again() {
     const BlockStorage storage = arrays_.storage();
-    memory_.restart();
+    KokkosMemory::restart();
     write_blocks(arrays_, world_rank(), blocks_);
     Plan plan = plan_to_ranks(MPI_COMM_WORLD, storage, blocks_, ranks_, options_);
     execute(plan, storage);
@@ -66,7 +122,7 @@ class DeviceComparison {
   /// @param move  Returns the report of this rank.
   template <class Move>
   Outcome measure(const Move& move) {
-    memory_.restart();
+    KokkosMemory::restart();
     write_blocks(arrays_, world_rank(), blocks_);
     Report report;
     const double seconds = slowest_seconds([&] { report = move(); });
@@ -78,7 +134,7 @@ class DeviceComparison {
   /// which blocks go where it finds out like Valet. They are freed again: the ways share a device.
   template <class MakePeer>
   Outcome out_of_place(const MakePeer& make_peer) {
-    memory_.restart();
+    KokkosMemory::restart();
     const BlockArrays second = make_arrays(kind_, blocks_);
     write_blocks(second, world_rank() + world_size(), blocks_);
     write_blocks(arrays_, world_rank(), blocks_);
@@ -104,7 +160,6 @@ class DeviceComparison {
   Route route_;
   std::uint64_t blocks_;
   Options options_;
-  KokkosMemory& memory_;
   BlockArrays arrays_;
   std::vector<int> ranks_;
 };
@@ -163,14 +218,14 @@ class DeviceBenchmark final : public Benchmark {
 
   void measure(const std::string& pattern, BlockKind kind, const std::string& to,
                std::uint64_t blocks) {
-    DeviceComparison ways(kind, to == "random", blocks, options_, *kokkos_memory_);
+    DeviceComparison ways(kind, to == "random", blocks, options_);
     std::vector<Memory> memory(4);
     // What a way took last is what it takes each time.
     const auto noted = [&](Memory& most, auto&& way) {
       return [&, way] {
         Outcome outcome = way();
-        most.device = sum_of_ranks(kokkos_memory_->most_in(DeviceMemory::name()));
-        most.elsewhere = sum_of_ranks(kokkos_memory_->most_outside(DeviceMemory::name()));
+        most.device = sum_of_ranks(KokkosMemory::most_in(DeviceMemory::name()));
+        most.elsewhere = sum_of_ranks(KokkosMemory::most_outside(DeviceMemory::name()));
         return outcome;
       };
     };

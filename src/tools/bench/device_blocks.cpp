@@ -95,42 +95,32 @@ struct DigestOfWritten {
   }
 };
 
-struct Gather {
-  FieldWords field;
-  const std::uint32_t* slots;
-  std::uint64_t blocks;
-  std::size_t block_words;
-  std::uint64_t* packed;
-  KOKKOS_FUNCTION void operator()(std::uint64_t index) const {
-    const Place place = place_of(field, blocks, index);
-    packed[place.slot * block_words + field.packed_offset + place.word] =
-        word_at(field, slots[place.slot], place.word);
-  }
-};
-
-struct Scatter {
-  FieldWords field;
-  std::uint64_t first_slot;
-  std::uint64_t blocks;
-  std::size_t block_words;
-  const std::uint64_t* packed;
-  KOKKOS_FUNCTION void operator()(std::uint64_t index) const {
-    const Place place = place_of(field, blocks, index);
-    word_at(field, first_slot + place.slot, place.word) =
-        packed[place.slot * block_words + field.packed_offset + place.word];
-  }
-};
-
-struct Keep {
+/// Rows in the slots of a list, or from a slot on, to consecutive slots of another field.
+struct Copy {
   FieldWords from;
   FieldWords to;
-  const std::uint32_t* slots;
+  const std::uint32_t* slots;  ///< nullptr: from slot 0 of `from` on
   std::uint64_t blocks;
   KOKKOS_FUNCTION void operator()(std::uint64_t index) const {
-    const Place place = place_of(from, blocks, index);
-    word_at(to, place.slot, place.word) = word_at(from, slots[place.slot], place.word);
+    const bool by_slot = to.slot_stride < to.word_stride;
+    const Place place = place_of(by_slot ? to : from, blocks, index);
+    word_at(to, place.slot, place.word) =
+        word_at(from, slots == nullptr ? place.slot : slots[place.slot], place.word);
   }
 };
+
+/// A field in packed blocks.
+FieldWords packed_field(const FieldWords& field, std::size_t block_words, std::uint64_t* packed) {
+  FieldWords words = field;
+  words.data = reinterpret_cast<Word*>(packed + field.packed_offset);
+  words.slot_stride = block_words;
+  words.word_stride = 1;
+  return words;
+}
+
+void copy_rows(const Space& space, const Copy& copy) {
+  Kokkos::parallel_for("valet_bench::copy", Indices(space, 0, copy.blocks * copy.from.words), copy);
+}
 
 template <class Kernel>
 std::uint64_t sum_of(const char* label, std::uint64_t indices, const Kernel& kernel) {
@@ -225,24 +215,22 @@ std::uint64_t digest_of(int rank, std::uint64_t blocks) {
 void gather(const Space& space, const BlockArrays& from, const SlotList& slots,
             std::uint64_t first_of_list, std::uint64_t blocks, std::uint64_t* packed) {
   for (const FieldWords& field : from.fields)
-    Kokkos::parallel_for(
-        "valet_bench::gather", Indices(space, 0, blocks * field.words),
-        Gather{field, slots.data() + first_of_list, blocks, words_of(from), packed});
+    copy_rows(space, {field, packed_field(field, words_of(from), packed),
+                      slots.data() + first_of_list, blocks});
 }
 
-void scatter(const Space& space, const std::uint64_t* packed, std::uint64_t blocks,
-             const BlockArrays& to, std::uint64_t first_slot) {
-  for (const FieldWords& field : to.fields)
-    Kokkos::parallel_for("valet_bench::scatter", Indices(space, 0, blocks * field.words),
-                         Scatter{field, first_slot, blocks, words_of(to), packed});
+void scatter(const Space& space, std::uint64_t* packed, std::uint64_t blocks, const BlockArrays& to,
+             std::uint64_t first_slot) {
+  for (FieldWords field : to.fields) {
+    field.data += first_slot * field.slot_stride;
+    copy_rows(space, {packed_field(field, words_of(to), packed), field, nullptr, blocks});
+  }
 }
 
 void keep(const Space& space, const BlockArrays& from, const SlotList& slots,
           const BlockArrays& to) {
-  const std::uint64_t blocks = slots.extent(0);
   for (std::size_t f = 0; f < from.fields.size(); ++f)
-    Kokkos::parallel_for("valet_bench::keep", Indices(space, 0, blocks * from.fields[f].words),
-                         Keep{from.fields[f], to.fields[f], slots.data(), blocks});
+    copy_rows(space, {from.fields[f], to.fields[f], slots.data(), slots.extent(0)});
 }
 
 }  // namespace valet::bench

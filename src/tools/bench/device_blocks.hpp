@@ -75,8 +75,8 @@ struct Findings {
 /// Queue the copies of blocks on `space`. Packed blocks stand one behind the other.
 void gather(const Space& space, const BlockArrays& from, const SlotList& slots,
             std::uint64_t first_of_list, std::uint64_t blocks, std::uint64_t* packed);
-void scatter(const Space& space, const std::uint64_t* packed, std::uint64_t blocks,
-             const BlockArrays& to, std::uint64_t first_slot);
+void scatter(const Space& space, std::uint64_t* packed, std::uint64_t blocks, const BlockArrays& to,
+             std::uint64_t first_slot);
 /// Blocks in the slots of a list to the first slots of other arrays.
 void keep(const Space& space, const BlockArrays& from, const SlotList& slots,
           const BlockArrays& to);

@@ -13,13 +13,6 @@
 namespace valet::bench {
 namespace {
 
-MPI_Datatype block_type(std::size_t block_words) {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_contiguous(mpi::checked_count(block_words), MPI_UINT64_T, &type);
-  MPI_Type_commit(&type);
-  return type;
-}
-
 /// What kernels pack into: a second buffer only where they do not use the host's memory anyway.
 DeviceWords device_part_of(const StagedWords& staged) {
   if constexpr (std::is_same_v<HostStaging, DeviceMemory>)
@@ -61,18 +54,6 @@ std::array<Space, 2> two_queues() {
   return {Space(), Space()};
 }
 
-std::vector<int> as_counts(const std::vector<std::uint64_t>& blocks) {
-  std::vector<int> counts(blocks.size());
-  std::ranges::transform(blocks, counts.begin(), mpi::checked_count);
-  return counts;
-}
-
-std::vector<int> displacements(const std::vector<int>& counts) {
-  std::vector<int> displs(counts.size(), 0);
-  std::partial_sum(counts.begin(), counts.end() - 1, displs.begin() + 1);
-  return displs;
-}
-
 std::uint64_t sum(const std::vector<std::uint64_t>& counts) {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
@@ -104,7 +85,7 @@ StagedPipeline::StagedPipeline(BlockKind kind, std::uint64_t staging_bytes)
     : block_words_(words_of(kind)),
       chunk_blocks_(std::max<std::uint64_t>(
           staging_bytes / (2 * chunks_a_way) / (block_words_ * sizeof(Word)), 1)),
-      block_(block_type(block_words_)) {
+      block_(block_words_ * sizeof(Word)) {
   for (Buffer* const buffer : {out_.data(), &out_[1], in_.data(), &in_[1]}) {
     buffer->staged = staged_words(chunk_blocks_ * block_words_);
     buffer->on_device = device_part_of(buffer->staged);
@@ -113,8 +94,6 @@ StagedPipeline::StagedPipeline(BlockKind kind, std::uint64_t staging_bytes)
   outward_ = queues[0];
   inward_ = queues[1];
 }
-
-StagedPipeline::~StagedPipeline() { MPI_Type_free(&block_); }
 
 /// In the order of the distance between the ranks, so that no rank is everyone's first.
 std::vector<StagedPipeline::Chunk> StagedPipeline::chunks(const std::vector<std::uint64_t>& counts,
@@ -138,12 +117,12 @@ void StagedPipeline::start_send(const BlockArrays& from, const Shipment& shipmen
   gather(outward_, from, shipment.leaving, chunk.first, chunk.blocks, buffer.on_device.data());
   copy(outward_, buffer.staged, buffer.on_device, chunk.blocks * block_words_);
   outward_.fence();
-  MPI_Isend(buffer.staged.data(), mpi::checked_count(chunk.blocks), block_, chunk.rank, 0,
+  MPI_Isend(buffer.staged.data(), mpi::checked_count(chunk.blocks), block_.get(), chunk.rank, 0,
             MPI_COMM_WORLD, &request);
 }
 
 void StagedPipeline::start_receive(const Chunk& chunk, Buffer& buffer, MPI_Request& request) {
-  MPI_Irecv(buffer.staged.data(), mpi::checked_count(chunk.blocks), block_, chunk.rank, 0,
+  MPI_Irecv(buffer.staged.data(), mpi::checked_count(chunk.blocks), block_.get(), chunk.rank, 0,
             MPI_COMM_WORLD, &request);
 }
 
@@ -186,9 +165,7 @@ FullBuffers::FullBuffers(BlockKind kind, const Shipment& shipment)
       received_(staged_words(sum(shipment.receive_counts) * block_words_)),
       packed_(device_part_of(sent_)),
       arrived_(device_part_of(received_)),
-      block_(block_type(block_words_)) {}
-
-FullBuffers::~FullBuffers() { MPI_Type_free(&block_); }
+      block_(block_words_ * sizeof(Word)) {}
 
 void FullBuffers::run(const BlockArrays& from, const Shipment& shipment, const BlockArrays& to) {
   const Space space;
@@ -196,11 +173,8 @@ void FullBuffers::run(const BlockArrays& from, const Shipment& shipment, const B
   copy(space, sent_, packed_, sent_.extent(0));
   space.fence();
   keep(space, from, shipment.staying, to);
-  const std::vector<int> send_counts = as_counts(shipment.send_counts);
-  const std::vector<int> receive_counts = as_counts(shipment.receive_counts);
-  MPI_Alltoallv(sent_.data(), send_counts.data(), displacements(send_counts).data(), block_,
-                received_.data(), receive_counts.data(), displacements(receive_counts).data(),
-                block_, MPI_COMM_WORLD);
+  alltoallv(sent_.data(), Counts(shipment.send_counts), received_.data(),
+            Counts(shipment.receive_counts), block_.get());
   copy(space, arrived_, received_, received_.extent(0));
   scatter(space, arrived_.data(), sum(shipment.receive_counts), to, shipment.staying.extent(0));
   space.fence();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "alltoallv.hpp"
 #include "device_blocks.hpp"
 #include <valet/mpi.hpp>
 
@@ -29,9 +30,6 @@ class StagedPipeline {
  public:
   /// @param staging_bytes  Pinned memory of all four chunks.
   StagedPipeline(BlockKind kind, std::uint64_t staging_bytes);
-  StagedPipeline(const StagedPipeline&) = delete;
-  StagedPipeline& operator=(const StagedPipeline&) = delete;
-  ~StagedPipeline();
 
   /// Collective. Blocks that stay come first in `to`, then those of the other ranks.
   void run(const BlockArrays& from, const Shipment& shipment, const BlockArrays& to);
@@ -63,7 +61,7 @@ class StagedPipeline {
   std::uint64_t chunk_blocks_;
   std::array<Buffer, chunks_a_way> out_, in_;
   Space outward_, inward_;  ///< queues of their own on a device
-  MPI_Datatype block_ = MPI_DATATYPE_NULL;
+  BlockType block_;
 };
 
 /// Blocks out of place through one buffer for all of them: packed on the device, copied to the
@@ -71,9 +69,6 @@ class StagedPipeline {
 class FullBuffers {
  public:
   FullBuffers(BlockKind kind, const Shipment& shipment);
-  FullBuffers(const FullBuffers&) = delete;
-  FullBuffers& operator=(const FullBuffers&) = delete;
-  ~FullBuffers();
 
   /// Collective. Blocks are where StagedPipeline::run() brings them, in the order of their ranks.
   void run(const BlockArrays& from, const Shipment& shipment, const BlockArrays& to);
@@ -82,7 +77,7 @@ class FullBuffers {
   std::size_t block_words_;
   StagedWords sent_, received_;
   DeviceWords packed_, arrived_;
-  MPI_Datatype block_ = MPI_DATATYPE_NULL;
+  BlockType block_;
 };
 
 }  // namespace valet::bench

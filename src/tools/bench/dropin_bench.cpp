@@ -47,12 +47,7 @@ class DropinBenchmark final : public Benchmark {
     float version = 0;
     if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK)
       throw std::runtime_error("Zoltan cannot be initialised");
-    Jobs jobs;
-    jobs.reserve(data_bytes_.size() * object_bytes_.size());
-    for (const std::string& data : data_bytes_)
-      for (const std::string& bytes : object_bytes_)
-        jobs.emplace_back([this, data, bytes] { measure(parse_bytes(data), bytes); });
-    return jobs;
+    return jobs_of([this](const auto&... of) { measure(of...); }, data_bytes_, object_bytes_);
   }
 
   /// @param grown  What the process grew by at most, in all runs but the first; for Valet what it
@@ -71,7 +66,8 @@ class DropinBenchmark final : public Benchmark {
     return {seconds, client.verified() && on_all_ranks(code == ZOLTAN_OK)};
   }
 
-  void measure(std::size_t data, const std::string& object_bytes) {
+  void measure(const std::string& data_bytes, const std::string& object_bytes) {
+    const std::size_t data = parse_bytes(data_bytes);
     const std::size_t bytes = parse_bytes(object_bytes);
     if (bytes % sizeof(std::uint64_t) != 0)
       throw std::invalid_argument("objects of " + object_bytes + ": give a multiple of 8 bytes");

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dropin_client.hpp"
 
-#include "measure.hpp"
-
 #include <algorithm>
 #include <cstring>
 
@@ -11,21 +9,30 @@ namespace {
 
 DropinClient& of(void* data) { return *static_cast<DropinClient*>(data); }
 
+Map map_of(std::uint64_t objects) {
+  return {objects, [=](int) { return objects; },
+          [=](int rank, std::uint64_t slot) {
+            const int ranks = world_size();
+            if (ranks < 2) return Address{rank, slot};
+            const std::uint64_t turn = slot % static_cast<std::uint64_t>(ranks - 1);
+            return Address{(rank + 1 + static_cast<int>(turn)) % ranks, slot};
+          }};
+}
+
 }  // namespace
 
 DropinClient::DropinClient(std::uint64_t objects, std::uint64_t object_bytes, bool multi)
     : objects_(objects),
       object_bytes_(object_bytes),
       zoltan_(Zoltan_Create(MPI_COMM_WORLD)),
-      pool_(objects * words_per_object()),
-      id_of_slot_(objects) {
+      blocks_(map_of(objects), {object_bytes}) {
   free_.reserve(objects);
   for (std::uint64_t slot = 0; slot < objects_; ++slot) {
     const std::uint64_t id = objects_ * static_cast<std::uint64_t>(world_rank()) + slot;
     gids_.push_back(static_cast<ZOLTAN_ID_TYPE>(id));
     lids_.push_back(static_cast<ZOLTAN_ID_TYPE>(slot));
-    procs_.push_back(destination(gids_.back()));
   }
+  procs_ = blocks_.ranks();
   Zoltan_Set_Param(zoltan_, "DEBUG_LEVEL", "0");
   if (multi)
     register_multi_callbacks();
@@ -58,8 +65,8 @@ void DropinClient::register_single_callbacks() {
       this);
   Zoltan_Set_Unpack_Obj_Fn(
       zoltan_,
-      [](void* data, int, ZOLTAN_ID_PTR gid, int, char* buffer, int* code) {
-        of(data).unpack(*gid, buffer);
+      [](void* data, int, ZOLTAN_ID_PTR, int, char* buffer, int* code) {
+        of(data).unpack(buffer);
         *code = ZOLTAN_OK;
       },
       this);
@@ -83,26 +90,15 @@ void DropinClient::register_multi_callbacks() {
       this);
   Zoltan_Set_Unpack_Obj_Multi_Fn(
       zoltan_,
-      [](void* data, int, int count, ZOLTAN_ID_PTR gids, int*, int* offsets, char* buffer,
-         int* code) {
-        for (int k = 0; k < count; ++k) of(data).unpack(gids[k], buffer + offsets[k]);
+      [](void* data, int, int count, ZOLTAN_ID_PTR, int*, int* offsets, char* buffer, int* code) {
+        for (int k = 0; k < count; ++k) of(data).unpack(buffer + offsets[k]);
         *code = ZOLTAN_OK;
       },
       this);
 }
 
-int DropinClient::destination(ZOLTAN_ID_TYPE id) const {
-  const int ranks = world_size();
-  const int hop = ranks < 2 ? 0 : 1 + static_cast<int>(id % objects_) % (ranks - 1);
-  return (static_cast<int>(id / objects_) + hop) % ranks;
-}
-
 void DropinClient::fill() {
-  for (std::uint64_t slot = 0; slot < objects_; ++slot) {
-    id_of_slot_[slot] = gids_[slot];
-    for (std::size_t k = 0; k < words_per_object(); ++k)
-      pool_[slot * words_per_object() + k] = mixed(gids_[slot]) + k;
-  }
+  blocks_.fill();
   free_.clear();
 }
 
@@ -130,27 +126,16 @@ Valet_Migration_Report DropinClient::report() const {
 }
 
 void DropinClient::pack(ZOLTAN_ID_TYPE slot, char* buffer) const {
-  std::memcpy(buffer, words(slot), object_bytes_);
+  std::memcpy(buffer, object(slot), object_bytes_);
 }
 
-void DropinClient::unpack(ZOLTAN_ID_TYPE id, const char* buffer) {
-  const ZOLTAN_ID_TYPE slot = free_.back();
+void DropinClient::unpack(const char* buffer) {
+  std::memcpy(object(free_.back()), buffer, object_bytes_);
   free_.pop_back();
-  std::memcpy(pool_.data() + slot * words_per_object(), buffer, object_bytes_);
-  id_of_slot_[slot] = id;
 }
 
 bool DropinClient::verified() const {
-  bool good = free_.empty();
-  std::uint64_t surplus = 0;
-  for (std::uint64_t slot = 0; slot < objects_; ++slot) {
-    const ZOLTAN_ID_TYPE id = id_of_slot_[slot];
-    good = good && destination(id) == world_rank();
-    for (std::size_t k = 0; k < words_per_object(); ++k)
-      good = good && words(slot)[k] == mixed(id) + k;
-    surplus += mixed(id) - mixed(gids_[slot]);
-  }
-  return on_all_ranks(good) && sum_of_ranks(surplus) == 0;
+  return blocks_.verified(objects_, Places::any) && on_all_ranks(free_.empty());
 }
 
 }  // namespace valet::bench

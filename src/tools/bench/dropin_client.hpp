@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "block_comparison.hpp"
 #include <valet/zoltan/valet_zoltan.h>
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 namespace valet::bench {
 
 /// An application with objects of one size in a pool of slots, all of which leave: object k of a
-/// rank goes to the other ranks in turn. The local id is the slot. Uses Zoltan's interface only,
-/// but for the free callback of STEPS.
+/// rank goes to the other ranks in turn. The local id is the slot, and a slot is as good as
+/// another. Uses Zoltan's interface only, but for the free callback of STEPS.
 class DropinClient {
  public:
   /// @param multi  Register the multi forms of the callbacks.
@@ -26,27 +27,22 @@ class DropinClient {
   int migrate(const std::string& callbacks, const std::string& memory);
   /// The report of the last migration that was not stock.
   [[nodiscard]] Valet_Migration_Report report() const;
-  /// Every object is where it belongs, whole, and none is lost or doubled. Collective.
+  /// Every object is on its rank, whole, and none is lost or doubled. Collective.
   [[nodiscard]] bool verified() const;
 
  private:
-  [[nodiscard]] std::size_t words_per_object() const {
-    return object_bytes_ / sizeof(std::uint64_t);
+  [[nodiscard]] std::byte* object(ZOLTAN_ID_TYPE slot) const {
+    return blocks_.field(0) + slot * object_bytes_;
   }
-  [[nodiscard]] const std::uint64_t* words(std::uint64_t slot) const {
-    return pool_.data() + slot * words_per_object();
-  }
-  [[nodiscard]] int destination(ZOLTAN_ID_TYPE id) const;
   void register_single_callbacks();
   void register_multi_callbacks();
   void pack(ZOLTAN_ID_TYPE slot, char* buffer) const;
-  void unpack(ZOLTAN_ID_TYPE id, const char* buffer);
+  void unpack(const char* buffer);
 
   std::uint64_t objects_;
   std::uint64_t object_bytes_;
   Zoltan_Struct* zoltan_;
-  std::vector<std::uint64_t> pool_;
-  std::vector<ZOLTAN_ID_TYPE> id_of_slot_;
+  BlockComparison blocks_;
   std::vector<ZOLTAN_ID_TYPE> free_;
   std::vector<ZOLTAN_ID_TYPE> gids_, lids_;
   std::vector<int> procs_;

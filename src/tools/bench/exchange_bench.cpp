@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
-#include "schedule/methods.hpp"
 
 namespace valet::bench {
 namespace {
@@ -21,7 +20,7 @@ class ExchangeBenchmark final : public Benchmark {
             {"--block-bytes", &block_bytes_, "bytes per block", positive()},
             {"--free", &free_, "free slots per rank"},
             memory_option(),
-            {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
+            method_option(methods_),
             {"--map", &map_, "kind of map: ranks or slots", one_of({"ranks", "slots"})},
             {"--order", &orders_,
              "orders of blocks after a map to ranks (comma-separated): any, fill, stable"},
@@ -38,12 +37,7 @@ class ExchangeBenchmark final : public Benchmark {
       throw Error(ErrorCode::invalid_argument,
                   "--free is larger than --blocks, which counts all slots");
     require_room_for_address(block_bytes_);
-    Jobs jobs;
-    for (const std::string& pattern : patterns_)
-      for (const std::string& method : methods_)
-        for (const std::string& order : orders_)
-          jobs.emplace_back([this, pattern, method, order] { measure(pattern, method, order); });
-    return jobs;
+    return jobs_of([this](const auto&... of) { measure(of...); }, patterns_, methods_, orders_);
   }
 
   void measure(const std::string& pattern, const std::string& method, const std::string& order) {

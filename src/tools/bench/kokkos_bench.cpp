@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
-#include "schedule/methods.hpp"
 #include <valet/kokkos/blocks.hpp>
 #include <valet/valet.hpp>
 
@@ -44,18 +43,14 @@ class KokkosBenchmark final : public Benchmark {
     return {{"--particles", &particles_, "particles per rank; no slot is free", positive()},
             {"--leave", &leave_, "fraction of the particles that leave their rank", in_range(0, 1)},
             memory_option(),
-            {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
+            method_option(methods_),
             {"--order", &order_, "order of particles after the migration: any, fill or stable",
              one_of({"any", "fill", "stable"})}};
   }
 
   Jobs jobs() override {
     kokkos_.emplace();
-    Jobs jobs;
-    jobs.reserve(methods_.size());
-    for (const std::string& method : methods_)
-      jobs.emplace_back([this, method] { measure(method); });
-    return jobs;
+    return jobs_of([this](const auto& method) { measure(method); }, methods_);
   }
 
   void measure(const std::string& method) {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
-#include "madre_schedules.hpp"
+#include "tools/schedules/cyclic_schedule.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
+#include <numeric>
 
 namespace valet::bench {
 namespace {
@@ -46,6 +48,80 @@ Experiment experiment_of(int number) {
     case 4: return {Pattern::one_free, {25}};
     default: return {Pattern::transpose, {5}};
   }
+}
+
+/// Numbers of [first, first + count) that leave `rest` when divided by `divisor`.
+std::uint64_t count_with_rest(std::uint64_t first, std::uint64_t count, std::uint64_t rest,
+                              std::uint64_t divisor) {
+  const std::uint64_t skipped = (rest + divisor - first % divisor) % divisor;
+  return skipped < count ? (count - 1 - skipped) / divisor + 1 : 0;
+}
+
+/// Free slots and one block of scratch on each process.
+std::vector<std::uint64_t> room_of(Pattern pattern, std::uint64_t slots, std::uint64_t free,
+                                   std::uint32_t processes) {
+  const bool one_free = pattern == Pattern::one_free && processes > 1;
+  std::vector<std::uint64_t> room(processes, (one_free ? 0 : free) + 1);
+  if (one_free) room[0] = slots + 1;
+  return room;
+}
+
+/// Blocks of each pair of `processes`, which make_map() distributes over the ranks of mpirun.
+schedule::TransferMatrix transfers_of(Pattern pattern, std::uint64_t slots, std::uint64_t free,
+                                      std::uint32_t processes) {
+  const std::uint64_t blocks = slots - free;
+  std::vector<schedule::TransferEntry> transfers;
+  for (std::uint32_t from = 0; from < processes; ++from) {
+    const auto to_distance = [&](std::uint32_t distance, std::uint64_t count) {
+      transfers.push_back({from, (from + distance) % processes, count});
+    };
+    if (pattern == Pattern::ring) {
+      to_distance(1, blocks);
+    } else if (pattern == Pattern::transpose) {
+      for (std::uint32_t to = 0; to < processes; ++to)
+        transfers.push_back({from, to, count_with_rest(blocks * from, blocks, to, processes)});
+    } else {
+      for (std::uint32_t distance = 1; distance < processes && from > 0; ++distance)
+        to_distance(distance, count_with_rest(0, slots, distance - 1, processes - 1));
+    }
+  }
+  return {processes, std::move(transfers)};
+}
+
+/// The schedules of an experiment for any number of processes, counted without data: what the paper
+/// explains its times with. Rows for the parking algorithm ("phased": first fit, parking at every
+/// phase) and the cyclic scheduler with either order of edges. Each process has one block of
+/// scratch beside its free slots. Keys: processes, blocks, free, method, phases (of CYCLIC the
+/// steps of its critical path), messages, volume (over T), lower and upper (bounds of phases).
+std::vector<Case> count_schedules(Pattern pattern, std::uint64_t slots, std::uint64_t free,
+                                  std::uint32_t processes) {
+  const schedule::TransferMatrix matrix = transfers_of(pattern, slots, free, processes);
+  const std::vector<std::uint64_t> room = room_of(pattern, slots, free, processes);
+  const schedule::PhaseBounds bounds = schedule::phase_bounds(
+      matrix.volume(), std::accumulate(room.begin(), room.end(), std::uint64_t{0}));
+  const auto row = [&](const std::string& method, std::uint64_t phases, std::uint64_t messages,
+                       std::uint64_t volume) -> Case {
+    const double whole = matrix.volume() > 0 ? static_cast<double>(matrix.volume()) : 1;
+    return {{"processes", processes},
+            {"blocks", slots},
+            {"free", free},
+            {"method", method},
+            {"phases", phases},
+            {"messages", messages},
+            {"volume", static_cast<double>(volume) / whole},
+            {"lower", bounds.lower},
+            {"upper", bounds.upper}};
+  };
+  const schedule::PhaseCounts parked =
+      schedule::count_phases(matrix, room, {Heuristic::first_fit, 1, 1});
+  std::vector<Case> rows{row("phased", parked.phases, parked.messages, parked.volume)};
+  for (const EdgeOrder order : {EdgeOrder::ascending, EdgeOrder::rotated}) {
+    const schedule::CyclicCounts cycles =
+        schedule::count_actions(schedule::record_cyclic(matrix, room, order));
+    rows.push_back(row(std::string("cyclic-") + to_string(order), cycles.critical_path,
+                       cycles.messages, cycles.volume));
+  }
+  return rows;
 }
 
 class MadreBenchmark final : public Benchmark {
@@ -127,9 +203,8 @@ class MadreBenchmark final : public Benchmark {
     for (const int number : experiments_)
       for (const std::uint64_t free : free_slots_of(number))
         for (const int processes : processes_)
-          for (const Case& counted :
-               count_madre_schedules(experiment_of(number).pattern, slots_, free,
-                                     static_cast<std::uint32_t>(processes))) {
+          for (const Case& counted : count_schedules(experiment_of(number).pattern, slots_, free,
+                                                     static_cast<std::uint32_t>(processes))) {
             schedules.push_back({{"experiment", number}});
             schedules.back().update(counted);
           }

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "particle_cloud.hpp"
 
+#include "base/names.hpp"
 #include "measure.hpp"
-#include <valet/error.hpp>
-#include <valet/mpi.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <utility>
 
 namespace valet::bench {
 namespace {
 
-constexpr std::array distributions{std::pair("uniform", Distribution::uniform),
-                                   std::pair("clustered", Distribution::clustered),
-                                   std::pair("needle", Distribution::needle),
-                                   std::pair("moving-front", Distribution::moving_front)};
+using detail::Named;
+constexpr std::array distributions{
+    Named{Distribution::uniform, "uniform"}, Named{Distribution::clustered, "clustered"},
+    Named{Distribution::needle, "needle"}, Named{Distribution::moving_front, "moving-front"}};
 
 /// The n-th number of a particle, from 0 to 1.
 double chance(std::uint64_t id, std::uint64_t n) {
@@ -32,12 +30,7 @@ double slots_over_mean(Distribution distribution) {
 }  // namespace
 
 Distribution parse_distribution(const std::string& name) {
-  std::string known;
-  for (const auto& [text, distribution] : distributions) {
-    if (name == text) return distribution;
-    known += known.empty() ? text : std::string(", ") + text;
-  }
-  throw Error(ErrorCode::invalid_argument, "unknown distribution '" + name + "'; known: " + known);
+  return detail::value_of(distributions, "distribution", name);
 }
 
 ParticleCloud::ParticleCloud(Distribution distribution, std::uint64_t particles)
@@ -104,17 +97,15 @@ bool ParticleCloud::is_right(std::uint64_t slot) const {
 
 bool ParticleCloud::is_complete() const {
   const std::uint64_t all = each_ * static_cast<std::uint64_t>(world_size());
-  std::vector<unsigned char> seen(static_cast<std::size_t>(all / 8 + 1), 0);
   bool right = count <= slots();
+  std::uint64_t surplus = 0;  // particles found less those written, by their hashes
   for (std::uint64_t k = 0; right && k < count; ++k) {
-    const std::uint64_t id = id_[k];
-    right = id < all && is_right(k);
-    if (right) seen[id / 8] = static_cast<unsigned char>(seen[id / 8] | 1U << id % 8);
+    right = id_[k] < all && is_right(k);
+    surplus += mixed(id_[k]);
   }
-  MPI_Allreduce(MPI_IN_PLACE, seen.data(), static_cast<int>(seen.size()), MPI_UNSIGNED_CHAR,
-                MPI_BOR, MPI_COMM_WORLD);
-  for (std::uint64_t id = 0; id < all; ++id) right = right && (seen[id / 8] >> id % 8 & 1U) != 0;
-  return on_all_ranks(right) && sum_of_ranks(count) == all;
+  const std::uint64_t first = static_cast<std::uint64_t>(world_rank()) * each_;
+  for (std::uint64_t k = 0; k < each_; ++k) surplus -= mixed(first + k);
+  return on_all_ranks(right) && sum_of_ranks(count) == all && sum_of_ranks(surplus) == 0;
 }
 
 BlockStorage ParticleCloud::storage() {

@@ -2,10 +2,10 @@
 #include "patterns.hpp"
 
 #include "base/names.hpp"
+#include "scatter_index.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 
 namespace valet::bench {
 namespace {
@@ -15,27 +15,6 @@ constexpr std::array patterns{Named{Pattern::ring, "ring"}, Named{Pattern::trans
                               Named{Pattern::random, "random"},
                               Named{Pattern::one_free, "one-free"},
                               Named{Pattern::neighbours, "neighbours"}};
-
-/// A bijection of [0, size) that looks random: a Feistel network on the next even number of bits,
-/// walked until it falls into the range. So no rank needs the global map.
-std::uint64_t scatter_index(std::uint64_t index, std::uint64_t size) {
-  if (size < 2) return index;
-  const int half_bits = (static_cast<int>(std::bit_width(size - 1)) + 1) / 2;
-  const std::uint64_t half_mask = (std::uint64_t{1} << half_bits) - 1;
-  do {
-    std::uint64_t left = index >> half_bits;
-    std::uint64_t right = index & half_mask;
-    for (std::uint64_t round = 1; round <= 4; ++round) {
-      std::uint64_t mixed = (right + round * 0x9E3779B97F4A7C15ULL) * 0xBF58476D1CE4E5B9ULL;
-      mixed ^= mixed >> 29;
-      const std::uint64_t next = left ^ (mixed & half_mask);
-      left = right;
-      right = next;
-    }
-    index = left << half_bits | right;
-  } while (index >= size);
-  return index;
-}
 
 /// @param own_blocks  Blocks of the rank.
 Address destination_of(Pattern pattern, std::uint64_t own_blocks, int rank, std::uint64_t slot) {

@@ -6,36 +6,10 @@
 
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <optional>
+#include <utility>
 
 namespace valet::bench {
-namespace {
-
-/// What goes to each rank and comes from it, with where it begins.
-struct Traffic {
-  explicit Traffic(std::size_t ranks) : counts(ranks, 0), begins(ranks, 0) {}
-  void find_begins() { std::exclusive_scan(counts.begin(), counts.end(), begins.begin(), 0); }
-
-  std::vector<int> counts, begins;
-};
-
-Traffic incoming(const Traffic& leaving) {
-  Traffic arriving(leaving.counts.size());
-  MPI_Alltoall(leaving.counts.data(), 1, MPI_INT, arriving.counts.data(), 1, MPI_INT,
-               MPI_COMM_WORLD);
-  arriving.find_begins();
-  return arriving;
-}
-
-void exchange_all(const void* from, const Traffic& leaving, void* to, const Traffic& arriving,
-                  MPI_Datatype type) {
-  MPI_Alltoallv(from, leaving.counts.data(), leaving.begins.data(), type, to,
-                arriving.counts.data(), arriving.begins.data(), type, MPI_COMM_WORLD);
-}
-
-}  // namespace
-
 void RaggedAlltoallv::require_countable(std::uint64_t arena_bytes) {
   if (arena_bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Error(ErrorCode::invalid_argument,
@@ -75,14 +49,13 @@ RaggedAlltoallv::Run RaggedAlltoallv::run_cold() const {
 std::uint64_t RaggedAlltoallv::exchange(const Buffers& buffers) const {
   const auto ranks = static_cast<std::size_t>(world_size());
   const std::vector<std::uint64_t>& lengths = blocks_.lengths();
-  Traffic blocks(ranks), bytes(ranks);
+  std::vector<int> block_counts(ranks, 0), byte_counts(ranks, 0);
   for (std::size_t k = 0; k < lengths.size(); ++k) {
     const auto to = static_cast<std::size_t>(blocks_.ranks()[k]);
-    ++blocks.counts[to];
-    bytes.counts[to] += static_cast<int>(blocks_.padded(lengths[k]));
+    ++block_counts[to];
+    byte_counts[to] += static_cast<int>(blocks_.padded(lengths[k]));
   }
-  blocks.find_begins();
-  bytes.find_begins();
+  const Counts blocks(std::move(block_counts)), bytes(std::move(byte_counts));
   std::vector<int> next_block = blocks.begins, next_byte = bytes.begins;
   const std::byte* block = arena_;
   for (std::size_t k = 0; k < lengths.size(); ++k) {
@@ -93,13 +66,11 @@ std::uint64_t RaggedAlltoallv::exchange(const Buffers& buffers) const {
     next_byte[to] += static_cast<int>(padded);
     block += padded;
   }
-  const Traffic blocks_in = incoming(blocks), bytes_in = incoming(bytes);
-  exchange_all(buffers.packed_lengths.get(), blocks, buffers.received_lengths.get(), blocks_in,
-               MPI_UINT64_T);
-  exchange_all(buffers.packed.get(), bytes, buffers.received.get(), bytes_in, MPI_BYTE);
-  std::uint64_t arrived = 0;
-  for (const int count : blocks_in.counts) arrived += static_cast<std::uint64_t>(count);
-  return arrived;
+  const Counts blocks_in = arriving(blocks), bytes_in = arriving(bytes);
+  alltoallv(buffers.packed_lengths.get(), blocks, buffers.received_lengths.get(), blocks_in,
+            MPI_UINT64_T);
+  alltoallv(buffers.packed.get(), bytes, buffers.received.get(), bytes_in, MPI_BYTE);
+  return blocks_in.all();
 }
 
 bool RaggedAlltoallv::verified(const Buffers& buffers, std::uint64_t count) const {

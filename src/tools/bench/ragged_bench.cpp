@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "benchmark.hpp"
 #include "ragged_blocks.hpp"
-#include "schedule/methods.hpp"
 #include <valet/valet.hpp>
 
 namespace valet::bench {
@@ -30,7 +29,7 @@ class RaggedBenchmark final : public Benchmark {
         {"--alignment", &alignment_, "alignment of every block in bytes: a power of two up to 64",
          one_of({"1", "2", "4", "8", "16", "32", "64"})},
         memory_option(),
-        {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
+        method_option(methods_),
         sharing_flag()};
   }
 
@@ -39,18 +38,12 @@ class RaggedBenchmark final : public Benchmark {
     if (bytes == 0)
       throw Error(ErrorCode::invalid_argument, "--bytes is too few for a block of --alignment");
     RaggedAlltoallv::require_countable(bytes);
-    Jobs jobs;
-    for (const std::string& lengths : lengths_)
-      for (const std::string& method : methods_) {
-        auto options = common_options<Options>();
-        options.method = parse_method(method);
-        jobs.emplace_back([=, this] { measure(lengths, method, bytes, options); });
-      }
-    return jobs;
+    return jobs_of([=, this](const auto&... of) { measure(bytes, of...); }, lengths_, methods_);
   }
 
-  void measure(const std::string& lengths, const std::string& method, std::uint64_t bytes,
-               const Options& options) {
+  void measure(std::uint64_t bytes, const std::string& lengths, const std::string& method) {
+    auto options = common_options<Options>();
+    options.method = parse_method(method);
     const RaggedBlocks blocks(lengths, bytes, alignment_);
     const Bytes arena = allocate(bytes);
     blocks.fill(arena.get());

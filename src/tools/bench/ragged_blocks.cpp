@@ -2,12 +2,12 @@
 #include "ragged_blocks.hpp"
 
 #include "base/names.hpp"
+#include "content.hpp"
 #include "measure.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <random>
 
 namespace valet::bench {
@@ -36,36 +36,9 @@ std::uint64_t next_length(Lengths kind, std::mt19937_64& random, std::uint64_t g
   return 0;
 }
 
-/// The bytes of a block: words that follow from where it began and from their place in it.
-class Content {
- public:
-  Content(int from, std::uint64_t block)
-      : first_(mixed((static_cast<std::uint64_t>(from) << 40) + block)) {}
-
-  void write(std::byte* bytes, std::uint64_t length) const {
-    for_each_word(length, [&](std::uint64_t at, std::uint64_t word, std::size_t size) {
-      std::memcpy(bytes + at, &word, size);
-      return true;
-    });
-  }
-  [[nodiscard]] bool is_at(const std::byte* bytes, std::uint64_t length) const {
-    return for_each_word(length, [&](std::uint64_t at, std::uint64_t word, std::size_t size) {
-      return std::memcmp(bytes + at, &word, size) == 0;
-    });
-  }
-
- private:
-  template <class Action>
-  bool for_each_word(std::uint64_t length, Action&& action) const {
-    bool good = true;
-    std::uint64_t word = first_, at = 0;
-    for (; at + sizeof word <= length; at += sizeof word, word += 0x9E3779B97F4A7C15ULL)
-      good = action(at, word, sizeof word) && good;
-    return (at == length || action(at, word, static_cast<std::size_t>(length - at))) && good;
-  }
-
-  std::uint64_t first_;
-};
+Content content_of(int from, std::uint64_t block) {
+  return Content(mixed((static_cast<std::uint64_t>(from) << 40) + block));
+}
 
 }  // namespace
 
@@ -105,7 +78,7 @@ int RaggedBlocks::destination(int from, std::uint64_t block) const {
 
 void RaggedBlocks::fill(std::byte* arena) const {
   for (std::uint64_t block = 0; block < lengths_.size(); ++block) {
-    Content(world_rank(), block).write(arena, lengths_[block]);
+    content_of(world_rank(), block).write(arena, lengths_[block]);
     arena += padded(lengths_[block]);
   }
 }
@@ -121,7 +94,7 @@ bool RaggedBlocks::arrived(const std::byte* arena, const std::uint64_t* lengths,
     for (std::uint64_t block = 0; block < lengths_.size(); ++block) {
       if (destination(from, block) != world_rank()) continue;
       if (found == count || lengths[found] != lengths_[block] ||
-          !Content(from, block).is_at(arena, lengths_[block]))
+          !content_of(from, block).matches(arena, lengths_[block]))
         return false;
       arena += padded(lengths_[block]);
       ++found;

@@ -103,12 +103,7 @@ class RebalanceBenchmark final : public Benchmark {
 
   Jobs jobs() override {
     FreedAtOnce::keep_freed_memory();
-    Jobs jobs;
-    jobs.reserve(distributions_.size() * methods_.size());
-    for (const std::string& distribution : distributions_)
-      for (const std::string& method : methods_)
-        jobs.emplace_back([this, distribution, method] { measure(distribution, method); });
-    return jobs;
+    return jobs_of([this](const auto&... of) { measure(of...); }, distributions_, methods_);
   }
 
   static RebalanceResult rebalanced(Rebalancer& rebalancer, ParticleCloud& cloud) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
-#include "schedule/methods.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -25,7 +24,7 @@ class SizesBenchmark final : public Benchmark {
         {"--least", &least_, "smallest size: bytes of blocks per rank (suffix K, M or G allowed)"},
         {"--most", &most_, "largest size; each size is four times the previous one"},
         memory_option(),
-        {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
+        method_option(methods_),
         sharing_flag()};
   }
 

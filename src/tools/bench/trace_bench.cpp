@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
-#include "schedule/methods.hpp"
 
 #include <algorithm>
 #include <array>
@@ -41,7 +40,7 @@ class TraceBenchmark final : public Benchmark {
   std::vector<Option> own_options() override {
     return {
         pattern_option(patterns_),
-        {"--method", &methods_, "methods (comma-separated): " + schedule::method_names()},
+        method_option(methods_),
         {"--bytes", &bytes_, "bytes of blocks per rank (suffix K, M or G allowed)"},
         {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)"},
         memory_option(),
@@ -51,12 +50,8 @@ class TraceBenchmark final : public Benchmark {
 
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
-    Jobs jobs;
-    for (const std::string& pattern : patterns_)
-      for (const std::string& method : methods_)
-        for (const std::uint64_t block_bytes : block_bytes_)
-          jobs.emplace_back([=, this] { measure(pattern, method, block_bytes); });
-    return jobs;
+    return jobs_of([this](const auto&... of) { measure(of...); }, patterns_, methods_,
+                   block_bytes_);
   }
 
   void measure(const std::string& pattern, const std::string& method, std::uint64_t block_bytes) {
