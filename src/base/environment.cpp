@@ -25,8 +25,18 @@ bool is_for_others(std::string_view name) {
                              [&](std::string_view other) { return name.starts_with(other); });
 }
 
-/// Letters to change, add or leave out (Levenshtein).
-std::size_t distance(std::string_view a, std::string_view b) {
+/// A name without its MIGRATE_, or with it where there is none, is nearer than the letters say.
+std::string_view nearest(std::string_view name) {
+  const std::string with_migrate =
+      std::string(prefix) + "MIGRATE_" + std::string(name.substr(prefix.size()));
+  return *std::ranges::min_element(variables, {}, [&](std::string_view known) {
+    return std::min(edit_distance(name, known), edit_distance(with_migrate, known) + 1);
+  });
+}
+
+}  // namespace
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -39,17 +49,6 @@ std::size_t distance(std::string_view a, std::string_view b) {
   }
   return row.back();
 }
-
-/// A name without its MIGRATE_, or with it where there is none, is nearer than the letters say.
-std::string_view nearest(std::string_view name) {
-  const std::string with_migrate =
-      std::string(prefix) + "MIGRATE_" + std::string(name.substr(prefix.size()));
-  return *std::ranges::min_element(variables, {}, [&](std::string_view known) {
-    return std::min(distance(name, known), distance(with_migrate, known) + 1);
-  });
-}
-
-}  // namespace
 
 std::string unknown_variables(const char* const* environment) {
   std::string text;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -32,6 +33,9 @@ constexpr std::array<std::string_view, 16> variables{"VALET_DEVICE_MPI",
 [[nodiscard]] constexpr bool is_variable(std::string_view name) {
   return std::ranges::find(variables, name) != variables.end();
 }
+
+/// Letters to change, add or leave out to make one text of the other (Levenshtein). Local.
+[[nodiscard]] VALET_EXPORT std::size_t edit_distance(std::string_view a, std::string_view b);
 
 /// Names that begin with VALET_ and that Valet does not read, each with the nearest one that it
 /// does; empty if there are none. Those of tests, and those by which module systems say where an

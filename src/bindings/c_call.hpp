@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,6 +78,21 @@ auto agreed(MPI_Comm communicator, Convert&& convert) {
 /// @throws Error invalid_argument "`what` is a null pointer; `remedy`". Local.
 VALET_EXPORT void require_pointer(const void* pointer, const char* what, const char* remedy);
 
+/// The destinations of `count` blocks. @throws Error invalid_argument where there are none. Local.
+template <class Destination>
+std::span<Destination> to_map(Destination* map, std::uint64_t count) {
+  if (count > 0) require_pointer(map, "the map", "give a destination for each block");
+  return {map, static_cast<std::size_t>(count)};
+}
+
+/// What `number` says of a plan; 0 where it throws, with a text but no place for a code.
+template <class Number>
+std::uint64_t number_of(Number&& number) {
+  std::uint64_t result = 0;
+  static_cast<void>(guarded([&] { result = number(); }));
+  return result;
+}
+
 /// A struct of the caller, who may have been compiled with an older header: what his does not have
 /// is as in `defaults`. @throws Error invalid_argument for a size that no header gives it. Local.
 template <class Struct>
@@ -128,6 +144,18 @@ struct ChosenOptions {
 };
 /// @param options  NULL for the defaults. @throws Error invalid_argument. Local.
 ChosenOptions to_chosen_options(const Valet_Options* options);
+/// What the options of a call on elements have in common with those on blocks.
+template <class ElementOptions>
+ElementOptions to_element_options(const Options& chosen) {
+  ElementOptions options;
+  options.budget_bytes = chosen.budget_bytes;
+  options.share_memory = chosen.share_memory;
+  options.keep_memory = chosen.keep_memory;
+  options.trace = chosen.trace;
+  options.progress = chosen.progress;
+  options.progress_bar = chosen.progress_bar;
+  return options;
+}
 /// Adds to the agreement on arguments what must be the same on all ranks.
 void agree_on_options(mpi::Agreement& agreement, const ChosenOptions& chosen);
 

@@ -24,8 +24,10 @@ using valet::c::agreed;
 using valet::c::ChosenOptions;
 using valet::c::guarded;
 using valet::c::initialise;
+using valet::c::number_of;
 using valet::c::require_pointer;
 using valet::c::require_report;
+using valet::c::to_map;
 using valet::c::to_occupied;
 using valet::c::to_storage;
 using valet::c::write_report;
@@ -34,6 +36,12 @@ static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
 static_assert(VALET_LOG_WARNING == static_cast<int>(valet::LogLevel::warning));
 
+/// @throws Error where a plan has no storage or no place. Local.
+void require_places(const Valet_Storage* storage, Valet_Plan** plan) {
+  require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
+  require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
+}
+
 /// Plans a map by `make`, valet::plan_to_ranks() or valet::plan_to_slots().
 template <class Destination, class MakePlan>
 int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t count,
@@ -41,39 +49,20 @@ int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t 
              Valet_Plan** plan, MakePlan&& make) {
   return guarded([&] {
     const auto [blocks, chosen] = agreed(communicator, options, [&](int, const ChosenOptions& is) {
-      require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
-      require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
-      if (count > 0) require_pointer(map, "the map", "give a destination for each block");
+      require_places(storage, plan);
+      static_cast<void>(to_map(map, count));
       return std::pair(to_storage(storage), is.options);
     });
-    *plan = new Valet_Plan{make(communicator, blocks, to_occupied(count, mask),
-                                std::span(map, static_cast<std::size_t>(count)), chosen)};
+    *plan = new Valet_Plan{
+        make(communicator, blocks, to_occupied(count, mask), to_map(map, count), chosen)};
   });
 }
-
-/// The arguments of a plan to a layout, as C++ has them.
-struct LayoutPlanCall {
-  valet::BlockStorage storage;
-  valet::ObjectLayout to;
-  valet::Options options;
-};
 
 /// @throws Error where there is no plan. Local.
 void require_plan(const Valet_Plan* plan) {
   require_pointer(
       plan, "the plan",
       "make one by Valet_Plan_to_ranks(), Valet_Plan_to_slots() or Valet_Plan_to_layout()");
-}
-
-/// A number of a plan; 0 where there is none, with a text but no place for a code.
-template <class Number>
-std::uint64_t number_of(const Valet_Plan* plan, Number number) {
-  std::uint64_t result = 0;
-  static_cast<void>(guarded([&] {
-    require_plan(plan);
-    result = (plan->plan.*number)();
-  }));
-  return result;
 }
 
 /// The arguments of an all-to-all, as C++ has them.
@@ -90,17 +79,10 @@ AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
   const auto list = [ranks](const std::int64_t* counts) {
     return std::span(counts, counts == nullptr ? 0 : static_cast<std::size_t>(ranks));
   };
-  const valet::Options& chosen = given.options;
-  return {list(send_counts),
-          list(recv_counts),
-          {.budget_bytes = chosen.budget_bytes,
-           .any_order = any_order != 0,
-           .share_memory = chosen.share_memory,
-           .keep_memory = chosen.keep_memory,
-           .method = given.alltoall_method,
-           .trace = chosen.trace,
-           .progress = chosen.progress,
-           .progress_bar = chosen.progress_bar}};
+  auto options = valet::c::to_element_options<valet::AlltoallOptions>(given.options);
+  options.any_order = any_order != 0;
+  options.method = given.alltoall_method;
+  return {list(send_counts), list(recv_counts), std::move(options)};
 }
 
 /// What the caller gets of a text: as much as there is room for, and a 0; and the bytes of all.
@@ -187,10 +169,7 @@ int Valet_Plan_to_slots(MPI_Comm communicator, const Valet_Storage* storage, uin
 int Valet_Repair(MPI_Comm communicator, uint64_t count, const uint8_t* mask, int* ranks,
                  uint64_t slots, uint64_t* changed, uint64_t* changed_in_all) {
   return guarded([&] {
-    const std::span<int> map = agreed(communicator, [&](int) {
-      if (count > 0) require_pointer(ranks, "the map", "give a destination for each block");
-      return std::span(ranks, static_cast<std::size_t>(count));
-    });
+    const std::span<int> map = agreed(communicator, [&](int) { return to_map(ranks, count); });
     const valet::RepairResult result =
         valet::repair(communicator, to_occupied(count, mask), map, slots);
     if (changed != nullptr) *changed = result.changed;
@@ -202,29 +181,33 @@ int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage, ui
                          const Valet_Object_layout* from, const Valet_Object_layout* to,
                          const Valet_Options* options, Valet_Plan** plan) {
   return guarded([&] {
-    const LayoutPlanCall call =
-        agreed(communicator, options, [&](int, const ChosenOptions& chosen) {
-          require_pointer(storage, "the storage", "make one by Valet_Storage_create()");
-          require_pointer(plan, "the place for the plan", "give the address of a Valet_Plan*");
-          require_pointer(to, "the layout after", "give a Valet_Object_layout");
-          return LayoutPlanCall{to_storage(storage), {to->block_size, to->ranks}, chosen.options};
-        });
+    const auto [objects, chosen] = agreed(communicator, options, [&](int, const ChosenOptions& is) {
+      require_places(storage, plan);
+      require_pointer(to, "the layout after", "give a Valet_Object_layout");
+      return std::pair(to_storage(storage), is.options);
+    });
+    const valet::ObjectLayout after{to->block_size, to->ranks};
     *plan = new Valet_Plan{
-        from == nullptr
-            ? valet::plan_to_layout(communicator, call.storage, count, call.to, call.options)
-            : valet::plan_to_layout(communicator, call.storage, count,
-                                    {from->block_size, from->ranks}, call.to, call.options)};
+        from == nullptr ? valet::plan_to_layout(communicator, objects, count, after, chosen)
+                        : valet::plan_to_layout(communicator, objects, count,
+                                                {from->block_size, from->ranks}, after, chosen)};
   });
 }
 
 void Valet_Plan_free(Valet_Plan* plan) { delete plan; }
 
 uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan) {
-  return number_of(plan, &valet::Plan::blocks_after);
+  return number_of([&] {
+    require_plan(plan);
+    return plan->plan.blocks_after();
+  });
 }
 
 uint64_t Valet_Plan_required_slots(const Valet_Plan* plan) {
-  return number_of(plan, &valet::Plan::required_slots);
+  return number_of([&] {
+    require_plan(plan);
+    return plan->plan.required_slots();
+  });
 }
 
 int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage, Valet_Report* report) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -63,17 +64,10 @@ LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
   valet::c::require_report(report);
   for (const Valet_Layout* const layout : {from, to})
     valet::c::require_pointer(layout, "a layout", "give both layouts");
-  return {to_grid(*from),
-          to_grid(*to),
-          to_array<const void*>(source, from->dimensions),
-          to_array<void*>(target, to->dimensions),
-          {.budget_bytes = chosen.budget_bytes,
-           .method = chosen.method,
-           .share_memory = chosen.share_memory,
-           .keep_memory = chosen.keep_memory,
-           .trace = chosen.trace,
-           .progress = chosen.progress,
-           .progress_bar = chosen.progress_bar}};
+  auto options = valet::c::to_element_options<valet::LayoutOptions>(chosen);
+  options.method = chosen.method;
+  return {to_grid(*from), to_grid(*to), to_array<const void*>(source, from->dimensions),
+          to_array<void*>(target, to->dimensions), std::move(options)};
 }
 
 }  // namespace

@@ -25,8 +25,10 @@ namespace {
 using valet::c::agreed;
 using valet::c::ChosenOptions;
 using valet::c::guarded;
+using valet::c::number_of;
 using valet::c::require_pointer;
 using valet::c::require_report;
+using valet::c::to_map;
 using valet::c::write_report;
 
 constexpr const char* make_storage = "make one by Valet_Ragged_storage_create()";
@@ -46,11 +48,6 @@ int add_field(Valet_Ragged_storage* storage, const valet::RaggedField& field, co
     storage->fields.push_back(field);
     if (label != nullptr) storage->fields.back().label = label;
   });
-}
-
-std::span<const int> to_map(const int* ranks, std::uint64_t count) {
-  if (count > 0) require_pointer(ranks, "the map", "give a destination for each block");
-  return {ranks, static_cast<std::size_t>(count)};
 }
 
 /// The arguments of a call that plans, as C++ has them.
@@ -83,17 +80,6 @@ ExecutionCall to_execution(const Valet_Ragged_plan& plan, const Valet_Ragged_sto
     refused.prepare = [found = valet::c::diagnostic_in_flight()] { return std::optional(found); };
     return {valet::RaggedStorage({refused}), {}};
   }
-}
-
-/// A number of a plan; 0 where there is none, with a text but no place for a code.
-template <class Number>
-std::uint64_t number_of(const Valet_Ragged_plan* plan, Number&& number) {
-  std::uint64_t result = 0;
-  static_cast<void>(guarded([&] {
-    require_plan(plan);
-    result = number(*plan);
-  }));
-  return result;
 }
 
 }  // namespace
@@ -157,12 +143,17 @@ int Valet_Ragged_plan_to_ranks(MPI_Comm communicator, const Valet_Ragged_storage
 void Valet_Ragged_plan_free(Valet_Ragged_plan* plan) { delete plan; }
 
 uint64_t Valet_Ragged_plan_blocks_after(const Valet_Ragged_plan* plan) {
-  return number_of(plan, [](const Valet_Ragged_plan& is) { return is.plan.blocks_after(); });
+  return number_of([&] {
+    require_plan(plan);
+    return plan->plan.blocks_after();
+  });
 }
 
 uint64_t Valet_Ragged_plan_required_bytes(const Valet_Ragged_plan* plan, size_t field) {
-  return number_of(plan,
-                   [&](const Valet_Ragged_plan& is) { return is.plan.required_bytes(field); });
+  return number_of([&] {
+    require_plan(plan);
+    return plan->plan.required_bytes(field);
+  });
 }
 
 int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragged_storage* storage,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/command_line.hpp"
 
+#include "base/environment.hpp"
 #include <valet/configuration.hpp>
 #include <valet/error.hpp>
 
@@ -59,28 +60,13 @@ void declare(CLI::App& app, const Command& command) {
   app.callback(command.run);
 }
 
-/// Letters to insert, to remove or to replace to make one text of the other.
-std::size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<std::size_t> row(to.size() + 1);
-  for (std::size_t j = 0; j <= to.size(); ++j) row[j] = j;
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < to.size(); ++j) {
-      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
 /// What was meant by a word that is not known; empty where nothing is near.
 std::string nearest(const std::string& word, const std::vector<std::string>& names) {
   constexpr std::size_t most_slips = 2;
   std::string found;
   std::size_t least = most_slips + 1;
   for (const std::string& name : names) {
-    const std::size_t distance = edit_distance(word, name);
+    const std::size_t distance = detail::edit_distance(word, name);
     if (distance < least) {
       least = distance;
       found = name;
