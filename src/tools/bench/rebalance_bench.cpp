@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/names.hpp"
 #include "benchmark.hpp"
 #include "neighbour_pairs.hpp"
-#include "particle_cloud.hpp"
 #include "peak_memory.hpp"
+#include <valet/block_storage.hpp>
 #include <valet/mpi.hpp>
+#include <valet/zoltan/columns.hpp>
 #include <valet/zoltan/rebalancer.hpp>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace valet::bench {
@@ -17,6 +21,136 @@ namespace {
 using zoltan::Rebalancer;
 using zoltan::RebalanceResult;
 using zoltan::RebalancerOptions;
+
+/// Where particles are, and how much work they make.
+enum class Distribution {
+  uniform,      ///< all over the unit box
+  clustered,    ///< four of five in one hundredth of its volume
+  needle,       ///< along a diagonal, a thousandth of it wide
+  moving_front  ///< uniform; in a thin front particles make ten times the work of others
+};
+using detail::Named;
+constexpr std::array distributions{
+    Named{Distribution::uniform, "uniform"}, Named{Distribution::clustered, "clustered"},
+    Named{Distribution::needle, "needle"}, Named{Distribution::moving_front, "moving-front"}};
+
+/// The n-th number of a particle, from 0 to 1.
+double chance(std::uint64_t id, std::uint64_t n) {
+  return static_cast<double>(mixed(mixed(id) + n) >> 11) * 0x1p-53;
+}
+
+/// Slots over the mean number of particles: work that is as uneven as a front's gives some ranks
+/// many particles.
+double slots_over_mean(Distribution distribution) {
+  return distribution == Distribution::moving_front ? 1.9 : 1.15;
+}
+
+/// Particles of 72 bytes. All that a particle carries follows from its id.
+class ParticleCloud {
+ public:
+  /// @param particles  On each rank at the beginning.
+  ParticleCloud(Distribution distribution, std::uint64_t particles)
+      : distribution_(distribution), each_(particles) {
+    const auto slots =
+        static_cast<std::size_t>(slots_over_mean(distribution) * static_cast<double>(particles)) +
+        16;
+    place_.resize(3 * slots);
+    velocity_.resize(3 * slots);
+    id_.resize(slots);
+    work_.resize(slots);
+    mass_.resize(slots);
+  }
+
+  /// Puts all particles where they begin: at random, but for a front, which finds them in slabs.
+  void fill() {
+    count = each_;
+    for (std::uint64_t k = 0; k < count; ++k) put(k, first_id() + k);
+  }
+
+  /// Whether every particle is on one rank, with all that it carries. Collective.
+  [[nodiscard]] bool is_complete() const {
+    const std::uint64_t all = each_ * static_cast<std::uint64_t>(world_size());
+    bool right = count <= slots();
+    std::uint64_t surplus = 0;  // particles found less those written, by their hashes
+    for (std::uint64_t k = 0; right && k < count; ++k) {
+      right = id_[k] < all && is_right(k);
+      surplus += mixed(id_[k]);
+    }
+    for (std::uint64_t k = 0; k < each_; ++k) surplus -= mixed(first_id() + k);
+    return on_all_ranks(right) && sum_of_ranks(count) == all && sum_of_ranks(surplus) == 0;
+  }
+
+  [[nodiscard]] std::uint64_t slots() const { return id_.size(); }
+  [[nodiscard]] std::uint64_t id(std::uint64_t slot) const { return id_[slot]; }
+
+  [[nodiscard]] Point place_of(std::uint64_t id) const {
+    const Point any{chance(id, 0), chance(id, 1), chance(id, 2)};
+    const auto all = static_cast<double>(each_ * static_cast<std::uint64_t>(world_size()));
+    switch (distribution_) {
+      case Distribution::uniform: return any;
+      case Distribution::clustered: {
+        constexpr double side = 0.215;  // its cube is a hundredth
+        if (id % 5 == 0) return any;
+        return {0.6 + side * any[0], 0.1 + side * any[1], 0.3 + side * any[2]};
+      }
+      case Distribution::needle: {
+        constexpr double width = 1e-3;
+        return {any[0], 0.2 + 0.6 * any[0] + width * any[1], 0.9 - 0.5 * any[0] + width * any[2]};
+      }
+      case Distribution::moving_front:
+        return {(static_cast<double>(id) + any[0]) / all, any[1], any[2]};
+    }
+    return any;
+  }
+
+  [[nodiscard]] BlockStorage storage() {
+    return {field(place_, 3), field(velocity_, 3), field(id_), field(work_), field(mass_)};
+  }
+  [[nodiscard]] zoltan::ColumnSource places() const {
+    return zoltan::array_columns(place_.data(), slots(), 3);
+  }
+  [[nodiscard]] zoltan::ColumnSource works() const {
+    return zoltan::array_columns(work_.data(), slots(), 1);
+  }
+
+  std::uint64_t count = 0;
+
+ private:
+  [[nodiscard]] std::uint64_t first_id() const {
+    return static_cast<std::uint64_t>(world_rank()) * each_;
+  }
+
+  [[nodiscard]] double work_of(std::uint64_t id) const {
+    if (distribution_ != Distribution::moving_front) return 1;
+    constexpr double front = 0.35, width = 0.03;
+    const double beyond = (place_of(id)[0] - front) / width;
+    return 1 + 9 * std::exp(-beyond * beyond);
+  }
+
+  void put(std::uint64_t slot, std::uint64_t id) {
+    id_[slot] = id;
+    std::ranges::copy(place_of(id), place_.begin() + static_cast<std::ptrdiff_t>(3 * slot));
+    for (std::uint64_t d = 0; d < 3; ++d) velocity_[3 * slot + d] = chance(id, 3 + d);
+    work_[slot] = work_of(id);
+    mass_[slot] = chance(id, 6);
+  }
+
+  [[nodiscard]] bool is_right(std::uint64_t slot) const {
+    const std::uint64_t id = id_[slot];
+    const Point place = place_of(id);
+    bool right = work_[slot] == work_of(id) && mass_[slot] == chance(id, 6);
+    for (std::uint64_t d = 0; d < 3; ++d)
+      right =
+          right && place_[3 * slot + d] == place[d] && velocity_[3 * slot + d] == chance(id, 3 + d);
+    return right;
+  }
+
+  Distribution distribution_;
+  std::uint64_t each_;
+  std::vector<double> place_, velocity_;
+  std::vector<std::uint64_t> id_;
+  std::vector<double> work_, mass_;
+};
 
 /// A communicator on which nobody keeps anything yet.
 class FreshCommunicator {
@@ -153,7 +287,7 @@ class RebalanceBenchmark final : public Benchmark {
   }
 
   void measure(const std::string& distribution, const std::string& method) {
-    ParticleCloud cloud(parse_distribution(distribution), particles_);
+    ParticleCloud cloud(detail::value_of(distributions, "distribution", distribution), particles_);
     std::array<Way, 2> ways{Way{"automatic", options_of(method, std::nullopt)},
                             Way{"1", options_of(method, 1)}};
     std::vector<Rebalancer> rebalancers;

@@ -33,8 +33,7 @@ struct Arguments {
   std::uint64_t scratch = 0;
   std::vector<std::string> heuristics;
   std::vector<int> parking{0, 1};
-  double exact_seconds = 10;
-  std::uint64_t most_phases = 1'000'000;
+  valet::plan::AnalysisOptions analysis;
   std::string json;
   valet::plan::ScaleOptions scale;
 };
@@ -78,9 +77,9 @@ std::vector<valet::tools::Option> options_of(Arguments& arguments) {
       {"--parking", &arguments.parking,
        "parking intervals (comma-separated): 0 for never, k for every k-th phase"},
       {"--seed", &arguments.pattern.seed, "seed of random patterns and heuristics"},
-      {"--most-phases", &arguments.most_phases,
+      {"--most-phases", &arguments.analysis.most_phases,
        "number of phases after which a heuristic is stopped", valet::tools::positive()},
-      {"--exact-seconds", &arguments.exact_seconds,
+      {"--exact-seconds", &arguments.analysis.exact_seconds,
        "time limit in seconds for finding the exact minimum; 0: do not search"},
       {"--json", &arguments.json, "also write the results to this JSON file"}};
 }
@@ -113,10 +112,8 @@ valet::plan::Problem problem_of(const Arguments& arguments) {
 }
 
 valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
-  valet::plan::AnalysisOptions options;
+  valet::plan::AnalysisOptions options = arguments.analysis;
   options.seed = arguments.pattern.seed;
-  options.exact_seconds = arguments.exact_seconds;
-  options.most_phases = arguments.most_phases;
   for (const std::string& name : arguments.heuristics)
     options.heuristics.push_back(valet::parse_heuristic(name));
   if (options.heuristics.empty())

@@ -6,7 +6,6 @@
 #include "plan/any_order.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/stream_sizes.hpp"
-#include "tools/plan/planning_rounds.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>

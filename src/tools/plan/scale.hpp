@@ -10,6 +10,15 @@
 
 namespace valet::plan {
 
+/// What a map to ranks makes all ranks do together, whatever is in it. Of a plan to ranks by a
+/// method that is named, on a communicator that had a plan before, where no layout is found: to
+/// look for layouts, to agree.
+constexpr int reductions_of_plan = 2;
+/// In the exchange of counts.
+constexpr int barriers_of_plan = 1;
+/// Of carrying the plan out, where neither storage nor callbacks may throw.
+constexpr int reductions_of_execution = 1;
+
 /// A job in numbers: a map to ranks in the order of any, by STREAM, in which all blocks leave and
 /// each rank deals its own out to as many neighbours ahead of it as behind it.
 struct ScaleOptions {

@@ -7,7 +7,6 @@
 
 #include "circulant_neighbours.hpp"
 #include "mpi/sparse_exchange.hpp"
-#include "tools/plan/planning_rounds.hpp"
 #include "test_comm.hpp"
 #include <valet/valet.hpp>
 
