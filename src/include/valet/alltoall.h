@@ -20,8 +20,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** MPI_Alltoallv inside one buffer: valet::alltoallv_in_place(). Collective.
  * @param communicator   An intracommunicator of P ranks.
  * @param buffer         On entry elements by destination, in rank order; on return by source.
@@ -41,8 +39,6 @@ VALET_EXPORT int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, s
                                           const int64_t* send_counts, const int64_t* recv_counts,
                                           size_t element_bytes, int any_order,
                                           const Valet_Options* options, Valet_Report* report);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Handle of the fields of one rank, seen as slots. */
 typedef struct Valet_Storage Valet_Storage;
 
@@ -42,8 +40,6 @@ VALET_EXPORT int Valet_Storage_add_field(Valet_Storage* storage, void* data, uin
                                          const char* label);
 /** Frees the handle, not the fields. Local. @param storage  May be NULL. */
 VALET_EXPORT void Valet_Storage_free(Valet_Storage* storage);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** The version of the library that runs, such as "0.1.0": valet::version(). Local; may be called at
  * any time. @return A text that stays valid. */
 VALET_EXPORT const char* Valet_Version(void);
@@ -32,8 +30,6 @@ VALET_EXPORT size_t Valet_Configuration_to_string(char* text, size_t bytes);
  * @param bytes  Size of `text`.
  * @return As Valet_Configuration_to_string(). */
 VALET_EXPORT size_t Valet_Configuration_to_json(char* text, size_t bytes);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -19,8 +19,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Packs the blocks of `count` slots contiguously. Bytes that are no content, such as padding, may
  * be left unwritten or have any value: Valet_Options::verify clears them first and leaves them out,
  * and finds what is written past the blocks. Returns 0, or any other number on failure. `data` is
@@ -75,8 +73,6 @@ static inline Valet_Custom_functions Valet_Custom_functions_default(void) {
 VALET_EXPORT Valet_Storage* Valet_Storage_create_custom(uint64_t slots, size_t block_bytes,
                                                         const Valet_Custom_functions* functions,
                                                         void* data);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -14,8 +14,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Error codes, as valet::ErrorCode. */
 enum {
   VALET_SUCCESS = 0,               /**< no error */
@@ -40,8 +38,6 @@ enum {
 /** The text of the last error on this thread. Local.
  * @return "" if there was none; valid until the next error on this thread. */
 VALET_EXPORT const char* Valet_Error_message(void);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -13,8 +13,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Severity of a message; see valet::LogLevel. */
 enum {
   VALET_LOG_DEBUG = 0,  /**< what was chosen, and why */
@@ -29,8 +27,6 @@ typedef void Valet_Log_fn(int level, const char* message, void* data);
  * @param callback  NULL restores the default: warnings on rank 0 go to standard error.
  * @param data      Passed to the callback. */
 VALET_EXPORT void Valet_Set_log_callback(Valet_Log_fn* callback, void* data);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Valet_Options::method; see valet::Method. */
 enum {
   VALET_METHOD_STREAM = 0,   /**< receivers grant credits, senders stream */
@@ -151,8 +149,6 @@ static inline Valet_Options Valet_Options_default(void) {
   Valet_Options_init(&options, sizeof options);
   return options;
 }
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -21,8 +21,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Handle of a validated map that can be executed many times. */
 typedef struct Valet_Plan Valet_Plan;
 
@@ -115,8 +113,6 @@ VALET_EXPORT uint64_t Valet_Plan_required_slots(const Valet_Plan* plan);
  * @return VALET_SUCCESS or an error code of valet::execute(). */
 VALET_EXPORT int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage,
                                Valet_Report* report);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

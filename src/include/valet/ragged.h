@@ -23,8 +23,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Handle of the arenas of one rank and the columns beside them. */
 typedef struct Valet_Ragged_storage Valet_Ragged_storage;
 /** Handle of a plan: who sends how much to whom, from a map and the lengths of the blocks. */
@@ -128,8 +126,6 @@ VALET_EXPORT int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragge
 VALET_EXPORT int Valet_Ragged_migrate(MPI_Comm communicator, const Valet_Ragged_storage* storage,
                                       uint64_t* count, const int* ranks,
                                       const Valet_Options* options, Valet_Report* report);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

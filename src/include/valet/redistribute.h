@@ -20,8 +20,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Which of several indices varies fastest; see valet::IndexOrder. */
 enum {
   VALET_ROW_MAJOR = 0,   /**< the last one */
@@ -78,8 +76,6 @@ VALET_EXPORT int Valet_Redistribute_in_place(MPI_Comm communicator, const Valet_
                                              const Valet_Layout* to, size_t element_bytes,
                                              const Valet_Array* array, const Valet_Options* options,
                                              Valet_Report* report);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -18,8 +18,6 @@
 extern "C" {
 #endif
 
-/* Names have a prefix, as in Zoltan. NOLINTBEGIN(readability-identifier-naming) */
-
 /** Sizes of the texts in Valet_Report, including the terminating 0. */
 enum { VALET_REPORT_METHOD_BYTES = 16, VALET_REPORT_REASON_BYTES = 256 };
 
@@ -97,8 +95,6 @@ VALET_EXPORT size_t Valet_Report_to_json(const Valet_Report* report, char* text,
  * @return VALET_SUCCESS or an error code. */
 VALET_EXPORT int Valet_Summed_over_ranks(MPI_Comm communicator, const Valet_Report* report,
                                          Valet_Report* total);
-
-/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }
