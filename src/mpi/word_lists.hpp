@@ -29,9 +29,9 @@ class WordLists {
   void begin(int rank) { lists_.push_back({rank, static_cast<std::uint32_t>(words_.size())}); }
   /// Appends to the list begun last.
   void add(std::uint64_t word) { words_.push_back(word); }
-  /// A list of one word.
+  /// Appends to the list of a rank that is not below any so far.
   void add(int rank, std::uint64_t word) {
-    begin(rank);
+    if (lists_.empty() || lists_.back().rank != rank) begin(rank);
     add(word);
   }
 

@@ -13,16 +13,29 @@ namespace valet::schedule {
 
 /// Numbers of blocks by peer and target, ascending; in an array of their own, as apportion() reads
 /// them.
-template <class Rank>
 struct KeyedCounts {
   /// Blocks of a rank that go to `peer`, or come from it, and belong to `target`.
   struct Key {
-    Rank peer = 0;
-    Rank target = 0;
+    std::uint32_t peer = 0;
+    std::uint32_t target = 0;
     auto operator<=>(const Key&) const = default;  // NOLINT(modernize-use-nullptr)
   };
 
   explicit KeyedCounts(Ledger& ledger) : keys(ledger), counts(ledger) {}
+
+  void reserve(std::size_t size) {
+    keys.reserve(size);
+    counts.reserve(size);
+  }
+  void clear() {
+    keys.clear();
+    counts.clear();
+  }
+  /// Enters a key above all so far.
+  void append(Key key, std::uint64_t blocks) {
+    keys.push_back(key);
+    counts.push_back(blocks);
+  }
 
   /// Adds to the count of a key, which is entered where it is new. Sums are modulo 2^64. The memory
   /// is that of the most keys there ever were, and grows by one: who has a limit can reckon with
@@ -37,6 +50,11 @@ struct KeyedCounts {
       counts.insert(counts.begin() + at, 0);
     }
     counts[static_cast<std::size_t>(at)] += blocks;
+  }
+
+  /// The position of the first entry of a peer, or of those above it.
+  [[nodiscard]] std::size_t find_peer(std::uint32_t peer) const {
+    return static_cast<std::size_t>(std::ranges::lower_bound(keys, Key{peer, 0}) - keys.begin());
   }
 
   void drop_zeros() {

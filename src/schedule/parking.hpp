@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 namespace valet::schedule {
@@ -25,8 +26,9 @@ struct Flow {
 
 /// What a rank has when a phase begins.
 struct PhaseStart {
-  std::uint64_t free = 0;          ///< blocks that it may receive
-  std::uint64_t waiting_room = 0;  ///< blocks of others that can be kept account of besides
+  std::uint64_t free = 0;  ///< blocks that it may receive
+  /// Blocks of others that can be kept account of besides; at most as many.
+  std::uint64_t waiting_room = std::numeric_limits<std::int64_t>::max();
 };
 
 /// What a rank reports to the root in a phase with parking, when the credits of that phase are

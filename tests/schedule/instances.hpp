@@ -106,7 +106,8 @@ inline Instance even_transpose(std::uint32_t ranks, std::uint64_t each, std::uin
 /// The moves of all phases.
 inline PhaseSchedule record_phases(const Instance& instance, const PhaseOptions& options) {
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, options);
+  PhaseScheduler scheduler(ledger, instance.matrix.transfers(), starts_with(instance.free),
+                           options);
   PhaseSchedule schedule;
   while (scheduler.next())
     schedule.emplace_back(scheduler.moves().begin(), scheduler.moves().end());

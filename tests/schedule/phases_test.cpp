@@ -130,21 +130,21 @@ TEST(Phases, MessagesArePairsOfRanks) {
   const TransferMatrix matrix(4, {{0, 1, 1}, {0, 2, 1}, {1, 0, 1}, {2, 0, 1}});
   const std::vector<std::uint64_t> free{0, 0, 0, 2};
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), free, {});
+  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), {});
   ASSERT_TRUE(scheduler.next());
   ASSERT_EQ(scheduler.moves().size(), 2U);
   EXPECT_EQ(scheduler.moves()[0], (Move{0, 3, 1, 1}));
   EXPECT_EQ(scheduler.moves()[1], (Move{0, 3, 2, 1}));
-  EXPECT_EQ(scheduler.messages(), 1U);
+  EXPECT_EQ(count_messages(scheduler.moves()), 1U);
 }
 
 TEST(Phases, OfOneSourceAreAMessageForEachRank) {
   const TransferMatrix matrix(3, {{0, 1, 1}, {0, 2, 1}});
   const std::vector<std::uint64_t> free{0, 1, 1};
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), free, {});
+  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), {});
   ASSERT_TRUE(scheduler.next());
-  EXPECT_EQ(scheduler.messages(), 2U);
+  EXPECT_EQ(count_messages(scheduler.moves()), 2U);
 }
 
 TEST(Phases, RankWithNothingToSendTakesNoRoomForParking) {
@@ -153,9 +153,10 @@ TEST(Phases, RankWithNothingToSendTakesNoRoomForParking) {
   const TransferMatrix matrix(5, {{1, 0, 10}, {2, 3, 4}, {3, 2, 4}});
   const std::vector<std::uint64_t> free{10, 0, 0, 0, 8};
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), free, {});
+  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), {});
   const std::vector<PhaseStart> starts{{1, 100}, {0, 100}, {0, 100}, {0, 100}, {8, 100}};
-  ASSERT_TRUE(scheduler.next(starts));
+  std::ranges::copy(starts, scheduler.starts().begin());
+  ASSERT_TRUE(scheduler.next());
   const std::vector<Move> moves(scheduler.moves().begin(), scheduler.moves().end());
   EXPECT_EQ(moves, (std::vector<Move>{{1, 0, 0, 1}, {2, 4, 3, 4}, {3, 4, 2, 4}}));
 }
@@ -165,7 +166,8 @@ TEST(Phases, SchedulerStaysWithinTheMemoryItStates) {
   const Instance instance = test::neighbourhood(random, 12, 100, 3);
   for (const Heuristic heuristic : all_heuristics()) {
     Ledger ledger;
-    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, {heuristic, 0, 1});
+    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), starts_with(instance.free),
+                             {heuristic, 0, 1});
     EXPECT_LE(ledger.peak_bytes(),
               PhaseScheduler::bytes(instance.free.size(), instance.matrix.transfers().size()))
         << to_string(heuristic);
@@ -235,9 +237,12 @@ TEST_P(TightPhases, ParkNoMoreBlocksThanRanksCanKeepAccountOfNorMorePairsThanThe
     free_to_park += count(instance, options).detours;
     options.most_pairs = instance.matrix.transfers().size() + test::pick(random, 0, 20);
     Ledger ledger;
-    const std::vector<std::uint64_t> room(ranks, tight.most_waiting);
-    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), instance.free, options, room);
-    while (scheduler.next(tight.starts())) {
+    PhaseScheduler scheduler(ledger, instance.matrix.transfers(), tight.starts(), options);
+    const auto next = [&] {
+      std::ranges::copy(tight.starts(), scheduler.starts().begin());
+      return scheduler.next();
+    };
+    while (next()) {
       ASSERT_LE(tight.carry_out(scheduler.moves()), tight.most_waiting) << "seed " << seed;
       for (const Move& move : scheduler.moves())
         if (move.place != move.target) limited += move.blocks;

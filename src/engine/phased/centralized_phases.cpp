@@ -20,43 +20,37 @@ using mpi::ranks_on_root;
 
 bool is_root(const mpi::Channel& channel) { return channel.rank() == mpi::root; }
 
-/// The matrix of all transfers and the free memory of all ranks, on the root; empty elsewhere.
+/// The matrix of all transfers and what every rank has, on the root; empty elsewhere.
 struct GatheredMatrix {
-  explicit GatheredMatrix(Ledger& ledger) : transfers(ledger), free(ledger), waiting_room(ledger) {}
-  Vector<schedule::TransferEntry> transfers;  ///< by (destination, source)
-  Vector<std::uint64_t> free;
-  Vector<std::uint64_t> waiting_room;
+  explicit GatheredMatrix(Ledger& ledger) : transfers(ledger), starts(ledger) {}
+  Vector<schedule::TransferEntry> transfers;  ///< by (source, destination)
+  Vector<PhaseStart> starts;
 };
 
 /// Every rank sends its free memory, what may wait there, and its row: destination, blocks.
-GatheredMatrix gather_matrix(const mpi::Channel& channel, Ledger& ledger,
-                             const PhaseProblem& problem) {
+GatheredMatrix gather_matrix(const mpi::Channel& channel, Ledger& ledger, const plan::Flows& flows,
+                             const PhaseStart& start) {
   Vector<std::uint64_t> words(ledger);
-  words.reserve(2 + 2 * problem.outgoing.size());
-  words.push_back(problem.start.free);
-  words.push_back(problem.start.waiting_room);
-  for (const PeerBlocks& entry : problem.outgoing) {
-    words.push_back(static_cast<std::uint64_t>(entry.rank));
-    words.push_back(entry.blocks);
+  words.reserve(2 + 2 * flows.outgoing.size());
+  words.push_back(start.free);
+  words.push_back(start.waiting_room);
+  for (const plan::Outgoing& flow : flows.outgoing) {
+    words.push_back(static_cast<std::uint64_t>(flow.rank));
+    words.push_back(flow.count);
   }
   const std::size_t ranks = ranks_on_root(channel);
   Array<int> counts(ledger, ranks);
   Vector<std::uint64_t> all(ledger);
   mpi::gather_lists(channel, words, std::span<int>(counts.data(), counts.size()), all, ledger);
   GatheredMatrix matrix(ledger);
-  matrix.free.reserve(ranks);
-  matrix.waiting_room.reserve(ranks);
+  matrix.starts.reserve(ranks);
   matrix.transfers.reserve(all.size() / 2 - ranks);
-  std::size_t at = 0;
+  auto word = all.begin();
   for (std::uint32_t source = 0; source < ranks; ++source) {
-    const std::size_t end = at + static_cast<std::size_t>(counts[source]);
-    matrix.free.push_back(all[at]);
-    matrix.waiting_room.push_back(all[at + 1]);
-    for (at += 2; at < end; at += 2)
-      matrix.transfers.push_back({source, static_cast<std::uint32_t>(all[at]), all[at + 1]});
+    matrix.starts.push_back({word[0], word[1]});
+    for (const auto end = word + counts[source]; (word += 2) != end;)
+      matrix.transfers.push_back({source, static_cast<std::uint32_t>(word[0]), word[1]});
   }
-  std::ranges::sort(matrix.transfers, {},
-                    [](const auto& each) { return std::tie(each.destination, each.source); });
   return matrix;
 }
 
@@ -69,12 +63,11 @@ schedule::PhaseOptions phase_options(const Options& options, std::size_t most_pa
 std::size_t schedule_bytes_for(std::size_t ranks, std::size_t nonzeros, std::size_t pairs) {
   // While the scheduler is made: the matrix, and the rows that it is made of, with their lengths.
   const std::size_t gathered = 2 * sizeof(schedule::TransferEntry) * nonzeros +
-                               (4 * sizeof(std::uint64_t) + 2 * sizeof(int)) * ranks;
-  // In a phase: what every rank has, lengths again; moves are copied to be sorted, and turned into
-  // words.
-  const std::size_t starts = (sizeof(PhaseStart) + 2 * sizeof(int)) * ranks;
-  const std::size_t moves = (sizeof(Move) + 4 * sizeof(std::uint64_t)) * (pairs + ranks);
-  return PhaseScheduler::bytes(ranks, pairs) + std::max(gathered, starts + moves);
+                               (2 * sizeof(PhaseStart) + 2 * sizeof(int)) * ranks;
+  // In a phase: lengths again, and the words that moves are turned into.
+  const std::size_t scattered =
+      2 * sizeof(int) * ranks + 4 * sizeof(std::uint64_t) * (pairs + ranks);
+  return PhaseScheduler::bytes(ranks, pairs) + std::max(gathered, scattered);
 }
 
 /// The most pairs for which that is no more than `bytes`.
@@ -92,20 +85,20 @@ std::size_t promised_bytes(std::size_t ranks) { return 64 * ranks; }
 }  // namespace
 
 CentralizedPhases::CentralizedPhases(const mpi::Channel& channel, Ledger& ledger,
-                                     const Options& options, const PhaseProblem& problem,
-                                     std::size_t schedule_bytes, Report& report)
+                                     const Options& options, const plan::Flows& flows,
+                                     const PhaseStart& begin, std::size_t schedule_bytes,
+                                     Report& report)
     : channel_(channel), ledger_(ledger), report_(report) {
   const double start = mpi::now();
-  const GatheredMatrix matrix = gather_matrix(channel, ledger, problem);
+  const GatheredMatrix matrix = gather_matrix(channel, ledger, flows, begin);
   const double gathered = mpi::now();
   report.gather_seconds = gathered - start;
   if (!is_root(channel)) return;
-  const std::size_t ranks = matrix.free.size();
+  const std::size_t ranks = matrix.starts.size();
   const std::size_t most_pairs =
       pairs_within(ranks, matrix.transfers.size(), schedule_bytes + promised_bytes(ranks));
-  scheduler_ =
-      std::make_unique<PhaseScheduler>(ledger, matrix.transfers, matrix.free,
-                                       phase_options(options, most_pairs), matrix.waiting_room);
+  scheduler_ = std::make_unique<PhaseScheduler>(ledger, matrix.transfers, matrix.starts,
+                                                phase_options(options, most_pairs));
   report.solve_seconds = mpi::now() - gathered;
 }
 
@@ -113,15 +106,15 @@ CentralizedPhases::CentralizedPhases(const mpi::Channel& channel, Ledger& ledger
 bool CentralizedPhases::solve(const PhaseStart& start) {
   static_assert(sizeof(PhaseStart) == 2 * sizeof(std::uint64_t));
   const std::array<std::uint64_t, 2> mine{start.free, start.waiting_room};
-  Array<PhaseStart> all(ledger_, ranks_on_root(channel_));
+  std::span<PhaseStart> all;
+  if (scheduler_) all = scheduler_->starts();
   mpi::gather_words(channel_, mine,
                     {reinterpret_cast<std::uint64_t*>(all.data()), mine.size() * all.size()});
-  return scheduler_ && scheduler_->next({all.data(), all.size()});
+  return scheduler_ && scheduler_->next();
 }
 
 bool CentralizedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
-  moves.sends.clear();
-  moves.receives.clear();
+  moves.clear();
   const double began = mpi::now();
   std::array<std::uint64_t, 1> more{solve(start) ? 1U : 0U};
   const double solved = mpi::now();
@@ -133,34 +126,35 @@ bool CentralizedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
     return false;
   }
   scatter(moves);
-  moves.arrange();
   report_.scatter_seconds += mpi::now() - (scheduler_ ? solved : began);
   return true;
 }
 
 /// Tells every rank what it sends, then what it receives.
 void CentralizedPhases::scatter(PhaseMoves& moves) {
-  Vector<Move> all(ledger_);
-  if (scheduler_) {
-    const auto planned = scheduler_->moves();
-    all.assign(planned.begin(), planned.end());
-  }
+  std::span<Move> all;
+  if (scheduler_) all = scheduler_->moves();
   Vector<std::uint64_t> own = scatter_pairs(
       channel_, ledger_, all, [](const Move& move) { return move.source; },
       [](const Move& move) {
         return std::array{std::uint64_t{move.place} << 32 | move.target, move.blocks};
       });
+  moves.sends.reserve(own.size() / 2);
   for (std::size_t k = 0; k < own.size(); k += 2)
-    moves.sends.push_back(
-        {static_cast<int>(own[k] >> 32), static_cast<int>(own[k] & 0xffffffff), own[k + 1]});
+    moves.sends.add(
+        {static_cast<std::uint32_t>(own[k] >> 32), static_cast<std::uint32_t>(own[k] & 0xffffffff)},
+        own[k + 1]);
   std::ranges::sort(all, {}, &Move::place);
   own = scatter_pairs(
       channel_, ledger_, all, [](const Move& move) { return move.place; },
       [](const Move& move) {
         return std::array{std::uint64_t{move.source}, move.blocks};
       });
-  for (std::size_t k = 0; k < own.size(); k += 2)
-    moves.receives.push_back({static_cast<int>(own[k]), own[k + 1]});
+  moves.receives.reserve(own.size() / 2);
+  for (std::size_t k = 0; k < own.size(); k += 2) {
+    const auto source = static_cast<std::uint32_t>(own[k]);
+    moves.receives.add({source, source}, own[k + 1]);
+  }
 }
 
 ScheduleNeed schedule_need(const mpi::Channel& channel, Ledger& ledger, const Options& options,

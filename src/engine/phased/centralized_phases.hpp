@@ -6,6 +6,7 @@
 /// send the root what memory they have before each.
 
 #include "engine/phased/phases.hpp"
+#include "plan/flows.hpp"
 #include "schedule/phase_scheduler.hpp"
 
 namespace valet::engine {
@@ -14,7 +15,8 @@ class CentralizedPhases final : public Phases {
  public:
   /// Collective: gathers. Counts the seconds of its parts in `report`.
   CentralizedPhases(const mpi::Channel& channel, Ledger& ledger, const Options& options,
-                    const PhaseProblem& problem, std::size_t schedule_bytes, Report& report);
+                    const plan::Flows& flows, const PhaseStart& begin, std::size_t schedule_bytes,
+                    Report& report);
 
   bool next(const PhaseStart& start, PhaseMoves& moves) override;
   void waits_here(int, std::uint64_t) override {}

@@ -36,17 +36,20 @@ void KeptPhases::note(const PhaseMoves* moves) {
     return;
   }
   fits_ = fits_ && ++phases_ < mpi::phase_tags;
-  put(moves->sends.size());
-  for (const PhaseSend& send : moves->sends) {
-    const bool waits = send.target != send.place;
-    put(2 * static_cast<std::uint64_t>(send.place) + (waits ? 1 : 0));
-    if (waits) put(static_cast<std::uint64_t>(send.target));
-    put(send.blocks);
+  const schedule::KeyedCounts& sends = moves->sends;
+  put(sends.keys.size());
+  for (std::size_t i = 0; i < sends.keys.size(); ++i) {
+    const auto [place, target] = sends.keys[i];
+    const bool waits = target != place;
+    put(2 * std::uint64_t{place} + (waits ? 1 : 0));
+    if (waits) put(target);
+    put(sends.counts[i]);
   }
-  put(moves->receives.size());
-  for (const PhaseReceive& receive : moves->receives) {
-    put(static_cast<std::uint64_t>(receive.source));
-    put(receive.blocks);
+  const schedule::KeyedCounts& receives = moves->receives;
+  put(receives.keys.size());
+  for (std::size_t i = 0; i < receives.keys.size(); ++i) {
+    put(receives.keys[i].peer);
+    put(receives.counts[i]);
   }
 }
 
@@ -62,20 +65,22 @@ bool KeptPhases::is_complete(const mpi::Channel& channel) {
 }
 
 bool KeptPhases::next(const PhaseStart& /*start*/, PhaseMoves& moves) {
-  moves.sends.clear();
-  moves.receives.clear();
+  moves.clear();
   if (at_ == size_) {
     at_ = 0;
     return false;
   }
-  for (std::uint64_t left = get(); left > 0; --left) {
+  std::uint64_t left = get();
+  for (moves.sends.reserve(static_cast<std::size_t>(left)); left > 0; --left) {
     const std::uint64_t place = get();
-    const int target = static_cast<int>(place % 2 == 1 ? get() : place / 2);
-    moves.sends.push_back({static_cast<int>(place / 2), target, get()});
+    const std::uint64_t target = place % 2 == 1 ? get() : place / 2;
+    moves.sends.add({static_cast<std::uint32_t>(place / 2), static_cast<std::uint32_t>(target)},
+                    get());
   }
-  for (std::uint64_t left = get(); left > 0; --left) {
-    const int source = static_cast<int>(get());
-    moves.receives.push_back({source, get()});
+  left = get();
+  for (moves.receives.reserve(static_cast<std::size_t>(left)); left > 0; --left) {
+    const auto source = static_cast<std::uint32_t>(get());
+    moves.receives.add({source, source}, get());
   }
   return true;
 }

@@ -31,12 +31,6 @@ bool needs_announcements(const Options& options) {
   return blocks_wait(options) || options.phased.scheduler == Scheduler::centralized;
 }
 
-template <class Flow>
-void list_blocks(const Vector<Flow>& flows, Vector<PeerBlocks>& list) {
-  list.reserve(flows.size());
-  for (const Flow& flow : flows) list.push_back({flow.rank, flow.count});
-}
-
 /// What a rank needs of its budget at least.
 struct BudgetNeed {
   std::uint64_t least_bytes = 0;  ///< for a block of scratch and the lists
@@ -94,14 +88,6 @@ void agree_on_budget(const plan::State& state, const schedule::PhasedLimits& lim
 /// Whether executions after the first have the phases of the first.
 bool keeps_schedule(const Options& options) {
   return options.phased.scheduler == Scheduler::centralized && !options.phased.available_bytes;
-}
-
-PhaseProblem problem_of(Ledger& ledger, const plan::Flows& flows, const PhaseStart& start) {
-  PhaseProblem problem(ledger);
-  list_blocks(flows.outgoing, problem.outgoing);
-  list_blocks(flows.incoming, problem.incoming);
-  problem.start = start;
-  return problem;
 }
 
 /// What decides how the scratch of this rank is divided.
@@ -180,12 +166,12 @@ PhaseStart Phased::start_of_phase(Transfer& transfer) const {
 }
 
 std::unique_ptr<Phases> Phased::make_phases(Transfer& transfer, Report& report) const {
-  const PhaseProblem problem = problem_of(context_.ledger, flows_, start_of_phase(transfer));
+  const PhaseStart start = start_of_phase(transfer);
   if (context_.options.phased.scheduler == Scheduler::centralized)
     return std::make_unique<CentralizedPhases>(context_.channel, context_.ledger, context_.options,
-                                               problem, context_.schedule_bytes, report);
+                                               flows_, start, context_.schedule_bytes, report);
   return std::make_unique<DistributedPhases>(context_.channel, context_.ledger, context_.options,
-                                             problem);
+                                             flows_, start);
 }
 
 void Phased::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
@@ -205,7 +191,7 @@ void Phased::run(Transfer& transfer, std::span<std::byte> scratch, Report& repor
   };
   for (std::uint64_t phase = 1; decide(phase); ++phase) {
     const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
-    if (!moves.sends.empty() || !moves.receives.empty()) report.phases = phase;
+    if (!moves.sends.keys.empty() || !moves.receives.keys.empty()) report.phases = phase;
     transport_.run(transfer, phase, moves, phases, report);
   }
 }

@@ -70,42 +70,42 @@ bool PhasedTransport::may_credit(std::size_t source) const {
   const auto of_source = [&](const PostedReceive& posted) {
     return posted.parts > 0 && posted.source == source;
   };
-  return moves_->receives[source].blocks > 0 &&
+  return moves_->receives.counts[source] > 0 &&
          static_cast<std::size_t>(std::ranges::count_if(posted_, of_source)) < most_of_a_source;
 }
 
 /// Asks for the next message; false when there is none to ask for, or no room for it now.
 bool PhasedTransport::give_credit() {
-  const std::size_t sources = moves_->receives.size();
+  const std::size_t sources = moves_->receives.keys.size();
   std::size_t k = 0;
   while (k < window && (posted_[k].parts > 0 || !transport_.can_receive(k))) ++k;
   std::size_t tried = 0;
   while (tried < sources && !may_credit((next_source_ + tried) % sources)) ++tried;
   if (k == window || tried == sources) return false;
   const std::size_t s = (next_source_ + tried) % sources;
-  PhaseReceive& receive = moves_->receives[s];
-  std::uint64_t most = std::min(receive.blocks, sizes_.receive_blocks);
-  const std::size_t f = flow_from(flows_.incoming, receive.source);
-  const bool is_flow = f < flows_.incoming.size() && flows_.incoming[f].rank == receive.source;
+  std::uint64_t& blocks = moves_->receives.counts[s];
+  const auto source = static_cast<int>(moves_->receives.keys[s].peer);
+  std::uint64_t most = std::min(blocks, sizes_.receive_blocks);
+  const std::size_t f = flow_from(flows_.incoming, source);
+  const bool is_flow = f < flows_.incoming.size() && flows_.incoming[f].rank == source;
   if (is_flow) most = std::min<std::uint64_t>(most, flows_.incoming[f].message_blocks);
-  const storage::SlotRun run = memory_.take_scratch(most, transport_.is_written_by(receive.source));
+  const storage::SlotRun run = memory_.take_scratch(most, transport_.is_written_by(source));
   if (run.count == 0) return false;
   PostedReceive& posted = posted_[k];
   // With its type: without, nvcc takes the values for those of the first members.
   posted = PostedReceive{.source = s, .run = run, .parts = announces_ ? 2 : 1};
   if (announces_) {
-    mpi::post_receive(context_.channel, &posted.parcel, sizeof(Parcel), receive.source,
-                      mpi::tag_parcel, transport_.other(k));
+    mpi::post_receive(context_.channel, &posted.parcel, sizeof(Parcel), source, mpi::tag_parcel,
+                      transport_.other(k));
   } else {
-    posted.parcel = {context_.channel.rank(), receive.source, reached_[f].blocks, run.count};
+    posted.parcel = {context_.channel.rank(), source, reached_[f].blocks, run.count};
     posted.cursor = cursor_of(posted.parcel);
   }
   std::byte* const memory = memory_.memory(run.first);
   const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
   transfer_->finish(memory, bytes);
-  transport_.give(k, receive.source, memory, bytes,
-                  {.count = static_cast<std::uint32_t>(run.count)});
-  receive.blocks -= run.count;
+  transport_.give(k, source, memory, bytes, {.count = static_cast<std::uint32_t>(run.count)});
+  blocks -= run.count;
   next_source_ = s + 1;
   return true;
 }
@@ -117,7 +117,7 @@ void PhasedTransport::arrived(PostedReceive& posted) {
   const storage::SlotRun run{first, parcel.count};
   if (parcel.count < credited) {
     memory_.give_back({first + parcel.count, credited - parcel.count});
-    moves_->receives[posted.source].blocks += credited - parcel.count;
+    moves_->receives.counts[posted.source] += credited - parcel.count;
   }
   to_come_ -= parcel.count;
   if (parcel.target == context_.channel.rank()) {
@@ -131,23 +131,24 @@ void PhasedTransport::arrived(PostedReceive& posted) {
 }
 
 /// Own blocks first, in the order of the flow, then those that wait here.
-PhasedTransport::Sending PhasedTransport::choose_blocks(PhaseSend& send, std::uint64_t most) {
+PhasedTransport::Sending PhasedTransport::choose_blocks(std::size_t send, std::uint64_t most) {
   Sending message;
-  most = std::min(most, send.blocks);
-  const std::size_t f = flow_from(flows_.outgoing, send.target);
-  if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == send.target &&
+  const auto target = static_cast<int>(moves_->sends.keys[send].target);
+  most = std::min(most, moves_->sends.counts[send]);
+  const std::size_t f = flow_from(flows_.outgoing, target);
+  if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == target &&
       sent_[f] < flows_.outgoing[f].count) {
     const plan::Outgoing& flow = flows_.outgoing[f];
-    message.parcel = {send.target, context_.channel.rank(), sent_[f],
+    message.parcel = {target, context_.channel.rank(), sent_[f],
                       std::min<std::uint64_t>(most, flow.count - sent_[f])};
     message.slots = transfer_->exports(flow, sent_[f], message.parcel.count);
     sent_[f] = static_cast<SlotIndex>(sent_[f] + message.parcel.count);
   } else {
-    message.parcel = memory_.take_waiting(send.target, most, message.entry);
+    message.parcel = memory_.take_waiting(target, most, message.entry);
     if (message.parcel.count == 0)
       throw Error(ErrorCode::internal, "a phase sends blocks that are not there");
   }
-  send.blocks -= message.parcel.count;
+  moves_->sends.counts[send] -= message.parcel.count;
   return message;
 }
 
@@ -175,13 +176,14 @@ void PhasedTransport::gather(const Sending& message, std::byte* packed) {
 }
 
 void PhasedTransport::answer(int rank, const Credit& credit) {
-  auto send = std::ranges::lower_bound(moves_->sends, rank, {}, &PhaseSend::place);
-  while (send->blocks == 0) ++send;
+  const schedule::KeyedCounts& sends = moves_->sends;
+  std::size_t send = sends.find_peer(static_cast<std::uint32_t>(rank));
+  while (sends.counts[send] == 0) ++send;
   const std::size_t k = idle_send();
   const bool writes = CreditTransport::is_for_writing(credit);
   Sending& message = sendings_[k];
   message = choose_blocks(
-      *send, writes ? credit.count : std::min<std::uint64_t>(credit.count, sizes_.send_blocks));
+      send, writes ? credit.count : std::min<std::uint64_t>(credit.count, sizes_.send_blocks));
   const Parcel& parcel = message.parcel;
   to_send_ -= parcel.count;
   ++sending_;
@@ -247,13 +249,10 @@ void PhasedTransport::run(Transfer& transfer, std::uint64_t phase, PhaseMoves& m
   moves_ = &moves;
   phases_ = &phases;
   report_ = &report;
-  to_come_ = to_send_ = 0;
-  for (const PhaseReceive& receive : moves.receives) to_come_ += receive.blocks;
-  for (const PhaseSend& send : moves.sends) to_send_ += send.blocks;
+  to_come_ = moves.receives.sum();
+  to_send_ = moves.sends.sum();
   // Sources behind this rank first, so that nobody is everybody's first.
-  next_source_ = static_cast<std::size_t>(
-      std::ranges::lower_bound(moves.receives, context_.channel.rank(), {}, &PhaseReceive::source) -
-      moves.receives.begin());
+  next_source_ = moves.receives.find_peer(static_cast<std::uint32_t>(context_.channel.rank()));
   transport_.set_credit_tag(credit_tag(phase));
   transport_.run(*this);
   transport_.report_to(report);

@@ -75,7 +75,7 @@ class PhasedTransport final : public Participant {
   SlotIndex cursor_of(const Parcel& parcel);
   void arrived(PostedReceive& posted);
   void answer(int rank, const Credit& credit);
-  [[nodiscard]] Sending choose_blocks(PhaseSend& send, std::uint64_t most);
+  [[nodiscard]] Sending choose_blocks(std::size_t send, std::uint64_t most);
   void gather(const Sending& message, std::byte* packed);
   bool send_in_place(const Sending& message, int rank, std::size_t send);
   void sent(const Sending& message);

@@ -5,6 +5,7 @@
 /// more in a phase than the free memory it has when the phase begins.
 
 #include "mpi/root.hpp"
+#include "schedule/keyed_counts.hpp"
 #include "schedule/parking.hpp"
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
@@ -17,34 +18,17 @@
 
 namespace valet::engine {
 
-/// Blocks for `target` that this rank sends to `place` in a phase; those wait there, unless it is
-/// the target.
-struct PhaseSend {
-  int place = 0;
-  int target = 0;
-  std::uint64_t blocks = 0;
-};
-
-/// Blocks that this rank receives from `source` in a phase.
-struct PhaseReceive {
-  int source = 0;
-  std::uint64_t blocks = 0;
-};
-
-/// Blocks between this rank and another.
-struct PeerBlocks {
-  int rank = 0;
-  std::uint64_t blocks = 0;
-};
-
 /// What moves in a phase on this rank.
 struct PhaseMoves {
   explicit PhaseMoves(Ledger& ledger) : sends(ledger), receives(ledger) {}
-  /// Sorts, and joins what comes from one source.
-  void arrange();
+  void clear() {
+    sends.clear();
+    receives.clear();
+  }
 
-  Vector<PhaseSend> sends;        ///< ascending by (place, target)
-  Vector<PhaseReceive> receives;  ///< ascending by source, one a source
+  /// By the rank that they are sent to, and the target: they wait there, unless it is that.
+  schedule::KeyedCounts sends;
+  schedule::KeyedCounts receives;  ///< by source, as both ranks of the key
 };
 
 using schedule::PhaseStart;
@@ -61,14 +45,6 @@ class Phases {
   virtual bool next(const PhaseStart& start, PhaseMoves& moves) = 0;
   /// Tells that blocks for `target` came in this phase to wait here.
   virtual void waits_here(int target, std::uint64_t blocks) = 0;
-};
-
-/// What the phases of a rank start from.
-struct PhaseProblem {
-  explicit PhaseProblem(Ledger& ledger) : outgoing(ledger), incoming(ledger) {}
-  Vector<PeerBlocks> outgoing;  ///< ascending by rank
-  Vector<PeerBlocks> incoming;  ///< ascending by rank
-  PhaseStart start;             ///< the first phase's
 };
 
 /// Gives every rank its pairs of words. Collective; returns those of this rank.

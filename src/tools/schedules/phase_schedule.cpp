@@ -37,14 +37,30 @@ std::optional<std::string> carry_out(const std::vector<Move>& moves, std::size_t
 
 }  // namespace
 
+std::uint64_t count_messages(std::span<const Move> moves) {
+  std::uint64_t count = 0;
+  const Move* last = nullptr;
+  for (const Move& move : moves) {
+    if (last == nullptr || last->source != move.source || last->place != move.place) ++count;
+    last = &move;
+  }
+  return count;
+}
+
+std::vector<PhaseStart> starts_with(std::span<const std::uint64_t> free) {
+  std::vector<PhaseStart> starts;
+  for (const std::uint64_t slots : free) starts.push_back({.free = slots});
+  return starts;
+}
+
 PhaseCounts count_phases(const TransferMatrix& matrix, std::span<const std::uint64_t> free,
                          const PhaseOptions& options, std::uint64_t most_phases) {
   Ledger ledger;
-  PhaseScheduler scheduler(ledger, matrix.transfers(), free, options);
+  PhaseScheduler scheduler(ledger, matrix.transfers(), starts_with(free), options);
   PhaseCounts counts;
   while (counts.phases < most_phases && scheduler.next()) {
     ++counts.phases;
-    counts.messages += scheduler.messages();
+    counts.messages += count_messages(scheduler.moves());
     for (const Move& move : scheduler.moves()) {
       counts.volume += move.blocks;
       if (move.place != move.target) counts.detours += move.blocks;

@@ -14,6 +14,13 @@
 
 namespace valet::schedule {
 
+/// What ranks have with so many free slots, and room for all that may wait.
+[[nodiscard]] std::vector<PhaseStart> starts_with(std::span<const std::uint64_t> free);
+
+/// Messages of a phase, whose moves are by (source, place): what moves between a pair of ranks is
+/// one.
+[[nodiscard]] std::uint64_t count_messages(std::span<const Move> moves);
+
 /// What a schedule costs.
 struct PhaseCounts {
   bool complete = false;  ///< false: some blocks could not move any more, or were not waited for

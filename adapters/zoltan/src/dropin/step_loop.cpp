@@ -4,7 +4,7 @@
 #include "cyclic_division.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/word_lists.hpp"
-#include "schedule/phase_scheduler.hpp"
+#include "schedule/phased_rank.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What one rank of PHASED decides from its own row and column of the matrix, once for both
+/// schedulers: a rank does it for itself, and a root that has gathered the matrix for all ranks, so
+/// that both come to the same phases. Who decides carries what a rank has to be told: as messages,
+/// or by calling it. Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited
+/// Memory", IEEE TPDS 15(7), 2004, section 4 and Figures 7 and 8.
+
+#include "schedule/apportionment.hpp"
+#include "schedule/keyed_counts.hpp"
+#include "schedule/parking.hpp"
+#include <valet/export.hpp>
+#include <valet/ledger.hpp>
+#include <valet/options.hpp>
+
+#include <cstdint>
+#include <span>
+#include <utility>
+
+namespace valet::schedule {
+
+/// Whether phase `phase`, counted from 1, has parking.
+[[nodiscard]] inline bool parks_in(std::uint64_t phase, std::uint64_t parking) {
+  return parking > 0 && phase % parking == 0;
+}
+
+class VALET_EXPORT PhasedRank {
+ public:
+  using Key = KeyedCounts::Key;
+
+  PhasedRank(Ledger& ledger, std::uint64_t seed, std::uint32_t rank)
+      : row(ledger), column(ledger), rank_(rank), random_(seed, rank) {}
+
+  /// Blocks that this rank has for others, by who receives them next and by target. That is the
+  /// target, or a substitute, which may be this rank: then the target has not been told of them.
+  KeyedCounts row;
+  /// Blocks that it is to receive, by source and target: the same entry as in the row of the
+  /// source. The target is another rank where this one receives in place of that.
+  KeyedCounts column;
+
+  /// Figure 7: divides free memory among the sources. What is received in place of other ranks
+  /// waits here from now on.
+  /// @param pieces  ReceiverPhase::pieces_left. @param counts  Memory to use.
+  /// @param sink    Is passed (key, blocks) for each entry of the column; blocks may be 0. The
+  ///                source is to be told: it takes them off its row.
+  template <class Sink>
+  void credit(Heuristic heuristic, std::uint64_t free, std::uint64_t pieces,
+              Vector<std::uint64_t>& counts, Sink&& sink) {
+    resize(counts, column.counts.size());
+    apportion(heuristic, {column.counts, free, pieces}, random_, counts);
+    for (std::size_t entry = 0; entry < counts.size(); ++entry) {
+      const Key key = column.keys[entry];
+      column.counts[entry] -= counts[entry];
+      if (key.target != rank_ && counts[entry] > 0) row.add({rank_, key.target}, counts[entry]);
+      sink(key, counts[entry]);
+    }
+  }
+
+  /// Figure 8: what it reports to the root, when credits have been taken off both sides. It parts
+  /// with no more than it has for the targets themselves, and takes no more than can be kept
+  /// account of, with what it receives in place of others.
+  /// @param left     What it has beside what was credited. @param sending  Blocks that it sends.
+  [[nodiscard]] std::int64_t balance(const PhaseStart& left, std::uint64_t sending) const;
+
+  /// Chooses the blocks that flows from this rank take, of those that go to their targets.
+  /// @param flows  By `to`. @param counts  Memory to use.
+  /// @param sink   Is passed (entry of the row, where they go, blocks). They are to be taken off
+  ///               the entry, and the target and the place are to be told.
+  template <class Sink>
+  void choose_parked(std::span<Flow> flows, Vector<std::uint64_t>& counts, Sink&& sink) const {
+    resize(counts, row.counts.size());
+    for (std::size_t entry = 0; entry < counts.size(); ++entry)
+      counts[entry] = is_direct(row.keys[entry]) ? row.counts[entry] : 0;
+    choose_blocks(
+        flows, [](const Flow& flow) { return flow.to; },
+        [&](std::size_t entry) { return row.keys[entry].peer; }, std::span<std::uint64_t>(counts),
+        [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
+          sink(entry, flow.to, blocks);
+        });
+  }
+  /// A source has sent blocks for this rank to `place`.
+  void sent_to(std::uint32_t source, std::uint32_t place, std::uint64_t blocks) {
+    column.add({source, rank_}, std::uint64_t{0} - blocks);
+    if (place != rank_) column.add({place, rank_}, blocks);
+  }
+  /// Blocks that were parked here: their target knows of them.
+  void parked_here(std::uint32_t target, std::uint64_t blocks) {
+    row.add({target, target}, blocks);
+  }
+
+  /// Heuristic::continuous: chooses the sources from which others receive in this rank's place.
+  /// @param flows  By `from`, the substitutes. @param counts  Memory to use.
+  /// @param sink   Is passed (entry of the column, substitute, blocks). They are to be taken off
+  ///               the entry, and the source and the substitute are to be told.
+  template <class Sink>
+  void choose_handed(std::span<Flow> flows, Vector<std::uint64_t>& counts, Sink&& sink) const {
+    resize(counts, column.counts.size());
+    std::ranges::copy(column.counts, counts.begin());
+    choose_blocks(
+        flows, [](const Flow& flow) { return flow.from; },
+        [&](std::size_t entry) { return column.keys[entry].peer; },
+        std::span<std::uint64_t>(counts),
+        [&](const Flow& flow, std::size_t entry, std::uint64_t blocks) {
+          sink(entry, flow.from, blocks);
+        });
+  }
+  /// Tells a source; what a substitute has itself stays where it is.
+  void goes_to_substitute(std::uint32_t target, std::uint32_t substitute, std::uint64_t blocks) {
+    row.add({target, target}, std::uint64_t{0} - blocks);
+    row.add({substitute, target}, blocks);
+  }
+  /// Tells a substitute.
+  void replaces(std::uint32_t target, std::uint32_t source, std::uint64_t blocks) {
+    if (source != rank_) column.add({source, target}, blocks);
+  }
+  /// What this rank has received as a substitute is from now on like what was parked.
+  /// @param sink  Is passed (target, blocks): the target is to be told.
+  template <class Sink>
+  void report_waiting(Sink&& sink) {
+    for (std::size_t entry = 0; entry < row.keys.size(); ++entry) {
+      const Key key = row.keys[entry];
+      if (key.peer != rank_ || row.counts[entry] == 0) continue;
+      const std::uint64_t blocks = std::exchange(row.counts[entry], 0);
+      row.add({key.target, key.target}, blocks);  // may move this entry, which is passed then
+      sink(key.target, blocks);
+    }
+  }
+
+  /// Forgets what is done.
+  void drop_zeros() {
+    row.drop_zeros();
+    column.drop_zeros();
+  }
+
+ private:
+  [[nodiscard]] static bool is_direct(const Key& key) { return key.peer == key.target; }
+  /// Without what was there: it is never there twice.
+  static void resize(Vector<std::uint64_t>& counts, std::size_t size);
+
+  std::uint32_t rank_;
+  ReceiverRandom random_;
+};
+
+}  // namespace valet::schedule
