@@ -5,7 +5,7 @@
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
 #include "engine/exchange.hpp"
-#include "engine/phased/phased.hpp"
+#include "engine/phased/phased_budget.hpp"
 #include "flows/verification.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"

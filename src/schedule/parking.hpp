@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <span>
 
 namespace valet::schedule {
@@ -87,14 +88,10 @@ void choose_blocks(std::span<Flow> flows, PeerOf&& peer_of, RankOf&& rank_of,
     sink(flow, entry, blocks);
   };
   for (Flow& flow : flows) {
-    std::size_t low = 0;
-    for (std::size_t high = remaining.size(); low < high;) {
-      const std::size_t middle = low + (high - low) / 2;
-      if (rank_of(middle) < peer_of(flow))
-        low = middle + 1;
-      else
-        high = middle;
-    }
+    const auto entries = std::views::iota(0U, static_cast<std::uint32_t>(remaining.size()));
+    const auto is_below = [&](std::size_t entry) { return rank_of(entry) < peer_of(flow); };
+    const auto low =
+        static_cast<std::size_t>(std::ranges::partition_point(entries, is_below) - entries.begin());
     if (low < remaining.size() && rank_of(low) == peer_of(flow)) take(flow, low);
   }
   std::size_t current = 0;

@@ -7,13 +7,11 @@ namespace valet::schedule {
 
 std::int64_t PhasedRank::balance(const PhaseStart& left, std::uint64_t sending) const {
   std::uint64_t own = 0;
-  std::uint64_t for_others = 0;
+  std::uint64_t for_others = 0;  // where there is room, all of the column has been credited
   for (std::size_t entry = 0; entry < row.keys.size(); ++entry) {
     if (is_direct(row.keys[entry])) own += row.counts[entry];
     if (row.keys[entry].peer == rank_) for_others += row.counts[entry];
   }
-  for (std::size_t entry = 0; entry < column.keys.size(); ++entry)
-    if (column.keys[entry].target != rank_) for_others += column.counts[entry];
   const std::uint64_t room = left.waiting_room - std::min(left.waiting_room, for_others);
   return std::clamp(parking_balance(column.sum(), left.free, sending),
                     -static_cast<std::int64_t>(room), static_cast<std::int64_t>(own));

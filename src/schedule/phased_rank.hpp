@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What one rank of PHASED decides from its own row and column of the matrix, once for both
-/// schedulers: a rank does it for itself, and a root that has gathered the matrix for all ranks, so
-/// that both come to the same phases. Who decides carries what a rank has to be told: as messages,
-/// or by calling it. Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited
-/// Memory", IEEE TPDS 15(7), 2004, section 4 and Figures 7 and 8.
+/// What one rank of PHASED decides from its own row and column of the matrix. Both schedulers use
+/// it, so they come to the same phases: the distributed one on each rank for that rank, the
+/// centralized one on the root for all ranks. What a rank has to tell another they deliver, the one
+/// in messages, the other by a call. Source: A. Pinar, B. Hendrickson, "Interprocessor
+/// Communication with Limited Memory", IEEE TPDS 15(7), 2004, section 4 and Figures 7 and 8.
 
 #include "schedule/apportionment.hpp"
 #include "schedule/keyed_counts.hpp"
 #include "schedule/parking.hpp"
-#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 
@@ -25,7 +24,7 @@ namespace valet::schedule {
   return parking > 0 && phase % parking == 0;
 }
 
-class VALET_EXPORT PhasedRank {
+class PhasedRank {
  public:
   using Key = KeyedCounts::Key;
 
@@ -58,9 +57,10 @@ class VALET_EXPORT PhasedRank {
   }
 
   /// Figure 8: what it reports to the root, when credits have been taken off both sides. It parts
-  /// with no more than it has for the targets themselves, and takes no more than can be kept
+  /// with no more than it sends to the targets themselves, and takes no more than can be kept
   /// account of, with what it receives in place of others.
-  /// @param left     What it has beside what was credited. @param sending  Blocks that it sends.
+  /// @param left     What it has beside what was credited.
+  /// @param sending  Blocks that it sends in this phase.
   [[nodiscard]] std::int64_t balance(const PhaseStart& left, std::uint64_t sending) const;
 
   /// Chooses the blocks that flows from this rank take, of those that go to their targets.
@@ -105,12 +105,12 @@ class VALET_EXPORT PhasedRank {
           sink(entry, flow.from, blocks);
         });
   }
-  /// Tells a source; what a substitute has itself stays where it is.
+  /// Blocks of this rank for `target` go to a substitute, or wait here if that is this rank.
   void goes_to_substitute(std::uint32_t target, std::uint32_t substitute, std::uint64_t blocks) {
     row.add({target, target}, std::uint64_t{0} - blocks);
     row.add({substitute, target}, blocks);
   }
-  /// Tells a substitute.
+  /// This rank receives blocks of a source in place of `target`; its own are here already.
   void replaces(std::uint32_t target, std::uint32_t source, std::uint64_t blocks) {
     if (source != rank_) column.add({source, target}, blocks);
   }

@@ -1,35 +1,83 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/phased/distributed_phases.hpp"
+
+// Phases that the ranks negotiate among neighbours (Pinar and Hendrickson, "Interprocessor
+// Communication with Limited Memory", IEEE TPDS 15(7), 2004, Figure 7): every receiver divides its
+// free memory among its sources and sends them their shares. A root is asked for parking (Figure
+// 8), and for the start of Heuristic::continuous (section 4): it sees a few numbers per rank. What
+// a rank decides is in schedule/phased_rank.hpp; here it is sent to those who have to know.
+//
+// Without a root nobody knows all: each rank goes on until it has nothing to send and nothing to
+// receive, and may be some phases ahead of another.
 
 #include "engine/phased/parking_match.hpp"
+#include "engine/phased/phases.hpp"
 #include "mpi/root.hpp"
 #include "mpi/word_lists.hpp"
+#include "schedule/phased_rank.hpp"
 #include "schedule/relaxation.hpp"
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 namespace valet::engine {
+namespace {
 
 using schedule::Flow;
 using schedule::KeyedCounts;
 using Key = KeyedCounts::Key;
 
-DistributedPhases::DistributedPhases(const mpi::Channel& channel, Ledger& ledger,
-                                     const Options& options, const plan::Flows& flows,
+class DistributedPhases final : public Phases {
+ public:
+  DistributedPhases(const ExchangeContext& context, const plan::Flows& flows,
+                    const PhaseStart& start);
+
+  bool next(const PhaseStart& start, PhaseMoves& moves) override;
+  void waits_here(int target, std::uint64_t blocks) override {
+    own_.parked_here(static_cast<std::uint32_t>(target), blocks);
+  }
+
+ private:
+  [[nodiscard]] std::uint32_t self() const { return static_cast<std::uint32_t>(channel_.rank()); }
+  void begin_continuous(const PhaseStart& start);
+  void receive(PhaseStart& left, PhaseMoves& moves);
+  void park(const PhaseStart& left, PhaseMoves& moves);
+  void reroute(PhaseMoves& moves);
+  void hand_over();
+  void report_waiting();
+  template <class Receivers, class Senders, class Hear>
+  void tell(const KeyedCounts& words, Receivers&& receivers, Senders&& senders, Hear&& hear);
+
+  const mpi::Channel& channel_;
+  Ledger& ledger_;
+  const PhasedOptions& options_;
+  schedule::PhasedRank own_;
+  Vector<std::uint64_t> counts_;  ///< of the row or column at hand
+  std::uint64_t phase_ = 0;
+  std::uint64_t pieces_ = 0;  ///< Heuristic::continuous: still to be sent
+  bool levels_ = false;       ///< the phase before the pieces comes next
+  bool hands_over_ = false;
+  bool all_done_ = false;  ///< sent by the root
+  Vector<Flow> giving_;    ///< from this rank, as the root matched them
+  Vector<Flow> taking_;
+  Vector<Flow> replaced_;     ///< Heuristic::continuous: others receive in our place
+  Vector<Flow> replacing_;    ///< we receive in place of others
+  KeyedCounts to_learn_;      ///< by substitute: what it has not reported yet
+  KeyedCounts replaced_now_;  ///< by target: what we receive in its place in this phase
+};
+
+DistributedPhases::DistributedPhases(const ExchangeContext& context, const plan::Flows& flows,
                                      const PhaseStart& start)
-    : channel_(channel),
-      ledger_(ledger),
-      options_(options.phased),
-      own_(ledger, options.phased.seed, self()),
-      counts_(ledger),
-      giving_(ledger),
-      taking_(ledger),
-      replaced_(ledger),
-      replacing_(ledger),
-      to_learn_(ledger),
-      replaced_now_(ledger) {
+    : channel_(context.channel),
+      ledger_(context.ledger),
+      options_(context.options.phased),
+      own_(ledger_, options_.seed, self()),
+      counts_(ledger_),
+      giving_(ledger_),
+      taking_(ledger_),
+      replaced_(ledger_),
+      replacing_(ledger_),
+      to_learn_(ledger_),
+      replaced_now_(ledger_) {
   own_.row.reserve(flows.outgoing.size());
   own_.column.reserve(flows.incoming.size());
   for (const plan::Outgoing& flow : flows.outgoing) {
@@ -128,35 +176,36 @@ void DistributedPhases::park(const PhaseStart& left, PhaseMoves& moves) {
 }
 
 /// Tells ranks what they have to know. Collective among neighbours.
-/// @param words      Each for one of the receivers. @param receivers, senders  Call their argument
-///                   with each rank that gets a list, or has one for this rank; ascending.
-/// @param hear       Is passed (sender, peer, blocks).
+/// @param words  By receiver and another rank: how many blocks go there, or come from there.
+/// @param receivers, senders  Call their argument with each rank that gets a list, which may be
+///                            empty, or has one for this rank; ascending.
+/// @param hear   Is passed (sender, the other rank, blocks).
 template <class Receivers, class Senders, class Hear>
-void DistributedPhases::tell(Vector<Word>& words, Receivers&& receivers, Senders&& senders,
+void DistributedPhases::tell(const KeyedCounts& words, Receivers&& receivers, Senders&& senders,
                              Hear&& hear) {
-  std::ranges::sort(words, {}, [](const Word& each) { return std::tie(each.to, each.peer); });
   mpi::PairLists lists(channel_, ledger_);
-  auto next = words.begin();
+  std::size_t next = 0;
   receivers([&](std::uint32_t rank) {
     lists.begin(static_cast<int>(rank));
-    for (; next != words.end() && next->to == rank; ++next) lists.add(next->peer, next->blocks);
+    for (; next < words.keys.size() && words.keys[next].peer == rank; ++next)
+      lists.add(words.keys[next].target, words.counts[next]);
   });
   senders([&](std::uint32_t rank) { lists.expect(static_cast<int>(rank)); });
   lists.run();
-  lists.for_each([&](int sender, std::uint64_t peer, std::uint64_t blocks) {
-    hear(static_cast<std::uint32_t>(sender), static_cast<std::uint32_t>(peer), blocks);
+  lists.for_each([&](int sender, std::uint64_t rank, std::uint64_t blocks) {
+    hear(static_cast<std::uint32_t>(sender), static_cast<std::uint32_t>(rank), blocks);
   });
 }
 
 /// Sends what the flows say, and tells the targets who has their blocks now.
 void DistributedPhases::reroute(PhaseMoves& moves) {
   KeyedCounts& row = own_.row;
-  Vector<Word> words(ledger_);
+  KeyedCounts words(ledger_);
   words.reserve(giving_.size() + row.keys.size());
   own_.choose_parked(giving_, counts_,
                      [&](std::size_t entry, std::uint32_t place, std::uint64_t blocks) {
                        const std::uint32_t target = row.keys[entry].target;
-                       words.push_back({target, place, blocks});
+                       words.add({target, place}, blocks);
                        moves.sends.add({place, target}, blocks);
                      });
   for (const Flow& flow : taking_) moves.receives.add({flow.from, flow.from}, flow.blocks);
@@ -174,7 +223,8 @@ void DistributedPhases::reroute(PhaseMoves& moves) {
       [&](std::uint32_t source, std::uint32_t place, std::uint64_t blocks) {
         own_.sent_to(source, place, blocks);
       });
-  for (const Word& word : words) row.add({word.to, word.to}, std::uint64_t{0} - word.blocks);
+  for (std::size_t i = 0; i < words.keys.size(); ++i)
+    row.add({words.keys[i].peer, words.keys[i].peer}, std::uint64_t{0} - words.counts[i]);
   giving_.clear();
   taking_.clear();
 }
@@ -183,13 +233,15 @@ void DistributedPhases::reroute(PhaseMoves& moves) {
 void DistributedPhases::hand_over() {
   hands_over_ = false;
   KeyedCounts& column = own_.column;
-  Vector<Word> to_sources(ledger_), to_substitutes(ledger_);
+  KeyedCounts to_sources(ledger_), to_substitutes(ledger_);
+  to_sources.reserve(replaced_.size() + column.keys.size());
+  to_substitutes.reserve(replaced_.size() + column.keys.size());
   own_.choose_handed(replaced_, counts_,
                      [&](std::size_t entry, std::uint32_t substitute, std::uint64_t blocks) {
                        const std::uint32_t source = column.keys[entry].peer;
                        column.counts[entry] -= blocks;
-                       to_sources.push_back({source, substitute, blocks});
-                       to_substitutes.push_back({substitute, source, blocks});
+                       to_sources.add({source, substitute}, blocks);
+                       to_substitutes.add({substitute, source}, blocks);
                        to_learn_.add({substitute, substitute}, blocks);
                      });
   const auto peers_of = [](const KeyedCounts& side) {
@@ -234,6 +286,13 @@ void DistributedPhases::report_waiting() {
     if (blocks > 0) own_.column.add({to_learn_.keys[i].peer, self()}, blocks);
   }
   to_learn_.drop_zeros();
+}
+
+}  // namespace
+
+std::unique_ptr<Phases> distributed_phases(const ExchangeContext& context, const plan::Flows& flows,
+                                           const PhaseStart& start) {
+  return std::make_unique<DistributedPhases>(context, flows, start);
 }
 
 }  // namespace valet::engine

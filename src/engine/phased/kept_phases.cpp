@@ -28,6 +28,26 @@ std::uint64_t KeptPhases::get() {
   }
 }
 
+void KeptPhases::put(const schedule::KeyedCounts& list) {
+  put(list.keys.size());
+  for (std::size_t i = 0; i < list.keys.size(); ++i) {
+    const auto [peer, target] = list.keys[i];
+    const bool waits = target != peer;
+    put(2 * std::uint64_t{peer} + (waits ? 1 : 0));
+    if (waits) put(target);
+    put(list.counts[i]);
+  }
+}
+
+void KeptPhases::get(schedule::KeyedCounts& list) {
+  std::uint64_t left = get();
+  for (list.reserve(static_cast<std::size_t>(left)); left > 0; --left) {
+    const std::uint64_t peer = get();
+    const std::uint64_t target = peer % 2 == 1 ? get() : peer / 2;
+    list.append({static_cast<std::uint32_t>(peer / 2), static_cast<std::uint32_t>(target)}, get());
+  }
+}
+
 /// Nothing keeps ranks together that exchange no blocks, so there are fewer phases than tags.
 void KeptPhases::note(const PhaseMoves* moves) {
   if (state_ != State::recording) return;
@@ -36,21 +56,8 @@ void KeptPhases::note(const PhaseMoves* moves) {
     return;
   }
   fits_ = fits_ && ++phases_ < mpi::phase_tags;
-  const schedule::KeyedCounts& sends = moves->sends;
-  put(sends.keys.size());
-  for (std::size_t i = 0; i < sends.keys.size(); ++i) {
-    const auto [place, target] = sends.keys[i];
-    const bool waits = target != place;
-    put(2 * std::uint64_t{place} + (waits ? 1 : 0));
-    if (waits) put(target);
-    put(sends.counts[i]);
-  }
-  const schedule::KeyedCounts& receives = moves->receives;
-  put(receives.keys.size());
-  for (std::size_t i = 0; i < receives.keys.size(); ++i) {
-    put(receives.keys[i].peer);
-    put(receives.counts[i]);
-  }
+  put(moves->sends);
+  put(moves->receives);
 }
 
 bool KeptPhases::is_complete(const mpi::Channel& channel) {
@@ -70,18 +77,8 @@ bool KeptPhases::next(const PhaseStart& /*start*/, PhaseMoves& moves) {
     at_ = 0;
     return false;
   }
-  std::uint64_t left = get();
-  for (moves.sends.reserve(static_cast<std::size_t>(left)); left > 0; --left) {
-    const std::uint64_t place = get();
-    const std::uint64_t target = place % 2 == 1 ? get() : place / 2;
-    moves.sends.add({static_cast<std::uint32_t>(place / 2), static_cast<std::uint32_t>(target)},
-                    get());
-  }
-  left = get();
-  for (moves.receives.reserve(static_cast<std::size_t>(left)); left > 0; --left) {
-    const auto source = static_cast<std::uint32_t>(get());
-    moves.receives.add({source, source}, get());
-  }
+  get(moves.sends);
+  get(moves.receives);
   return true;
 }
 

@@ -27,7 +27,6 @@ class KeptPhases final : public Phases {
   [[nodiscard]] bool is_complete(const mpi::Channel& channel);
 
   bool next(const PhaseStart& start, PhaseMoves& moves) override;
-  void waits_here(int, std::uint64_t) override {}
 
  private:
   enum class State : std::uint8_t {
@@ -37,7 +36,9 @@ class KeptPhases final : public Phases {
     useless,   ///< likewise: there was no room on some rank
   };
   void put(std::uint64_t number);
+  void put(const schedule::KeyedCounts& list);
   std::uint64_t get();
+  void get(schedule::KeyedCounts& list);
 
   Array<std::uint8_t> bytes_;  ///< numbers of 7 bits a byte; the last byte of each has bit 7
   std::size_t size_ = 0;

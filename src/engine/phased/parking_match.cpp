@@ -13,16 +13,17 @@ using schedule::Flow;
 void scatter_flows(const mpi::Channel& channel, Ledger& ledger, std::span<const Flow> flows,
                    Vector<Flow>& by_from, Vector<Flow>& by_to) {
   const auto scatter = [&](Vector<Flow>& own, std::uint32_t Flow::*end) {
-    const Vector<std::uint64_t> words = scatter_pairs(
+    schedule::KeyedCounts counts(ledger);
+    scatter_counts(
         channel, ledger, flows, [&](const Flow& flow) { return flow.*end; },
         [](const Flow& flow) {
-          return std::array{std::uint64_t{flow.from} << 32 | flow.to, flow.blocks};
-        });
+          return schedule::KeyedCounts::Key{flow.from, flow.to};
+        },
+        counts);
     own.clear();
-    own.reserve(words.size() / 2);
-    for (std::size_t k = 0; k < words.size(); k += 2)
-      own.push_back({static_cast<std::uint32_t>(words[k] >> 32),
-                     static_cast<std::uint32_t>(words[k] & 0xffffffff), words[k + 1]});
+    own.reserve(counts.keys.size());
+    for (std::size_t i = 0; i < counts.keys.size(); ++i)
+      own.push_back({counts.keys[i].peer, counts.keys[i].target, counts.counts[i]});
   };
   scatter(by_from, &Flow::from);
   scatter(by_to, &Flow::to);

@@ -1,28 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/phased/phased.hpp"
 
-#include "engine/phased/centralized_phases.hpp"
-#include "engine/phased/distributed_phases.hpp"
-#include "mpi/agreement.hpp"
-#include "mpi/root.hpp"
-#include "plan/planner.hpp"
+#include "engine/phased/phased_budget.hpp"
+#include "mpi/tags.hpp"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
 
 namespace valet::engine {
 namespace {
 
-/// The bytes that are promised for the slots of a plan (plan.hpp) and that nothing else uses.
-std::uint64_t unused_slot_bytes(const plan::Flows& flows) {
-  const std::uint64_t promised = flows.words_per_slot() * sizeof(SlotIndex) * flows.slots;
-  const std::uint64_t lists = flows.exports.size() + flows.arrivals.size() +
-                              flows.resident_from.size() + flows.resident_to.size() + flows.slots;
-  const std::uint64_t bitmaps = 3 * (flows.slots / 8 + flows.slots / 512 + 32);
-  const std::uint64_t used = lists * sizeof(SlotIndex) + bitmaps;
-  return promised > used ? promised - used : 0;
+int credit_tag(std::uint64_t phase) {
+  return mpi::tag_phase_credit + static_cast<int>(phase % mpi::phase_tags);
 }
 
 /// Receivers cannot know what comes where blocks wait on their way, and what a root packs where it
@@ -31,117 +19,7 @@ bool needs_announcements(const Options& options) {
   return blocks_wait(options) || options.phased.scheduler == Scheduler::centralized;
 }
 
-/// What a rank needs of its budget at least.
-struct BudgetNeed {
-  std::uint64_t least_bytes = 0;  ///< for a block of scratch and the lists
-  ScheduleNeed schedule = {};
-  [[nodiscard]] std::uint64_t bytes() const { return least_bytes + schedule.least_bytes; }
-};
-
-/// Pages grow with the budget, up to a size.
-std::uint64_t enough_for_pages(const plan::PageBudget& caller, schedule::PhasedLimits limits,
-                               const ScheduleNeed& schedule) {
-  limits.block_bytes = static_cast<std::size_t>(caller.largest_page);
-  const std::uint64_t least =
-      std::max(2 * caller.largest_page, schedule::phased_least_budget(limits));
-  return caller.beside + caller.plans * (least + schedule.least_bytes);
-}
-
-Diagnostic too_small(const plan::State& state, const schedule::PhasedLimits& limits,
-                     const BudgetNeed& need) {
-  const bool has_schedule = need.schedule.least_bytes > 0;
-  if (!has_schedule && schedule::phased_list_charge(limits) == 0)
-    return plan::budget_below_blocks(state);
-  std::string text = "method phased";
-  if (has_schedule)
-    text += " with the centralized scheduler";
-  else
-    text += " keeps lists of " +
-            (limits.blocks_wait ? "all " + std::to_string(limits.ranks) + " ranks, for any may park"
-                                : std::to_string(limits.neighbours) + " neighbours") +
-            ", and";
-  text.append(" needs a budget of ").append(mpi::enough_mark).append(" bytes");
-  text += has_schedule ? ", for its lists and the " + std::to_string(need.schedule.transfers) +
-                             " transfers of all ranks"
-                       : " for them";
-  const std::uint64_t budget = state.page_budget ? state.page_budget->whole : limits.budget_bytes;
-  text += "; the budget is " + std::to_string(budget) + " bytes; raise budget_bytes";
-  if (has_schedule)
-    text += " or take the distributed scheduler";
-  else if (limits.blocks_wait)
-    text += " or take parking 0 and a heuristic other than continuous";
-  return {ErrorCode::budget_too_small, text};
-}
-
-/// Every rank can work within its budget, or all learn which budget is enough for every rank.
-/// Collective.
-void agree_on_budget(const plan::State& state, const schedule::PhasedLimits& limits,
-                     const BudgetNeed& need) {
-  mpi::Agreement agreement;
-  agreement.enough(state.page_budget ? enough_for_pages(*state.page_budget, limits, need.schedule)
-                                     : need.bytes());
-  std::optional<Diagnostic> mine;
-  if (state.options.budget_bytes < need.bytes()) mine = too_small(state, limits, need);
-  agreement.run(state.channel, mine);
-}
-
-/// Whether executions after the first have the phases of the first.
-bool keeps_schedule(const Options& options) {
-  return options.phased.scheduler == Scheduler::centralized && !options.phased.available_bytes;
-}
-
-/// What decides how the scratch of this rank is divided.
-/// @param node            Memory shared inside the node; it comes off the budget.
-/// @param reserved_bytes  Of the budget, for the schedule that the root makes.
-schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& blocks,
-                                     const plan::Flows& flows, const storage::NodeMemory& node,
-                                     int ranks, std::size_t reserved_bytes) {
-  schedule::PhasedLimits limits =
-      schedule::phased_limits(options, blocks, flows.exports.size(), reserved_bytes);
-  limits.arriving = flows.blocks_arriving;
-  limits.node_bytes = node.own().size();
-  // A place takes an entry of a list and a bit besides.
-  limits.shared_bytes = limits.node_bytes + node.mapped_bytes() +
-                        limits.node_bytes / blocks.block_bytes * (sizeof(SlotIndex) + 1);
-  limits.slots = flows.slots;
-  limits.neighbours = std::max(flows.outgoing.size(), flows.incoming.size());
-  limits.ranks = static_cast<std::uint64_t>(ranks);
-  limits.slot_bytes = unused_slot_bytes(flows);
-  return limits;
-}
-
 }  // namespace
-
-std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger, const Options& options,
-                               const plan::PageBudget& caller, std::uint64_t outgoing,
-                               std::uint64_t incoming) {
-  schedule::PhasedLimits limits = schedule::phased_limits(options, {}, 0, 0);
-  limits.neighbours = std::max(outgoing, incoming);
-  limits.ranks = static_cast<std::uint64_t>(channel.size());
-  ScheduleNeed schedule;
-  if (options.phased.scheduler == Scheduler::centralized)
-    schedule = schedule_need(channel, ledger, options, outgoing);
-  return enough_for_pages(caller, limits, schedule);
-}
-
-void reserve_schedule(plan::State& state) {
-  const Options& options = state.options;
-  if (options.method != Method::phased) return;
-  const schedule::PhasedLimits limits = phased_limits(options, state.blocks, state.flows,
-                                                      state.node(), state.channel.size(), 0);
-  BudgetNeed need{.least_bytes = std::max<std::uint64_t>(
-                      state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
-                      schedule::phased_least_budget(limits))};
-  if (options.phased.scheduler == Scheduler::centralized)
-    need.schedule =
-        schedule_need(state.channel, state.ledger, options, state.flows.outgoing.size());
-  agree_on_budget(state, limits, need);
-  const auto room = static_cast<std::size_t>(options.budget_bytes - need.least_bytes);
-  state.schedule_bytes = std::min(room, need.schedule.wanted_bytes);
-  if (keeps_schedule(options))
-    state.kept_schedule_bytes =
-        std::min(room - state.schedule_bytes, schedule::kept_schedule_charge(options.budget_bytes));
-}
 
 Phased::Phased(const ExchangeContext& context, const plan::Flows& flows)
     : context_(context),
@@ -149,50 +27,274 @@ Phased::Phased(const ExchangeContext& context, const plan::Flows& flows)
       sizes_(schedule::phased_sizes(phased_limits(
           context.options, context.blocks, flows, context.node, context.channel.size(),
           context.schedule_bytes + context.kept_schedule_bytes))),
-      transport_(context, flows, sizes_, needs_announcements(context.options)) {
+      announces_(needs_announcements(context.options)),
+      memory_(context, flows, sizes_),
+      transport_(context.channel, context.ledger, context.node,
+                 CreditTransport::Slots{.receives = window,
+                                        .sends = most_sending,
+                                        .others = announces_ ? window + most_sending : 0}),
+      pieces_(context.ledger),
+      sent_(flows.outgoing.size(), 0, context.ledger),
+      reached_(flows.incoming.size(), Reached{}, context.ledger) {
+  if (sizes_.send_buffers == 0)
+    pieces_.reserve(static_cast<std::size_t>(sizes_.send_blocks) * context.blocks.pieces_per_block);
   if (keeps_schedule(context.options))
     kept_.emplace(context.ledger, context.kept_schedule_bytes + schedule::free_for_schedule);
 }
 
-PhaseStart Phased::start_of_phase(Transfer& transfer) const {
-  PhaseStart start{.free = transport_.memory().free(transfer)};
+PhaseStart Phased::start_of_phase() const {
+  PhaseStart start{.free = memory_.free(*transfer_), .waiting_room = memory_.waiting_room()};
   if (context_.options.phased.available_bytes && start.free > 0) {
     const std::uint64_t available =
         context_.options.phased.available_bytes() / context_.blocks.block_bytes;
     start.free = std::clamp<std::uint64_t>(available, 1, start.free);
   }
-  start.waiting_room = transport_.memory().waiting_room();
   return start;
 }
 
-std::unique_ptr<Phases> Phased::make_phases(Transfer& transfer, Report& report) const {
-  const PhaseStart start = start_of_phase(transfer);
+std::unique_ptr<Phases> Phased::make_phases() const {
   if (context_.options.phased.scheduler == Scheduler::centralized)
-    return std::make_unique<CentralizedPhases>(context_.channel, context_.ledger, context_.options,
-                                               flows_, start, context_.schedule_bytes, report);
-  return std::make_unique<DistributedPhases>(context_.channel, context_.ledger, context_.options,
-                                             flows_, start);
+    return centralized_phases(context_, flows_, start_of_phase(), *report_);
+  return distributed_phases(context_, flows_, start_of_phase());
 }
 
 void Phased::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
-  const std::size_t places =
-      static_cast<std::size_t>(sizes_.scratch_places) * context_.blocks.block_bytes;
-  transport_.start(scratch.data(), scratch.data() + places);
+  transfer_ = &transfer;
+  report_ = &report;
+  memory_.start(scratch.data());
+  buffers_ = scratch.data() + sizes_.scratch_places * context_.blocks.block_bytes;
+  std::fill(sent_.begin(), sent_.end(), SlotIndex{0});
+  for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
   PhaseMoves moves(context_.ledger);
+  moves_ = &moves;
   const bool is_kept = kept_ && kept_->is_complete(context_.channel);
-  const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases(transfer, report);
-  Phases& phases = is_kept ? *kept_ : *made;
+  const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases();
+  phases_ = is_kept ? &*kept_ : made.get();
   observe::Trace* const trace = transfer.trace();
   const auto decide = [&](std::uint64_t phase) {
     const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
-    const bool more = phases.next(start_of_phase(transfer), moves);
+    const bool more = phases_->next(start_of_phase(), moves);
     if (kept_ && !is_kept) kept_->note(more ? &moves : nullptr);
     return more;
   };
   for (std::uint64_t phase = 1; decide(phase); ++phase) {
     const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
     if (!moves.sends.keys.empty() || !moves.receives.keys.empty()) report.phases = phase;
-    transport_.run(transfer, phase, moves, phases, report);
+    run_phase(phase);
+  }
+}
+
+/// Moves what a phase moves, which fits the free places, and counts it down.
+void Phased::run_phase(std::uint64_t phase) {
+  to_come_ = moves_->receives.sum();
+  to_send_ = moves_->sends.sum();
+  // Sources behind this rank first, so that nobody is everybody's first.
+  next_source_ = moves_->receives.find_peer(static_cast<std::uint32_t>(context_.channel.rank()));
+  transport_.set_credit_tag(credit_tag(phase));
+  transport_.run(*this);
+  transport_.report_to(*report_);
+  memory_.finalize(*transfer_);
+  transport_.note_in_use(*this);
+}
+
+/// The cursor of the first block of a parcel; that behind its last will be asked for next,
+/// probably.
+SlotIndex Phased::cursor_of(const Parcel& parcel) {
+  const std::size_t f = flow_from(flows_.incoming, parcel.origin);
+  Reached& reached = reached_[f];
+  const SlotIndex cursor = parcel.first >= reached.blocks
+                               ? flows_.advance(reached.cursor, parcel.first - reached.blocks)
+                               : flows_.advance(flows_.incoming[f].cursor, parcel.first);
+  reached = {static_cast<SlotIndex>(parcel.first + parcel.count),
+             flows_.advance(cursor, parcel.count)};
+  return cursor;
+}
+
+std::size_t Phased::idle_send() const {
+  const std::size_t end = sizes_.send_buffers > 0 ? sizes_.send_buffers : most_sending;
+  std::size_t k = 0;
+  while (k < end && !(transport_.can_send(k) && (!announces_ || transport_.idle_other(window + k))))
+    ++k;
+  return k < end ? k : most_sending;
+}
+
+void Phased::listen() {
+  if (to_send_ > 0 && idle_send() < most_sending) transport_.listen();
+}
+
+bool Phased::may_credit(std::size_t source) const {
+  const auto of_source = [&](const PostedReceive& posted) {
+    return posted.parts > 0 && posted.source == source;
+  };
+  return moves_->receives.counts[source] > 0 &&
+         static_cast<std::size_t>(std::ranges::count_if(posted_, of_source)) < most_of_a_source;
+}
+
+/// Asks for the next message; false when there is none to ask for, or no room for it now.
+bool Phased::give_credit() {
+  const std::size_t sources = moves_->receives.keys.size();
+  std::size_t k = 0;
+  while (k < window && (posted_[k].parts > 0 || !transport_.can_receive(k))) ++k;
+  std::size_t tried = 0;
+  while (tried < sources && !may_credit((next_source_ + tried) % sources)) ++tried;
+  if (k == window || tried == sources) return false;
+  const std::size_t s = (next_source_ + tried) % sources;
+  std::uint64_t& blocks = moves_->receives.counts[s];
+  const auto source = static_cast<int>(moves_->receives.keys[s].peer);
+  std::uint64_t most = std::min(blocks, sizes_.receive_blocks);
+  const std::size_t f = flow_from(flows_.incoming, source);
+  const bool is_flow = f < flows_.incoming.size() && flows_.incoming[f].rank == source;
+  if (is_flow) most = std::min<std::uint64_t>(most, flows_.incoming[f].message_blocks);
+  const storage::SlotRun run = memory_.take_scratch(most, transport_.is_written_by(source));
+  if (run.count == 0) return false;
+  PostedReceive& posted = posted_[k];
+  posted = {.source = s, .run = run, .parts = announces_ ? 2 : 1};
+  if (announces_) {
+    mpi::post_receive(context_.channel, &posted.parcel, sizeof(Parcel), source, mpi::tag_parcel,
+                      transport_.other(k));
+  } else {
+    posted.parcel = {context_.channel.rank(), source, reached_[f].blocks, run.count};
+    posted.cursor = cursor_of(posted.parcel);
+  }
+  std::byte* const memory = memory_.memory(run.first);
+  const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
+  transfer_->finish(memory, bytes);
+  transport_.give(k, source, memory, bytes, {.count = static_cast<std::uint32_t>(run.count)});
+  blocks -= run.count;
+  next_source_ = s + 1;
+  return true;
+}
+
+void Phased::arrived(PostedReceive& posted) {
+  if (--posted.parts > 0) return;
+  const auto [first, credited] = posted.run;
+  const Parcel& parcel = posted.parcel;
+  const storage::SlotRun run{first, parcel.count};
+  if (parcel.count < credited) {
+    memory_.give_back({first + parcel.count, credited - parcel.count});
+    moves_->receives.counts[posted.source] += credited - parcel.count;
+  }
+  to_come_ -= parcel.count;
+  if (parcel.target == context_.channel.rank()) {
+    context_.observer().moved(parcel.count);
+    memory_.arrived(*transfer_, run, announces_ ? cursor_of(parcel) : posted.cursor);
+  } else {
+    memory_.arrived_to_wait(*transfer_, run, parcel);
+    phases_->waits_here(parcel.target, parcel.count);
+    report_->detours += parcel.count;
+  }
+}
+
+/// Own blocks first, in the order of the flow, then those that wait here.
+Phased::Sending Phased::choose_blocks(std::size_t send, std::uint64_t most) {
+  Sending message;
+  const auto target = static_cast<int>(moves_->sends.keys[send].target);
+  most = std::min(most, moves_->sends.counts[send]);
+  const std::size_t f = flow_from(flows_.outgoing, target);
+  if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == target &&
+      sent_[f] < flows_.outgoing[f].count) {
+    const plan::Outgoing& flow = flows_.outgoing[f];
+    message.parcel = {target, context_.channel.rank(), sent_[f],
+                      std::min<std::uint64_t>(most, flow.count - sent_[f])};
+    message.slots = transfer_->exports(flow, sent_[f], message.parcel.count);
+    sent_[f] = static_cast<SlotIndex>(sent_[f] + message.parcel.count);
+  } else {
+    message.parcel = memory_.take_waiting(target, most, message.entry);
+    if (message.parcel.count == 0)
+      throw Error(ErrorCode::internal, "a phase sends blocks that are not there");
+  }
+  moves_->sends.counts[send] -= message.parcel.count;
+  return message;
+}
+
+/// Sends blocks from where they are if they stand in one run, or if there are no buffers.
+bool Phased::send_in_place(const Sending& message, int rank, std::size_t k) {
+  const bool has_buffers = sizes_.send_buffers > 0;
+  if (message.is_own()) {
+    if (has_buffers && transfer_->run_of(message.slots) == nullptr) return false;
+    transport_.send_from_slots(k, rank, *transfer_, message.slots, pieces_);
+    return true;
+  }
+  if (has_buffers) return false;
+  transfer_->backend().finish_all();  // they may be on their way into these slots
+  pieces_.pieces.clear();
+  memory_.list_waiting(*transfer_, message.entry, message.parcel.count, pieces_.pieces);
+  transport_.send(k, rank, pieces_, message.parcel.count * context_.blocks.block_bytes);
+  return true;
+}
+
+void Phased::gather(const Sending& message, std::byte* packed) {
+  if (message.is_own())
+    transfer_->gather(message.slots, packed);
+  else
+    memory_.gather_waiting(*transfer_, message.entry, message.parcel.count, packed);
+}
+
+void Phased::answer(int rank, const Credit& credit) {
+  const schedule::KeyedCounts& sends = moves_->sends;
+  std::size_t send = sends.find_peer(static_cast<std::uint32_t>(rank));
+  while (sends.counts[send] == 0) ++send;
+  const std::size_t k = idle_send();
+  const bool writes = CreditTransport::is_for_writing(credit);
+  Sending& message = sendings_[k];
+  message = choose_blocks(
+      send, writes ? credit.count : std::min<std::uint64_t>(credit.count, sizes_.send_blocks));
+  const Parcel& parcel = message.parcel;
+  to_send_ -= parcel.count;
+  ++sending_;
+  if (announces_)
+    mpi::post_send(context_.channel, &message.parcel, sizeof(Parcel), rank, mpi::tag_parcel,
+                   transport_.other(window + k));
+  const std::uint64_t bytes = parcel.count * context_.blocks.block_bytes;
+  if (message.is_own()) {
+    context_.observer().moved(parcel.count);
+  } else {  // what leaves once is counted already
+    report_->blocks_sent += parcel.count;
+    report_->bytes_sent += bytes;
+  }
+  if (writes) {
+    gather(message, transport_.memory_of(rank, credit));
+    return transport_.signal(k, rank, bytes);
+  }
+  message.in_place = send_in_place(message, rank, k);
+  if (message.in_place) return;
+  std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
+  gather(message, buffer);
+  transfer_->finish(buffer, bytes);
+  transport_.send(k, rank, buffer, bytes);
+}
+
+void Phased::sent(const Sending& message) {
+  --sending_;
+  if (!message.in_place) return;
+  if (message.is_own())
+    transfer_->release(message.slots);
+  else
+    memory_.release_waiting(*transfer_, message.entry, message.parcel.count);
+}
+
+std::uint64_t Phased::bytes_in_use() const {
+  std::uint64_t blocks = memory_.scratch_in_use();
+  for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
+    if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].parcel.count;
+  return blocks * context_.blocks.block_bytes;
+}
+
+void Phased::advance() {
+  listen();
+  while (give_credit()) {
+  }
+}
+
+void Phased::handle(const Event& event) {
+  switch (event.kind) {
+    case Event::Kind::credit: answer(event.rank, event.credit); break;
+    case Event::Kind::received: arrived(posted_[event.index]); break;
+    case Event::Kind::other:
+      if (event.index < window) arrived(posted_[event.index]);
+      break;
+    case Event::Kind::sent: sent(sendings_[event.index]); break;
+    default: break;
   }
 }
 

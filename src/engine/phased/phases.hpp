@@ -4,7 +4,9 @@
 /// Who decides what a phase of PHASED moves, in numbers of blocks. In all of them no rank receives
 /// more in a phase than the free memory it has when the phase begins.
 
+#include "engine/exchange.hpp"
 #include "mpi/root.hpp"
+#include "plan/flows.hpp"
 #include "schedule/keyed_counts.hpp"
 #include "schedule/parking.hpp"
 #include <valet/ledger.hpp>
@@ -44,27 +46,43 @@ class Phases {
   /// neighbours, or over all ranks where a root has a say.
   virtual bool next(const PhaseStart& start, PhaseMoves& moves) = 0;
   /// Tells that blocks for `target` came in this phase to wait here.
-  virtual void waits_here(int target, std::uint64_t blocks) = 0;
+  virtual void waits_here(int /*target*/, std::uint64_t /*blocks*/) {}
 };
 
-/// Gives every rank its pairs of words. Collective; returns those of this rank.
-/// @param list     On the root, ascending by rank. Elsewhere empty.
-/// @param rank_of  rank_of(item). @param words_of  words_of(item): two words.
-template <class List, class RankOf, class WordsOf>
-[[nodiscard]] Vector<std::uint64_t> scatter_pairs(const mpi::Channel& channel, Ledger& ledger,
-                                                  const List& list, RankOf&& rank_of,
-                                                  WordsOf&& words_of) {
+/// Phases that the ranks negotiate among neighbours. Collective where a root has a say.
+[[nodiscard]] std::unique_ptr<Phases> distributed_phases(const ExchangeContext& context,
+                                                         const plan::Flows& flows,
+                                                         const PhaseStart& start);
+/// Phases that a root makes from the whole matrix. Collective: gathers. Counts the seconds of its
+/// parts in `report`.
+[[nodiscard]] std::unique_ptr<Phases> centralized_phases(const ExchangeContext& context,
+                                                         const plan::Flows& flows,
+                                                         const PhaseStart& start, Report& report);
+
+/// Gives every rank its entries of a list. Collective.
+/// @param list     On the root: ascending by rank, with the `blocks` of each. Elsewhere empty.
+/// @param rank_of  rank_of(item). @param key_of  key_of(item).
+/// @param own      Gets those of this rank.
+template <class List, class RankOf, class KeyOf>
+void scatter_counts(const mpi::Channel& channel, Ledger& ledger, const List& list, RankOf&& rank_of,
+                    KeyOf&& key_of, schedule::KeyedCounts& own) {
   Array<int> counts(ledger, mpi::ranks_on_root(channel));
   std::fill(counts.begin(), counts.end(), 0);
-  Vector<std::uint64_t> words(ledger);
-  words.reserve(2 * list.size());
+  Vector<std::uint64_t> all(ledger), words(ledger);
+  all.reserve(2 * list.size());
   for (const auto& item : list) {
+    const schedule::KeyedCounts::Key key = key_of(item);
     counts[rank_of(item)] += 2;
-    for (const std::uint64_t word : words_of(item)) words.push_back(word);
+    all.push_back(std::uint64_t{key.peer} << 32 | key.target);
+    all.push_back(item.blocks);
   }
-  Vector<std::uint64_t> own(ledger);
-  mpi::scatter_lists(channel, words, {counts.data(), counts.size()}, own, ledger);
-  return own;
+  mpi::scatter_lists(channel, all, {counts.data(), counts.size()}, words, ledger);
+  own.clear();
+  own.reserve(words.size() / 2);
+  for (std::size_t k = 0; k < words.size(); k += 2)
+    own.add({static_cast<std::uint32_t>(words[k] >> 32),
+             static_cast<std::uint32_t>(words[k] & 0xffffffff)},
+            words[k + 1]);
 }
 
 /// Whether some blocks wait on their way.

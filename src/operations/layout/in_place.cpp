@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
 #include "base/sizes.hpp"
-#include "engine/phased/phased.hpp"
+#include "engine/phased/phased_budget.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
-#include "engine/phased/phased.hpp"
+#include "engine/phased/phased_budget.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
 #include "mpi/neighbour_words.hpp"
