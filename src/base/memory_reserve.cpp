@@ -8,8 +8,8 @@
 namespace valet::detail {
 namespace {
 
-/// Of a thread. Nothing is done when it is looked at for the first time, or when the thread ends:
-/// the handler looks at it in threads that have never called Valet.
+/// What a thread holds back. Nothing is done when it is looked at for the first time, or when the
+/// thread ends: the handler looks at it in threads that have never called Valet.
 struct Reserve {
   void* memory = nullptr;   ///< from malloc, because operator new would ask the new-handler
   int calls = 0;            ///< of this thread that are running

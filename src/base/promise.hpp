@@ -12,7 +12,7 @@ inline constexpr std::uint64_t promised_fixed = std::uint64_t{64} << 10;
 inline constexpr std::uint64_t promised_reserve = std::uint64_t{24} << 10;
 /// While planning about 200 bytes are used, while data moves about 80.
 inline constexpr std::uint64_t promised_of_neighbour = 256;
-/// Of every rank of the communicator, where something has to be kept of all of them.
+/// For every rank of the communicator, where something has to be kept of all of them.
 inline constexpr std::uint64_t promised_of_rank = 64;
 inline constexpr std::uint64_t promised_of_trace = std::uint64_t{24} << 10;
 

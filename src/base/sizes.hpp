@@ -15,7 +15,7 @@ inline constexpr std::uint64_t most_bytes = std::uint64_t{1} << 60;
 /// How messages call it.
 inline constexpr const char* most_bytes_text = "2^60 bytes (more than any memory has)";
 
-/// Of the processors that this is fast on; right on all others, too.
+/// The line of the processors that this is fast on; right on all others, too.
 inline constexpr std::size_t cache_line_bytes = 64;
 /// Pages that blocks of different sizes or elements are cut into, at most. Larger ones are no
 /// faster: what is classified leaves the second-level cache.

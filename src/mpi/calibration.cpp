@@ -29,8 +29,8 @@ constexpr std::size_t long_message_bytes = std::size_t{256} << 10;  // as STREAM
 constexpr std::size_t small_block_bytes = 64;
 constexpr int empty_messages = 16;
 constexpr int least_attempts = 2, most_attempts = 4;
-/// Of one attempt. Where a message takes long, because ranks or threads wait for a core, few tell
-/// as much as many, and many would take seconds.
+/// The most time for an attempt. Where a message takes long, because ranks or threads wait for a
+/// core, few tell as much as many, and many would take seconds.
 constexpr double most_seconds = 1e-3;
 
 /// Two buffers of equal size; on the stack where little is wanted, or the system has less.

@@ -38,7 +38,7 @@ int make_key(MPI_Comm_delete_attr_function* delete_attribute) {
   return created;
 }
 
-/// Of our duplicates: the user's communicator, as a std::atomic<MPI_Comm>*.
+/// The attribute of our duplicates: the user's communicator, as a std::atomic<MPI_Comm>*.
 int user_key() {
   static const int key = make_key(MPI_COMM_NULL_DELETE_FN);
   return key;

@@ -32,7 +32,7 @@ struct WordMessages {
   }
   /// Outstanding messages in one direction.
   [[nodiscard]] constexpr std::size_t at_once() const { return std::clamp(lists, few, most); }
-  /// Of buffers in one direction.
+  /// Words of the buffers in one direction.
   [[nodiscard]] constexpr std::size_t words() const {
     return std::max(few * entries, at_once() * short_entries());
   }

@@ -15,7 +15,7 @@ namespace {
 
 enum class Wish { automatic, on, off };
 
-/// Of whoever started the program. What is misspelt is `auto`: a display is no reason to end a run.
+/// What the environment asks for. What is misspelt is `auto`: a display is no reason to end a run.
 Wish wish() {
   const char* const text = std::getenv("VALET_PROGRESS");
   const std::string_view value = text == nullptr ? "auto" : text;

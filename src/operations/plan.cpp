@@ -18,8 +18,8 @@
 namespace valet {
 namespace {
 
-/// Of scratch that plans leave for the next one: the default budget. More is not what a user who
-/// gave a large budget for one plan wants to miss afterwards.
+/// The most scratch that a plan leaves for the next one: the default budget. A user who gave a
+/// large budget for one plan does not want to miss more afterwards.
 constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
 
 /// Plans with `fill_in`, then prepares what the method needs.

@@ -103,7 +103,7 @@ class PageStreams {
   /// @}
 
   /// @name The pass with the data, backwards
-  /// Of streams that are listed and begin where a page does.
+  /// For streams that are listed and begin where a page does.
   /// @{
 
   /// @param scratch  fragment_bytes(); fragments_of() a stream then are its tail, which is to be

@@ -24,7 +24,7 @@ class RankWord {
   RankWord() = default;
   RankWord(std::uint64_t objects, std::uint64_t message_blocks)
       : word_(objects << message_bits | message_blocks) {}
-  /// Of a rank that has found something wrong.
+  /// What a rank sends that has found something wrong.
   static RankWord wrong() { return {most_objects + 1, 0}; }
 
   [[nodiscard]] bool is_wrong() const { return objects() > most_objects; }

@@ -22,7 +22,7 @@ struct RankLoad {
   [[nodiscard]] std::uint64_t room() const { return slots > blocks ? slots - blocks : 0; }
 };
 
-/// Of several ranks.
+/// The loads of several ranks together.
 struct LoadSum {
   std::uint64_t blocks = 0;
   std::uint64_t slots = 0;  ///< detail::most_bytes + 1 where there are more
@@ -44,7 +44,7 @@ class ProportionalShares {
   /// @param blocks  Of all sources, at least 1, and no less than `excess`.
   ProportionalShares(std::uint64_t excess, std::uint64_t blocks)
       : excess_(excess), blocks_(blocks) {}
-  /// Of the next source, which has `blocks` of them.
+  /// The share of the next source, which has `blocks` of them.
   [[nodiscard]] std::uint64_t next(std::uint64_t blocks) {
     const std::uint64_t before = up_to(seen_);
     seen_ += blocks;

@@ -86,7 +86,7 @@ class VALET_EXPORT NodeMemory {
 
 /// What a call wants of memory shared inside nodes.
 struct VALET_EXPORT NodeWish {
-  /// Of these ranks, ascending, those that are on this node.
+  /// Those of the ranks, ascending, that are on this node.
   NodeWish(const mpi::Channel& channel, Vector<int> to, Vector<int> from);
 
   Vector<int> destinations, sources;

@@ -175,7 +175,8 @@ void add_migrations(std::vector<Case>& cases) {
   add("available_bytes_parking", Method::phased, Callback::available_bytes, false, parks);
 }
 
-/// Of different sizes, in two arenas with columns beside them, dealt to the ranks one by one.
+/// Blocks of different sizes, in two arenas with columns beside them, dealt to the ranks one by
+/// one.
 Operation ragged(Method method, Callback callback, Throwing& throwing) {
   struct Data {
     Data() {

@@ -27,7 +27,7 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-/// Of all ranks: where blocks go (-1: a free slot), and slots for them.
+/// Where the blocks of all ranks go (-1: a free slot), and slots for them.
 struct AllMaps {
   std::vector<std::vector<int>> ranks;
   Counts slots;

@@ -355,7 +355,7 @@ class Bundled {
     for (int d = step.first; d <= step.last; ++d) total += bytes(d);
     return std::ceil(total * step.share);
   }
-  /// Of rank `other` of the node.
+  /// The part of rank `other` of the node.
   [[nodiscard]] double part(const Step& step, const std::vector<double>& bytes, int other) const {
     return sum(step, [&](int d) { return bytes[at(other) * at(s_.nodes()) + at(d)]; });
   }

@@ -22,7 +22,7 @@ enum class Shape {
   device,      ///< memory that the host does not reach, moved by functions of the test
 };
 
-/// Of the host.
+/// Those in memory of the host.
 constexpr Shape all_shapes[] = {Shape::dense, Shape::structure, Shape::strided, Shape::dimensions};
 
 /// Writes the value of a block. Every byte depends on its address, so a block that is mixed from

@@ -17,7 +17,8 @@ extern "C" {
 uint64_t oracle_blocks(int ranks, const uint64_t* counts, const int* to, int order,
                        size_t block_bytes, int rank, int* from_ranks, uint64_t* from_slots);
 
-/* The numbers of the objects that `rank` must hold when all are dealt to `ranks` ranks in blocks. */
+/* The numbers of the objects that `rank` must hold when all are dealt to `ranks` ranks in blocks.
+ */
 uint64_t oracle_layout(uint64_t block_size, uint64_t objects, int ranks, int rank,
                        uint64_t* numbers);
 

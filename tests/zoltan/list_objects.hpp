@@ -29,7 +29,7 @@ struct OwnList {
   }
 };
 
-/// Of each rank the object in slot s goes to rank (rank + s) mod P, of which it is part s mod 2. It
+/// The object in slot s of each rank goes to rank (rank + s) mod P, of which it is part s mod 2. It
 /// has the number numbers_of_rank * rank + s, and its value is its number.
 class ListObjects {
  public:

@@ -27,7 +27,8 @@ using zoltan::RebalanceResult;
 using zoltan::RebalancerOptions;
 
 constexpr std::uint64_t each = 50'000;
-/// Of a partition, as the Rebalancer has it: a map, and cells in 8 bytes an object or 1.6 MB.
+/// What a partition takes, as the Rebalancer has it: a map, and cells in 8 bytes an object or 1.6
+/// MB.
 constexpr std::uint64_t most_of_partition =
     4 * each + std::max<std::uint64_t>(8 * each, 8192 * 200) + (64 << 10);
 constexpr std::size_t budget = std::size_t{256} << 10;

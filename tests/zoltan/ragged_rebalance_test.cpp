@@ -229,7 +229,7 @@ TEST(RaggedRebalancer, TakesNoReductionsOfItsOwn) {
   std::mt19937_64 random(seed());
   const RaggedCase c = some_case(random, -1);
   const RaggedRoom all{2000, {8 << 20, 80'000}};
-  // Of a second call: the first one measures and fills caches.
+  // The second call counts: the first one measures and fills caches.
   const auto reductions_of = [&](auto&& call) {
     Rebalancer rebalancer(MPI_COMM_WORLD, options_of("RCB", Order::stable));
     int before = 0;

@@ -141,8 +141,8 @@ std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger, cons
 void reserve_schedule(plan::State& state) {
   const Options& options = state.options;
   if (options.method != Method::phased) return;
-  const schedule::PhasedLimits limits = phased_limits(options, state.blocks, state.flows,
-                                                      state.node(), state.channel.size(), 0);
+  const schedule::PhasedLimits limits =
+      phased_limits(options, state.blocks, state.flows, state.node(), state.channel.size(), 0);
   const std::uint64_t least =
       std::max<std::uint64_t>(state.blocks.least_scratch_blocks() * state.blocks.block_bytes,
                               schedule::phased_least_budget(limits));

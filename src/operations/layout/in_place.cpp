@@ -293,7 +293,7 @@ void InPlace::prepare_pages() {
       layout::out_of_memory);
 }
 
-/// Of the budget, beside lists and what fills no page.
+/// What lists, and what fills no page, leave of the budget.
 std::size_t InPlace::pages_budget() const {
   if (needs_.ranks == 0) return call_.options.budget_bytes;
   return call_.options.budget_bytes - static_cast<std::size_t>(needs_.buffer_bytes(page_bytes_) +

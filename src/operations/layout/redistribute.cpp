@@ -110,7 +110,7 @@ class Redistribution {
     return std::nullopt;
   }
 
-  /// Of the budget, beside what is shared.
+  /// What the intersections leave of the budget.
   [[nodiscard]] std::uint64_t rest() const {
     return call_.options.budget_bytes - intersection_bytes_;
   }

@@ -10,7 +10,7 @@
 namespace valet::ragged {
 namespace {
 
-/// Of the k-th block of those that go the same way, in the arena of that number.
+/// The hash of the k-th block of those that go the same way, in the arena of that number.
 std::uint64_t hash_of(const Arena& arena, const std::byte* data, std::uint64_t block,
                       std::uint64_t k, std::size_t number) {
   constexpr std::uint64_t most_arenas = 64;

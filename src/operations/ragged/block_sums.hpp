@@ -26,7 +26,7 @@ class BlockSums {
  private:
   [[nodiscard]] bool add_up(const Arena& arena, std::size_t number);
 
-  /// Of the blocks for or from a peer.
+  /// The checksum of the blocks for or from a peer.
   struct Sum {
     int rank = 0;
     std::uint64_t sum = 0;

@@ -25,7 +25,7 @@ class ArenaBytes {
       : words_(ledger, peers * arenas), arenas_(arenas) {
     std::ranges::fill(words_, std::uint64_t{0});
   }
-  /// Of all arenas, in their order.
+  /// The bytes of all arenas, in their order.
   [[nodiscard]] std::span<std::uint64_t> of_peer(std::size_t peer) {
     return {words_.data() + peer * arenas_, arenas_};
   }

@@ -30,7 +30,7 @@ class RaggedBlocks {
 
   [[nodiscard]] std::uint64_t arena_bytes() const { return arena_bytes_; }
   [[nodiscard]] std::uint64_t alignment() const { return alignment_; }
-  /// Of the blocks of this rank, and of every other, before.
+  /// The lengths of the blocks of this rank, and of every other, before.
   [[nodiscard]] const std::vector<std::uint64_t>& lengths() const { return lengths_; }
   /// Where the blocks of this rank go.
   [[nodiscard]] const std::vector<int>& ranks() const { return ranks_; }

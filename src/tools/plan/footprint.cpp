@@ -16,7 +16,7 @@
 namespace valet::engine {
 namespace {
 
-/// Of the list of `size` entries that was appended to one by one.
+/// Bytes of a list of `size` entries that was appended to one by one.
 constexpr std::uint64_t grown_bytes(std::size_t size, std::size_t entry) {
   return size == 0 ? 0 : std::bit_ceil(size) * entry;
 }

@@ -36,7 +36,7 @@ struct Footprint {
   FootprintParts moving;    ///< while data moves; scratch is the part behind `state`
   /// Report::peak_extra_bytes of a first plan whose ranks share no memory and keep none.
   [[nodiscard]] std::uint64_t peak() const { return std::max(sum_of(planning), sum_of(moving)); }
-  /// Of `moving`, what is not for blocks: no budget pays for it.
+  /// The part of `moving` that is not for blocks: no budget pays for it.
   [[nodiscard]] std::uint64_t state() const {
     return sum_of(moving) - (moving.empty() ? 0 : moving.back().bytes);
   }

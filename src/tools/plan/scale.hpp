@@ -16,7 +16,7 @@ namespace valet::plan {
 constexpr int reductions_of_plan = 2;
 /// In the exchange of counts.
 constexpr int barriers_of_plan = 1;
-/// Of carrying the plan out, where neither storage nor callbacks may throw.
+/// In its execution, where neither storage nor callbacks may throw.
 constexpr int reductions_of_execution = 1;
 
 /// A job in numbers: a map to ranks in the order of any, by STREAM, in which all blocks leave and

@@ -63,7 +63,7 @@ TEST_P(LayoutMemory, IsWithinThePromiseAndKnownToTheLedger) {
     }
 }
 
-// Of the system, shared memory included, from the first call of a communicator on.
+// From the system, shared memory included, from the first call of a communicator on.
 TEST_P(LayoutMemory, IsAskedForWithinThePromise) {
   const GridLayout from{BlockCyclic({500, 400}, {64, 64}, {size(), 1}), {}};
   const GridLayout to{BlockCyclic({500, 400}, {30, 50}, {1, size()}), {}};

@@ -51,7 +51,7 @@ struct HalfLeaves {
   std::vector<int> ranks;
 };
 
-/// Of a new communicator, so that nothing is kept from before.
+/// With a new communicator, so that nothing is kept from before.
 void expect_promise(std::uint64_t blocks, std::uint64_t bytes, std::size_t budget) {
   const std::uint64_t page =
       pages::ragged_page_bytes(budget, static_cast<std::uint64_t>(std::min(2, size())));

@@ -6,8 +6,8 @@
 
 #include "flow_model.hpp"
 #include "problem.hpp"
-#include "tools/schedules/phase_schedule.hpp"
 #include "solver.hpp"
+#include "tools/schedules/phase_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -27,7 +27,7 @@ namespace {
 
 using plan::ScaleOptions;
 
-/// Of particles and patches, with budgets that hold all of them, few, and next to none.
+/// Particles and patches, with budgets that hold all of them, few, and next to none.
 constexpr std::array<ScaleOptions, 8> cases{
     {{.neighbours = 4, .blocks = 2'000, .block_bytes = 64},
      {.neighbours = 4, .blocks = 100'003, .block_bytes = 64, .budget_bytes = 1 << 20},

@@ -181,7 +181,7 @@ TEST_P(OfDimensions, CellsHoldEveryObjectOnceAndNoneIsAboveTheLimits) {
   }
 }
 
-/// Of two intervals.
+/// Whether two intervals are.
 bool disjoint(double low_a, double high_a, double low_b, double high_b) {
   return high_a <= low_b || high_b <= low_a;
 }

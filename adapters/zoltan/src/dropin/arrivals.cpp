@@ -9,8 +9,8 @@
 namespace valet::zoltan {
 namespace {
 
-/// Of the memory shared on the node: room for all arrivals, a little more than are there now, or
-/// for slots through which they go.
+/// The wish for memory shared on the node: room for all arrivals, a little more than are there now,
+/// or for slots through which they go.
 NodeSlots::Wish node_wish(const Context& context, const ObjectList& exports, const Imports& imports,
                           const Scratch& scratch, const RoomWish& wish) {
   NodeSlots::Wish node{exports.peers, imports.sources, 0, held_page_bytes, 1};

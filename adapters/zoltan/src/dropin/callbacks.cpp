@@ -91,7 +91,7 @@ int Callbacks::code_of(Call&& call) {
   return code;
 }
 
-/// Of the exception at hand.
+/// Keeps the exception at hand.
 int Callbacks::keep_exception() {
   try {
     throw;
@@ -119,7 +119,7 @@ std::optional<Diagnostic> Callbacks::judge(int code, const char* function,
                     text};
 }
 
-/// Of what goes wrong with an object that has not left yet, when mid has run: so in STEPS.
+/// Adds what probably went wrong with an object that has not left yet, when mid has run: in STEPS.
 std::optional<Diagnostic> Callbacks::with_likely_cause(std::optional<Diagnostic> diagnostic) const {
   if (diagnostic && mid_ran_)
     diagnostic->text +=

@@ -36,7 +36,7 @@ struct UserLists {
   [[nodiscard]] const MigrationList& leading() const { return exports_given() ? exports : imports; }
 };
 
-/// Of UserLists::exports_given(), which must be the same on all ranks.
+/// The name of UserLists::exports_given(), which must be the same on all ranks.
 inline constexpr mpi::Named kind_of_lists{
     .name = "the kind of list",
     .text = [](std::int64_t exports) -> std::string {

@@ -122,7 +122,7 @@ class Migration {
     return root ? fixed + 64 * static_cast<std::uint64_t>(channel_.size()) : 0;
   }
 
-  /// Of what mid gets in STEPS: listed objects that stay where they are.
+  /// Bytes of what mid gets in STEPS: listed objects that stay where they are.
   [[nodiscard]] std::uint64_t staying_bytes() const {
     const bool lists = context_.parameters.callbacks == CallbackMode::steps && context_.agreed.mid;
     return lists ? context_.user.staying * (3 * sizeof(int) + callbacks_.entries().bytes()) : 0;

@@ -13,7 +13,7 @@ namespace {
 
 using std::to_string;
 
-/// Of the records that imports are sent back as: two messages fit what is held back for hard times.
+/// The records that imports are sent back as: two messages fit what is held back for hard times.
 constexpr std::size_t chunk_bytes = std::size_t{8} << 10;
 
 /// As the drop-in has lists, whose functions do not write them either.

@@ -69,7 +69,7 @@ CellLimits CellPartition::limits() const {
   }
   limits.weight = heavy * share_;
   if (objects_.count_weighs) limits.count = std::max(1.0, heavy * share_of_count_);
-  // Of 12 bytes for each object the map has 4; the plan, which needs the rest, comes later. The
+  // The map has 4 of 12 bytes for each object; the plan, which needs the rest, comes later. The
   // budget is left alone: what goes where does not depend on it.
   limits.cells =
       std::clamp<std::uint64_t>(8 * objects_.count / bytes_of_cell, least_cells, most_cells);

@@ -18,7 +18,7 @@ constexpr std::size_t block_size = 256;
 constexpr double least_parts = 8;
 constexpr double most_parts = 4096;
 
-/// Of coordinates, so that differences and margins of finite numbers are finite.
+/// Coordinates shrink by it, so that differences and margins of finite numbers are finite.
 constexpr double shrinking = 0.25;
 
 /// What is so far above its limits is worth a pass over its objects, to find where they are; so is
@@ -169,7 +169,7 @@ class Cells::Splitting {
   Vector<Split> splits_;
   Vector<int> split_of_;  // of each cell; -1: stays as it is
 
-  // Of the block that is read. Members are the objects of cells that are split.
+  // The block that is read. Members are the objects of cells that are split.
   std::array<int, block_size> members_{};
   std::array<int, block_size> number_{};
   std::array<std::array<double, block_size>, Columns::most> position_{};

@@ -22,7 +22,7 @@ Diagnostic no_memory(std::size_t parts) {
 
 }  // namespace
 
-/// Of what may move there are two kinds: first what is not at one place, then what is.
+/// There are two kinds of what may move: first what is not at one place, then what is.
 struct Dealing::Tables {
   Tables(Ledger& ledger, std::size_t parts)
       : count(parts),

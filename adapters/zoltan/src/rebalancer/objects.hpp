@@ -29,8 +29,8 @@ struct Objects {
   bool count_weighs = false;  ///< every object has 1 as its last weight
   double total_weight = 0;    ///< of all objects here; their number where there are no weights
   Box range{};                ///< of the coordinates; low is above high where there are no objects
-  /// Of all objects here, and from scale() on of all ranks: the largest coordinate, without its
-  /// sign, and the heaviest weight.
+  /// The largest coordinate, without its sign, and the heaviest weight of all objects here, and
+  /// from scale() on of all ranks.
   double largest_coordinate = 0;
   double largest_weight = 0;
   /// Why numbers could not be read, which a device may refuse at any time. A rank that throws alone

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int integers = 6;
 
-/// Of what some call was not given whole, every integer becomes 1.
+/// Every integer becomes 1 of what some call was not given whole.
 void note_pieces(void* in, void* inout, int* count, MPI_Datatype* /*type*/) {
   const int* const other = static_cast<int*>(in);
   int* const mine = static_cast<int*>(inout);

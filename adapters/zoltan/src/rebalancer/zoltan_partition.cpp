@@ -21,7 +21,7 @@
 namespace valet::zoltan {
 namespace {
 
-/// Of Zoltan: 93 with RCB and RIB, 78 with HSFC, measured.
+/// What Zoltan allocates: 93 with RCB and RIB, 78 with HSFC, measured.
 constexpr std::uint64_t bytes_of_object = 100;
 
 /// Objects whose coordinates are read at a time.
@@ -197,7 +197,7 @@ std::string text_of(double value) {
   return text.str();
 }
 
-/// Of what all ranks have to give alike: a parameter of one rank, such as KEEP_CUTS, can make it
+/// All ranks have to give the same parameters: one of a single rank, such as KEEP_CUTS, can make it
 /// call MPI where the others do not.
 std::int64_t hash_of_parameters(const RebalancerOptions& options) {
   std::uint64_t hash = 14695981039346656037U;  // FNV-1a
@@ -384,7 +384,7 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
     return Diagnostic{ErrorCode::invalid_argument,
                       "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
                       "NUM_LOCAL_PARTS, or take another method"};
-  // Of parts, Zoltan lists only what changes, unless all of them are asked for.
+  // Zoltan lists only the parts that change, unless all of them are asked for.
   return set("RETURN_LISTS", has_parts() ? "PARTS" : "EXPORT");
 }
 

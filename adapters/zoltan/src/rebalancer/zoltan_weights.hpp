@@ -24,8 +24,8 @@ class ZoltanWeights {
   ZoltanWeights(const Objects& objects, double total, bool are_whole);
 
   [[nodiscard]] const Objects& objects() const { return objects_; }
-  /// Of an object. Zero where it cannot be read: Zoltan is not told, because other ranks would wait
-  /// for this one.
+  /// The weight of an object. Zero where it cannot be read: Zoltan is not told, because other ranks
+  /// would wait for this one.
   [[nodiscard]] float operator[](std::uint64_t slot) const;
 
   /// Counts what is heavier than half of the mean weight of a part as light as that. Then RCB and

@@ -33,7 +33,7 @@ struct DualTraits<Kokkos::DualView<Arguments...>> {
   static constexpr bool is_dual = true;
   using View = typename Kokkos::DualView<Arguments...>::t_dev;
 };
-/// Of what is referred to: a storage holds the reference, and looks again.
+/// The traits of what is referred to: a storage holds the reference, and looks again.
 template <class T>
 struct DualTraits<Ref<T>> : DualTraits<std::remove_const_t<T>> {};
 
