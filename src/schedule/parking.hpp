@@ -8,11 +8,12 @@
 /// know of them. A block is parked once at most: a rank with parking space always keeps free memory
 /// for all it is to receive, so it never has anything to park itself.
 
+#include "base/partition_index.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <ranges>
 #include <span>
 
 namespace valet::schedule {
@@ -88,10 +89,9 @@ void choose_blocks(std::span<Flow> flows, PeerOf&& peer_of, RankOf&& rank_of,
     sink(flow, entry, blocks);
   };
   for (Flow& flow : flows) {
-    const auto entries = std::views::iota(0U, static_cast<std::uint32_t>(remaining.size()));
     const auto is_below = [&](std::size_t entry) { return rank_of(entry) < peer_of(flow); };
     const auto low =
-        static_cast<std::size_t>(std::ranges::partition_point(entries, is_below) - entries.begin());
+        static_cast<std::size_t>(detail::partition_index(0, remaining.size(), is_below));
     if (low < remaining.size() && rank_of(low) == peer_of(flow)) take(flow, low);
   }
   std::size_t current = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "engine/phased/phased_budget.hpp"
 
+#include "base/partition_index.hpp"
 #include "engine/phased/phases.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/root.hpp"
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
-#include <ranges>
 #include <string>
 
 namespace valet::engine {
@@ -121,12 +121,11 @@ schedule::PhasedLimits phased_limits(const Options& options, const BlockTraits& 
 }
 
 std::size_t most_pairs(std::size_t ranks, std::size_t transfers, std::size_t bytes) {
-  const auto more = std::views::iota(std::size_t{1}, bytes + promised_bytes(ranks) + 2);
   const auto fits = [&](std::size_t pairs) {
     return schedule_bytes_for(ranks, transfers, transfers + pairs) <= bytes + promised_bytes(ranks);
   };
-  const auto most = std::ranges::partition_point(more, fits);
-  return transfers + static_cast<std::size_t>(most - more.begin());
+  const std::uint64_t end = bytes + promised_bytes(ranks) + 2;
+  return transfers + static_cast<std::size_t>(detail::partition_index(1, end, fits) - 1);
 }
 
 std::uint64_t enough_for_pages(const mpi::Channel& channel, Ledger& ledger, const Options& options,

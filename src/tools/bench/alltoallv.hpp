@@ -26,7 +26,7 @@ struct Counts {
   explicit Counts(std::vector<int> of_ranks);
   explicit Counts(const std::vector<std::uint64_t>& of_ranks);
   [[nodiscard]] std::uint64_t all() const {
-    return static_cast<std::uint64_t>(begins.back() + counts.back());
+    return static_cast<std::uint64_t>(begins.back()) + static_cast<std::uint64_t>(counts.back());
   }
   std::vector<int> counts, begins;
 };
