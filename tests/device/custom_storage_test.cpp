@@ -28,10 +28,6 @@ namespace {
 constexpr std::size_t list_bytes = custom_most_slots * sizeof(std::uint64_t);
 constexpr std::array methods{Method::stream, Method::phased, Method::cyclic, Method::direct};
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 /// A map on the device; budgets that the device polices.
 struct DeviceCase {
   DeviceCase(const GlobalMap& map, Form chosen_form, const Options& chosen_options,

@@ -82,10 +82,6 @@ struct Case {
   std::optional<Plan> plan;
 };
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::string begin_of(int failing, const std::string& what) {
   return "valet: rank " + std::to_string(failing) + ": " + what;
 }

@@ -5,6 +5,7 @@
 
 #include "geometry/shared_objects.hpp"
 
+#include "oracle.hpp"
 #include "random_maps.hpp"
 #include "test_comm.hpp"
 
@@ -48,17 +49,16 @@ Side random_side(std::mt19937_64& random, std::int64_t objects) {
 }
 
 /// The numbers of each rank, by slot.
-std::vector<std::vector<std::int64_t>> numbers_of(const Side& side, int ranks) {
-  std::vector<std::vector<std::int64_t>> numbers(static_cast<std::size_t>(ranks));
-  const std::int64_t objects = side.get().objects();
-  for (std::int64_t number = 0; number < objects; ++number) {
-    std::size_t rank = 0;
-    if (side.bounds.empty())
-      rank = static_cast<std::size_t>(number / side.cyclic.block_size() % side.cyclic.ranks());
-    else
-      while (side.bounds[rank + 1] <= number) ++rank;
-    numbers[rank].push_back(number);
+Numbers numbers_of(const Side& side, int ranks) {
+  const auto objects = static_cast<std::uint64_t>(side.get().objects());
+  if (side.bounds.empty()) {
+    const auto block = static_cast<std::uint64_t>(side.cyclic.block_size());
+    return test::numbers_of(ObjectLayout::cyclic(block, side.cyclic.ranks()), objects, ranks);
   }
+  Numbers numbers(static_cast<std::size_t>(ranks));
+  for (std::size_t rank = 0; rank + 1 < side.bounds.size(); ++rank)
+    for (std::int64_t number = side.bounds[rank]; number < side.bounds[rank + 1]; ++number)
+      numbers[rank].push_back(static_cast<std::uint64_t>(number));
   return numbers;
 }
 
@@ -72,14 +72,13 @@ void expect_shared(const Side& mine, const Side& theirs, int ranks) {
     ASSERT_EQ(a.count(rank), static_cast<std::int64_t>(own.size()));
     for (int peer = 0; peer < ranks; ++peer) {
       const auto& other = of_theirs[static_cast<std::size_t>(peer)];
-      std::vector<std::int64_t> expected, found;
+      std::vector<std::uint64_t> expected, found;
       std::ranges::set_intersection(own, other, std::back_inserter(expected));
       shared.for_each_run(peer, [&](const layout::SharedRun& run) {
         for (std::int64_t k = 0; k < run.length; ++k) {
-          found.push_back(run.number + k);
-          ASSERT_EQ(own.at(static_cast<std::size_t>(run.slot + k)), run.number + k);
-          ASSERT_EQ(other.at(static_cast<std::size_t>(b.slot(peer, run.number) + k)),
-                    run.number + k);
+          found.push_back(static_cast<std::uint64_t>(run.number + k));
+          ASSERT_EQ(own.at(static_cast<std::size_t>(run.slot + k)), found.back());
+          ASSERT_EQ(other.at(static_cast<std::size_t>(b.slot(peer, run.number) + k)), found.back());
         }
       });
       ASSERT_EQ(found, expected) << "rank " << rank << ", peer " << peer;

@@ -38,10 +38,6 @@ Dual make_dual(GpuMemory& memory) {
   return Dual(memory.view<typename Dual::t_dev>(slots), typename Dual::t_host(Host("host", slots)));
 }
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 std::uint64_t id_of(int rank, std::size_t slot) {
   return 1000 * static_cast<std::uint64_t>(rank) + slot + 1;
 }

@@ -8,10 +8,14 @@
 
 namespace valet::test {
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// Expects each of the words in a text.
 inline void expect_words(const std::string& text, const std::vector<std::string>& words) {
   for (const std::string& word : words)
-    EXPECT_NE(text.find(word), std::string::npos) << "no '" << word << "' in: " << text;
+    EXPECT_TRUE(contains(text, word)) << "no '" << word << "' in: " << text;
 }
 
 }  // namespace valet::test

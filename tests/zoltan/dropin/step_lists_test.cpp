@@ -4,6 +4,7 @@
 // the budget is enough for that, as in stock Zoltan, or a part of them in each step. And what is
 // said of applications that are not fit for steps.
 
+#include "expect_words.hpp"
 #include "object_client.hpp"
 #include "test_comm.hpp"
 
@@ -333,10 +334,6 @@ class Elements {
     of(data).compact();
   }
 };
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
 
 using Drops = Elements::Drops;
 
