@@ -96,7 +96,7 @@ class Client : public ObjectClient {
   }
 
   int size_of(Id gid, Id) override { return static_cast<int>(8 + gid % 3 * 8); }
-  void pack(Id gid, Id, int bytes, char* to) override {
+  void pack(Id gid, Id, int, int bytes, char* to) override {
     for (int i = 0; i + 4 <= bytes; i += 4) std::memcpy(to + i, &gid, 4);
   }
   void unpack(Id gid, int bytes, char* from) override {

@@ -3,10 +3,11 @@
 // An application written for STEPS: its slots never hold more than it has said, it lets go of an
 // object in the free callback, and mid is collective with the lists of one step.
 
+#include "../../zoltan/dropin/object_client.hpp"
 #include "application.hpp"
+#include "gathered.hpp"
 #include "lists.hpp"
 #include "test_comm.hpp"
-#include <valet/zoltan/valet_zoltan.h>
 
 #include <gtest/gtest.h>
 
@@ -35,60 +36,47 @@ struct Settings {
 };
 
 /// Objects by id; payloads are made from the id.
-class StepsClient {
+class StepsClient : public ObjectClient {
  public:
   StepsClient(const Settings& chosen, int count)
-      : settings(chosen), zoltan(Zoltan_Create(MPI_COMM_WORLD)) {
+      : ObjectClient({{"MIGRATE_METHOD", chosen.method},
+                      {"MIGRATE_HEURISTIC", chosen.heuristic},
+                      {"MIGRATE_CALLBACKS", "STEPS"},
+                      {"MIGRATE_MEMORY", chosen.budget},
+                      {"MIGRATE_VERIFY", "1"}},
+                     chosen.multi),
+        settings(chosen) {
     std::mt19937 random(static_cast<unsigned>(seed()) + static_cast<unsigned>(rank()));
     for (int k = 0; k < count; ++k) {
-      const auto id = static_cast<ZOLTAN_ID_TYPE>(rank() * 10000 + k);
+      const Id id = id_of(rank(), k);
       objects[id] = std::string(static_cast<std::size_t>(packed_size(id)), letter(id));
-      const int to = settings.shuffled ? static_cast<int>(random() % static_cast<unsigned>(size()))
-                                       : k * size() / count;
-      if (to == rank()) continue;
+      to.push_back(settings.shuffled ? static_cast<int>(random() % static_cast<unsigned>(size()))
+                                     : k * size() / count);
+      if (to.back() == rank()) continue;
       exports.gids.push_back(id);
       exports.lids.push_back(id + 7);
-      exports.procs.push_back(to);
-      exports.parts.push_back(to + 100);
+      exports.procs.push_back(to.back());
+      exports.parts.push_back(to.back() + 100);
     }
-    set_up();
+    Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, stage<1>, this);
+    if (settings.mid) Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, stage<2>, this);
+    Zoltan_Set_Post_Migrate_PP_Fn(zoltan, stage<3>, this);
+    Valet_Set_Free_Obj_Fn(zoltan, free_one, this);
+    if (settings.memory) Valet_Set_Memory_Fn(zoltan, memory_left, this);
   }
-  StepsClient(const StepsClient&) = delete;
-  StepsClient& operator=(const StepsClient&) = delete;
-  ~StepsClient() { Zoltan_Destroy(&zoltan); }
 
+  static Id id_of(int rank, int k) { return static_cast<Id>(rank * 10000 + k); }
   static char letter(ZOLTAN_ID_TYPE id) { return static_cast<char>('a' + id % 26); }
 
-  void parameter(const char* name, const std::string& value) {
-    ASSERT_EQ(Zoltan_Set_Param(zoltan, name, value.c_str()), ZOLTAN_OK) << name;
-  }
-
   int migrate() {
-    if (!settings.import_lists)
-      return Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr, exports.count(),
-                            exports.gids.data(), exports.lids.data(), exports.procs.data(),
-                            exports.parts.data());
-    int count = 0;
-    ZOLTAN_ID_PTR gids = nullptr, lids = nullptr;
-    int *procs = nullptr, *parts = nullptr;
-    Zoltan_Invert_Lists(zoltan, exports.count(), exports.gids.data(), exports.lids.data(),
-                        exports.procs.data(), exports.parts.data(), &count, &gids, &lids, &procs,
-                        &parts);
-    const int code = Zoltan_Migrate(zoltan, count, gids, lids, procs, parts, -1, nullptr, nullptr,
-                                    nullptr, nullptr);
-    Zoltan_LB_Free_Part(&gids, &lids, &procs, &parts);
+    const int code = settings.import_lists ? migrate_imports() : migrate_exports();
+    EXPECT_EQ(Valet_Get_Report(zoltan, &report), ZOLTAN_OK);
     return code;
   }
 
-  [[nodiscard]] Valet_Migration_Report report() const {
-    Valet_Migration_Report result{};
-    EXPECT_EQ(Valet_Get_Report(zoltan, &result), ZOLTAN_OK);
-    return result;
-  }
-
   Settings settings;
-  Zoltan_Struct* zoltan;
   List exports;
+  std::vector<int> to;  ///< by object
   std::map<ZOLTAN_ID_TYPE, std::string> objects;
   std::vector<ZOLTAN_ID_TYPE> freed, arrived, mid_exports, mid_imports;
   std::uint64_t mids = 0, pres = 0, posts = 0, taken_since_answer = 0;
@@ -98,68 +86,41 @@ class StepsClient {
  private:
   static StepsClient& of(void* data) { return *static_cast<StepsClient*>(data); }
 
-  void set_up() {
-    parameter("DEBUG_LEVEL", "0");
-    parameter("MIGRATE_METHOD", settings.method);
-    parameter("MIGRATE_HEURISTIC", settings.heuristic);
-    parameter("MIGRATE_CALLBACKS", "STEPS");
-    parameter("MIGRATE_MEMORY", settings.budget);
-    parameter("MIGRATE_VERIFY", "1");
-    if (settings.multi) {
-      Zoltan_Set_Obj_Size_Multi_Fn(zoltan, size_many, this);
-      Zoltan_Set_Pack_Obj_Multi_Fn(zoltan, pack_many, this);
-      Zoltan_Set_Unpack_Obj_Multi_Fn(zoltan, unpack_many, this);
-    } else {
-      Zoltan_Set_Obj_Size_Fn(zoltan, size_one, this);
-      Zoltan_Set_Pack_Obj_Fn(zoltan, pack_one, this);
-      Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack_one, this);
-    }
-    Zoltan_Set_Pre_Migrate_PP_Fn(zoltan, stage<1>, this);
-    if (settings.mid) Zoltan_Set_Mid_Migrate_PP_Fn(zoltan, stage<2>, this);
-    Zoltan_Set_Post_Migrate_PP_Fn(zoltan, stage<3>, this);
-    Valet_Set_Free_Obj_Fn(zoltan, free_one, this);
-    if (settings.memory) Valet_Set_Memory_Fn(zoltan, memory_left, this);
+  int migrate_exports() {
+    return Zoltan_Migrate(zoltan, -1, nullptr, nullptr, nullptr, nullptr, exports.count(),
+                          exports.gids.data(), exports.lids.data(), exports.procs.data(),
+                          exports.parts.data());
+  }
+  int migrate_imports() {
+    int count = 0;
+    ZOLTAN_ID_PTR global = nullptr, local = nullptr;
+    int *sources = nullptr, *parts = nullptr;
+    Zoltan_Invert_Lists(zoltan, exports.count(), exports.gids.data(), exports.lids.data(),
+                        exports.procs.data(), exports.parts.data(), &count, &global, &local,
+                        &sources, &parts);
+    const int code = Zoltan_Migrate(zoltan, count, global, local, sources, parts, -1, nullptr,
+                                    nullptr, nullptr, nullptr);
+    Zoltan_LB_Free_Part(&global, &local, &sources, &parts);
+    return code;
   }
 
-  static int size_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
-    *code = ZOLTAN_OK;
-    if (of(data).objects.count(*gid) == 0) of(data).complaint = "asked for what has left";
-    return packed_size(*gid);
+  int size_of(Id gid, Id) override {
+    if (objects.count(gid) == 0) complaint = "asked for what has left";
+    return packed_size(gid);
   }
-  static void size_many(void* data, int gids, int lids, int count, ZOLTAN_ID_PTR gid,
-                        ZOLTAN_ID_PTR lid, int* sizes, int* code) {
-    for (int k = 0; k < count; ++k) sizes[k] = size_one(data, gids, lids, gid + k, lid + k, code);
+  void pack(Id gid, Id lid, int part, int, char* buffer) override {
+    if (lid != gid + 7) complaint = "a local id is not that of its object";
+    const auto at = std::ranges::find(exports.gids, gid) - exports.gids.begin();
+    if (exports.parts[static_cast<std::size_t>(at)] != part)
+      complaint = "a part is not that of its object";
+    std::ranges::copy(objects.at(gid), buffer);
   }
-  static void pack_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int part, int,
-                       char* buffer, int* code) {
-    StepsClient& self = of(data);
-    *code = ZOLTAN_OK;
-    if (*lid != *gid + 7) self.complaint = "a local id is not that of its object";
-    const auto at = std::find(self.exports.gids.begin(), self.exports.gids.end(), *gid);
-    if (self.exports.parts[static_cast<std::size_t>(at - self.exports.gids.begin())] != part)
-      self.complaint = "a part is not that of its object";
-    const std::string& payload = self.objects.at(*gid);
-    std::copy(payload.begin(), payload.end(), buffer);
-  }
-  static void pack_many(void* data, int gids, int lids, int count, ZOLTAN_ID_PTR gid,
-                        ZOLTAN_ID_PTR lid, int* parts, int* sizes, int* offsets, char* buffer,
-                        int* code) {
-    for (int k = 0; k < count; ++k)
-      pack_one(data, gids, lids, gid + k, lid + k, parts[k], sizes[k], buffer + offsets[k], code);
-  }
-  static void unpack_one(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* buffer, int* code) {
-    StepsClient& self = of(data);
-    *code = ZOLTAN_OK;
-    self.taken_since_answer += static_cast<std::uint64_t>(bytes);
-    if (self.settings.memory && self.taken_since_answer > self.answer)
-      self.complaint = "more arrived than the application could take";
-    self.arrived.push_back(*gid);
-    self.objects[*gid] = std::string(buffer, static_cast<std::size_t>(packed_size(*gid)));
-  }
-  static void unpack_many(void* data, int gids, int count, ZOLTAN_ID_PTR gid, int* sizes,
-                          int* offsets, char* buffer, int* code) {
-    for (int k = 0; k < count; ++k)
-      unpack_one(data, gids, gid + k, sizes[k], buffer + offsets[k], code);
+  void unpack(Id gid, int bytes, char* buffer) override {
+    taken_since_answer += static_cast<std::uint64_t>(bytes);
+    if (settings.memory && taken_since_answer > answer)
+      complaint = "more arrived than the application could take";
+    arrived.push_back(gid);
+    objects[gid] = std::string(buffer, static_cast<std::size_t>(packed_size(gid)));
   }
   static void free_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
     StepsClient& self = of(data);
@@ -201,19 +162,17 @@ class StepsClient {
   }
 };
 
-/// Every object where its list sends it, whole; what stays, stays.
-void expect_delivered(const StepsClient& client, int count) {
-  long long wrong = 0;
-  for (const auto& [id, payload] : client.objects) {
-    if (payload != std::string(static_cast<std::size_t>(packed_size(id)), StepsClient::letter(id)))
-      ++wrong;
+/// Every object where the oracle has it, whole.
+void expect_delivered(const StepsClient& client) {
+  const GlobalContent content =
+      content_by_ranks(map_to(gathered(client.to)), valet::Order::stable, 1);
+  std::map<ZOLTAN_ID_TYPE, std::string> expected;
+  for (const auto& from : row_of(content, rank())) {
+    if (!from) continue;
+    const ZOLTAN_ID_TYPE id = StepsClient::id_of(from->rank, static_cast<int>(from->slot));
+    expected[id] = std::string(static_cast<std::size_t>(packed_size(id)), StepsClient::letter(id));
   }
-  EXPECT_EQ(sum_over_ranks(wrong), 0);
-  EXPECT_EQ(sum_over_ranks(static_cast<long long>(client.objects.size())), size() * count);
-  long long misplaced = 0;
-  for (std::size_t k = 0; k < client.exports.gids.size(); ++k)
-    misplaced += static_cast<long long>(client.objects.count(client.exports.gids[k]));
-  EXPECT_EQ(sum_over_ranks(misplaced), 0);
+  EXPECT_TRUE(all_ranks(client.objects == expected));
 }
 
 class Steps : public ::testing::TestWithParam<unsigned> {};
@@ -224,10 +183,10 @@ void expect_steps(const Settings& settings) {
   StepsClient client(settings, count);
   const int code = client.migrate();
   EXPECT_EQ(max_over_ranks(code), ZOLTAN_OK);
-  expect_delivered(client, count);
+  expect_delivered(client);
   EXPECT_EQ(client.complaint, "");
   EXPECT_TRUE(all_ranks(client.freed.size() == client.exports.gids.size()));
-  const Valet_Migration_Report report = client.report();
+  const Valet_Migration_Report& report = client.report;
   EXPECT_EQ(max_over_ranks(static_cast<long long>(report.steps)),
             -max_over_ranks(-static_cast<long long>(report.steps)));
   EXPECT_EQ(client.pres, 1U);
@@ -268,7 +227,7 @@ TEST(StepsPhased, HeuristicsMakeDifferentSteps) {
   const auto arrivals = [](const char* heuristic) {
     StepsClient client({false, true, false, true, false, "20K", "PHASED", heuristic}, 300);
     EXPECT_EQ(max_over_ranks(client.migrate()), ZOLTAN_OK);
-    EXPECT_GT(client.report().steps, 1U);
+    EXPECT_GT(client.report.steps, 1U);
     return client.arrived;
   };
   const auto first_fit = arrivals("FIRST_FIT");
@@ -304,7 +263,7 @@ TEST(StepsMemory, EndsOnAllRanksWhenNobodyCanTakeAnything) {
   if (size() == 1) return;
   // Objects of no size may have moved; the others wait.
   EXPECT_TRUE(all_ranks(code == ZOLTAN_MEMERR));
-  const std::string message = client.report().message;
+  const std::string message = client.report.message;
   EXPECT_NE(message.find("no rank can take another object"), std::string::npos) << message;
   EXPECT_NE(message.find("VALET_MEMORY_FN answers 0"), std::string::npos) << message;
   EXPECT_EQ(client.objects.size(), before - client.freed.size() + client.arrived.size());
@@ -313,15 +272,15 @@ TEST(StepsMemory, EndsOnAllRanksWhenNobodyCanTakeAnything) {
 TEST(StepsDirect, IsOneStepOrRefused) {
   StepsClient client({false, true, false, true, false, "64M", "DIRECT"}, 100);
   EXPECT_EQ(max_over_ranks(client.migrate()), ZOLTAN_OK);
-  expect_delivered(client, 100);
-  EXPECT_EQ(client.report().steps, 1U);
+  expect_delivered(client);
+  EXPECT_EQ(client.report.steps, 1U);
   if (size() == 1) return;
   StepsClient refused({false, false, false, false, false, "2K", "DIRECT"}, 100);
   testing::internal::CaptureStderr();
   const int code = refused.migrate();
   testing::internal::GetCapturedStderr();
   EXPECT_TRUE(all_ranks(code == ZOLTAN_FATAL));
-  const std::string message = refused.report().message;
+  const std::string message = refused.report.message;
   EXPECT_NE(message.find("MIGRATE_MEMORY is 2048; raise it or use STREAM"), std::string::npos);
   EXPECT_TRUE(all_ranks(refused.arrived.empty() && refused.freed.empty()));
 }

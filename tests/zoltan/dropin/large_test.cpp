@@ -36,7 +36,7 @@ class LargeClient : public ObjectClient {
     return (std::uint64_t{id} + 1) * 0x9E3779B97F4A7C15ULL + k;
   }
   int size_of(Id, Id) override { return object_bytes; }
-  void pack(Id gid, Id, int, char* to) override {
+  void pack(Id gid, Id, int, int, char* to) override {
     auto* const words = reinterpret_cast<std::uint64_t*>(to);
     for (std::uint64_t k = 0; k < object_bytes / 8; ++k) words[k] = word(gid, k);
   }

@@ -5,9 +5,9 @@
 
 #include "../../clients/zoltan/lists.hpp"
 #include "counted_mpi.hpp"
+#include "object_client.hpp"
 #include "random_maps.hpp"
 #include "test_comm.hpp"
-#include <valet/zoltan/valet_zoltan.h>
 
 #include <gtest/gtest.h>
 
@@ -40,24 +40,15 @@ void shuffle(List& list, std::mt19937_64& random) {
 
 /// Objects with numbers from this rank's first one on. What it is asked to pack and gets to unpack
 /// is written down.
-class Client {
+class Client : public ObjectClient {
  public:
   explicit Client(const std::vector<std::uint64_t>& counts)
-      : zoltan(Zoltan_Create(MPI_COMM_WORLD)), count_(counts[static_cast<std::size_t>(rank())]) {
+      : ObjectClient({{"RETURN_LISTS", "ALL"}}, false),
+        count_(counts[static_cast<std::size_t>(rank())]) {
     for (int r = 0; r < rank(); ++r) first_ += counts[static_cast<std::size_t>(r)];
-    set("DEBUG_LEVEL", "0");
-    set("RETURN_LISTS", "ALL");
     Zoltan_Set_Num_Obj_Fn(zoltan, number, this);
     Zoltan_Set_Obj_List_Fn(zoltan, list, this);
-    Zoltan_Set_Obj_Size_Fn(zoltan, size_of, this);
-    Zoltan_Set_Pack_Obj_Fn(zoltan, pack, this);
-    Zoltan_Set_Unpack_Obj_Fn(zoltan, unpack, this);
   }
-  Client(const Client&) = delete;
-  Client& operator=(const Client&) = delete;
-  ~Client() { Zoltan_Destroy(&zoltan); }
-
-  void set(const char* name, const char* value) { Zoltan_Set_Param(zoltan, name, value); }
 
   void partition(const char* method) {
     lists = clients::partition(zoltan, {}, rank(), method, 0, true);
@@ -69,16 +60,10 @@ class Client {
     calls_.clear();
     const int code = clients::migrate(zoltan, lists, given, false);
     EXPECT_TRUE(all_ranks(code == ZOLTAN_OK));
+    Valet_Get_Report(zoltan, &report);
     return calls_;
   }
 
-  [[nodiscard]] Valet_Migration_Report report() const {
-    Valet_Migration_Report report{};
-    Valet_Get_Report(zoltan, &report);
-    return report;
-  }
-
-  Zoltan_Struct* zoltan;
   clients::Partition lists;
 
  private:
@@ -94,20 +79,14 @@ class Client {
       gids[k] = lids[k] = static_cast<ZOLTAN_ID_TYPE>(client.first_ + k);
     *code = ZOLTAN_OK;
   }
-  static int size_of(void*, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int* code) {
-    *code = ZOLTAN_OK;
-    return static_cast<int>(4 + *gid % 9);
+  int size_of(Id gid, Id) override { return static_cast<int>(4 + gid % 9); }
+  void pack(Id gid, Id, int to, int bytes, char* buffer) override {
+    calls_.push_back("pack " + std::to_string(gid) + " to " + std::to_string(to));
+    std::fill_n(buffer, bytes, static_cast<char>(gid % 100));
   }
-  static void pack(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR, int to, int bytes,
-                   char* buffer, int* code) {
-    client_of(data).calls_.push_back("pack " + std::to_string(*gid) + " to " + std::to_string(to));
-    std::fill_n(buffer, bytes, static_cast<char>(*gid % 100));
-    *code = ZOLTAN_OK;
-  }
-  static void unpack(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* buffer, int* code) {
-    const bool whole = std::count(buffer, buffer + bytes, static_cast<char>(*gid % 100)) == bytes;
-    client_of(data).calls_.push_back("unpack " + std::to_string(*gid) + (whole ? "" : ", broken"));
-    *code = ZOLTAN_OK;
+  void unpack(Id gid, int bytes, char* buffer) override {
+    const bool whole = std::count(buffer, buffer + bytes, static_cast<char>(gid % 100)) == bytes;
+    calls_.push_back("unpack " + std::to_string(gid) + (whole ? "" : ", broken"));
   }
 
   std::uint64_t count_, first_ = 0;
@@ -131,7 +110,7 @@ TEST(ListLayout, OfCyclicIsRecognisedAndUnpackedInTheOrderOfStock) {
     for (const Given given : all_given) {
       const std::vector<std::string> stock = client.migrate("ZOLTAN", given);
       EXPECT_TRUE(all_ranks(client.migrate("STREAM", given) == stock));
-      const Valet_Migration_Report report = client.report();
+      const Valet_Migration_Report report = client.report;
       if (given != Given::imports && test_case % 2 == 0) {
         EXPECT_TRUE(all_ranks(report.lists_from_layout == 1));
       }
@@ -148,7 +127,7 @@ TEST(ListLayout, OfImportsIsRecognisedWhereSourcesGiveAsMuch) {
   client.partition("CYCLIC");
   const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::imports);
   EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::imports) == stock));
-  EXPECT_TRUE(all_ranks(client.report().lists_from_layout == 1));
+  EXPECT_TRUE(all_ranks(client.report.lists_from_layout == 1));
 }
 
 TEST(ListLayout, OfOneRankAloneIsNone) {
@@ -163,7 +142,7 @@ TEST(ListLayout, OfOneRankAloneIsNone) {
     const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::exports);
     EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::exports) == stock));
     // To one other rank every order is a layout.
-    EXPECT_TRUE(all_ranks(client.report().lists_from_layout == (size() < 3 ? 1 : 0)));
+    EXPECT_TRUE(all_ranks(client.report.lists_from_layout == (size() < 3 ? 1 : 0)));
   }
 }
 
@@ -181,7 +160,7 @@ TEST(ListLayout, WithObjectsThatStayIsRecognisedToo) {
         static_cast<int>((first + k) % static_cast<std::uint64_t>(size())));
   const std::vector<std::string> stock = client.migrate("ZOLTAN", Given::exports);
   EXPECT_TRUE(all_ranks(client.migrate("STREAM", Given::exports) == stock));
-  EXPECT_TRUE(all_ranks(client.report().lists_from_layout == 1));
+  EXPECT_TRUE(all_ranks(client.report.lists_from_layout == 1));
 }
 
 /// What a migration of these lists communicates, on this rank.

@@ -85,7 +85,7 @@ class Client : public ObjectClient {
   }
   int size_of(Id gid, Id) override { return bytes_of(gid); }
   void pack_begins(int count) override { calls.push_back("packs " + std::to_string(count)); }
-  void pack(Id gid, Id, int, char* to) override {
+  void pack(Id gid, Id, int, int, char* to) override {
     calls.push_back("pack " + std::to_string(gid));
     for (int k = 0; k < bytes_of(gid); k += 2) to[k] = static_cast<char>(byte_of(gid, k));
   }

@@ -67,7 +67,8 @@ class ObjectClient {
 
  protected:
   virtual int size_of(Id gid, Id lid) = 0;
-  virtual void pack(Id gid, Id lid, int bytes, char* to) = 0;
+  /// @param part  Where it goes: its rank, or its part where the lists have parts.
+  virtual void pack(Id gid, Id lid, int part, int bytes, char* to) = 0;
   virtual void unpack(Id gid, int bytes, char* from) = 0;
   /// Before the first object of a callback for many.
   virtual void pack_begins(int /*count*/) {}
@@ -84,16 +85,17 @@ class ObjectClient {
     *code = ZOLTAN_OK;
     for (int k = 0; k < count; ++k) sizes[k] = of(data).size_of(gids[k], lids[k]);
   }
-  static void pack_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int, int bytes,
-                       char* to, int* code) {
+  static void pack_one(void* data, int, int, ZOLTAN_ID_PTR gid, ZOLTAN_ID_PTR lid, int part,
+                       int bytes, char* to, int* code) {
     *code = ZOLTAN_OK;
-    of(data).pack(*gid, *lid, bytes, to);
+    of(data).pack(*gid, *lid, part, bytes, to);
   }
   static void pack_many(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids,
-                        int*, int* sizes, int* offsets, char* to, int* code) {
+                        int* parts, int* sizes, int* offsets, char* to, int* code) {
     *code = ZOLTAN_OK;
     of(data).pack_begins(count);
-    for (int k = 0; k < count; ++k) of(data).pack(gids[k], lids[k], sizes[k], to + offsets[k]);
+    for (int k = 0; k < count; ++k)
+      of(data).pack(gids[k], lids[k], parts[k], sizes[k], to + offsets[k]);
   }
   static void unpack_one(void* data, int, ZOLTAN_ID_PTR gid, int bytes, char* from, int* code) {
     *code = ZOLTAN_OK;

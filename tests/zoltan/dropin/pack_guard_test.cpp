@@ -43,7 +43,7 @@ class Writer : public ObjectClient {
 
  private:
   int size_of(Id, Id lid) override { return bytes_of(lid); }
-  void pack(Id gid, Id lid, int bytes, char* to) override {
+  void pack(Id gid, Id lid, int, int bytes, char* to) override {
     std::memset(to, static_cast<int>(gid % 251), static_cast<std::size_t>(bytes));
     if (static_cast<int>(lid) != wrong_object) return;
     std::memset(to + bytes, 0, static_cast<std::size_t>(behind));

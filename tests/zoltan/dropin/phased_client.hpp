@@ -129,7 +129,7 @@ class Client : public ObjectClient {
  private:
   static Client& of(void* data) { return *static_cast<Client*>(data); }
   int size_of(Id gid, Id) override { return static_cast<int>(objects.at(gid).size()); }
-  void pack(Id gid, Id lid, int, char* to) override {
+  void pack(Id gid, Id lid, int, int, char* to) override {
     if (lid != gid + 7) complaint = "a local id is not that of its object";
     order.push_back(1000000 + gid);
     std::ranges::copy(objects.at(gid), to);

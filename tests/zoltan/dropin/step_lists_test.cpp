@@ -136,7 +136,7 @@ class Client : public ObjectClient {
 
  private:
   int size_of(Id gid, Id) override { return bytes_of(gid); }
-  void pack(Id gid, Id, int, char* to) override {
+  void pack(Id gid, Id, int, int, char* to) override {
     std::memset(to, static_cast<int>(gid), static_cast<std::size_t>(bytes_of(gid)));
   }
   void unpack(Id gid, int, char*) override { unpacked.push_back(gid); }
