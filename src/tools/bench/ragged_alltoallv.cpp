@@ -10,6 +10,7 @@
 #include <utility>
 
 namespace valet::bench {
+
 void RaggedAlltoallv::require_countable(std::uint64_t arena_bytes) {
   if (arena_bytes > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
     throw Error(ErrorCode::invalid_argument,
@@ -25,7 +26,7 @@ RaggedAlltoallv::Buffers RaggedAlltoallv::make_buffers() const {
           std::make_unique_for_overwrite<std::uint64_t[]>(count)};
 }
 
-RaggedAlltoallv::Run RaggedAlltoallv::run_warm() {
+Outcome RaggedAlltoallv::run_warm() {
   if (warm_.packed == nullptr) {
     warm_ = make_buffers();
     exchange(warm_);  // touches every page
@@ -35,7 +36,7 @@ RaggedAlltoallv::Run RaggedAlltoallv::run_warm() {
   return {seconds, verified(warm_, count)};
 }
 
-RaggedAlltoallv::Run RaggedAlltoallv::run_cold() const {
+Outcome RaggedAlltoallv::run_cold() const {
   std::optional<Buffers> buffers;
   std::uint64_t count = 0;
   const double seconds = slowest_seconds([&] {
@@ -74,8 +75,8 @@ std::uint64_t RaggedAlltoallv::exchange(const Buffers& buffers) const {
 }
 
 bool RaggedAlltoallv::verified(const Buffers& buffers, std::uint64_t count) const {
-  return blocks_.arrived(buffers.received.get(), buffers.received_lengths.get(), count,
-                         RaggedBlocks::Sources::by_rank);
+  return on_all_ranks(blocks_.arrived(buffers.received.get(), buffers.received_lengths.get(), count,
+                                      RaggedBlocks::Sources::by_rank));
 }
 
 }  // namespace valet::bench

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "benchmark.hpp"
 #include "ragged_blocks.hpp"
 #include <valet/valet.hpp>
 
@@ -48,9 +47,6 @@ class RaggedBenchmark final : public Benchmark {
     const Bytes arena = allocate(bytes);
     blocks.fill(arena.get());
     RaggedAlltoallv peer(blocks, arena.get());
-    const auto outcome = [](const RaggedAlltoallv::Run& run) {
-      return Outcome(run.seconds, on_all_ranks(run.verified));
-    };
     compare(
         {{"lengths", lengths},
          {"method", method},
@@ -59,7 +55,7 @@ class RaggedBenchmark final : public Benchmark {
          {"blocks", blocks.lengths().size()},
          {"alignment", alignment_},
          {"memory", options.budget_bytes}},
-        [&] { return outcome(peer.run_warm()); }, [&] { return outcome(peer.run_cold()); },
+        [&] { return peer.run_warm(); }, [&] { return peer.run_cold(); },
         [&] { return migration(blocks, arena.get(), options); });
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "alltoallv.hpp"
+#include "benchmark.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -59,12 +59,6 @@ class RaggedBlocks {
 /// what codes do without Valet. Collective over MPI_COMM_WORLD.
 class RaggedAlltoallv {
  public:
-  /// A run: of the slowest rank.
-  struct Run {
-    double seconds;
-    bool verified;  ///< here
-  };
-
   /// @param arena  The blocks before; they and it must outlive this.
   RaggedAlltoallv(const RaggedBlocks& blocks, const std::byte* arena)
       : blocks_(blocks), arena_(arena) {}
@@ -73,9 +67,9 @@ class RaggedAlltoallv {
   static void require_countable(std::uint64_t arena_bytes);
 
   /// Into buffers that are at hand and have been touched.
-  Run run_warm();
+  Outcome run_warm();
   /// The same when nothing is at hand: buffers are allocated, and given back.
-  [[nodiscard]] Run run_cold() const;
+  [[nodiscard]] Outcome run_cold() const;
 
  private:
   struct Buffers {
@@ -85,6 +79,7 @@ class RaggedAlltoallv {
   [[nodiscard]] Buffers make_buffers() const;
   /// @return Blocks that arrived.
   std::uint64_t exchange(const Buffers& buffers) const;
+  /// On all ranks.
   [[nodiscard]] bool verified(const Buffers& buffers, std::uint64_t count) const;
 
   const RaggedBlocks& blocks_;
