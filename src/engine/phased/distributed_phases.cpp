@@ -132,7 +132,7 @@ bool DistributedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
     receive(left, moves);
     if (schedule::parks_in(phase_, static_cast<std::uint64_t>(options_.parking))) park(left, moves);
   }
-  // It waits already, so what is told when it comes would be too much.
+  // What is received in place of others is in the row already; waits_here() counts it once more.
   for (std::size_t i = 0; i < replaced_now_.keys.size(); ++i)
     own_.parked_here(replaced_now_.keys[i].target, std::uint64_t{0} - replaced_now_.counts[i]);
   replaced_now_.clear();
