@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "pages/page_cut.hpp"
 #include "pages/page_sizes.hpp"
+
+#include "pages/page_cut.hpp"
 
 #include <gtest/gtest.h>
 
