@@ -70,7 +70,7 @@ std::vector<FootprintParts> moments_of_planning(const plan::Flows& flows) {
 }
 
 FootprintParts moving_parts(const Options& options, const BlockTraits& blocks,
-                            const plan::Flows& flows, std::size_t on_node) {
+                            const plan::Flows& flows) {
   const schedule::OrderedSizes sizes = schedule::ordered_sizes(
       plan::stream_limits(options, blocks, flows), flows.any.in_wait, flows.any.shift);
   const CreditTransport::Slots requests{.receives = OrderedReceiver::receives(options, flows),
@@ -82,7 +82,6 @@ FootprintParts moving_parts(const Options& options, const BlockTraits& blocks,
       {"slots that are free", storage::SlotSet::bytes_for(flows.slots)},
       {"slots of blocks that leave or change their slot", index_bytes(flows)},
       {"flows", list_bytes(flows)},
-      {"ranks of the node", on_node * sizeof(int)},
       {"requests and credits", CreditTransport::state_bytes(requests)},
       {"receiver", OrderedReceiver::state_bytes(options, blocks, flows, sizes, 0)},
       {"sender", SlotSender::state_bytes(blocks, sizes.messages, flows.outgoing.size())},
@@ -97,12 +96,12 @@ std::uint64_t sum_of(const FootprintParts& parts) {
       [](std::uint64_t sum, const FootprintPart& part) { return sum + part.bytes; });
 }
 
-Footprint footprint_of(const Options& options, const BlockTraits& blocks, const plan::Flows& flows,
-                       std::size_t on_node) {
+Footprint footprint_of(const Options& options, const BlockTraits& blocks,
+                       const plan::Flows& flows) {
   const schedule::StreamLimits limits = plan::stream_limits(options, blocks, flows);
   return {limits.waiting < schedule::room_to_wait(limits),
           std::ranges::max(moments_of_planning(flows), {}, sum_of),
-          moving_parts(options, blocks, flows, on_node)};
+          moving_parts(options, blocks, flows)};
 }
 
 }  // namespace valet::engine

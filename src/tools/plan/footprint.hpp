@@ -43,9 +43,7 @@ struct Footprint {
 };
 
 /// The footprint of flows that land in order (Flows::in_order()).
-/// @param on_node  Of the ranks that this one sends to and receives from, those on its node: they
-///                 are noted, though memory is not shared.
 [[nodiscard]] Footprint footprint_of(const Options& options, const BlockTraits& blocks,
-                                     const plan::Flows& flows, std::size_t on_node);
+                                     const plan::Flows& flows);
 
 }  // namespace valet::engine

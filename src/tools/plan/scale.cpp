@@ -134,10 +134,9 @@ Flows flows_of(Ledger& ledger, const ScaleOptions& options) {
   return flows;
 }
 
-engine::Footprint footprint_of(const ScaleOptions& options, std::uint32_t on_node) {
+engine::Footprint footprint_of(const ScaleOptions& options) {
   Ledger ledger;
-  return engine::footprint_of(options_of(options), blocks_of(options), flows_of(ledger, options),
-                              2 * std::size_t{on_node});
+  return engine::footprint_of(options_of(options), blocks_of(options), flows_of(ledger, options));
 }
 
 PlanningTime planning_time(const ScaleOptions& options) {
@@ -158,7 +157,7 @@ PlanningTime planning_time(const ScaleOptions& options) {
 
 tools::Case analyse(const ScaleOptions& options) {
   check(options);
-  const engine::Footprint footprint = footprint_of(options, 0);
+  const engine::Footprint footprint = footprint_of(options);
   if (!footprint.lands_in_order)
     refuse("--budget is " + std::to_string(options.budget_bytes) +
            " bytes, too little for the blocks that wait for their slots: give more, or smaller "

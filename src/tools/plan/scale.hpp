@@ -40,8 +40,7 @@ void check(const ScaleOptions& options);
 [[nodiscard]] Flows flows_of(Ledger& ledger, const ScaleOptions& options);
 
 /// What a rank takes.
-/// @param on_node  Neighbours on its node.
-[[nodiscard]] engine::Footprint footprint_of(const ScaleOptions& options, std::uint32_t on_node);
+[[nodiscard]] engine::Footprint footprint_of(const ScaleOptions& options);
 
 /// How long planning takes by the alpha-beta model: reductions and barriers by recursive doubling,
 /// one latency a level; a round trip for as many counts as are received at a time; the map read
