@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 
 # What the library exports of its inside is marked as private, and nothing else is.
-execute_process(COMMAND "${NM}" -DC --defined-only "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+# Names are as the linker has them, because not every nm can read those with a version.
+execute_process(COMMAND "${NM}" -D --defined-only "${LIBRARY}" OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE ";" "," symbols "${symbols}")
 string(REPLACE "\n" ";" symbols "${symbols}")
 set(private 0)
 set(public 0)
 foreach(symbol IN LISTS symbols)
+  if(symbol MATCHES " A ")
+    continue() # the versions themselves
+  endif()
   string(REGEX REPLACE "^[^ ]+ +[A-Za-z] " "" symbol "${symbol}")
   set(is_private FALSE)
   if(symbol MATCHES "@@VALET_PRIVATE_")
@@ -15,10 +19,10 @@ foreach(symbol IN LISTS symbols)
   elseif(symbol MATCHES "@@VALET_[0-9]")
     math(EXPR public "${public} + 1")
   else()
-    continue() # the versions themselves
+    continue()
   endif()
   set(is_inside FALSE)
-  if(symbol MATCHES "^([a-z ]+ for )?valet::(c|engine|mpi|observe|operations|pages|plan|ragged|storage)::")
+  if(symbol MATCHES "^_Z(T.|GV)?Z*NK?5valet(1c|6engine|3mpi|7observe|10operations|5pages|4plan|6ragged|7storage)[0-9CDE]")
     set(is_inside TRUE)
   endif()
   if(NOT is_inside STREQUAL is_private)
