@@ -118,7 +118,6 @@ void Loan::agree_again(const NodeWish& wish) {
 
 void Loan::share(const NodeWish& wish) {
   std::shared_ptr<Node> memory = std::move(kept_);
-  kept_.reset();
   count_node();
   // Where only some ranks may keep it, nobody has the memory of two calls.
   if (may_keep_ || (!serves_ && channel_.has_kept())) channel_.kept().reset();

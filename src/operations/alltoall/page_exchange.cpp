@@ -2,6 +2,7 @@
 #include "operations/alltoall/page_exchange.hpp"
 
 #include "base/memory_reserve.hpp"
+#include "operations/alltoall/checks.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -50,9 +51,7 @@ Report exchange_pages(std::unique_ptr<plan::State> state_of_plan, std::span<std:
   plan::State& state = *state_of_plan;
   const int rank = state.channel.rank();
   const auto others = [self = static_cast<std::size_t>(rank)](const Array<std::uint64_t>& counts) {
-    std::uint64_t sum = 0;
-    for (const std::uint64_t count : counts) sum += count;
-    return sum - counts[self];
+    return sum({counts.begin(), counts.size()}) - counts[self];
   };
   observe::ProgressMeter progress =
       state.frame->progress("all-to-all by stream", others(sent) + others(received), element_bytes);

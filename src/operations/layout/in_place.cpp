@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/memory_reserve.hpp"
+#include "base/partition_index.hpp"
 #include "base/sizes.hpp"
 #include "engine/phased/phased_budget.hpp"
 #include "geometry/intersection.hpp"
@@ -76,11 +77,8 @@ struct PageNeeds {
     };
     std::uint64_t below = 0, budget = 1;
     while (!fits(budget)) below = std::exchange(budget, 2 * budget);
-    while (budget - below > 1) {
-      const std::uint64_t middle = below + (budget - below) / 2;
-      (fits(middle) ? budget : below) = middle;
-    }
-    return budget;
+    return detail::partition_index(below + 1, budget,
+                                   [&](std::uint64_t less) { return !fits(less); });
   }
   /// What the largest page needs beside a plan. @param whole  The budget.
   [[nodiscard]] plan::PageBudget at_most(std::uint64_t whole, std::size_t element_bytes) const {
