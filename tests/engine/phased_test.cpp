@@ -8,7 +8,7 @@
 #include "outcome.hpp"
 #include "schedule/phased_sizes.hpp"
 #include "test_comm.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 #include <valet/valet.hpp>
 
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 // come to the same phases as a root that knows the whole matrix.
 
 #include "instances.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,7 @@
 
 /// Redistributions in numbers, for tests of schedules.
 
-#include "tools/schedules/phase_schedule.hpp"
-#include "tools/schedules/transfer_matrix.hpp"
+#include "tools/schedules.hpp"
 
 #include <algorithm>
 #include <cstdint>

@@ -3,7 +3,7 @@
 // What Pinar and Hendrickson found in their experiments, on phases counted over many instances.
 
 #include "instances.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 #include <gtest/gtest.h>
 

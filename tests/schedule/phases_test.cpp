@@ -2,7 +2,7 @@
 
 #include "instances.hpp"
 #include "schedule/relaxation.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 #include <gtest/gtest.h>
 

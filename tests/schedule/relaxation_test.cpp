@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "tools/schedules/relaxation.hpp"
+#include "tools/schedules.hpp"
 
 #include "instances.hpp"
-#include "tools/schedules/phase_schedule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "tools/schedules/transfer_matrix.hpp"
+#include "tools/schedules.hpp"
 
 #include "instances.hpp"
 #include <valet/error.hpp>

@@ -3,7 +3,7 @@
 
 // Carries cyclic schedules out on counts, independent of how they were made.
 
-#include "tools/schedules/cyclic_schedule.hpp"
+#include "tools/schedules.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 #include "block_comparison.hpp"
 #include "graph.hpp"
 #include "phases_instance.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -8,7 +8,7 @@
 
 #include "graph.hpp"
 #include "patterns.hpp"
-#include "tools/schedules/transfer_matrix.hpp"
+#include "tools/schedules.hpp"
 
 #include <cstdint>
 #include <string>

@@ -2,24 +2,36 @@
 #include "analysis.hpp"
 
 #include "exact.hpp"
-#include "tools/schedules/cyclic_schedule.hpp"
-#include "tools/schedules/phase_schedule.hpp"
-#include "tools/schedules/relaxation.hpp"
+#include "tools/schedules.hpp"
 #include <valet/error.hpp>
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
 
 namespace valet::plan {
 namespace {
 
+std::vector<Heuristic> heuristics_of(const AnalysisOptions& options) {
+  std::vector<Heuristic> heuristics;
+  for (const std::string& name : options.heuristics) heuristics.push_back(parse_heuristic(name));
+  if (heuristics.empty()) heuristics.assign(all_heuristics().begin(), all_heuristics().end());
+  for (const int interval : options.parking)
+    if (interval < 0)
+      throw Error(ErrorCode::invalid_argument,
+                  "parking interval " + std::to_string(interval) +
+                      " is negative: give 0 for never or k for every k-th phase");
+  return heuristics;
+}
+
 /// A case for each heuristic and parking interval.
 Case analyse_phases(const Problem& problem, const AnalysisOptions& options) {
   Case cases = Case::array();
-  for (const Heuristic heuristic : options.heuristics)
-    for (const std::uint64_t parking : options.parking) {
+  for (const Heuristic heuristic : heuristics_of(options))
+    for (const int parking : options.parking) {
       const schedule::PhaseCounts counts = schedule::count_phases(
-          problem.matrix, problem.free, {heuristic, parking, options.seed}, options.most_phases);
+          problem.matrix, problem.free,
+          {heuristic, static_cast<std::uint64_t>(parking), options.seed}, options.most_phases);
       cases.push_back({{"heuristic", to_string(heuristic)},
                        {"parking", parking},
                        {"seed", options.seed},
@@ -79,6 +91,47 @@ Case to_case(const ExactMinimum& exact) {
   return result;
 }
 
+std::string note(const Case& one, const Case& bounds) {
+  if (one["stopped"].get<bool>()) return "stopped; a larger --most-phases continues";
+  if (!one["complete"].get<bool>()) return "stuck: no block can move without parking";
+  if (one["parking"] != 1) return "";
+  if (one["heuristic"] == "continuous" && one["phases"] > bounds["upper"])
+    return "more than the bound of the others";
+  return one["phases"] > bounds["published"] ? "more than the published bound" : "";
+}
+
+/// A number as it is in the file.
+std::string text(const Case& object, const char* key) { return object[key].dump(); }
+
+void print_problem(const Case& problem, const Case& bounds, const Case& relaxation) {
+  std::printf("%s: %s ranks, %s transfers, T = %s blocks\n",
+              problem["name"].get<std::string>().c_str(), text(problem, "ranks").c_str(),
+              text(problem, "transfers").c_str(), text(problem, "volume").c_str());
+  std::printf("free slots: M = %s, %s to %s on a rank\n", text(problem, "free").c_str(),
+              text(problem, "free_least").c_str(), text(problem, "free_most").c_str());
+  std::printf(
+      "bounds: at least %s phases, ceil(T/M); with parking at every phase at most %s, "
+      "ceil(2T/M)+1, but for continuous; published as %s, ceil(3T/2M)+1\n",
+      text(bounds, "lower").c_str(), text(bounds, "upper").c_str(),
+      text(bounds, "published").c_str());
+  std::printf(
+      "relaxation: %s phases, %s pieces; %.6g blocks moved before them, %.6g after, "
+      "%.6g in all\n\n",
+      text(relaxation, "phases").c_str(), text(relaxation, "pieces").c_str(),
+      relaxation["blocks_before"].get<double>(), relaxation["blocks_after"].get<double>(),
+      relaxation["volume"].get<double>());
+}
+
+void print_exact(const Case& exact) {
+  if (exact["proved"].get<bool>())
+    std::printf("\nexact minimum: %s phases (proved, %.3g s)\n", text(exact, "upper").c_str(),
+                exact["seconds"].get<double>());
+  else
+    std::printf("\nexact minimum: not proved (%s), between %s and %s phases\n",
+                exact["why"].get<std::string>().c_str(), text(exact, "lower").c_str(),
+                text(exact, "upper").c_str());
+}
+
 }  // namespace
 
 Case analyse(const Problem& problem, const AnalysisOptions& options) {
@@ -110,6 +163,23 @@ Case analyse(const Problem& problem, const AnalysisOptions& options) {
           {"exact", to_case(exact)},
           {"cyclic", analyse_cyclic(problem)},
           {"cases", cases}};
+}
+
+void print(const Case& analysis) {
+  const Case& bounds = analysis["bounds"];
+  print_problem(analysis["problem"], bounds, analysis["relaxation"]);
+  std::vector<Case> phases = analysis["cases"];
+  for (Case& row : phases) {
+    row["note"] = note(row, bounds);
+    row.erase("seed");
+    row.erase("complete");
+    row.erase("stopped");
+  }
+  tools::print_table(phases);
+  std::printf("\n");
+  tools::print_table(analysis["cyclic"]);
+  print_exact(analysis["exact"]);
+  std::fflush(stdout);
 }
 
 }  // namespace valet::plan

@@ -3,9 +3,9 @@
 
 #include "problem.hpp"
 #include "tools/output.hpp"
-#include <valet/options.hpp>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace valet::plan {
@@ -13,8 +13,8 @@ namespace valet::plan {
 using tools::Case;
 
 struct AnalysisOptions {
-  std::vector<Heuristic> heuristics;
-  std::vector<std::uint64_t> parking;  ///< intervals, 0 for never
+  std::vector<std::string> heuristics;  ///< names; none: all
+  std::vector<int> parking{0, 1};       ///< intervals, 0 for never
   std::uint64_t seed = 1;
   double exact_seconds = 10;
   std::uint64_t most_phases = 1'000'000;  ///< of a case; it is stopped then
@@ -23,7 +23,7 @@ struct AnalysisOptions {
 /// What is known about a problem without moving a byte: {"problem": ..., "bounds": ...,
 /// "relaxation": ..., "exact": ..., "cyclic": [...], "cases": [...]}, a case per heuristic and
 /// parking interval.
-/// @throws Error infeasible or invalid_argument as check_feasible().
+/// @throws Error infeasible or invalid_argument as check_feasible(), or for an option.
 [[nodiscard]] Case analyse(const Problem& problem, const AnalysisOptions& options);
 
 /// Prints an analysis.

@@ -5,21 +5,16 @@
 // 1: failed, 2: bad input.
 
 #include "analysis.hpp"
-#include "input.hpp"
 #include "problem.hpp"
 #include "scale.hpp"
 #include "tools/command_line.hpp"
 #include <valet/error.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <utility>
 
+namespace valet::plan {
 namespace {
-
-using valet::Error;
-using valet::ErrorCode;
 
 constexpr const char* one_source =
     "give exactly one of: a matrix file, --pattern, --graph, --neighbours";
@@ -28,20 +23,17 @@ struct Arguments {
   std::string matrix;
   std::string graph;
   std::uint32_t start = 0;
-  valet::plan::PatternOptions pattern;
+  PatternOptions pattern;
   std::string free;
   std::uint64_t scratch = 0;
-  std::vector<std::string> heuristics;
-  std::vector<int> parking{0, 1};
-  valet::plan::AnalysisOptions analysis;
+  AnalysisOptions analysis;
   std::string json;
-  valet::plan::ScaleOptions scale;
+  ScaleOptions scale;
 };
 
-std::vector<valet::tools::Option> options_of(Arguments& arguments) {
+std::vector<tools::Option> options_of(Arguments& arguments) {
   std::string names;
-  for (const std::string& name : valet::plan::pattern_names())
-    names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : pattern_names()) names += (names.empty() ? "" : ", ") + name;
   return {
       {"matrix", &arguments.matrix,
        "transfer matrix: a Matrix Market file (coordinate integer) of the number of blocks from "
@@ -72,97 +64,84 @@ std::vector<valet::tools::Option> options_of(Arguments& arguments) {
       {"--start", &arguments.start,
        "with --graph: start vertex with exactly one incoming edge, counted from 1; by default the "
        "first such vertex",
-       valet::tools::positive()},
-      {"--heuristic", &arguments.heuristics, "heuristics (comma-separated); all by default"},
-      {"--parking", &arguments.parking,
+       tools::positive()},
+      {"--heuristic", &arguments.analysis.heuristics,
+       "heuristics (comma-separated); all by default"},
+      {"--parking", &arguments.analysis.parking,
        "parking intervals (comma-separated): 0 for never, k for every k-th phase"},
       {"--seed", &arguments.pattern.seed, "seed of random patterns and heuristics"},
       {"--most-phases", &arguments.analysis.most_phases,
-       "number of phases after which a heuristic is stopped", valet::tools::positive()},
+       "number of phases after which a heuristic is stopped", tools::positive()},
       {"--exact-seconds", &arguments.analysis.exact_seconds,
        "time limit in seconds for finding the exact minimum; 0: do not search"},
       {"--json", &arguments.json, "also write the results to this JSON file"}};
 }
 
-valet::plan::Problem source_of(const Arguments& arguments) {
-  const std::array sources{&arguments.matrix, &arguments.pattern.name, &arguments.graph};
-  if (std::ranges::count_if(sources, [](const auto* source) { return !source->empty(); }) != 1)
-    throw Error(ErrorCode::invalid_argument, one_source);
+/// Redistributions that are given.
+int sources_of(const Arguments& arguments) {
+  return (arguments.matrix.empty() ? 0 : 1) + (arguments.pattern.name.empty() ? 0 : 1) +
+         (arguments.graph.empty() ? 0 : 1);
+}
+
+Problem source_of(const Arguments& arguments) {
+  if (sources_of(arguments) != 1) throw Error(ErrorCode::invalid_argument, one_source);
   if (!arguments.graph.empty()) {
-    const auto graph = valet::plan::read_matrix(arguments.graph, true);
-    return valet::plan::hamiltonian_gadget(
-        graph, arguments.start > 0 ? arguments.start - 1 : valet::plan::default_start(graph));
+    const auto graph = read_matrix(arguments.graph, true);
+    return hamiltonian_gadget(graph,
+                              arguments.start > 0 ? arguments.start - 1 : default_start(graph));
   }
-  if (!arguments.pattern.name.empty()) return valet::plan::make_pattern(arguments.pattern);
-  valet::schedule::TransferMatrix matrix = valet::plan::read_matrix(arguments.matrix);
+  if (!arguments.pattern.name.empty()) return make_pattern(arguments.pattern);
+  schedule::TransferMatrix matrix = read_matrix(arguments.matrix);
   if (arguments.free.empty())
     throw Error(ErrorCode::invalid_argument,
                 "free slots are needed with a matrix: --free NUMBER or --free FILE");
   return {arguments.matrix, std::move(matrix), {}};
 }
 
-valet::plan::Problem problem_of(const Arguments& arguments) {
-  valet::plan::Problem problem = source_of(arguments);
-  if (!arguments.free.empty())
-    problem.free = valet::plan::read_free(arguments.free, problem.matrix.ranks());
-  if (arguments.scratch > valet::schedule::most_blocks)
+Problem problem_of(const Arguments& arguments) {
+  Problem problem = source_of(arguments);
+  if (!arguments.free.empty()) problem.free = read_free(arguments.free, problem.matrix.ranks());
+  if (arguments.scratch > schedule::most_blocks)
     throw Error(ErrorCode::invalid_argument, "--scratch is more than 2^60 slots");
   for (std::uint64_t& slots : problem.free) slots += arguments.scratch;
   return problem;
 }
 
-valet::plan::AnalysisOptions analysis_of(const Arguments& arguments) {
-  valet::plan::AnalysisOptions options = arguments.analysis;
-  options.seed = arguments.pattern.seed;
-  for (const std::string& name : arguments.heuristics)
-    options.heuristics.push_back(valet::parse_heuristic(name));
-  if (options.heuristics.empty())
-    options.heuristics.assign(valet::all_heuristics().begin(), valet::all_heuristics().end());
-  for (const int interval : arguments.parking) {
-    if (interval < 0)
-      throw Error(ErrorCode::invalid_argument,
-                  "parking interval " + std::to_string(interval) +
-                      " is negative: give 0 for never or k for every k-th phase");
-    options.parking.push_back(static_cast<std::uint64_t>(interval));
-  }
-  return options;
-}
-
-valet::plan::ScaleOptions scale_of(const Arguments& arguments) {
-  if (!arguments.matrix.empty() || !arguments.pattern.name.empty() || !arguments.graph.empty())
-    throw Error(ErrorCode::invalid_argument, one_source);
-  valet::plan::ScaleOptions scale = arguments.scale;
+ScaleOptions scale_of(const Arguments& arguments) {
+  if (sources_of(arguments) != 0) throw Error(ErrorCode::invalid_argument, one_source);
+  ScaleOptions scale = arguments.scale;
   if (arguments.pattern.ranks > 0) scale.ranks = arguments.pattern.ranks;
   if (arguments.pattern.blocks > 0) scale.blocks = arguments.pattern.blocks;
   return scale;
 }
 
-void run(const Arguments& arguments) {
+void run(Arguments& arguments) {
+  tools::Case analysis;
   if (arguments.scale.neighbours > 0) {
-    const valet::tools::Case analysis = valet::plan::analyse(scale_of(arguments));
-    valet::plan::print_scale(analysis);
-    valet::tools::write_json(arguments.json, analysis);
-    return;
+    analysis = analyse(scale_of(arguments));
+    print_scale(analysis);
+  } else {
+    arguments.analysis.seed = arguments.pattern.seed;
+    analysis = analyse(problem_of(arguments), arguments.analysis);
+    print(analysis);
   }
-  const valet::plan::AnalysisOptions options = analysis_of(arguments);
-  const valet::tools::Case analysis = valet::plan::analyse(problem_of(arguments), options);
-  valet::plan::print(analysis);
-  valet::tools::write_json(arguments.json, analysis);
+  tools::write_json(arguments.json, analysis);
 }
 
 }  // namespace
+}  // namespace valet::plan
 
 int main(int argc, char** argv) {
   try {
-    Arguments arguments;
+    valet::plan::Arguments arguments;
     valet::tools::run_command_line(
         {"valet-plan", "Analyses a redistribution from its transfer matrix and free memory",
-         options_of(arguments), [&] { run(arguments); }},
+         valet::plan::options_of(arguments), [&] { valet::plan::run(arguments); }},
         {}, argc, argv, true);
     return 0;
-  } catch (const Error& error) {
+  } catch (const valet::Error& error) {
     std::fprintf(stderr, "valet-plan: %s\n", error.what());
-    return error.code() == ErrorCode::internal ? 1 : 2;
+    return error.code() == valet::ErrorCode::internal ? 1 : 2;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "valet-plan: %s\n", error.what());
   }

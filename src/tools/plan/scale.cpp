@@ -2,16 +2,24 @@
 #include "scale.hpp"
 
 #include "base/promise.hpp"
+#include "base/sizes.hpp"
+#include "engine/ordered/ordered_receiver.hpp"
+#include "engine/slots/slot_sender.hpp"
 #include "mpi/sparse_exchange.hpp"
 #include "plan/any_order.hpp"
+#include "plan/flows.hpp"
+#include "plan/map_counts.hpp"
+#include "plan/stream_limits.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/error.hpp>
+#include <valet/ledger.hpp>
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -65,14 +73,83 @@ std::vector<std::pair<std::uint32_t, std::uint32_t>> peers(const ScaleOptions& o
   return found;
 }
 
-tools::Case parts_of(const engine::FootprintParts& parts) {
+/// Bytes of a list of `size` entries that was appended to one by one.
+constexpr std::uint64_t grown_bytes(std::size_t size, std::size_t entry) {
+  return size == 0 ? 0 : std::bit_ceil(size) * entry;
+}
+
+/// Slots and ranks of the flows.
+std::uint64_t list_bytes(const Flows& flows) {
+  return flows.outgoing.size() * sizeof(Outgoing) + flows.incoming.size() * sizeof(Incoming);
+}
+
+std::uint64_t index_bytes(const Flows& flows) {
+  return (flows.exports.size() + flows.resident_from.size() + flows.resident_to.size()) *
+         sizeof(SlotIndex);
+}
+
+/// The moments of planning at which something was just added (plan/planner.cpp). One that is never
+/// the largest is left out.
+std::vector<FootprintParts> moments_of_planning(const Flows& flows) {
+  using schedule::GrainOrder;
+  const std::size_t to = flows.outgoing.size(), from = flows.incoming.size();
+  const std::uint64_t bitmap = storage::SlotSet::bytes_for(flows.slots);
+  const std::uint64_t counts = DestinationCounts::bytes_for(to);
+  const std::uint64_t sources = grown_bytes(from, sizeof(mpi::SparseCount));
+  const std::uint64_t moved = flows.resident_from.size() * sizeof(SlotIndex);
+  const std::uint64_t order_of_holes = moved > 0 ? GrainOrder::bytes_for(to) : 0;
+  return {
+      // What is sent is counted.
+      {{"slots that are free, now and later", 2 * bitmap},
+       {"blocks of each destination", DestinationCounts::bytes_to_grow(to)}},
+      // The counts are exchanged; the list of sources has just grown.
+      {{"slots that are free, now and later", 2 * bitmap},
+       {"blocks of each destination", counts + to * sizeof(mpi::SparseCount)},
+       {"blocks of each source", sources + (from > 1 ? sources / 2 : 0)},
+       {"requests", mpi::sparse_exchange_bytes()}},
+      // The exports have just been sorted.
+      {{"slots that are free, now and later", 2 * bitmap},
+       {"blocks of each destination", counts + DestinationCounts::bytes_to_grow(to)},
+       {"blocks of each source", sources},
+       {"flows", to * sizeof(Outgoing)},
+       {"slots of blocks that leave", flows.exports.size() * sizeof(SlotIndex)}},
+      // The order of the grains is worked out.
+      {{"slots that are free, now and later", 2 * bitmap},
+       {"blocks of each destination", counts},
+       {"blocks of each source", sources},
+       {"flows", list_bytes(flows)},
+       {"slots of blocks that leave or change their slot", index_bytes(flows)},
+       {"order of the grains",
+        std::max(order_of_holes, GrainOrder::bytes_for(to) + GrainOrder::bytes_for(from))}},
+  };
+}
+
+FootprintParts moving_parts(const Options& options, const BlockTraits& blocks, const Flows& flows) {
+  const schedule::OrderedSizes sizes = schedule::ordered_sizes(
+      stream_limits(options, blocks, flows), flows.any.in_wait, flows.any.shift);
+  const engine::CreditTransport::Slots requests{
+      .receives = engine::OrderedReceiver::receives(options, flows),
+      .sends = engine::SlotSender::sends(sizes.messages),
+      .signals = engine::SlotSender::signals};
+  const std::uint64_t scratch_blocks =
+      engine::OrderedReceiver::scratch_blocks_of(flows, sizes) + sizes.send_blocks();
+  return {
+      {"slots that are free", storage::SlotSet::bytes_for(flows.slots)},
+      {"slots of blocks that leave or change their slot", index_bytes(flows)},
+      {"flows", list_bytes(flows)},
+      {"requests and credits", engine::CreditTransport::state_bytes(requests)},
+      {"receiver", engine::OrderedReceiver::state_bytes(options, blocks, flows, sizes, 0)},
+      {"sender", engine::SlotSender::state_bytes(blocks, sizes.messages, flows.outgoing.size())},
+      {"scratch",
+       engine::scratch_bytes_of(options, blocks, scratch_blocks) + detail::cache_line_bytes}};
+}
+
+tools::Case parts_of(const FootprintParts& parts) {
   tools::Case rows = tools::Case::array();
-  for (const engine::FootprintPart& part : parts)
+  for (const FootprintPart& part : parts)
     rows.push_back({{"bytes", part.bytes}, {"part", part.name}});
   return rows;
 }
-
-}  // namespace
 
 void check(const ScaleOptions& options) {
   if (options.ranks < 2 || options.ranks > most_ranks)
@@ -103,6 +180,8 @@ void check(const ScaleOptions& options) {
     refuse("--bandwidth must be bytes a second above 0, for example 1e10");
 }
 
+/// The flows of a rank, as planning makes them. The rank is 0; all are alike. Takes the memory that
+/// planning takes.
 Flows flows_of(Ledger& ledger, const ScaleOptions& options) {
   Flows flows(ledger);
   flows.form = Form::any;
@@ -134,9 +213,23 @@ Flows flows_of(Ledger& ledger, const ScaleOptions& options) {
   return flows;
 }
 
-engine::Footprint footprint_of(const ScaleOptions& options) {
+}  // namespace
+
+std::uint64_t sum_of(const FootprintParts& parts) {
+  return std::accumulate(
+      parts.begin(), parts.end(), std::uint64_t{0},
+      [](std::uint64_t sum, const FootprintPart& part) { return sum + part.bytes; });
+}
+
+Footprint footprint_of(const ScaleOptions& scale) {
   Ledger ledger;
-  return engine::footprint_of(options_of(options), blocks_of(options), flows_of(ledger, options));
+  const Options options = options_of(scale);
+  const BlockTraits blocks = blocks_of(scale);
+  const Flows flows = flows_of(ledger, scale);
+  const schedule::StreamLimits limits = stream_limits(options, blocks, flows);
+  return {limits.waiting < schedule::room_to_wait(limits),
+          std::ranges::max(moments_of_planning(flows), {}, sum_of),
+          moving_parts(options, blocks, flows)};
 }
 
 PlanningTime planning_time(const ScaleOptions& options) {
@@ -157,7 +250,7 @@ PlanningTime planning_time(const ScaleOptions& options) {
 
 tools::Case analyse(const ScaleOptions& options) {
   check(options);
-  const engine::Footprint footprint = footprint_of(options);
+  const Footprint footprint = footprint_of(options);
   if (!footprint.lands_in_order)
     refuse("--budget is " + std::to_string(options.budget_bytes) +
            " bytes, too little for the blocks that wait for their slots: give more, or smaller "

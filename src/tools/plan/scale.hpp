@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "plan/flows.hpp"
 #include "tools/output.hpp"
-#include "tools/plan/footprint.hpp"
-#include <valet/ledger.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 namespace valet::plan {
 
@@ -31,16 +30,36 @@ struct ScaleOptions {
   double bandwidth = 1e10;  ///< bytes a second
 };
 
-/// @throws Error invalid_argument, naming the option that is wrong.
-void check(const ScaleOptions& options);
+/// One structure, or a few that belong together.
+struct FootprintPart {
+  const char* name = "";
+  std::uint64_t bytes = 0;
+};
 
-/// The flows of a rank, as planning makes them. The rank is 0; all are alike. Takes the memory that
-/// planning takes.
+/// What is there at one moment.
+using FootprintParts = std::vector<FootprintPart>;
+
+[[nodiscard]] std::uint64_t sum_of(const FootprintParts& parts);
+
+struct Footprint {
+  /// Whether the budget holds the blocks that wait for their slots. Else arrivals are listed, and
+  /// what follows does not hold.
+  bool lands_in_order = true;
+  FootprintParts planning;  ///< at the moment of planning when most is there
+  FootprintParts moving;    ///< while data moves; scratch is the part behind `state`
+  /// Report::peak_extra_bytes of a first plan whose ranks share no memory and keep none.
+  [[nodiscard]] std::uint64_t peak() const { return std::max(sum_of(planning), sum_of(moving)); }
+  /// The part of `moving` that is not for blocks: no budget pays for it.
+  [[nodiscard]] std::uint64_t state() const {
+    return sum_of(moving) - (moving.empty() ? 0 : moving.back().bytes);
+  }
+};
+
+/// What a rank takes of its memory, by structure, from its flows alone: the number of ranks adds
+/// nothing. Each structure says itself what it takes, so nothing here is a copy of a number. Takes
+/// the memory that planning takes, but neither MPI nor memory for blocks.
 /// @param options  Checked.
-[[nodiscard]] Flows flows_of(Ledger& ledger, const ScaleOptions& options);
-
-/// What a rank takes.
-[[nodiscard]] engine::Footprint footprint_of(const ScaleOptions& options);
+[[nodiscard]] Footprint footprint_of(const ScaleOptions& options);
 
 /// How long planning takes by the alpha-beta model: reductions and barriers by recursive doubling,
 /// one latency a level; a round trip for as many counts as are received at a time; the map read
@@ -58,7 +77,8 @@ struct PlanningTime {
 };
 [[nodiscard]] PlanningTime planning_time(const ScaleOptions& options);
 
-/// @throws Error invalid_argument as check(), and where the budget is too small to land in order.
+/// @throws Error invalid_argument, naming the option that is wrong, and where the budget is too
+///         small to land in order.
 /// {"scale": ..., "planning": [...], "moving": [...], "memory": ..., "time": ...}.
 [[nodiscard]] tools::Case analyse(const ScaleOptions& options);
 void print_scale(const tools::Case& analysis);

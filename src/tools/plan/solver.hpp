@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "flow_model.hpp"
-
 #include <string>
 #include <vector>
 
 namespace valet::plan {
+
+/// A system of linear equations and inequalities over non-negative integers, by columns.
+struct LinearSystem {
+  std::vector<int> starts{0};  ///< where each column begins in `rows`, and the end
+  std::vector<int> rows;
+  std::vector<double> coefficients;
+  std::vector<double> most;  ///< for each column
+  std::vector<double> row_least;
+  std::vector<double> row_most;
+
+  [[nodiscard]] int columns() const { return static_cast<int>(most.size()); }
+};
 
 /// What a solver found out about a system.
 struct SolverResult {

@@ -4,10 +4,9 @@
 
 #include "exact.hpp"
 
-#include "flow_model.hpp"
 #include "problem.hpp"
 #include "solver.hpp"
-#include "tools/schedules/phase_schedule.hpp"
+#include "tools/schedules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 
-#include "input.hpp"
-
 #include "problem.hpp"
+
 #include "temporary_file.hpp"
 #include <valet/error.hpp>
 

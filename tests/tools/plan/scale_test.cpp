@@ -70,7 +70,7 @@ TEST(Scale, IsWhatARankOfAMillionTakes) {
     for (const std::uint32_t ranks : {scale.neighbours + 4, 1'000U, 100'000U, 1'000'000U}) {
       scale.ranks = ranks;
       SCOPED_TRACE(text_of(scale));
-      const engine::Footprint predicted = footprint_of(scale);
+      const plan::Footprint predicted = footprint_of(scale);
       ASSERT_TRUE(predicted.lands_in_order);
       const CirculantRanks job(static_cast<int>(ranks));
       MPI_Comm communicator = MPI_COMM_NULL;
@@ -105,9 +105,9 @@ TEST(Scale, CountsTheRoundsOfPlanning) {
 TEST(Scale, TakesNothingForRanksThatAreNoNeighbours) {
   for (ScaleOptions scale : cases) {
     scale.ranks = scale.neighbours + 2;
-    const engine::Footprint few = footprint_of(scale);
+    const plan::Footprint few = footprint_of(scale);
     scale.ranks = 1'000'000'000;
-    const engine::Footprint many = footprint_of(scale);
+    const plan::Footprint many = footprint_of(scale);
     EXPECT_EQ(sum_of(few.planning), sum_of(many.planning)) << text_of(scale);
     EXPECT_EQ(sum_of(few.moving), sum_of(many.moving)) << text_of(scale);
   }
@@ -137,7 +137,7 @@ TEST(Scale, IsWhatEveryRankOfAJobTakes) {
     scale.ranks = static_cast<std::uint32_t>(size());
     scale.neighbours = std::min(scale.neighbours, scale.ranks - 1);
     SCOPED_TRACE(text_of(scale));
-    const engine::Footprint predicted = footprint_of(scale);
+    const plan::Footprint predicted = footprint_of(scale);
     if (!predicted.lands_in_order) continue;  // the tool refuses to say
     const Report report = move(MPI_COMM_WORLD, rank(), scale).report;
     EXPECT_TRUE(all_ranks(report.neighbours == scale.neighbours));
