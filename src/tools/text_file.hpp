@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <valet/error.hpp>
+
+#include <charconv>
 #include <cstdint>
 #include <fstream>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,24 +22,56 @@ class TextFile {
 
   /// @param comments  Lines that begin with one of these are skipped.
   /// @throws Error where it cannot be read.
-  TextFile(const std::string& path, std::string_view comments);
+  TextFile(const std::string& path, std::string_view comments)
+      : path_(path), comments_(comments), file_(path) {
+    if (!file_)
+      throw Error(ErrorCode::invalid_argument, "cannot read '" + path + "': is there such a file?");
+  }
 
   /// From now on.
   void skip_comments(std::string_view comments) { comments_ = comments; }
   /// The words of the next line, which may be empty; nothing at the end of the file.
-  std::optional<Words> next();
+  std::optional<Words> next() {
+    std::string line;
+    do {
+      ++line_;
+      if (!std::getline(file_, line)) return std::nullopt;
+    } while (!line.empty() && comments_.find(line.front()) != std::string_view::npos);
+    std::istringstream stream(line);
+    Words words;
+    for (std::string word; stream >> word;) words.push_back(word);
+    return words;
+  }
   /// The words of the next line that has any; none at the end of the file.
-  Words next_words();
+  Words next_words() {
+    std::optional<Words> words = next();
+    while (words && words->empty()) words = next();
+    return words.value_or(Words());
+  }
   /// The number of the line read last, or of the one behind the last.
   [[nodiscard]] std::uint64_t line() const { return line_; }
 
   /// A whole number from `least` to `most`. @throws Error that calls it `what`.
   [[nodiscard]] std::uint64_t number(
       const std::string& word, const std::string& what = "number", std::uint64_t least = 0,
-      std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const;
+      std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+    std::uint64_t value = 0;
+    const char* const end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data(), end, value);
+    if (rest != end || error == std::errc::invalid_argument)
+      fail("'" + word + "' is no " + what + ": a whole number from " + std::to_string(least) +
+           " on is expected");
+    if (error != std::errc() || value < least || value > most)
+      fail(what + " " + word + " is not within " + std::to_string(least) + " and " +
+           std::to_string(most));
+    return value;
+  }
   /// Throws an error about the line read last.
   [[noreturn]] void fail(const std::string& what) const { fail(line_, what); }
-  [[noreturn]] void fail(std::uint64_t line, const std::string& what) const;
+  [[noreturn]] void fail(std::uint64_t line, const std::string& what) const {
+    throw Error(ErrorCode::invalid_argument,
+                path_ + ", line " + std::to_string(line) + ": " + what);
+  }
 
  private:
   std::string path_;

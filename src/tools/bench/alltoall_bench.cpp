@@ -94,22 +94,21 @@ class AlltoallBenchmark final : public Benchmark {
                   "All-to-all exchange of 16-byte elements inside one buffer. Compared with "
                   "MPI_Alltoallv into an existing second buffer (ratio_warm) and into newly "
                   "allocated memory (ratio_cold)",
-                  5) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {{"--case", &cases_,
-             "destinations of a rank (comma-separated): 1 all ranks equally, 2 three quarters of "
-             "the ranks, 3 half of the ranks, 4 a single rank; 2 and 3 need 4 ranks or more",
-             in_range(1, 4)},
-            {"--method", &methods_,
-             "methods (comma-separated): auto, stream, swaps, bitonic, pairwise, direct"},
-            {"--bytes", &bytes_, "bytes per rank (suffix K, M or G allowed)"},
-            memory_option(),
-            {"--any-order", &any_order_, "allow any order of the elements in the result"},
-            sharing_flag()};
+                  5) {
+    own_options_ = {
+        {"--case", &cases_,
+         "destinations of a rank (comma-separated): 1 all ranks equally, 2 three quarters of "
+         "the ranks, 3 half of the ranks, 4 a single rank; 2 and 3 need 4 ranks or more",
+         in_range(1, 4)},
+        {"--method", &methods_,
+         "methods (comma-separated): auto, stream, swaps, bitonic, pairwise, direct"},
+        {"--bytes", &bytes_, "bytes per rank (suffix K, M or G allowed)"},
+        memory_option(),
+        {"--any-order", &any_order_, "allow any order of the elements in the result"},
+        sharing_flag()};
   }
 
+ private:
   Jobs jobs() override {
     Jobs jobs;
     for (const int paper_case : cases_)

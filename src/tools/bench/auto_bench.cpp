@@ -35,21 +35,20 @@ class AutoBenchmark final : public Benchmark {
             "auto",
             "Automatic choice of the method. For maps to ranks: its time over that of the best "
             "method (auto_over_best), and the accuracy of the predicted exchange and local time",
-            7) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {pattern_option(patterns_),
-            {"--bytes", &bytes_, "bytes of blocks per rank (suffix K, M or G allowed)"},
-            {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)"},
-            {"--free-percent", &free_percent_,
-             "free slots, in percent of the blocks (comma-separated)"},
-            memory_option(),
-            sharing_flag(),
-            {"--predictions", &predictions_,
-             "also print the reason for the choice and the predicted times of every method"}};
+            7) {
+    own_options_ = {
+        pattern_option(patterns_),
+        {"--bytes", &bytes_, "bytes of blocks per rank (suffix K, M or G allowed)"},
+        {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)"},
+        {"--free-percent", &free_percent_,
+         "free slots, in percent of the blocks (comma-separated)"},
+        memory_option(),
+        sharing_flag(),
+        {"--predictions", &predictions_,
+         "also print the reason for the choice and the predicted times of every method"}};
   }
 
+ private:
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
     calibration_ = calibration_seconds();

@@ -12,7 +12,7 @@
 namespace valet::bench {
 
 std::vector<Option> Benchmark::options() {
-  std::vector<Option> all = own_options();
+  std::vector<Option> all = own_options_;
   all.push_back(
       {"--repeat", &repeat_, "number of measurements; the median is printed", positive()});
   all.push_back({"--json", &json_, "also write the results to this JSON file"});
@@ -52,6 +52,14 @@ bool Benchmark::run() {
                 copies ? all_copies.dump().c_str() : "unknown");
   if (world_rank() == 0) tools::write_json(json_, content);
   return std::ranges::all_of(rows_, [](const Case& row) { return row["verified"].get<bool>(); });
+}
+
+Case Benchmark::counted(const std::vector<Case>& schedules) {
+  if (world_rank() == 0 && !schedules.empty()) {
+    std::printf("Computed without moving data:\n");
+    tools::print_table(schedules);
+  }
+  return {{"schedules", schedules}};
 }
 
 void Benchmark::take_turns(std::vector<Series>& all) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "alltoallv.hpp"
 #include "measure.hpp"
 #include "observe/progress.hpp"
 #include "tools/command_line.hpp"
@@ -41,6 +40,15 @@ struct Series {
   bool verified = true;              ///< in all rounds
   Report report = {};                ///< of the run whose time is the median
 };
+
+/// The names of a table whose entries have one.
+template <class Table>
+[[nodiscard]] std::vector<std::string> names_in(const Table& table) {
+  std::vector<std::string> names;
+  names.reserve(table.size());
+  for (const auto& entry : table) names.emplace_back(entry.name);
+  return names;
+}
 
 /// What is measured one after the other.
 using Jobs = std::vector<std::function<void()>>;
@@ -82,8 +90,6 @@ class Benchmark {
   Benchmark(const char* name, const char* description, int repeat)
       : repeat_(repeat), name_(name), description_(description) {}
 
-  /// The options beyond --repeat and --json.
-  virtual std::vector<Option> own_options() = 0;
   Option memory_option();
   /// For methods that move blocks.
   static Option method_option(std::vector<std::string>& methods);
@@ -93,6 +99,8 @@ class Benchmark {
   virtual Jobs jobs() = 0;
   /// Rounds of a job.
   [[nodiscard]] virtual int rounds() const { return repeat_ + 1; }
+  /// Prints schedules that were computed without data, and returns them for the file.
+  static Case counted(const std::vector<Case>& schedules);
   /// Prints what the rows come to; returns further keys for the file. Collective.
   virtual Case summary() { return Case::object(); }
 
@@ -129,6 +137,7 @@ class Benchmark {
   std::string memory_ = "4M";
   bool share_memory_ = true;
   int repeat_;
+  std::vector<Option> own_options_;  ///< beyond --repeat and --json
   std::vector<Case> rows_;
 
  private:

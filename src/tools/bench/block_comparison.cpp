@@ -1,15 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "block_comparison.hpp"
 
-#include "content.hpp"
+#include "base/names.hpp"
+#include "scatter_index.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <numeric>
 #include <utility>
 
 namespace valet::bench {
 namespace {
+
+using detail::Named;
+constexpr std::array patterns{Named{Pattern::ring, "ring"}, Named{Pattern::transpose, "transpose"},
+                              Named{Pattern::random, "random"},
+                              Named{Pattern::one_free, "one-free"},
+                              Named{Pattern::neighbours, "neighbours"}};
+
+/// @param own_blocks  Blocks of the rank, of `count` ranks.
+Address destination_of(Pattern pattern, std::uint64_t own_blocks, int rank, std::uint64_t slot,
+                       std::uint64_t count) {
+  const auto self = static_cast<std::uint64_t>(rank);
+  const auto at = [&](std::uint64_t distance) {
+    return static_cast<int>((self + distance) % count);
+  };
+  const std::uint64_t index = own_blocks * self + slot;
+  switch (pattern) {
+    case Pattern::ring: return {at(1), slot};
+    case Pattern::transpose: return {static_cast<int>(index % count), index / count};
+    case Pattern::random: {
+      const std::uint64_t to = scatter_index(index, own_blocks * count);
+      return {static_cast<int>(to / own_blocks), to % own_blocks};
+    }
+    case Pattern::one_free:
+      // The ranks at distance 1 to P-1 in turn: then no two blocks meet in a slot.
+      return count == 1 ? Address{0, slot} : Address{at(1 + slot % (count - 1)), slot};
+    case Pattern::neighbours: {
+      const std::uint64_t turn = slot % 20;
+      if (turn >= 4) return {rank, slot};
+      const std::uint64_t distance = 1 + turn / 2;
+      return {at(turn % 2 == 0 ? distance : 2 * count - distance), slot};
+    }
+  }
+  return {rank, slot};
+}
 
 /// The first word of a block: the address that it starts at.
 std::uint64_t word_of(const Address& origin) {
@@ -33,6 +69,28 @@ std::vector<int> ranks_of(const std::vector<Address>& addresses) {
 }
 
 }  // namespace
+
+Pattern parse_pattern(const std::string& name) {
+  return detail::value_of(patterns, "pattern", name);
+}
+
+std::vector<std::string> all_patterns() { return names_in(patterns); }
+
+Option pattern_option(std::vector<std::string>& chosen) {
+  return {"--pattern", &chosen,
+          "transfer patterns (comma-separated): " + detail::names_of(patterns)};
+}
+
+Map make_map(Pattern pattern, std::uint64_t slots, std::uint64_t free, int ranks) {
+  const auto blocks = [=](int rank) -> std::uint64_t {
+    if (pattern == Pattern::one_free && ranks > 1) return rank == 0 ? 0 : slots;
+    return slots - free;
+  };
+  return {slots, blocks, [=](int rank, std::uint64_t slot) {
+            return destination_of(pattern, blocks(rank), rank, slot,
+                                  static_cast<std::uint64_t>(ranks));
+          }};
+}
 
 void require_room_for_address(std::size_t block_bytes) {
   if (block_bytes < sizeof(std::uint64_t))

@@ -152,8 +152,7 @@ class DeviceComparison {
   /// Every block is on its rank and whole, and none is lost or doubled.
   [[nodiscard]] bool verified(const BlockArrays& arrays) const {
     const Findings found = check_blocks(arrays, route_, world_rank(), blocks_);
-    const std::uint64_t surplus = found.digest - digest_of(world_rank(), blocks_);
-    return on_all_ranks(found.wrong == 0) && sum_of_ranks(surplus) == 0;
+    return on_all_ranks(found.torn == 0) && sum_of_ranks(found.surplus) == 0;
   }
 
   BlockKind kind_;
@@ -173,22 +172,20 @@ class DeviceBenchmark final : public Benchmark {
                   "both into a second array",
                   5) {
     memory_ = "64M";
+    own_options_ = {
+        {"--pattern", &patterns_,
+         "kinds of blocks (comma-separated): particles (56 bytes in 3 Views), patches (28 KiB)",
+         one_of({"particles", "patches"})},
+        {"--to", &to_,
+         "destination of every second block (comma-separated): next (rank), random (ranks)",
+         one_of({"next", "random"})},
+        {"--size", &sizes_,
+         "bytes of all ranks together (suffix K, M or G allowed; comma-separated)"},
+        memory_option(),
+        {"--method", &method_, "method, as for valet-bench exchange"}};
   }
 
  private:
-  std::vector<Option> own_options() override {
-    return {{"--pattern", &patterns_,
-             "kinds of blocks (comma-separated): particles (56 bytes in 3 Views), patches (28 KiB)",
-             one_of({"particles", "patches"})},
-            {"--to", &to_,
-             "destination of every second block (comma-separated): next (rank), random (ranks)",
-             one_of({"next", "random"})},
-            {"--size", &sizes_,
-             "bytes of all ranks together (suffix K, M or G allowed; comma-separated)"},
-            memory_option(),
-            {"--method", &method_, "method, as for valet-bench exchange"}};
-  }
-
   Jobs jobs() override {
     options_ = common_options<Options>();
     options_.method = parse_method(method_);
@@ -234,23 +231,28 @@ class DeviceBenchmark final : public Benchmark {
                             {"pipeline", noted(memory[2], [&] { return ways.pipeline(); })},
                             {"alltoallv", noted(memory[3], [&] { return ways.alltoallv(); })}};
     take_turns(all);
-    const Case setting = {{"pattern", pattern},
-                          {"to", to},
-                          {"ranks", world_size()},
-                          {"blocks", blocks},
-                          {"block_bytes", words_of(kind) * sizeof(Word)},
-                          {"memory", options_.budget_bytes},
-                          {"space", DeviceMemory::name()}};
     const auto moved = static_cast<double>(ways.moved_bytes());
     for (std::size_t k = 0; k < all.size(); ++k) {
-      Case row = setting;
-      add_findings(row, all[k], moved, median(all[2].seconds), median(all[3].seconds));
-      row["device_bytes"] = memory[k].device;
-      row["staging_bytes"] = memory[k].elsewhere;
-      row["peak_extra_bytes"] = all[k].report.peak_extra_bytes;
-      row["extra_bytes_bound"] = all[k].report.extra_bytes_bound;
-      row["verified"] = all[k].verified;
-      rows_.push_back(std::move(row));
+      const double seconds = median(all[k].seconds);
+      const Report& report = all[k].report;
+      rows_.push_back({{"pattern", pattern},
+                       {"to", to},
+                       {"ranks", world_size()},
+                       {"blocks", blocks},
+                       {"block_bytes", words_of(kind) * sizeof(Word)},
+                       {"memory", options_.budget_bytes},
+                       {"space", DeviceMemory::name()},
+                       {"method", all[k].name},
+                       {"seconds_median", seconds},
+                       {"seconds_plan", report.plan_seconds},
+                       {"gb_per_s", moved / seconds / 1e9},
+                       {"ratio_pipeline", seconds / median(all[2].seconds)},
+                       {"ratio_alltoallv", seconds / median(all[3].seconds)},
+                       {"device_bytes", memory[k].device},
+                       {"staging_bytes", memory[k].elsewhere},
+                       {"peak_extra_bytes", report.peak_extra_bytes},
+                       {"extra_bytes_bound", report.extra_bytes_bound},
+                       {"verified", all[k].verified}});
     }
   }
 
@@ -259,17 +261,6 @@ class DeviceBenchmark final : public Benchmark {
     std::uint64_t device = 0;
     std::uint64_t elsewhere = 0;
   };
-
-  static void add_findings(Case& row, const Series& series, double moved_bytes,
-                           double pipeline_seconds, double alltoallv_seconds) {
-    const double seconds = median(series.seconds);
-    row["method"] = series.name;
-    row["seconds_median"] = seconds;
-    row["seconds_plan"] = series.report.plan_seconds;
-    row["gb_per_s"] = moved_bytes / seconds / 1e9;
-    row["ratio_pipeline"] = seconds / pipeline_seconds;
-    row["ratio_alltoallv"] = seconds / alltoallv_seconds;
-  }
 
   // Before all that is of Kokkos, which goes first.
   std::optional<Kokkos::ScopeGuard> kokkos_;

@@ -67,31 +67,20 @@ struct CountTorn {
   }
 };
 
-struct CountStray {
+/// The hashes of blocks that belong here, less those of the blocks that were written here.
+struct Surplus {
   FieldWords ids;
   Route route;
   int rank;
   std::uint64_t blocks;  ///< of every rank
-  KOKKOS_FUNCTION void operator()(std::uint64_t slot, std::uint64_t& stray) const {
+  KOKKOS_FUNCTION void operator()(std::uint64_t slot, std::uint64_t& sum) const {
     const std::uint64_t id = word_at(ids, slot, 0);
     const std::uint64_t from = id >> slot_bits;
     const std::uint64_t from_slot = id & ((std::uint64_t{1} << slot_bits) - 1);
     const bool known = from < static_cast<std::uint64_t>(route.ranks) && from_slot < blocks;
-    if (!known || route.destination(static_cast<int>(from), from_slot) != rank) ++stray;
-  }
-};
-
-struct Digest {
-  FieldWords ids;
-  KOKKOS_FUNCTION void operator()(std::uint64_t slot, std::uint64_t& sum) const {
-    sum += scattered_bits(word_at(ids, slot, 0));
-  }
-};
-
-struct DigestOfWritten {
-  int rank;
-  KOKKOS_FUNCTION void operator()(std::uint64_t slot, std::uint64_t& sum) const {
-    sum += scattered_bits(id_of(rank, slot));
+    if (known && route.destination(static_cast<int>(from), from_slot) == rank)
+      sum += scattered_bits(id);
+    sum -= scattered_bits(id_of(rank, slot));
   }
 };
 
@@ -200,16 +189,11 @@ Findings check_blocks(const BlockArrays& arrays, const Route& route, int rank,
                       std::uint64_t blocks) {
   const FieldWords& ids = arrays.fields.front();
   Findings findings;
-  findings.wrong = sum_of("valet_bench::stray", blocks, CountStray{ids, route, rank, blocks});
   for (const FieldWords& field : arrays.fields)
-    findings.wrong +=
+    findings.torn +=
         sum_of("valet_bench::torn", blocks * field.words, CountTorn{ids, field, blocks});
-  findings.digest = sum_of("valet_bench::digest", blocks, Digest{ids});
+  findings.surplus = sum_of("valet_bench::surplus", blocks, Surplus{ids, route, rank, blocks});
   return findings;
-}
-
-std::uint64_t digest_of(int rank, std::uint64_t blocks) {
-  return sum_of("valet_bench::digest", blocks, DigestOfWritten{rank});
 }
 
 void gather(const Space& space, const BlockArrays& from, const SlotList& slots,

@@ -62,15 +62,13 @@ struct Route {
 /// Every block says where it started, in each of its words.
 void write_blocks(const BlockArrays& arrays, int rank, std::uint64_t blocks);
 
-/// What a kernel found in the first slots of a rank.
+/// What kernels find in the first slots of a rank, of as many blocks as were written there.
 struct Findings {
-  std::uint64_t wrong = 0;   ///< words of blocks that are torn, and blocks that do not belong here
-  std::uint64_t digest = 0;  ///< summed over all ranks, that of a set of blocks
+  std::uint64_t torn = 0;     ///< words of blocks that are not whole
+  std::uint64_t surplus = 0;  ///< summed over all ranks 0 where no block is lost, doubled or astray
 };
 [[nodiscard]] Findings check_blocks(const BlockArrays& arrays, const Route& route, int rank,
                                     std::uint64_t blocks);
-/// The digest of what write_blocks() writes.
-[[nodiscard]] std::uint64_t digest_of(int rank, std::uint64_t blocks);
 
 /// Queue the copies of blocks on `space`. Packed blocks stand one behind the other.
 void gather(const Space& space, const BlockArrays& from, const SlotList& slots,

@@ -31,11 +31,8 @@ class DropinBenchmark final : public Benchmark {
       : Benchmark("dropin",
                   "Zoltan_Migrate of objects that all leave their rank. Compares the time and the "
                   "memory growth of stock Zoltan, HOLD and STEPS",
-                  5) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {
+                  5) {
+    own_options_ = {
         {"--object", &object_bytes_, "bytes per object (suffix K or M allowed; comma-separated)"},
         {"--data", &data_bytes_,
          "bytes of objects per rank (suffix K, M or G allowed; comma-separated)"},
@@ -43,6 +40,7 @@ class DropinBenchmark final : public Benchmark {
         {"--multi", &multi_, "register the multi-object forms of the callbacks"}};
   }
 
+ private:
   Jobs jobs() override {
     float version = 0;
     if (Zoltan_Initialize(0, nullptr, &version) != ZOLTAN_OK)

@@ -11,27 +11,24 @@ class ExchangeBenchmark final : public Benchmark {
                   "Migration of blocks between ranks. Compared with MPI_Alltoallv into an existing "
                   "second buffer (ratio_warm) and into newly allocated memory (ratio_cold), "
                   "including packing if blocks are not ordered by destination",
-                  5) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {pattern_option(patterns_),
-            {"--blocks", &slots_, "slots per rank, including free slots", positive()},
-            {"--block-bytes", &block_bytes_, "bytes per block", positive()},
-            {"--free", &free_, "free slots per rank"},
-            memory_option(),
-            method_option(methods_),
-            {"--map", &map_, "kind of map: ranks or slots", one_of({"ranks", "slots"})},
-            {"--order", &orders_,
-             "orders of blocks after a map to ranks (comma-separated): any, fill, stable"},
-            {"--message-bytes", &message_bytes_, "maximum bytes per message; 0: chosen by Valet"},
-            {"--window", &window_, "maximum number of outstanding data messages in each direction"},
-            sharing_flag(),
-            {"--trace", &trace_,
-             "write a trace of every migration to this file, for ui.perfetto.dev; the last one is "
-             "kept"}};
+                  5) {
+    own_options_ = {
+        pattern_option(patterns_),
+        {"--blocks", &slots_, "slots per rank, including free slots", positive()},
+        {"--block-bytes", &block_bytes_, "bytes per block", positive()},
+        {"--free", &free_, "free slots per rank"},
+        memory_option(),
+        method_option(methods_),
+        {"--map", &map_, "kind of map: ranks or slots", one_of({"ranks", "slots"})},
+        {"--order", &orders_,
+         "orders of blocks after a map to ranks (comma-separated): any, fill, stable"},
+        sharing_flag(),
+        {"--trace", &trace_,
+         "write a trace of every migration to this file, for ui.perfetto.dev; the last one is "
+         "kept"}};
   }
 
+ private:
   Jobs jobs() override {
     if (free_ > slots_)
       throw Error(ErrorCode::invalid_argument,
@@ -42,8 +39,6 @@ class ExchangeBenchmark final : public Benchmark {
 
   void measure(const std::string& pattern, const std::string& method, const std::string& order) {
     auto options = common_options<Options>();
-    options.message_bytes = message_bytes_;
-    options.stream.window = window_;
     options.method = parse_method(method);
     options.order = parse_order(order);
     options.trace = trace_;
@@ -68,8 +63,6 @@ class ExchangeBenchmark final : public Benchmark {
   std::vector<std::string> methods_{"stream"};
   std::string map_ = "ranks";
   std::vector<std::string> orders_{"any"};
-  std::uint64_t message_bytes_ = 0;
-  int window_ = 32;
   std::string trace_;
 };
 

@@ -36,18 +36,17 @@ class KokkosBenchmark final : public Benchmark {
       : Benchmark("kokkos",
                   "Migration of particles in Kokkos Views (3 doubles, 3 doubles, one 64-bit id) to "
                   "the next rank. Compared with MPI_Alltoallv of the same bytes, already packed",
-                  5) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {{"--particles", &particles_, "particles per rank; no slot is free", positive()},
-            {"--leave", &leave_, "fraction of the particles that leave their rank", in_range(0, 1)},
-            memory_option(),
-            method_option(methods_),
-            {"--order", &order_, "order of particles after the migration: any, fill or stable",
-             one_of({"any", "fill", "stable"})}};
+                  5) {
+    own_options_ = {
+        {"--particles", &particles_, "particles per rank; no slot is free", positive()},
+        {"--leave", &leave_, "fraction of the particles that leave their rank", in_range(0, 1)},
+        memory_option(),
+        method_option(methods_),
+        {"--order", &order_, "order of particles after the migration: any, fill or stable",
+         one_of({"any", "fill", "stable"})}};
   }
 
+ private:
   Jobs jobs() override {
     kokkos_.emplace();
     return jobs_of([this](const auto& method) { measure(method); }, methods_);

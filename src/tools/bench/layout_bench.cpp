@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <limits>
 #include <span>
 #include <sstream>
@@ -176,33 +175,31 @@ class LayoutBenchmark final : public Benchmark {
                   "grid, without moving data; every MPI rank finds all of them, and the slowest "
                   "counts. Study data: the time to move an array of doubles with Valet, with "
                   "ScaLAPACK's pdgemr2d and, packed, with MPI_Alltoallv",
-                  31) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {{"--study", &study_, "index (a measurement is the fastest of three) or data",
-             one_of({"index", "data"})},
-            {"--extent", &extent_,
-             "extents of the global array; 10000x10000 by default for index, 4096x4096 for data"},
-            {"--move", &moves_,
-             "data: moves (comma-separated), each as block:grid:block:grid of source and target"},
-            memory_option(),
-            sharing_flag(),
-            {"--block", &blocks_, "index: block sizes of the local layout (comma-separated)"},
-            {"--remote-block", &remote_blocks_,
-             "index: block sizes of the remote layout, each combined with each --block; 'same': "
-             "those of --block (comma-separated)"},
-            {"--local-grid", &local_grids_,
-             "index: grids of the local layout, in ranks per dimension (comma-separated)"},
-            {"--remote-grid", &remote_grids_,
-             "index: grids of the remote layout (comma-separated); ratios are printed for the last "
-             "one"},
-            {"--algorithm", &algorithms_,
-             "index: algorithms (comma-separated): classical, falls, aspen, scalapack. The last is "
-             "the function that pdgemr2d calls for each pair of processes; like the others, it is "
-             "called here for each pair of coordinates"}};
+                  31) {
+    own_options_ = {
+        {"--study", &study_, "index (a measurement is the fastest of three) or data",
+         one_of({"index", "data"})},
+        {"--extent", &extent_,
+         "extents of the global array; 10000x10000 by default for index, 4096x4096 for data"},
+        {"--move", &moves_,
+         "data: moves (comma-separated), each as block:grid:block:grid of source and target"},
+        memory_option(),
+        sharing_flag(),
+        {"--block", &blocks_, "index: block sizes of the local layout (comma-separated)"},
+        {"--remote-block", &remote_blocks_,
+         "index: block sizes of the remote layout, each combined with each --block; 'same': "
+         "those of --block (comma-separated)"},
+        {"--local-grid", &local_grids_,
+         "index: grids of the local layout, in ranks per dimension (comma-separated)"},
+        {"--remote-grid", &remote_grids_, "index: grids of the remote layout (comma-separated)"},
+        {"--algorithm", &algorithms_,
+         "index: algorithms (comma-separated): classical, falls, aspen, scalapack. The last is "
+         "the function that pdgemr2d calls for each pair of processes; like the others, it is "
+         "called here for each pair of coordinates"}};
+    if (!has_scalapack_intervals()) algorithms_.pop_back();
   }
 
+ private:
   Jobs jobs() override {
     if (extent_.empty()) extent_ = study_ == "index" ? "10000x10000" : "4096x4096";
     if (study_ == "index") return {[this] { study_index(); }};
@@ -272,32 +269,6 @@ class LayoutBenchmark final : public Benchmark {
     }
   }
 
-  /// How many times slower the others were than ASPEN, to the last remote grid.
-  Case summary() override {
-    if (study_ == "data" || world_rank() != 0) return Case::object();
-    std::printf("\n");
-    for (const char* const algorithm : {"falls", "scalapack", "classical"})
-      for (const Case& aspen : rows_)
-        for (const Case& other : rows_)
-          if (aspen["algorithm"] == "aspen" && other["algorithm"] == algorithm &&
-              aspen["remote_grid"] == remote_grids_.back() &&
-              other["remote_grid"] == aspen["remote_grid"] && other["block"] == aspen["block"] &&
-              other["local_grid"] == aspen["local_grid"])
-            print_ratio(aspen, other);
-    return Case::object();
-  }
-  static void print_ratio(const Case& aspen, const Case& other) {
-    const auto text = [&](const char* key) { return other[key].get<std::string>(); };
-    const auto number = [](const Case& row, const char* key) { return row[key].get<double>(); };
-    std::printf("%10s / aspen  %12s  %6s to %-6s  %8.1f in time", text("algorithm").c_str(),
-                text("block").c_str(), text("local_grid").c_str(), text("remote_grid").c_str(),
-                number(other, "seconds_median") / number(aspen, "seconds_median"));
-    if (!other["operations"].is_null())
-      std::printf("  %8.1f in operations",
-                  number(other, "operations") / std::max(1.0, number(aspen, "operations")));
-    std::printf("\n");
-  }
-
   std::string study_ = "index";
   std::string extent_;
   std::vector<std::string> moves_{"64x64:2x2:30x50:4x1", "256x256:2x2:100x100:2x2"};
@@ -305,7 +276,7 @@ class LayoutBenchmark final : public Benchmark {
   std::vector<std::string> remote_blocks_{"same"};
   std::vector<std::string> local_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
   std::vector<std::string> remote_grids_{"2x2", "4x4", "8x8", "16x16", "32x32"};
-  std::vector<std::string> algorithms_ = all_index_algorithms();
+  std::vector<std::string> algorithms_ = names_in(index_algorithms);
 };
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include "tools/schedules.hpp"
 
 #include <algorithm>
-#include <cstdio>
-#include <iterator>
 #include <numeric>
 
 namespace valet::bench {
@@ -27,12 +25,6 @@ const std::vector<Way>& all_ways() {
   return ways;
 }
 
-std::vector<std::string> names_of_ways() {
-  std::vector<std::string> names;
-  std::ranges::transform(all_ways(), std::back_inserter(names), &Way::name);
-  return names;
-}
-
 /// The five experiments of S. F. Siegel, A. R. Siegel, "MADRE: The Memory-Aware Data Redistribution
 /// Engine", section 4. There a rank has 25,000 slots.
 struct Experiment {
@@ -49,42 +41,17 @@ Experiment experiment_of(int number) {
   }
 }
 
-/// Numbers of [first, first + count) that leave `rest` when divided by `divisor`.
-std::uint64_t count_with_rest(std::uint64_t first, std::uint64_t count, std::uint64_t rest,
-                              std::uint64_t divisor) {
-  const std::uint64_t skipped = (rest + divisor - first % divisor) % divisor;
-  return skipped < count ? (count - 1 - skipped) / divisor + 1 : 0;
-}
-
-/// Free slots and one block of scratch on each process.
-std::vector<std::uint64_t> room_of(Pattern pattern, std::uint64_t slots, std::uint64_t free,
-                                   std::uint32_t processes) {
-  const bool one_free = pattern == Pattern::one_free && processes > 1;
-  std::vector<std::uint64_t> room(processes, (one_free ? 0 : free) + 1);
-  if (one_free) room[0] = slots + 1;
-  return room;
-}
-
-/// Blocks of each pair of `processes`, which make_map() distributes over the ranks of mpirun.
-schedule::TransferMatrix transfers_of(Pattern pattern, std::uint64_t slots, std::uint64_t free,
-                                      std::uint32_t processes) {
-  const std::uint64_t blocks = slots - free;
+/// Blocks of each pair of processes.
+schedule::TransferMatrix transfers_of(const Map& map, int processes) {
   std::vector<schedule::TransferEntry> transfers;
-  for (std::uint32_t from = 0; from < processes; ++from) {
-    const auto to_distance = [&](std::uint32_t distance, std::uint64_t count) {
-      transfers.push_back({from, (from + distance) % processes, count});
-    };
-    if (pattern == Pattern::ring) {
-      to_distance(1, blocks);
-    } else if (pattern == Pattern::transpose) {
-      for (std::uint32_t to = 0; to < processes; ++to)
-        transfers.push_back({from, to, count_with_rest(blocks * from, blocks, to, processes)});
-    } else {
-      for (std::uint32_t distance = 1; distance < processes && from > 0; ++distance)
-        to_distance(distance, count_with_rest(0, slots, distance - 1, processes - 1));
-    }
+  for (int from = 0; from < processes; ++from) {
+    std::vector<std::uint64_t> counts(static_cast<std::size_t>(processes), 0);
+    for (std::uint64_t slot = 0; slot < map.blocks(from); ++slot)
+      ++counts[static_cast<std::size_t>(map.destination(from, slot).rank)];
+    for (std::uint32_t to = 0; to < counts.size(); ++to)
+      if (counts[to] > 0) transfers.push_back({static_cast<std::uint32_t>(from), to, counts[to]});
   }
-  return {processes, std::move(transfers)};
+  return {static_cast<std::uint32_t>(processes), std::move(transfers)};
 }
 
 /// The schedules of an experiment for any number of processes, counted without data: what the paper
@@ -93,9 +60,12 @@ schedule::TransferMatrix transfers_of(Pattern pattern, std::uint64_t slots, std:
 /// scratch beside its free slots. Keys: processes, blocks, free, method, phases (of CYCLIC the
 /// steps of its critical path), messages, volume (over T), lower and upper (bounds of phases).
 std::vector<Case> count_schedules(Pattern pattern, std::uint64_t slots, std::uint64_t free,
-                                  std::uint32_t processes) {
-  const schedule::TransferMatrix matrix = transfers_of(pattern, slots, free, processes);
-  const std::vector<std::uint64_t> room = room_of(pattern, slots, free, processes);
+                                  int processes) {
+  const Map map = make_map(pattern, slots, free, processes);
+  const schedule::TransferMatrix matrix = transfers_of(map, processes);
+  std::vector<std::uint64_t> room(matrix.ranks(), slots + 1);
+  for (int rank = 0; rank < processes; ++rank)
+    room[static_cast<std::size_t>(rank)] -= map.blocks(rank);
   const schedule::PhaseBounds bounds = schedule::phase_bounds(
       matrix.volume(), std::accumulate(room.begin(), room.end(), std::uint64_t{0}));
   const auto row = [&](const std::string& method, std::uint64_t phases, std::uint64_t messages,
@@ -132,28 +102,27 @@ class MadreBenchmark final : public Benchmark {
                   "rank, no free slots. 2: the same with a fifth of the slots free. 3: the same "
                   "with several numbers of free slots. 4: one rank empty, the others full and "
                   "sending to all. 5: transpose with a fifth of the slots free",
-                  5) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {{"--experiment", &experiments_, "experiments to run, 1 to 5 (comma-separated)",
-             in_range(1, 5)},
-            {"--blocks", &slots_, "slots per rank, including free slots; 25000 in the paper",
-             positive()},
-            {"--block-bytes", &block_bytes_, "bytes per block", positive()},
-            {"--free", &free_,
-             "free slots per rank, instead of those of the experiment (comma-separated); "
-             "experiment 4 ignores them"},
-            memory_option(),
-            {"--method", &methods_, "methods to measure (comma-separated); all by default",
-             one_of(names_of_ways())},
-            {"--processes", &processes_,
-             "measure nothing; compute the schedules of the experiments for these numbers of "
-             "processes with one block of scratch each (comma-separated)",
-             in_range(2, 4096)},
-            sharing_flag()};
+                  5) {
+    own_options_ = {
+        {"--experiment", &experiments_, "experiments to run, 1 to 5 (comma-separated)",
+         in_range(1, 5)},
+        {"--blocks", &slots_, "slots per rank, including free slots; 25000 in the paper",
+         positive()},
+        {"--block-bytes", &block_bytes_, "bytes per block", positive()},
+        {"--free", &free_,
+         "free slots per rank, instead of those of the experiment (comma-separated); "
+         "experiment 4 ignores them"},
+        memory_option(),
+        {"--method", &methods_, "methods to measure (comma-separated); all by default",
+         one_of(names_in(all_ways()))},
+        {"--processes", &processes_,
+         "measure nothing; compute the schedules of the experiments for these numbers of "
+         "processes with one block of scratch each (comma-separated)",
+         in_range(2, 4096)},
+        sharing_flag()};
   }
 
+ private:
   Jobs jobs() override {
     for (const std::uint64_t free : free_)
       if (free > slots_)
@@ -202,14 +171,12 @@ class MadreBenchmark final : public Benchmark {
     for (const int number : experiments_)
       for (const std::uint64_t free : free_slots_of(number))
         for (const int processes : processes_)
-          for (const Case& counted : count_schedules(experiment_of(number).pattern, slots_, free,
-                                                     static_cast<std::uint32_t>(processes))) {
+          for (const Case& row :
+               count_schedules(experiment_of(number).pattern, slots_, free, processes)) {
             schedules.push_back({{"experiment", number}});
-            schedules.back().update(counted);
+            schedules.back().update(row);
           }
-    std::printf("Computed without moving data:\n");
-    tools::print_table(schedules);
-    return {{"schedules", schedules}};
+    return counted(schedules);
   }
 
   std::vector<int> experiments_{1, 2, 3, 4, 5};

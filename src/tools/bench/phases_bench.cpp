@@ -5,8 +5,8 @@
 #include "tools/schedules.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstdio>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -31,42 +31,27 @@ struct Phasing {
   }
 };
 
-using Numbers = std::vector<double>;
+constexpr std::array numbers_of_schedule{"phases", "messages", "volume",
+                                         "waited", "lower",    "upper"};
+using Numbers = std::array<double, numbers_of_schedule.size()>;
 
-double mean(const Numbers& numbers) {
-  if (numbers.empty()) return 0;
-  return std::accumulate(numbers.begin(), numbers.end(), 0.0) / static_cast<double>(numbers.size());
+/// The schedule of a way to make phases: messages and volume over those of one phase, what waited
+/// over the volume.
+Numbers count_schedule(const schedule::TransferMatrix& matrix, std::uint64_t memory,
+                       const Phasing& phasing, std::uint64_t seed) {
+  const std::vector<std::uint64_t> free = schedule::least_free(matrix, memory);
+  const schedule::PhaseCounts counts = schedule::count_phases(
+      matrix, free, {phasing.heuristic, static_cast<std::uint64_t>(phasing.parking), seed});
+  const schedule::PhaseBounds bounds = schedule::phase_bounds(
+      matrix.volume(), std::accumulate(free.begin(), free.end(), std::uint64_t{0}));
+  const auto volume = static_cast<double>(matrix.volume());
+  return {static_cast<double>(counts.phases),
+          static_cast<double>(counts.messages) / static_cast<double>(matrix.transfers().size()),
+          static_cast<double>(counts.volume) / volume,
+          static_cast<double>(counts.detours) / volume,
+          static_cast<double>(bounds.lower),
+          static_cast<double>(bounds.upper)};
 }
-
-double deviation(const Numbers& numbers) {
-  if (numbers.size() < 2) return 0;
-  double squares = 0;
-  for (const double number : numbers) squares += std::pow(number - mean(numbers), 2);
-  return std::sqrt(squares / static_cast<double>(numbers.size() - 1));
-}
-
-/// The schedules of a way to make phases, a number for each instance.
-struct Counted {
-  Numbers phases, messages, volume, waited, lower, upper;
-
-  void add(const schedule::TransferMatrix& matrix, std::uint64_t memory, const Phasing& phasing,
-           std::uint64_t seed) {
-    if (matrix.volume() == 0) return;  // the partition was balanced already
-    const std::vector<std::uint64_t> free = schedule::least_free(matrix, memory);
-    const schedule::PhaseCounts counts = schedule::count_phases(
-        matrix, free, {phasing.heuristic, static_cast<std::uint64_t>(phasing.parking), seed});
-    const schedule::PhaseBounds bounds = schedule::phase_bounds(
-        matrix.volume(), std::accumulate(free.begin(), free.end(), std::uint64_t{0}));
-    const auto volume_of_one = static_cast<double>(matrix.volume());
-    phases.push_back(static_cast<double>(counts.phases));
-    messages.push_back(static_cast<double>(counts.messages) /
-                       static_cast<double>(matrix.transfers().size()));
-    volume.push_back(static_cast<double>(counts.volume) / volume_of_one);
-    waited.push_back(static_cast<double>(counts.detours) / volume_of_one);
-    lower.push_back(static_cast<double>(bounds.lower));
-    upper.push_back(static_cast<double>(bounds.upper));
-  }
-};
 
 /// What an experiment of A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited
 /// Memory", IEEE TPDS 15(7), 2004, section 7, carries out beside STREAM, which is in all of them.
@@ -97,63 +82,40 @@ std::vector<Case> count_schedules(int experiment, const std::vector<Instance>& i
   if (experiment == 4)
     for (const int parking : {0, 1, 2, 3}) phasings.push_back({Heuristic::first_fit, parking});
   using Group = std::tuple<std::string, int, std::size_t, std::size_t>;
-  std::map<Group, Counted> groups;
+  std::map<Group, std::vector<Numbers>> groups;
   for (const Instance& instance : instances) {
     const schedule::TransferMatrix matrix = instance.matrix();
     for (std::size_t m = 0; m < parts_of_memory.size(); ++m)
-      for (std::size_t p = 0; p < phasings.size(); ++p)
-        groups[{instance.remap, instance.parts, m, p}].add(
-            matrix, memory_of(matrix, parts_of_memory[m]), phasings[p], 1 + instance.number);
+      for (std::size_t p = 0; p < phasings.size(); ++p) {
+        std::vector<Numbers>& counted = groups[{instance.remap, instance.parts, m, p}];
+        if (matrix.volume() > 0)  // otherwise the partition was balanced already
+          counted.push_back(count_schedule(matrix, memory_of(matrix, parts_of_memory[m]),
+                                           phasings[p], 1 + instance.number));
+      }
   }
   std::vector<Case> rows;
   for (const auto& [group, counted] : groups) {
     const auto& [remap, parts, m, p] = group;
-    const auto [least, most] = std::ranges::minmax_element(counted.phases);
-    const bool has_any = !counted.phases.empty();
     rows.push_back({{"experiment", experiment},
                     {"remap", remap},
                     {"parts", parts},
                     {"part", parts_of_memory[m]},
                     {"method", phasings[p].name()},
-                    {"instances", counted.phases.size()},
-                    {"phases", mean(counted.phases)},
-                    {"phases_deviation", deviation(counted.phases)},
-                    {"phases_least", has_any ? *least : 0},
-                    {"phases_most", has_any ? *most : 0},
-                    {"messages", mean(counted.messages)},
-                    {"volume", mean(counted.volume)},
-                    {"waited", mean(counted.waited)},
-                    {"lower", mean(counted.lower)},
-                    {"upper", mean(counted.upper)}});
+                    {"instances", counted.size()}});
+    const auto count = static_cast<double>(std::max<std::size_t>(1, counted.size()));
+    for (std::size_t n = 0; n < numbers_of_schedule.size(); ++n) {
+      double sum = 0, squares = 0;
+      for (const Numbers& one : counted) sum += one[n];
+      rows.back()[numbers_of_schedule[n]] = sum / count;
+      if (n > 0) continue;
+      for (const Numbers& one : counted) squares += std::pow(one[0] - sum / count, 2);
+      const auto [least, most] = std::ranges::minmax_element(counted);
+      rows.back()["phases_deviation"] = count > 1 ? std::sqrt(squares / (count - 1)) : 0;
+      rows.back()["phases_least"] = counted.empty() ? 0 : least->front();
+      rows.back()["phases_most"] = counted.empty() ? 0 : most->front();
+    }
   }
   return rows;
-}
-
-/// Prints phases, a line for each way to make them and a column for each memory.
-void print_schedules(const std::vector<Case>& schedules) {
-  if (schedules.empty()) return;
-  // A row is a way to make phases, or a bound, of one kind of instances; the lower bound comes
-  // first, the upper one last.
-  std::map<std::tuple<int, std::string, int>, std::vector<Case>> kinds;
-  const auto enter = [&](const Case& one, const std::string& method, const Case& phases) {
-    std::vector<Case>& rows = kinds[{one["experiment"], one["remap"], one["parts"]}];
-    auto row = std::ranges::find(
-        rows, method, [](const Case& each) { return each["phases of"].get<std::string>(); });
-    if (row == rows.end())
-      row = rows.insert(row, Case({{"experiment", one["experiment"]},
-                                   {"instances", one["remap"]},
-                                   {"parts", one["parts"]},
-                                   {"phases of", method}}));
-    (*row)["1/" + one["part"].dump() + " memory"] = phases;
-  };
-  for (const Case& one : schedules) enter(one, "ceil(T/M)", one["lower"]);
-  for (const Case& one : schedules) enter(one, one["method"], one["phases"]);
-  for (const Case& one : schedules) enter(one, "ceil(2T/M)+1, but for continuous", one["upper"]);
-  std::vector<Case> table;
-  for (const auto& [kind, rows] : kinds) table.insert(table.end(), rows.begin(), rows.end());
-  std::printf("Computed without moving data; means of %d instances:\n",
-              schedules.front()["instances"].get<int>());
-  tools::print_table(table);
 }
 
 /// What a root needs for the schedule of so many ranks, beside its scratch.
@@ -172,11 +134,8 @@ class PhasesBenchmark final : public Benchmark {
                   "schedules without. 3: heuristics. 4: parking never, in every phase, in every "
                   "second and in every third phase. All include STREAM and MPI_Alltoallv. The "
                   "schedules of 3 and 4 are also computed with one processor per part",
-                  3) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {
+                  3) {
+    own_options_ = {
         {"--experiment", &experiments_, "experiments to run, 1 to 4 (comma-separated)",
          in_range(1, 4)},
         {"--graph", &graph_,
@@ -202,10 +161,10 @@ class PhasesBenchmark final : public Benchmark {
         {"--part", &parts_of_memory_,
          "memory of a rank, as a fraction of what one phase needs: 4 is a quarter "
          "(comma-separated)",
-         positive()},
-        {"--message-bytes", &message_, "maximum bytes per message; 0: chosen by Valet"}};
+         positive()}};
   }
 
+ private:
   Jobs jobs() override {
     make_all_instances();
     Jobs jobs;
@@ -247,7 +206,6 @@ class PhasesBenchmark final : public Benchmark {
     BlockComparison blocks(folded.map(), {block_bytes});
     Options options;
     options.budget_bytes = static_cast<std::size_t>(memory) * block_bytes;
-    options.message_bytes = parse_bytes(message_);
     options.method = Method::stream;
     std::vector<Series> all{{to_string(options.method), blocks.migration(options)}};
     options.method = Method::phased;
@@ -282,8 +240,7 @@ class PhasesBenchmark final : public Benchmark {
     for (const int experiment : experiments_)
       std::ranges::move(count_schedules(experiment, instances_, parts_of_memory_),
                         std::back_inserter(schedules));
-    if (world_rank() == 0) print_schedules(schedules);
-    return {{"schedules", schedules}};
+    return counted(schedules);
   }
 
   std::vector<int> experiments_{1, 2, 3, 4};
@@ -297,7 +254,6 @@ class PhasesBenchmark final : public Benchmark {
   std::uint64_t carried_out_ = 1;
   std::vector<std::uint64_t> parts_of_memory_{1, 4, 16, 64, 256};
   std::uint64_t seed_ = 1;
-  std::string message_ = "0";
   std::vector<Instance> instances_;
 };
 

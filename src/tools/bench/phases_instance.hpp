@@ -6,12 +6,23 @@
 /// overlapped subdomains are balanced. As there, one graph gives many instances: its partitions
 /// differ by their seed.
 
+#include "block_comparison.hpp"
 #include "graph.hpp"
-#include "patterns.hpp"
 #include "tools/schedules.hpp"
+#include <valet/dimension.hpp>
+#include <valet/mpi.hpp>
 
+#include <zoltan.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace valet::bench {
@@ -27,21 +38,278 @@ struct Instance {
   int parts = 0;
   std::vector<int> before, after;  ///< part of each vertex
 
-  [[nodiscard]] schedule::TransferMatrix matrix() const;
+  [[nodiscard]] schedule::TransferMatrix matrix() const {
+    std::vector<schedule::TransferEntry> transfers;
+    for (std::size_t v = 0; v < before.size(); ++v)
+      transfers.push_back(
+          {static_cast<std::uint32_t>(before[v]), static_cast<std::uint32_t>(after[v]), 1});
+    return {static_cast<std::uint32_t>(parts), std::move(transfers)};
+  }
   /// The same vertices on as many processors as there are ranks: part p on rank p mod P.
-  [[nodiscard]] Instance folded() const;
+  [[nodiscard]] Instance folded() const {
+    Instance result = *this;
+    result.parts = world_size();
+    for (int& part : result.before) part %= world_size();
+    for (int& part : result.after) part %= world_size();
+    return result;
+  }
   /// A block for each vertex, and slots for those before and those after. Parts are ranks.
-  [[nodiscard]] Map map() const;
+  [[nodiscard]] Map map() const {
+    // Destinations of the blocks of each rank, ascending by vertex.
+    using Destinations = std::vector<std::vector<int>>;
+    const auto all = std::make_shared<Destinations>(static_cast<std::size_t>(parts));
+    for (std::size_t v = 0; v < before.size(); ++v)
+      (*all)[static_cast<std::size_t>(before[v])].push_back(after[v]);
+    const auto blocks = [all](int rank) -> std::uint64_t {
+      return (*all)[static_cast<std::size_t>(rank)].size();
+    };
+    const auto blocks_after = std::ranges::count(after, world_rank());
+    return {std::max(blocks(world_rank()), static_cast<std::uint64_t>(blocks_after)), blocks,
+            [all](int rank, std::uint64_t slot) {
+              return Address{(*all)[static_cast<std::size_t>(rank)][slot], 0};
+            }};
+  }
 };
+
+/// The vertices that this rank offers to Zoltan: every rank a run of them.
+struct Offered {
+  const Graph& graph;
+  layout::Dimension layout;
+};
+
+inline const Offered& offered(void* data) { return *static_cast<const Offered*>(data); }
+
+inline int count_objects(void* data, int* error) {
+  *error = ZOLTAN_OK;
+  return static_cast<int>(offered(data).layout.local_extent(world_rank()));
+}
+
+inline void list_objects(void* data, int, int, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR lids, int, float*,
+                         int* error) {
+  const layout::Dimension& layout = offered(data).layout;
+  for (std::int64_t v = 0; v < layout.local_extent(world_rank()); ++v) {
+    *gids++ = static_cast<ZOLTAN_ID_TYPE>(layout.global_index(world_rank(), v));
+    *lids++ = static_cast<ZOLTAN_ID_TYPE>(v);
+  }
+  *error = ZOLTAN_OK;
+}
+
+inline void count_edges(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR,
+                        int* edges, int* error) {
+  for (int k = 0; k < count; ++k)
+    edges[k] = static_cast<int>(offered(data).graph.neighbours_of(gids[k]).size());
+  *error = ZOLTAN_OK;
+}
+
+inline void list_edges(void* data, int, int, int count, ZOLTAN_ID_PTR gids, ZOLTAN_ID_PTR, int*,
+                       ZOLTAN_ID_PTR neighbours, int* procs, int, float*, int* error) {
+  for (int k = 0; k < count; ++k)
+    for (const std::uint32_t neighbour : offered(data).graph.neighbours_of(gids[k])) {
+      *neighbours++ = neighbour;
+      *procs++ = offered(data).layout.owner(neighbour);
+    }
+  *error = ZOLTAN_OK;
+}
+
+struct Destroy {
+  void operator()(Zoltan_Struct* zoltan) const { Zoltan_Destroy(&zoltan); }
+};
+
+/// The part of each vertex that this rank offered.
+inline std::vector<int> own_parts(Zoltan_Struct* zoltan, std::size_t count) {
+  int changes = 0, gid_entries = 0, lid_entries = 0, imports = 0, exports = 0;
+  ZOLTAN_ID_PTR in_gids = nullptr, in_lids = nullptr, out_gids = nullptr, out_lids = nullptr;
+  int *in_procs = nullptr, *in_parts = nullptr, *out_procs = nullptr, *out_parts = nullptr;
+  const int code = Zoltan_LB_Partition(zoltan, &changes, &gid_entries, &lid_entries, &imports,
+                                       &in_gids, &in_lids, &in_procs, &in_parts, &exports,
+                                       &out_gids, &out_lids, &out_procs, &out_parts);
+  std::vector<int> parts(count, 0);
+  for (int k = 0; k < exports && code >= 0; ++k) parts[out_lids[k]] = out_parts[k];
+  Zoltan_LB_Free_Part(&in_gids, &in_lids, &in_procs, &in_parts);
+  Zoltan_LB_Free_Part(&out_gids, &out_lids, &out_procs, &out_parts);
+  if (code < 0) throw std::runtime_error("Zoltan_LB_Partition failed");
+  return parts;
+}
+
+/// One sweep of diffusion: from each part to each smaller one next to it a share of what it is
+/// larger, vertices with the most neighbours there first.
+inline void diffuse(const Graph& graph, const std::vector<std::uint64_t>& sizes,
+                    std::vector<int>& parts) {
+  constexpr std::uint64_t share = 8;
+  struct Candidate {
+    int from;
+    int to;
+    int ties;  ///< neighbours in `to`
+    std::uint32_t vertex;
+  };
+  std::vector<Candidate> candidates;
+  std::vector<int> near;
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v) {
+    near.clear();
+    for (const std::uint32_t neighbour : graph.neighbours_of(v)) near.push_back(parts[neighbour]);
+    if (near.empty()) continue;
+    const int to = *std::min_element(near.begin(), near.end(), [&](int a, int b) {
+      return sizes[static_cast<std::size_t>(a)] < sizes[static_cast<std::size_t>(b)];
+    });
+    if (sizes[static_cast<std::size_t>(to)] < sizes[static_cast<std::size_t>(parts[v])])
+      candidates.push_back(
+          {parts[v], to, static_cast<int>(std::count(near.begin(), near.end(), to)), v});
+  }
+  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+    return std::tuple(a.from, a.to, -a.ties, a.vertex) <
+           std::tuple(b.from, b.to, -b.ties, b.vertex);
+  });
+  std::uint64_t done = 0;  // between this pair of parts
+  for (std::size_t k = 0; k < candidates.size(); ++k) {
+    const Candidate& one = candidates[k];
+    if (k > 0 && (candidates[k - 1].from != one.from || candidates[k - 1].to != one.to)) done = 0;
+    const std::uint64_t surplus =
+        sizes[static_cast<std::size_t>(one.from)] - sizes[static_cast<std::size_t>(one.to)];
+    if (done++ < (surplus + share - 1) / share) parts[one.vertex] = one.to;
+  }
+}
+
+/// Vertices of each part, and those of other parts that are `layers` edges away from it at most.
+inline std::vector<std::uint64_t> overlapped_sizes(const Graph& graph,
+                                                   const std::vector<int>& parts, int part_count,
+                                                   int layers) {
+  std::vector<std::vector<std::uint32_t>> members(static_cast<std::size_t>(part_count));
+  for (std::uint32_t v = 0; v < graph.vertices(); ++v)
+    members[static_cast<std::size_t>(parts[v])].push_back(v);
+  std::vector<std::uint64_t> sizes;
+  std::vector<int> reached_by(graph.vertices(), -1);
+  for (int part = 0; part < part_count; ++part) {
+    std::vector<std::uint32_t>& reached = members[static_cast<std::size_t>(part)];
+    for (const std::uint32_t v : reached) reached_by[v] = part;
+    std::size_t first = 0;  // where the last layer begins
+    for (int layer = 0; layer < layers; ++layer) {
+      const std::size_t last = reached.size();
+      for (std::size_t k = std::exchange(first, last); k < last; ++k)
+        for (const std::uint32_t next : graph.neighbours_of(reached[k]))
+          if (std::exchange(reached_by[next], part) != part) reached.push_back(next);
+    }
+    sizes.push_back(reached.size());
+  }
+  return sizes;
+}
+
+/// One of `part_count` parts for every vertex, by Zoltan's hypergraph partitioner. Collective over
+/// MPI_COMM_WORLD; every rank gets all.
+/// @throws std::runtime_error when Zoltan fails.
+inline std::vector<int> partition(const Graph& graph, int part_count, std::uint64_t seed) {
+  const std::int64_t vertices = graph.vertices();
+  const int ranks = world_size();
+  Offered mine{graph, {vertices, (vertices + ranks - 1) / ranks, ranks}};
+  const std::unique_ptr<Zoltan_Struct, Destroy> zoltan(Zoltan_Create(MPI_COMM_WORLD));
+  const std::array<std::pair<const char*, std::string>, 7> parameters{
+      {{"DEBUG_LEVEL", "0"},
+       {"LB_METHOD", "GRAPH"},
+       {"GRAPH_PACKAGE", "PHG"},
+       {"LB_APPROACH", "PARTITION"},
+       {"RETURN_LISTS", "PARTS"},
+       {"NUM_GLOBAL_PARTS", std::to_string(part_count)},
+       {"SEED", std::to_string(seed)}}};
+  for (const auto& [name, value] : parameters)
+    if (Zoltan_Set_Param(zoltan.get(), name, value.c_str()) != ZOLTAN_OK)
+      throw std::runtime_error(std::string("Zoltan refuses ") + name + " " + value);
+  Zoltan_Set_Num_Obj_Fn(zoltan.get(), count_objects, &mine);
+  Zoltan_Set_Obj_List_Fn(zoltan.get(), list_objects, &mine);
+  Zoltan_Set_Num_Edges_Multi_Fn(zoltan.get(), count_edges, &mine);
+  Zoltan_Set_Edge_List_Multi_Fn(zoltan.get(), list_edges, &mine);
+  std::vector<int> counts, begins;
+  for (int rank = 0, begin = 0; rank < ranks; begin += counts[static_cast<std::size_t>(rank++)]) {
+    counts.push_back(static_cast<int>(mine.layout.local_extent(rank)));
+    begins.push_back(begin);
+  }
+  const std::vector<int> own = own_parts(
+      zoltan.get(), static_cast<std::size_t>(counts[static_cast<std::size_t>(world_rank())]));
+  std::vector<int> parts(graph.vertices());
+  MPI_Allgatherv(own.data(), static_cast<int>(own.size()), MPI_INT, parts.data(), counts.data(),
+                 begins.data(), MPI_INT, MPI_COMM_WORLD);
+  return parts;
+}
+
+/// The same parts with other numbers: those that have most vertices in common with a part of before
+/// get its number, greedily.
+inline std::vector<int> renamed_to_stay(const std::vector<int>& parts,
+                                        const std::vector<int>& before, int part_count) {
+  const auto count = static_cast<std::size_t>(part_count);
+  std::vector<std::uint32_t> common(count * count, 0);
+  for (std::size_t v = 0; v < parts.size(); ++v)
+    ++common[static_cast<std::size_t>(parts[v]) * count + static_cast<std::size_t>(before[v])];
+  std::vector<std::size_t> pairs(common.size());
+  std::iota(pairs.begin(), pairs.end(), std::size_t{0});
+  std::stable_sort(pairs.begin(), pairs.end(),
+                   [&](std::size_t a, std::size_t b) { return common[a] > common[b]; });
+  std::vector<int> name(count, -1);
+  std::vector<bool> taken(count, false);
+  for (const std::size_t pair : pairs) {
+    if (name[pair / count] >= 0 || taken[pair % count]) continue;
+    name[pair / count] = static_cast<int>(pair % count);
+    taken[pair % count] = true;
+  }
+  std::vector<int> renamed;
+  renamed.reserve(parts.size());
+  for (const int part : parts) renamed.push_back(name[static_cast<std::size_t>(part)]);
+  return renamed;
+}
+
+/// Moves vertices between adjacent parts, from larger to smaller overlapped sizes, and returns the
+/// partition whose largest is least. The same on all ranks.
+inline std::vector<int> balance_overlap(const Graph& graph, const std::vector<int>& parts,
+                                        int part_count, int layers) {
+  constexpr int most_sweeps = 200;
+  constexpr int patience = 20;
+  std::vector<int> best = parts;
+  std::vector<int> moved = parts;
+  std::vector<std::uint64_t> sizes = overlapped_sizes(graph, moved, part_count, layers);
+  std::uint64_t least = std::ranges::max(sizes);
+  for (int sweep = 0, last_gain = 0; sweep < most_sweeps && sweep - last_gain < patience; ++sweep) {
+    diffuse(graph, sizes, moved);
+    sizes = overlapped_sizes(graph, moved, part_count, layers);
+    const std::uint64_t largest = std::ranges::max(sizes);
+    if (largest >= least) continue;
+    least = largest;
+    last_gain = sweep;
+    best = moved;
+  }
+  return best;
+}
 
 /// Memory of a processor beyond what it needs in the end, if it is one `part`th of the most that
 /// one receives, which one phase needs; at least one block.
-[[nodiscard]] std::uint64_t memory_of(const schedule::TransferMatrix& matrix, std::uint64_t part);
+[[nodiscard]] inline std::uint64_t memory_of(const schedule::TransferMatrix& matrix,
+                                             std::uint64_t part) {
+  const std::vector<std::uint64_t> none(matrix.ranks(), 0);
+  const std::uint64_t most =
+      std::ranges::max(matrix.totals(none), {}, &schedule::RankTotals::received).received;
+  return std::max<std::uint64_t>(1, (most + part - 1) / part);
+}
 
 /// `count` instances of each remap. Collective over MPI_COMM_WORLD; every rank gets all.
 /// @throws std::runtime_error when Zoltan fails.
-[[nodiscard]] std::vector<Instance> make_instances(const Graph& graph, int parts, int layers,
-                                                   const std::vector<std::string>& remaps,
-                                                   std::uint64_t count, std::uint64_t seed);
+[[nodiscard]] inline std::vector<Instance> make_instances(const Graph& graph, int parts, int layers,
+                                                          const std::vector<std::string>& remaps,
+                                                          std::uint64_t count, std::uint64_t seed) {
+  // One partition more than instances: each is the next one of the partition before it.
+  std::vector<std::vector<int>> partitions;
+  for (std::uint64_t k = 0; k <= count; ++k)
+    partitions.push_back(partition(graph, parts, seed + k));
+  std::vector<Instance> instances;
+  for (const std::string& remap : remaps)
+    for (std::uint64_t k = 0; k < count; ++k)
+      instances.push_back({remap, k, parts, partitions[k],
+                           remap == "diffuse"
+                               ? partitions[k]
+                               : renamed_to_stay(partitions[k + 1], partitions[k], parts)});
+  // The ranks share the work; all know the result.
+  for (std::size_t k = static_cast<std::size_t>(world_rank()); k < instances.size();
+       k += static_cast<std::size_t>(world_size()))
+    instances[k].after = balance_overlap(graph, instances[k].after, parts, layers);
+  for (std::size_t k = 0; k < instances.size(); ++k)
+    MPI_Bcast(instances[k].after.data(), static_cast<int>(graph.vertices()), MPI_INT,
+              static_cast<int>(k % static_cast<std::size_t>(world_size())), MPI_COMM_WORLD);
+  return instances;
+}
 
 }  // namespace valet::bench

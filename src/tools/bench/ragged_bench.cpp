@@ -13,16 +13,13 @@ class RaggedBenchmark final : public Benchmark {
             "Migration of blocks of different sizes. Half of them leave an arena that is exactly "
             "full. Compared with packing and MPI_Alltoallv of lengths and bytes into an existing "
             "second arena (ratio_warm) and into newly allocated memory (ratio_cold)",
-            5) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {
+            5) {
+    own_options_ = {
         {"--lengths", &lengths_,
          "lengths of the blocks (comma-separated): uniform-4k: 0 to 4 KiB, large: 64 KiB to 1 MiB, "
          "lognormal: around 200 bytes, one-giant: one block of half the bytes, the others of 0 to "
          "4 KiB",
-         one_of(all_lengths())},
+         one_of(names_in(all_lengths))},
         {"--bytes", &bytes_,
          "bytes of the arena of a rank, less than 2G (suffix K, M or G allowed)"},
         {"--alignment", &alignment_, "alignment of every block in bytes: a power of two up to 64",
@@ -32,6 +29,7 @@ class RaggedBenchmark final : public Benchmark {
         sharing_flag()};
   }
 
+ private:
   Jobs jobs() override {
     const std::uint64_t bytes = parse_bytes(bytes_) / alignment_ * alignment_;
     if (bytes == 0)

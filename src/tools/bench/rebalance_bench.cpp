@@ -152,36 +152,19 @@ class ParticleCloud {
   std::vector<double> work_, mass_;
 };
 
-/// A communicator on which nobody keeps anything yet.
-class FreshCommunicator {
- public:
-  FreshCommunicator() { MPI_Comm_dup(MPI_COMM_WORLD, &communicator_); }
-  FreshCommunicator(const FreshCommunicator&) = delete;
-  FreshCommunicator& operator=(const FreshCommunicator&) = delete;
-  ~FreshCommunicator() { MPI_Comm_free(&communicator_); }
-  [[nodiscard]] MPI_Comm get() const { return communicator_; }
-
- private:
-  MPI_Comm communicator_ = MPI_COMM_NULL;
-};
-
 /// One way to rebalance, and what it came to.
 struct Way {
-  const char* granularity;
   RebalancerOptions options;
   std::vector<double> partition_seconds = {};
   RebalanceResult result = {};
-  std::uint64_t growth = 0;
-  std::uint64_t partition_growth = 0;  ///< by the library's own count
-  std::uint64_t promised = 0;
-  std::uint64_t cut_pairs = 0;
 };
 
 /// A few of the particles, and which of them are neighbours: known to rank 0.
 class SampledPairs {
  public:
-  SampledPairs(const ParticleCloud& cloud, std::uint64_t particles, std::uint64_t wanted) {
+  SampledPairs(const ParticleCloud& cloud, std::uint64_t particles) {
     constexpr std::size_t neighbours = 6;
+    constexpr std::uint64_t wanted = 1'000'000;  // of a fifth, a needle's few cut pairs are 3 % off
     stride_ = std::max<std::uint64_t>(1, particles / wanted);
     count_ = (particles + stride_ - 1) / stride_;
     if (world_rank() != 0) return;
@@ -216,11 +199,8 @@ class RebalanceBenchmark final : public Benchmark {
                   "Partitioning with Zoltan and migration of 72-byte particles. Compares "
                   "partitions of cells with partitions of individual particles: time, memory "
                   "growth and quality of the partition",
-                  11) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {
+                  11) {
+    own_options_ = {
         {"--distribution", &distributions_,
          "distributions of the particles (comma-separated): uniform, clustered, needle, "
          "moving-front"},
@@ -230,11 +210,10 @@ class RebalanceBenchmark final : public Benchmark {
          "parts of the partition in which cut pairs of neighbours are counted; at least one per "
          "rank",
          positive()},
-        {"--sample", &sample_,
-         "number of particles, over all ranks, among which these pairs are counted", positive()},
         memory_option()};
   }
 
+ private:
   Jobs jobs() override {
     FreedAtOnce::keep_freed_memory();
     return jobs_of([this](const auto&... of) { measure(of...); }, distributions_, methods_);
@@ -257,82 +236,75 @@ class RebalanceBenchmark final : public Benchmark {
     return {seconds, cloud.is_complete()};
   }
 
-  /// What the process grows by in one rebalance, on a communicator on which nothing is kept.
-  static bool measure_growth(ParticleCloud& cloud, Way& way) {
+  /// Adds what the process grows by in one rebalance, on a communicator on which nothing is kept:
+  /// by the system's count, of the partition by the library's own, and what is promised.
+  static bool add_growth(Case& row, ParticleCloud& cloud, const RebalancerOptions& options) {
     const FreedAtOnce freed_at_once;
-    const FreshCommunicator communicator;
-    Rebalancer rebalancer(communicator.get(), way.options);
-    tell(rebalancer, cloud);
-    cloud.fill();
-    const PeakMemory memory;
-    const RebalanceResult result = rebalanced(rebalancer, cloud);
-    way.growth = largest_of_ranks(memory.grown());
-    way.partition_growth = largest_of_ranks(result.partition_extra_bytes);
-    // The bound of the migration has 8 bytes a slot, the whole step 12.
-    way.promised = largest_of_ranks(result.report.extra_bytes_bound + 4 * cloud.slots());
+    MPI_Comm fresh = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
+    {
+      Rebalancer rebalancer(fresh, options);
+      tell(rebalancer, cloud);
+      cloud.fill();
+      const PeakMemory memory;
+      const RebalanceResult result = rebalanced(rebalancer, cloud);
+      row["growth_bytes"] = largest_of_ranks(memory.grown());
+      row["partition_extra_bytes"] = largest_of_ranks(result.partition_extra_bytes);
+      // The bound of the migration has 8 bytes a slot, the whole step 12.
+      row["promised_bytes"] = largest_of_ranks(result.report.extra_bytes_bound + 4 * cloud.slots());
+    }
+    MPI_Comm_free(&fresh);
     return cloud.is_complete();
   }
 
   /// Pairs of neighbours that a partition into more parts cuts.
-  void count_cut_pairs(ParticleCloud& cloud, Way& way) const {
-    RebalancerOptions options = way.options;
-    options.parameters.emplace_back("NUM_GLOBAL_PARTS",
-                                    std::to_string(std::max(parts_, world_size())));
+  [[nodiscard]] std::uint64_t cut_pairs(ParticleCloud& cloud, RebalancerOptions options) const {
+    options.parameters.emplace_back("NUM_GLOBAL_PARTS", std::to_string(all_parts()));
     Rebalancer rebalancer(MPI_COMM_WORLD, options);
     tell(rebalancer, cloud);
     cloud.fill();
     const zoltan::Partition partition = rebalancer.partition(cloud.count);
-    way.cut_pairs =
-        pairs_->cut(cloud, partition.parts().empty() ? partition.ranks() : partition.parts());
+    return pairs_->cut(cloud, partition.parts().empty() ? partition.ranks() : partition.parts());
   }
+  [[nodiscard]] int all_parts() const { return std::max(parts_, world_size()); }
 
   void measure(const std::string& distribution, const std::string& method) {
     ParticleCloud cloud(detail::value_of(distributions, "distribution", distribution), particles_);
-    std::array<Way, 2> ways{Way{"automatic", options_of(method, std::nullopt)},
-                            Way{"1", options_of(method, 1)}};
+    std::array<Way, 2> ways{Way{options_of(method, std::nullopt)}, Way{options_of(method, 1)}};
     std::vector<Rebalancer> rebalancers;
-    std::vector<Series> all;
     for (Way& way : ways) {
       rebalancers.emplace_back(MPI_COMM_WORLD, way.options);
       tell(rebalancers.back(), cloud);
     }
-    for (std::size_t w = 0; w < ways.size(); ++w)
-      all.push_back(
-          {ways[w].granularity, [&, w] { return run_way(rebalancers[w], cloud, ways[w]); }});
+    std::vector<Series> all{{"automatic", [&] { return run_way(rebalancers[0], cloud, ways[0]); }},
+                            {"1", [&] { return run_way(rebalancers[1], cloud, ways[1]); }}};
     take_turns(all);
     rebalancers.clear();
     if (pairs_of_ != distribution)
-      pairs_.emplace(cloud, particles_ * static_cast<std::uint64_t>(world_size()), sample_);
+      pairs_.emplace(cloud, particles_ * static_cast<std::uint64_t>(world_size()));
     pairs_of_ = distribution;
+    std::array<std::uint64_t, 2> cut{};
+    for (std::size_t w = 0; w < ways.size(); ++w) cut[w] = cut_pairs(cloud, ways[w].options);
     for (std::size_t w = 0; w < ways.size(); ++w) {
-      count_cut_pairs(cloud, ways[w]);
-      all[w].verified = measure_growth(cloud, ways[w]) && all[w].verified;
+      const double seconds = median(all[w].seconds);
+      Case row = {{"distribution", distribution},
+                  {"method", method},
+                  {"granularity", all[w].name},
+                  {"ranks", world_size()},
+                  {"particles", particles_},
+                  {"memory", ways[w].options.migration.budget_bytes},
+                  {"seconds_median", seconds},
+                  {"seconds_partition", median(ways[w].partition_seconds)},
+                  {"ratio_uncoarsened", seconds / median(all[1].seconds)}};
+      const bool verified = add_growth(row, cloud, ways[w].options) && all[w].verified;
+      row.update({{"imbalance_after", ways[w].result.after.weight},
+                  {"parts", all_parts()},
+                  {"cut_pairs", cut[w]},
+                  {"ratio_cut", static_cast<double>(cut[w]) /
+                                    static_cast<double>(std::max<std::uint64_t>(1, cut[1]))},
+                  {"verified", verified}});
+      rows_.push_back(std::move(row));
     }
-    for (std::size_t w = 0; w < ways.size(); ++w)
-      add_row({{"distribution", distribution}, {"method", method}}, ways, all, w);
-  }
-
-  void add_row(Case row, const std::array<Way, 2>& ways, const std::vector<Series>& all,
-               std::size_t w) {
-    const Way& way = ways[w];
-    const double seconds = median(all[w].seconds);
-    row["granularity"] = way.granularity;
-    row["ranks"] = world_size();
-    row["particles"] = particles_;
-    row["memory"] = way.options.migration.budget_bytes;
-    row["seconds_median"] = seconds;
-    row["seconds_partition"] = median(way.partition_seconds);
-    row["ratio_uncoarsened"] = seconds / median(all.back().seconds);
-    row["growth_bytes"] = way.growth;
-    row["partition_extra_bytes"] = way.partition_growth;
-    row["promised_bytes"] = way.promised;
-    row["imbalance_after"] = way.result.after.weight;
-    row["parts"] = std::max(parts_, world_size());
-    row["cut_pairs"] = way.cut_pairs;
-    row["ratio_cut"] = static_cast<double>(way.cut_pairs) /
-                       static_cast<double>(std::max<std::uint64_t>(1, ways.back().cut_pairs));
-    row["verified"] = all[w].verified;
-    rows_.push_back(std::move(row));
   }
 
   [[nodiscard]] RebalancerOptions options_of(const std::string& method,
@@ -348,7 +320,6 @@ class RebalanceBenchmark final : public Benchmark {
   std::vector<std::string> methods_{"RCB", "HSFC", "RIB"};
   std::uint64_t particles_ = 500'000;
   int parts_ = 8;
-  std::uint64_t sample_ = 1'000'000;  // of a fifth, a needle's few cut pairs are 3 % off
   std::optional<SampledPairs> pairs_;
   std::string pairs_of_;
 };

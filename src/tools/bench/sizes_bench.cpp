@@ -14,11 +14,8 @@ class SizesBenchmark final : public Benchmark {
                   "Migrations of increasing size. For maps to ranks without free slots: the time "
                   "of a migration, including planning, compared with MPI_Alltoallv into an "
                   "existing second buffer (ratio_warm)",
-                  9) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {
+                  9) {
+    own_options_ = {
         pattern_option(patterns_),
         {"--block-bytes", &block_bytes_, "bytes per block (comma-separated)", positive()},
         {"--least", &least_, "smallest size: bytes of blocks per rank (suffix K, M or G allowed)"},
@@ -28,6 +25,7 @@ class SizesBenchmark final : public Benchmark {
         sharing_flag()};
   }
 
+ private:
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
     const std::uint64_t least = std::max<std::uint64_t>(1, parse_bytes(least_));

@@ -34,11 +34,8 @@ class TraceBenchmark final : public Benchmark {
       : Benchmark("trace",
                   "Cost of a trace. Alternates a migration without and with a trace, including "
                   "planning and writing the file (ratio_on: the median over the rounds)",
-                  21) {}
-
- private:
-  std::vector<Option> own_options() override {
-    return {
+                  21) {
+    own_options_ = {
         pattern_option(patterns_),
         method_option(methods_),
         {"--bytes", &bytes_, "bytes of blocks per rank (suffix K, M or G allowed)"},
@@ -48,6 +45,7 @@ class TraceBenchmark final : public Benchmark {
         {"--file", &file_, "trace file, which is kept; by default a temporary file in $TMPDIR"}};
   }
 
+ private:
   Jobs jobs() override {
     std::ranges::for_each(block_bytes_, require_room_for_address);
     return jobs_of([this](const auto&... of) { measure(of...); }, patterns_, methods_,

@@ -99,7 +99,7 @@ TEST_P(RaggedBlocksOf, AreBroughtByAlltoallvWhereTheyBelong) {
   EXPECT_FALSE(peer.run_warm().verified);
 }
 
-INSTANTIATE_TEST_SUITE_P(Lengths, RaggedBlocksOf, testing::ValuesIn(all_lengths()),
+INSTANTIATE_TEST_SUITE_P(Lengths, RaggedBlocksOf, testing::ValuesIn(names_in(all_lengths)),
                          [](const auto& tested) {
                            std::string name = tested.param;
                            std::erase(name, '-');
