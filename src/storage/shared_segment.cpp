@@ -6,8 +6,6 @@
 
 #if defined(__linux__)
 #include <fcntl.h>
-#include <fstream>
-#include <functional>
 #include <string>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -19,29 +17,6 @@ namespace valet::storage {
 
 #if defined(__linux__)
 namespace {
-
-/// A descriptor that is closed at the end of its scope unless it is released.
-class Descriptor {
- public:
-  explicit Descriptor(int value) : value_(value) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (value_ >= 0) ::close(value_);
-  }
-  [[nodiscard]] int get() const { return value_; }
-  [[nodiscard]] int release() { return std::exchange(value_, -1); }
-
- private:
-  int value_;
-};
-
-/// All pages at once, which costs half of what touching them one by one does.
-std::byte* map(int descriptor, std::size_t bytes) {
-  void* const memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor, 0);
-  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
-}
 
 /// Whether files may have as many bytes: memory without a name counts as one, and beyond the limit
 /// the system ends the process (SIGXFSZ), where an answer is wanted.
@@ -60,30 +35,39 @@ std::uint64_t random_key() {
 
 SharedSegment SharedSegment::create(std::size_t bytes) {
   if (!may_have_files_of(bytes)) return {};
-  Descriptor descriptor(memfd_create("valet", MFD_CLOEXEC));
+  SharedSegment segment(memfd_create("valet", MFD_CLOEXEC));
   // Pages are taken now, where it can fail, and not at the first touch, where it is a signal.
-  if (descriptor.get() < 0 || posix_fallocate(descriptor.get(), 0, static_cast<off_t>(bytes)) != 0)
+  if (segment.descriptor_ < 0 ||
+      posix_fallocate(segment.descriptor_, 0, static_cast<off_t>(bytes)) != 0 ||
+      !segment.map(bytes))
     return {};
-  std::byte* const memory = map(descriptor.get(), bytes);
-  if (memory == nullptr) return {};
   const std::uint64_t key = random_key();
-  std::memcpy(memory, &key, sizeof key);
-  return {memory, bytes, descriptor.release()};
+  std::memcpy(segment.data_, &key, sizeof key);
+  return segment;
+}
+
+/// All pages at once, which costs half of what touching them one by one does.
+bool SharedSegment::map(std::size_t bytes) {
+  void* const memory =
+      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, descriptor_, 0);
+  if (memory == MAP_FAILED) return false;
+  data_ = static_cast<std::byte*>(memory);
+  size_ = bytes;
+  return true;
 }
 
 SharedSegment SharedSegment::open(const SegmentHandle& handle) {
   const std::string path =
       "/proc/" + std::to_string(handle.process) + "/fd/" + std::to_string(handle.descriptor);
   // Should this be some other file after all, then opening it must not wait, and it is not mapped.
-  const Descriptor descriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  SharedSegment segment(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat status {};
-  if (descriptor.get() < 0 || fstat(descriptor.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
-      static_cast<std::uint64_t>(status.st_size) != handle.bytes)
+  if (segment.descriptor_ < 0 || fstat(segment.descriptor_, &status) != 0 ||
+      !S_ISREG(status.st_mode) || static_cast<std::uint64_t>(status.st_size) != handle.bytes ||
+      !segment.map(handle.bytes) || segment.handle().key != handle.key)
     return {};
-  std::byte* const memory = map(descriptor.get(), handle.bytes);
-  if (memory == nullptr) return {};
-  SharedSegment segment(memory, handle.bytes, -1);
-  return segment.handle().key == handle.key ? std::move(segment) : SharedSegment();
+  segment.close();
+  return segment;
 }
 
 SegmentHandle SharedSegment::handle() const {
@@ -115,11 +99,10 @@ SharedSegment::SharedSegment(SharedSegment&& other) noexcept
       size_(std::exchange(other.size_, 0)),
       descriptor_(std::exchange(other.descriptor_, -1)) {}
 
-SharedSegment& SharedSegment::operator=(SharedSegment&& other) noexcept {
-  SharedSegment moved(std::move(other));
-  std::swap(data_, moved.data_);
-  std::swap(size_, moved.size_);
-  std::swap(descriptor_, moved.descriptor_);
+SharedSegment& SharedSegment::operator=(SharedSegment other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  std::swap(descriptor_, other.descriptor_);
   return *this;
 }
 

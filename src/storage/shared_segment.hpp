@@ -30,9 +30,8 @@ class SharedSegment {
   [[nodiscard]] static SharedSegment open(const SegmentHandle& handle);
 
   SharedSegment(SharedSegment&& other) noexcept;
-  SharedSegment& operator=(SharedSegment&& other) noexcept;
+  SharedSegment& operator=(SharedSegment other) noexcept;
   SharedSegment(const SharedSegment&) = delete;
-  SharedSegment& operator=(const SharedSegment&) = delete;
   ~SharedSegment();
 
   [[nodiscard]] SegmentHandle handle() const;
@@ -43,8 +42,8 @@ class SharedSegment {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  SharedSegment(std::byte* data, std::size_t size, int descriptor)
-      : data_(data), size_(size), descriptor_(descriptor) {}
+  explicit SharedSegment(int descriptor) : descriptor_(descriptor) {}
+  bool map(std::size_t bytes);
 
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
