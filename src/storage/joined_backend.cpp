@@ -36,16 +36,6 @@ std::optional<Diagnostic> JoinedBackend::diagnostic() const {
   return no_room_;
 }
 
-void JoinedBackend::synchronize() {
-  for (const BlockStorage& part : parts_) part.backend().synchronize();
-}
-void JoinedBackend::begin_stage(const char* name) {
-  for (const BlockStorage& part : parts_) part.backend().begin_stage(name);
-}
-void JoinedBackend::end_stage() {
-  for (const BlockStorage& part : parts_) part.backend().end_stage();
-}
-
 /// Calls action(backend, slots of a batch, where its part of the first block stands in packed
 /// memory, bytes of that part) for both parts of every batch.
 template <class Action>
@@ -87,26 +77,6 @@ void JoinedBackend::copy(SlotList from, SlotList to, std::span<std::byte> scratc
     part.backend().copy(from, to, scratch);
     part.backend().finish_all();  // the next one takes the same scratch
   }
-}
-
-bool JoinedBackend::may_throw() const {
-  return parts_[0].backend().may_throw() || parts_[1].backend().may_throw();
-}
-
-bool JoinedBackend::reachable_by_mpi() const {
-  return parts_[0].backend().reachable_by_mpi() && parts_[1].backend().reachable_by_mpi();
-}
-
-bool JoinedBackend::reachable_by_host() const {
-  return parts_[0].backend().reachable_by_host() && parts_[1].backend().reachable_by_host();
-}
-
-std::size_t JoinedBackend::pieces_per_block() const {
-  return parts_[0].backend().pieces_per_block() + parts_[1].backend().pieces_per_block();
-}
-
-void JoinedBackend::pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const {
-  for (const BlockStorage& part : parts_) part.backend().pieces(slot, list);
 }
 
 }  // namespace valet::storage

@@ -41,17 +41,33 @@ class VALET_EXPORT JoinedBackend final : public StorageBackend {
     for (const BlockStorage& part : parts_) part.backend().visit_fields(visit);
   }
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override;
-  void synchronize() override;
-  void begin_stage(const char* name) override;
-  void end_stage() override;
+  void synchronize() override {
+    for (const BlockStorage& part : parts_) part.backend().synchronize();
+  }
+  void begin_stage(const char* name) override {
+    for (const BlockStorage& part : parts_) part.backend().begin_stage(name);
+  }
+  void end_stage() override {
+    for (const BlockStorage& part : parts_) part.backend().end_stage();
+  }
   void gather(SlotList from, std::byte* packed) override;
   void scatter(const std::byte* packed, SlotList to) override;
   void copy(SlotList from, SlotList to, std::span<std::byte> scratch) override;
-  [[nodiscard]] bool may_throw() const override;
-  [[nodiscard]] bool reachable_by_mpi() const override;
-  [[nodiscard]] bool reachable_by_host() const override;
-  [[nodiscard]] std::size_t pieces_per_block() const override;
-  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
+  [[nodiscard]] bool may_throw() const override {
+    return parts_[0].backend().may_throw() || parts_[1].backend().may_throw();
+  }
+  [[nodiscard]] bool reachable_by_mpi() const override {
+    return parts_[0].backend().reachable_by_mpi() && parts_[1].backend().reachable_by_mpi();
+  }
+  [[nodiscard]] bool reachable_by_host() const override {
+    return parts_[0].backend().reachable_by_host() && parts_[1].backend().reachable_by_host();
+  }
+  [[nodiscard]] std::size_t pieces_per_block() const override {
+    return parts_[0].backend().pieces_per_block() + parts_[1].backend().pieces_per_block();
+  }
+  void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override {
+    for (const BlockStorage& part : parts_) part.backend().pieces(slot, list);
+  }
   [[nodiscard]] std::shared_ptr<std::byte> allocate_scratch(std::size_t bytes) const override {
     return parts_[0].backend().allocate_scratch(bytes);
   }
