@@ -184,8 +184,15 @@ class NeighbourWords {
   std::size_t window_ = 1;
 };
 
-/// One list of count_of(peer) words for each of `peers`, which ascend by their member rank, but for
-/// this rank. access(peer, first, words) fills or takes words from `first` on.
+/// The rank of a peer, which may be nothing but its rank.
+[[nodiscard]] constexpr int rank_of(int rank) { return rank; }
+template <class Peer>
+[[nodiscard]] constexpr int rank_of(const Peer& peer) {
+  return peer.rank;
+}
+
+/// One list of count_of(peer) words for each of `peers`, which ascend by their rank, but for this
+/// rank. access(peer, first, words) fills or takes words from `first` on.
 template <class Peer, class Count, class Access>
 struct PeerWords {
   std::span<Peer> peers;
@@ -194,7 +201,7 @@ struct PeerWords {
   Access access;
 
   [[nodiscard]] std::size_t size() const { return peers.size(); }
-  [[nodiscard]] int rank(std::size_t i) const { return peers[i].rank; }
+  [[nodiscard]] int rank(std::size_t i) const { return rank_of(peers[i]); }
   [[nodiscard]] std::uint64_t count(std::size_t i) const {
     return rank(i) == own_rank ? 0 : count_of(peers[i]);
   }

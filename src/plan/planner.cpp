@@ -11,16 +11,13 @@
 #include "plan/final_slots.hpp"
 #include "plan/map_counts.hpp"
 #include "plan/map_layout.hpp"
-#include "plan/plan_state.hpp"
 #include "plan/same_fields.hpp"
-#include "plan/stream_limits.hpp"
 #include "schedule/grains.hpp"
 #include "schedule/methods.hpp"
 #include "schedule/stream_sizes.hpp"
 #include "storage/guarded_backend.hpp"
 
 #include <bit>
-#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -28,13 +25,7 @@
 namespace valet::plan {
 namespace {
 
-template <class Flow>
-Vector<int> ranks_of(Ledger& ledger, const Vector<Flow>& flows) {
-  Vector<int> ranks(ledger);
-  ranks.reserve(flows.size());
-  for (const Flow& flow : flows) ranks.push_back(flow.rank);
-  return ranks;
-}
+Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
 
 /// Whether this rank has no room for the blocks that wait when they come in the order of any.
 bool lacks_room(const State& state) {
@@ -396,24 +387,19 @@ std::optional<Diagnostic> check_call(const BlockStorage& storage, const Occupied
     return diagnostic;
   const std::uint64_t slots = storage.slots();
   if (detail::bounded_product(slots, storage.block_bytes()) > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the storage says it has " + std::to_string(slots) + " slots for blocks of " +
-                          std::to_string(storage.block_bytes()) + " bytes, more than " +
-                          detail::most_bytes_text + "; give the numbers that it has"};
+    return wrong("the storage says it has " + std::to_string(slots) + " slots for blocks of " +
+                 std::to_string(storage.block_bytes()) + " bytes, more than " +
+                 detail::most_bytes_text + "; give the numbers that it has");
   if (slots > 0 && storage.block_bytes() == 0)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the storage says it has blocks of zero bytes; give their size"};
+    return wrong("the storage says it has blocks of zero bytes; give their size");
   if (occupied.map_size() > slots)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      std::to_string(occupied.map_size()) + " blocks do not fit the " +
-                          std::to_string(slots) +
-                          " slots of the storage; give the number of blocks "
-                          "that it holds"};
+    return wrong(std::to_string(occupied.map_size()) + " blocks do not fit the " +
+                 std::to_string(slots) +
+                 " slots of the storage; give the number of blocks that it holds");
   if (occupied.is_masked() && occupied.map_size() != slots)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the mask has " + std::to_string(occupied.map_size()) +
-                          " entries for a storage of " + std::to_string(slots) +
-                          " slots; it needs one entry per slot"};
+    return wrong("the mask has " + std::to_string(occupied.map_size()) +
+                 " entries for a storage of " + std::to_string(slots) +
+                 " slots; it needs one entry per slot");
   if (map_entries != occupied.map_size()) return bad_map_size(map_entries, occupied.map_size());
   if (auto diagnostic = check_options(state.options)) return diagnostic;
   return check_budget(state);
@@ -462,8 +448,7 @@ storage::NodeWish node_wish(State& state) {
       state.options.share_memory && state.blocks.reachable_by_host &&
       (traits == nullptr || state.options.budget_bytes >= traits->least_shared_budget);
   const schedule::StreamLimits limits = stream_limits(state.options, state.blocks, state.flows);
-  storage::NodeWish wish(state.channel, ranks_of(state.ledger, state.flows.outgoing),
-                         ranks_of(state.ledger, state.flows.incoming));
+  storage::NodeWish wish(state.channel, state.ledger, state.flows.outgoing, state.flows.incoming);
   if (takes_part) wish.allowance = schedule::node_segment_bytes(limits, wish.destinations.size());
   wish.wish = schedule::useful_segment_bytes(limits, state.keeps_memory());
   return wish;

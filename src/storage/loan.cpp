@@ -97,11 +97,7 @@ void Loan::count_node() {
 void Loan::join(mpi::Agreement& agreement, const NodeWish* wish) {
   if (wish != nullptr) {
     look();
-    const auto serves = [wish](const NodeMemory& memory) {
-      return memory.serves(wish->destinations, wish->sources, wish->allowance, wish->wish) &&
-             (memory.own().empty() || memory.own().size() >= wish->least);
-    };
-    serves_ = kept_ && serves(kept_->memory);
+    serves_ = kept_ && kept_->memory.serves(*wish);
     may_keep_ = channel_.has_kept();
     is_idle_ = wish->allowance == 0 || (wish->destinations.empty() && wish->sources.empty());
   }
@@ -127,8 +123,7 @@ void Loan::share(const NodeWish& wish) {
     fit_scratch(0, limit_ - std::min(limit_, most));
     memory.reset();  // before there is more
     memory = std::make_shared<Node>();
-    memory->memory.connect(channel_, wish.destinations, wish.sources, wish.allowance, wish.wish,
-                           is_idle_);
+    memory->memory.connect(channel_, wish, is_idle_);
   }
   if (keep_ && may_keep_) channel_.kept() = memory;
   node_ = std::move(memory);

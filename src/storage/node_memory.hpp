@@ -7,17 +7,55 @@
 /// up and pins every page of the sender (measured: half of its time).
 
 #include "mpi/channel.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "storage/handover.hpp"
 #include "storage/shared_segment.hpp"
 #include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <limits>
 #include <span>
 
 namespace valet::storage {
+
+/// What a call wants of memory shared inside nodes.
+struct NodeWish {
+  /// Takes all of these peers, ascending by rank.
+  template <class To, class From>
+  NodeWish(Ledger& ledger, const To& to, const From& from)
+      : destinations(ranks_of(ledger, to)), sources(ranks_of(ledger, from)) {}
+  /// Takes those that are on this node by MPI's account.
+  template <class To, class From>
+  NodeWish(const mpi::Channel& channel, Ledger& ledger, const To& to, const From& from)
+      : NodeWish(ledger, to, from) {
+    const auto is_away = [here = channel.node_ranks()](int rank) {
+      return !std::ranges::binary_search(here, rank);
+    };
+    std::erase_if(destinations, is_away);
+    std::erase_if(sources, is_away);
+  }
+
+  Vector<int> destinations;  ///< ranks that this one sends to, ascending
+  Vector<int> sources;       ///< ranks that send to this one, ascending
+  /// Bytes of the largest segment that this rank may offer or reach; 0 to take no part. A segment
+  /// gets the least allowance of all that use it.
+  std::size_t allowance = 0;
+  /// Bytes that the own segment needs not exceed.
+  std::size_t wish = std::numeric_limits<std::size_t>::max();
+  std::size_t least = 0;  ///< of what is kept: bytes of the own segment, where there is one
+
+ private:
+  template <class Peers>
+  static Vector<int> ranks_of(Ledger& ledger, const Peers& peers) {
+    Vector<int> ranks(ledger);
+    ranks.reserve(peers.size());
+    for (const auto& peer : peers) ranks.push_back(mpi::rank_of(peer));
+    return ranks;
+  }
+};
 
 /// What a rank offers, and what of other ranks it reaches. Empty until connect().
 class VALET_EXPORT NodeMemory {
@@ -27,27 +65,19 @@ class VALET_EXPORT NodeMemory {
   NodeMemory& operator=(const NodeMemory&) = delete;
   ~NodeMemory();
 
-  /// Shares memory with neighbours that can: all are on this rank's node, by MPI's account.
+  /// Shares memory with those neighbours of the wish that can.
   ///
   /// Collective over each pair of neighbours; ranks without any return at once. Where the system
   /// does not let processes share, the pair stays without: nothing fails.
   ///
-  /// @param destinations  Ranks that this one sends to, ascending. [local]
-  /// @param sources       Ranks that send to this one, ascending. [local]
-  /// @param allowance     Bytes of the largest segment that this rank may offer or reach; 0 to take
-  ///                      no part. A segment gets the least allowance of all that use it. [local]
-  /// @param wish          Bytes that the own segment needs not exceed. [local]
-  /// @param is_idle       No rank takes part, so nobody is asked. [global]
+  /// @param is_idle  No rank takes part, so nobody is asked. [global]
   /// Memory: the segment, 4 bytes a neighbour, 36 more on the node, and 4 KiB for the time of the
   /// call.
-  void connect(const mpi::Channel& channel, std::span<const int> destinations,
-               std::span<const int> sources, std::size_t allowance,
-               std::size_t wish = std::numeric_limits<std::size_t>::max(), bool is_idle = false);
+  void connect(const mpi::Channel& channel, const NodeWish& wish, bool is_idle = false);
 
   /// Whether connect() would change nothing that is needed: all ranks were asked, and the memory
   /// is neither more than is allowed now nor much less than is wished for. [local]
-  [[nodiscard]] bool serves(std::span<const int> destinations, std::span<const int> sources,
-                            std::size_t allowance, std::size_t wish) const;
+  [[nodiscard]] bool serves(const NodeWish& wish) const;
 
   /// The segment that this rank offers. [local]
   [[nodiscard]] std::span<std::byte> own() const { return {own_.data(), own_.size()}; }
@@ -82,17 +112,6 @@ class VALET_EXPORT NodeMemory {
   Vector<int> writers_;  ///< ascending
   Vector<Peer> peers_;   ///< ascending by rank
   mutable Handover handover_;
-};
-
-/// What a call wants of memory shared inside nodes.
-struct VALET_EXPORT NodeWish {
-  /// Those of the ranks, ascending, that are on this node.
-  NodeWish(const mpi::Channel& channel, Vector<int> to, Vector<int> from);
-
-  Vector<int> destinations, sources;
-  std::size_t allowance = 0;
-  std::size_t wish = 0;
-  std::size_t least = 0;  ///< of what is kept: bytes of the own segment, where there is one
 };
 
 }  // namespace valet::storage

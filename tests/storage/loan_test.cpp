@@ -122,8 +122,7 @@ TEST_F(Loans, DivideTheLimitBetweenTheNodeAndScratch) {
   std::size_t shared = 0;
   call(limit, true, [&](Loan& loan) {
     const mpi::Channel channel = mpi::Channel::open_for_call(communicator_);
-    const auto list = [&] { return Vector<int>(others.begin(), others.end(), ledger_); };
-    NodeWish wish(channel, list(), list());
+    NodeWish wish(channel, ledger_, others, others);
     wish.allowance = wish.wish = page;
     mpi::Agreement agreement;
     loan.join(agreement, &wish);

@@ -32,6 +32,13 @@ class NodeMemories : public testing::Test {
       GTEST_SKIP() << "no memory to share on this system";
   }
 
+  void connect(storage::NodeMemory& node, const std::vector<int>& destinations,
+               const std::vector<int>& sources, std::size_t allowance) {
+    storage::NodeWish wish(channel_, ledger_, destinations, sources);
+    wish.allowance = allowance;
+    node.connect(channel_, wish);
+  }
+
   Ledger ledger_;
   mpi::Channel channel_ = mpi::Channel::open(MPI_COMM_WORLD);
 };
@@ -39,7 +46,7 @@ class NodeMemories : public testing::Test {
 TEST_F(NodeMemories, WhatADestinationReadsIsWhatItsSourcesWrote) {
   storage::NodeMemory node(ledger_);
   const std::vector<int> others = everyone_else();
-  node.connect(channel_, others, others, 4096);
+  connect(node, others, others, 4096);
   ASSERT_EQ(node.own().size(), size() == 1 ? 0U : 4096U);
   for (const int other : others) {
     EXPECT_TRUE(node.is_written_by(other));
@@ -62,7 +69,7 @@ TEST_F(NodeMemories, NobodyMapsMoreThanItAllowed) {
   std::vector<int> above, below;
   for (const int other : everyone_else()) (other > rank() ? above : below).push_back(other);
   storage::NodeMemory node(ledger_);
-  node.connect(channel_, above, below, allowance_of(rank()));
+  connect(node, above, below, allowance_of(rank()));
   std::size_t least = allowance_of(rank());
   for (const int source : below) least = std::min(least, allowance_of(source));
   EXPECT_EQ(node.own().size(), below.empty() ? 0 : least);
@@ -73,7 +80,7 @@ TEST_F(NodeMemories, ARankThatTakesNoPartDisturbsNobody) {
   const auto takes_part = [](int of) { return of % 2 == 0; };
   storage::NodeMemory node(ledger_);
   const std::vector<int> others = everyone_else();
-  node.connect(channel_, others, others, takes_part(rank()) ? 8192 : 0);
+  connect(node, others, others, takes_part(rank()) ? 8192 : 0);
   for (const int other : others) {
     const bool both = takes_part(rank()) && takes_part(other);
     EXPECT_EQ(node.is_written_by(other), both) << other;
@@ -86,7 +93,7 @@ TEST_F(NodeMemories, CountTheOwnSegmentAndGiveItBack) {
   {
     storage::NodeMemory node(ledger_);
     const std::vector<int> others = everyone_else();
-    node.connect(channel_, others, others, 40'960);
+    connect(node, others, others, 40'960);
     EXPECT_EQ(ledger_.current_bytes() - before >= 40'960, size() > 1);
   }
   EXPECT_EQ(ledger_.current_bytes(), before);

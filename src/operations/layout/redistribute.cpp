@@ -134,14 +134,8 @@ class Redistribution {
   /// The own segment and those of destinations take no more than the budget leaves, and each holds
   /// at least two chunks, of which one is filled while the other is emptied.
   [[nodiscard]] storage::NodeWish node_wish(const layout::ExchangeSizes& most) {
-    const auto ranks = [this](const Vector<layout::ArrayPeer>& peers) {
-      Vector<int> list(ledger_);
-      list.reserve(peers.size());
-      for (const layout::ArrayPeer& peer : peers) list.push_back(peer.rank);
-      return list;
-    };
-    storage::NodeWish wish(call_.channel, ranks(parts_->peers().destinations),
-                           ranks(parts_->peers().sources));
+    storage::NodeWish wish(call_.channel, ledger_, parts_->peers().destinations,
+                           parts_->peers().sources);
     const std::uint64_t share = node_limit() / (1 + wish.destinations.size());
     const std::size_t least = std::min<std::size_t>(most.slots, 2) * most.chunk_bytes();
     const bool takes_part = call_.options.share_memory && share >= least;

@@ -7,11 +7,11 @@
 namespace valet::zoltan {
 namespace {
 
-Vector<int> ranks_of(Ledger& ledger, std::span<const Peer> peers) {
-  Vector<int> ranks(ledger);
-  ranks.reserve(peers.size());
-  for (const Peer& peer : peers) ranks.push_back(peer.rank);
-  return ranks;
+storage::NodeWish node_wish(Ledger& ledger, const NodeSlots::Wish& wish) {
+  storage::NodeWish node(ledger, wish.destinations, wish.sources);
+  node.allowance = wish.allowance();
+  node.wish = wish.bytes;
+  return node;
 }
 
 }  // namespace
@@ -22,17 +22,13 @@ std::uint64_t NodeSlots::Wish::allowance() const {
   return each < least ? 0 : each / unit * unit;
 }
 
-bool NodeSlots::serves(const Wish& wish) const {
-  return memory_->serves(ranks_of(ledger_, wish.destinations), ranks_of(ledger_, wish.sources),
-                         wish.allowance(), wish.bytes);
-}
+bool NodeSlots::serves(const Wish& wish) const { return memory_->serves(node_wish(ledger_, wish)); }
 
 bool NodeSlots::fits(const Wish& wish) const { return memory_->bytes() <= wish.room; }
 
 void NodeSlots::connect(const mpi::Channel& channel, const Wish& wish) {
   release();
-  memory_->connect(channel, ranks_of(ledger_, wish.destinations), ranks_of(ledger_, wish.sources),
-                   wish.allowance(), wish.bytes);
+  memory_->connect(channel, node_wish(ledger_, wish));
 }
 
 void NodeSlots::release() {
