@@ -26,14 +26,7 @@ void check(const BlockCyclic& mine, int rank, const BlockCyclic& theirs) {
 
 DimensionIntersection::DimensionIntersection(Ledger& ledger, const DimensionPair& pair,
                                              int coordinate)
-    : first_(ledger, static_cast<std::size_t>(pair.theirs.ranks) + 1),
-      extent_(pair.extent),
-      segment_stride_(pair.segment_stride()),
-      local_stride_(pair.local_stride()),
-      repeats_(pair.repeats) {
-  period_ = repeats_ ? pair.period : pair.extent;
-  local_period_ = repeats_ ? pair.local_period() : 0;
-
+    : first_(ledger, static_cast<std::size_t>(pair.theirs.ranks) + 1), pair_(pair) {
   // Counted, then placed: no second list beside the sorted one.
   std::fill(first_.begin(), first_.end(), 0);
   std::int64_t families = 0;
@@ -68,17 +61,17 @@ std::int64_t DimensionIntersection::size_of_period(int peer) const noexcept {
 
 std::int64_t DimensionIntersection::size(int peer) const noexcept {
   const std::span<const Family> all = families(peer);
-  const std::int64_t periods = repeats_ ? extent_ / period_ : 0;
-  const std::int64_t rest = extent_ - periods * period_;
+  const std::int64_t periods = pair_.repeats ? pair_.extent / pair_.period : 0;
+  const std::int64_t rest = pair_.extent - periods * pair_.period;
   const std::int64_t in_front = periods * size_of_period(peer);
   const auto behind = std::partition_point(
       all.begin(), all.end(), [rest](const Family& family) { return family.position < rest; });
   if (behind == all.begin()) return in_front;
   const Family& family = *(behind - 1);
-  const std::int64_t distance = rest - family.position;
-  const std::int64_t segments = std::min(distance / segment_stride_, family.count - 1);
+  const std::int64_t distance = rest - family.position, stride = pair_.segment_stride();
+  const std::int64_t segments = std::min(distance / stride, family.count - 1);
   return in_front + family.before + segments * family.length +
-         std::min(distance - segments * segment_stride_, family.length);
+         std::min(distance - segments * stride, family.length);
 }
 
 Intersection::Intersection(Ledger& ledger, const BlockCyclic& mine, int rank,

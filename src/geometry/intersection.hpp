@@ -26,18 +26,12 @@ class VALET_EXPORT DimensionIntersection {
   /// @throws std::bad_alloc.
   DimensionIntersection(Ledger& ledger, const DimensionPair& pair, int coordinate);
 
-  [[nodiscard]] std::int64_t extent() const noexcept { return extent_; }
+  /// The dimension of both layouts.
+  [[nodiscard]] const DimensionPair& pair() const noexcept { return pair_; }
   [[nodiscard]] std::span<const Family> families(int peer) const noexcept {
     const auto p = static_cast<std::size_t>(peer);
     return {families_.data() + first_[p], static_cast<std::size_t>(first_[p + 1] - first_[p])};
   }
-  /// Global and local indices from one period to the next; the extent where nothing repeats.
-  [[nodiscard]] std::int64_t period() const noexcept { return period_; }
-  [[nodiscard]] std::int64_t local_period() const noexcept { return local_period_; }
-  [[nodiscard]] bool repeats() const noexcept { return repeats_; }
-  [[nodiscard]] std::int64_t segment_stride() const noexcept { return segment_stride_; }
-  [[nodiscard]] std::int64_t local_stride() const noexcept { return local_stride_; }
-
   /// Indices shared with a peer. O(log families).
   [[nodiscard]] std::int64_t size(int peer) const noexcept;
   /// Those in one period. O(1).
@@ -46,9 +40,7 @@ class VALET_EXPORT DimensionIntersection {
  private:
   Array<Family> families_;
   Array<std::int64_t> first_;  ///< for each peer, and the end
-  std::int64_t extent_ = 0, period_ = 0, local_period_ = 0;
-  std::int64_t segment_stride_ = 1, local_stride_ = 1;
-  bool repeats_ = false;
+  DimensionPair pair_{{}, {}};
 };
 
 /// What one rank of my layout shares with every rank of theirs: the cross product of its

@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <utility>
 
 namespace valet::layout {
 
@@ -146,15 +145,16 @@ class SharedObjects {
 
   template <class Action>
   void for_each_of_both(int peer, Action&& action) const {
-    const std::int64_t extent = both_.extent();
-    for (std::int64_t begin = 0, local = 0; begin < extent;
-         begin += both_.period(), local += both_.local_period())
+    const DimensionPair pair = both_.pair();
+    const std::int64_t step = pair.local_period();
+    for (std::int64_t begin = 0, local = 0; begin < pair.extent;
+         begin += pair.period, local += step)
       for (const DimensionIntersection::Family& family : both_.families(peer))
         for (std::int64_t k = 0; k < family.count; ++k) {
-          const std::int64_t number = begin + family.position + k * both_.segment_stride();
-          if (number >= extent) break;
-          action(SharedRun{number, local + family.local + k * both_.local_stride(),
-                           std::min(family.length, extent - number)});
+          const std::int64_t number = begin + family.position + k * pair.segment_stride();
+          if (number >= pair.extent) break;
+          action(SharedRun{number, local + family.local + k * pair.local_stride(),
+                           std::min(family.length, pair.extent - number)});
         }
   }
 

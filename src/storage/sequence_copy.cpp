@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <span>
 #include <type_traits>
 
@@ -95,35 +94,39 @@ class FamilyWalk {
  public:
   FamilyWalk() = default;
   FamilyWalk(const DimensionIntersection& dimension, int peer)
-      : dimension_(&dimension), peer_(peer), families_(dimension.families(peer)) {}
+      : dimension_(&dimension),
+        peer_(peer),
+        families_(dimension.families(peer)),
+        local_period_(dimension.pair().local_period()) {}
 
   /// Goes to a position in the sequence of indices. @return Indices before it in its family.
   std::int64_t seek(std::int64_t index) {
     const std::int64_t size = dimension_->size_of_period(peer_);
-    const std::int64_t periods = dimension_->repeats() ? index / size : 0;
+    const std::int64_t periods = dimension_->pair().repeats ? index / size : 0;
     const std::int64_t rest = index - periods * size;
     const auto behind =
         std::partition_point(families_.begin(), families_.end(),
                              [rest](const Family& each) { return each.before <= rest; });
     family_ = static_cast<std::size_t>(behind - families_.begin()) - 1;
-    base_ = periods * dimension_->local_period();
+    base_ = periods * local_period_;
     return rest - families_[family_].before;
   }
   void advance() {
     if (++family_ < families_.size()) return;
     family_ = 0;
-    base_ += dimension_->local_period();
+    base_ += local_period_;
   }
 
   [[nodiscard]] const Family& family() const { return families_[family_]; }
   /// Local index of the first element of the family.
   [[nodiscard]] std::int64_t local() const { return base_ + family().local; }
-  [[nodiscard]] std::int64_t local_stride() const { return dimension_->local_stride(); }
+  [[nodiscard]] std::int64_t local_stride() const { return dimension_->pair().local_stride(); }
 
  private:
   const DimensionIntersection* dimension_ = nullptr;
   int peer_ = 0;
   std::span<const Family> families_;
+  std::int64_t local_period_ = 0;
   std::size_t family_ = 0;
   std::int64_t base_ = 0;
 };
