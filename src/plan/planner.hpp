@@ -6,7 +6,6 @@
 
 #include "plan/plan_state.hpp"
 #include "plan/stream_limits.hpp"
-#include "schedule/stream_sizes.hpp"
 #include <valet/block_storage.hpp>
 #include <valet/plan.hpp>
 
