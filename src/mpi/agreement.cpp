@@ -5,11 +5,7 @@
 #include "mpi/check.hpp"
 #include <valet/detail/agree.hpp>
 
-#include <algorithm>
-#include <array>
 #include <cstring>
-#include <limits>
-#include <string>
 #include <utility>
 
 namespace valet::mpi {

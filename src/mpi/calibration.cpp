@@ -108,13 +108,7 @@ void gather_scattered(Buffers& buffers) {
 }
 
 int most_ranks_on_node(const Channel& channel) {
-  MPI_Comm node = MPI_COMM_NULL;
-  check(MPI_Comm_split_type(channel.get(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node),
-        "MPI_Comm_split_type");
-  int size = 1;
-  check(MPI_Comm_size(node, &size), "MPI_Comm_size");
-  check(MPI_Comm_free(&node), "MPI_Comm_free");
-  auto most = static_cast<std::uint64_t>(size);
+  std::uint64_t most = channel.node_ranks().size();
   maximum(channel, std::span(&most, 1));
   return static_cast<int>(most);
 }

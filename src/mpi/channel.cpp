@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <cstdint>
 #include <mutex>
 #include <numeric>
 #include <tuple>
@@ -99,13 +98,6 @@ std::vector<int> ranks_on_node(MPI_Comm communicator) {
   return ranks;
 }
 
-/// What a plan that is being made communicates over, and what it may get.
-struct Offer {
-  MPI_Comm communicator = MPI_COMM_NULL;
-  std::uint64_t places = 0;
-  int index = 0;
-};
-
 }  // namespace
 
 /// What hangs on the user's communicator. Shared by the attribute and by every open channel, so a
@@ -122,9 +114,9 @@ class CommunicatorCache {
     MPI_Comm_free(&base_);
   }
 
-  /// The channels of the pool that no plan of this rank has, one bit each, and what a plan gets if
-  /// all ranks have the same ones. Local.
-  Offer offer() {
+  /// What a plan that is being made communicates over, the channels of the pool that no plan of
+  /// this rank has, one bit each, and what a plan gets if all ranks have the same ones. Local.
+  std::tuple<MPI_Comm, std::uint64_t, int> offer() {
     const std::lock_guard lock(mutex_);
     return {base_, free_, lowest_of(free_)};
   }
@@ -287,10 +279,7 @@ Channel Channel::open_for_call(MPI_Comm user) {
 Channel Channel::open_for_planning(MPI_Comm user) {
   const auto lease = std::make_shared<Lease>(checked_cache_of(user));
   lease->is_planning = true;
-  const Offer offer = lease->cache->offer();
-  lease->communicator = offer.communicator;
-  lease->places = offer.places;
-  lease->index = offer.index;
+  std::tie(lease->communicator, lease->places, lease->index) = lease->cache->offer();
   return Channel(lease);
 }
 
