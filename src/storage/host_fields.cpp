@@ -86,9 +86,9 @@ void HostFields::append_row(const Field& field) {
   row.piece_bytes = field.element_bytes;
   row.packed_offset = block_bytes_;
   std::vector<FieldDimension> dimensions;
-  std::size_t row_bytes = field.element_bytes;
+  row.row_bytes = field.element_bytes;
   for (std::size_t d = 0; d < field.dimension_count; ++d) {
-    row_bytes *= field.dimensions[d].extent;
+    row.row_bytes *= field.dimensions[d].extent;
     if (field.dimensions[d].extent != 1) dimensions.push_back(field.dimensions[d]);
   }
   if (dimensions.size() > 1)
@@ -101,15 +101,12 @@ void HostFields::append_row(const Field& field) {
   }
   row.dimensions = std::move(dimensions);
   row.label = field.label;
-  block_bytes_ += row_bytes;
+  block_bytes_ += row.row_bytes;
   rows_.push_back(std::move(row));
 }
 
 void HostFields::visit_fields(const std::function<void(const BlockField&)>& visit) const {
-  for (std::size_t r = 0; r < rows_.size(); ++r) {
-    const std::size_t end = r + 1 < rows_.size() ? rows_[r + 1].packed_offset : block_bytes_;
-    visit({rows_[r].label, end - rows_[r].packed_offset, rows_[r].extents});
-  }
+  for (const Row& row : rows_) visit({row.label, row.row_bytes, row.extents});
 }
 
 /// Calls action(rows, offset in a packed block) for every piece of a block.

@@ -75,6 +75,16 @@ TEST(WordOf, IsTheLargestPowerOfTwoThatDivides) {
   EXPECT_EQ(word_of(7), 1U);
 }
 
+/// What kernels see of the last one of these fields.
+valet::kokkos::detail::RowLayout layout_of_last(const std::vector<valet::Field>& fields) {
+  struct Rows : valet::HostFields {
+    using HostFields::HostFields, HostFields::rows;
+  };
+  const Rows fields_of_block{std::span<const valet::Field>(fields)};
+  return valet::kokkos::detail::row_layout(fields_of_block.rows().back(),
+                                           fields_of_block.block_bytes());
+}
+
 TEST(RowLayout, MergesContiguousInnerDimensions) {
   valet::Field field;
   alignas(16) double memory = 0;
@@ -85,7 +95,7 @@ TEST(RowLayout, MergesContiguousInnerDimensions) {
   field.dimensions[0] = {2, 48};
   field.dimensions[1] = {3, 16};
   field.dimensions[2] = {2, 8};
-  const auto row = valet::kokkos::detail::row_layout(field, 0, 96);
+  const auto row = layout_of_last({field});
   EXPECT_EQ(row.dimension_count, 0U);
   EXPECT_EQ(row.element_bytes, 96U);
   EXPECT_EQ(row.row_bytes, 96U);
@@ -98,8 +108,11 @@ TEST(RowLayout, TakesSmallWordsWhereABlockIsMisaligned) {
   field.data = &memory;
   field.element_bytes = 8;
   field.slot_stride_bytes = 8;
-  EXPECT_EQ(valet::kokkos::detail::row_layout(field, 1, 9).word_bytes, 1U);
-  EXPECT_EQ(valet::kokkos::detail::row_layout(field, 4, 12).word_bytes, 4U);
+  valet::Field before = field;
+  before.element_bytes = 1;
+  EXPECT_EQ(layout_of_last({before, field}).word_bytes, 1U);
+  before.element_bytes = 4;
+  EXPECT_EQ(layout_of_last({before, field}).word_bytes, 4U);
 }
 
 /// An execution space whose queued work has failed.

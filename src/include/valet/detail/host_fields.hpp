@@ -36,12 +36,6 @@ class VALET_EXPORT HostFields : public StorageBackend {
   void pieces(std::uint64_t slot, Vector<MemoryPiece>& list) const override;
 
  protected:
-  /// refresh(). @return Whether an array lies or extends otherwise than before.
-  bool describe_again() noexcept;
-  /// The fields as they were given, if some of them may change.
-  [[nodiscard]] std::span<const Field> given() const { return given_; }
-
- private:
   /// A row in which adjacent dimensions that are contiguous in memory have been merged: contiguous
   /// pieces of piece_bytes at every combination of the remaining dimensions.
   struct Row {
@@ -49,11 +43,18 @@ class VALET_EXPORT HostFields : public StorageBackend {
     std::ptrdiff_t slot_stride_bytes = 0;
     std::size_t piece_bytes = 0;
     std::vector<FieldDimension> dimensions;
+    std::size_t row_bytes = 0;
     std::size_t packed_offset = 0;
     std::string label;
     std::vector<std::uint64_t> extents;  ///< as of BlockField
   };
 
+  /// refresh(). @return Whether an array lies or extends otherwise than before.
+  bool describe_again() noexcept;
+  /// One for each field; none where diagnostic() says why, or the fields were never allocated.
+  [[nodiscard]] std::span<const Row> rows() const { return rows_; }
+
+ private:
   void describe(std::span<const Field> fields);
   void append_row(const Field& field);
   void write_run(std::byte* to, const std::byte* from, std::size_t bytes) const;

@@ -67,10 +67,22 @@ template <class View>
                         " apart; blocks of different sizes need a contiguous View"};
 }
 
-/// Waits for kernels that may still write the Views, and keeps the Views alive.
+template <class View>
+[[nodiscard]] auto span_of(const View& given) {
+  const ViewOf<View> view = view_of(given);
+  return std::span<typename ViewOf<View>::value_type>(view.data(), view.extent(0));
+}
+
+/// The field make(span of values, span of words), which keeps the Views alive and waits for kernels
+/// that may still write them.
 /// @param values, words  Views, of which copies are kept, or references to them.
-template <class Values, class Words>
-void prepare(RaggedField& field, const Values& values, const Words& words) {
+template <class Values, class Words, class Make>
+[[nodiscard]] RaggedField ragged_field_of(const Values& values, const Words& words,
+                                          std::string label, Make make) {
+  static_assert(are_ragged_views<ViewOf<Values>, ViewOf<Words>>());
+  const auto current = [values, words, make] { return make(span_of(values), span_of(words)); };
+  RaggedField field = current();
+  field.label = label.empty() ? view_of(values).label() : std::move(label);
   field.prepare = [values, words]() -> std::optional<Diagnostic> {
     if (auto diagnostic = runtime_diagnostic()) return diagnostic;
     if (auto diagnostic = stride_diagnostic(view_of(values))) return diagnostic;
@@ -78,13 +90,8 @@ void prepare(RaggedField& field, const Values& values, const Words& words) {
     return fence_diagnostic(typename ViewOf<Values>::execution_space(),
                             typename ViewOf<Words>::execution_space());
   };
-  if (field.label.empty()) field.label = view_of(values).label();
-}
-
-template <class View>
-[[nodiscard]] auto span_of(const View& given) {
-  const ViewOf<View> view = view_of(given);
-  return std::span<typename ViewOf<View>::value_type>(view.data(), view.extent(0));
+  if constexpr (is_reference<Values> || is_reference<Words>) field.current = current;
+  return field;
 }
 
 }  // namespace detail
@@ -108,16 +115,9 @@ template <class View>
 template <class Values, class Lengths>
 [[nodiscard]] RaggedField ragged_field(const Values& values, const Lengths& lengths,
                                        std::string label = {}) {
-  static_assert(detail::are_ragged_views<detail::ViewOf<Values>, detail::ViewOf<Lengths>>());
-  const auto current = [values, lengths] {
-    return valet::ragged_field(detail::span_of(values), detail::span_of(lengths));
-  };
-  RaggedField field = current();
-  field.label = std::move(label);
-  detail::prepare(field, values, lengths);
-  if constexpr (detail::is_reference<Values> || detail::is_reference<Lengths>)
-    field.current = current;
-  return field;
+  return detail::ragged_field_of(values, lengths, std::move(label), [](auto bytes, auto words) {
+    return valet::ragged_field(bytes, words);
+  });
 }
 
 /// The same with offsets, such as the row map of a graph or matrix in compressed rows:
@@ -132,16 +132,9 @@ template <class Values, class Lengths>
 template <class Values, class Offsets>
 [[nodiscard]] RaggedField ragged_field_by_offsets(const Values& values, const Offsets& offsets,
                                                   std::string label = {}) {
-  static_assert(detail::are_ragged_views<detail::ViewOf<Values>, detail::ViewOf<Offsets>>());
-  const auto current = [values, offsets] {
-    return valet::ragged_field_by_offsets(detail::span_of(values), detail::span_of(offsets));
-  };
-  RaggedField field = current();
-  field.label = std::move(label);
-  detail::prepare(field, values, offsets);
-  if constexpr (detail::is_reference<Values> || detail::is_reference<Offsets>)
-    field.current = current;
-  return field;
+  return detail::ragged_field_of(values, offsets, std::move(label), [](auto bytes, auto words) {
+    return valet::ragged_field_by_offsets(bytes, words);
+  });
 }
 
 /// Converts lengths or offsets that count values of T to bytes, in place, before they are given to

@@ -104,7 +104,7 @@ class DualSidesOf final : public DualSides {
 
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     std::optional<Diagnostic> found;
-    for_each([&](const auto& dual, std::size_t) {
+    for_each(duals_, [&](const auto& dual, std::size_t) {
       using Dual = std::remove_cvref_t<decltype(dual)>;
       if (found || are_one(dual) || !Marks<Dual>::on_both_sides(dual)) return;
       found = Diagnostic{ErrorCode::invalid_argument,
@@ -120,10 +120,10 @@ class DualSidesOf final : public DualSides {
   /// that are newer on the host are determined beforehand.
   void sync_device_sides() override {
     std::array<bool, sizeof...(Duals)> is_stale{};
-    for_each([&](const auto& dual, std::size_t k) {
+    for_each(duals_, [&](const auto& dual, std::size_t k) {
       is_stale[k] = !are_one(dual) && dual.need_sync_device();
     });
-    for_each([&](auto& dual, std::size_t k) {
+    for_each(duals_, [&](auto& dual, std::size_t k) {
       if (!is_stale[k]) return;
       std::apply(
           [&](const auto&... space) {
@@ -137,7 +137,7 @@ class DualSidesOf final : public DualSides {
   }
 
   void mark_device_sides() override {
-    for_each([](auto& dual, std::size_t) {
+    for_each(duals_, [](auto& dual, std::size_t) {
       if (!are_one(dual)) dual.modify_device();
     });
   }
@@ -149,17 +149,11 @@ class DualSidesOf final : public DualSides {
     return static_cast<const void*>(dual.view_device().data()) ==
            static_cast<const void*>(dual.view_host().data());
   }
-  template <class Action>
-  void for_each(Action&& action) {
+  template <class Tuple, class Action>
+  static void for_each(Tuple& duals, Action&& action) {
     std::apply(
         [&, k = std::size_t{0}](auto&... dual) mutable { (action(object_of(dual), k++), ...); },
-        duals_);
-  }
-  template <class Action>
-  void for_each(Action&& action) const {
-    std::apply([&, k = std::size_t{0}](
-                   const auto&... dual) mutable { (action(object_of(dual), k++), ...); },
-               duals_);
+        duals);
   }
 
   Given given_;

@@ -9,7 +9,6 @@
 
 #include <Kokkos_Core.hpp>
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <type_traits>

@@ -55,11 +55,11 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
  public:
   explicit StagedBlocks(const Space& space, const Given&... given)
       : Base(std::tuple<Space>(space), given...), space_(space) {
-    describe(fields_of(given...));
+    describe();
   }
 
   void refresh() override {
-    if (Base::describe_again()) describe(Base::given());
+    if (Base::describe_again()) describe();
   }
   [[nodiscard]] std::optional<Diagnostic> diagnostic() const override {
     if (auto diagnostic = Base::diagnostic()) return diagnostic;
@@ -163,15 +163,11 @@ class StagedBlocks final : public ViewBlocks<std::tuple<Space>, Given...> {
                 "Valet: this backend has no memory that both the host and its kernels reach");
   static constexpr std::size_t view_count = sizeof...(Given);
 
-  void describe(std::span<const Field> fields) {
+  void describe() {
     block_bytes_ = Base::block_bytes();
     if (Base::diagnostic() || block_bytes_ == 0) return;
-    std::size_t packed_offset = 0;
-    RowLayout* row = block_.rows;
-    for (const Field& field : fields) {
-      *row = row_layout(field, packed_offset, block_bytes_);
-      packed_offset += row++->row_bytes;
-    }
+    RowLayout* next = block_.rows;
+    for (const auto& row : Base::rows()) *next++ = row_layout(row, block_bytes_);
     block_.number_words(word_of(0));
     if (list_memory_ != nullptr) return;
     DeviceMpi mpi = device_mpi<Space>();
