@@ -98,8 +98,9 @@ Report transfer_custom(const std::int64_t* dest_gfq, const std::int64_t* src_gfq
            },
        .mismatch =
            [&](int source, std::uint64_t sent) {
-             const detail::SizesOfRank<Size> own(transfer.partitions, self, src_sizes, dest_sizes);
-             return detail::sizes_differ(transfer.partitions, own.after, source, sent);
+             const auto own = detail::range_of(dest_gfq, static_cast<std::size_t>(self));
+             return detail::sizes_differ<Size>(
+                 transfer.partitions, {"dest_sizes", "after", dest_sizes, own}, source, sent);
            },
        .basis = detail::basis},
       options);

@@ -195,29 +195,18 @@ struct Sizes {
   }
 };
 
-/// The sizes before and after, on a rank with valid offsets.
-template <std::integral Size>
-struct SizesOfRank {
-  SizesOfRank(const Partitions& partitions, int rank, const Size* src_sizes, const Size* dest_sizes)
-      : before{"src_sizes", "before", src_sizes,
-               range_of(partitions.src_gfq, static_cast<std::size_t>(rank))},
-        after{"dest_sizes", "after", dest_sizes,
-              range_of(partitions.dest_gfq, static_cast<std::size_t>(rank))} {}
-  Sizes<Size> before;
-  Sizes<Size> after;
-};
-
 /// Counts bytes.
 template <std::integral Size>
 std::optional<Diagnostic> count_custom(const Transfer& transfer, const Size* src_sizes,
                                        const Size* dest_sizes,
                                        const valet::detail::CountsOfRank& counts) {
   if (auto wrong = transfer.begin(counts)) return wrong;
-  const SizesOfRank<Size> own(transfer.partitions, counts.rank, src_sizes, dest_sizes);
-  const std::size_t capacity_bytes = transfer.capacity_bytes;
-  if (auto wrong = own.before.count(transfer.partitions.dest_gfq, capacity_bytes, counts.sent))
-    return wrong;
-  return own.after.count(transfer.partitions.src_gfq, capacity_bytes, counts.received);
+  const auto& [dest_gfq, src_gfq] = transfer.partitions;
+  const auto self = static_cast<std::size_t>(counts.rank);
+  const Sizes<Size> before{"src_sizes", "before", src_sizes, range_of(src_gfq, self)};
+  const Sizes<Size> after{"dest_sizes", "after", dest_sizes, range_of(dest_gfq, self)};
+  if (auto wrong = before.count(dest_gfq, transfer.capacity_bytes, counts.sent)) return wrong;
+  return after.count(src_gfq, transfer.capacity_bytes, counts.received);
 }
 
 /// The error if the bytes that `source` sends do not match dest_sizes.
