@@ -15,26 +15,12 @@ namespace {
 /// The callback of this process. A message holds it while it is delivered, so another thread may
 /// replace it at the same time. Not a std::atomic of a shared_ptr, which came to the library of GCC
 /// in version 12, and to that of clang not yet.
-class CurrentCallback {
- public:
-  [[nodiscard]] std::shared_ptr<const LogCallback> get() const {
-    const std::lock_guard lock(mutex_);
-    return callback_;
-  }
-  /// The one before is destroyed after the lock, because its destructor may log.
-  void set(std::shared_ptr<const LogCallback> callback) {
-    const std::lock_guard lock(mutex_);
-    callback_.swap(callback);
-  }
+std::shared_ptr<const LogCallback> current;
+std::mutex mutex;
 
- private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const LogCallback> callback_;
-};
-
-CurrentCallback& current() {
-  static CurrentCallback only;
-  return only;
+std::shared_ptr<const LogCallback> current_callback() {
+  const std::lock_guard lock(mutex);
+  return current;
 }
 
 bool goes_to_standard_error(LogLevel level, int rank) {
@@ -53,15 +39,18 @@ const char* to_string(LogLevel level) noexcept {
 }
 
 void set_log_callback(LogCallback callback) {
-  current().set(callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr);
+  // The one before is destroyed after the lock, because its destructor may log.
+  auto next = callback ? std::make_shared<const LogCallback>(std::move(callback)) : nullptr;
+  const std::lock_guard lock(mutex);
+  current.swap(next);
 }
 
 bool is_logged(LogLevel level, int rank) noexcept {
-  return goes_to_standard_error(level, rank) || current().get() != nullptr;
+  return goes_to_standard_error(level, rank) || current_callback() != nullptr;
 }
 
 void log(LogLevel level, int rank, const std::string& message) noexcept {
-  const std::shared_ptr<const LogCallback> callback = current().get();
+  const std::shared_ptr<const LogCallback> callback = current_callback();
   if (callback == nullptr) {
     if (goes_to_standard_error(level, rank))
       std::fprintf(stderr, "valet: %s: %s\n", to_string(level), message.c_str());
