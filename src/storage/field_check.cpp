@@ -130,20 +130,18 @@ std::string shape_of(const Field& field) {
          std::to_string(field.slot_stride_bytes) + " apart)";
 }
 
+Diagnostic wrong(const std::string& text) { return {ErrorCode::invalid_argument, text}; }
+
 /// What is wrong with the row of a field, whatever its slots.
 std::optional<Diagnostic> row_diagnostic(const Field& field, const std::string& name) {
   if (field.dimension_count > Field::max_dimensions)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has rows of " + std::to_string(field.dimension_count) +
-                          " dimensions; describe them by at most " +
-                          std::to_string(Field::max_dimensions) +
-                          ", those that follow each other in memory as one"};
-  if (row_bytes(field) == 0)
-    return Diagnostic{ErrorCode::invalid_argument, name + " has rows of zero bytes; leave it out"};
+    return wrong(name + " has rows of " + std::to_string(field.dimension_count) +
+                 " dimensions; describe them by at most " + std::to_string(Field::max_dimensions) +
+                 ", those that follow each other in memory as one");
+  if (row_bytes(field) == 0) return wrong(name + " has rows of zero bytes; leave it out");
   if (row_bytes(field) > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has rows of more than " + detail::most_bytes_text +
-                          "; give the extents and the bytes of an element that it has"};
+    return wrong(name + " has rows of more than " + detail::most_bytes_text +
+                 "; give the extents and the bytes of an element that it has");
   return std::nullopt;
 }
 
@@ -152,10 +150,9 @@ std::optional<Diagnostic> diagnostic_of(std::span<const Field> fields, std::size
   const std::string name = name_of(fields, f);
   if (auto diagnostic = row_diagnostic(field, name)) return diagnostic;
   if (field.surplus_bytes > 0)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has " + bytes_text(field.surplus_bytes) + " behind its " +
-                          std::to_string(field.slots) + " rows of " + bytes_text(row_bytes(field)) +
-                          "; give an array whose size is a multiple of the components"};
+    return wrong(name + " has " + bytes_text(field.surplus_bytes) + " behind its " +
+                 std::to_string(field.slots) + " rows of " + bytes_text(row_bytes(field)) +
+                 "; give an array whose size is a multiple of the components");
   if (field.slots != fields.front().slots)
     return Diagnostic{ErrorCode::field_mismatch,
                       name + " has " + std::to_string(field.slots) +
@@ -168,14 +165,11 @@ std::optional<Diagnostic> diagnostic_of(std::span<const Field> fields, std::size
                       name + " has no memory (a null pointer) for its " +
                           std::to_string(field.slots) + " slots; allocate it first"};
   if (is_beyond_memory(field))
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + shape_of(field) + " has " + std::to_string(field.slots) +
-                          " slots, more than any memory holds; give the slots and strides that it "
-                          "has"};
+    return wrong(name + shape_of(field) + " has " + std::to_string(field.slots) +
+                 " slots, more than any memory holds; give the slots and strides that it has");
   if (rows_overlap(field))
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + shape_of(field) +
-                          " has rows that overlap; give strides that keep every two rows apart"};
+    return wrong(name + shape_of(field) +
+                 " has rows that overlap; give strides that keep every two rows apart");
   return std::nullopt;
 }
 
@@ -241,9 +235,7 @@ bool is_never_allocated(std::span<const Field> fields) {
 }
 
 std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields) {
-  if (fields.empty())
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "a block storage without fields; give at least one"};
+  if (fields.empty()) return wrong("a block storage without fields; give at least one");
   if (is_never_allocated(fields)) return std::nullopt;
   std::uint64_t block_bytes = 0;
   for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -251,9 +243,8 @@ std::optional<Diagnostic> field_diagnostic(std::span<const Field> fields) {
     block_bytes = detail::bounded_sum(block_bytes, row_bytes(fields[f]));
   }
   if (block_bytes > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      std::string("the rows of all fields together have more than ") +
-                          detail::most_bytes_text + "; give the rows that they have"};
+    return wrong(std::string("the rows of all fields together have more than ") +
+                 detail::most_bytes_text + "; give the rows that they have");
   if (fields.front().slots == 0) return std::nullopt;
   for (std::size_t b = 1; b < fields.size(); ++b)
     for (std::size_t a = 0; a < b; ++a)
