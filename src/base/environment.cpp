@@ -4,7 +4,6 @@
 #include <valet/log.hpp>
 
 #include <atomic>
-#include <cstddef>
 #include <numeric>
 #include <unistd.h>
 #include <utility>

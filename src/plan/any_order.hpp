@@ -7,7 +7,6 @@
 #include <valet/export.hpp>
 
 #include <cstddef>
-#include <cstdint>
 
 namespace valet::plan {
 

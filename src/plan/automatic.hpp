@@ -7,7 +7,6 @@
 #include "mpi/agreement.hpp"
 #include "plan/plan_state.hpp"
 
-#include <cstdint>
 
 namespace valet::plan {
 

@@ -2,9 +2,9 @@
 #pragma once
 
 /// What one rank knows of a validated map: whom it sends how much, what it gets from whom, and in
-/// which slot everything ends. No MPI in here. SlotIndex is 32 bits wide below 2^32 slots, else 64.
+/// which slot everything ends. No MPI in here.
 ///
-/// Memory a slot, for 32 bits: `exports` 4 bytes a leaving block; where final slots are listed
+/// Memory a slot: `exports` 4 bytes a leaving block; where final slots are listed
 /// `arrivals` 4 bytes an arriving block; 8 a block that changes its slot inside the rank, but for
 /// fill and stable; two bitmaps at most.
 
@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 namespace valet::plan {
 

@@ -13,7 +13,6 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string>
 
 #if defined(__SSE2__)

@@ -4,7 +4,6 @@
 #include "mpi/agreement.hpp"
 #include <valet/storage_backend.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
