@@ -48,18 +48,14 @@ std::string resolved(std::filesystem::path path) {
   return path.string();
 }
 
-/// A name in the same directory for a file that is not complete; another one for each attempt.
-std::string temporary_name(const std::string& path) {
-  return path + ".valet_" + std::to_string(std::random_device()());
-}
-
-/// What an attempt with some names returns, the first time that the name was free.
+/// What an attempt with some names returns, the first time that the name was free: names in the
+/// same directory for a file that is not complete.
 template <class Attempt>
 int with_free_name(const std::string& path, std::string& name, Attempt&& attempt) {
   constexpr int most_attempts = 100;
   int result = -1;
   for (int k = 0; k < most_attempts; ++k) {
-    name = temporary_name(path);
+    name = path + ".valet_" + std::to_string(std::random_device()());
     result = attempt(name.c_str());
     if (result >= 0 || errno != EEXIST) break;
   }

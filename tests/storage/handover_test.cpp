@@ -2,7 +2,7 @@
 
 // Which way messages are written follows from how fast they were read.
 
-#include "storage/handover.hpp"
+#include "storage/node_memory.hpp"
 
 #include <gtest/gtest.h>
 
