@@ -97,7 +97,8 @@ class FamilyWalk {
       : dimension_(&dimension),
         peer_(peer),
         families_(dimension.families(peer)),
-        local_period_(dimension.pair().local_period()) {}
+        local_period_(dimension.pair().local_period()),
+        local_stride_(dimension.pair().local_stride()) {}
 
   /// Goes to a position in the sequence of indices. @return Indices before it in its family.
   std::int64_t seek(std::int64_t index) {
@@ -120,13 +121,13 @@ class FamilyWalk {
   [[nodiscard]] const Family& family() const { return families_[family_]; }
   /// Local index of the first element of the family.
   [[nodiscard]] std::int64_t local() const { return base_ + family().local; }
-  [[nodiscard]] std::int64_t local_stride() const { return dimension_->pair().local_stride(); }
+  [[nodiscard]] std::int64_t local_stride() const { return local_stride_; }
 
  private:
   const DimensionIntersection* dimension_ = nullptr;
   int peer_ = 0;
   std::span<const Family> families_;
-  std::int64_t local_period_ = 0;
+  std::int64_t local_period_ = 0, local_stride_ = 0;
   std::size_t family_ = 0;
   std::int64_t base_ = 0;
 };
