@@ -7,7 +7,6 @@
 #include "mpi/agreement.hpp"
 #include "plan/plan_state.hpp"
 
-
 namespace valet::plan {
 
 /// What a choice is made from. Before the ranks agree: of this rank. Afterwards the same on all,
