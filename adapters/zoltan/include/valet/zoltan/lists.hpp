@@ -15,7 +15,7 @@
 
 #ifdef VALET_ZOLTAN_VIEWS
 #include <valet/kokkos/blocks.hpp>
-#include <valet/zoltan/detail/view_columns.hpp>
+#include <valet/kokkos/detail/view_columns.hpp>
 #endif
 
 #include <zoltan_types.h>
@@ -155,14 +155,16 @@ VALET_EXPORT ListMigration migrate(MPI_Comm communicator, const PartitionLists& 
 ///                      rank can hold.
 /// @return As above, with the same errors.
 template <class First, class... Rest>
-requires(detail::is_column_view<First> || Kokkos::is_execution_space<First>::value) ListMigration
+requires(kokkos::detail::is_column_view<First> ||
+         Kokkos::is_execution_space<First>::value) ListMigration
     migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,
             const ListOptions& options, const First& first, const Rest&... rest) {
   return migrate(communicator, lists, occupied, valet::kokkos::blocks(first, rest...), options);
 }
 /// The same with default options.
 template <class First, class... Rest>
-requires(detail::is_column_view<First> || Kokkos::is_execution_space<First>::value) ListMigration
+requires(kokkos::detail::is_column_view<First> ||
+         Kokkos::is_execution_space<First>::value) ListMigration
     migrate(MPI_Comm communicator, const PartitionLists& lists, const Occupied& occupied,
             const First& first, const Rest&... rest) {
   return migrate(communicator, lists, occupied, valet::kokkos::blocks(first, rest...));

@@ -11,12 +11,13 @@
 #include <valet/mpi.hpp>
 #include <valet/options.hpp>
 #include <valet/ragged_storage.hpp>
+#include <valet/rebalance.hpp>
 #include <valet/report.hpp>
 #include <valet/zoltan/columns.hpp>
-#include <valet/zoltan/detail/view_columns.hpp>
 
 #ifdef VALET_ZOLTAN_VIEWS
 #include <valet/kokkos/blocks.hpp>
+#include <valet/kokkos/detail/view_columns.hpp>
 #endif
 
 #include <cstdint>
@@ -33,20 +34,10 @@ struct Zoltan_Struct;
 /// Partitioning with Zoltan, and migration of the result.
 namespace valet::zoltan {
 
-/// What Rebalancer::rebalance() does if Zoltan gives a rank more objects than it has slots, or more
-/// bytes than an arena holds.
-enum class WhenInfeasible {
-  refuse,  ///< throws infeasible; nothing has moved
-  repair,  ///< corrects the partition with the fewest changes: valet::repair(); not for
-           ///< RaggedStorage
-  grow     ///< asks the application for more room: RebalancerOptions::grow and grow_ragged
-};
-
-/// Room that a rank needs for a partition of objects whose data are blocks of different sizes.
-struct RaggedRoom {
-  std::uint64_t blocks = 0;          ///< lengths in every ragged field, rows in every column
-  std::vector<std::uint64_t> bytes;  ///< for each ragged field, including alignment padding
-};
+using valet::Imbalance;
+using valet::RaggedRoom;
+using valet::RebalanceResult;
+using valet::WhenInfeasible;
 
 /// Options of partition and migration. The same on all ranks, except for `grow`, `grow_ragged`,
 /// migration.budget_bytes and the parameter NUM_LOCAL_PARTS.
@@ -104,26 +95,6 @@ struct RebalancerOptions {
   std::vector<std::pair<std::string, std::string>> parameters = {};
   /// Options of the migration: budget, method, order, verification.
   Options migration = {};
-};
-
-/// Largest over mean value per rank; 1 is perfect balance.
-struct Imbalance {
-  double weight = 1;  ///< by weight; by number if there are no weights
-  double count = 1;   ///< by the number of objects
-};
-
-/// Result of a rebalance().
-struct RebalanceResult {
-  std::uint64_t count = 0;                  ///< objects now on this rank, in slots 0 to count-1
-  std::uint64_t required_slots = 0;         ///< slots that this rank required
-  Imbalance before;                         ///< over all ranks
-  Imbalance after;                          ///< over all ranks
-  double partition_seconds = 0;             ///< partitioning, on this rank
-  double migration_seconds = 0;             ///< planning and moving, on this rank
-  double largest_cell_share = 0;            ///< see Partition::largest_cell_share()
-  std::uint64_t partition_extra_bytes = 0;  ///< see Partition::extra_bytes()
-  std::string warning;                      ///< see Partition::warning()
-  Report report;                            ///< of the migration, on this rank
 };
 
 /// The decision of Rebalancer::partition(), before anything moves: to be inspected, changed, and
@@ -246,23 +217,23 @@ class VALET_EXPORT Rebalancer {
   /// is read, after data modified on the host has been copied to it; if both sides are marked as
   /// modified, the error is invalid_argument.
   template <class... Views>
-  requires(detail::is_column_view<Views>&&...) void coordinates(const Views&... views) {
+  requires(kokkos::detail::is_column_view<Views>&&...) void coordinates(const Views&... views) {
     static_assert(sizeof...(Views) > 0, "Valet: give the coordinates");
-    static_assert(detail::are_references<Views...>());
-    coordinates(detail::view_columns(views...));
+    static_assert(kokkos::detail::are_references<Views...>());
+    coordinates(kokkos::detail::view_columns(views...));
   }
   /// The work of each object: valet::ref() of a View or DualView of rank 1. Local.
   template <class View>
-  requires(detail::is_column_view<View>) void weights(const View& view) {
-    static_assert(detail::are_references<View>());
-    weights(detail::view_columns(view));
+  requires(kokkos::detail::is_column_view<View>) void weights(const View& view) {
+    static_assert(kokkos::detail::are_references<View>());
+    weights(kokkos::detail::view_columns(view));
   }
   /// Global ids of the objects: valet::ref() of a View or DualView of rank 1, or of rank 2, slots x
   /// entries. Local.
   template <class View>
-  requires(detail::is_column_view<View>) void global_ids(const View& view) {
-    static_assert(detail::are_references<View>());
-    global_ids(detail::view_columns(view));
+  requires(kokkos::detail::is_column_view<View>) void global_ids(const View& view) {
+    static_assert(kokkos::detail::are_references<View>());
+    global_ids(kokkos::detail::view_columns(view));
   }
 
   /// Moves the rows of Views as a partition determines: migrate() with valet::kokkos::blocks(first,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Kokkos Views and DualViews as columns. Empty if Valet was built without its Kokkos adapter.
+/// Kokkos Views and DualViews as columns.
 
-#ifdef VALET_ZOLTAN_VIEWS
-
+#include <valet/columns.hpp>
 #include <valet/kokkos/detail/dual_views.hpp>
 #include <valet/kokkos/detail/runtime.hpp>
 #include <valet/kokkos/detail/view_fields.hpp>
-#include <valet/zoltan/columns.hpp>
 
 #include <Kokkos_Core.hpp>
 
@@ -23,17 +21,16 @@
 #include <tuple>
 #include <type_traits>
 
-namespace valet::zoltan::detail {
+namespace valet::kokkos::detail {
 
 template <class T>
-constexpr bool is_column_view =
-    Kokkos::is_view<kokkos::detail::ViewOf<T>>::value || kokkos::detail::is_dual_view<T>;
+constexpr bool is_column_view = Kokkos::is_view<ViewOf<T>>::value || is_dual_view<T>;
 
 /// Rejects at compile time Views that a Rebalancer would read where they were.
 template <class... Views>
 consteval bool are_references() {
   static_assert(
-      (kokkos::detail::is_reference<Views> && ...),
+      (is_reference<Views> && ...),
       "Valet: give the Rebalancer valet::ref(view), so that it reads the View as it is at "
       "each partition, after Kokkos::resize() too");
   return true;
@@ -49,7 +46,7 @@ constexpr void check_column_view() {
                   "rank 1 for each component, weights a View of rank 1");
     static_assert(std::is_arithmetic_v<typename View::value_type>,
                   "Valet: the values of coordinates and weights must be numbers");
-    static_assert(kokkos::detail::is_strided_layout<typename View::array_layout>,
+    static_assert(is_strided_layout<typename View::array_layout>,
                   "Valet: the layout of a View must be LayoutRight, LayoutLeft or LayoutStride");
   }
 }
@@ -88,8 +85,7 @@ void append_columns(Columns& columns, const View& view) {
 /// Whether kernels read the numbers: the host cannot, or pages would migrate to it.
 template <class View>
 constexpr bool is_read_by_kernels =
-    !kokkos::detail::is_host_accessible<View> ||
-    kokkos::detail::prefers_kernels<typename View::execution_space, View>;
+    !is_host_accessible<View> || prefers_kernels<typename View::execution_space, View>;
 
 /// Copies the numbers of some slots of one View; an index combines component and slot.
 template <class Value>
@@ -160,12 +156,12 @@ class StagedViews final : public StagedColumns {
   static constexpr bool reaches_host_memory =
       Kokkos::SpaceAccessibility<Space, Kokkos::HostSpace>::accessible;
   using Staging = std::conditional_t<(reaches_host_memory<typename Views::execution_space> && ...),
-                                     Kokkos::HostSpace, kokkos::detail::PinnedSpace>;
+                                     Kokkos::HostSpace, PinnedSpace>;
   static_assert(
       (Kokkos::SpaceAccessibility<typename Views::execution_space, Staging>::accessible && ...) &&
           Kokkos::SpaceAccessibility<Kokkos::HostSpace, Staging>::accessible,
       "Valet: there is no memory that both the host and the kernels of these Views reach");
-  static_assert((kokkos::detail::is_accessible<typename Views::execution_space, Views> && ...),
+  static_assert((is_accessible<typename Views::execution_space, Views> && ...),
                 "Valet: the execution space of a View does not reach its memory");
 
   struct Free {
@@ -179,7 +175,7 @@ class StagedViews final : public StagedColumns {
         [&](const auto&... view) {
           double* numbers = numbers_;
           ((numbers = launch_one(view, numbers, list, first, count)), ...);
-          (kokkos::detail::fence(typename Views::execution_space()), ...);
+          (detail::fence(typename Views::execution_space()), ...);
         },
         views_);
   }
@@ -214,7 +210,7 @@ class StagedViews final : public StagedColumns {
 
 template <class... Views>
 void read_views(Columns& columns, const Views&... views) {
-  (kokkos::detail::fence(typename Views::execution_space()), ...);
+  (detail::fence(typename Views::execution_space()), ...);
   (append_columns(columns, views), ...);
   if (columns.diagnostic) return;
   if constexpr ((is_read_by_kernels<Views> || ...))
@@ -225,21 +221,19 @@ void read_views(Columns& columns, const Views&... views) {
 
 template <class... Views>
 [[nodiscard]] ColumnSource view_columns(const Views&... views) {
-  (check_column_view<kokkos::detail::ViewOf<Views>>(), ...);
+  (check_column_view<ViewOf<Views>>(), ...);
   return [views...] {
     Columns columns;
-    columns.diagnostic = kokkos::detail::runtime_diagnostic();
+    columns.diagnostic = runtime_diagnostic();
     if (columns.diagnostic) return columns;
-    if (const auto duals = kokkos::detail::dual_sides(std::tuple<>(), views...)) {
+    if (const auto duals = dual_sides(std::tuple<>(), views...)) {
       columns.diagnostic = duals->diagnostic();
       if (columns.diagnostic) return columns;
       duals->sync_device_sides();
     }
-    read_views(columns, kokkos::detail::view_of(views)...);
+    read_views(columns, view_of(views)...);
     return columns;
   };
 }
 
-}  // namespace valet::zoltan::detail
-
-#endif
+}  // namespace valet::kokkos::detail
