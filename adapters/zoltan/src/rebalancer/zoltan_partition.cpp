@@ -2,14 +2,11 @@
 #include "zoltan_partition.hpp"
 
 #include "base/names.hpp"
-#include "infeasible.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
-#include "whole_reductions.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
@@ -20,6 +17,10 @@
 
 namespace valet::zoltan {
 namespace {
+
+using rebalance::Basis;
+using rebalance::OrderRule;
+using rebalance::PartRanks;
 
 /// What Zoltan allocates: 93 with RCB and RIB, 78 with HSFC, measured.
 constexpr std::uint64_t bytes_of_object = 100;
@@ -41,18 +42,12 @@ constexpr std::array<Reserved, 7> reserved_parameters{
      {"RETURN_LISTS", "leave it out: partition() returns all"},
      {"AUTO_MIGRATE", "leave it out: Valet migrates"}}};
 
-std::string name_of_choice(std::int64_t when_infeasible) {
-  constexpr std::array names{"refuse", "repair", "grow"};
-  return names[static_cast<std::size_t>(when_infeasible)];
-}
-
 constexpr std::array methods{"RCB",   "RIB",        "HSFC", "BLOCK",  "CYCLIC", "BLOCK_CYCLIC",
                              "GRAPH", "HYPERGRAPH", "HIER", "RANDOM", "REFTREE"};
 
 /// Its place among them, behind them for one that is refused.
 std::int64_t method_number(const std::string& method) {
-  return std::find(methods.begin(), methods.end(), valet::detail::upper_case(method)) -
-         methods.begin();
+  return std::find(methods.begin(), methods.end(), method) - methods.begin();
 }
 
 std::string method_name(std::int64_t number) {
@@ -171,11 +166,11 @@ class Lists {
   }
 
   /// To the entries of the objects' slots.
-  void write_ranks(Array<int>& ranks) const { write(export_procs_, ranks); }
-  void write_parts(Array<int>& parts) const { write(export_parts_, parts); }
+  void write_ranks(std::span<int> ranks) const { write(export_procs_, ranks); }
+  void write_parts(std::span<int> parts) const { write(export_parts_, parts); }
 
  private:
-  void write(const int* from, Array<int>& to) const {
+  void write(const int* from, std::span<int> to) const {
     for (int k = 0; k < exports_; ++k) to[export_lids_[k]] = from[k];
   }
 
@@ -190,12 +185,6 @@ class Lists {
   int* export_procs_ = nullptr;
   int* export_parts_ = nullptr;
 };
-
-std::string text_of(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
 
 /// All ranks have to give the same parameters: one of a single rank, such as KEEP_CUTS, can make it
 /// call MPI where the others do not.
@@ -213,8 +202,6 @@ std::int64_t hash_of_parameters(const RebalancerOptions& options) {
   }
   return static_cast<std::int64_t>(hash >> 1U);
 }
-
-std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<double>(bits)); }
 
 /// The most memory that this process ever had.
 std::uint64_t most_resident_bytes() {
@@ -241,8 +228,7 @@ std::optional<Diagnostic> failure_of(int code, std::uint64_t objects) {
 }
 
 std::optional<Diagnostic> check_method(const std::string& method) {
-  if (std::ranges::find(methods, valet::detail::upper_case(method)) != methods.end())
-    return std::nullopt;
+  if (method_number(valet::detail::upper_case(method)) < std::ssize(methods)) return std::nullopt;
   std::string names;
   for (const char* const name : methods)
     names += (names.empty() ? "" : name == methods.back() ? " or " : ", ") + std::string(name);
@@ -250,12 +236,27 @@ std::optional<Diagnostic> check_method(const std::string& method) {
                     "there is no method '" + method + "'; choose " + names};
 }
 
+bool deals_blocks(const std::string& method) {
+  return method == "CYCLIC" || method == "BLOCK_CYCLIC";
+}
+
+/// Whether Zoltan has no method for it.
+bool is_own_order(const RebalancerOptions& options, const std::string& method) {
+  return options.block_size > 1 || method == "BLOCK_CYCLIC";
+}
+
+Basis basis_of(const std::string& method) {
+  if (method == "RCB" || method == "RIB" || method == "HSFC") return Basis::coordinates;
+  if (method == "BLOCK" || method == "RANDOM" || deals_blocks(method)) return Basis::order;
+  return Basis::relations;
+}
+
 std::optional<Diagnostic> check_blocks(const RebalancerOptions& options, bool has_parts) {
   if (options.block_size == 0)
     return Diagnostic{ErrorCode::invalid_argument, "blocks of 0 objects; give a block_size above"};
-  const bool is_own =
-      options.block_size > 1 || valet::detail::upper_case(options.method) == "BLOCK_CYCLIC";
-  if (is_own && !deals_blocks(options.method))
+  const std::string method = valet::detail::upper_case(options.method);
+  const bool is_own = is_own_order(options, method);
+  if (is_own && !deals_blocks(method))
     return Diagnostic{ErrorCode::invalid_argument,
                       "a block_size of " + std::to_string(options.block_size) + " with method '" +
                           options.method + "'; it is for BLOCK_CYCLIC and CYCLIC"};
@@ -266,9 +267,39 @@ std::optional<Diagnostic> check_blocks(const RebalancerOptions& options, bool ha
   return std::nullopt;
 }
 
+constexpr int integers = 6;
+
+/// Every integer becomes 1 of what some call was not given whole.
+void note_pieces(void* in, void* inout, int* count, MPI_Datatype* /*type*/) {
+  const int* const other = static_cast<int*>(in);
+  int* const mine = static_cast<int*>(inout);
+  for (int k = 0; k < *count; ++k)
+    mine[k] = *count != integers || other[k] != 0 || mine[k] != 0 ? 1 : 0;
+}
+
+/// Finds out whether MPI hands the six integers of a reduction to an operation of the application
+/// all at once. Zoltan_LB_Build_PartDist reads and writes six whatever it is given; an MPI may
+/// apply an operation to some at a time. Collective; a reduction.
+/// @return What is wrong, on all ranks, if anything.
+std::optional<Diagnostic> check_whole_reductions(const mpi::Channel& communicator) {
+  std::array<int, integers> in_pieces{};
+  MPI_Op operation = MPI_OP_NULL;
+  mpi::check(MPI_Op_create(note_pieces, 1, &operation), "MPI_Op_create");
+  const int code = MPI_Allreduce(MPI_IN_PLACE, in_pieces.data(), integers, MPI_INT, operation,
+                                 communicator.get());
+  MPI_Op_free(&operation);
+  mpi::check(code, "MPI_Allreduce");
+  if (std::ranges::count(in_pieces, 0) == integers) return std::nullopt;
+  return Diagnostic{
+      ErrorCode::invalid_communicator,
+      "MPI applies an operation of the application to less than the six integers of a "
+      "reduction; Zoltan_LB_Partition needs all at once and would overwrite memory: "
+      "use another MPI, or another algorithm for its MPI_Allreduce"};
+}
+
 /// Parts of the same weight, in the order of ranks and slots.
 void cut_by_order(const mpi::Channel& communicator, const ZoltanWeights& weights,
-                  const PartRanks& part_ranks, Array<int>& ranks, Array<int>& parts) {
+                  const PartRanks& part_ranks, std::span<int> ranks, std::span<int> parts) {
   double own = 0;
   for (std::uint64_t k = 0; k < weights.objects().count; ++k) own += weights[k];
   double sum = 0;
@@ -289,19 +320,17 @@ void cut_by_order(const mpi::Channel& communicator, const ZoltanWeights& weights
 
 }  // namespace
 
-bool deals_blocks(const std::string& method) {
-  const std::string name = valet::detail::upper_case(method);
-  return name == "CYCLIC" || name == "BLOCK_CYCLIC";
-}
-
-bool goes_by_coordinates(const std::string& method) {
-  const std::string name = valet::detail::upper_case(method);
-  return name == "RCB" || name == "RIB" || name == "HSFC";
-}
-
-bool goes_by_order(const std::string& method) {
-  const std::string name = valet::detail::upper_case(method);
-  return name == "BLOCK" || name == "RANDOM" || deals_blocks(method);
+rebalance::Settings settings_of(const RebalancerOptions& options) {
+  rebalance::Settings settings{
+      options.imbalance_tolerance, options.balance_count, options.granularity, std::nullopt,
+      options.when_infeasible,     options.grow,          options.grow_ragged, options.migration};
+  const std::string method = valet::detail::upper_case(options.method);
+  if (basis_of(method) == Basis::order && method != "RANDOM")
+    settings.order_rule = {is_own_order(options, method) ? OrderRule::Asked::never
+                           : options.parameters.empty()  ? OrderRule::Asked::if_it_is_told_more
+                                                         : OrderRule::Asked::always,
+                           deals_blocks(method), options.block_size};
+  return settings;
 }
 
 void ZoltanPartition::Destroy::operator()(Zoltan_Struct* zoltan) const {
@@ -311,12 +340,19 @@ void ZoltanPartition::Destroy::operator()(Zoltan_Struct* zoltan) const {
   if (finalized == 0) Zoltan_Destroy(&zoltan);
 }
 
-ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const RebalancerOptions& options)
-    : asks_queries_(!goes_by_coordinates(options.method) && !goes_by_order(options.method)),
-      bisects_(goes_by_coordinates(options.method) &&
-               valet::detail::upper_case(options.method) != "HSFC"),
-      follows_curve_(goes_by_coordinates(options.method) && !bisects_),
+ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const RebalancerOptions& options,
+                                 const rebalance::Settings& settings)
+    : method_(valet::detail::upper_case(options.method)),
+      bisects_(method_ == "RCB" || method_ == "RIB"),
+      follows_curve_(method_ == "HSFC"),
       is_stock_(options.granularity == 1U) {
+  traits_.name = "Zoltan";
+  traits_.basis = basis_of(method_);
+  if (follows_curve_) traits_.cells = rebalance::OctreeShape::hilbert;
+  traits_.largest_id = std::numeric_limits<ZOLTAN_ID_TYPE>::max();
+  if (method_ != "RCB")
+    traits_.one_weight =
+        "balance_count needs the method RCB: " + method_ + " balances one weight only";
   // MPI is initialised, so all this does is to note so, every time anew.
   float version = 0;
   std::optional<Diagnostic> diagnostic;
@@ -325,20 +361,14 @@ ZoltanPartition::ZoltanPartition(const mpi::Channel& communicator, const Rebalan
   if (zoltan_ == nullptr)
     diagnostic = Diagnostic{ErrorCode::out_of_memory, "Zoltan could not be initialised"};
   else
-    diagnostic = set_all(options);
+    diagnostic = set_all(options, settings);
   if (auto found = check_whole_reductions(communicator)) diagnostic = std::move(found);
   mpi::Agreement agreement;
   agreement.equal({"whether there are NUM_GLOBAL_PARTS or NUM_LOCAL_PARTS", mpi::yes_or_no},
                   has_parts());
-  agreement.equal({"RebalancerOptions::when_infeasible", name_of_choice}, options.when_infeasible);
-  agreement.equal({"RebalancerOptions::granularity"}, options.granularity.value_or(0));
   agreement.equal({"RebalancerOptions::block_size"}, options.block_size);
-  agreement.equal({"RebalancerOptions::migration.order", mpi::name_of<Order>},
-                  options.migration.order);
-  agreement.equal({"RebalancerOptions::method", method_name}, method_number(options.method));
-  agreement.equal({"RebalancerOptions::imbalance_tolerance", tolerance_text},
-                  std::bit_cast<std::int64_t>(options.imbalance_tolerance));
-  agreement.equal({"RebalancerOptions::balance_count", mpi::yes_or_no}, options.balance_count);
+  agreement.equal({"RebalancerOptions::method", method_name}, method_number(method_));
+  settings.join(agreement);
   agreement.equal({"RebalancerOptions::parameters", nullptr,
                    "give the same names and values in the same order on all ranks; only "
                    "NUM_LOCAL_PARTS may differ"},
@@ -354,25 +384,17 @@ std::optional<Diagnostic> ZoltanPartition::set(const std::string& name, const st
                         "; check its name and its value in Zoltan's manual"};
 }
 
-std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& options) {
+std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& options,
+                                                   const rebalance::Settings& settings) {
   if (auto diagnostic = check_method(options.method)) return diagnostic;
-  if (!(options.imbalance_tolerance > 1))
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "an imbalance tolerance of " + text_of(options.imbalance_tolerance) +
-                          "; it is largest over mean and must be above 1"};
-  if (options.when_infeasible == WhenInfeasible::grow && !options.grow && !options.grow_ragged)
-    return no_growth("RebalancerOptions::grow");
-  if (options.granularity == 0U)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "a granularity of 0; it is the most objects in a cell: give 1 for every "
-                      "object by itself, or nothing for cells as they fit"};
+  if (auto diagnostic = settings.diagnostic()) return diagnostic;
   std::ostringstream tolerance;
   tolerance.precision(std::numeric_limits<float>::max_digits10);
   tolerance << options.imbalance_tolerance;
   const std::array<std::pair<const char*, std::string>, 4> own{
       {{"DEBUG_LEVEL", "0"},
        // Blocks are not Zoltan's business.
-       {"LB_METHOD", deals_blocks(options.method) ? "CYCLIC" : options.method},
+       {"LB_METHOD", deals_blocks(method_) ? "CYCLIC" : options.method},
        {"IMBALANCE_TOL", tolerance.str()},
        {"NUM_LID_ENTRIES", "1"}}};  // the slot
   for (const auto& [name, value] : own)
@@ -380,7 +402,7 @@ std::optional<Diagnostic> ZoltanPartition::set_all(const RebalancerOptions& opti
   for (const auto& [name, value] : options.parameters)
     if (auto diagnostic = set_user_parameter(name, value)) return diagnostic;
   if (auto diagnostic = check_blocks(options, has_parts())) return diagnostic;
-  if (has_parts() && valet::detail::upper_case(options.method) == "HIER")  // Zoltan would abort
+  if (has_parts() && method_ == "HIER")  // Zoltan would abort
     return Diagnostic{ErrorCode::invalid_argument,
                       "HIER makes one part for each rank; leave out NUM_GLOBAL_PARTS and "
                       "NUM_LOCAL_PARTS, or take another method"};
@@ -396,21 +418,19 @@ std::optional<Diagnostic> ZoltanPartition::set_user_parameter(const std::string&
       return Diagnostic{ErrorCode::invalid_argument,
                         "the parameter " + name + " is set by the Rebalancer; " + reserved.remedy};
   if (upper == "NUM_GLOBAL_PARTS" || upper == "NUM_LOCAL_PARTS") {
-    part_counts_.are_given = true;
+    traits_.parts.are_given = true;
     const bool is_global = upper == "NUM_GLOBAL_PARTS";
     const long count = std::strtol(value.c_str(), nullptr, 10);
     if (count < (is_global ? 1 : 0) || count > std::numeric_limits<int>::max())
       return Diagnostic{ErrorCode::invalid_argument, "the parameter " + name + " = " + value +
                                                          "; give a whole number, at least " +
                                                          (is_global ? "1" : "0")};
-    (is_global ? part_counts_.global : part_counts_.local) = static_cast<int>(count);
+    (is_global ? traits_.parts.global : traits_.parts.local) = static_cast<int>(count);
   }
   if (upper == "RCB_RECTILINEAR_BLOCKS") keeps_planes_ = value != "0";
   if (upper == "REDUCE_DIMENSIONS" && value != "0") follows_curve_ = false;  // in other coordinates
   return set(name, value);
 }
-
-void ZoltanPartition::keep_cuts() { Zoltan_Set_Param(zoltan_.get(), "KEEP_CUTS", "1"); }
 
 /// RCB and RIB wait for ever where a rank with several parts gets no object: it allocates no bytes
 /// for them, takes that for a failure and leaves the other ranks behind.
@@ -423,18 +443,18 @@ std::optional<Diagnostic> ZoltanPartition::check_parts(const PartRanks& part_ran
 }
 
 bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger,
-                                const PartRanks& part_ranks, const GivenObjects& given,
-                                Array<int>& ranks, Array<int>& parts,
-                                std::optional<Diagnostic> mine) {
-  auto diagnostic = std::move(mine);
-  if (!diagnostic) diagnostic = check_parts(part_ranks);
-  if (!diagnostic) diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(given.weight_dimensions));
-  if (!diagnostic) diagnostic = set("NUM_GID_ENTRIES", std::to_string(given.objects.id_entries()));
+                                const PartRanks& part_ranks, const rebalance::Units& units,
+                                std::span<int> ranks, std::span<int> parts) {
+  auto diagnostic = check_parts(part_ranks);
+  if (!diagnostic) diagnostic = set("OBJ_WEIGHT_DIM", std::to_string(units.weight_dimensions));
+  if (!diagnostic) diagnostic = set("NUM_GID_ENTRIES", std::to_string(units.objects.id_entries()));
+  if (!diagnostic && units.are_cells) diagnostic = set("KEEP_CUTS", "1");
   mpi::agree(communicator, diagnostic);
-  const bool is_geometric = !asks_queries_ && given.objects.coordinates.size > 0;
-  ZoltanWeights weights(given.objects, given.weight_dimensions > 0 ? given.total_weight : 0,
+  const bool is_geometric = traits_.basis != Basis::relations && units.objects.coordinates.size > 0;
+  ZoltanWeights weights(units.objects, units.weight_dimensions > 0 ? units.total_weight : 0,
                         is_geometric);
-  if (follows_curve_) weights.weigh_end_of_curve(communicator, part_ranks.count(), is_stock_);
+  if (follows_curve_)
+    weights.weigh_end_of_curve(communicator, units.range, part_ranks.count(), is_stock_);
   const bool is_safe =
       !bisects_ || !part_ranks.shares_ranks() || weights.limit(communicator, part_ranks.count());
   if (is_safe)
@@ -444,8 +464,18 @@ bool ZoltanPartition::partition(const mpi::Channel& communicator, Ledger& ledger
   return is_safe;
 }
 
+std::optional<rebalance::Target> ZoltanPartition::target_at(const rebalance::Point& place) const {
+  rebalance::Point point = place;  // Zoltan takes what it could write to
+  rebalance::Target target;
+  if (Zoltan_LB_Point_PP_Assign(zoltan_.get(), point.data(), &target.rank, &target.part) !=
+      ZOLTAN_OK)
+    return std::nullopt;
+  return target;
+}
+
 void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
-                          const ZoltanWeights& weights, Array<int>& ranks, Array<int>& parts) {
+                          const ZoltanWeights& weights, std::span<int> ranks,
+                          std::span<int> parts) {
   const Queries queries(zoltan_.get(), weights);
   const std::uint64_t count = weights.objects().count;
   const std::uint64_t bytes = bytes_of_object * count;
@@ -454,11 +484,12 @@ void ZoltanPartition::ask(const mpi::Channel& communicator, Ledger& ledger,
   Lists lists;
   const int code = lists.partition(zoltan_.get());
   // What a graph takes nobody knows before: what the process grew by, where that is more.
-  const std::uint64_t growth = asks_queries_ ? most_resident_bytes() - peak_before : 0;
+  const std::uint64_t growth =
+      traits_.basis == Basis::relations ? most_resident_bytes() - peak_before : 0;
   if (growth > bytes) ledger.add(growth - bytes);
   ledger.subtract(std::max(bytes, growth));
   mpi::agree(communicator, failure_of(code, count));
-  std::fill(ranks.begin(), ranks.end(), communicator.rank());
+  std::ranges::fill(ranks, communicator.rank());
   lists.write_ranks(ranks);
   if (has_parts()) lists.write_parts(parts);
 }

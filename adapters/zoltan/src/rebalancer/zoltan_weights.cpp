@@ -57,29 +57,14 @@ void for_each_place(const Objects& objects, Action&& action) {
   });
 }
 
-/// Low ends negated, and high ends.
-using Range = std::array<double, 2 * Columns::most>;
-
-Range range_of(const mpi::Channel& communicator, const Objects& objects) {
-  Range range{};
-  range.fill(-std::numeric_limits<double>::infinity());
-  for_each_place(objects, [&](std::uint64_t, const Columns::Numbers& place) {
-    for (std::size_t d = 0; d < objects.coordinates.size; ++d) {
-      range[2 * d] = std::max(range[2 * d], -place[d]);
-      range[2 * d + 1] = std::max(range[2 * d + 1], place[d]);
-    }
-  });
-  mpi::maximum(communicator, std::span(range));
-  return range;
-}
-
 /// As HSFC has it.
-double place_on_curve(const Range& range, std::size_t dimensions, const Columns::Numbers& place) {
+double place_on_curve(const rebalance::Box& range, std::size_t dimensions,
+                      const Columns::Numbers& place) {
   constexpr double margin = 1.6e-7;  // HSFC_EPSILON
   std::array<double, Columns::most> scaled{};
   for (std::size_t d = 0; d < dimensions; ++d) {
-    const double low = -range[2 * d];
-    const double high = range[2 * d + 1];
+    const double low = range.low[d];
+    const double high = range.high[d];
     const double wider = (high - low) * margin;
     const double extent = (high + wider) - (low - wider);
     scaled[d] = std::clamp((place[d] - (low - wider)) / (extent == 0 ? 1 : extent), 0.0, 1.0);
@@ -119,10 +104,10 @@ bool ZoltanWeights::limit(const mpi::Channel& communicator, int parts) {
   return false;
 }
 
-void ZoltanWeights::weigh_end_of_curve(const mpi::Channel& communicator, int parts, bool are_kept) {
+void ZoltanWeights::weigh_end_of_curve(const mpi::Channel& communicator,
+                                       const rebalance::Box& range, int parts, bool are_kept) {
   const std::size_t dimensions = objects_.coordinates.size;
   if (factor_ == 0 || curve_in(dimensions) == nullptr) return;
-  const Range range = range_of(communicator, objects_);
   struct {
     double place;
     int rank;

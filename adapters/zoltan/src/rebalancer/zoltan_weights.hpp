@@ -10,12 +10,14 @@
 /// Other methods than those by coordinates get the weights as they are, if they can be.
 
 #include "mpi/channel.hpp"
-#include "objects.hpp"
+#include "rebalance/objects.hpp"
 
 #include <cstdint>
 #include <limits>
 
 namespace valet::zoltan {
+
+using rebalance::Objects;
 
 class ZoltanWeights {
  public:
@@ -39,10 +41,11 @@ class ZoltanWeights {
   /// the weights that parts should have in single precision. If the last part is already full then,
   /// it does not find what is behind, light objects after a heavy one, and fails on the ranks that
   /// have them while the others wait. Collective; two reductions.
+  /// @param range     Of the places of all ranks. [global]
   /// @param are_kept  The weights of light objects are kept where all are light: in a partition
-  /// that
-  ///                  is to be Zoltan's own. [global]
-  void weigh_end_of_curve(const mpi::Channel& communicator, int parts, bool are_kept);
+  ///                  that is to be Zoltan's own. [global]
+  void weigh_end_of_curve(const mpi::Channel& communicator, const rebalance::Box& range, int parts,
+                          bool are_kept);
 
  private:
   const Objects& objects_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "balance.hpp"
+#include "rebalance/balance.hpp"
 
 #include "base/assert.hpp"
 #include "base/memory_reserve.hpp"
@@ -10,7 +10,7 @@
 #include <array>
 #include <string>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
 static_assert(sizeof(Load) == 2 * sizeof(double));
@@ -67,7 +67,7 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects&
   const auto all = static_cast<std::size_t>(communicator.size());
   Array<Load> given;
   std::optional<Diagnostic> found;
-  auto failed = valet::detail::unless_out_of_memory(
+  auto failed = detail::unless_out_of_memory(
       [&] {
         given = Array<Load>(ledger, all);
         std::fill(given.begin(), given.end(), Load{});
@@ -110,4 +110,4 @@ Load load_after(const mpi::Channel& communicator, Ledger& ledger, const Objects&
                     });
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

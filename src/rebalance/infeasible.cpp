@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "infeasible.hpp"
+#include "rebalance/infeasible.hpp"
 
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
@@ -11,11 +11,11 @@
 #include <optional>
 #include <string>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
+using detail::named;
 using std::to_string;
-using valet::detail::named;
 
 /// How messages call a function of the options.
 struct Growth {
@@ -68,9 +68,9 @@ Storage grown(const mpi::Channel& communicator, const Growth& growth, const Grow
   std::optional<Diagnostic> finding;
   if (!grow) finding = no_growth(growth.function);
   if (!finding && lack_of(storage, required)) {
-    valet::detail::FirstFailure failure;
+    detail::FirstFailure failure;
     failure.attempt(growth.activity, [&] {
-      const valet::detail::LeaveReserve leave;
+      const detail::LeaveReserve leave;
       result = grow(required);
     });
     finding = failure.diagnostic("nothing has moved");
@@ -87,12 +87,6 @@ Storage grown(const mpi::Channel& communicator, const Growth& growth, const Grow
 
 }  // namespace
 
-Diagnostic no_growth(const char* function) {
-  return {ErrorCode::invalid_argument, std::string("when_infeasible is grow, but there is no ") +
-                                           function +
-                                           "; give a function that returns a larger storage"};
-}
-
 bool some_rank_lacks_slots(const mpi::Channel& communicator, std::uint64_t required,
                            const BlockStorage& storage) {
   bool some_lacks = storage.slots() < required;
@@ -102,14 +96,14 @@ bool some_rank_lacks_slots(const mpi::Channel& communicator, std::uint64_t requi
   return some_lacks;
 }
 
-BlockStorage grown_storage(const mpi::Channel& communicator, const RebalancerOptions& options,
+BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                            std::uint64_t required, const BlockStorage& storage) {
-  return grown(communicator, growth_of_slots, options.grow, required, storage);
+  return grown(communicator, growth_of_slots, settings.grow, required, storage);
 }
 
-RaggedStorage grown_storage(const mpi::Channel& communicator, const RebalancerOptions& options,
+RaggedStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
                             const RaggedRoom& required, const RaggedStorage& storage) {
-  return grown(communicator, growth_of_arenas, options.grow_ragged, required, storage);
+  return grown(communicator, growth_of_arenas, settings.grow_ragged, required, storage);
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -5,7 +5,7 @@
 /// place, or its cuts went through a plane of many.
 
 #include "mpi/channel.hpp"
-#include "objects.hpp"
+#include "rebalance/objects.hpp"
 #include <valet/ledger.hpp>
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include <functional>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 
 /// Units, cells or objects by themselves, and the parts that they are in.
 struct PartsOfUnits {
@@ -61,4 +61,4 @@ class Dealing {
   Array<double> loads_;   ///< of all parts
 };
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

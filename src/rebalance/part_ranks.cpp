@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "part_ranks.hpp"
+#include "rebalance/part_ranks.hpp"
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 
 PartRanks::PartRanks(const mpi::Channel& communicator, Ledger& ledger, const PartCounts& counts)
     : ranks_(communicator.size()),
@@ -22,7 +22,7 @@ PartRanks::PartRanks(const mpi::Channel& communicator, Ledger& ledger, const Par
   if (!some_local) return;
   Array<int> all;
   mpi::agree(communicator,
-             valet::detail::unless_out_of_memory(
+             detail::unless_out_of_memory(
                  [&] { all = Array<int>(ledger, static_cast<std::size_t>(ranks_)); },
                  [] {
                    return Diagnostic{ErrorCode::out_of_memory, "no memory for 4 bytes per rank"};
@@ -75,4 +75,4 @@ int PartRanks::rank_of(int part, std::uint64_t lot) const {
   return with_each + (part - each * with_each) / (each + 1);
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

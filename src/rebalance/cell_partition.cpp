@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cell_partition.hpp"
+#include "rebalance/cell_partition.hpp"
 
 #include "base/memory_reserve.hpp"
-#include "base/names.hpp"
-#include "dealing.hpp"
 #include "mpi/agreement.hpp"
-
-#include <zoltan.h>
+#include "rebalance/dealing.hpp"
 
 #include <algorithm>
 #include <array>
 #include <span>
 #include <string>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
 /// Ranks with as many objects at most give each by itself.
@@ -30,7 +27,7 @@ constexpr double heaviest = 0.01;
 /// Splits a heavy cell so that its parts are not heavy, even where its objects are not spread
 /// evenly: another round costs more than some cells.
 constexpr double parts_of_cell = 12;
-/// What we and Zoltan take for a cell.
+/// What we and the partitioner take for a cell.
 constexpr std::uint64_t bytes_of_cell = 200;
 
 Diagnostic no_memory(std::uint64_t objects) {
@@ -40,31 +37,30 @@ Diagnostic no_memory(std::uint64_t objects) {
 
 }  // namespace
 
-bool wants_cells(const RebalancerOptions& options, const Objects& objects) {
-  if (!goes_by_coordinates(options.method) || objects.ids.size > 0) return false;
-  return options.granularity ? *options.granularity > 1 && objects.count > 0
-                             : objects.count > few_objects;
+bool wants_cells(const Settings& settings, Basis basis, const Objects& objects) {
+  if (basis != Basis::coordinates || objects.ids.size > 0) return false;
+  return settings.granularity ? *settings.granularity > 1 && objects.count > 0
+                              : objects.count > few_objects;
 }
 
-double imbalance_bound(const RebalancerOptions& options, const Objects& objects, double share) {
+double imbalance_bound(const Settings& settings, const Objects& objects, double share) {
   const double with_one_more = 1 + objects.largest_weight / share;
-  return std::max(options.imbalance_tolerance, with_one_more) + tolerated_excess;
+  return std::max(settings.imbalance_tolerance, with_one_more) + tolerated_excess;
 }
 
-CellPartition::CellPartition(Ledger& ledger, ZoltanPartition& zoltan, const PartRanks& part_ranks,
-                             const RebalancerOptions& options, const Objects& objects)
+CellPartition::CellPartition(Ledger& ledger, Partitioner& partitioner, const PartRanks& part_ranks,
+                             const Settings& settings, const Objects& objects)
     : ledger_(ledger),
-      zoltan_(zoltan),
+      partitioner_(partitioner),
       part_ranks_(part_ranks),
-      options_(options),
+      settings_(settings),
       objects_(objects),
-      shape_(valet::detail::upper_case(options.method) == "HSFC" ? OctreeShape::hilbert
-                                                                 : OctreeShape::cubes) {}
+      has_parts_(partitioner.traits().parts.are_given) {}
 
 CellLimits CellPartition::limits() const {
   CellLimits limits;
-  if (options_.granularity) {
-    limits.count = static_cast<double>(*options_.granularity);
+  if (settings_.granularity) {
+    limits.count = static_cast<double>(*settings_.granularity);
     return limits;
   }
   limits.weight = heavy * share_;
@@ -83,10 +79,10 @@ void CellPartition::fill_cells(Array<int>& cell_of) {
                  limits(), std::span(cell_of));
 }
 
-/// HSFC should find the range of all objects, in which the octree is.
-double CellPartition::place_for_zoltan(const Cell& cell, const AllObjects& all, std::size_t d,
-                                       double place) const {
-  if (shape_ != OctreeShape::hilbert) return place;
+/// A partitioner by Hilbert's curve should find the range of all objects, in which the octree is.
+double CellPartition::place_to_give(const Cell& cell, const AllObjects& all, std::size_t d,
+                                    double place) const {
+  if (partitioner_.traits().cells != OctreeShape::hilbert) return place;
   const auto same_side = [&](double other) {
     return octree_->key(d, other) >> cell.shift == octree_->key(d, place) >> cell.shift;
   };
@@ -94,7 +90,7 @@ double CellPartition::place_for_zoltan(const Cell& cell, const AllObjects& all, 
   return same_side(all.range.high[d]) ? all.range.high[d] : place;
 }
 
-/// The cells as objects for Zoltan.
+/// The cells as objects for the partitioner.
 void CellPartition::describe_cells(const AllObjects& all) {
   const std::span<const int> used = cells_->used();
   const std::size_t dimensions = octree_->dimensions();
@@ -116,7 +112,7 @@ void CellPartition::describe_cells(const AllObjects& all) {
     weights_[weights * u] = cell.weight;
     if (weights > 1) weights_[weights * u + 1] = cell.count;
     for (std::size_t d = 0; d < dimensions; ++d)
-      places_[dimensions * u + d] = place_for_zoltan(cell, all, d, place[k][d]);
+      places_[dimensions * u + d] = place_to_give(cell, all, d, place[k][d]);
   }
   given_.count = used.size();
   given_.rank = objects_.rank;
@@ -138,7 +134,7 @@ void CellPartition::make_cells(const AllObjects& all, Array<int>& ranks) {
   if (objects_.diagnostic()) return;
   chosen_ranks_ = Array<int>(ledger_, given_.count);
   rank_of_ = Array<int>(ledger_, cells_->all().size());
-  if (!zoltan_.has_parts()) return;
+  if (!has_parts_) return;
   chosen_parts_ = Array<int>(ledger_, given_.count);
   part_of_ = Array<int>(ledger_, cells_->all().size());
 }
@@ -148,26 +144,26 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
   evens_out_ = even_out;
   share_ = all.weight / part_ranks_.count();
   share_of_count_ = all.count / part_ranks_.count();
-  octree_.emplace(all.range, objects_.coordinates.size, shape_);
-  const bool has_cells = by_cells && wants_cells(options_, objects_);
+  octree_.emplace(all.range, objects_.coordinates.size, partitioner_.traits().cells);
+  const bool has_cells = by_cells && wants_cells(settings_, partitioner_.traits().basis, objects_);
   std::optional<Diagnostic> failed;
   if (has_cells) {
-    failed = valet::detail::unless_out_of_memory([&] { make_cells(all, ranks); },
-                                                 [&] { return no_memory(objects_.count); });
+    failed = detail::unless_out_of_memory([&] { make_cells(all, ranks); },
+                                          [&] { return no_memory(objects_.count); });
     if (!failed) failed = objects_.diagnostic();
   }
-  if (by_cells) zoltan_.keep_cuts();
-  const GivenObjects given{
-      has_cells ? given_ : objects_,
-      options_.granularity == 1U ? objects_.weight_dimensions() : cell_weights(), all.weight};
+  if (by_cells) mpi::agree(communicator, failed);
+  const Units given{has_cells ? given_ : objects_,
+                    settings_.granularity == 1U ? objects_.weight_dimensions() : cell_weights(),
+                    all.weight, all.range, by_cells};
   Array<int>& to_ranks = has_cells ? chosen_ranks_ : ranks;
   Array<int>& to_parts = has_cells ? chosen_parts_ : parts;
-  divides_cells_ = zoltan_.partition(communicator, ledger_, part_ranks_, given, to_ranks, to_parts,
-                                     std::move(failed)) &&
-                   by_cells;
+  divides_cells_ =
+      partitioner_.partition(communicator, ledger_, part_ranks_, given, to_ranks, to_parts) &&
+      by_cells;
   // Among few objects it is left as it is where nobody could cut more evenly.
-  const double bound = divides_cells_ ? options_.imbalance_tolerance + tolerated_excess
-                                      : imbalance_bound(options_, objects_, share_);
+  const double bound = divides_cells_ ? settings_.imbalance_tolerance + tolerated_excess
+                                      : imbalance_bound(settings_, objects_, share_);
   // The cuts are no longer where the parts are if it does something.
   if (even_out && deal(communicator, all, given.objects, bound, to_ranks, to_parts))
     divides_cells_ = false;
@@ -177,12 +173,12 @@ void CellPartition::run(const mpi::Channel& communicator, const AllObjects& all,
   spread(ranks, parts);
 }
 
-/// Zoltan cannot always keep the tolerance: HSFC has no cuts inside one place.
+/// A partitioner cannot always keep the tolerance: there are no cuts inside one place.
 /// @return Whether something was above the bound. [global]
 bool CellPartition::deal(const mpi::Channel& communicator, const AllObjects& all,
                          const Objects& units, double bound, Array<int>& ranks,
                          Array<int>& parts) const {
-  Array<int>& part_of = zoltan_.has_parts() ? parts : ranks;
+  Array<int>& part_of = has_parts_ ? parts : ranks;
   const bool are_cells = &units == &given_;
   const PartsOfUnits of_units{
       units, part_of,
@@ -193,15 +189,15 @@ bool CellPartition::deal(const mpi::Channel& communicator, const AllObjects& all
       }};
   Dealing dealing(communicator, ledger_, part_ranks_.count(), all.weight);
   if (dealing.imbalance(units, part_of) <= bound) return false;
-  dealing.deal(of_units, options_.imbalance_tolerance);
+  dealing.deal(of_units, settings_.imbalance_tolerance);
   return true;
 }
 
 void CellPartition::correct_division(const mpi::Channel& communicator, const AllObjects& all,
                                      double imbalance, Array<int>& ranks, Array<int>& parts) {
   constexpr double little = 0.05;
-  const double bound = options_.imbalance_tolerance + tolerated_excess;
-  if (evens_out_ && imbalance <= options_.imbalance_tolerance + little)
+  const double bound = settings_.imbalance_tolerance + tolerated_excess;
+  if (evens_out_ && imbalance <= settings_.imbalance_tolerance + little)
     deal(communicator, all, objects_, bound, ranks, parts);
   else
     keep_cells_together(communicator, ranks, parts);
@@ -218,18 +214,15 @@ bool CellPartition::is_cut(std::size_t used, int part) {
   std::copy_n(places_.data() + dimensions * used, dimensions, inside.begin());
   const Box box =
       box_of(cells_->all()[static_cast<std::size_t>(cells_->used()[used])], *octree_, inside);
-  const double inset = shape_ == OctreeShape::hilbert ? 1e-3 : 0;
+  const double inset = partitioner_.traits().cells == OctreeShape::hilbert ? 1e-3 : 0;
   for (unsigned corner = 0; corner < 1U << dimensions; ++corner) {
     Point place{};
     for (std::size_t d = 0; d < dimensions; ++d)
       place[d] = (corner >> d & 1U) == 0 ? box.low[d] + inset * (box.high[d] - box.low[d])
                                          : box.high[d] - inset * (box.high[d] - box.low[d]);
-    int rank_there = 0;
-    int part_there = 0;
-    if (Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place.data(), &rank_there, &part_there) !=
-        ZOLTAN_OK)
-      return false;
-    if (part_there != part) return true;
+    const std::optional<Target> there = partitioner_.target_at(place);
+    if (!there) return false;
+    if (there->part != part) return true;
   }
   return false;
 }
@@ -243,22 +236,21 @@ void CellPartition::take_targets() {
   const std::span<const int> used = cells_->used();
   for (std::size_t u = 0; u < used.size(); ++u) {
     const auto cell = static_cast<std::size_t>(used[u]);
-    const int part = zoltan_.has_parts() ? chosen_parts_[u] : ranks[u];
+    const int part = has_parts_ ? chosen_parts_[u] : ranks[u];
     const bool cut = divides_cells_ && is_cut(u, part);
     rank_of_[cell] = cut ? ~ranks[u] : ranks[u];
-    if (zoltan_.has_parts()) part_of_[cell] = part;
+    if (has_parts_) part_of_[cell] = part;
   }
 }
 
 /// From the cell of each object to its rank and part.
 void CellPartition::spread(Array<int>& ranks, Array<int>& parts) {
-  const bool has_parts = zoltan_.has_parts();
   CutObjects cut;
   for (std::uint64_t k = 0; k < ranks.size(); ++k) {
     const auto cell = static_cast<std::size_t>(ranks[k]);
     const int rank = rank_of_[cell];
     ranks[k] = rank < 0 ? ~rank : rank;
-    if (has_parts) parts[k] = part_of_[cell];
+    if (has_parts_) parts[k] = part_of_[cell];
     cut.object[cut.count] = static_cast<std::uint32_t>(k);
     cut.count += rank < 0 && divides_cells_ ? 1U : 0U;
     if (cut.count == cut.object.size()) divide(cut, ranks, parts);
@@ -274,12 +266,10 @@ void CellPartition::divide(CutObjects& cut, Array<int>& ranks, Array<int>& parts
     objects_.coordinates.gather(std::span(cut.object).first(cut.count), place.data());
   });
   for (std::size_t c = 0; read && c < cut.count; ++c) {
-    int rank = 0;
-    int part = 0;
-    if (Zoltan_LB_Point_PP_Assign(zoltan_.handle(), place[c].data(), &rank, &part) != ZOLTAN_OK)
-      continue;
-    ranks[cut.object[c]] = rank;
-    if (zoltan_.has_parts()) parts[cut.object[c]] = part;
+    const std::optional<Target> target = partitioner_.target_at(place[c]);
+    if (!target) continue;
+    ranks[cut.object[c]] = target->rank;
+    if (has_parts_) parts[cut.object[c]] = target->part;
   }
   cut.count = 0;
 }
@@ -288,7 +278,7 @@ void CellPartition::keep_cells_together(const mpi::Channel& communicator, Array<
                                         Array<int>& parts) {
   divides_cells_ = false;
   // The ranks have taken the place of the cells; these will be the same again.
-  auto failed = cells_ ? valet::detail::unless_out_of_memory(
+  auto failed = cells_ ? detail::unless_out_of_memory(
                              [&] {
                                cells_.reset();
                                objects_.read_in([&] { fill_cells(ranks); });
@@ -300,4 +290,4 @@ void CellPartition::keep_cells_together(const mpi::Channel& communicator, Array<
   if (cells_) spread(ranks, parts);
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

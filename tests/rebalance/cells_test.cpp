@@ -2,7 +2,7 @@
 
 // Cells of random objects: what they hold, where they are, and when they are split. No MPI.
 
-#include "rebalancer/cells.hpp"
+#include "rebalance/cells.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
 std::uint64_t seed() {
@@ -454,4 +454,4 @@ TEST(Cells, OfNothingThereAreNone) {
 }
 
 }  // namespace
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// A partition by coordinates in which Zoltan is given cells in place of objects.
+/// A partition by coordinates in which the partitioner is given cells in place of objects.
 
-#include "cells.hpp"
 #include "mpi/channel.hpp"
-#include "objects.hpp"
-#include "part_ranks.hpp"
-#include "zoltan_partition.hpp"
+#include "rebalance/cells.hpp"
+#include "rebalance/objects.hpp"
+#include "rebalance/part_ranks.hpp"
+#include "rebalance/partitioner.hpp"
+#include "rebalance/settings.hpp"
 #include <valet/ledger.hpp>
-#include <valet/zoltan/rebalancer.hpp>
 
 #include <array>
 #include <cstdint>
 #include <optional>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 
 /// What is more than this above the tolerance is not left as it is.
 constexpr double tolerated_excess = 0.01;
@@ -27,34 +27,35 @@ struct AllObjects {
   Box range{};
 };
 
-/// Whether the objects of this rank should be in cells: Zoltan can be given cells by some ranks and
-/// objects by others. [local]
-[[nodiscard]] bool wants_cells(const RebalancerOptions& options, const Objects& objects);
+/// Whether the objects of this rank should be in cells: the partitioner can be given cells by some
+/// ranks and objects by others. [local]
+[[nodiscard]] bool wants_cells(const Settings& settings, Basis basis, const Objects& objects);
 
 /// What is promised for the largest over the mean weight of a part: the tolerance, or the mean and
 /// the heaviest object; cuts are not more exact than that.
 /// @param share  The mean. [global]
-[[nodiscard]] double imbalance_bound(const RebalancerOptions& options, const Objects& objects,
+[[nodiscard]] double imbalance_bound(const Settings& settings, const Objects& objects,
                                      double share);
 
 class CellPartition {
  public:
   /// Local. @param objects  Looked at. All arguments must outlive this.
-  CellPartition(Ledger& ledger, ZoltanPartition& zoltan, const PartRanks& part_ranks,
-                const RebalancerOptions& options, const Objects& objects);
+  CellPartition(Ledger& ledger, Partitioner& partitioner, const PartRanks& part_ranks,
+                const Settings& settings, const Objects& objects);
 
-  /// As ZoltanPartition::partition(). Collective.
+  /// As Partitioner::partition(). Collective. @throws Error out_of_memory.
   /// @param by_cells   Whether some rank wants cells. [global]
   /// @param even_out   Whether parts above the tolerance give up some of what they have. [global]
   void run(const mpi::Channel& communicator, const AllObjects& all, bool by_cells, bool even_out,
            Array<int>& ranks, Array<int>& parts);
 
-  /// Whether the cuts that Zoltan made between cells went through some, on any rank: then a rank
-  /// may get more than Zoltan counted. The same on all ranks.
+  /// Whether the cuts made between cells went through some, on any rank: then a rank may get more
+  /// than the partitioner counted. The same on all ranks.
   [[nodiscard]] bool divides_cells() const { return divides_cells_; }
   /// For an imbalance of divided cells that is too high. Collective. Where it is so by little, some
   /// objects are dealt to other parts; they end among objects of another part, but they are few.
-  /// Otherwise each cell goes to one part, as Zoltan said, and cuts follow the borders of cells.
+  /// Otherwise each cell goes to one part, as the partitioner said, and cuts follow the borders of
+  /// cells.
   void correct_division(const mpi::Channel& communicator, const AllObjects& all, double imbalance,
                         Array<int>& ranks, Array<int>& parts);
 
@@ -70,8 +71,8 @@ class CellPartition {
             double bound, Array<int>& ranks, Array<int>& parts) const;
   void fill_cells(Array<int>& cell_of);
   void describe_cells(const AllObjects& all);
-  [[nodiscard]] double place_for_zoltan(const Cell& cell, const AllObjects& all, std::size_t d,
-                                        double place) const;
+  [[nodiscard]] double place_to_give(const Cell& cell, const AllObjects& all, std::size_t d,
+                                     double place) const;
   [[nodiscard]] CellLimits limits() const;
   void take_targets();
   /// Whether its objects are: then a cut cannot go through it.
@@ -89,11 +90,11 @@ class CellPartition {
   void divide(CutObjects& cut, Array<int>& ranks, Array<int>& parts) const;
 
   Ledger& ledger_;
-  ZoltanPartition& zoltan_;
+  Partitioner& partitioner_;
   const PartRanks& part_ranks_;
-  const RebalancerOptions& options_;
+  const Settings& settings_;
   const Objects& objects_;
-  OctreeShape shape_;
+  bool has_parts_;
   bool divides_cells_ = false;
   bool evens_out_ = false;
   double share_ = 0;  // of the weight
@@ -103,10 +104,10 @@ class CellPartition {
   std::optional<Cells> cells_;
   Array<double> places_;
   Array<double> weights_;
-  Objects given_;  // to Zoltan: columns of the places and weights
+  Objects given_;  // to the partitioner: columns of the places and weights
   Array<int> chosen_ranks_, chosen_parts_;
   Array<int> rank_of_;  // of each cell; its complement where the cell is cut
   Array<int> part_of_;
 };
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

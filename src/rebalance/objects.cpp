@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "objects.hpp"
+#include "rebalance/objects.hpp"
 
 #include "base/memory_reserve.hpp"
-#include "base/names.hpp"
-#include "zoltan_partition.hpp"
+#include "rebalance/partitioner.hpp"
+#include "rebalance/settings.hpp"
 #include <valet/detail/first_failure.hpp>
-
-#include <zoltan.h>
 
 #include <algorithm>
 #include <array>
@@ -16,20 +14,13 @@
 #include <limits>
 #include <new>
 #include <span>
-#include <sstream>
 #include <string>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
 /// They stay in the first-level cache.
 constexpr std::size_t numbers_at_a_time = 512;
-
-std::string text_of(double value) {
-  std::ostringstream text;
-  text << value;
-  return text.str();
-}
 
 Diagnostic bad_argument(std::string text) { return {ErrorCode::invalid_argument, std::move(text)}; }
 
@@ -37,9 +28,9 @@ Diagnostic bad_argument(std::string text) { return {ErrorCode::invalid_argument,
 /// @param activity  Such as "reading weights", for the error.
 Columns columns_of(const ColumnSource& source, const char* activity) {
   Columns columns;
-  valet::detail::FirstFailure failure;
+  detail::FirstFailure failure;
   try {
-    const valet::detail::LeaveReserve leave;
+    const detail::LeaveReserve leave;
     columns = source();
   } catch (const std::bad_alloc&) {
     columns.diagnostic =
@@ -91,7 +82,8 @@ std::optional<Diagnostic> check_numbers(const Columns& columns, std::uint64_t co
   return std::nullopt;
 }
 
-std::optional<Diagnostic> check_numbers(Objects& objects) {
+std::optional<Diagnostic> check_numbers(Objects& objects, const PartitionerTraits& traits) {
+  const auto largest_id = static_cast<double>(traits.largest_id);
   using Text = const std::string&;
   using Numbers = std::span<const double>;
   objects.range.low.fill(std::numeric_limits<double>::infinity());
@@ -127,14 +119,12 @@ std::optional<Diagnostic> check_numbers(Objects& objects) {
   if (!found)
     found = check_numbers(
         objects.ids, objects.count,
-        [](double value) {
-          return value >= 0 && value <= std::numeric_limits<ZOLTAN_ID_TYPE>::max() &&
-                 value == std::floor(value);
+        [largest_id](double value) {
+          return value >= 0 && value <= largest_id && value == std::floor(value);
         },
-        [](Text c, Text where, Text value) {
-          return "entry " + c + " of the global id of the object" + where + value +
-                 "; Zoltan's ids are integers from 0 to " +
-                 std::to_string(std::numeric_limits<ZOLTAN_ID_TYPE>::max());
+        [&traits](Text c, Text where, Text value) {
+          return "entry " + c + " of the global id of the object" + where + value + "; " +
+                 traits.name + "'s ids are integers from 0 to " + std::to_string(traits.largest_id);
         },
         [](std::size_t, Numbers) {});
   return found;
@@ -174,17 +164,15 @@ void Objects::scale(double coordinate, double weight) {
   });
 }
 
-std::optional<Diagnostic> look_at(const Sources& sources, const RebalancerOptions& options,
-                                  Objects& objects) {
-  if (goes_by_coordinates(options.method) && !sources.coordinates)
+std::optional<Diagnostic> look_at(const Sources& sources, bool balance_count,
+                                  const PartitionerTraits& traits, Objects& objects) {
+  if (traits.basis == Basis::coordinates && !sources.coordinates)
     return bad_argument("there are no coordinates; call coordinates() first");
-  if (options.balance_count && valet::detail::upper_case(options.method) != "RCB")
-    return bad_argument("balance_count needs the method RCB: " +
-                        valet::detail::upper_case(options.method) + " balances one weight only");
+  if (balance_count && !traits.one_weight.empty()) return bad_argument(traits.one_weight);
   if (objects.count > static_cast<std::uint64_t>(std::numeric_limits<int>::max()))
-    return bad_argument(std::to_string(objects.count) +
-                        " objects; Zoltan counts them with 31 bits, so use more ranks");
-  if (sources.coordinates && !goes_by_order(options.method))
+    return bad_argument(std::to_string(objects.count) + " objects; " + traits.name +
+                        " counts them with 31 bits, so use more ranks");
+  if (sources.coordinates && traits.basis != Basis::order)
     objects.coordinates = columns_of(sources.coordinates, "reading coordinates");
   if (auto found = check_slots(objects.coordinates, "coordinates", objects.count)) return found;
   if (sources.weights) objects.weights = columns_of(sources.weights, "reading weights");
@@ -194,10 +182,10 @@ std::optional<Diagnostic> look_at(const Sources& sources, const RebalancerOption
   if (sources.weights && objects.weights.size != 1)
     return bad_argument("weights of " + std::to_string(objects.weights.size) +
                         " components; give one per object");
-  objects.count_weighs = options.balance_count && sources.weights;
+  objects.count_weighs = balance_count && sources.weights;
   std::optional<Diagnostic> found;
-  objects.failure.attempt(Objects::activity, [&] { found = check_numbers(objects); });
+  objects.failure.attempt(Objects::activity, [&] { found = check_numbers(objects, traits); });
   return found ? found : objects.diagnostic();
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// On which ranks the parts of a partition are.
+/// On which ranks the parts of a partition are, if they are not ranks.
 
 #include "mpi/channel.hpp"
+#include <valet/export.hpp>
 #include <valet/ledger.hpp>
 
 #include <cstdint>
 #include <optional>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 
-/// What one rank says about parts.
+/// How many parts there are.
 struct PartCounts {
   bool are_given = false;     ///< otherwise there are as many as ranks [global]
-  std::optional<int> global;  ///< NUM_GLOBAL_PARTS [global]
-  std::optional<int> local;   ///< NUM_LOCAL_PARTS [local]
+  std::optional<int> global;  ///< of all ranks [global]
+  std::optional<int> local;   ///< of this rank, which may leave it open [local]
 };
 
-/// The distribution of parts that Zoltan_LB_Build_PartDist makes of the same parameters.
-class PartRanks {
+/// Parts are numbered through over the ranks. Where nothing is said about a rank it has as many as
+/// the others; with fewer parts than ranks each part has several ranks, one beside the other.
+class VALET_EXPORT PartRanks {
  public:
   /// Collective if counts are given. 4 bytes per rank where some rank says how many parts it has.
   /// @throws Error out_of_memory.
@@ -41,4 +43,4 @@ class PartRanks {
   Array<int> first_part_;  ///< of each rank, where ranks said how many they have
 };
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

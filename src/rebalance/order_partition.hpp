@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// Partitions by the order of ranks and slots, which are arithmetic: Zoltan is not asked, and no
-/// rank per object is written down unless somebody wants to see it.
+/// Partitions by the order of ranks and slots, which are arithmetic: no partitioner is asked, and
+/// no rank per object is written down unless somebody wants to see it.
 
 #include "mpi/channel.hpp"
 #include <valet/block_storage.hpp>
@@ -15,19 +15,28 @@
 #include <optional>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
+
+/// What a partition is where it follows from the order of the objects.
+struct OrderRule {
+  enum class Asked {
+    never,               ///< there is no partitioner for it
+    if_it_is_told_more,  ///< see PartitionerTraits::is_told_more
+    always,              ///< the partitioner has been told more
+  };
+  Asked asked = Asked::never;    ///< when the partitioner is asked nevertheless
+  bool deals = false;            ///< blocks to the ranks in turn; or one run each, without weights
+  std::uint64_t block_size = 1;  ///< of what is dealt
+};
 
 /// All objects, numbered through by rank and slot, dealt to the ranks in blocks, or cut into one
 /// block for each rank.
 class OrderPartition {
  public:
-  /// Blocks of `block_size` to the ranks in turn. Collective.
+  /// Collective. @throws Error out_of_memory.
   /// @param objects  Of all ranks. [global]
-  static OrderPartition dealt(const mpi::Channel& communicator, std::uint64_t count,
-                              std::uint64_t objects, std::uint64_t block_size);
-  /// As Zoltan's BLOCK cuts objects without weights. Collective. @throws Error out_of_memory.
-  static OrderPartition cut(const mpi::Channel& communicator, Ledger& ledger, std::uint64_t count,
-                            std::uint64_t objects);
+  OrderPartition(const mpi::Channel& communicator, Ledger& ledger, const OrderRule& rule,
+                 std::uint64_t count, std::uint64_t objects);
 
   /// Calls action(rank, first, count) for runs of slots of this rank that go to the same rank,
   /// ascending.
@@ -42,8 +51,6 @@ class OrderPartition {
                           const Options& options) const;
 
  private:
-  OrderPartition(const mpi::Channel& communicator, std::uint64_t count, std::uint64_t objects);
-
   int rank_;
   int ranks_;
   std::int64_t count_, objects_;
@@ -70,4 +77,4 @@ void OrderPartition::for_each_run(Action&& action) const {
   }
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -2,13 +2,12 @@
 #pragma once
 
 /// The objects of this rank as the application describes them: columns of numbers, one number per
-/// slot. Local, no Zoltan.
+/// slot. Local.
 
-#include "cells.hpp"
+#include "rebalance/cells.hpp"
+#include <valet/columns.hpp>
 #include <valet/detail/first_failure.hpp>
 #include <valet/error.hpp>
-#include <valet/zoltan/columns.hpp>
-#include <valet/zoltan/rebalancer.hpp>
 
 #include <algorithm>
 #include <array>
@@ -17,7 +16,9 @@
 #include <optional>
 #include <utility>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
+
+struct PartitionerTraits;
 
 /// The objects of this rank while they are partitioned.
 struct Objects {
@@ -35,7 +36,7 @@ struct Objects {
   double largest_weight = 0;
   /// Why numbers could not be read, which a device may refuse at any time. A rank that throws alone
   /// would leave the others behind: they learn of it when imbalances are computed, if not before.
-  mutable valet::detail::FirstFailure failure;
+  mutable detail::FirstFailure failure;
 
   [[nodiscard]] std::size_t weight_dimensions() const {
     return weights.size + (count_weighs ? 1U : 0U);
@@ -93,9 +94,9 @@ struct Sources {
 };
 
 /// Reads what the sources give now, all of it once.
-/// @return What this rank alone can find wrong with it, if anything. Zoltan would search for the
-///         median of values that are not numbers for ever.
-[[nodiscard]] std::optional<Diagnostic> look_at(const Sources& sources,
-                                                const RebalancerOptions& options, Objects& objects);
+/// @return What this rank alone can find wrong with it, if anything. Partitioners would search for
+///         the median of values that are not numbers for ever.
+[[nodiscard]] std::optional<Diagnostic> look_at(const Sources& sources, bool balance_count,
+                                                const PartitionerTraits& traits, Objects& objects);
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "order_partition.hpp"
+#include "rebalance/order_partition.hpp"
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
@@ -10,12 +10,12 @@
 #include <cmath>
 #include <string>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
-/// Where Zoltan's BLOCK begins each part: an object belongs to the first part whose share of all
-/// objects, and those of the parts below it, reaches the middle of the object. Zoltan adds up the
-/// shares as numbers of single precision, so this does.
+/// Where each part begins: an object belongs to the first part whose share of all objects, and
+/// those of the parts below it, reaches the middle of the object. Partitioners add up the shares as
+/// numbers of single precision, so this does: who asks one gets the same answer.
 void find_bounds(std::span<std::int64_t> bounds, std::int64_t objects) {
   const std::size_t parts = bounds.size() - 1;
   const auto share = static_cast<float>(1.0 / static_cast<float>(parts));
@@ -32,34 +32,26 @@ void find_bounds(std::span<std::int64_t> bounds, std::int64_t objects) {
 
 }  // namespace
 
-OrderPartition::OrderPartition(const mpi::Channel& communicator, std::uint64_t count,
-                               std::uint64_t objects)
+OrderPartition::OrderPartition(const mpi::Channel& communicator, Ledger& ledger,
+                               const OrderRule& rule, std::uint64_t count, std::uint64_t objects)
     : rank_(communicator.rank()),
       ranks_(communicator.size()),
       count_(static_cast<std::int64_t>(count)),
       objects_(static_cast<std::int64_t>(objects)),
-      first_(static_cast<std::int64_t>(mpi::sum_of_lower(communicator, count))) {}
-
-OrderPartition OrderPartition::dealt(const mpi::Channel& communicator, std::uint64_t count,
-                                     std::uint64_t objects, std::uint64_t block_size) {
-  OrderPartition partition(communicator, count, objects);
-  // A block beyond all objects is as good as one of all of them.
-  partition.block_size_ = std::min(block_size, std::max<std::uint64_t>(1, objects));
-  return partition;
-}
-
-OrderPartition OrderPartition::cut(const mpi::Channel& communicator, Ledger& ledger,
-                                   std::uint64_t count, std::uint64_t objects) {
-  OrderPartition partition(communicator, count, objects);
-  const auto bounds = static_cast<std::size_t>(communicator.size()) + 1;
+      first_(static_cast<std::int64_t>(mpi::sum_of_lower(communicator, count))) {
+  if (rule.deals) {
+    // A block beyond all objects is as good as one of all of them.
+    block_size_ = std::min(rule.block_size, std::max<std::uint64_t>(1, objects));
+    return;
+  }
+  const auto bounds = static_cast<std::size_t>(ranks_) + 1;
   mpi::agree(communicator,
-             valet::detail::unless_out_of_memory(
-                 [&] { partition.bounds_ = Array<std::int64_t>(ledger, bounds); },
+             detail::unless_out_of_memory(
+                 [&] { bounds_ = Array<std::int64_t>(ledger, bounds); },
                  [] {
                    return Diagnostic{ErrorCode::out_of_memory, "no memory for 8 bytes per rank"};
                  }));
-  find_bounds(std::span(partition.bounds_.data(), bounds), partition.objects_);
-  return partition;
+  find_bounds(std::span(bounds_.data(), bounds), objects_);
 }
 
 void OrderPartition::write(std::span<int> ranks) const {
@@ -86,4 +78,4 @@ Plan OrderPartition::plan(const mpi::Channel& communicator, const BlockStorage& 
                         options);
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -4,14 +4,14 @@
 /// How well work and objects are balanced over the ranks, before and after.
 
 #include "mpi/channel.hpp"
-#include "objects.hpp"
-#include "order_partition.hpp"
-#include <valet/zoltan/rebalancer.hpp>
+#include "rebalance/objects.hpp"
+#include "rebalance/order_partition.hpp"
+#include <valet/rebalance.hpp>
 
 #include <cstdint>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 
 /// What one rank has.
 struct Load {
@@ -38,4 +38,4 @@ struct Totals {
 [[nodiscard]] Load load_after(const mpi::Channel& communicator, Ledger& ledger,
                               const Objects& objects, const OrderPartition& order);
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -4,16 +4,11 @@
 /// What happens between a partition and its migration where a rank has too little room for it.
 
 #include "mpi/channel.hpp"
-#include <valet/block_storage.hpp>
-#include <valet/ragged_storage.hpp>
-#include <valet/zoltan/rebalancer.hpp>
+#include "rebalance/settings.hpp"
 
 #include <cstdint>
 
-namespace valet::zoltan {
-
-/// That when_infeasible is grow, but there is no function of that name.
-[[nodiscard]] Diagnostic no_growth(const char* function);
+namespace valet::rebalance {
 
 /// Whether some rank has. Collective; one reduction.
 /// @throws Error what a rank finds wrong with its storage, on all ranks alike.
@@ -25,11 +20,10 @@ namespace valet::zoltan {
 /// @throws Error callback_failed where the application throws on a rank, infeasible where what it
 ///         returns has too little room, invalid_argument where there is no function to ask, and
 ///         what is wrong with a BlockStorage that it returns: on all ranks alike.
-[[nodiscard]] BlockStorage grown_storage(const mpi::Channel& communicator,
-                                         const RebalancerOptions& options, std::uint64_t required,
-                                         const BlockStorage& storage);
+[[nodiscard]] BlockStorage grown_storage(const mpi::Channel& communicator, const Settings& settings,
+                                         std::uint64_t required, const BlockStorage& storage);
 [[nodiscard]] RaggedStorage grown_storage(const mpi::Channel& communicator,
-                                          const RebalancerOptions& options,
-                                          const RaggedRoom& required, const RaggedStorage& storage);
+                                          const Settings& settings, const RaggedRoom& required,
+                                          const RaggedStorage& storage);
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -12,8 +12,8 @@
 /// A cell is where one of its objects is, drawn by lot. Then, of the cells that a plane cuts, as
 /// much is on either side as of their objects: a cut between cells may be made between objects.
 
+#include <valet/columns.hpp>
 #include <valet/ledger.hpp>
-#include <valet/zoltan/columns.hpp>
 
 #include <array>
 #include <cstddef>
@@ -21,7 +21,7 @@
 #include <limits>
 #include <span>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 
 using Point = std::array<double, Columns::most>;
 
@@ -34,7 +34,7 @@ struct Box {
 /// How the octree lies around the range of all objects.
 enum class OctreeShape {
   cubes,    ///< in a cube, with margins that are no simple fractions
-  hilbert,  ///< as Zoltan's HSFC has it, so that cells are intervals of its curve
+  hilbert,  ///< as HSFC has it, so that cells are intervals of Hilbert's curve
 };
 
 /// The place of the octree: the same on all ranks.
@@ -109,4 +109,4 @@ class Cells {
 /// @param place  Of one of them.
 [[nodiscard]] Box box_of(const Cell& cell, const Octree& octree, const Point& place);
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

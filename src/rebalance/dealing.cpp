@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dealing.hpp"
+#include "rebalance/dealing.hpp"
 
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <string>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
 constexpr int most_rounds = 16;
@@ -44,8 +44,8 @@ Dealing::Dealing(const mpi::Channel& communicator, Ledger& ledger, int parts, do
     : communicator_(communicator), ledger_(ledger), mean_(total / parts) {
   const auto count = static_cast<std::size_t>(parts);
   mpi::agree(communicator,
-             valet::detail::unless_out_of_memory([&] { loads_ = Array<double>(ledger, count); },
-                                                 [&] { return no_memory(count); }));
+             detail::unless_out_of_memory([&] { loads_ = Array<double>(ledger, count); },
+                                          [&] { return no_memory(count); }));
 }
 
 double Dealing::imbalance(const Objects& units, std::span<const int> part_of) {
@@ -114,8 +114,8 @@ double Dealing::deal(const PartsOfUnits& parts, double tolerance) {
   double reached = imbalance(parts.units, parts.part_of);
   std::optional<Tables> tables;
   mpi::agree(communicator_,
-             valet::detail::unless_out_of_memory([&] { tables.emplace(ledger_, loads_.size()); },
-                                                 [&] { return no_memory(loads_.size()); }));
+             detail::unless_out_of_memory([&] { tables.emplace(ledger_, loads_.size()); },
+                                          [&] { return no_memory(loads_.size()); }));
   for (const double movable : {0.5, 1.0}) {
     movable_ = movable;
     double before = 2 * reached;
@@ -130,4 +130,4 @@ double Dealing::deal(const PartsOfUnits& parts, double tolerance) {
   return reached;
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

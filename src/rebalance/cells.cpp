@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cells.hpp"
+#include "rebalance/cells.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
-namespace valet::zoltan {
+namespace valet::rebalance {
 namespace {
 
 using Key = std::int64_t;
@@ -90,7 +90,7 @@ Octree::Octree(const Box& range, std::size_t dimensions, OctreeShape shape)
   // A plane of the octree should not be where a partitioner likes to cut.
   constexpr Point margin_of_cubes{0.0573, 0.0718, 0.0392};
   constexpr double widest_margin = 0.0931;
-  constexpr double margin_of_hsfc = 1.6e-7;  // Zoltan's HSFC_EPSILON, on either side
+  constexpr double margin_of_hsfc = 1.6e-7;  // as partitioners have it, on either side
   for (std::size_t d = 0; d < dimensions; ++d) {
     const double margin = cubes ? margin_of_cubes[d] : margin_of_hsfc;
     const double margins = cubes ? widest_margin : 2 * margin_of_hsfc;
@@ -425,4 +425,4 @@ Box box_of(const Cell& cell, const Octree& octree, const Point& place) {
   return box;
 }
 
-}  // namespace valet::zoltan
+}  // namespace valet::rebalance

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rebalance/balancer.hpp"
+
+#include "base/memory_reserve.hpp"
+#include "mpi/agreement.hpp"
+#include "rebalance/balance.hpp"
+#include "rebalance/dealing.hpp"
+#include "rebalance/infeasible.hpp"
+#include "rebalance/part_ranks.hpp"
+#include <valet/log.hpp>
+#include <valet/repair.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <utility>
+
+namespace valet::rebalance {
+namespace {
+
+Diagnostic no_memory_for_map(std::uint64_t count) {
+  return {ErrorCode::out_of_memory,
+          "no memory for the map of " + std::to_string(count) + " objects"};
+}
+
+/// Counts what columns are staged in while it lives.
+class Staging {
+ public:
+  Staging(Ledger& ledger, const Objects& objects)
+      : ledger_(ledger), bytes_(objects.staging_bytes()) {
+    ledger_.add(bytes_);
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging() { ledger_.subtract(bytes_); }
+
+ private:
+  Ledger& ledger_;
+  std::size_t bytes_;
+};
+
+/// What the call should say although it did not fail.
+std::string warning_of_bound(double imbalance, double tolerance, double largest_cell_share) {
+  std::string text = "the heaviest part of the partition has " + text_of(imbalance) +
+                     " times the mean weight, above the imbalance tolerance of " +
+                     text_of(tolerance);
+  if (largest_cell_share > tolerated_excess)
+    return text + ": a cell has " + text_of(largest_cell_share) +
+           " of the mean; partition again after migrating, when ranks hold less, and leave out a "
+           "granularity";
+  return text + ", but too many objects are at one place or on one plane for the method";
+}
+
+std::string warning_of_worse(const Imbalance& before, const Imbalance& after) {
+  return "the partition has a higher imbalance of weights, largest over mean, than there was: " +
+         text_of(after.weight) + " instead of " + text_of(before.weight);
+}
+
+Report carry_out(Plan& plan, const BlockStorage& storage, Array<int>& ranks) {
+  ranks = {};  // the plan needs it no more, and blocks are yet to move
+  return execute(plan, storage);
+}
+Report carry_out(RaggedPlan& plan, const RaggedStorage& storage, Array<int>& ranks) {
+  return execute(plan, storage, {ranks.data(), ranks.size()});
+}
+
+RaggedRoom room_for(const RaggedPlan& plan, const RaggedStorage& storage) {
+  RaggedRoom room{plan.blocks_after(), {}};
+  for (std::size_t f = 0; f < storage.fields().size(); ++f)
+    room.bytes.push_back(plan.required_bytes(f));
+  return room;
+}
+
+/// @param start  When planning began.
+/// @param room   room(plan) is the storage to carry it out in.
+template <class AnyPlan, class Room>
+RebalanceResult moved(Decision& decision, double start, AnyPlan plan, Room&& room) {
+  RebalanceResult result;
+  result.before = decision.before;
+  result.after = decision.after;
+  result.partition_seconds = decision.seconds;
+  result.largest_cell_share = decision.largest_cell_share;
+  result.warning = decision.warning;
+  result.partition_extra_bytes = decision.ledger.peak_bytes();
+  const double planned = MPI_Wtime();
+  const auto storage = std::forward<Room>(room)(plan);
+  const double moving = MPI_Wtime();
+  result.required_slots = plan.blocks_after();
+  result.report = carry_out(plan, storage, decision.ranks);
+  result.count = result.report.blocks_after;
+  result.migration_seconds = MPI_Wtime() - moving + planned - start;
+  return result;
+}
+
+}  // namespace
+
+void Decision::write_ranks() {
+  if (!order || ranks.size() == count) return;
+  ranks = Array<int>(ledger, count);
+  order->write(std::span<int>(ranks.data(), ranks.size()));
+}
+
+Balancer::Balancer(const mpi::Channel& communicator, Partitioner& partitioner, Settings chosen)
+    : settings(std::move(chosen)), communicator_(communicator), partitioner_(partitioner) {}
+
+/// A partitioner would deadlock or read beyond its arrays where ranks differ in the dimensions.
+/// @return Whether any rank has the flag.
+bool Balancer::look_at_objects(Objects& objects, bool flag) const {
+  objects.rank = communicator_.rank();
+  const std::optional<Diagnostic> mine =
+      look_at(sources, settings.balance_count, partitioner_.traits(), objects);
+  mpi::Agreement agreement;
+  agreement.equal({"the number of coordinates of an object"}, objects.coordinates.size);
+  agreement.equal({"the number of weights of an object"}, objects.weight_dimensions());
+  agreement.equal({"the number of entries of a global id"}, objects.id_entries());
+  agreement.largest(flag);
+  double coordinate = objects.largest_coordinate;
+  double weight = objects.largest_weight;
+  agreement.largest(coordinate);
+  agreement.largest(weight);
+  agreement.run(communicator_, mine);
+  objects.scale(coordinate, weight);
+  return flag;
+}
+
+/// The order of these objects says it all. [global]
+bool Balancer::order_decides(const Objects& objects) const {
+  return settings.order_rule && (settings.order_rule->deals || objects.weights.size == 0);
+}
+
+/// Likewise, and the application has told the partitioner no more. [global]
+bool Balancer::goes_by_order(const Objects& objects, bool is_told_more) const {
+  using Asked = OrderRule::Asked;
+  if (!order_decides(objects) || settings.order_rule->asked == Asked::always) return false;
+  return settings.order_rule->asked == Asked::never || !is_told_more;
+}
+
+/// The partitioner was asked because the application may have told it more. Where it answers what
+/// arithmetic would have, objects end in the same slots: a parameter that does not change the ranks
+/// does not change the slots either. Collective.
+void Balancer::recognise_order(const Objects& objects, std::uint64_t all,
+                               Decision& decision) const {
+  if (!order_decides(objects) || has_parts()) return;
+  decision.order.emplace(communicator_, decision.ledger, *settings.order_rule, objects.count, all);
+  if (follows_order(decision))
+    decision.ranks = {};
+  else
+    decision.order.reset();
+}
+
+/// Whether the ranks that are written down are those of the order, on all ranks. Collective.
+bool Balancer::follows_order(const Decision& decision) const {
+  const std::span<const int> ranks(decision.ranks.data(), decision.ranks.size());
+  bool is_same = true;
+  if (ranks.size() == decision.count)
+    decision.order->for_each_run([&](int rank, std::uint64_t first, std::uint64_t count) {
+      is_same = is_same && std::ranges::all_of(ranks.subspan(first, count),
+                                               [rank](int written) { return written == rank; });
+    });
+  mpi::Agreement agreement;
+  agreement.least(is_same);
+  agreement.run(communicator_, std::nullopt);
+  return is_same;
+}
+
+void Balancer::allocate(Decision& decision) const {
+  mpi::agree(communicator_, detail::unless_out_of_memory(
+                                [&] {
+                                  decision.ranks = Array<int>(decision.ledger, decision.count);
+                                  if (has_parts())
+                                    decision.parts = Array<int>(decision.ledger, decision.count);
+                                },
+                                [&] { return no_memory_for_map(decision.count); }));
+}
+
+/// From now on the partition is a map, on all ranks. Collective.
+void Balancer::write_ranks(Decision& decision) const {
+  if (!decision.order) return;
+  mpi::agree(communicator_,
+             detail::unless_out_of_memory([&] { decision.write_ranks(); },
+                                          [&] { return no_memory_for_map(decision.count); }));
+  decision.order.reset();
+}
+
+void Balancer::choose_ranks(const Objects& objects, bool by_order, bool is_told_more,
+                            Decision& decision) const {
+  // The high ends of the range of all objects, the low ends negated, and whether some rank wants
+  // cells.
+  constexpr std::size_t ends = Columns::most;
+  std::array<double, 2 * ends + 1> largest{};
+  std::ranges::copy(objects.range.high, largest.begin());
+  std::ranges::transform(objects.range.low, largest.begin() + ends, std::negate<>());
+  largest.back() = wants_cells(settings, partitioner_.traits().basis, objects) ? 1 : 0;
+  const Totals before = totals_over_ranks(
+      communicator_, {objects.total_weight, static_cast<double>(objects.count)}, largest);
+  decision.before = before.imbalance;
+  if (before.sum.count == 0)
+    return evaluate(objects, decision);  // a partitioner need not know what to do with nothing
+  if (before.sum.weight == 0)
+    mpi::agree(communicator_, Diagnostic{ErrorCode::invalid_argument,
+                                         "all weights are zero; give weights above zero, or none"});
+  if (by_order) {
+    decision.order.emplace(communicator_, decision.ledger, *settings.order_rule, objects.count,
+                           static_cast<std::uint64_t>(before.sum.count));
+    evaluate(objects, decision);
+  } else {
+    AllObjects all{before.sum.weight, before.sum.count, {}};
+    std::copy_n(largest.begin(), ends, all.range.high.begin());
+    std::transform(largest.begin() + ends, largest.end() - 1, all.range.low.begin(),
+                   std::negate<>());
+    ask(objects, all, largest.back() > 0, is_told_more, decision);
+  }
+  if (!has_parts() && decision.warning.empty() &&
+      decision.after.weight >
+          std::max(decision.before.weight, settings.imbalance_tolerance) + tolerated_excess)
+    decision.warning = warning_of_worse(decision.before, decision.after);
+  if (!decision.warning.empty()) log(LogLevel::warning, communicator_.rank(), decision.warning);
+}
+
+/// @param is_told_more  Whether some rank's application may have told the partitioner what parts
+///                      should have: then who should have how much is not known. [global]
+void Balancer::ask(const Objects& objects, const AllObjects& all, bool by_cells, bool is_told_more,
+                   Decision& decision) const {
+  const PartRanks part_ranks(communicator_, decision.ledger, partitioner_.traits().parts);
+  if (partitioner_.traits().basis != Basis::coordinates) {
+    partitioner_.partition(communicator_, decision.ledger, part_ranks,
+                           {objects, objects.weight_dimensions(), all.weight, all.range},
+                           decision.ranks, decision.parts);
+    recognise_order(objects, static_cast<std::uint64_t>(all.count), decision);
+    return evaluate(objects, decision);
+  }
+  const bool is_bounded = !is_told_more && !objects.count_weighs;
+  CellPartition in_cells(decision.ledger, partitioner_, part_ranks, settings, objects);
+  in_cells.run(communicator_, all, by_cells, is_bounded && settings.granularity != 1U,
+               decision.ranks, decision.parts);
+  decision.largest_cell_share = in_cells.largest_share();
+  const auto reached = [&] {
+    evaluate(objects, decision);
+    if (!has_parts()) return decision.after.weight;
+    Dealing parts(communicator_, decision.ledger, part_ranks.count(), all.weight);
+    return parts.imbalance(objects, decision.parts);
+  };
+  double imbalance = reached();
+  if ((is_bounded || !has_parts()) && in_cells.divides_cells() &&
+      imbalance > settings.imbalance_tolerance + tolerated_excess) {
+    in_cells.correct_division(communicator_, all, imbalance, decision.ranks, decision.parts);
+    imbalance = reached();
+  }
+  if (is_bounded && imbalance > imbalance_bound(settings, objects, all.weight / part_ranks.count()))
+    decision.warning =
+        warning_of_bound(imbalance, settings.imbalance_tolerance, decision.largest_cell_share);
+}
+
+void Balancer::evaluate(const Objects& objects, Decision& decision) const {
+  const Load load = decision.order
+                        ? load_after(communicator_, decision.ledger, objects, *decision.order)
+                        : load_after(communicator_, decision.ledger, objects, decision.ranks);
+  decision.after =
+      totals_over_ranks(communicator_, load, std::span(&decision.largest_cell_share, 1)).imbalance;
+  decision.required_slots = static_cast<std::uint64_t>(load.count);
+}
+
+Plan Balancer::make_plan(Decision& decision, const BlockStorage& storage) const {
+  if (decision.order && settings.migration.order == Order::any)
+    return decision.order->plan(communicator_, storage, settings.migration);
+  write_ranks(decision);
+  return plan_to_ranks(communicator_.get(), storage, decision.count,
+                       {decision.ranks.data(), decision.ranks.size()}, settings.migration);
+}
+
+RaggedPlan Balancer::make_plan(Decision& decision, const RaggedStorage& storage) const {
+  write_ranks(decision);
+  return plan_to_ranks(communicator_.get(), storage, decision.count,
+                       {decision.ranks.data(), decision.ranks.size()}, settings.migration);
+}
+
+RebalanceResult Balancer::move(Decision& decision, const BlockStorage& storage) const {
+  const double start = MPI_Wtime();
+  return moved(decision, start, make_plan(decision, storage), [&](const Plan&) { return storage; });
+}
+
+RebalanceResult Balancer::move(Decision& decision, const RaggedStorage& storage,
+                               bool may_grow) const {
+  const double start = MPI_Wtime();
+  return moved(decision, start, make_plan(decision, storage), [&](const RaggedPlan& plan) {
+    return may_grow ? grown_storage(communicator_, settings, room_for(plan, storage), storage)
+                    : storage;
+  });
+}
+
+void Balancer::partition(Decision& decision) const {
+  const detail::MemoryReserve reserve;
+  const double start = MPI_Wtime();
+  {  // What columns are staged in ends here, before blocks move.
+    Objects objects;
+    objects.count = decision.count;
+    const bool is_told_more = look_at_objects(objects, partitioner_.traits().is_told_more);
+    const Staging staging(decision.ledger, objects);
+    const bool by_order = goes_by_order(objects, is_told_more);
+    if (!by_order) allocate(decision);
+    choose_ranks(objects, by_order, is_told_more, decision);
+  }
+  decision.seconds = MPI_Wtime() - start;
+}
+
+void Balancer::evaluate(Decision& decision) const {
+  const detail::MemoryReserve reserve;
+  Objects objects;
+  objects.count = decision.count;
+  // Who only looked at the ranks gets the slots of who did not.
+  if (look_at_objects(objects, decision.may_be_changed) && decision.order &&
+      !follows_order(decision))
+    write_ranks(decision);
+  const Staging staging(decision.ledger, objects);
+  evaluate(objects, decision);
+}
+
+std::vector<std::uint64_t> Balancer::required_slots(const Decision& decision) const {
+  const detail::MemoryReserve reserve;
+  std::vector<std::uint64_t> all;
+  mpi::agree(communicator_,
+             detail::unless_out_of_memory(
+                 [&] { all.resize(static_cast<std::size_t>(communicator_.size())); },
+                 [] {
+                   return Diagnostic{ErrorCode::out_of_memory, "no memory for 8 bytes per rank"};
+                 }));
+  mpi::gather_everywhere(communicator_, std::as_bytes(std::span(&decision.required_slots, 1)),
+                         std::as_writable_bytes(std::span(all)));
+  return all;
+}
+
+RaggedRoom Balancer::required_room(Decision& decision, const RaggedStorage& storage) const {
+  const detail::MemoryReserve reserve;
+  return room_for(make_plan(decision, storage), storage);
+}
+
+RebalanceResult Balancer::migrate(Decision& decision, const BlockStorage& storage) const {
+  const detail::MemoryReserve reserve;
+  evaluate(decision);  // its ranks may have been changed
+  return move(decision, storage);
+}
+
+RebalanceResult Balancer::migrate(Decision& decision, const RaggedStorage& storage) const {
+  const detail::MemoryReserve reserve;
+  evaluate(decision);  // its ranks may have been changed
+  return move(decision, storage, false);
+}
+
+RebalanceResult Balancer::rebalance(std::uint64_t count, const BlockStorage& storage) const {
+  const detail::MemoryReserve reserve;
+  Decision planned;
+  planned.count = count;
+  partition(planned);
+  if (settings.when_infeasible == WhenInfeasible::refuse ||
+      !some_rank_lacks_slots(communicator_, planned.required_slots, storage))
+    return move(planned, storage);
+  if (settings.when_infeasible == WhenInfeasible::grow)
+    return move(planned, grown_storage(communicator_, settings, planned.required_slots, storage));
+  write_ranks(planned);
+  repair(communicator_.get(), count, planned.ranks, storage.slots());
+  return migrate(planned, storage);
+}
+
+RebalanceResult Balancer::rebalance(std::uint64_t count, const RaggedStorage& storage) const {
+  const detail::MemoryReserve reserve;
+  if (settings.when_infeasible == WhenInfeasible::repair)
+    throw Error(ErrorCode::invalid_argument,
+                "RebalancerOptions::when_infeasible is repair, which counts slots and no bytes; "
+                "take refuse or grow for blocks of different sizes");
+  Decision planned;
+  planned.count = count;
+  partition(planned);
+  return move(planned, storage, settings.when_infeasible == WhenInfeasible::grow);
+}
+
+}  // namespace valet::rebalance

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "rebalance/settings.hpp"
+
+#include <array>
+#include <bit>
+#include <sstream>
+
+namespace valet::rebalance {
+namespace {
+
+std::string name_of_choice(std::int64_t when_infeasible) {
+  constexpr std::array names{"refuse", "repair", "grow"};
+  return names[static_cast<std::size_t>(when_infeasible)];
+}
+
+std::string tolerance_text(std::int64_t bits) { return text_of(std::bit_cast<double>(bits)); }
+
+}  // namespace
+
+std::optional<Diagnostic> Settings::diagnostic() const {
+  if (!(imbalance_tolerance > 1))
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "an imbalance tolerance of " + text_of(imbalance_tolerance) +
+                          "; it is largest over mean and must be above 1"};
+  if (when_infeasible == WhenInfeasible::grow && !grow && !grow_ragged)
+    return no_growth("RebalancerOptions::grow");
+  if (granularity == 0U)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "a granularity of 0; it is the most objects in a cell: give 1 for every "
+                      "object by itself, or nothing for cells as they fit"};
+  return std::nullopt;
+}
+
+void Settings::join(mpi::Agreement& agreement) const {
+  agreement.equal({"RebalancerOptions::when_infeasible", name_of_choice}, when_infeasible);
+  agreement.equal({"RebalancerOptions::granularity"}, granularity.value_or(0));
+  agreement.equal({"RebalancerOptions::migration.order", mpi::name_of<Order>}, migration.order);
+  agreement.equal({"RebalancerOptions::imbalance_tolerance", tolerance_text},
+                  std::bit_cast<std::int64_t>(imbalance_tolerance));
+  agreement.equal({"RebalancerOptions::balance_count", mpi::yes_or_no}, balance_count);
+}
+
+Diagnostic no_growth(const char* function) {
+  return {ErrorCode::invalid_argument, std::string("when_infeasible is grow, but there is no ") +
+                                           function +
+                                           "; give a function that returns a larger storage"};
+}
+
+std::string text_of(double value) {
+  std::ostringstream text;
+  text << value;
+  return text.str();
+}
+
+}  // namespace valet::rebalance

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+/// What a caller wants of a rebalancing, whatever the partitioner. Errors call the members by the
+/// names that they have in RebalancerOptions.
+
+#include "mpi/agreement.hpp"
+#include "rebalance/order_partition.hpp"
+#include <valet/block_storage.hpp>
+#include <valet/error.hpp>
+#include <valet/export.hpp>
+#include <valet/options.hpp>
+#include <valet/ragged_storage.hpp>
+#include <valet/rebalance.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+namespace valet::rebalance {
+
+/// The same on all ranks, but for functions and the budget.
+struct VALET_EXPORT Settings {
+  double imbalance_tolerance = 1.05;         ///< for the largest over the mean weight of a part
+  bool balance_count = false;                ///< as a second weight
+  std::optional<std::uint64_t> granularity;  ///< most objects in a cell; none: as memory permits
+  std::optional<OrderRule> order_rule;       ///< what follows from the order of objects alone
+  WhenInfeasible when_infeasible = WhenInfeasible::refuse;
+  std::function<BlockStorage(std::uint64_t required_slots)> grow;
+  std::function<RaggedStorage(const RaggedRoom& required)> grow_ragged;
+  Options migration;
+
+  /// What this rank can find wrong with them, if anything. Local.
+  [[nodiscard]] std::optional<Diagnostic> diagnostic() const;
+  /// Lets an agreement find out whether they are the same on all ranks.
+  void join(mpi::Agreement& agreement) const;
+};
+
+/// That when_infeasible is grow, but there is no function of that name.
+[[nodiscard]] Diagnostic no_growth(const char* function);
+
+[[nodiscard]] std::string text_of(double value);
+
+}  // namespace valet::rebalance
