@@ -18,19 +18,9 @@ struct Valet_Plan {
   valet::Plan plan;
 };
 
-namespace {
+using namespace valet::c;
 
-using valet::c::agreed;
-using valet::c::ChosenOptions;
-using valet::c::guarded;
-using valet::c::initialise;
-using valet::c::number_of;
-using valet::c::require_pointer;
-using valet::c::require_report;
-using valet::c::to_map;
-using valet::c::to_occupied;
-using valet::c::to_storage;
-using valet::c::write_report;
+namespace {
 
 static_assert(sizeof(Valet_Address) == sizeof(valet::Address) &&
               offsetof(Valet_Address, slot) == offsetof(valet::Address, slot));
@@ -59,10 +49,12 @@ int plan_map(MPI_Comm communicator, const Valet_Storage* storage, std::uint64_t 
 }
 
 /// @throws Error where there is no plan. Local.
-void require_plan(const Valet_Plan* plan) {
+template <class Plan>
+auto& plan_of(Plan* plan) {
   require_pointer(
       plan, "the plan",
       "make one by Valet_Plan_to_ranks(), Valet_Plan_to_slots() or Valet_Plan_to_layout()");
+  return plan->plan;
 }
 
 /// The arguments of an all-to-all, as C++ has them.
@@ -79,7 +71,7 @@ AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
   const auto list = [ranks](const std::int64_t* counts) {
     return std::span(counts, counts == nullptr ? 0 : static_cast<std::size_t>(ranks));
   };
-  auto options = valet::c::to_element_options<valet::AlltoallOptions>(given.options);
+  auto options = to_element_options<valet::AlltoallOptions>(given.options);
   options.any_order = any_order != 0;
   options.method = given.alltoall_method;
   return {list(send_counts), list(recv_counts), std::move(options)};
@@ -101,24 +93,23 @@ std::size_t write_text(char* target, std::size_t bytes, MakeText&& make_text) {
 /// @throws Error for a null pointer or a wrong struct_size. Local.
 valet::Report given_report(const Valet_Report* report) {
   require_pointer(report, "the report", "give one that a call has filled");
-  return valet::c::to_report(*report);
+  return to_report(*report);
 }
 
 /// Where this rank has an argument wrong, a storage that all ranks refuse together.
 valet::BlockStorage to_storage(const Valet_Storage* storage, const Valet_Report* report) {
   try {
     require_report(report);
-    return to_storage(storage);
+    return valet::c::to_storage(storage);
   } catch (...) {
-    return valet::BlockStorage(
-        std::make_shared<valet::HostFields>(valet::c::diagnostic_in_flight()));
+    return valet::BlockStorage(std::make_shared<valet::HostFields>(diagnostic_in_flight()));
   }
 }
 
 }  // namespace
 
 void Valet_Options_init(Valet_Options* options, size_t struct_size) {
-  initialise(options, struct_size, valet::c::default_options());
+  initialise(options, struct_size, default_options());
 }
 
 void Valet_Report_init(Valet_Report* report, size_t struct_size) {
@@ -197,24 +188,16 @@ int Valet_Plan_to_layout(MPI_Comm communicator, const Valet_Storage* storage, ui
 void Valet_Plan_free(Valet_Plan* plan) { delete plan; }
 
 uint64_t Valet_Plan_blocks_after(const Valet_Plan* plan) {
-  return number_of([&] {
-    require_plan(plan);
-    return plan->plan.blocks_after();
-  });
+  return number_of([&] { return plan_of(plan).blocks_after(); });
 }
 
 uint64_t Valet_Plan_required_slots(const Valet_Plan* plan) {
-  return number_of([&] {
-    require_plan(plan);
-    return plan->plan.required_slots();
-  });
+  return number_of([&] { return plan_of(plan).required_slots(); });
 }
 
 int Valet_Execute(Valet_Plan* plan, const Valet_Storage* storage, Valet_Report* report) {
-  return guarded([&] {
-    require_plan(plan);
-    write_report(valet::execute(plan->plan, to_storage(storage, report)), report);
-  });
+  return guarded(
+      [&] { write_report(valet::execute(plan_of(plan), to_storage(storage, report)), report); });
 }
 
 int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_bytes,
@@ -246,7 +229,7 @@ int Valet_Summed_over_ranks(MPI_Comm communicator, const Valet_Report* report,
       require_pointer(report, "the report", "give one that a call has filled");
       require_pointer(total, "the place for the sum", "give the address of a Valet_Report");
       require_report(total);
-      return valet::c::to_report(*report);
+      return to_report(*report);
     });
     write_report(valet::summed_over_ranks(mine, communicator), total);
   });
@@ -269,4 +252,4 @@ size_t Valet_Configuration_to_json(char* text, size_t bytes) {
   return write_text(text, bytes, [] { return valet::configuration().to_json(); });
 }
 
-const char* Valet_Error_message(void) { return valet::c::last_error(); }
+const char* Valet_Error_message(void) { return last_error(); }

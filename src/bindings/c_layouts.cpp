@@ -8,12 +8,9 @@
 #include <string>
 #include <utility>
 
-namespace {
+using namespace valet::c;
 
-using valet::c::agreed;
-using valet::c::ChosenOptions;
-using valet::c::guarded;
-using valet::c::write_report;
+namespace {
 
 valet::IndexOrder to_order(int order) {
   if (order != VALET_ROW_MAJOR && order != VALET_COLUMN_MAJOR)
@@ -61,10 +58,10 @@ struct LayoutCall {
 LayoutCall to_layout_call(const Valet_Layout* from, const Valet_Layout* to,
                           const Valet_Array* source, const Valet_Array* target,
                           const valet::Options& chosen, const Valet_Report* report) {
-  valet::c::require_report(report);
+  require_report(report);
   for (const Valet_Layout* const layout : {from, to})
-    valet::c::require_pointer(layout, "a layout", "give both layouts");
-  auto options = valet::c::to_element_options<valet::LayoutOptions>(chosen);
+    require_pointer(layout, "a layout", "give both layouts");
+  auto options = to_element_options<valet::LayoutOptions>(chosen);
   options.method = chosen.method;
   return {to_grid(*from), to_grid(*to), to_array<const void*>(source, from->dimensions),
           to_array<void*>(target, to->dimensions), std::move(options)};

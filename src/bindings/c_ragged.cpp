@@ -20,16 +20,9 @@ struct Valet_Ragged_plan {
   valet::RaggedPlan plan;
 };
 
-namespace {
+using namespace valet::c;
 
-using valet::c::agreed;
-using valet::c::ChosenOptions;
-using valet::c::guarded;
-using valet::c::number_of;
-using valet::c::require_pointer;
-using valet::c::require_report;
-using valet::c::to_map;
-using valet::c::write_report;
+namespace {
 
 constexpr const char* make_storage = "make one by Valet_Ragged_storage_create()";
 
@@ -38,14 +31,24 @@ valet::RaggedStorage to_ragged(const Valet_Ragged_storage& storage) {
                               std::span<const valet::Field>(storage.columns));
 }
 
-void require_plan(const Valet_Ragged_plan* plan) {
+/// @throws Error where there is no plan. Local.
+template <class Plan>
+auto& plan_of(Plan* plan) {
   require_pointer(plan, "the plan", "make one by Valet_Ragged_plan_to_ranks()");
+  return plan->plan;
 }
 
-int add_field(Valet_Ragged_storage* storage, const valet::RaggedField& field, const char* label) {
+int add_field(Valet_Ragged_storage* storage, void* data, std::uint64_t capacity_bytes,
+              std::uint64_t* words, std::uint64_t block_capacity, std::size_t alignment_bytes,
+              bool are_offsets, const char* label) {
   return guarded([&] {
     require_pointer(storage, "the storage", make_storage);
-    storage->fields.push_back(field);
+    storage->fields.push_back({.data = data,
+                               .capacity_bytes = capacity_bytes,
+                               .lengths = words,
+                               .block_capacity = block_capacity,
+                               .alignment_bytes = alignment_bytes,
+                               .are_offsets = are_offsets});
     if (label != nullptr) storage->fields.back().label = label;
   });
 }
@@ -64,21 +67,15 @@ RaggedCall to_call(const Valet_Ragged_storage* storage, std::uint64_t count, con
 }
 
 /// What an execution is given, or a storage that all ranks refuse together.
-struct ExecutionCall {
-  valet::RaggedStorage storage;
-  std::span<const int> ranks;
-};
-
-ExecutionCall to_execution(const Valet_Ragged_plan& plan, const Valet_Ragged_storage* storage,
-                           const int* ranks, const Valet_Report* report) {
+RaggedCall to_execution(const valet::RaggedPlan& plan, const Valet_Ragged_storage* storage,
+                        const int* ranks, const Valet_Report* report) {
   try {
     require_report(report);
-    require_pointer(storage, "the storage", make_storage);
-    return {to_ragged(*storage), to_map(ranks, plan.plan.blocks_before())};
+    return to_call(storage, plan.blocks_before(), ranks, {});
   } catch (...) {
     valet::RaggedField refused;
-    refused.prepare = [found = valet::c::diagnostic_in_flight()] { return std::optional(found); };
-    return {valet::RaggedStorage({refused}), {}};
+    refused.prepare = [found = diagnostic_in_flight()] { return std::optional(found); };
+    return {valet::RaggedStorage({refused}), {}, {}};
   }
 }
 
@@ -92,12 +89,7 @@ int Valet_Ragged_storage_add_field(Valet_Ragged_storage* storage, void* data,
                                    uint64_t capacity_bytes, uint64_t* lengths,
                                    uint64_t block_capacity, size_t alignment_bytes,
                                    const char* label) {
-  return add_field(storage,
-                   {.data = data,
-                    .capacity_bytes = capacity_bytes,
-                    .lengths = lengths,
-                    .block_capacity = block_capacity,
-                    .alignment_bytes = alignment_bytes},
+  return add_field(storage, data, capacity_bytes, lengths, block_capacity, alignment_bytes, false,
                    label);
 }
 
@@ -105,13 +97,7 @@ int Valet_Ragged_storage_add_field_by_offsets(Valet_Ragged_storage* storage, voi
                                               uint64_t capacity_bytes, uint64_t* offsets,
                                               uint64_t block_capacity, size_t alignment_bytes,
                                               const char* label) {
-  return add_field(storage,
-                   {.data = data,
-                    .capacity_bytes = capacity_bytes,
-                    .lengths = offsets,
-                    .block_capacity = block_capacity,
-                    .alignment_bytes = alignment_bytes,
-                    .are_offsets = true},
+  return add_field(storage, data, capacity_bytes, offsets, block_capacity, alignment_bytes, true,
                    label);
 }
 
@@ -143,24 +129,17 @@ int Valet_Ragged_plan_to_ranks(MPI_Comm communicator, const Valet_Ragged_storage
 void Valet_Ragged_plan_free(Valet_Ragged_plan* plan) { delete plan; }
 
 uint64_t Valet_Ragged_plan_blocks_after(const Valet_Ragged_plan* plan) {
-  return number_of([&] {
-    require_plan(plan);
-    return plan->plan.blocks_after();
-  });
+  return number_of([&] { return plan_of(plan).blocks_after(); });
 }
 
 uint64_t Valet_Ragged_plan_required_bytes(const Valet_Ragged_plan* plan, size_t field) {
-  return number_of([&] {
-    require_plan(plan);
-    return plan->plan.required_bytes(field);
-  });
+  return number_of([&] { return plan_of(plan).required_bytes(field); });
 }
 
 int Valet_Ragged_execute(Valet_Ragged_plan* plan, const Valet_Ragged_storage* storage,
                          const int* ranks, Valet_Report* report) {
   return guarded([&] {
-    require_plan(plan);
-    const ExecutionCall call = to_execution(*plan, storage, ranks, report);
+    const RaggedCall call = to_execution(plan_of(plan), storage, ranks, report);
     write_report(valet::execute(plan->plan, call.storage, call.ranks), report);
   });
 }

@@ -26,28 +26,6 @@ module valet_ragged
       type(c_ptr) :: storage
     end function
 
-    function add_field(storage, data, capacity_bytes, lengths, block_capacity, alignment_bytes, &
-        label) &
-        bind(C, name="Valet_Ragged_storage_add_field") result(code)
-      import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: storage, data, lengths
-      integer(c_int64_t), value :: capacity_bytes, block_capacity
-      integer(c_size_t), value :: alignment_bytes
-      character(kind=c_char), intent(in) :: label(*)
-      integer(c_int) :: code
-    end function
-
-    function add_field_by_offsets(storage, data, capacity_bytes, offsets, block_capacity, &
-        alignment_bytes, label) &
-        bind(C, name="Valet_Ragged_storage_add_field_by_offsets") result(code)
-      import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
-      type(c_ptr), value :: storage, data, offsets
-      integer(c_int64_t), value :: capacity_bytes, block_capacity
-      integer(c_size_t), value :: alignment_bytes
-      character(kind=c_char), intent(in) :: label(*)
-      integer(c_int) :: code
-    end function
-
     function add_column(storage, data, rows, row_bytes, label) &
         bind(C, name="Valet_Ragged_storage_add_column") result(code)
       import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
@@ -119,6 +97,18 @@ module valet_ragged
     end function
   end interface
 
+  abstract interface
+    function field_adder(storage, data, capacity_bytes, words, block_capacity, alignment_bytes, &
+        label) bind(C) result(code)
+      import :: c_char, c_int, c_int64_t, c_ptr, c_size_t
+      type(c_ptr), value :: storage, data, words
+      integer(c_int64_t), value :: capacity_bytes, block_capacity
+      integer(c_size_t), value :: alignment_bytes
+      character(kind=c_char), intent(in) :: label(*)
+      integer(c_int) :: code
+    end function
+  end interface
+
 contains
 
   !> `label` is used in messages.
@@ -129,6 +119,7 @@ contains
     integer(c_size_t), intent(in) :: alignment_bytes
     character(*), intent(in) :: label
     integer(c_int) :: code
+    procedure(field_adder), bind(C, name="Valet_Ragged_storage_add_field") :: add_field
     code = add_field(storage, data, capacity_bytes, lengths, block_capacity, alignment_bytes, &
       trim(label) // c_null_char)
   end function
@@ -141,7 +132,8 @@ contains
     integer(c_size_t), intent(in) :: alignment_bytes
     character(*), intent(in) :: label
     integer(c_int) :: code
-    code = add_field_by_offsets(storage, data, capacity_bytes, offsets, block_capacity, &
+    procedure(field_adder), bind(C, name="Valet_Ragged_storage_add_field_by_offsets") :: add_field
+    code = add_field(storage, data, capacity_bytes, offsets, block_capacity, &
       alignment_bytes, trim(label) // c_null_char)
   end function
 
