@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <new>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace valet::detail {
@@ -46,14 +47,19 @@ class VALET_EXPORT LeaveReserve {
 
 /// Runs a local step of a collective call that may need much memory. Not without the reserve: the
 /// step could take the last memory that the way to the agreement needs.
-/// @return What `failed()` makes of it where there is none, for the next agreement; else nothing.
+/// @param step  May return what it finds wrong.
+/// @return What `failed()` makes of it where there is none, for the next agreement; else what the
+///         step returns, or nothing.
 template <class Step, class Failed>
 [[nodiscard]] auto unless_out_of_memory(Step&& step, Failed&& failed)
     -> std::optional<decltype(failed())> {
   try {
     if (!MemoryReserve::is_held()) throw std::bad_alloc();
     const LeaveReserve leave;
-    std::forward<Step>(step)();
+    if constexpr (std::is_void_v<decltype(step())>)
+      std::forward<Step>(step)();
+    else
+      return std::forward<Step>(step)();
     return std::nullopt;
   } catch (const std::bad_alloc&) {  // said below, where the reserve may be taken
   }

@@ -3,16 +3,10 @@
 
 namespace valet::call {
 
-Frame::Frame(mpi::Channel opened, const FrameOptions& chosen)
-    : observer(std::make_shared<observe::Observer>()),
-      channel(std::move(opened)),
-      memory(std::make_shared<storage::Loan>(channel, ledger, chosen.budget_bytes,
-                                             chosen.keep_memory)),
-      options(chosen) {
+void Frame::watch(const std::string& trace) {
   channel.watch(observer.get());
-  callbacks.protect(options.progress, options.name_of_progress);
-  if (options.trace.empty()) return;
-  trace_ = std::make_unique<observe::TraceFile>(ledger, channel.rank(), options.trace);
+  if (trace.empty()) return;
+  trace_ = std::make_unique<observe::TraceFile>(ledger, channel.rank(), trace);
   observer->trace = &trace_->trace();
 }
 

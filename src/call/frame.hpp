@@ -23,32 +23,25 @@
 
 namespace valet::call {
 
-/// What the options of all operations have in common.
-struct FrameOptions {
-  /// @param progress_name  What an error calls the callback; must live on.
-  template <class Options>
-  FrameOptions(const Options& options, const char* progress_name)
-      : budget_bytes(static_cast<std::size_t>(detail::bounded_budget(options.budget_bytes))),
-        keep_memory(options.keep_memory),
-        trace(options.trace),
-        progress(options.progress),
-        progress_bar(options.progress_bar),
-        name_of_progress(progress_name) {}
-
-  std::size_t budget_bytes;
-  bool keep_memory;
-  std::string trace;
-  std::function<void(const Progress&)> progress;
-  bool progress_bar;
-  const char* name_of_progress;
-};
-
 /// The frame of a call, or of a plan with all its executions: the channel, the ledger that counts
 /// every byte, the memory that is borrowed, who watches, and what the application's callbacks have
 /// thrown.
 class Frame {
  public:
-  Frame(mpi::Channel opened, const FrameOptions& chosen);
+  /// @param options        Of any operation.
+  /// @param progress_name  What an error calls the progress callback; must live on.
+  template <class Options>
+  Frame(mpi::Channel opened, const Options& options, const char* progress_name)
+      : observer(std::make_shared<observe::Observer>()),
+        channel(std::move(opened)),
+        memory(std::make_shared<storage::Loan>(
+            channel, ledger, static_cast<std::size_t>(detail::bounded_budget(options.budget_bytes)),
+            options.keep_memory)),
+        progress_(options.progress),
+        progress_bar_(options.progress_bar) {
+    callbacks.protect(progress_, progress_name);
+    watch(options.trace);
+  }
   /// A part of another call, which gives it the channel while it is at work: with a ledger of its
   /// own, and the memory and the observer of the whole, which must outlive it.
   [[nodiscard]] static std::shared_ptr<Frame> part_of(const Frame& whole) {
@@ -62,7 +55,6 @@ class Frame {
   mpi::Channel channel;
   const std::shared_ptr<storage::Loan> memory;
   detail::CallbackGuard callbacks;
-  FrameOptions options;           ///< with a callback that does not throw
   observe::TraceCaption caption;  ///< for the trace of a call that fails; set before anything moves
 
   /// Takes part in the agreement before anything moves.
@@ -79,9 +71,22 @@ class Frame {
   [[nodiscard]] observe::ProgressMeter progress(const std::string& title, std::uint64_t blocks,
                                                 std::uint64_t block_bytes) const {
     return {observer->progress,
-            {options.progress, options.progress_bar, channel.rank(), "valet: " + title},
+            {progress_, progress_bar_, channel.rank(), "valet: " + title},
             blocks,
             block_bytes};
+  }
+
+  /// Exchanges data by `work`, which fills in the report: a stage of the trace, with progress.
+  /// Collective.
+  template <class Work>
+  void exchange(const std::string& title, std::uint64_t blocks, std::uint64_t block_bytes,
+                Report& report, Work&& work) const {
+    observe::ProgressMeter meter = progress(title, blocks, block_bytes);
+    const observe::TraceSpan span(observer->trace, observe::TraceKind::stage, "exchange");
+    const double waited = observer->waiting_seconds;
+    work();
+    meter.finish();
+    report.waiting_seconds = observer->waiting_seconds - waited;
   }
 
   /// Does the work of the call, which moves data once all ranks have agreed. Collective.
@@ -109,12 +114,17 @@ class Frame {
       : observer(whole.observer),
         channel(whole.channel.again()),
         memory(whole.memory),
-        options(whole.options) {
+        progress_(whole.progress_),
+        progress_bar_(whole.progress_bar_) {
     channel.watch(observer.get());
   }
+  /// @param trace  A path, or empty for none.
+  void watch(const std::string& trace);
   void write_trace();
   void end(Report& report);
 
+  std::function<void(const Progress&)> progress_;  ///< does not throw
+  bool progress_bar_;
   std::unique_ptr<observe::TraceFile> trace_;  ///< null where none is wanted
   bool watched_ = false;                       ///< some rank has callbacks, once agreed upon
 };

@@ -22,47 +22,28 @@ namespace {
 /// large budget for one plan does not want to miss more afterwards.
 constexpr std::size_t most_kept_bytes = std::size_t{4} << 20;
 
-/// Plans with `fill_in`, then prepares what the method needs.
-template <class FillIn>
+/// Plans a map by a function of plan/, then prepares what the method needs.
+template <class PlanMap, class... Map>
 std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                                       const Options& options, FillIn&& fill_in) {
-  auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_planning(communicator),
-                                             call::FrameOptions(options, "Options::progress"));
+                                       const Options& options, PlanMap&& plan_map,
+                                       const Map&... map) {
+  const detail::MemoryReserve reserve;
+  auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_planning(communicator), options,
+                                             "Options::progress");
   auto state = std::make_unique<plan::State>(std::move(frame), options);
   state->memory.keep_scratch_up_to(most_kept_bytes);
   const double start = mpi::now();
   const observe::Stage stage(storage.backend(), state->observer.trace, "plan");
-  fill_in(*state);
+  plan_map(*state, storage, map...);
   flows::prepare(*state);
   state->memory.return_unused();  // until the plan is executed
   state->plan_seconds = mpi::now() - start;
   return state;
 }
 
-std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                                       const Occupied& occupied, std::span<const int> ranks,
-                                       const Options& options) {
-  return make_plan(communicator, storage, options,
-                   [&](plan::State& state) { plan::plan_ranks(state, storage, occupied, ranks); });
-}
-
-std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                                       const Occupied& occupied, std::span<const Address> addresses,
-                                       const Options& options) {
-  return make_plan(communicator, storage, options, [&](plan::State& state) {
-    plan::plan_slots(state, storage, occupied, addresses);
-  });
-}
-
-std::unique_ptr<plan::State> make_plan(MPI_Comm communicator, const BlockStorage& storage,
-                                       std::uint64_t count, const plan::ObjectMove& objects,
-                                       const Options& options) {
-  return make_plan(communicator, storage, options,
-                   [&](plan::State& state) { plan::plan_objects(state, storage, count, objects); });
-}
-
 Report carry_out(plan::State& state, const BlockStorage& storage,
                  std::span<std::byte> workspace = {}) {
+  const detail::MemoryReserve reserve;
   state.frame->caption = {to_string(state.options.method), state.blocks.block_bytes,
                           state.options.budget_bytes};
   if (!workspace.empty()) state.memory.return_scratch();
@@ -97,63 +78,64 @@ std::uint64_t Plan::workspace_bytes() const { return flows::workspace_bytes(*sta
 
 Plan plan_to_ranks(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const int> ranks, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, occupied, ranks, options));
+  return plan::Access::make(
+      make_plan(communicator, storage, options, plan::plan_ranks, occupied, ranks));
 }
 
 Plan plan_to_slots(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                    std::span<const Address> addresses, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, occupied, addresses, options));
+  return plan::Access::make(
+      make_plan(communicator, storage, options, plan::plan_slots, occupied, addresses));
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& to, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, count, {{}, to, {}}, options));
+  return plan::Access::make(make_plan(communicator, storage, options, plan::plan_objects, count,
+                                      plan::ObjectMove{{}, to, {}}));
 }
 
 Plan plan_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                     const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, count, {from, to, {}}, options));
+  return plan::Access::make(make_plan(communicator, storage, options, plan::plan_objects, count,
+                                      plan::ObjectMove{from, to, {}}));
 }
 
 Plan operations::plan_to_bounds(MPI_Comm communicator, const BlockStorage& storage,
                                 std::uint64_t count, std::span<const std::int64_t> bounds,
                                 const Options& options) {
-  const detail::MemoryReserve reserve;
-  return plan::Access::make(make_plan(communicator, storage, count, {{}, {}, bounds}, options));
+  return plan::Access::make(make_plan(communicator, storage, options, plan::plan_objects, count,
+                                      plan::ObjectMove{{}, {}, bounds}));
 }
 
 Report execute(Plan& plan, const BlockStorage& storage, std::span<std::byte> workspace) {
   mpi::require_mpi();
-  const detail::MemoryReserve reserve;
   return carry_out(plan::Access::state_of(plan), storage, workspace);
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                std::span<const int> ranks, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return carry_out(*make_plan(communicator, storage, occupied, ranks, options), storage);
+  return carry_out(*make_plan(communicator, storage, options, plan::plan_ranks, occupied, ranks),
+                   storage);
 }
 
 Report migrate(MPI_Comm communicator, const BlockStorage& storage, const Occupied& occupied,
                std::span<const Address> addresses, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return carry_out(*make_plan(communicator, storage, occupied, addresses, options), storage);
+  return carry_out(
+      *make_plan(communicator, storage, options, plan::plan_slots, occupied, addresses), storage);
 }
 
 Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                          const ObjectLayout& to, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return carry_out(*make_plan(communicator, storage, count, {{}, to, {}}, options), storage);
+  return carry_out(*make_plan(communicator, storage, options, plan::plan_objects, count,
+                              plan::ObjectMove{{}, to, {}}),
+                   storage);
 }
 
 Report migrate_to_layout(MPI_Comm communicator, const BlockStorage& storage, std::uint64_t count,
                          const ObjectLayout& from, const ObjectLayout& to, const Options& options) {
-  const detail::MemoryReserve reserve;
-  return carry_out(*make_plan(communicator, storage, count, {from, to, {}}, options), storage);
+  return carry_out(*make_plan(communicator, storage, options, plan::plan_objects, count,
+                              plan::ObjectMove{from, to, {}}),
+                   storage);
 }
 
 }  // namespace valet

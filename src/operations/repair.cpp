@@ -52,14 +52,11 @@ class Repair {
  private:
   /// Finds what is wrong with the map; all ranks meet here.
   void count_blocks() {
-    std::optional<Diagnostic> finding;
-    if (ranks_.size() != occupied_.map_size())
-      finding = plan::bad_map_size(ranks_.size(), occupied_.map_size());
-    else if (auto failed =
-                 detail::unless_out_of_memory([&] { finding = list_destinations(); },
-                                              [&] { return no_memory_to_repair(ranks_.size()); }))
-      finding = std::move(failed);
-    mpi::agree(channel_, finding);
+    mpi::agree(channel_, ranks_.size() == occupied_.map_size()
+                             ? detail::unless_out_of_memory(
+                                   [&] { return list_destinations(); },
+                                   [&] { return no_memory_to_repair(ranks_.size()); })
+                             : plan::bad_map_size(ranks_.size(), occupied_.map_size()));
   }
 
   std::optional<Diagnostic> list_destinations() {

@@ -69,5 +69,11 @@ template <class Peer, class Owner>
   for (const Peer& peer : peers) sum += peer.rank == rank ? 0 : peer.*member;
   return sum;
 }
+/// Bytes of others that are not on pages, and travel apart from them.
+[[nodiscard]] inline std::uint64_t fragment_bytes_of_others(std::span<const Segment> segments,
+                                                            int rank) {
+  return sum_of_others(segments, rank, &PageCut::head_bytes) +
+         sum_of_others(segments, rank, &PageCut::tail_bytes);
+}
 
 }  // namespace valet::pages

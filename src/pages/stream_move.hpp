@@ -6,15 +6,19 @@
 /// all-to-all, each of whose streams is one piece. page_move.hpp says why that is complete, and
 /// what it needs.
 
+#include "mpi/check.hpp"
 #include "pages/page_move.hpp"
 #include "pages/page_streams.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace valet::pages {
 
@@ -42,20 +46,88 @@ class StreamMove {
   [[nodiscard]] Vector<Segment>& incoming() { return incoming_; }
   /// Appends what comes from a rank above all so far.
   /// @param begin  In the memory.
-  void receive(int rank, std::uint64_t bytes, std::uint64_t begin);
+  void receive(int rank, std::uint64_t bytes, std::uint64_t begin) {
+    Segment& segment = incoming_.emplace_back();
+    static_cast<PageCut&>(segment) = cut_into_pages(begin, bytes, page_bytes_);
+    segment.rank = rank;
+    segment.begin = begin;
+  }
   /// A receiver tells each sender where its bytes will begin, modulo the page. Collective.
-  void exchange_begins();
+  void exchange_begins() {
+    const int rank = state().channel.rank();
+    const auto one = [](const Segment&) { return std::uint64_t{1}; };
+    const auto provide = [&](const Segment& segment, std::uint64_t,
+                             std::span<std::uint64_t> words) {
+      words[0] = segment.begin % page_bytes_;
+    };
+    const auto consume = [](Segment& segment, std::uint64_t, std::span<const std::uint64_t> words) {
+      segment.begin = words[0];
+    };
+    mpi::NeighbourWords(state().channel, ledger_, mpi::tag_cuts, 1,
+                        mpi::PeerWords{std::span(incoming_), rank, one, provide},
+                        mpi::PeerWords{outgoing_.segments(), rank, one, consume})
+        .run();
+    if (Segment* const own = mpi::find_peer(outgoing_.segments(), rank))
+      own->begin = mpi::find_peer(std::span(incoming_), rank)->begin % page_bytes_;
+    outgoing_.cut_again();
+  }
 
   /// Plans the exchange of pages, as PageMove::plan(). Collective.
-  void plan(std::optional<Diagnostic> mine, PageOrder order, bool asks = true);
+  void plan(std::optional<Diagnostic> mine, PageOrder order, bool asks = true) {
+    order_ = order;
+    pages_.plan(std::move(mine), data_, page_bytes_, outgoing_.side(), {incoming_}, order, asks);
+  }
 
   /// Moves everything. Collective.
   /// @param fragments  PageStreams::fragment_bytes() of what leaves.
   /// @param append     Appends all pieces to the streams, from the first byte to the last.
-  Report run(std::span<std::byte> fragments, const std::function<void()>& append);
+  Report run(std::span<std::byte> fragments, const std::function<void()>& append) {
+    const double start = mpi::now();
+    double made = start;
+    Report report = pages_.run([&] {
+      const observe::TraceSpan span(state().observer.trace, observe::TraceKind::copy, "into pages");
+      outgoing_.start(data_, fragments);
+      append();
+      made = mpi::now();
+    });
+    const double moved = mpi::now();
+    {
+      const observe::TraceSpan span(state().observer.trace, observe::TraceKind::phase, "fragments");
+      exchange_fragments(report.blocks_after);
+    }
+    report.exchange_seconds += mpi::now() - moved;
+    report.local_seconds += made - start;
+    return report;
+  }
 
  private:
-  void exchange_fragments(std::uint64_t pages_after);
+  /// All pages are in their slots: nothing else is where heads and tails belong. Where pages are in
+  /// any order these go one behind the other behind all pages.
+  void exchange_fragments(std::uint64_t pages_after) {
+    const bool is_behind = order_ == PageOrder::any;
+    std::uint64_t behind = pages_after * page_bytes_;
+    for (Segment& segment : incoming_)
+      if (is_behind) segment.begin = std::exchange(behind, behind + segment.fragment_bytes());
+    const auto fragments = [&](const Segment& segment) {
+      return outgoing_.fragments_of(
+          static_cast<std::size_t>(&segment - outgoing_.segments().data()));
+    };
+    const auto take = [&](const Segment& segment, std::uint64_t first,
+                          std::span<const std::byte> bytes) {
+      const auto copy = [&](std::uint64_t begin, std::uint64_t end, std::byte* to) {
+        const std::uint64_t from = std::max(first, begin);
+        const std::uint64_t stop = std::min(first + bytes.size(), end);
+        if (from < stop)
+          std::memcpy(to + (from - begin), bytes.data() + (from - first), stop - from);
+      };
+      std::byte* const head = data_ + segment.begin;
+      const std::uint64_t between = is_behind ? 0 : segment.pages * page_bytes_;
+      copy(0, segment.head_bytes, head);
+      copy(segment.head_bytes, segment.fragment_bytes(), head + segment.head_bytes + between);
+    };
+    pages::exchange_fragments(state().channel, ledger_, outgoing_.segments(), std::span(incoming_),
+                              fragments, take);
+  }
 
   PageMove pages_;  ///< first: its ledger counts all below
   Ledger& ledger_;

@@ -65,7 +65,18 @@ class VALET_EXPORT Loan {
   void return_scratch() noexcept;
   void return_unused();
   void return_all();
-  /// Gives scratch up without freeing it: MPI may still touch it after a failure.
+  /// Does work(scratch()), after which MPI is done with it. Where that fails MPI may still touch
+  /// scratch, which is then given up.
+  template <class Work>
+  void use_scratch(Work&& work) {
+    try {
+      work(scratch());
+    } catch (...) {
+      leak_scratch();
+      throw;
+    }
+  }
+  /// Gives scratch up without freeing it.
   void leak_scratch() noexcept;
 
  private:

@@ -3,14 +3,17 @@
 
 /// The arguments of an all-to-all, and what is wrong with them. Pure.
 
+#include "base/sizes.hpp"
 #include <valet/alltoall.hpp>
 #include <valet/error.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace valet::operations {
 
@@ -19,18 +22,96 @@ namespace valet::operations {
   return std::accumulate(counts.begin(), counts.end(), std::uint64_t{0});
 }
 
-/// What this rank alone can find wrong with its buffer.
-[[nodiscard]] std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer);
+/// The same but for one rank.
+[[nodiscard]] inline std::uint64_t sum_of_others(std::span<const std::uint64_t> counts,
+                                                 std::size_t self) {
+  return sum(counts) - counts[self];
+}
+/// Ranks that there are elements of.
+[[nodiscard]] inline std::size_t count_used(std::span<const std::uint64_t> counts) {
+  return counts.size() - static_cast<std::size_t>(std::ranges::count(counts, std::uint64_t{0}));
+}
+/// The same but for one rank.
+[[nodiscard]] inline std::size_t count_others(std::span<const std::uint64_t> counts,
+                                              std::size_t self) {
+  return count_used(counts) - (counts[self] > 0 ? 1 : 0);
+}
 
-/// What this rank alone can find wrong with its call among so many ranks.
-[[nodiscard]] std::optional<Diagnostic> check_alltoall(const AlltoallBuffer& buffer,
-                                                       std::span<const std::int64_t> send_counts,
-                                                       std::size_t ranks);
+/// What this rank alone can find wrong with counts of its call among so many ranks.
+[[nodiscard]] inline std::optional<Diagnostic> check_counts(const std::string& name,
+                                                            std::span<const std::int64_t> counts,
+                                                            std::size_t ranks,
+                                                            const AlltoallBuffer& buffer) {
+  if (counts.size() != ranks)
+    return Diagnostic{ErrorCode::invalid_argument, name + " has " + std::to_string(counts.size()) +
+                                                       " entries for a communicator of " +
+                                                       std::to_string(ranks) +
+                                                       " ranks; it needs one for each"};
+  const std::uint64_t most = detail::most_bytes / buffer.element_bytes;
+  std::uint64_t total = 0;
+  for (std::size_t r = 0; r < ranks; ++r) {
+    const std::int64_t count = counts[r];
+    if (count < 0)
+      return Diagnostic{ErrorCode::invalid_argument, name + "[" + std::to_string(r) + "] is " +
+                                                         std::to_string(count) +
+                                                         "; a count is zero or more"};
+    if (static_cast<std::uint64_t>(count) > most - total)
+      return Diagnostic{ErrorCode::invalid_argument, name + " adds up to more than " +
+                                                         detail::most_bytes_text + "; fix entry " +
+                                                         std::to_string(r)};
+    total += static_cast<std::uint64_t>(count);
+  }
+  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
+  return Diagnostic{ErrorCode::infeasible,
+                    name + " adds up to " + std::to_string(total) + " elements of " +
+                        std::to_string(buffer.element_bytes) + " bytes, but the buffer has " +
+                        std::to_string(buffer.bytes) + " bytes; it needs " +
+                        std::to_string(total * buffer.element_bytes)};
+}
+
+/// What this rank alone can find wrong with its buffer.
+[[nodiscard]] inline std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer) {
+  if (buffer.element_bytes == 0)
+    return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
+  if (buffer.element_bytes > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "elements of " + std::to_string(buffer.element_bytes) + " bytes, more than " +
+                          detail::most_bytes_text + "; give their size"};
+  if (buffer.bytes > detail::most_bytes)
+    return Diagnostic{ErrorCode::invalid_argument,
+                      "a buffer of " + std::to_string(buffer.bytes) + " bytes, more than " +
+                          detail::most_bytes_text + "; give its size in bytes"};
+  if (buffer.data == nullptr && buffer.bytes > 0)
+    return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
+                                                          std::to_string(buffer.bytes) + " bytes"};
+  return std::nullopt;
+}
 
 /// What it finds once it knows what the others send.
 /// @param recv_counts  As the caller gave them, or none.
-[[nodiscard]] std::optional<Diagnostic> check_received(std::span<const std::uint64_t> received,
-                                                       std::span<const std::int64_t> recv_counts,
-                                                       const AlltoallBuffer& buffer, int rank);
+[[nodiscard]] inline std::optional<Diagnostic> check_received(
+    std::span<const std::uint64_t> received, std::span<const std::int64_t> recv_counts,
+    const AlltoallBuffer& buffer, int rank) {
+  if (!recv_counts.empty()) {
+    if (auto diagnostic = check_counts("recv_counts", recv_counts, received.size(), buffer))
+      return diagnostic;
+    for (std::size_t r = 0; r < received.size(); ++r)
+      if (static_cast<std::uint64_t>(recv_counts[r]) != received[r])
+        return Diagnostic{ErrorCode::invalid_argument,
+                          "recv_counts[" + std::to_string(r) + "] is " +
+                              std::to_string(recv_counts[r]) + ", but rank " + std::to_string(r) +
+                              " has send_counts[" + std::to_string(rank) +
+                              "] = " + std::to_string(received[r]) + "; give the same number"};
+    return std::nullopt;
+  }
+  std::uint64_t total = 0;
+  for (const std::uint64_t count : received) total = detail::bounded_sum(total, count);
+  if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
+  // The total may be cut off; the number of elements that would do is given as far as it is known.
+  return Diagnostic{ErrorCode::infeasible, "it gets " + std::to_string(total) +
+                                               " elements, but its buffer has room for " +
+                                               std::to_string(buffer.bytes / buffer.element_bytes) +
+                                               "; enlarge it to that many"};
+}
 
 }  // namespace valet::operations

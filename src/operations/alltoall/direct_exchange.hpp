@@ -10,6 +10,7 @@
 #include <valet/alltoall.hpp>
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 
 namespace valet::operations {
@@ -21,16 +22,33 @@ class DirectExchange {
   ///                        this.
   /// @param sent, received  Elements for and from each rank, P entries.
   DirectExchange(plan::State& state, const AlltoallBuffer& buffer,
-                 std::span<const std::uint64_t> sent, std::span<const std::uint64_t> received);
+                 std::span<const std::uint64_t> sent, std::span<const std::uint64_t> received)
+      : state_(state),
+        buffer_(buffer),
+        sent_(sent),
+        received_(received),
+        self_(static_cast<std::size_t>(state.channel.rank())),
+        messages_(state.channel, state.ledger, count_others(received, self_),
+                  count_others(sent, self_)) {}
 
-  /// Bytes of scratch: all that leaves `rank`. At most 2^60.
-  [[nodiscard]] static std::uint64_t scratch_bytes(std::span<const std::uint64_t> sent, int rank,
-                                                   std::size_t element_bytes) {
-    return (sum(sent) - sent[static_cast<std::size_t>(rank)]) * element_bytes;
+  /// Moves everything, in scratch for all that leaves, which has been taken. Collective, blocking.
+  Report run() {
+    const double start = mpi::now();
+    Report report;
+    report.method = to_string(AlltoallMethod::direct);
+    report.block_bytes = buffer_.element_bytes;
+    report.blocks_sent = report.local_copies = sum_of_others(sent_, self_);
+    report.blocks_received = sum_of_others(received_, self_);
+    report.bytes_sent = bytes_of(report.blocks_sent);
+    state_.frame->exchange("all-to-all by direct", report.blocks_sent + report.blocks_received,
+                           buffer_.element_bytes, report, [&] {
+                             state_.memory.use_scratch(
+                                 [&](std::span<std::byte> scratch) { exchange(scratch.data()); });
+                           });
+    report.messages = messages_.messages();
+    report.exchange_seconds = mpi::now() - start;
+    return report;
   }
-
-  /// Moves everything, in scratch of scratch_bytes() that has been taken. Collective, blocking.
-  Report run();
 
  private:
   [[nodiscard]] std::size_t bytes_of(std::uint64_t elements) const {
@@ -42,14 +60,65 @@ class DirectExchange {
                                       std::size_t rank) const {
     return bytes_of(sum(counts.first(rank)));
   }
+
+  /// Calls action(to, begin, bytes) for the ranks behind this one in ring order, so that nobody is
+  /// everybody's first, with where their segment begins.
   template <class Action>
-  void for_each_destination(Action&& action) const;
-  void stage(std::byte* staged) const;
-  void send_all(const std::byte* staged);
-  void move_own();
-  void receive_all();
-  void wait_for_all();
-  [[nodiscard]] std::size_t count_others(std::span<const std::uint64_t> counts) const;
+  void for_each_destination(Action&& action) const {
+    const std::size_t ranks = sent_.size();
+    std::size_t begin = offset_of(sent_, self_ + 1);
+    for (std::size_t step = 1; step < ranks; ++step) {
+      const std::size_t to = (self_ + step) % ranks;
+      if (to == 0) begin = 0;
+      const std::size_t bytes = bytes_of(sent_[to]);
+      if (bytes > 0) action(to, begin, bytes);
+      begin += bytes;
+    }
+  }
+
+  void exchange(std::byte* staged) {
+    std::byte* next = staged;
+    for_each_destination([&](std::size_t, std::size_t begin, std::size_t bytes) {
+      std::memcpy(next, data() + begin, bytes);
+      next += bytes;
+    });
+    move_own();
+    receive_all();
+    messages_.meet();
+    next = staged;
+    for_each_destination([&](std::size_t to, std::size_t, std::size_t bytes) {
+      messages_.send(static_cast<int>(to), next, bytes);
+      next += bytes;
+    });
+    wait_for_all();
+  }
+
+  void move_own() {
+    const std::size_t from = offset_of(sent_, self_), to = offset_of(received_, self_);
+    if (from != to && sent_[self_] > 0)
+      std::memmove(data() + to, data() + from, bytes_of(sent_[self_]));
+  }
+
+  void receive_all() {
+    std::size_t begin = 0;
+    for (std::size_t from = 0; from < received_.size(); ++from) {
+      const std::size_t bytes = bytes_of(received_[from]);
+      if (from != self_ && bytes > 0)
+        messages_.receive(static_cast<int>(from), data() + begin, bytes);
+      begin += bytes;
+    }
+  }
+
+  void wait_for_all() {
+    std::size_t posted = 0;
+    for (std::size_t from = 0; from < received_.size(); ++from) {
+      if (from == self_ || received_[from] == 0) continue;
+      messages_.wait_for(posted++);
+      state_.observer.moved(received_[from]);
+    }
+    messages_.wait_for_sends();
+    state_.observer.moved(sum_of_others(sent_, self_));
+  }
 
   plan::State& state_;
   const AlltoallBuffer& buffer_;

@@ -3,18 +3,26 @@
 
 /// The all-to-all by sorting: elements change sides in swaps, without any memory per element.
 
+#include "base/memory_reserve.hpp"
+#include "base/promise.hpp"
 #include "mpi/agreement.hpp"
 #include "operations/alltoall/checks.hpp"
+#include "operations/alltoall/swap_methods.hpp"
 #include "operations/alltoall/swap_sequence.hpp"
 #include "plan/plan_state.hpp"
+#include "storage/block_merge.hpp"
 #include <valet/alltoall.hpp>
 #include <valet/error.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 
 namespace valet::operations {
 
@@ -24,12 +32,19 @@ struct SwapSizes {
   std::uint64_t message_elements = 1;  ///< in a message
 
   /// @param most  Elements of this rank before or after.
-  SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes);
+  SwapSizes(std::uint64_t most, std::size_t element_bytes, std::size_t budget_bytes)
+      : most_anywhere(most),
+        message_elements(std::max<std::uint64_t>(
+            1, std::min<std::uint64_t>(budget_bytes / 4, most_message_bytes) / element_bytes)) {}
   /// Takes part in the reduction that the ranks agree with anyway.
   void join(mpi::Agreement& agreement) {
     agreement.largest(most_anywhere);
     agreement.least(message_elements);
   }
+
+ private:
+  /// Half of it is a third slower, twice as much is no faster.
+  static constexpr std::uint64_t most_message_bytes = std::uint64_t{256} << 10;
 };
 
 /// One all-to-all on one rank, counts known and agreed upon.
@@ -41,7 +56,18 @@ class SortedExchange {
   /// @param sizes           Agreed upon.
   SortedExchange(plan::State& state, const AlltoallBuffer& buffer,
                  std::span<const std::uint64_t> sent, std::uint64_t elements_after,
-                 std::size_t budget_bytes, const SwapSizes& sizes);
+                 std::size_t budget_bytes, const SwapSizes& sizes)
+      : state_(state),
+        channel_(state.channel),
+        buffer_(buffer),
+        sent_(sent),
+        before_(sum(sent)),
+        after_(elements_after),
+        sizes_(sizes),
+        budget_bytes_(budget_bytes) {
+    sizes_.message_elements = std::clamp<std::uint64_t>(sizes_.most_anywhere, 1,  // the same on all
+                                                        sizes_.message_elements);
+  }
 
   /// Which of BITONIC and PAIRWISE run() uses where `wish` is asked for, found by trying both on
   /// the counts: PAIRWISE while no rank's table passes 4*P chunks; with AlltoallMethod::swaps also
@@ -52,13 +78,46 @@ class SortedExchange {
   /// @throws Error infeasible, budget_too_small with a budget that is enough for all ranks: on all
   ///         ranks alike.
   [[nodiscard]] AlltoallMethod choose(AlltoallMethod wish,
-                                      const std::function<std::uint64_t()>& enough_for_pages);
+                                      const std::function<std::uint64_t()>& enough_for_pages) {
+    chosen_ = try_all(wish);
+    if (!chosen_.all.suits) refuse(wish, enough_for_pages());
+    return chosen_.trial.method;
+  }
 
   /// As choose(AlltoallMethod::swaps); nothing where neither can do it. Collective.
-  [[nodiscard]] std::optional<AlltoallMethod> find_suited();
+  [[nodiscard]] std::optional<AlltoallMethod> find_suited() {
+    chosen_ = try_all(AlltoallMethod::swaps);
+    return chosen_.all.suits ? std::optional(chosen_.trial.method) : std::nullopt;
+  }
 
   /// Moves everything by the method chosen. Collective.
-  Report run();
+  Report run() {
+    const AlltoallMethod method = chosen_.trial.method;
+    std::unique_ptr<SwapSequence> sequence = make_sequence(method);
+    Report report;
+    const auto work = [&] {
+      try {
+        sequence->attach({{static_cast<std::byte*>(buffer_.data), buffer_.bytes},
+                          buffer_.element_bytes,
+                          {scratch_.begin(), scratch_.size()},
+                          sizes_.message_elements});
+        exchange(*sequence, method);
+        if (sequence->gave_up() || elements_of(sequence->chunks()) != after_)
+          throw Error(ErrorCode::internal, std::string(to_string(method)) + " ended elsewhere");
+      } catch (...) {
+        scratch_.leak();  // MPI may still read and write both
+        static_cast<void>(sequence.release());
+        throw;
+      }
+      report = sequence->report();
+    };
+    state_.frame->exchange(std::string("all-to-all by ") + to_string(method), chosen_.trial.moves,
+                           buffer_.element_bytes, report, work);
+    report.method = to_string(method);
+    report.block_bytes = buffer_.element_bytes;
+    report.bytes_sent = report.blocks_sent * report.block_bytes;
+    return report;
+  }
 
  private:
   /// How a method suits a rank, then all.
@@ -89,32 +148,185 @@ class SortedExchange {
     Merits all;
   };
 
+  /// What a swap costs besides its elements, as bytes: a few messages' latency.
+  static constexpr std::uint64_t swap_cost_bytes = std::uint64_t{16} << 10;
+
   /// Half of the budget, for messages and for merging.
   [[nodiscard]] std::size_t most_scratch_bytes() const { return budget_bytes_ / 2; }
   /// What of it this rank can fill when it holds so many elements at once.
-  [[nodiscard]] std::size_t scratch_bytes(std::uint64_t most_elements) const;
+  [[nodiscard]] std::size_t scratch_bytes(std::uint64_t most_elements) const {
+    const std::uint64_t messages = 2 * sizes_.message_elements * buffer_.element_bytes;
+    const std::uint64_t merging = storage::BlockMerge::useful_scratch_bytes(
+        most_elements, buffer_.element_bytes, most_scratch_bytes());
+    return static_cast<std::size_t>(std::max(messages, merging));
+  }
   /// Allocates it for the methods that may be chosen, while the ranks can agree that they cannot.
-  [[nodiscard]] std::optional<Diagnostic> provide_scratch(std::uint64_t most_elements);
-  [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const;
-  [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const;
-  [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method);
-  void exchange(SwapSequence& sequence, AlltoallMethod method) const;
+  [[nodiscard]] std::optional<Diagnostic> provide_scratch(std::uint64_t most_elements) {
+    scratch_ = {};
+    return detail::unless_out_of_memory(
+        [&] {
+          scratch_ = {state_.ledger, scratch_bytes(most_elements)};
+        },
+        [] {
+          return Diagnostic{ErrorCode::out_of_memory,
+                            "the system has no memory to swap elements within the budget; set a "
+                            "smaller one"};
+        });
+  }
+  /// A network that sorts needs equally many slots on all ranks; swaps in pairs do not.
+  [[nodiscard]] std::uint64_t slots(AlltoallMethod method) const {
+    return method == AlltoallMethod::bitonic ? sizes_.most_anywhere : std::max(before_, after_);
+  }
+  [[nodiscard]] ChunkLimits limits(AlltoallMethod method) const {
+    const auto ranks = static_cast<std::uint64_t>(channel_.size());
+    return {.bytes = budget_bytes_ / 2 + table_bytes_beside_budget(),
+            .most_chunks = method == AlltoallMethod::pairwise
+                               ? 4 * ranks
+                               : std::numeric_limits<std::uint64_t>::max() / 64};
+  }
+  [[nodiscard]] std::unique_ptr<SwapSequence> make_sequence(AlltoallMethod method) {
+    auto sequence = std::make_unique<SwapSequence>(channel_, state_.ledger, limits(method),
+                                                   swap_cost_bytes / buffer_.element_bytes);
+    // The free slots of all ranks, in order, become those of rank 0, 1, and so on.
+    const std::uint64_t free_before = slots(method) - before_, free_after = slots(method) - after_;
+    Array<std::uint64_t> all(state_.ledger, static_cast<std::size_t>(channel_.size()));
+    mpi::gather_everywhere(channel_, std::as_bytes(std::span(&free_after, 1)),
+                           std::as_writable_bytes(std::span(all)));
+    const std::uint64_t begin = mpi::sum_of_lower(channel_, free_before);
+    const auto for_each = [&](auto&& each) {
+      std::uint64_t at = 0;
+      for (std::size_t destination = 0; destination < all.size(); ++destination) {
+        const std::uint64_t low = std::max(at, begin);
+        at += all[destination];
+        const std::uint64_t high = std::min(at, begin + free_before);
+        const auto to = static_cast<std::int32_t>(destination);
+        each(Chunk{to, channel_.rank(), 0, sent_[destination]});
+        each(Chunk{to, free_slot, 0, high > low ? high - low : 0});
+      }
+    };
+    std::uint64_t size = 0;
+    for_each([&](const Chunk& chunk) { size += chunk.count > 0 ? 1 : 0; });
+    sequence->start(size, for_each);
+    return sequence;
+  }
+  void exchange(SwapSequence& sequence, AlltoallMethod method) const {
+    if (method == AlltoallMethod::bitonic)
+      sort_bitonic(sequence, slots(method));
+    else
+      exchange_pairwise(sequence);
+  }
   /// Before the ranks agree on it.
-  [[nodiscard]] Trial try_on_counts(AlltoallMethod method);
+  [[nodiscard]] Trial try_on_counts(AlltoallMethod method) {
+    const std::unique_ptr<SwapSequence> sequence = make_sequence(method);
+    exchange(*sequence, method);
+    const Report& report = sequence->report();
+    const bool gave_up = sequence->gave_up();
+    // A sequence that was given up has not shown how many there would be; no rank has more slots.
+    const std::uint64_t most = gave_up ? sizes_.most_anywhere : sequence->most_elements();
+    // A rank whose tables fit what it has now may get less.
+    const std::uint64_t enough =
+        std::max(2 * storage::BlockMerge::least_scratch_bytes(most, buffer_.element_bytes),
+                 enough_for_tables(method));
+    std::optional<Diagnostic> diagnostic = why_impossible(method, gave_up, most);
+    const bool is_possible = !diagnostic;
+    const bool merges =
+        storage::BlockMerge::block_elements(most, buffer_.element_bytes, most_scratch_bytes()) > 0;
+    return {.method = method,
+            .moves = report.blocks_sent + report.blocks_received,
+            .most_elements = most,
+            .merits = {.volume = sequence->volume(),
+                       .suits = is_possible && merges && !gave_up,
+                       .enough_bytes = enough,
+                       .is_possible = is_possible},
+            .diagnostic = std::move(diagnostic)};
+  }
   /// The better of both; one that does not suit where neither does. The budget that is enough is
   /// then the least for which one of them would.
-  [[nodiscard]] Chosen try_all(AlltoallMethod wish);
-  /// Memory for tables beside half of the budget.
-  [[nodiscard]] std::uint64_t table_bytes_beside_budget() const;
+  [[nodiscard]] Chosen try_all(AlltoallMethod wish) {
+    struct Both {
+      Merits pairwise, bitonic;
+      void join(mpi::Agreement& agreement) {
+        pairwise.join(agreement);
+        bitonic.join(agreement);
+      }
+    };
+    Trial pairwise;
+    if (wish != AlltoallMethod::bitonic) pairwise = try_on_counts(AlltoallMethod::pairwise);
+    const auto most_of = [](const Trial& trial) {
+      return trial.merits.suits ? trial.most_elements : 0;
+    };
+    if (wish == AlltoallMethod::pairwise) {
+      mpi::Agreement agreement;
+      const mpi::Agreed<Merits> all =
+          agree_on(channel_, agreement, pairwise.merits, provide_scratch(most_of(pairwise)));
+      if (all->suits) return {pairwise, *all};
+      scratch_ = {};
+      pairwise.merits = *all;
+    }
+    const Trial bitonic = try_on_counts(AlltoallMethod::bitonic);
+    mpi::Agreement agreement;
+    const mpi::Agreed<Both> all =
+        agree_on(channel_, agreement, Both{pairwise.merits, bitonic.merits},
+                 provide_scratch(std::max(most_of(pairwise), most_of(bitonic))));
+    const Merits &swaps = all->pairwise, &sorts = all->bitonic;
+    if (swaps.suits && (!sorts.suits || swaps.volume <= sorts.volume)) return {pairwise, swaps};
+    if (sorts.suits || !swaps.is_possible) return {bitonic, sorts};
+    return sorts.is_possible && sorts.enough_bytes < swaps.enough_bytes ? Chosen{bitonic, sorts}
+                                                                        : Chosen{pairwise, swaps};
+  }
+  /// Memory for tables beside half of the budget, of what is promised beyond it: 32 of the 64*P are
+  /// counts; requests and what is agreed on take some, too.
+  [[nodiscard]] std::uint64_t table_bytes_beside_budget() const {
+    constexpr std::uint64_t others = std::uint64_t{12} << 10;
+    return detail::promised_fixed - detail::promised_reserve - others +
+           24 * static_cast<std::uint64_t>(channel_.size());
+  }
   /// A budget that holds all tables that the method does not give up.
-  [[nodiscard]] std::uint64_t enough_for_tables(AlltoallMethod method) const;
+  [[nodiscard]] std::uint64_t enough_for_tables(AlltoallMethod method) const {
+    const std::uint64_t chunks = method == AlltoallMethod::bitonic
+                                     ? most_bitonic_chunks(channel_.size())
+                                     : 2 * limits(method).most_chunks + 4;
+    const std::uint64_t bytes = 2 * sizeof(Chunk) * chunks;
+    return 2 * (bytes - std::min(bytes, table_bytes_beside_budget()));
+  }
   /// Why a larger budget does not help, as far as is known.
   /// @param gave_up  Because of long tables.
   /// @param most     Elements held at once, at most.
   [[nodiscard]] std::optional<Diagnostic> why_impossible(AlltoallMethod method, bool gave_up,
-                                                         std::uint64_t most) const;
+                                                         std::uint64_t most) const {
+    const std::string name = to_string(method);
+    const std::uint64_t room = buffer_.bytes / buffer_.element_bytes;
+    if (gave_up && (method == AlltoallMethod::pairwise || most > room))
+      return Diagnostic{ErrorCode::budget_too_small,
+                        name + " takes more memory for its tables than half of the budget of " +
+                            std::to_string(budget_bytes_) + " bytes"};
+    if (most > room)
+      return Diagnostic{ErrorCode::infeasible,
+                        name + " has " + std::to_string(most) +
+                            " elements here for a time, but the buffer has room for " +
+                            std::to_string(room) +
+                            "; enlarge it to that many, or take stream or pairwise"};
+    return std::nullopt;
+  }
   /// Where no method suits.
-  [[noreturn]] void refuse(AlltoallMethod wish, std::uint64_t enough_for_pages) const;
+  [[noreturn]] void refuse(AlltoallMethod wish, std::uint64_t enough_for_pages) const {
+    std::uint64_t enough = enough_for_pages;
+    // Automatic takes pages, too, whose need does not depend on what is swapped.
+    const bool takes_pages = wish == AlltoallMethod::automatic;
+    if (chosen_.all.is_possible && !takes_pages) enough = chosen_.all.enough_bytes;
+    std::optional<Diagnostic> mine = chosen_.trial.diagnostic;
+    if (chosen_.all.is_possible || takes_pages) {
+      mine.reset();
+      if (budget_bytes_ < enough) mine = mpi::budget_too_small_for(to_string(wish), budget_bytes_);
+    } else if (mine && mine->code == ErrorCode::budget_too_small) {
+      mine->text += "; take stream, for which a budget of " + std::to_string(enough) +
+                    " bytes is enough on all ranks";
+    }
+    mpi::Agreement agreement;
+    agreement.enough(enough);
+    agreement.run(channel_, mine);
+    throw Error(ErrorCode::internal, std::string("no rank says why ") + to_string(wish) + " fails");
+  }
 
   plan::State& state_;
   const mpi::Channel& channel_;

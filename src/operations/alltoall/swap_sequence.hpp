@@ -13,17 +13,22 @@
 /// is ever unexpected.
 
 #include "mpi/channel.hpp"
+#include "mpi/check.hpp"
+#include "mpi/message.hpp"
 #include "mpi/requests.hpp"
+#include "mpi/tags.hpp"
+#include "observe/observer.hpp"
 #include "operations/alltoall/chunks.hpp"
+#include "storage/block_merge.hpp"
+#include "storage/copy.hpp"
 #include <valet/report.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
-
-namespace valet::observe {
-class Trace;
-}
+#include <utility>
 
 namespace valet::operations {
 
@@ -47,7 +52,14 @@ struct SwapMemory {
 class SwapSequence {
  public:
   SwapSequence(const mpi::Channel& channel, Ledger& ledger, ChunkLimits limits,
-               std::uint64_t swap_cost);
+               std::uint64_t swap_cost)
+      : channel_(channel),
+        ledger_(ledger),
+        limits_(limits),
+        swap_cost_(swap_cost),
+        chunks_(ledger),
+        theirs_(ledger),
+        requests_(ledger, places, channel.hooks()) {}
 
   /// The table to start from, of `size` chunks that each(append) names; gives up where it cannot be
   /// held.
@@ -75,11 +87,61 @@ class SwapSequence {
   [[nodiscard]] bool gave_up() const { return gave_up_; }
 
   /// Exchanges tables with a rank that does the same. False when either gave up.
-  [[nodiscard]] bool meet(int partner);
+  [[nodiscard]] bool meet(int partner) {
+    // Both tables here, and the merged one, which may be as long as both and cut two chunks.
+    const std::uint64_t most = limits_.bytes / sizeof(Chunk) / 2;
+    const std::uint64_t taken = chunks_.size() + 4;
+    const Meeting& mine = my_meeting_ = {chunks_.size(), most > taken ? most - taken : 0, volume_,
+                                         gave_up_ ? 1U : 0U};
+    const Meeting& theirs = their_meeting_;
+    exchange_meetings(partner);
+    volume_ = std::max(mine.volume, theirs.volume) + swap_cost_;
+    ++report_.swaps;
+    if (theirs.gave_up != 0 || mine.chunks > theirs.room || theirs.chunks > mine.room) give_up();
+    if (gave_up_) return false;
+    theirs_ = Chunks(ledger_);
+    theirs_.reserve(theirs.chunks + 1);
+    theirs_.resize(theirs.chunks);
+    exchange(partner, mpi::tag_chunks, std::as_bytes(std::span(chunks_)),
+             std::as_writable_bytes(std::span(theirs_)));
+    return true;
+  }
   /// Gives the partner just met the slots `mine` for its slots `theirs`, which are as many.
-  void swap(int partner, SlotRange mine, SlotRange theirs);
+  void swap(int partner, SlotRange mine, SlotRange theirs) {
+    if (mine.count == 0) return;
+    Transfer transfer;
+    transfer.held = elements_of(chunks_);
+    transfer.begin = elements_before(chunks_, mine.begin);
+    transfer.sent = elements_before(chunks_, mine.begin + mine.count) - transfer.begin;
+    keep(theirs_, theirs);
+    transfer.received = elements_of(theirs_);
+    report_.blocks_sent += transfer.sent;
+    report_.blocks_received += transfer.received;
+    volume_ += std::max(transfer.sent, transfer.received);
+    const double start = mpi::now();
+    if (moves()) {
+      const observe::TraceSpan span(
+          trace(), observe::TraceKind::swap, "swap",
+          {.peer = partner, .bytes = transfer.sent * memory_.element_bytes});
+      exchange_elements(partner, transfer);
+    }
+    const double middle = mpi::now();
+    chunks_.reserve(chunks_.size() + 1);
+    remove(chunks_, mine);
+    if (moves()) {
+      const observe::TraceSpan span(trace(), observe::TraceKind::copy, "merge");
+      merge_elements(transfer);
+    }
+    merge_tables();
+    report_.exchange_seconds += middle - start;
+    report_.local_seconds += mpi::now() - middle;
+  }
 
  private:
+  // Places of requests; sends and receives of parts alternate between two.
+  static constexpr std::size_t send_place = 0, receive_place = 2;
+  static constexpr std::size_t word_send_place = 4, word_receive_place = 5, places = 6;
+
   /// What ranks send each other when they meet.
   struct Meeting {
     std::uint64_t chunks = 0;  ///< in the table
@@ -98,21 +160,150 @@ class SwapSequence {
     bool paired = true;
   };
 
-  void give_up();
-  void note_sizes();
-  void exchange(int partner, int tag, std::span<const std::byte> mine, std::span<std::byte> theirs);
-  void exchange_meetings(int partner);
-  [[nodiscard]] std::uint64_t parts(const Transfer& transfer) const;
-  [[nodiscard]] Part part(const Transfer& transfer, std::uint64_t k) const;
-  void make_ready(int partner, const Transfer& transfer, std::uint64_t k);
-  void send_part(int partner, const Transfer& transfer, std::uint64_t k);
-  void exchange_elements(int partner, const Transfer& transfer);
+  void give_up() {
+    gave_up_ = true;
+    chunks_ = Chunks(ledger_);
+    theirs_ = Chunks(ledger_);
+  }
+  void note_sizes() {
+    most_elements_ = std::max(most_elements_, elements_of(chunks_));
+    if (chunks_.size() > limits_.most_chunks) give_up();
+  }
+  void exchange(int partner, int tag, std::span<const std::byte> mine,
+                std::span<std::byte> theirs) {
+    mpi::post_receive(channel_, theirs.data(), theirs.size(), partner, tag,
+                      requests_[word_receive_place]);
+    mpi::post_send(channel_, mine.data(), mine.size(), partner, tag, requests_[word_send_place]);
+    requests_.wait(word_receive_place);
+    requests_.wait(word_send_place);
+  }
+  void exchange_meetings(int partner) {
+    exchange(partner, mpi::tag_sparse_count, std::as_bytes(std::span(&my_meeting_, 1)),
+             std::as_writable_bytes(std::span(&their_meeting_, 1)));
+  }
+  /// First the messages that have a counterpart, then those of the rank that gives more.
+  [[nodiscard]] std::uint64_t parts(const Transfer& transfer) const {
+    const auto messages = [&](std::uint64_t count) {
+      return count / memory_.message_elements + (count % memory_.message_elements > 0 ? 1 : 0);
+    };
+    const std::uint64_t more = std::max(transfer.sent, transfer.received) - transfer.both();
+    return messages(transfer.both()) + messages(more);
+  }
+  [[nodiscard]] Part part(const Transfer& transfer, std::uint64_t k) const {
+    const std::uint64_t size = memory_.message_elements;
+    const std::uint64_t both = transfer.both();
+    if (k * size < both) return {k * size, std::min(size, both - k * size), true};
+    const std::uint64_t paired = both / size + (both % size > 0 ? 1 : 0);
+    const std::uint64_t offset = both + (k - paired) * size;
+    return {offset, std::min(size, std::max(transfer.sent, transfer.received) - offset), false};
+  }
+  /// Makes room for a part and posts its receive: the place of the part that goes, or, where there
+  /// is none, what follows the elements.
+  void make_ready(int partner, const Transfer& transfer, std::uint64_t k) {
+    const Part next = part(transfer, k);
+    requests_.wait(send_place + k % 2);
+    std::byte* to = element(transfer.begin + next.offset);
+    std::uint64_t bytes = next.count * memory_.element_bytes;
+    if (next.paired) {
+      const observe::TraceSpan span(trace(), observe::TraceKind::gather, "gather",
+                                    {.bytes = bytes});
+      detail::stream_bytes(staging(k), to, bytes);
+      detail::stream_fence();
+    } else if (transfer.received > transfer.sent) {
+      to = element(transfer.held + next.offset - transfer.both());
+    } else {
+      bytes = 0;
+    }
+    MPI_Request& request = requests_[receive_place + k % 2];
+    mpi::post_receive(channel_, to, bytes, partner, mpi::tag_data, request);
+    if (bytes > 0) observe::observer_of(channel_)->receives(&request, partner, bytes);
+  }
+  void send_part(int partner, const Transfer& transfer, std::uint64_t k) {
+    const Part next = part(transfer, k);
+    const std::byte* from = next.paired ? staging(k) : element(transfer.begin + next.offset);
+    std::uint64_t bytes = next.count * memory_.element_bytes;
+    if (!next.paired && transfer.sent < transfer.received) bytes = 0;
+    MPI_Request& request = requests_[send_place + k % 2];
+    mpi::post_send(channel_, from, bytes, partner, mpi::tag_data, request);
+    if (bytes == 0) return;
+    ++report_.messages;
+    observe::observer_of(channel_)->sends(&request, partner, bytes);
+  }
+  void exchange_elements(int partner, const Transfer& transfer) {
+    const std::uint64_t count = parts(transfer);
+    if (count == 0) return;
+    note_in_use(std::min<std::uint64_t>(count, 2) * memory_.message_elements);
+    make_ready(partner, transfer, 0);
+    exchange_meetings(partner);  // both have posted their first receive
+    for (std::uint64_t k = 0; k < count; ++k) {
+      if (k + 1 < count) make_ready(partner, transfer, k + 1);
+      send_part(partner, transfer, k);
+      requests_.wait(receive_place + k % 2);
+      const Part done = part(transfer, k);
+      observe::observer_of(channel_)->moved(done.paired ? 2 * done.count : done.count);
+    }
+    requests_.wait(send_place);
+    requests_.wait(send_place + 1);
+    note_in_use(0);
+  }
+  /// Calls each(from, count) for the elements in their new order, `from` being where they are after
+  /// the transfer.
   template <class Each>
-  void for_each_run(const Transfer& transfer, Each&& each) const;
-  void merge_elements(const Transfer& transfer);
-  void merge_tables();
-  void note_in_use(std::uint64_t elements) const;
-  [[nodiscard]] observe::Trace* trace() const;
+  void for_each_run(const Transfer& transfer, Each&& each) const {
+    std::uint64_t kept = 0, got = 0;
+    merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool of_kept) {
+      if (is_free(chunk)) return;
+      std::uint64_t& at = of_kept ? kept : got;
+      const std::uint64_t cut = of_kept ? transfer.begin : transfer.both();
+      const std::uint64_t before = at < cut ? std::min(chunk.count, cut - at) : 0;
+      if (before > 0) each(of_kept ? at : transfer.begin + at, before);
+      const std::uint64_t rest = at + before;
+      if (before < chunk.count)
+        each(of_kept ? rest + transfer.sent : transfer.held + rest - cut, chunk.count - before);
+      at += chunk.count;
+    });
+  }
+  /// Merges what is not in its place already.
+  void merge_elements(const Transfer& transfer) {
+    constexpr std::uint64_t nowhere = std::numeric_limits<std::uint64_t>::max();
+    std::uint64_t begin = nowhere, end = 0, total = 0;
+    for_each_run(transfer, [&](std::uint64_t from, std::uint64_t count) {
+      if (from != total) {
+        begin = std::min(begin, total);
+        end = total + count;
+      }
+      total += count;
+    });
+    if (begin == nowhere) return;
+    // Elements behind the end of the result are only there if its last one is not in its place.
+    const std::uint64_t limit = end == total ? std::max(total, transfer.held) : end;
+    storage::BlockMerge merge({element(begin), (limit - begin) * memory_.element_bytes},
+                              memory_.element_bytes, memory_.scratch);
+    const auto in_region = [&](auto&& action) {
+      std::uint64_t out = 0;
+      for_each_run(transfer, [&](std::uint64_t from, std::uint64_t count) {
+        const std::uint64_t skip = out < begin ? std::min(count, begin - out) : 0;
+        const std::uint64_t stop = std::min(out + count, end);
+        if (out + skip < stop) action(from + skip - begin, stop - out - skip);
+        out += count;
+      });
+    };
+    in_region([&](std::uint64_t from, std::uint64_t count) { merge.expect(from, count); });
+    in_region([&](std::uint64_t from, std::uint64_t count) { merge.append(from, count); });
+    report_.local_copies += merge.finish();
+  }
+  void merge_tables() {
+    Chunks merged(ledger_);
+    merged.reserve(chunks_.size() + theirs_.size());
+    merge_chunks(chunks_, theirs_, [&](const Chunk& chunk, bool) { append(merged, chunk); });
+    chunks_ = std::move(merged);
+    theirs_ = Chunks(ledger_);
+    note_sizes();
+  }
+  void note_in_use(std::uint64_t elements) const {
+    if (trace() != nullptr) trace()->counter("scratch in use", elements * memory_.element_bytes);
+  }
+  [[nodiscard]] observe::Trace* trace() const { return observe::observer_of(channel_)->trace; }
   [[nodiscard]] std::byte* element(std::uint64_t k) const {
     return memory_.data.data() + k * memory_.element_bytes;
   }

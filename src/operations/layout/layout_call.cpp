@@ -6,6 +6,7 @@
 #include "geometry/aspen.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "plan/check_options.hpp"
 
 #include <xxhash.h>
@@ -100,8 +101,8 @@ GridSide::GridSide(const char* side, const GridLayout& chosen, int rank)
   if (grid_rank != outside) elements_ = layout().local_elements(grid_rank);
 }
 
-LayoutCall::LayoutCall(call::Frame& whole, const GridLayout& source, const GridLayout& target,
-                       std::size_t bytes, const LayoutOptions& chosen)
+LayoutCall::LayoutCall(call::Frame& whole, const char* name, const GridLayout& source,
+                       const GridLayout& target, std::size_t bytes, const LayoutOptions& chosen)
     : frame(whole),
       channel(whole.channel),
       from("source", source, channel.rank()),
@@ -109,9 +110,10 @@ LayoutCall::LayoutCall(call::Frame& whole, const GridLayout& source, const GridL
       element_bytes(bytes),
       options(chosen) {
   options.budget_bytes = detail::bounded_budget(options.budget_bytes);
+  frame.caption = {name, element_bytes, options.budget_bytes};
 }
 
-std::optional<Diagnostic> LayoutCall::check_grids(Ledger& ledger) const {
+std::optional<Diagnostic> LayoutCall::check_grids() const {
   if (auto diagnostic = plan::check_options(options)) return diagnostic;
   if (element_bytes == 0)
     return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
@@ -129,21 +131,22 @@ std::optional<Diagnostic> LayoutCall::check_grids(Ledger& ledger) const {
                           std::to_string(element_bytes) + " bytes has more than " +
                           detail::most_bytes_text + "; give the size of an element in bytes"};
   const auto ranks = static_cast<std::size_t>(channel.size());
-  if (auto diagnostic = check_grid(ledger, from, ranks)) return diagnostic;
-  return check_grid(ledger, to, ranks);
+  if (auto diagnostic = check_grid(frame.ledger, from, ranks)) return diagnostic;
+  return check_grid(frame.ledger, to, ranks);
 }
 
 template <class Pointer>
-std::optional<Diagnostic> LayoutCall::check_array(const GridSide& side,
-                                                  const LocalArray<Pointer>& array,
-                                                  BlockCyclic::Extents& strides) const {
+std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
+                                                  const LocalArray<Pointer>& array) const {
   if (side.grid_rank == outside) return std::nullopt;
+  side.order = array.order;
   const std::string name = std::string("its ") + side.name + " array";
   if (array.order != IndexOrder::row_major && array.order != IndexOrder::column_major)
     return Diagnostic{ErrorCode::invalid_argument,
                       name + " has index order " + std::to_string(static_cast<int>(array.order)) +
                           "; give row_major or column_major"};
   const BlockCyclic::Extents extents = side.layout().local_extents(side.grid_rank);
+  BlockCyclic::Extents& strides = side.strides;
   strides = array.strides.size() == 0 ? contiguous_strides(extents, array.order) : array.strides;
   if (strides.size() != extents.size())
     return Diagnostic{ErrorCode::invalid_argument, name + " has " + std::to_string(strides.size()) +
@@ -189,10 +192,8 @@ std::optional<Diagnostic> LayoutCall::check_array(const GridSide& side,
   return std::nullopt;
 }
 
-template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, const SourceArray&,
-                                                           BlockCyclic::Extents&) const;
-template std::optional<Diagnostic> LayoutCall::check_array(const GridSide&, const TargetArray&,
-                                                           BlockCyclic::Extents&) const;
+template std::optional<Diagnostic> LayoutCall::check_array(GridSide&, const SourceArray&) const;
+template std::optional<Diagnostic> LayoutCall::check_array(GridSide&, const TargetArray&) const;
 
 void LayoutSizes::join(mpi::Agreement& agreement) {
   const auto text = [](std::int64_t value) -> std::string {
@@ -206,11 +207,11 @@ void LayoutSizes::join(mpi::Agreement& agreement) {
   agreement.largest(most_peers);
 }
 
-AgreedSizes LayoutCall::agree(const std::optional<Diagnostic>& wrong, LayoutSizes mine,
-                              std::uint64_t enough, const storage::NodeWish* wish) const {
+void LayoutCall::agree(const std::optional<Diagnostic>& wrong, std::uint64_t enough,
+                       const storage::NodeWish* wish) {
   // Ranks outside of a grid get the order of the others.
-  if (from.grid_rank == outside) mine.source_order.reset();
-  if (to.grid_rank == outside) mine.target_order.reset();
+  mine.source_order = from.order;
+  mine.target_order = to.order;
   mpi::Agreement agreement;
   agreement.equal({"the source layout or its grid", nullptr}, digest_of(0, from.grid) >> 2);
   agreement.equal({"the target layout or its grid", nullptr}, digest_of(0, to.grid) >> 2);
@@ -219,7 +220,7 @@ AgreedSizes LayoutCall::agree(const std::optional<Diagnostic>& wrong, LayoutSize
   frame.join(agreement);
   agreement.enough(enough);
   frame.memory->join(agreement, wish);
-  return agree_on(channel, agreement, mine, wrong);
+  all = agree_on(channel, agreement, mine, wrong);
 }
 
 void LayoutCall::describe(Report& report) const {
@@ -238,48 +239,65 @@ Diagnostic out_of_memory() {
           "the system has no memory for buffers within the budget; set a smaller one"};
 }
 
-SharedParts::SharedParts(Ledger& ledger, const LayoutCall& call)
+SharedParts::SharedParts(const LayoutCall& call)
     : call_(call), peers_([&] {
         const GridSide &from = call.from, &to = call.to;
+        Ledger& ledger = call.frame.ledger;
         if (from.elements() > 0) sent_.emplace(ledger, from.layout(), from.grid_rank, to.layout());
         if (to.elements() > 0) received_.emplace(ledger, to.layout(), to.grid_rank, from.layout());
         return ArrayPeers(ledger, call.channel.rank(), sent_ ? &*sent_ : nullptr, to.grid,
                           received_ ? &*received_ : nullptr, from.grid);
       }()) {}
 
-OutgoingPart SharedParts::outgoing(const void* array, const BlockCyclic::Extents& strides,
-                                   const AgreedSizes& all) {
+std::uint64_t SharedParts::neighbours() const {
+  return mpi::count_neighbours(peers_.destinations, peers_.sources, call_.channel.rank());
+}
+
+std::uint64_t SharedParts::bytes_at_once() const {
+  return ArraysAtOnce::scratch_bytes(peers_, call_.element_bytes);
+}
+
+OutgoingPart SharedParts::outgoing(const void* array) {
   if (!sent_) return {};
-  pack_.emplace(*sent_, ArrayShape{strides, call_.element_bytes}, *all->target_order);
+  pack_.emplace(*sent_, ArrayShape{call_.from.strides, call_.element_bytes},
+                *(*call_.all)->target_order);
   return {call_.to.grid_rank, &*pack_, static_cast<const std::byte*>(array)};
 }
 
-IncomingPart SharedParts::incoming(void* array, const BlockCyclic::Extents& strides,
-                                   const AgreedSizes& all) {
+IncomingPart SharedParts::incoming(void* array) {
   if (!received_) return {};
-  unpack_.emplace(*received_, ArrayShape{strides, call_.element_bytes}, *all->target_order);
+  unpack_.emplace(*received_, ArrayShape{call_.to.strides, call_.element_bytes},
+                  *(*call_.all)->target_order);
   return {call_.from.grid_rank, &*unpack_, static_cast<std::byte*>(array)};
 }
 
-void SharedParts::move_at_once(const OutgoingPart& outgoing, const IncomingPart& incoming,
-                               Report& report) {
-  storage::Loan& memory = *call_.frame.memory;
-  try {
-    ArraysAtOnce(call_.channel, call_.frame.ledger, call_.element_bytes, take_peers(), outgoing,
-                 incoming)
-        .run(memory.scratch(), report);
-  } catch (...) {
-    memory.leak_scratch();  // MPI may still read and write it
-    throw;
-  }
+void SharedParts::move_at_once(const void* source, void* target, Report& report) {
+  const OutgoingPart leaving = outgoing(source);
+  const IncomingPart arriving = incoming(target);
+  call_.frame.memory->use_scratch([&](std::span<std::byte> scratch) {
+    ArraysAtOnce(call_.channel, call_.frame.ledger, call_.element_bytes, take_peers(), leaving,
+                 arriving)
+        .run(scratch, report);
+  });
 }
 
-std::uint64_t intersection_bytes(const GridSide& mine, const BlockCyclic& theirs) {
+void LayoutCall::share_parts(std::uint64_t rest, std::uint64_t most_leaving) {
+  frame.memory->limit(static_cast<std::size_t>(rest));
+  parts.emplace(*this);
+  const std::uint64_t bytes = parts->bytes_at_once();
+  mine.at_once =
+      bytes <= rest &&
+      static_cast<std::uint64_t>(parts->peers().elements_sent) * element_bytes <= most_leaving;
+  if (mine.at_once) frame.memory->take_scratch(static_cast<std::size_t>(bytes));
+}
+
+std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const GridSide& theirs) {
   if (mine.grid_rank == outside) return 0;
   const BlockCyclic::Coordinates place = mine.layout().coordinates(mine.grid_rank);
   std::uint64_t bytes = 0;
-  for (std::size_t d = 0; d < theirs.dimensions(); ++d) {
-    const DimensionPair pair(mine.layout().dimension(d), theirs.dimension(d), static_cast<int>(d));
+  for (std::size_t d = 0; d < theirs.layout().dimensions(); ++d) {
+    const DimensionPair pair(mine.layout().dimension(d), theirs.layout().dimension(d),
+                             static_cast<int>(d));
     std::uint64_t families = 0;
     walk_aspen(pair, place[d], [&families](const SegmentFamily&) { ++families; });
     bytes += families * sizeof(DimensionIntersection::Family) +

@@ -3,18 +3,20 @@
 
 /// What is checked of a redistribution before anything moves, and what all ranks agree on.
 
+#include "base/memory_reserve.hpp"
 #include "call/frame.hpp"
 #include "engine/arrays_at_once.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
-#include "mpi/neighbour_words.hpp"
+#include "mpi/check.hpp"
 #include "storage/node_memory.hpp"
 #include "storage/sequence_copy.hpp"
 #include <valet/redistribute.hpp>
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -28,6 +30,8 @@ struct GridSide {
   const char* name;  ///< for error texts
   const GridLayout& grid;
   int grid_rank = outside;
+  BlockCyclic::Extents strides = {};  ///< of the array; set by check_array(), as the order is
+  std::optional<IndexOrder> order = {};
 
   GridSide(const char* side, const GridLayout& chosen, int rank);
 
@@ -54,28 +58,63 @@ struct LayoutSizes {
 
   void join(mpi::Agreement& agreement);
 };
-using AgreedSizes = mpi::Agreed<LayoutSizes>;
+
+struct LayoutCall;
+
+/// What a rank shares with others, and how its arrays lie.
+class SharedParts {
+ public:
+  /// For good grids. @throws std::bad_alloc.
+  explicit SharedParts(const LayoutCall& call);
+
+  [[nodiscard]] const ArrayPeers& peers() const { return peers_; }
+  [[nodiscard]] ArrayPeers take_peers() { return std::move(peers_); }
+  /// Ranks that this one exchanges elements with, before its peers are taken. [local]
+  [[nodiscard]] std::uint64_t neighbours() const;
+  /// Scratch to move everything at once. [local]
+  [[nodiscard]] std::uint64_t bytes_at_once() const;
+  /// The arrays as the exchange sees them, once all ranks have agreed on the order of the target.
+  [[nodiscard]] OutgoingPart outgoing(const void* array);
+  [[nodiscard]] IncomingPart incoming(void* array);
+  /// Moves everything at once, in scratch of bytes_at_once() that has been taken. Collective.
+  void move_at_once(const void* source, void* target, Report& report);
+
+ private:
+  const LayoutCall& call_;
+  std::optional<Intersection> sent_, received_;
+  std::optional<SequenceCopy> pack_, unpack_;
+  ArrayPeers peers_;
+};
 
 /// One call on one rank, as far as redistribute() and redistribute_in_place() are alike.
 struct LayoutCall {
-  LayoutCall(call::Frame& call, const GridLayout& from, const GridLayout& to,
+  /// @param name  What reports and traces call it.
+  LayoutCall(call::Frame& call, const char* name, const GridLayout& from, const GridLayout& to,
              std::size_t element_bytes, const LayoutOptions& options);
 
   /// What is wrong with the grids or the size of an element.
-  [[nodiscard]] std::optional<Diagnostic> check_grids(Ledger& ledger) const;
-  /// What is wrong with an array of this rank, for good grids; its strides where nothing is.
+  [[nodiscard]] std::optional<Diagnostic> check_grids() const;
+  /// What is wrong with an array of this rank, for good grids.
   template <class Pointer>
-  [[nodiscard]] std::optional<Diagnostic> check_array(const GridSide& side,
-                                                      const LocalArray<Pointer>& array,
-                                                      BlockCyclic::Extents& strides) const;
+  [[nodiscard]] std::optional<Diagnostic> check_array(GridSide& side,
+                                                      const LocalArray<Pointer>& array) const;
+  /// Bytes that tell what is shared, found without taking them. [local]
+  [[nodiscard]] std::uint64_t intersection_bytes() const {
+    return bytes_of_intersection(from, to) + bytes_of_intersection(to, from);
+  }
+  [[nodiscard]] static std::uint64_t bytes_of_intersection(const GridSide& mine,
+                                                           const GridSide& theirs);
+  /// Finds what is shared, for which there is `rest` of the budget, and whether everything may move
+  /// at once; takes scratch for that. Local. @throws std::bad_alloc.
+  /// @param most_leaving  Bytes that may leave a rank at once.
+  void share_parts(std::uint64_t rest, std::uint64_t most_leaving);
   /// Either all ranks come back, having given the same layouts and numbers, or all throw.
   /// Collective: one reduction.
   /// @param wrong   What this rank has found wrong.
-  /// @param mine    With the orders of the arrays of this rank, whether it has any or not.
   /// @param enough  A budget that is enough for this rank, or 0.
   /// @param wish    For memory shared inside nodes; nullptr for none.
-  [[nodiscard]] AgreedSizes agree(const std::optional<Diagnostic>& wrong, LayoutSizes mine,
-                                  std::uint64_t enough, const storage::NodeWish* wish) const;
+  void agree(const std::optional<Diagnostic>& wrong, std::uint64_t enough,
+             const storage::NodeWish* wish);
 
   /// What is the same in both reports.
   void describe(Report& report) const;
@@ -85,43 +124,32 @@ struct LayoutCall {
   GridSide from, to;
   std::size_t element_bytes;
   LayoutOptions options;
+  LayoutSizes mine;                             ///< of this rank
+  std::optional<mpi::Agreed<LayoutSizes>> all;  ///< once agreed upon
+  std::optional<SharedParts> parts;
 };
 
 /// That there is no memory for buffers.
 [[nodiscard]] Diagnostic out_of_memory();
 
-/// What a rank shares with others, and how its arrays lie.
-class SharedParts {
- public:
-  /// For good grids. @throws std::bad_alloc.
-  SharedParts(Ledger& ledger, const LayoutCall& call);
-
-  [[nodiscard]] const ArrayPeers& peers() const { return peers_; }
-  [[nodiscard]] ArrayPeers take_peers() { return std::move(peers_); }
-  /// Ranks that this one exchanges elements with, before its peers are taken. [local]
-  [[nodiscard]] std::uint64_t neighbours() const {
-    return mpi::count_neighbours(peers_.destinations, peers_.sources, call_.channel.rank());
-  }
-  /// Scratch to move everything at once. [local]
-  [[nodiscard]] std::uint64_t bytes_at_once() const {
-    return ArraysAtOnce::scratch_bytes(peers_, call_.element_bytes);
-  }
-  /// The arrays as the exchange sees them, once all ranks have agreed on the order of the target.
-  [[nodiscard]] OutgoingPart outgoing(const void* array, const BlockCyclic::Extents& strides,
-                                      const AgreedSizes& all);
-  [[nodiscard]] IncomingPart incoming(void* array, const BlockCyclic::Extents& strides,
-                                      const AgreedSizes& all);
-  /// Moves everything at once, in scratch of bytes_at_once() that has been taken. Collective.
-  void move_at_once(const OutgoingPart& outgoing, const IncomingPart& incoming, Report& report);
-
- private:
-  const LayoutCall& call_;
-  std::optional<Intersection> sent_, received_;
-  std::optional<SequenceCopy> pack_, unpack_;
-  ArrayPeers peers_;
-};
-
-/// Bytes that an intersection takes, found without taking them; 0 outside of the grid.
-[[nodiscard]] std::uint64_t intersection_bytes(const GridSide& mine, const BlockCyclic& theirs);
+/// redistribute() or redistribute_in_place() as a Move, which has prepare(arrays...) and
+/// run(arrays...). Collective.
+template <class Move, class... Arrays>
+Report run_layout_call(MPI_Comm communicator, const GridLayout& from, const GridLayout& to,
+                       std::size_t element_bytes, const LayoutOptions& options,
+                       const Arrays&... arrays) {
+  const detail::MemoryReserve reserve;
+  const auto frame = std::make_shared<call::Frame>(mpi::Channel::open_for_call(communicator),
+                                                   options, "LayoutOptions::progress");
+  return frame->run([&] {
+    const double start = mpi::now();
+    Move move(frame, from, to, element_bytes, options);
+    move.prepare(arrays...);
+    const double planned = mpi::now() - start;
+    Report report = move.run(arrays...);
+    report.plan_seconds = planned;
+    return report;
+  });
+}
 
 }  // namespace valet::layout

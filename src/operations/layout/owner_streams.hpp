@@ -8,10 +8,13 @@
 /// pass run backwards in time, with pages that came from others in the places where this rank would
 /// have written them.
 
+#include "geometry/intersection.hpp"
+#include "geometry/owner_walk.hpp"
 #include "observe/observer.hpp"
 #include "operations/layout/layout_call.hpp"
 #include "pages/page_streams.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -22,12 +25,29 @@ class OwnerStreams {
  public:
   /// Finds where pages stand. @throws std::bad_alloc.
   OwnerStreams(Ledger& ledger, const GridSide& mine, const GridSide& theirs, IndexOrder order,
-               std::size_t element_bytes, std::size_t page_bytes);
+               std::size_t element_bytes, std::size_t page_bytes)
+      : ledger_(ledger),
+        mine_(mine),
+        theirs_(theirs),
+        order_(order),
+        element_bytes_(element_bytes),
+        page_bytes_(page_bytes),
+        streams_(ledger, page_bytes) {
+    if (mine_.elements() == 0) return;
+    list_peers();
+    streams_.start_list();
+    for_each_piece<Direction::forward>([&](std::size_t stream, std::uint64_t bytes) {
+      static_cast<void>(streams_.list(stream, bytes));
+    });
+  }
 
   /// Bytes that the lists of such an object take, for `peers` peers, `pages` pages and `ranks`
   /// ranks of theirs.
   [[nodiscard]] static std::uint64_t list_bytes(std::uint64_t peers, std::uint64_t pages,
-                                                std::uint64_t ranks);
+                                                std::uint64_t ranks) {
+    return peers * (pages::PageStreams::bytes_of_stream + sizeof(Peer)) +
+           pages * sizeof(std::uint64_t) + ranks * sizeof(std::int32_t);
+  }
 
   [[nodiscard]] std::span<pages::Segment> segments() { return streams_.segments(); }
   [[nodiscard]] std::span<const pages::Segment> segments() const { return streams_.segments(); }
@@ -38,16 +58,92 @@ class OwnerStreams {
   }
 
   /// For what fills no page. @throws std::bad_alloc.
-  void allocate_buffers();
+  void allocate_buffers() {
+    buffers_ = Array<std::byte>(ledger_, static_cast<std::size_t>(streams_.fragment_bytes()));
+    streams_.provide(buffers_);
+  }
   void free_buffers() { buffers_ = {}; }
 
   /// Into pages; what fills none is then in the buffers. The observer counts bytes.
-  void into_pages(std::byte* part, const observe::Observer& observer);
+  void into_pages(std::byte* part, const observe::Observer& observer) {
+    if (segments().empty()) return;
+    PageByPage progress(observer, page_bytes_);
+    streams_.start(part, buffers_);
+    for_each_piece<Direction::forward>([&](std::size_t stream, std::uint64_t bytes) {
+      streams_.append(stream, bytes);
+      progress.add(bytes);
+    });
+  }
   /// From pages, with the fragments in the buffers. Likewise.
-  void from_pages(std::byte* part, const observe::Observer& observer);
+  void from_pages(std::byte* part, const observe::Observer& observer) {
+    if (segments().empty()) return;
+    PageByPage progress(observer, page_bytes_);
+    streams_.start_back(part, static_cast<std::uint64_t>(mine_.elements()) * element_bytes_);
+    for_each_piece<Direction::backward>([&](std::size_t stream, std::uint64_t bytes) {
+      streams_.take(stream, bytes);
+      progress.add(bytes);
+    });
+  }
 
  private:
-  void list_peers();
+  struct Peer {
+    int rank = 0;  ///< in the communicator
+    int grid_rank = 0;
+    std::uint64_t elements = 0;
+  };
+
+  /// Counts bytes in for the progress, a page of them at a time.
+  class PageByPage {
+   public:
+    PageByPage(const observe::Observer& observer, std::size_t page_bytes)
+        : observer_(observer), page_bytes_(page_bytes) {}
+    PageByPage(const PageByPage&) = delete;
+    PageByPage& operator=(const PageByPage&) = delete;
+    ~PageByPage() { observer_.moved(bytes_); }
+
+    void add(std::uint64_t bytes) {
+      bytes_ += bytes;
+      if (bytes_ < page_bytes_) return;
+      observer_.moved(bytes_);
+      bytes_ = 0;
+    }
+
+   private:
+    const observe::Observer& observer_;
+    std::size_t page_bytes_;
+    std::uint64_t bytes_ = 0;
+  };
+
+  /// Calls action(stream, bytes) for the elements of the part that follow each other in memory and
+  /// go to the same peer.
+  template <Direction direction, class Action>
+  void for_each_piece(Action&& action) const {
+    walk_owners<direction>(mine_.layout(), mine_.grid_rank, theirs_.layout(), order_,
+                           [&](int grid_rank, std::int64_t length) {
+                             const auto g = static_cast<std::size_t>(grid_rank);
+                             action(static_cast<std::size_t>(stream_of_[g]),
+                                    static_cast<std::uint64_t>(length) * element_bytes_);
+                           });
+  }
+
+  void list_peers() {
+    const Intersection shared(ledger_, mine_.layout(), mine_.grid_rank, theirs_.layout());
+    const int end = theirs_.layout().ranks();
+    std::size_t count = 0;
+    for (int g = shared.next_peer(0); g < end; g = shared.next_peer(g + 1)) ++count;
+    Vector<Peer> peers(ledger_);
+    peers.reserve(count);
+    for (int g = shared.next_peer(0); g < end; g = shared.next_peer(g + 1))
+      peers.push_back(
+          {theirs_.communicator_rank(g), g, static_cast<std::uint64_t>(shared.elements(g))});
+    std::ranges::sort(peers, {}, &Peer::rank);
+    streams_.reserve(count);
+    stream_of_ = Array<std::int32_t>(ledger_, static_cast<std::size_t>(end));
+    for (std::size_t p = 0; p < count; ++p) {
+      stream_of_[static_cast<std::size_t>(peers[p].grid_rank)] = static_cast<std::int32_t>(p);
+      streams_.add(peers[p].rank, peers[p].elements * element_bytes_, 0);
+    }
+  }
 
   Ledger& ledger_;
   const GridSide& mine_;

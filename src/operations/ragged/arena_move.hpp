@@ -3,12 +3,14 @@
 
 /// One arena on its way, as streams of blocks.
 
+#include "base/lent_memory.hpp"
 #include "operations/ragged/arenas.hpp"
 #include "operations/ragged/plan_state.hpp"
 #include "pages/stream_move.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 namespace valet::ragged {
@@ -19,26 +21,71 @@ class ArenaMove {
   /// @param plan     Must outlive this, as must `arena`.
   /// @param number   Of the arena.
   /// @param options  Of the pages, but for the budget.
-  ArenaMove(PlanState& plan, const Arena& arena, std::size_t number, const Options& options);
+  ArenaMove(PlanState& plan, const Arena& arena, std::size_t number, const Options& options)
+      : plan_(plan),
+        arena_(arena),
+        number_(number),
+        move_(std::make_unique<plan::State>(call::Frame::part_of(*plan.base.frame), options),
+              plan.base.ledger, arena.data, plan.page_bytes, false) {
+    plan_.base.ledger.add(own_bytes);
+  }
   ArenaMove(const ArenaMove&) = delete;
   ArenaMove& operator=(const ArenaMove&) = delete;
   ~ArenaMove() { plan_.base.ledger.subtract(static_cast<std::size_t>(counted_bytes) + own_bytes); }
 
   /// Finds where pages will stand. @throws std::bad_alloc. False where the map or the lengths are
   /// not those of the plan. Local.
-  [[nodiscard]] bool list_pages(std::span<const int> ranks);
+  [[nodiscard]] bool list_pages(std::span<const int> ranks) {
+    const std::span<const Peer> peers = plan_.destinations.peers();
+    pages::PageStreams& outgoing = move_.outgoing();
+    outgoing.reserve(peers.size());
+    for (std::size_t p = 0; p < peers.size(); ++p)
+      outgoing.add(peers[p].rank, plan_.bytes_out.at(p, number_), plan_.starts_out.at(p, number_));
+    move_.incoming().reserve(plan_.incoming.size());
+    plan_.for_each_begin(number_, [&](std::size_t p, std::uint64_t begin) {
+      move_.receive(plan_.incoming[p].rank, plan_.bytes_in.at(p, number_), begin);
+    });
+    outgoing.start_list();
+    bool fits = true;
+    for_each_block(arena_, ranks, plan_.destinations, [&](std::size_t stream, std::uint64_t bytes) {
+      fits = fits && outgoing.list(stream, bytes);
+    });
+    return fits && outgoing.is_complete();
+  }
   /// Scratch for heads and tails.
   [[nodiscard]] std::uint64_t fragment_bytes() const { return move_.outgoing().fragment_bytes(); }
   /// Plans the exchange of pages. Collective.
   /// @throws Error on all ranks alike.
-  void plan_pages(std::uint64_t budget_bytes);
-  /// Memory for the exchange. @throws std::bad_alloc. Local.
+  void plan_pages(std::uint64_t budget_bytes) {
+    state().page_budget = plan_.page_budget();
+    state().options.budget_bytes = static_cast<std::size_t>(budget_bytes);
+    // For further arenas nothing is sent before all agree that there is memory for the first.
+    move_.plan(std::nullopt, pages::PageOrder::permuted, number_ == 0);
+    move_.outgoing().free_list();
+  }
+  /// Memory for the exchange. What the method keeps from one execution to the next is made again by
+  /// run(), in memory that all arenas use one after the other. @throws std::bad_alloc. Local.
   /// @param list_bytes  Gets what run() allocates besides.
-  [[nodiscard]] std::uint64_t workspace_bytes(std::uint64_t& list_bytes);
+  [[nodiscard]] std::uint64_t workspace_bytes(std::uint64_t& list_bytes) {
+    const std::size_t before = state().ledger.current_bytes();
+    const std::uint64_t bytes = move_.pages().workspace_bytes();
+    list_bytes = state().ledger.current_bytes() - before + detail::LentMemory::margin;
+    return bytes;
+  }
 
   /// Moves everything. Collective.
   /// @param fragments  fragment_bytes().
-  Report run(std::span<const int> ranks, std::span<std::byte> fragments);
+  Report run(std::span<const int> ranks, std::span<std::byte> fragments) {
+    struct FreeWorkspace {
+      std::shared_ptr<plan::Workspace>& workspace;
+      ~FreeWorkspace() { workspace.reset(); }
+    } const free_workspace{state().workspace};
+    return move_.run(fragments, [&] {
+      for_each_block(
+          arena_, ranks, plan_.destinations,
+          [&](std::size_t stream, std::uint64_t bytes) { move_.outgoing().append(stream, bytes); });
+    });
+  }
 
   [[nodiscard]] plan::State& state() { return move_.state(); }
   /// Pages that leave this rank or arrive, once planned.
@@ -47,8 +94,6 @@ class ArenaMove {
   std::uint64_t counted_bytes = 0;
 
  private:
-  void list_incoming();
-
   /// Every arena has one.
   static constexpr std::size_t own_bytes = sizeof(plan::State) + sizeof(call::Frame) + 1024;
 

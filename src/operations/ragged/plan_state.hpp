@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "mpi/neighbour_words.hpp"
 #include "operations/ragged/arenas.hpp"
 #include "pages/page_sizes.hpp"
 #include "plan/plan_state.hpp"
@@ -82,7 +83,29 @@ struct PlanState {
       bytes = detail::bounded_sum(bytes, bytes_in.at(p, arena));
     return bytes;
   }
+  [[nodiscard]] std::uint64_t neighbours() const {
+    return mpi::count_neighbours(destinations.peers(), incoming, base.channel.rank());
+  }
+  /// Calls action(p, begin) for the peers that blocks come from, ascending: where their bytes will
+  /// begin in an arena. Blocks that stay come first, then those of the other ranks.
+  template <class Action>
+  void for_each_begin(std::size_t arena, Action&& action) {
+    const Peer* const own = mpi::find_peer(std::span(incoming), base.channel.rank());
+    std::uint64_t next = 0;
+    if (own != nullptr) next = bytes_in.at(static_cast<std::size_t>(own - incoming.data()), arena);
+    for (std::size_t p = 0; p < incoming.size(); ++p) {
+      const bool stays = &incoming[p] == own;
+      action(p, stays ? 0 : next);
+      if (!stays) next += bytes_in.at(p, arena);
+    }
+  }
 };
+
+/// plan_to_ranks() in its frame. Collective.
+[[nodiscard]] std::unique_ptr<PlanState> make_plan(std::shared_ptr<call::Frame> call,
+                                                   const RaggedStorage& storage,
+                                                   std::uint64_t count, std::span<const int> ranks,
+                                                   const Options& options);
 
 struct Access {
   [[nodiscard]] static PlanState& state_of(RaggedPlan& plan) { return *plan.state_; }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "operations/ragged/ragged.hpp"
-
 #include "base/lent_memory.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
@@ -9,6 +7,7 @@
 #include "mpi/check.hpp"
 #include "operations/ragged/arena_move.hpp"
 #include "operations/ragged/block_sums.hpp"
+#include "operations/ragged/plan_state.hpp"
 #include "plan/planner.hpp"
 #include "schedule/methods.hpp"
 #include "storage/field_check.hpp"
@@ -68,18 +67,182 @@ class Execution {
   Execution(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks)
       : plan_(plan), base_(plan.base), storage_(storage), ranks_(ranks), arenas_(base_.ledger) {}
 
-  Report run();
+  Report run() {
+    const double start = mpi::now();
+    for (std::size_t a = 0; a < plan_.arenas.size(); ++a)
+      most_pages_ = std::max(most_pages_, plan_.most_bytes(a) / plan_.page_bytes + 1);
+    mpi::Agreement agreement;
+    agreement.largest(most_pages_);
+    agreement.run(base_.channel, check());
+    if (plan_.anything_moves) plan::require_numbered_pages(most_pages_);
+    if (plan_.anything_moves) plan_pages();
+    Report report = describe();
+    to_lengths(arenas_, storage_, plan_.blocks_before);
+    const double planned = mpi::now();
+    report.plan_seconds += planned - start;
+    if (sums_) sums_->before(arenas_, ranks_);
+    report.verify_seconds = mpi::now() - planned;
+    move(report);
+    const double moved = mpi::now();
+    std::optional<Diagnostic> corrupted;
+    if (sums_) corrupted = sums_->after(arenas_);
+    to_offsets(arenas_, storage_, plan_.blocks_after);
+    if (sums_) mpi::agree(base_.channel, corrupted);
+    report.verified = sums_.has_value();
+    if (sums_) report.verify_seconds += mpi::now() - moved;
+    return report;
+  }
 
  private:
-  [[nodiscard]] std::optional<Diagnostic> check();
-  [[nodiscard]] std::optional<Diagnostic> list_pages();
-  void plan_pages();
-  Report move_arena(ArenaMove& move);
-  void move(Report& report);
-  [[nodiscard]] Options page_options(std::size_t arena) const;
-  void count_in(ArenaMove& move);
-  [[nodiscard]] Report describe() const;
-  [[nodiscard]] std::uint64_t extra_bytes_bound() const;
+  [[nodiscard]] std::optional<Diagnostic> check() {
+    if (auto diagnostic = check_ragged(storage_, plan_.blocks_before)) return diagnostic;
+    if (storage_.fields().size() != plan_.fields || ranks_.size() != plan_.blocks_before)
+      return changed();
+    return detail::unless_out_of_memory(
+        [&]() -> std::optional<Diagnostic> {
+          arenas_ = arenas_of(base_.ledger, storage_);
+          const auto alike = [](const Arena& a, const Arena& b) {
+            return a.row_bytes == b.row_bytes && a.alignment_bytes == b.alignment_bytes;
+          };
+          if (!std::ranges::equal(arenas_, plan_.arenas, alike)) return changed();
+          if (auto found = check_room(plan_, storage_, arenas_)) return found;
+          if (auto found = check_lengths(storage_, arenas_, plan_.blocks_before)) return found;
+          if (fingerprint_of(arenas_, ranks_) != plan_.fingerprint) return changed();
+          if (base_.options.verify) sums_.emplace(plan_);
+          const bool lists = plan_.anything_moves && most_pages_ <= detail::most_slots;
+          return lists ? list_pages() : std::nullopt;
+        },
+        [] {
+          return Diagnostic{ErrorCode::out_of_memory,
+                            "no memory for lists of pages; raise the smallest budget_bytes of all "
+                            "ranks, then pages are larger"};
+        });
+  }
+  [[nodiscard]] std::optional<Diagnostic> list_pages() {
+    moves_.reserve(arenas_.size());
+    std::uint64_t fragment_bytes = 0;
+    for (std::size_t a = 0; a < arenas_.size(); ++a) {
+      moves_.push_back(std::make_unique<ArenaMove>(plan_, arenas_[a], a, page_options(a)));
+      if (!moves_[a]->list_pages(ranks_)) return changed();
+      fragment_bytes = std::max(fragment_bytes, moves_[a]->fragment_bytes());
+    }
+    base_.memory.limit(base_.options.budget_bytes -
+                       static_cast<std::size_t>(plan_.list_bytes + fragment_bytes));
+    fragments_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(fragment_bytes));
+    return std::nullopt;
+  }
+  void plan_pages() {
+    std::uint64_t budget = base_.options.budget_bytes - plan_.list_bytes - fragments_.size();
+    for (const auto& move : moves_) {
+      move->plan_pages(budget);
+      count_in(*move);
+      // What ranks of a node share for the first arena is there to the end.
+      if (move == moves_.front()) budget -= base_.memory.node().bytes();
+    }
+    mpi::agree(base_.channel,
+               detail::unless_out_of_memory(
+                   [&] {
+                     std::uint64_t bytes = 0, list_bytes = 0;
+                     for (const auto& move : moves_) {
+                       std::uint64_t own_lists = 0;
+                       bytes = std::max(bytes, move->workspace_bytes(own_lists));
+                       list_bytes = std::max(list_bytes, own_lists);
+                       count_in(*move);
+                       move->state().workspace.reset();
+                       count_in(*move);
+                     }
+                     lists_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(list_bytes));
+                     moves_[0]->state().take_scratch(static_cast<std::size_t>(bytes));
+                   },
+                   [&] {
+                     return Diagnostic{ErrorCode::out_of_memory,
+                                       "no memory for a budget of " +
+                                           std::to_string(base_.options.budget_bytes) +
+                                           " bytes and lists of pages; lower budget_bytes"};
+                   }));
+  }
+  Report move_arena(ArenaMove& move) {
+    const detail::LentMemory lists(move.state().ledger, {lists_.data(), lists_.size()});
+    try {
+      return move.run(ranks_, {fragments_.data(), static_cast<std::size_t>(move.fragment_bytes())});
+    } catch (...) {
+      lists_.leak();  // MPI may still touch it
+      throw;
+    }
+  }
+  /// Moves the arenas one after the other; pages are what the progress counts.
+  void move(Report& report) {
+    std::uint64_t pages = 0;
+    for (const auto& move : moves_) pages += move->moved_pages();
+    observe::ProgressMeter progress = base_.frame->progress("ragged", pages, plan_.page_bytes);
+    for (const auto& move : moves_) {
+      const Report part = move_arena(*move);
+      count_in(*move);
+      if (move == moves_.front()) {
+        report.method = part.method;
+        report.choice = part.choice;
+      }
+      report.messages += part.messages;
+      report.credits += part.credits;
+      report.local_copies += part.local_copies;
+      report.misplaced += part.misplaced;
+      report.exchange_seconds += part.exchange_seconds;
+      report.local_seconds += part.local_seconds;
+      report.waiting_seconds += part.waiting_seconds;
+    }
+    progress.finish();
+  }
+  /// The first arena's are those that ranks of a node share memory for.
+  [[nodiscard]] Options page_options(std::size_t arena) const {
+    Options options = base_.options;
+    options.verify = false;  // blocks are, not pages
+    options.share_memory = options.share_memory && arena == 0;
+    return options;
+  }
+  /// Lets the ledger of the plan know of what a part has allocated since, and of its peak.
+  void count_in(ArenaMove& move) {
+    Ledger& part = move.state().ledger;
+    const std::uint64_t peak = std::max<std::uint64_t>(part.peak_bytes(), move.counted_bytes);
+    base_.ledger.add(static_cast<std::size_t>(peak - move.counted_bytes));
+    base_.ledger.subtract(static_cast<std::size_t>(peak));
+    move.counted_bytes = part.current_bytes();
+    base_.ledger.add(static_cast<std::size_t>(move.counted_bytes));
+    part.reset_peak();
+  }
+  [[nodiscard]] Report describe() const {
+    Report report;
+    // Where no bytes move there was nothing to choose.
+    report.method = to_string(base_.options.method == Method::automatic ? Method::stream
+                                                                        : base_.options.method);
+    report.blocks_before = plan_.blocks_before;
+    report.blocks_after = plan_.blocks_after;
+    report.blocks_sent = plan_.blocks_leaving;
+    report.blocks_received = plan_.blocks_arriving;
+    report.budget_bytes = base_.options.budget_bytes;
+    report.neighbours = plan_.neighbours();
+    report.extra_bytes_bound = extra_bytes_bound();
+    report.plan_seconds = base_.plan_seconds;
+    const std::span<const Peer> peers = plan_.destinations.peers();
+    for (std::size_t p = 0; p < peers.size(); ++p)
+      for (std::size_t a = 0; a < arenas_.size(); ++a)
+        if (peers[p].rank != base_.channel.rank()) report.bytes_sent += plan_.bytes_out.at(p, a);
+    return report;
+  }
+  [[nodiscard]] std::uint64_t extra_bytes_bound() const {
+    std::uint64_t pages = 0;
+    for (const Arena& arena : arenas_) pages += arena.capacity_bytes / plan_.page_bytes + 1;
+    const auto is_root = [&](const std::unique_ptr<ArenaMove>& move) {
+      const Options& options = move->state().options;
+      const auto has_root = schedule::traits_of(options.method).has_root;
+      return base_.channel.rank() == 0 && has_root && has_root(options);
+    };
+    const auto ranks = std::ranges::any_of(moves_, is_root)
+                           ? static_cast<std::uint64_t>(base_.channel.size())
+                           : std::uint64_t{0};
+    return detail::promised_bytes(base_.options.budget_bytes, plan_.neighbours(), ranks,
+                                  base_.frame->traces()) +
+           bytes_of_page_lists * pages;
+  }
 
   PlanState& plan_;
   plan::State& base_;
@@ -93,197 +256,7 @@ class Execution {
   std::uint64_t most_pages_ = 0;  ///< of an arena on this rank, then on all
 };
 
-std::optional<Diagnostic> Execution::check() {
-  if (auto diagnostic = check_ragged(storage_, plan_.blocks_before)) return diagnostic;
-  if (storage_.fields().size() != plan_.fields || ranks_.size() != plan_.blocks_before)
-    return changed();
-  std::optional<Diagnostic> found;
-  auto failed = detail::unless_out_of_memory(
-      [&] {
-        arenas_ = arenas_of(base_.ledger, storage_);
-        const auto alike = [](const Arena& a, const Arena& b) {
-          return a.row_bytes == b.row_bytes && a.alignment_bytes == b.alignment_bytes;
-        };
-        if (!std::ranges::equal(arenas_, plan_.arenas, alike)) found = changed();
-        if (!found) found = check_room(plan_, storage_, arenas_);
-        if (!found) found = check_lengths(storage_, arenas_, plan_.blocks_before);
-        if (!found && fingerprint_of(arenas_, ranks_) != plan_.fingerprint) found = changed();
-        if (!found && plan_.anything_moves && most_pages_ <= detail::most_slots)
-          found = list_pages();
-        if (!found && base_.options.verify) sums_.emplace(plan_);
-      },
-      [] {
-        return Diagnostic{ErrorCode::out_of_memory,
-                          "no memory for lists of pages; raise the smallest budget_bytes of all "
-                          "ranks, then pages are larger"};
-      });
-  return failed ? failed : found;
-}
-
-/// The first arena's are those that ranks of a node share memory for.
-Options Execution::page_options(std::size_t arena) const {
-  Options options = base_.options;
-  options.verify = false;  // blocks are, not pages
-  options.share_memory = options.share_memory && arena == 0;
-  return options;
-}
-
-std::optional<Diagnostic> Execution::list_pages() {
-  moves_.reserve(arenas_.size());
-  std::uint64_t fragment_bytes = 0;
-  for (std::size_t a = 0; a < arenas_.size(); ++a) {
-    moves_.push_back(std::make_unique<ArenaMove>(plan_, arenas_[a], a, page_options(a)));
-    if (!moves_[a]->list_pages(ranks_)) return changed();
-    fragment_bytes = std::max(fragment_bytes, moves_[a]->fragment_bytes());
-  }
-  base_.memory.limit(base_.options.budget_bytes -
-                     static_cast<std::size_t>(plan_.list_bytes + fragment_bytes));
-  fragments_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(fragment_bytes));
-  return std::nullopt;
-}
-
-/// Lets the ledger of the plan know of what a part has allocated since, and of its peak.
-void Execution::count_in(ArenaMove& move) {
-  Ledger& part = move.state().ledger;
-  const std::uint64_t peak = std::max<std::uint64_t>(part.peak_bytes(), move.counted_bytes);
-  base_.ledger.add(static_cast<std::size_t>(peak - move.counted_bytes));
-  base_.ledger.subtract(static_cast<std::size_t>(peak));
-  move.counted_bytes = part.current_bytes();
-  base_.ledger.add(static_cast<std::size_t>(move.counted_bytes));
-  part.reset_peak();
-}
-
-void Execution::plan_pages() {
-  std::uint64_t budget = base_.options.budget_bytes - plan_.list_bytes - fragments_.size();
-  for (const auto& move : moves_) {
-    move->plan_pages(budget);
-    count_in(*move);
-    // What ranks of a node share for the first arena is there to the end.
-    if (move == moves_.front()) budget -= base_.memory.node().bytes();
-  }
-  mpi::agree(base_.channel,
-             detail::unless_out_of_memory(
-                 [&] {
-                   std::uint64_t bytes = 0, list_bytes = 0;
-                   for (const auto& move : moves_) {
-                     std::uint64_t own_lists = 0;
-                     bytes = std::max(bytes, move->workspace_bytes(own_lists));
-                     list_bytes = std::max(list_bytes, own_lists);
-                     count_in(*move);
-                     move->state().workspace.reset();
-                     count_in(*move);
-                   }
-                   lists_ = Array<std::byte>(base_.ledger, static_cast<std::size_t>(list_bytes));
-                   moves_[0]->state().take_scratch(static_cast<std::size_t>(bytes));
-                 },
-                 [&] {
-                   return Diagnostic{ErrorCode::out_of_memory,
-                                     "no memory for a budget of " +
-                                         std::to_string(base_.options.budget_bytes) +
-                                         " bytes and lists of pages; lower budget_bytes"};
-                 }));
-}
-
-std::uint64_t Execution::extra_bytes_bound() const {
-  std::uint64_t pages = 0;
-  for (const Arena& arena : arenas_) pages += arena.capacity_bytes / plan_.page_bytes + 1;
-  const std::uint64_t neighbours =
-      mpi::count_neighbours(plan_.destinations.peers(), plan_.incoming, base_.channel.rank());
-  const auto is_root = [&](const std::unique_ptr<ArenaMove>& move) {
-    const Options& options = move->state().options;
-    const auto has_root = schedule::traits_of(options.method).has_root;
-    return base_.channel.rank() == 0 && has_root && has_root(options);
-  };
-  const auto ranks = std::ranges::any_of(moves_, is_root)
-                         ? static_cast<std::uint64_t>(base_.channel.size())
-                         : std::uint64_t{0};
-  return detail::promised_bytes(base_.options.budget_bytes, neighbours, ranks,
-                                base_.frame->traces()) +
-         bytes_of_page_lists * pages;
-}
-
-Report Execution::describe() const {
-  Report report;
-  // Where no bytes move there was nothing to choose.
-  report.method =
-      to_string(base_.options.method == Method::automatic ? Method::stream : base_.options.method);
-  report.blocks_before = plan_.blocks_before;
-  report.blocks_after = plan_.blocks_after;
-  report.blocks_sent = plan_.blocks_leaving;
-  report.blocks_received = plan_.blocks_arriving;
-  report.budget_bytes = base_.options.budget_bytes;
-  report.neighbours =
-      mpi::count_neighbours(plan_.destinations.peers(), plan_.incoming, base_.channel.rank());
-  report.extra_bytes_bound = extra_bytes_bound();
-  report.plan_seconds = base_.plan_seconds;
-  const std::span<const Peer> peers = plan_.destinations.peers();
-  for (std::size_t p = 0; p < peers.size(); ++p)
-    for (std::size_t a = 0; a < arenas_.size(); ++a)
-      if (peers[p].rank != base_.channel.rank()) report.bytes_sent += plan_.bytes_out.at(p, a);
-  return report;
-}
-
-Report Execution::move_arena(ArenaMove& move) {
-  const detail::LentMemory lists(move.state().ledger, {lists_.data(), lists_.size()});
-  try {
-    return move.run(ranks_, {fragments_.data(), static_cast<std::size_t>(move.fragment_bytes())});
-  } catch (...) {
-    lists_.leak();  // MPI may still touch it
-    throw;
-  }
-}
-
-/// Moves the arenas one after the other; pages are what the progress counts.
-void Execution::move(Report& report) {
-  std::uint64_t pages = 0;
-  for (const auto& move : moves_) pages += move->moved_pages();
-  observe::ProgressMeter progress = base_.frame->progress("ragged", pages, plan_.page_bytes);
-  for (const auto& move : moves_) {
-    const Report part = move_arena(*move);
-    count_in(*move);
-    if (move == moves_.front()) {
-      report.method = part.method;
-      report.choice = part.choice;
-    }
-    report.messages += part.messages;
-    report.credits += part.credits;
-    report.local_copies += part.local_copies;
-    report.misplaced += part.misplaced;
-    report.exchange_seconds += part.exchange_seconds;
-    report.local_seconds += part.local_seconds;
-    report.waiting_seconds += part.waiting_seconds;
-  }
-  progress.finish();
-}
-
-Report Execution::run() {
-  const double start = mpi::now();
-  for (std::size_t a = 0; a < plan_.arenas.size(); ++a)
-    most_pages_ = std::max(most_pages_, plan_.most_bytes(a) / plan_.page_bytes + 1);
-  mpi::Agreement agreement;
-  agreement.largest(most_pages_);
-  agreement.run(base_.channel, check());
-  if (plan_.anything_moves) plan::require_numbered_pages(most_pages_);
-  if (plan_.anything_moves) plan_pages();
-  Report report = describe();
-  to_lengths(arenas_, storage_, plan_.blocks_before);
-  const double planned = mpi::now();
-  report.plan_seconds += planned - start;
-  if (sums_) sums_->before(arenas_, ranks_);
-  report.verify_seconds = mpi::now() - planned;
-  move(report);
-  const double moved = mpi::now();
-  std::optional<Diagnostic> corrupted;
-  if (sums_) corrupted = sums_->after(arenas_);
-  to_offsets(arenas_, storage_, plan_.blocks_after);
-  if (sums_) mpi::agree(base_.channel, corrupted);
-  report.verified = sums_.has_value();
-  if (sums_) report.verify_seconds += mpi::now() - moved;
-  return report;
-}
-
-}  // namespace
-
+/// execute() of what make_plan() returned. Collective.
 Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const int> ranks) {
   const Options& options = plan.base.options;
   plan.base.frame->caption = {to_string(options.method), 0, options.budget_bytes};
@@ -294,11 +267,7 @@ Report carry_out(PlanState& plan, const RaggedStorage& storage, std::span<const 
   return plan.base.frame->run([&] { return Execution(plan, storage, ranks).run(); });
 }
 
-std::shared_ptr<call::Frame> open_call(mpi::Channel channel, const Options& options) {
-  return std::make_shared<call::Frame>(std::move(channel),
-                                       call::FrameOptions(options, "Options::progress"));
-}
-
+}  // namespace
 }  // namespace ragged
 
 void RaggedStorage::refresh() const {
@@ -331,17 +300,15 @@ std::uint64_t RaggedPlan::required_bytes(std::size_t field) const {
                     std::to_string(field) + " are asked for; count from 0");
   return state_->required_bytes(field);
 }
-std::uint64_t RaggedPlan::neighbours() const {
-  return mpi::count_neighbours(state_->destinations.peers(), state_->incoming,
-                               state_->base.channel.rank());
-}
+std::uint64_t RaggedPlan::neighbours() const { return state_->neighbours(); }
 std::uint64_t RaggedPlan::extra_bytes() const { return state_->base.ledger.current_bytes(); }
 
 RaggedPlan plan_to_ranks(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_t count,
                          std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
   return ragged::Access::make(
-      ragged::make_plan(ragged::open_call(mpi::Channel::open_for_planning(communicator), options),
+      ragged::make_plan(std::make_shared<call::Frame>(mpi::Channel::open_for_planning(communicator),
+                                                      options, "Options::progress"),
                         storage, count, ranks, options));
 }
 
@@ -356,7 +323,8 @@ Report migrate(MPI_Comm communicator, const RaggedStorage& storage, std::uint64_
                std::span<const int> ranks, const Options& options) {
   const detail::MemoryReserve reserve;
   const std::unique_ptr<ragged::PlanState> plan =
-      ragged::make_plan(ragged::open_call(mpi::Channel::open_for_call(communicator), options),
+      ragged::make_plan(std::make_shared<call::Frame>(mpi::Channel::open_for_call(communicator),
+                                                      options, "Options::progress"),
                         storage, count, ranks, options);
   return ragged::carry_out(*plan, storage, ranks);
 }
