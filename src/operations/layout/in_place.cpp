@@ -89,15 +89,15 @@ struct PageNeeds {
 };
 
 /// One call on one rank.
-class InPlace {
+class InPlace : layout::LayoutCall {
  public:
-  InPlace(const std::shared_ptr<call::Frame>& frame, const GridLayout& from, const GridLayout& to,
-          std::size_t element_bytes, const LayoutOptions& options)
-      : pages_(std::make_unique<plan::State>(
-            frame, pages::page_options(options.method, options.share_memory, options.keep_memory))),
+  InPlace(const std::shared_ptr<call::Frame>& whole, const GridLayout& source,
+          const GridLayout& target, std::size_t bytes, const LayoutOptions& chosen)
+      : LayoutCall(*whole, "layout in place", source, target, bytes, chosen),
+        pages_(std::make_unique<plan::State>(
+            whole, pages::page_options(chosen.method, chosen.share_memory, chosen.keep_memory))),
         state_(pages_.state()),
-        call_(*frame, "layout in place", from, to, element_bytes, options),
-        budget_(call_.options.budget_bytes),
+        budget_(options.budget_bytes),
         is_direct_(options.method == Method::direct) {}
 
   void prepare(const TargetArray& array) {
@@ -106,12 +106,14 @@ class InPlace {
       diagnostic = detail::unless_out_of_memory(
           [&] {
             measure();
-            prepare_at_once(call_.intersection_bytes());
+            prepare_at_once(intersection_bytes());
           },
           layout::out_of_memory);
-    call_.agree(diagnostic, 0, nullptr);
-    if (moves_at_once()) return call_.frame.align();
-    call_.parts.reset();
+    agree(diagnostic, 0, nullptr);
+    if (moves_at_once()) return frame.align();
+    peers.reset();
+    sent.reset();
+    received.reset();
     prepare_pages();
     make_plan(array);
   }
@@ -121,22 +123,22 @@ class InPlace {
     Report report = moves_at_once() ? move_at_once(array.data) : move_pages(array);
     if (!moves_at_once())
       report.neighbours = mpi::count_neighbours(leaving_->segments(), arriving_->segments(), rank);
-    call_.describe(report);
+    describe(report);
     if (moves_at_once()) return report;
     report.blocks_sent = elements_of_others(*leaving_);
     report.blocks_received = elements_of_others(*arriving_);
-    report.bytes_sent = report.blocks_sent * call_.element_bytes;
+    report.bytes_sent = report.blocks_sent * element_bytes;
     report.local_copies = 2 * (report.blocks_before + report.blocks_after);
     return report;
   }
 
  private:
-  [[nodiscard]] const layout::LayoutSizes& all() const { return **call_.all; }
-  [[nodiscard]] bool keeps_order() const { return all().source_order == all().target_order; }
-  [[nodiscard]] bool moves_at_once() const { return all().at_once && keeps_order(); }
+  [[nodiscard]] const layout::LayoutSizes& sizes() const { return **all; }
+  [[nodiscard]] bool keeps_order() const { return sizes().source_order == sizes().target_order; }
+  [[nodiscard]] bool moves_at_once() const { return sizes().at_once && keeps_order(); }
   /// Of this rank, before and after.
   [[nodiscard]] std::uint64_t elements() const {
-    return static_cast<std::uint64_t>(call_.from.elements() + call_.to.elements());
+    return static_cast<std::uint64_t>(from.elements() + to.elements());
   }
   [[nodiscard]] std::uint64_t pages_of_others(const OwnerStreams& streams) const {
     return sum_of_others(streams.segments(), state_.channel.rank(), &Segment::pages);
@@ -144,7 +146,7 @@ class InPlace {
   [[nodiscard]] std::uint64_t elements_of_others(const OwnerStreams& streams) const {
     return (pages::fragment_bytes_of_others(streams.segments(), state_.channel.rank()) +
             pages_of_others(streams) * page_bytes_) /
-           call_.element_bytes;
+           element_bytes;
   }
   /// What lists, and what fills no page, leave of the budget.
   [[nodiscard]] std::size_t pages_budget() const {
@@ -153,56 +155,54 @@ class InPlace {
   }
 
   std::optional<Diagnostic> check(const TargetArray& array) {
-    if (auto diagnostic = call_.check_grids()) return diagnostic;
+    if (auto diagnostic = check_grids()) return diagnostic;
     if (array.strides.size() > 0)
       return Diagnostic{
           ErrorCode::invalid_argument,
           "its array has strides; an array that is moved in place is contiguous before "
           "and after, so give none"};
-    if (auto diagnostic = call_.check_array(call_.from, array)) return diagnostic;
-    return call_.check_array(call_.to, array);
+    if (auto diagnostic = check_array(from, array)) return diagnostic;
+    return check_array(to, array);
   }
 
   /// What the pages of this rank need, and the largest page that its budget allows.
   void measure() {
-    needs_ = {.element_bytes = call_.element_bytes, .budget = budget_};
+    needs_ = {.element_bytes = element_bytes, .budget = budget_};
     if (elements() == 0) return;
     const auto ranks = [](const GridSide& side) {
       return static_cast<std::uint64_t>(side.layout().ranks());
     };
-    needs_.out_peers = needs_.in_peers = std::max(ranks(call_.from), ranks(call_.to));
-    needs_.out_bytes = static_cast<std::uint64_t>(call_.from.elements()) * call_.element_bytes;
-    needs_.in_bytes = static_cast<std::uint64_t>(call_.to.elements()) * call_.element_bytes;
-    needs_.ranks = ranks(call_.from) + ranks(call_.to);
-    needs_.shared = std::max(call_.bytes_of_intersection(call_.from, call_.to),
-                             call_.bytes_of_intersection(call_.to, call_.from));
+    needs_.out_peers = needs_.in_peers = std::max(ranks(from), ranks(to));
+    needs_.out_bytes = static_cast<std::uint64_t>(from.elements()) * element_bytes;
+    needs_.in_bytes = static_cast<std::uint64_t>(to.elements()) * element_bytes;
+    needs_.ranks = ranks(from) + ranks(to);
+    needs_.shared = std::max(bytes_of_intersection(from, to), bytes_of_intersection(to, from));
     // Where the budget does not hold what tells how many neighbours there are, they are as many as
     // take most of a budget.
     if (needs_.shared <= budget_) {
       state_.memory.limit(budget_ - static_cast<std::size_t>(needs_.shared));
-      needs_.out_peers = count_peers(call_.from, call_.to);
-      needs_.in_peers = count_peers(call_.to, call_.from);
+      needs_.out_peers = count_peers(from, to);
+      needs_.in_peers = count_peers(to, from);
     }
-    call_.mine.most_peers = needs_.most_peers();
-    call_.mine.piece = static_cast<std::int64_t>(needs_.page_for(budget_, needs_.most_peers()));
+    mine.most_peers = needs_.most_peers();
+    mine.piece = static_cast<std::int64_t>(needs_.page_for(budget_, needs_.most_peers()));
   }
 
-  [[nodiscard]] std::uint64_t count_peers(const GridSide& mine, const GridSide& theirs) {
-    if (mine.elements() == 0) return 0;
-    const layout::Intersection both(state_.ledger, mine.layout(), mine.grid_rank, theirs.layout());
-    std::uint64_t peers = 0;
-    for (int g = both.next_peer(0); g < theirs.layout().ranks(); g = both.next_peer(g + 1)) ++peers;
-    return peers;
+  [[nodiscard]] std::uint64_t count_peers(const GridSide& side, const GridSide& other) {
+    if (side.elements() == 0) return 0;
+    const layout::Intersection both(state_.ledger, side.layout(), side.grid_rank, other.layout());
+    std::uint64_t count = 0;
+    for (int g = both.next_peer(0); g < other.layout().ranks(); g = both.next_peer(g + 1)) ++count;
+    return count;
   }
 
   /// Where everything fits the budget at once, pages only cost time.
   void prepare_at_once(std::uint64_t intersections) {
     // Whatever is shared, no more than both parts can leave and arrive.
-    if (is_direct_) budget_at_once_ = intersections + elements() * call_.element_bytes;
-    call_.mine.at_once =
-        (call_.options.method == Method::automatic || is_direct_) && intersections <= budget_;
-    if (call_.mine.at_once)
-      call_.share_parts(budget_ - intersections, std::numeric_limits<std::uint64_t>::max());
+    if (is_direct_) budget_at_once_ = intersections + elements() * element_bytes;
+    mine.at_once = (options.method == Method::automatic || is_direct_) && intersections <= budget_;
+    if (mine.at_once)
+      share_parts(budget_ - intersections, std::numeric_limits<std::uint64_t>::max());
   }
 
   [[nodiscard]] Diagnostic too_small() const {
@@ -220,9 +220,9 @@ class InPlace {
           "it keeps its order"};
     if (needs_.needed(page_bytes_, budget_) > budget_) return too_small();
     state_.memory.limit(pages_budget());
-    const IndexOrder order = *all().target_order;
-    leaving_.emplace(state_.ledger, call_.from, call_.to, order, call_.element_bytes, page_bytes_);
-    arriving_.emplace(state_.ledger, call_.to, call_.from, order, call_.element_bytes, page_bytes_);
+    const IndexOrder order = *sizes().target_order;
+    leaving_.emplace(state_.ledger, from, to, order, element_bytes, page_bytes_);
+    arriving_.emplace(state_.ledger, to, from, order, element_bytes, page_bytes_);
     // All pages that leave and arrive.
     const std::uint64_t bytes =
         (pages_of_others(*leaving_) + pages_of_others(*arriving_)) * page_bytes_;
@@ -230,13 +230,13 @@ class InPlace {
   }
 
   void prepare_pages() {
-    if (all().piece != layout::LayoutSizes::no_limit)
-      page_bytes_ = static_cast<std::size_t>(all().piece);
+    if (sizes().piece != layout::LayoutSizes::no_limit)
+      page_bytes_ = static_cast<std::size_t>(sizes().piece);
     const std::optional<Diagnostic> odd =
         detail::unless_out_of_memory([&] { return sort_pages(); }, layout::out_of_memory);
     mpi::Agreement agreement;
-    agreement.enough(is_direct_ ? budget_at_once_ : needs_.enough(all().most_peers));
-    if (call_.options.method == Method::phased)
+    agreement.enough(is_direct_ ? budget_at_once_ : needs_.enough(sizes().most_peers));
+    if (options.method == Method::phased)
       agreement.enough(engine::enough_for_pages(state_.channel, state_.ledger, state_.options,
                                                 needs_.at_most(), needs_.out_peers,
                                                 needs_.in_peers));
@@ -264,15 +264,13 @@ class InPlace {
   Report move_at_once(void* array) {
     const double start = mpi::now();
     // Elements that change ranks count once more, as they do in pages.
-    const layout::ArrayPeers& peers = call_.parts->peers();
-    const auto change = static_cast<std::uint64_t>(peers.elements_sent + peers.elements_received);
+    const auto change = static_cast<std::uint64_t>(peers->elements_sent + peers->elements_received);
     Report report;
-    report.neighbours = call_.parts->neighbours();
-    call_.frame.exchange("redistribute in place", elements() + change, call_.element_bytes, report,
-                         [&] {
-                           call_.parts->move_at_once(array, array, report);
-                           state_.observer.moved(change);
-                         });
+    report.neighbours = neighbours();
+    frame.exchange("redistribute in place", elements() + change, element_bytes, report, [&] {
+      LayoutCall::move_at_once(array, array, report);
+      state_.observer.moved(change);
+    });
     report.exchange_seconds = mpi::now() - start;
     return report;
   }
@@ -297,10 +295,9 @@ class InPlace {
     const double start = mpi::now();
     auto* const part = static_cast<std::byte*>(array.data);
     observe::Observer& observer = state_.observer;
-    observe::ProgressMeter progress = call_.frame.progress(
+    observe::ProgressMeter progress = frame.progress(
         "redistribute in place",
-        elements() + elements_of_others(*leaving_) + elements_of_others(*arriving_),
-        call_.element_bytes);
+        elements() + elements_of_others(*leaving_) + elements_of_others(*arriving_), element_bytes);
     double sorted = start;
     Report report = pages_.run([&] {
       const observe::TraceSpan span(observer.trace, observe::TraceKind::copy, "into pages");
@@ -325,7 +322,6 @@ class InPlace {
 
   pages::PageMove pages_;  ///< first: its ledger counts all below
   plan::State& state_;
-  layout::LayoutCall call_;
   std::size_t budget_;
   bool is_direct_;
   PageNeeds needs_;

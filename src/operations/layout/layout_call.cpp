@@ -6,7 +6,6 @@
 #include "geometry/aspen.hpp"
 #include "geometry/intersection.hpp"
 #include "mpi/agreement.hpp"
-#include "mpi/neighbour_words.hpp"
 #include "plan/check_options.hpp"
 
 #include <xxhash.h>
@@ -64,6 +63,32 @@ BlockCyclic::Extents contiguous_strides(const BlockCyclic::Extents& extents, Ind
     stride *= std::max<std::int64_t>(extents[d], 1);
   }
   return strides;
+}
+
+/// What is wrong with the strides of an array: each dimension must step over all that the faster
+/// ones fill.
+/// @param filled  1; gets the elements that the array spans, `most` at most.
+std::optional<Diagnostic> check_strides(const std::string& name,
+                                        const BlockCyclic::Extents& extents,
+                                        const BlockCyclic::Extents& strides, IndexOrder order,
+                                        std::int64_t most, std::int64_t& filled) {
+  for (std::size_t step = 0; step < extents.size(); ++step) {
+    const std::size_t d = order == IndexOrder::column_major ? step : extents.size() - 1 - step;
+    if (extents[d] == 1) continue;
+    if (strides[d] < filled)
+      return Diagnostic{ErrorCode::invalid_argument,
+                        name + " has " + std::to_string(strides[d]) +
+                            " elements from an index to the next in dimension " +
+                            std::to_string(d) + "; a leading dimension of at least " +
+                            std::to_string(filled) + " is needed for local extents of " +
+                            shape_of(extents)};
+    if (strides[d] > (most - filled) / (extents[d] - 1))
+      return Diagnostic{ErrorCode::invalid_argument,
+                        name + " would span more than " + detail::most_bytes_text +
+                            "; fix its stride in dimension " + std::to_string(d)};
+    filled += strides[d] * (extents[d] - 1);
+  }
+  return std::nullopt;
 }
 
 /// Words that differ, but for accidents, where the layouts do: XXH3, each number seeded with what
@@ -153,28 +178,12 @@ std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
                                                        " strides for " +
                                                        std::to_string(extents.size()) +
                                                        " dimensions; give one for each, or none"};
-  const std::int64_t elements = side.elements();
-  if (elements == 0) return std::nullopt;
-  // Each dimension must step over all that the faster ones fill.
-  const auto most = static_cast<std::int64_t>(detail::most_bytes / element_bytes);
+  if (side.elements() == 0) return std::nullopt;
   std::int64_t filled = 1;
-  for (std::size_t step = 0; step < extents.size(); ++step) {
-    const std::size_t d =
-        array.order == IndexOrder::column_major ? step : extents.size() - 1 - step;
-    if (extents[d] == 1) continue;
-    if (strides[d] < filled)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        name + " has " + std::to_string(strides[d]) +
-                            " elements from an index to the next in dimension " +
-                            std::to_string(d) + "; a leading dimension of at least " +
-                            std::to_string(filled) + " is needed for local extents of " +
-                            shape_of(extents)};
-    if (strides[d] > (most - filled) / (extents[d] - 1))
-      return Diagnostic{ErrorCode::invalid_argument,
-                        name + " would span more than " + detail::most_bytes_text +
-                            "; fix its stride in dimension " + std::to_string(d)};
-    filled += strides[d] * (extents[d] - 1);
-  }
+  if (auto diagnostic =
+          check_strides(name, extents, strides, array.order,
+                        static_cast<std::int64_t>(detail::most_bytes / element_bytes), filled))
+    return diagnostic;
   if (array.bytes > detail::most_bytes)
     return Diagnostic{ErrorCode::invalid_argument,
                       name + " has " + std::to_string(array.bytes) + " bytes, more than " +
@@ -187,7 +196,7 @@ std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
                                                  std::to_string(needed)};
   if (array.data == nullptr)
     return Diagnostic{ErrorCode::inaccessible_memory, name + " is a null pointer for " +
-                                                          std::to_string(elements) +
+                                                          std::to_string(side.elements()) +
                                                           " elements; allocate it first"};
   return std::nullopt;
 }
@@ -239,56 +248,38 @@ Diagnostic out_of_memory() {
           "the system has no memory for buffers within the budget; set a smaller one"};
 }
 
-SharedParts::SharedParts(const LayoutCall& call)
-    : call_(call), peers_([&] {
-        const GridSide &from = call.from, &to = call.to;
-        Ledger& ledger = call.frame.ledger;
-        if (from.elements() > 0) sent_.emplace(ledger, from.layout(), from.grid_rank, to.layout());
-        if (to.elements() > 0) received_.emplace(ledger, to.layout(), to.grid_rank, from.layout());
-        return ArrayPeers(ledger, call.channel.rank(), sent_ ? &*sent_ : nullptr, to.grid,
-                          received_ ? &*received_ : nullptr, from.grid);
-      }()) {}
-
-std::uint64_t SharedParts::neighbours() const {
-  return mpi::count_neighbours(peers_.destinations, peers_.sources, call_.channel.rank());
-}
-
-std::uint64_t SharedParts::bytes_at_once() const {
-  return ArraysAtOnce::scratch_bytes(peers_, call_.element_bytes);
-}
-
-OutgoingPart SharedParts::outgoing(const void* array) {
-  if (!sent_) return {};
-  pack_.emplace(*sent_, ArrayShape{call_.from.strides, call_.element_bytes},
-                *(*call_.all)->target_order);
-  return {call_.to.grid_rank, &*pack_, static_cast<const std::byte*>(array)};
-}
-
-IncomingPart SharedParts::incoming(void* array) {
-  if (!received_) return {};
-  unpack_.emplace(*received_, ArrayShape{call_.to.strides, call_.element_bytes},
-                  *(*call_.all)->target_order);
-  return {call_.from.grid_rank, &*unpack_, static_cast<std::byte*>(array)};
-}
-
-void SharedParts::move_at_once(const void* source, void* target, Report& report) {
-  const OutgoingPart leaving = outgoing(source);
-  const IncomingPart arriving = incoming(target);
-  call_.frame.memory->use_scratch([&](std::span<std::byte> scratch) {
-    ArraysAtOnce(call_.channel, call_.frame.ledger, call_.element_bytes, take_peers(), leaving,
-                 arriving)
-        .run(scratch, report);
-  });
-}
-
 void LayoutCall::share_parts(std::uint64_t rest, std::uint64_t most_leaving) {
   frame.memory->limit(static_cast<std::size_t>(rest));
-  parts.emplace(*this);
-  const std::uint64_t bytes = parts->bytes_at_once();
-  mine.at_once =
-      bytes <= rest &&
-      static_cast<std::uint64_t>(parts->peers().elements_sent) * element_bytes <= most_leaving;
+  Ledger& ledger = frame.ledger;
+  if (from.elements() > 0) sent.emplace(ledger, from.layout(), from.grid_rank, to.layout());
+  if (to.elements() > 0) received.emplace(ledger, to.layout(), to.grid_rank, from.layout());
+  peers.emplace(ledger, channel.rank(), sent ? &*sent : nullptr, to.grid,
+                received ? &*received : nullptr, from.grid);
+  const std::uint64_t bytes = ArraysAtOnce::scratch_bytes(*peers, element_bytes);
+  mine.at_once = bytes <= rest &&
+                 static_cast<std::uint64_t>(peers->elements_sent) * element_bytes <= most_leaving;
   if (mine.at_once) frame.memory->take_scratch(static_cast<std::size_t>(bytes));
+}
+
+OutgoingPart LayoutCall::outgoing(const void* array) {
+  if (!sent) return {};
+  pack_.emplace(*sent, ArrayShape{from.strides, element_bytes}, *(*all)->target_order);
+  return {to.grid_rank, &*pack_, static_cast<const std::byte*>(array)};
+}
+
+IncomingPart LayoutCall::incoming(void* array) {
+  if (!received) return {};
+  unpack_.emplace(*received, ArrayShape{to.strides, element_bytes}, *(*all)->target_order);
+  return {from.grid_rank, &*unpack_, static_cast<std::byte*>(array)};
+}
+
+void LayoutCall::move_at_once(const void* source, void* target, Report& report) {
+  const OutgoingPart leaving = outgoing(source);
+  const IncomingPart arriving = incoming(target);
+  frame.memory->use_scratch([&](std::span<std::byte> scratch) {
+    ArraysAtOnce(channel, frame.ledger, element_bytes, *std::move(peers), leaving, arriving)
+        .run(scratch, report);
+  });
 }
 
 std::uint64_t LayoutCall::bytes_of_intersection(const GridSide& mine, const GridSide& theirs) {

@@ -10,6 +10,7 @@
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include "mpi/check.hpp"
+#include "mpi/neighbour_words.hpp"
 #include "storage/node_memory.hpp"
 #include "storage/sequence_copy.hpp"
 #include <valet/redistribute.hpp>
@@ -59,33 +60,6 @@ struct LayoutSizes {
   void join(mpi::Agreement& agreement);
 };
 
-struct LayoutCall;
-
-/// What a rank shares with others, and how its arrays lie.
-class SharedParts {
- public:
-  /// For good grids. @throws std::bad_alloc.
-  explicit SharedParts(const LayoutCall& call);
-
-  [[nodiscard]] const ArrayPeers& peers() const { return peers_; }
-  [[nodiscard]] ArrayPeers take_peers() { return std::move(peers_); }
-  /// Ranks that this one exchanges elements with, before its peers are taken. [local]
-  [[nodiscard]] std::uint64_t neighbours() const;
-  /// Scratch to move everything at once. [local]
-  [[nodiscard]] std::uint64_t bytes_at_once() const;
-  /// The arrays as the exchange sees them, once all ranks have agreed on the order of the target.
-  [[nodiscard]] OutgoingPart outgoing(const void* array);
-  [[nodiscard]] IncomingPart incoming(void* array);
-  /// Moves everything at once, in scratch of bytes_at_once() that has been taken. Collective.
-  void move_at_once(const void* source, void* target, Report& report);
-
- private:
-  const LayoutCall& call_;
-  std::optional<Intersection> sent_, received_;
-  std::optional<SequenceCopy> pack_, unpack_;
-  ArrayPeers peers_;
-};
-
 /// One call on one rank, as far as redistribute() and redistribute_in_place() are alike.
 struct LayoutCall {
   /// @param name  What reports and traces call it.
@@ -116,6 +90,16 @@ struct LayoutCall {
   void agree(const std::optional<Diagnostic>& wrong, std::uint64_t enough,
              const storage::NodeWish* wish);
 
+  /// Ranks that this one exchanges elements with, before its peers are taken. [local]
+  [[nodiscard]] std::uint64_t neighbours() const {
+    return mpi::count_neighbours(peers->destinations, peers->sources, channel.rank());
+  }
+  /// The arrays as the exchange sees them, once all ranks have agreed on the order of the target.
+  [[nodiscard]] OutgoingPart outgoing(const void* array);
+  [[nodiscard]] IncomingPart incoming(void* array);
+  /// Moves everything at once, in the scratch that share_parts() has taken. Collective.
+  void move_at_once(const void* source, void* target, Report& report);
+
   /// What is the same in both reports.
   void describe(Report& report) const;
 
@@ -126,7 +110,11 @@ struct LayoutCall {
   LayoutOptions options;
   LayoutSizes mine;                             ///< of this rank
   std::optional<mpi::Agreed<LayoutSizes>> all;  ///< once agreed upon
-  std::optional<SharedParts> parts;
+  std::optional<ArrayPeers> peers;              ///< by share_parts()
+  std::optional<Intersection> sent, received;   ///< likewise; none without elements
+
+ private:
+  std::optional<SequenceCopy> pack_, unpack_;
 };
 
 /// That there is no memory for buffers.
