@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "flows/move_flows.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
@@ -179,29 +180,22 @@ std::optional<Diagnostic> check_storage(const plan::State& state, const StorageB
   const bool is_never_allocated =
       blocks.block_bytes == 0 && storage::asked([&] { return backend.slots(); }) == 0;
   if (blocks.block_bytes != state.blocks.block_bytes && !is_never_allocated)
-    return Diagnostic{ErrorCode::block_size_mismatch,
-                      "the storage has blocks of " + std::to_string(blocks.block_bytes) +
-                          " bytes, the plan was made for " +
-                          std::to_string(state.blocks.block_bytes) +
-                          "; give the fields that were planned for"};
+    return diagnose(ErrorCode::block_size_mismatch, "the storage has blocks of ",
+                    blocks.block_bytes, " bytes, the plan was made for ", state.blocks.block_bytes,
+                    "; give the fields that were planned for");
   if (blocks.reachable_by_mpi != state.blocks.reachable_by_mpi ||
       blocks.reachable_by_host != state.blocks.reachable_by_host)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the storage is in another kind of memory than the one that was planned for; "
-                      "plan again"};
+    return invalid(
+        "the storage is in another kind of memory than the one that was planned for; plan again");
   const std::uint64_t slots = storage::asked([&] { return backend.slots(); });
   if (slots >= flows.slots) return std::nullopt;
   if (flows.blocks_after > slots)
-    return Diagnostic{
-        ErrorCode::infeasible,
-        "it would hold " + std::to_string(flows.blocks_after) + " blocks, but has " +
-            std::to_string(slots) +
-            " slots (required_slots = " + std::to_string(flows.blocks_after) +
-            "); grow its fields to that many slots and give the storage that is made of them "
-            "then, or partition again with the count as a constraint"};
-  return Diagnostic{ErrorCode::invalid_argument,
-                    "the storage has " + std::to_string(slots) + " slots, the plan was made for " +
-                        std::to_string(flows.slots) + "; give storage that is not smaller"};
+    return diagnose(ErrorCode::infeasible, "it would hold ", flows.blocks_after,
+                    " blocks, but has ", slots, " slots (required_slots = ", flows.blocks_after,
+                    "); grow its fields to that many slots and give the storage that is made of "
+                    "them then, or partition again with the count as a constraint");
+  return invalid("the storage has ", slots, " slots, the plan was made for ", flows.slots,
+                 "; give storage that is not smaller");
 }
 
 std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend,
@@ -219,20 +213,16 @@ std::optional<Diagnostic> make_ready(plan::State& state, StorageBackend& backend
     if (lent.empty()) leave.emplace();
     plan::Workspace& workspace = workspace_of(state);
     if (!lent.empty() && lent.size() < workspace.lent_bytes())
-      return Diagnostic{ErrorCode::invalid_argument,
-                        "the workspace has " + std::to_string(lent.size()) +
-                            " bytes, the plan needs workspace_bytes() = " +
-                            std::to_string(workspace.lent_bytes())};
+      return invalid("the workspace has ", lent.size(),
+                     " bytes, the plan needs workspace_bytes() = ", workspace.lent_bytes());
     if (reinterpret_cast<std::uintptr_t>(lent.data()) % alignof(std::max_align_t) != 0)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        "the workspace starts at an address that is not a multiple of " +
-                            std::to_string(alignof(std::max_align_t)) +
-                            "; align it as malloc does"};
+      return invalid("the workspace starts at an address that is not a multiple of ",
+                     alignof(std::max_align_t), "; align it as malloc does");
     workspace.provide(backend, lent);
   } catch (const std::bad_alloc&) {
-    return Diagnostic{ErrorCode::out_of_memory,
-                      "no memory for a budget of " + std::to_string(state.options.budget_bytes) +
-                          " bytes and the plan's own arrays; lower budget_bytes"};
+    return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",
+                    state.options.budget_bytes,
+                    " bytes and the plan's own arrays; lower budget_bytes");
   } catch (...) {
     failure.keep("making the workspace (StorageBackend::allocate_scratch)");
     return failure.diagnostic(nothing_has_moved);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/diagnose.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/channel.hpp"
 #include <valet/ledger.hpp>
@@ -154,11 +155,9 @@ class PackCheck {
       return writes_outside(backend, scratch, {&slot, 1});
     });
     const SlotIndex slot = wrong != slots.end() ? *wrong : slots.back();
-    return {ErrorCode::invalid_argument,
-            "packing the block in slot " + std::to_string(slot) + " writes past its " +
-                std::to_string(block_bytes_) +
-                " bytes (CustomFunctions::pack or StorageBackend::gather); write no more, or make "
-                "the storage with the bytes that a packed block has; nothing has moved"};
+    return invalid("packing the block in slot ", slot, " writes past its ", block_bytes_,
+                   " bytes (CustomFunctions::pack or StorageBackend::gather); write no more, or "
+                   "make the storage with the bytes that a packed block has; nothing has moved");
   }
   /// Sets the bits of bytes in which two packed blocks differ.
   void note_differences(Vector<std::uint64_t>& bits, const std::byte* a, const std::byte* b) const {

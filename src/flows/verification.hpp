@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "flows/pack_check.hpp"
 #include "mpi/agreement.hpp"
@@ -124,8 +125,8 @@ class Verification {
     std::optional<Diagnostic> mine = valet::detail::unless_out_of_memory(
         [&] { packs_.emplace(ledger, bytes); },
         [] {
-          return Diagnostic{ErrorCode::out_of_memory,
-                            "no memory for two bits for each byte of a block; nothing has moved"};
+          return diagnose(ErrorCode::out_of_memory,
+                          "no memory for two bits for each byte of a block; nothing has moved");
         });
     if (!mine && packs) mine = look_at_packs(backend, scratch);
     if (auto failed = failure()) mine = std::move(failed);
@@ -159,18 +160,16 @@ class Verification {
     words_.run();
     std::optional<Diagnostic> diagnostic;
     if (staying(backend, scratch, true) != stayed_)
-      diagnostic =
-          Diagnostic{ErrorCode::corrupted,
-                     "the blocks that stay are not what they were; restart from a checkpoint and "
-                     "report this"};
+      diagnostic = diagnose(
+          ErrorCode::corrupted,
+          "the blocks that stay are not what they were; restart from a checkpoint and report this");
     flows_.in_order() ? sum_arrivals_in_order(backend, scratch) : sum_arrivals(backend, scratch);
     for (std::size_t i = 0; i < flows_.incoming.size(); ++i)
       if (arrived_[i] != expected_[i])
-        diagnostic = Diagnostic{
-            ErrorCode::corrupted,
-            "the " + std::to_string(flows_.incoming[i].count) + " blocks from rank " +
-                std::to_string(flows_.incoming[i].rank) +
-                " are not what that rank sent; restart from a checkpoint and report this"};
+        diagnostic =
+            diagnose(ErrorCode::corrupted, "the ", flows_.incoming[i].count, " blocks from rank ",
+                     flows_.incoming[i].rank,
+                     " are not what that rank sent; restart from a checkpoint and report this");
     return diagnostic;
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "schedule/repair.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/neighbour_words.hpp"
@@ -23,8 +24,8 @@ using schedule::FlowChange;
 using schedule::RankLoad;
 
 Diagnostic no_memory_to_repair(std::uint64_t blocks) {
-  return {ErrorCode::out_of_memory, "no memory to repair a map of " + std::to_string(blocks) +
-                                        " entries; nothing has changed"};
+  return diagnose(ErrorCode::out_of_memory, "no memory to repair a map of ", blocks,
+                  " entries; nothing has changed");
 }
 
 /// One repair: blocks counted and counts exchanged; where some rank has too few slots, the loads of

@@ -19,6 +19,7 @@
 ///
 /// Memory beside the budget, with 32-bit indices: 16 bytes a page and three bitmaps at most.
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "flows/move_flows.hpp"
 #include "mpi/agreement.hpp"
@@ -58,10 +59,9 @@ namespace valet::pages {
 /// That DIRECT cannot hold everything at once, for an agreement that knows what is enough.
 /// @param what  What it holds.
 [[nodiscard]] inline Diagnostic too_small_for_direct(const char* what, std::uint64_t budget_bytes) {
-  return {ErrorCode::budget_too_small,
-          std::string("method direct needs ") + mpi::enough_mark + " bytes for " + what +
-              "; the budget is " + std::to_string(budget_bytes) +
-              "; set budget_bytes to that on all ranks, or take method stream"};
+  return diagnose(ErrorCode::budget_too_small, "method direct needs ", mpi::enough_mark,
+                  " bytes for ", what, "; the budget is ", budget_bytes,
+                  "; set budget_bytes to that on all ranks, or take method stream");
 }
 
 enum class PageOrder {
@@ -262,9 +262,8 @@ class PageMove {
     return BlockStorage{field(data_, slots_, static_cast<std::size_t>(page_bytes_))};
   }
   [[nodiscard]] Diagnostic no_memory() const {
-    return {ErrorCode::out_of_memory,
-            "no memory for lists of " + std::to_string(slots_) +
-                " pages; raise the smallest budget_bytes of all ranks, then pages are larger"};
+    return diagnose(ErrorCode::out_of_memory, "no memory for lists of ", slots_,
+                    " pages; raise the smallest budget_bytes of all ranks, then pages are larger");
   }
 
   std::unique_ptr<plan::State> plan_;  ///< first: its ledger counts all below

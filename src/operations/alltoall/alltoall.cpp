@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
 #include "base/promise.hpp"
@@ -147,9 +148,9 @@ class Alltoall {
           mine_.at_once = suits_at_once();
         },
         [&] {
-          return Diagnostic{ErrorCode::out_of_memory,
-                            "the system has no memory to move within the budget of " +
-                                std::to_string(budget_) + " bytes; set a smaller budget"};
+          return diagnose(ErrorCode::out_of_memory,
+                          "the system has no memory to move within the budget of ", budget_,
+                          " bytes; set a smaller budget");
         });
   }
 
@@ -220,11 +221,10 @@ class Alltoall {
   void require_at_once() const {
     std::optional<Diagnostic> too_small;
     if (!mine_.at_once)
-      too_small = Diagnostic{ErrorCode::budget_too_small,
-                             "the budget of " + std::to_string(budget_) + " bytes is below the " +
-                                 std::to_string(needed_at_once_) +
-                                 " that leave a rank at once; set budget_bytes to " +
-                                 mpi::at_least_enough + ", or take stream"};
+      too_small =
+          diagnose(ErrorCode::budget_too_small, "the budget of ", budget_, " bytes is below the ",
+                   needed_at_once_, " that leave a rank at once; set budget_bytes to ",
+                   mpi::at_least_enough, ", or take stream");
     mpi::Agreement budgets;
     budgets.enough(needed_at_once_);
     budgets.run(channel_, too_small);
@@ -367,8 +367,8 @@ class Alltoall {
     pages::PageStreams& outgoing = move.outgoing();
     Array<std::byte> fragments;
     const auto no_memory = [] {
-      return Diagnostic{ErrorCode::out_of_memory,
-                        "the system has no memory for pages within the budget; set a smaller one"};
+      return diagnose(ErrorCode::out_of_memory,
+                      "the system has no memory for pages within the budget; set a smaller one");
     };
     auto failed = detail::unless_out_of_memory(
         [&] {

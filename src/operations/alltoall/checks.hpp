@@ -3,6 +3,7 @@
 
 /// The arguments of an all-to-all, and what is wrong with them. Pure.
 
+#include "base/diagnose.hpp"
 #include "base/sizes.hpp"
 #include <valet/alltoall.hpp>
 #include <valet/error.hpp>
@@ -43,47 +44,35 @@ namespace valet::operations {
                                                             std::size_t ranks,
                                                             const AlltoallBuffer& buffer) {
   if (counts.size() != ranks)
-    return Diagnostic{ErrorCode::invalid_argument, name + " has " + std::to_string(counts.size()) +
-                                                       " entries for a communicator of " +
-                                                       std::to_string(ranks) +
-                                                       " ranks; it needs one for each"};
+    return invalid(name, " has ", counts.size(), " entries for a communicator of ", ranks,
+                   " ranks; it needs one for each");
   const std::uint64_t most = detail::most_bytes / buffer.element_bytes;
   std::uint64_t total = 0;
   for (std::size_t r = 0; r < ranks; ++r) {
     const std::int64_t count = counts[r];
-    if (count < 0)
-      return Diagnostic{ErrorCode::invalid_argument, name + "[" + std::to_string(r) + "] is " +
-                                                         std::to_string(count) +
-                                                         "; a count is zero or more"};
+    if (count < 0) return invalid(name, "[", r, "] is ", count, "; a count is zero or more");
     if (static_cast<std::uint64_t>(count) > most - total)
-      return Diagnostic{ErrorCode::invalid_argument, name + " adds up to more than " +
-                                                         detail::most_bytes_text + "; fix entry " +
-                                                         std::to_string(r)};
+      return invalid(name, " adds up to more than ", detail::most_bytes_text, "; fix entry ", r);
     total += static_cast<std::uint64_t>(count);
   }
   if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
-  return Diagnostic{ErrorCode::infeasible,
-                    name + " adds up to " + std::to_string(total) + " elements of " +
-                        std::to_string(buffer.element_bytes) + " bytes, but the buffer has " +
-                        std::to_string(buffer.bytes) + " bytes; it needs " +
-                        std::to_string(total * buffer.element_bytes)};
+  return diagnose(ErrorCode::infeasible, name, " adds up to ", total, " elements of ",
+                  buffer.element_bytes, " bytes, but the buffer has ", buffer.bytes,
+                  " bytes; it needs ", total * buffer.element_bytes);
 }
 
 /// What this rank alone can find wrong with its buffer.
 [[nodiscard]] inline std::optional<Diagnostic> check_buffer(const AlltoallBuffer& buffer) {
-  if (buffer.element_bytes == 0)
-    return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
+  if (buffer.element_bytes == 0) return invalid("elements of zero bytes; give their size");
   if (buffer.element_bytes > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "elements of " + std::to_string(buffer.element_bytes) + " bytes, more than " +
-                          detail::most_bytes_text + "; give their size"};
+    return invalid("elements of ", buffer.element_bytes, " bytes, more than ",
+                   detail::most_bytes_text, "; give their size");
   if (buffer.bytes > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "a buffer of " + std::to_string(buffer.bytes) + " bytes, more than " +
-                          detail::most_bytes_text + "; give its size in bytes"};
+    return invalid("a buffer of ", buffer.bytes, " bytes, more than ", detail::most_bytes_text,
+                   "; give its size in bytes");
   if (buffer.data == nullptr && buffer.bytes > 0)
-    return Diagnostic{ErrorCode::inaccessible_memory, "the buffer is a null pointer for " +
-                                                          std::to_string(buffer.bytes) + " bytes"};
+    return diagnose(ErrorCode::inaccessible_memory, "the buffer is a null pointer for ",
+                    buffer.bytes, " bytes");
   return std::nullopt;
 }
 
@@ -97,21 +86,17 @@ namespace valet::operations {
       return diagnostic;
     for (std::size_t r = 0; r < received.size(); ++r)
       if (static_cast<std::uint64_t>(recv_counts[r]) != received[r])
-        return Diagnostic{ErrorCode::invalid_argument,
-                          "recv_counts[" + std::to_string(r) + "] is " +
-                              std::to_string(recv_counts[r]) + ", but rank " + std::to_string(r) +
-                              " has send_counts[" + std::to_string(rank) +
-                              "] = " + std::to_string(received[r]) + "; give the same number"};
+        return invalid("recv_counts[", r, "] is ", recv_counts[r], ", but rank ", r,
+                       " has send_counts[", rank, "] = ", received[r], "; give the same number");
     return std::nullopt;
   }
   std::uint64_t total = 0;
   for (const std::uint64_t count : received) total = detail::bounded_sum(total, count);
   if (total <= buffer.bytes / buffer.element_bytes) return std::nullopt;
   // The total may be cut off; the number of elements that would do is given as far as it is known.
-  return Diagnostic{ErrorCode::infeasible, "it gets " + std::to_string(total) +
-                                               " elements, but its buffer has room for " +
-                                               std::to_string(buffer.bytes / buffer.element_bytes) +
-                                               "; enlarge it to that many"};
+  return diagnose(ErrorCode::infeasible, "it gets ", total,
+                  " elements, but its buffer has room for ", buffer.bytes / buffer.element_bytes,
+                  "; enlarge it to that many");
 }
 
 }  // namespace valet::operations

@@ -3,6 +3,7 @@
 
 /// The all-to-all by sorting: elements change sides in swaps, without any memory per element.
 
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/promise.hpp"
 #include "mpi/agreement.hpp"
@@ -168,9 +169,9 @@ class SortedExchange {
           scratch_ = {state_.ledger, scratch_bytes(most_elements)};
         },
         [] {
-          return Diagnostic{ErrorCode::out_of_memory,
-                            "the system has no memory to swap elements within the budget; set a "
-                            "smaller one"};
+          return diagnose(
+              ErrorCode::out_of_memory,
+              "the system has no memory to swap elements within the budget; set a smaller one");
         });
   }
   /// A network that sorts needs equally many slots on all ranks; swaps in pairs do not.
@@ -297,15 +298,13 @@ class SortedExchange {
     const std::string name = to_string(method);
     const std::uint64_t room = buffer_.bytes / buffer_.element_bytes;
     if (gave_up && (method == AlltoallMethod::pairwise || most > room))
-      return Diagnostic{ErrorCode::budget_too_small,
-                        name + " takes more memory for its tables than half of the budget of " +
-                            std::to_string(budget_bytes_) + " bytes"};
+      return diagnose(ErrorCode::budget_too_small, name,
+                      " takes more memory for its tables than half of the budget of ",
+                      budget_bytes_, " bytes");
     if (most > room)
-      return Diagnostic{ErrorCode::infeasible,
-                        name + " has " + std::to_string(most) +
-                            " elements here for a time, but the buffer has room for " +
-                            std::to_string(room) +
-                            "; enlarge it to that many, or take stream or pairwise"};
+      return diagnose(ErrorCode::infeasible, name, " has ", most,
+                      " elements here for a time, but the buffer has room for ", room,
+                      "; enlarge it to that many, or take stream or pairwise");
     return std::nullopt;
   }
   /// Where no method suits.

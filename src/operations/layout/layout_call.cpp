@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/layout/layout_call.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/promise.hpp"
 #include "base/sizes.hpp"
 #include "geometry/aspen.hpp"
@@ -28,13 +29,11 @@ std::optional<Diagnostic> check_grid(Ledger& ledger, const GridSide& side, std::
   const std::string name = std::string("the ") + side.name + " grid";
   const auto needed = static_cast<std::size_t>(side.layout().ranks());
   if (!side.grid.ranks.empty() && side.grid.ranks.size() != needed)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has " + std::to_string(needed) + " ranks, but its list names " +
-                          std::to_string(side.grid.ranks.size()) + "; name one for each, or none"};
+    return invalid(name, " has ", needed, " ranks, but its list names ", side.grid.ranks.size(),
+                   "; name one for each, or none");
   if (needed > ranks)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has " + std::to_string(needed) + " ranks, the communicator " +
-                          std::to_string(ranks) + "; take a smaller grid or more ranks"};
+    return invalid(name, " has ", needed, " ranks, the communicator ", ranks,
+                   "; take a smaller grid or more ranks");
   Array<std::uint8_t> seen(ledger, side.grid.ranks.empty() ? 0 : ranks);
   std::ranges::fill(seen, std::uint8_t{0});
   for (std::size_t g = 0; g < side.grid.ranks.size(); ++g) {
@@ -42,12 +41,10 @@ std::optional<Diagnostic> check_grid(Ledger& ledger, const GridSide& side, std::
     const std::string entry =
         name + " names rank " + std::to_string(rank) + " as its number " + std::to_string(g) + ", ";
     if (rank < 0 || static_cast<std::size_t>(rank) >= ranks)
-      return Diagnostic{ErrorCode::rank_out_of_range,
-                        entry + "but the communicator has ranks 0 to " + std::to_string(ranks - 1)};
+      return diagnose(ErrorCode::rank_out_of_range, entry, "but the communicator has ranks 0 to ",
+                      ranks - 1);
     std::uint8_t& taken = seen[static_cast<std::size_t>(rank)];
-    if (taken != 0)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        entry + "which it names twice; a rank has one place in a grid"};
+    if (taken != 0) return invalid(entry, "which it names twice; a rank has one place in a grid");
     taken = 1;
   }
   return std::nullopt;
@@ -76,16 +73,12 @@ std::optional<Diagnostic> check_strides(const std::string& name,
     const std::size_t d = order == IndexOrder::column_major ? step : extents.size() - 1 - step;
     if (extents[d] == 1) continue;
     if (strides[d] < filled)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        name + " has " + std::to_string(strides[d]) +
-                            " elements from an index to the next in dimension " +
-                            std::to_string(d) + "; a leading dimension of at least " +
-                            std::to_string(filled) + " is needed for local extents of " +
-                            shape_of(extents)};
+      return invalid(name, " has ", strides[d], " elements from an index to the next in dimension ",
+                     d, "; a leading dimension of at least ", filled,
+                     " is needed for local extents of ", shape_of(extents));
     if (strides[d] > (most - filled) / (extents[d] - 1))
-      return Diagnostic{ErrorCode::invalid_argument,
-                        name + " would span more than " + detail::most_bytes_text +
-                            "; fix its stride in dimension " + std::to_string(d)};
+      return invalid(name, " would span more than ", detail::most_bytes_text,
+                     "; fix its stride in dimension ", d);
     filled += strides[d] * (extents[d] - 1);
   }
   return std::nullopt;
@@ -140,21 +133,17 @@ LayoutCall::LayoutCall(call::Frame& whole, const char* name, const GridLayout& s
 
 std::optional<Diagnostic> LayoutCall::check_grids() const {
   if (auto diagnostic = plan::check_options(options)) return diagnostic;
-  if (element_bytes == 0)
-    return Diagnostic{ErrorCode::invalid_argument, "elements of zero bytes; give their size"};
+  if (element_bytes == 0) return invalid("elements of zero bytes; give their size");
   if (!(from.layout().extents() == to.layout().extents()))
-    return Diagnostic{ErrorCode::invalid_argument,
-                      std::string("the ") + from.name + " layout is of an array of " +
-                          shape_of(from.layout().extents()) + " elements, the " + to.name +
-                          " layout of one of " + shape_of(to.layout().extents()) +
-                          "; give both the same extents"};
+    return invalid("the ", from.name, " layout is of an array of ",
+                   shape_of(from.layout().extents()), " elements, the ", to.name,
+                   " layout of one of ", shape_of(to.layout().extents()),
+                   "; give both the same extents");
   const auto most =
       static_cast<std::uint64_t>(std::max({from.elements(), to.elements(), std::int64_t{1}}));
   if (detail::bounded_product(most, element_bytes) > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "a part of " + std::to_string(most) + " elements of " +
-                          std::to_string(element_bytes) + " bytes has more than " +
-                          detail::most_bytes_text + "; give the size of an element in bytes"};
+    return invalid("a part of ", most, " elements of ", element_bytes, " bytes has more than ",
+                   detail::most_bytes_text, "; give the size of an element in bytes");
   const auto ranks = static_cast<std::size_t>(channel.size());
   if (auto diagnostic = check_grid(frame.ledger, from, ranks)) return diagnostic;
   return check_grid(frame.ledger, to, ranks);
@@ -167,17 +156,14 @@ std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
   side.order = array.order;
   const std::string name = std::string("its ") + side.name + " array";
   if (array.order != IndexOrder::row_major && array.order != IndexOrder::column_major)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has index order " + std::to_string(static_cast<int>(array.order)) +
-                          "; give row_major or column_major"};
+    return invalid(name, " has index order ", static_cast<int>(array.order),
+                   "; give row_major or column_major");
   const BlockCyclic::Extents extents = side.layout().local_extents(side.grid_rank);
   BlockCyclic::Extents& strides = side.strides;
   strides = array.strides.size() == 0 ? contiguous_strides(extents, array.order) : array.strides;
   if (strides.size() != extents.size())
-    return Diagnostic{ErrorCode::invalid_argument, name + " has " + std::to_string(strides.size()) +
-                                                       " strides for " +
-                                                       std::to_string(extents.size()) +
-                                                       " dimensions; give one for each, or none"};
+    return invalid(name, " has ", strides.size(), " strides for ", extents.size(),
+                   " dimensions; give one for each, or none");
   if (side.elements() == 0) return std::nullopt;
   std::int64_t filled = 1;
   if (auto diagnostic =
@@ -185,19 +171,15 @@ std::optional<Diagnostic> LayoutCall::check_array(GridSide& side,
                         static_cast<std::int64_t>(detail::most_bytes / element_bytes), filled))
     return diagnostic;
   if (array.bytes > detail::most_bytes)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has " + std::to_string(array.bytes) + " bytes, more than " +
-                          detail::most_bytes_text + "; give its size in bytes"};
+    return invalid(name, " has ", array.bytes, " bytes, more than ", detail::most_bytes_text,
+                   "; give its size in bytes");
   const std::uint64_t needed = static_cast<std::uint64_t>(filled) * element_bytes;
   if (needed > array.bytes)
-    return Diagnostic{ErrorCode::infeasible, name + " has " + std::to_string(array.bytes) +
-                                                 " bytes; the " + shape_of(extents) +
-                                                 " elements of its part need " +
-                                                 std::to_string(needed)};
+    return diagnose(ErrorCode::infeasible, name, " has ", array.bytes, " bytes; the ",
+                    shape_of(extents), " elements of its part need ", needed);
   if (array.data == nullptr)
-    return Diagnostic{ErrorCode::inaccessible_memory, name + " is a null pointer for " +
-                                                          std::to_string(side.elements()) +
-                                                          " elements; allocate it first"};
+    return diagnose(ErrorCode::inaccessible_memory, name, " is a null pointer for ",
+                    side.elements(), " elements; allocate it first");
   return std::nullopt;
 }
 

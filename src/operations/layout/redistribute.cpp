@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include "engine/array_exchange.hpp"
 #include "mpi/agreement.hpp"
 #include "mpi/check.hpp"
@@ -57,9 +58,8 @@ class Redistribution : layout::LayoutCall {
     const auto* const written = static_cast<const std::byte*>(target.data);
     const std::less<> before;
     if (before(read, written + target.bytes) && before(written, read + source.bytes))
-      return Diagnostic{ErrorCode::invalid_argument,
-                        "its source and target arrays overlap; move within one array by "
-                        "redistribute_in_place()"};
+      return invalid(
+          "its source and target arrays overlap; move within one array by redistribute_in_place()");
     return std::nullopt;
   }
 
@@ -70,12 +70,10 @@ class Redistribution : layout::LayoutCall {
     const bool takes_part = from.elements() > 0 || to.elements() > 0;
     enough_ = intersection_bytes_ + (takes_part ? 2 * element_bytes : 0);
     if (enough_ > options.budget_bytes)
-      return Diagnostic{
-          ErrorCode::budget_too_small,
-          "the budget of " + std::to_string(options.budget_bytes) +
-              " bytes does not hold what it shares with other ranks and two elements; "
-              "set budget_bytes to " +
-              mpi::at_least_enough};
+      return diagnose(ErrorCode::budget_too_small, "the budget of ", options.budget_bytes,
+                      " bytes does not hold what it shares with other ranks and two elements; set "
+                      "budget_bytes to ",
+                      mpi::at_least_enough);
     return detail::unless_out_of_memory(
         [&] {
           share_parts(rest(), schedule::most_bytes_at_once);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "operations/ragged/arenas.hpp"
 
+#include "base/diagnose.hpp"
 #include "base/names.hpp"
 #include "storage/field_check.hpp"
 
@@ -18,10 +19,6 @@ namespace {
 constexpr std::size_t most_alignment = 64;
 constexpr std::size_t most_arenas = 32;
 
-Diagnostic bad(ErrorCode code, const std::string& name, const std::string& what) {
-  return {code, name + " " + what};
-}
-
 /// Bytes as a field, to ask whether two arrays overlap.
 Field bytes_field(const void* data, std::uint64_t bytes) {
   return strided_field(static_cast<std::byte*>(const_cast<void*>(data)), bytes, 1, 1);
@@ -32,33 +29,28 @@ std::optional<Diagnostic> check_field(const RaggedField& field, const std::strin
   if (field.prepare)
     if (auto found = field.prepare()) return found;
   if (!std::has_single_bit(field.alignment_bytes) || field.alignment_bytes > most_alignment)
-    return bad(ErrorCode::invalid_argument, name,
-               "has an alignment of " + std::to_string(field.alignment_bytes) +
+    return invalid(name, " has an alignment of ", field.alignment_bytes,
                    " bytes; give a power of two, 64 at most");
   if (field.value_bytes == 0)
-    return bad(ErrorCode::invalid_argument, name,
-               "has values of 0 bytes; give the bytes of one, or 1 for blocks of anything");
+    return invalid(name,
+                   " has values of 0 bytes; give the bytes of one, or 1 for blocks of anything");
   if (field.capacity_bytes > detail::most_bytes ||
       detail::bounded_product(field.block_capacity, sizeof(std::uint64_t)) > detail::most_bytes)
-    return bad(ErrorCode::invalid_argument, name,
-               "says it has " + std::to_string(field.capacity_bytes) + " bytes and room for " +
-                   std::to_string(field.block_capacity) + " lengths, more than " +
-                   detail::most_bytes_text + "; give the numbers that it has");
+    return invalid(name, " says it has ", field.capacity_bytes, " bytes and room for ",
+                   field.block_capacity, " lengths, more than ", detail::most_bytes_text,
+                   "; give the numbers that it has");
   if ((field.data == nullptr && field.capacity_bytes > 0) ||
       (field.lengths == nullptr && field.block_capacity > 0))
-    return bad(ErrorCode::inaccessible_memory, name,
-               std::string("has no memory for its ") +
-                   (field.lengths == nullptr && field.block_capacity > 0 ? "lengths" : "bytes") +
-                   "; allocate it before the call, or say that it has none");
+    return diagnose(ErrorCode::inaccessible_memory, name, " has no memory for its ",
+                    (field.lengths == nullptr && field.block_capacity > 0 ? "lengths" : "bytes"),
+                    "; allocate it before the call, or say that it has none");
   if (reinterpret_cast<std::uintptr_t>(field.data) % field.alignment_bytes != 0)
-    return bad(ErrorCode::invalid_argument, name,
-               "starts at an address that is not a multiple of its alignment of " +
-                   std::to_string(field.alignment_bytes) +
+    return invalid(name, " starts at an address that is not a multiple of its alignment of ",
+                   field.alignment_bytes,
                    " bytes; allocate it with that alignment, or ask for less");
   if (count > field.block_capacity)
-    return bad(ErrorCode::invalid_argument, name,
-               "has lengths for " + std::to_string(field.block_capacity) + " blocks, but holds " +
-                   std::to_string(count) + "; give the number of blocks that it holds");
+    return invalid(name, " has lengths for ", field.block_capacity, " blocks, but holds ", count,
+                   "; give the number of blocks that it holds");
   return std::nullopt;
 }
 
@@ -66,25 +58,21 @@ std::optional<Diagnostic> check_column(const Field& column, const std::string& n
                                        std::uint64_t count) {
   if (column.dimension_count > 0 || column.element_bytes == 0 ||
       column.slot_stride_bytes != static_cast<std::ptrdiff_t>(column.element_bytes))
-    return bad(ErrorCode::invalid_argument, name,
-               "does not have its rows one after the other; beside blocks of different sizes give "
-               "contiguous arrays");
+    return invalid(name,
+                   " does not have its rows one after the other; beside blocks of different sizes "
+                   "give contiguous arrays");
   if (detail::bounded_product(column.slots, column.element_bytes) > detail::most_bytes)
-    return bad(ErrorCode::invalid_argument, name,
-               "says it has " + std::to_string(column.slots) + " rows of " +
-                   std::to_string(column.element_bytes) + " bytes, more than " +
-                   detail::most_bytes_text + "; give the numbers that it has");
+    return invalid(name, " says it has ", column.slots, " rows of ", column.element_bytes,
+                   " bytes, more than ", detail::most_bytes_text, "; give the numbers that it has");
   if (column.surplus_bytes > 0)
-    return bad(ErrorCode::invalid_argument, name,
-               "ends with " + std::to_string(column.surplus_bytes) +
+    return invalid(name, " ends with ", column.surplus_bytes,
                    " bytes that are part of a row; give whole rows");
   if (column.data == nullptr && column.slots > 0)
-    return bad(ErrorCode::inaccessible_memory, name,
-               "has no memory; allocate it before the call, or say that it has no rows");
+    return diagnose(ErrorCode::inaccessible_memory, name,
+                    " has no memory; allocate it before the call, or say that it has no rows");
   if (count > column.slots)
-    return bad(ErrorCode::field_mismatch, name,
-               "has " + std::to_string(column.slots) + " rows for " + std::to_string(count) +
-                   " blocks; it needs one for each");
+    return diagnose(ErrorCode::field_mismatch, name, " has ", column.slots, " rows for ", count,
+                    " blocks; it needs one for each");
   return std::nullopt;
 }
 
@@ -119,29 +107,25 @@ std::optional<Diagnostic> check_overlap(const RaggedStorage& storage) {
     for (std::size_t b = a + 1; b < arrays.size(); ++b)
       if (arrays[a].bytes.slots > 0 && arrays[b].bytes.slots > 0 &&
           storage::fields_overlap(arrays[a].bytes, arrays[b].bytes))
-        return bad(ErrorCode::invalid_argument, arrays[a].name,
-                   "and " + arrays[b].name + " share memory; give each array once");
+        return invalid(arrays[a].name, " and ", arrays[b].name,
+                       " share memory; give each array once");
   return std::nullopt;
 }
 
 /// What is wrong with a length or an offset that is not of whole values.
 Diagnostic no_whole_values(const std::string& name, const std::string& what,
                            std::uint64_t value_bytes) {
-  return {ErrorCode::invalid_argument,
-          name + " has " + what + ", no multiple of the " + std::to_string(value_bytes) +
-              " bytes of its values; lengths and offsets count bytes, not values: multiply them by "
-              "the bytes of a value, or give the arena as bytes; nothing has moved"};
+  return invalid(name, " has ", what, ", no multiple of the ", value_bytes,
+                 " bytes of its values; lengths and offsets count bytes, not values: multiply them "
+                 "by the bytes of a value, or give the arena as bytes; nothing has moved");
 }
 
 /// What is wrong with the offsets of a field, which has `count` blocks.
 std::optional<Diagnostic> check_offsets(const RaggedField& field, const std::string& name,
                                         std::uint64_t count) {
   const auto bad = [&](std::uint64_t k, const std::string& what) {
-    return Diagnostic{ErrorCode::invalid_argument,
-                      name + " has " + std::to_string(field.lengths[k]) + " as its offset " +
-                          std::to_string(k) + what +
-                          "; fix the offsets, nothing has "
-                          "moved"};
+    return invalid(name, " has ", field.lengths[k], " as its offset ", k, what,
+                   "; fix the offsets, nothing has moved");
   };
   if (count > 0 && field.lengths[0] != 0) return bad(0, ", but blocks start at byte 0");
   for (std::uint64_t k = 1; count > 0 && k <= count; ++k) {
@@ -169,13 +153,10 @@ std::optional<Diagnostic> check_lengths_of(const RaggedField& field, const Arena
   for (std::uint64_t k = 0; k < count; ++k) {
     const std::uint64_t left = field.capacity_bytes - bytes;
     if (field.lengths[k] > left || arena.bytes_of(k) > left)
-      return Diagnostic{ErrorCode::invalid_argument,
-                        name_of(field, number) + " has " + std::to_string(field.capacity_bytes) +
-                            " bytes, but block " + std::to_string(k) + " of " +
-                            std::to_string(field.lengths[k]) + " bytes would start at byte " +
-                            std::to_string(bytes) +
-                            " and, with what aligns the next one, end behind them; fix the "
-                            "lengths, nothing has moved"};
+      return invalid(name_of(field, number), " has ", field.capacity_bytes, " bytes, but block ", k,
+                     " of ", field.lengths[k], " bytes would start at byte ", bytes,
+                     " and, with what aligns the next one, end behind them; fix the lengths, "
+                     "nothing has moved");
     if (field.lengths[k] % field.value_bytes != 0)
       return no_whole_values(
           name_of(field, number),
@@ -194,13 +175,12 @@ std::string name_of(const RaggedField& field, std::size_t number) {
 
 std::optional<Diagnostic> check_ragged(const RaggedStorage& storage, std::uint64_t count) {
   if (storage.fields().empty())
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the storage has no ragged field; give at least one, or a BlockStorage for "
-                      "blocks of one size"};
+    return invalid(
+        "the storage has no ragged field; give at least one, or a BlockStorage for blocks of one "
+        "size");
   if (2 * storage.fields().size() + storage.columns().size() > most_arenas)
-    return Diagnostic{ErrorCode::invalid_argument,
-                      "the storage has more than " + std::to_string(most_arenas) +
-                          " arrays, lengths included; move it in parts"};
+    return invalid("the storage has more than ", most_arenas,
+                   " arrays, lengths included; move it in parts");
   for (std::size_t f = 0; f < storage.fields().size(); ++f)
     if (auto found = check_field(storage.fields()[f], name_of(storage.fields()[f], f), count))
       return found;

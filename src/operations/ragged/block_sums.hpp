@@ -5,6 +5,7 @@
 /// one rank to another the sum over the blocks of hashes, each seeded with the block's number among
 /// them, so that their order counts, too.
 
+#include "base/diagnose.hpp"
 #include "mpi/neighbour_words.hpp"
 #include "operations/ragged/plan_state.hpp"
 
@@ -61,16 +62,14 @@ class BlockSums {
       mpi::find_peer(std::span(incoming_), rank)->other = own->sum;
     for (std::size_t a = 0; a < arenas.size(); ++a)
       if (!add_up(arenas[a], a))
-        return Diagnostic{ErrorCode::corrupted,
-                          "the lengths of blocks are not what they were; restart from a checkpoint "
-                          "and report this"};
+        return diagnose(ErrorCode::corrupted,
+                        "the lengths of blocks are not what they were; restart from a checkpoint "
+                        "and report this");
     for (std::size_t p = 0; p < incoming_.size(); ++p)
       if (incoming_[p].sum != incoming_[p].other)
-        return Diagnostic{ErrorCode::corrupted,
-                          "the " + std::to_string(plan_.incoming[p].blocks) + " blocks from rank " +
-                              std::to_string(incoming_[p].rank) +
-                              " are not what that rank sent; restart from a checkpoint and report "
-                              "this"};
+        return diagnose(ErrorCode::corrupted, "the ", plan_.incoming[p].blocks,
+                        " blocks from rank ", incoming_[p].rank,
+                        " are not what that rank sent; restart from a checkpoint and report this");
     return std::nullopt;
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include "base/lent_memory.hpp"
 #include "base/memory_reserve.hpp"
 #include "base/names.hpp"
@@ -29,12 +30,10 @@ constexpr std::uint64_t bytes_of_page_lists = 20;
 std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& storage,
                                      std::span<const Arena> arenas) {
   const auto lacks = [&](const std::string& name, const std::string& has, std::uint64_t bytes) {
-    return Diagnostic{ErrorCode::infeasible,
-                      "it would hold " + std::to_string(plan.blocks_after) + " blocks, with " +
-                          std::to_string(bytes) + " bytes in " + name + ", which has " + has +
-                          " (required_bytes = " + std::to_string(bytes) +
-                          ", required blocks = " + std::to_string(plan.blocks_after) +
-                          "); grow it to that, or partition again with the bytes as a constraint"};
+    return diagnose(ErrorCode::infeasible, "it would hold ", plan.blocks_after, " blocks, with ",
+                    bytes, " bytes in ", name, ", which has ", has, " (required_bytes = ", bytes,
+                    ", required blocks = ", plan.blocks_after,
+                    "); grow it to that, or partition again with the bytes as a constraint");
   };
   for (std::size_t a = 0; a < arenas.size(); ++a) {
     const std::uint64_t bytes = plan.required_bytes(a);
@@ -56,9 +55,9 @@ std::optional<Diagnostic> check_room(PlanState& plan, const RaggedStorage& stora
 }
 
 Diagnostic changed() {
-  return {ErrorCode::invalid_argument,
-          "the map, the lengths or the fields are not those that the plan was made from; give the "
-          "same, or plan again"};
+  return invalid(
+      "the map, the lengths or the fields are not those that the plan was made from; give the "
+      "same, or plan again");
 }
 
 /// Lists, scratch and plans of pages, then what moves.
@@ -113,9 +112,9 @@ class Execution {
           return lists ? list_pages() : std::nullopt;
         },
         [] {
-          return Diagnostic{ErrorCode::out_of_memory,
-                            "no memory for lists of pages; raise the smallest budget_bytes of all "
-                            "ranks, then pages are larger"};
+          return diagnose(ErrorCode::out_of_memory,
+                          "no memory for lists of pages; raise the smallest budget_bytes of all "
+                          "ranks, then pages are larger");
         });
   }
   [[nodiscard]] std::optional<Diagnostic> list_pages() {
@@ -155,10 +154,9 @@ class Execution {
                      moves_[0]->state().take_scratch(static_cast<std::size_t>(bytes));
                    },
                    [&] {
-                     return Diagnostic{ErrorCode::out_of_memory,
-                                       "no memory for a budget of " +
-                                           std::to_string(base_.options.budget_bytes) +
-                                           " bytes and lists of pages; lower budget_bytes"};
+                     return diagnose(ErrorCode::out_of_memory, "no memory for a budget of ",
+                                     base_.options.budget_bytes,
+                                     " bytes and lists of pages; lower budget_bytes");
                    }));
   }
   Report move_arena(ArenaMove& move) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "base/diagnose.hpp"
 #include "base/memory_reserve.hpp"
 #include "engine/phased/phased_budget.hpp"
 #include "mpi/agreement.hpp"
@@ -21,16 +22,15 @@ namespace valet::ragged {
 namespace {
 
 Diagnostic no_memory(std::uint64_t blocks) {
-  return {ErrorCode::out_of_memory, "no memory to plan for the destinations of " +
-                                        std::to_string(blocks) +
-                                        " blocks; send them to fewer ranks"};
+  return diagnose(ErrorCode::out_of_memory, "no memory to plan for the destinations of ", blocks,
+                  " blocks; send them to fewer ranks");
 }
 
 std::optional<Diagnostic> check_order(const Options& options) {
   if (options.order != Order::fill) return std::nullopt;
-  return Diagnostic{ErrorCode::invalid_argument,
-                    "order fill puts blocks into the holes of others, which are of other sizes; "
-                    "take any or stable"};
+  return invalid(
+      "order fill puts blocks into the holes of others, which are of other sizes; take any or "
+      "stable");
 }
 
 /// One planning on one rank.
@@ -171,14 +171,12 @@ class Planner {
   void refuse_budget() {
     std::optional<Diagnostic> mine;
     if (const std::uint64_t budget = state_.base.options.budget_bytes; least_budget() > budget)
-      mine = Diagnostic{ErrorCode::budget_too_small,
-                        "the budget of " + std::to_string(budget) + " bytes is below the " +
-                            std::to_string(least_budget()) + " that two pages of " +
-                            std::to_string(pages::least_ragged_page_bytes) + " bytes for each of " +
-                            std::to_string(outgoing().size()) +
-                            " destinations, and two more, and lists of the ranks take; set "
-                            "budget_bytes to " +
-                            mpi::at_least_enough};
+      mine =
+          diagnose(ErrorCode::budget_too_small, "the budget of ", budget, " bytes is below the ",
+                   least_budget(), " that two pages of ", pages::least_ragged_page_bytes,
+                   " bytes for each of ", outgoing().size(),
+                   " destinations, and two more, and lists of the ranks take; set budget_bytes to ",
+                   mpi::at_least_enough);
     mpi::Agreement agreement;
     agreement.enough(least_budget());
     if (chosen_.method == Method::phased)
