@@ -57,26 +57,6 @@ auto& plan_of(Plan* plan) {
   return plan->plan;
 }
 
-/// The arguments of an all-to-all, as C++ has them.
-struct AlltoallCall {
-  std::span<const std::int64_t> send_counts, recv_counts;
-  valet::AlltoallOptions options;
-};
-
-AlltoallCall to_alltoall_call(int ranks, const std::int64_t* send_counts,
-                              const std::int64_t* recv_counts, int any_order,
-                              const ChosenOptions& given, const Valet_Report* report) {
-  require_report(report);
-  require_pointer(send_counts, "send_counts", "give an entry for each rank");
-  const auto list = [ranks](const std::int64_t* counts) {
-    return std::span(counts, counts == nullptr ? 0 : static_cast<std::size_t>(ranks));
-  };
-  auto options = to_element_options<valet::AlltoallOptions>(given.options);
-  options.any_order = any_order != 0;
-  options.method = given.alltoall_method;
-  return {list(send_counts), list(recv_counts), std::move(options)};
-}
-
 /// What the caller gets of a text: as much as there is room for, and a 0; and the bytes of all.
 template <class MakeText>
 std::size_t write_text(char* target, std::size_t bytes, MakeText&& make_text) {
@@ -205,11 +185,19 @@ int Valet_Alltoallv_in_place(MPI_Comm communicator, void* buffer, size_t buffer_
                              size_t element_bytes, int any_order, const Valet_Options* options,
                              Valet_Report* report) {
   return guarded([&] {
-    const AlltoallCall call = agreed(communicator, options, [&](int p, const ChosenOptions& given) {
-      return to_alltoall_call(p, send_counts, recv_counts, any_order, given, report);
+    std::size_t ranks = 0;
+    const auto chosen = agreed(communicator, options, [&](int size, const ChosenOptions& given) {
+      require_report(report);
+      require_pointer(send_counts, "send_counts", "give an entry for each rank");
+      ranks = static_cast<std::size_t>(size);
+      auto wishes = to_element_options<valet::AlltoallOptions>(given.options);
+      wishes.any_order = any_order != 0;
+      wishes.method = given.alltoall_method;
+      return wishes;
     });
+    const std::span received(recv_counts, recv_counts == nullptr ? 0 : ranks);
     write_report(valet::alltoallv_in_place(communicator, {buffer, buffer_bytes, element_bytes},
-                                           call.send_counts, call.recv_counts, call.options),
+                                           {send_counts, ranks}, received, chosen),
                  report);
   });
 }

@@ -26,11 +26,6 @@ namespace {
 
 constexpr const char* make_storage = "make one by Valet_Ragged_storage_create()";
 
-valet::RaggedStorage to_ragged(const Valet_Ragged_storage& storage) {
-  return valet::RaggedStorage(std::span<const valet::RaggedField>(storage.fields),
-                              std::span<const valet::Field>(storage.columns));
-}
-
 /// @throws Error where there is no plan. Local.
 template <class Plan>
 auto& plan_of(Plan* plan) {
@@ -63,7 +58,8 @@ struct RaggedCall {
 RaggedCall to_call(const Valet_Ragged_storage* storage, std::uint64_t count, const int* ranks,
                    const ChosenOptions& chosen) {
   require_pointer(storage, "the storage", make_storage);
-  return {to_ragged(*storage), to_map(ranks, count), chosen.options};
+  return {valet::RaggedStorage(storage->fields, storage->columns), to_map(ranks, count),
+          chosen.options};
 }
 
 /// What an execution is given, or a storage that all ranks refuse together.

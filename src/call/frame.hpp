@@ -39,8 +39,11 @@ class Frame {
             options.keep_memory)),
         progress_(options.progress),
         progress_bar_(options.progress_bar) {
+    channel.watch(observer.get());
     callbacks.protect(progress_, progress_name);
-    watch(options.trace);
+    if (options.trace.empty()) return;
+    trace_ = std::make_unique<observe::TraceFile>(ledger, channel.rank(), options.trace);
+    observer->trace = &trace_->trace();
   }
   /// A part of another call, which gives it the channel while it is at work: with a ledger of its
   /// own, and the memory and the observer of the whole, which must outlive it.
@@ -118,10 +121,17 @@ class Frame {
         progress_bar_(whole.progress_bar_) {
     channel.watch(observer.get());
   }
-  /// @param trace  A path, or empty for none.
-  void watch(const std::string& trace);
-  void write_trace();
-  void end(Report& report);
+  void write_trace() {
+    if (trace_) trace_->write(channel, caption);
+  }
+  void end(Report& report) {
+    report.peak_extra_bytes = ledger.peak_bytes();
+    report.shared_bytes = memory->node().own().size();
+    caption = {report.method, report.block_bytes, report.budget_bytes};
+    write_trace();
+    observe::log_finished(channel.rank(), report);
+    if (watched_) mpi::agree(channel, callbacks.diagnostic());
+  }
 
   std::function<void(const Progress&)> progress_;  ///< does not throw
   bool progress_bar_;

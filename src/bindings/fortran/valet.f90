@@ -384,6 +384,22 @@ module valet
       type(c_funptr), value :: callback
       type(c_ptr), value :: data
     end subroutine
+
+    function library_version() bind(C, name="Valet_Version") result(version)
+      import :: c_ptr
+      type(c_ptr) :: version
+    end function
+
+    function error_message() bind(C, name="Valet_Error_message") result(message)
+      import :: c_ptr
+      type(c_ptr) :: message
+    end function
+
+    pure function length_of(message) bind(C, name="strlen") result(length)
+      import :: c_ptr, c_size_t
+      type(c_ptr), intent(in), value :: message
+      integer(c_size_t) :: length
+    end function
   end interface
 
   abstract interface
@@ -496,24 +512,12 @@ contains
   !> The version of the library that runs, such as 0.1.0.
   function Valet_Version() result(text)
     character(:), allocatable :: text
-    interface
-      function library_version() bind(C, name="Valet_Version") result(version)
-        import :: c_ptr
-        type(c_ptr) :: version
-      end function
-    end interface
     text = string_at(library_version())
   end function
 
   !> The text of the last error on this thread; empty if there was none.
   function Valet_Error_message() result(text)
     character(:), allocatable :: text
-    interface
-      function error_message() bind(C, name="Valet_Error_message") result(message)
-        import :: c_ptr
-        type(c_ptr) :: message
-      end function
-    end interface
     text = string_at(error_message())
   end function
 
@@ -521,13 +525,6 @@ contains
   function string_at(message) result(text)
     type(c_ptr), intent(in) :: message
     character(:), allocatable :: text
-    interface
-      pure function length_of(message) bind(C, name="strlen") result(length)
-        import :: c_ptr, c_size_t
-        type(c_ptr), intent(in), value :: message
-        integer(c_size_t) :: length
-      end function
-    end interface
     character(kind=c_char), pointer :: characters(:)
     call c_f_pointer(message, characters, [length_of(message)])
     text = Valet_String(characters)

@@ -6,9 +6,11 @@
 
 #include <valet/ledger.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <tuple>
 
 namespace valet::operations {
 
@@ -27,7 +29,9 @@ struct Chunk {
 constexpr std::int32_t free_slot = std::numeric_limits<std::int32_t>::max();
 
 [[nodiscard]] inline bool is_free(const Chunk& chunk) { return chunk.origin == free_slot; }
-[[nodiscard]] bool precedes(const Chunk& a, const Chunk& b);
+[[nodiscard]] inline bool precedes(const Chunk& a, const Chunk& b) {
+  return std::tie(a.destination, a.origin, a.first) < std::tie(b.destination, b.origin, b.first);
+}
 
 /// A range of slots of a table: elements and free slots counted alike.
 struct SlotRange {
@@ -36,19 +40,6 @@ struct SlotRange {
 };
 
 using Chunks = Vector<Chunk>;
-
-/// Appends a chunk, or makes the last one longer where it continues it.
-void append(Chunks& chunks, const Chunk& chunk);
-/// Slots; elements among them; elements among the first `slots`.
-[[nodiscard]] std::uint64_t slots_of(std::span<const Chunk> chunks);
-[[nodiscard]] std::uint64_t elements_of(std::span<const Chunk> chunks);
-[[nodiscard]] std::uint64_t elements_before(std::span<const Chunk> chunks, std::uint64_t slots);
-/// Keeps the range, or everything else; two chunks more at the most.
-void keep(Chunks& chunks, SlotRange range);
-void remove(Chunks& chunks, SlotRange range);
-/// How many of the lowest `slots` slots of two tables, with `slots` each, are in `high`.
-[[nodiscard]] std::uint64_t lowest_in_second(std::span<const Chunk> low,
-                                             std::span<const Chunk> high, std::uint64_t slots);
 
 /// Calls each(chunk, of_first) for the chunks of two sorted tables, in order.
 template <class Each>
@@ -60,6 +51,89 @@ void merge_chunks(std::span<const Chunk> first, std::span<const Chunk> second, E
     each(of_first ? *a : *b, of_first);
     ++(of_first ? a : b);
   }
+}
+
+/// Appends a chunk, or makes the last one longer where it continues it.
+inline void append(Chunks& chunks, const Chunk& chunk) {
+  if (chunk.count == 0) return;
+  if (!chunks.empty()) {
+    Chunk& last = chunks.back();
+    const bool same = last.destination == chunk.destination && last.origin == chunk.origin;
+    if (same && (is_free(chunk) || last.first + last.count == chunk.first)) {
+      last.count += chunk.count;
+      return;
+    }
+  }
+  chunks.push_back(chunk);
+}
+
+/// Slots; elements among the first `slots`; all elements.
+[[nodiscard]] inline std::uint64_t slots_of(std::span<const Chunk> chunks) {
+  std::uint64_t slots = 0;
+  for (const Chunk& chunk : chunks) slots += chunk.count;
+  return slots;
+}
+[[nodiscard]] inline std::uint64_t elements_before(std::span<const Chunk> chunks,
+                                                   std::uint64_t slots) {
+  std::uint64_t elements = 0;
+  for (const Chunk& chunk : chunks) {
+    const std::uint64_t count = std::min(chunk.count, slots);
+    if (!is_free(chunk)) elements += count;
+    slots -= count;
+    if (slots == 0) break;
+  }
+  return elements;
+}
+[[nodiscard]] inline std::uint64_t elements_of(std::span<const Chunk> chunks) {
+  return elements_before(chunks, std::numeric_limits<std::uint64_t>::max());
+}
+
+/// `count` slots of a chunk, behind the first `skip`.
+[[nodiscard]] inline Chunk part_of(const Chunk& chunk, std::uint64_t skip, std::uint64_t count) {
+  return {chunk.destination, chunk.origin, is_free(chunk) ? 0 : chunk.first + skip, count};
+}
+
+/// Removes the range, or everything else; two chunks more at the most.
+inline void remove(Chunks& chunks, SlotRange range) {
+  const std::uint64_t end = range.begin + range.count;
+  std::uint64_t at = 0;
+  std::size_t kept = 0;
+  for (std::size_t k = 0; k < chunks.size(); ++k) {
+    const Chunk chunk = chunks[k];
+    const std::uint64_t before = range.begin > at ? std::min(chunk.count, range.begin - at) : 0;
+    const std::uint64_t behind =
+        at + chunk.count > end ? std::min(chunk.count, at + chunk.count - end) : 0;
+    at += chunk.count;
+    if (before == chunk.count || behind == chunk.count) {
+      chunks[kept++] = chunk;
+      continue;
+    }
+    if (before > 0) chunks[kept++] = part_of(chunk, 0, before);
+    if (behind == 0) continue;
+    const Chunk rest = part_of(chunk, chunk.count - behind, behind);
+    if (kept <= k)
+      chunks[kept++] = rest;
+    else
+      chunks.insert(chunks.begin() + static_cast<std::ptrdiff_t>(kept++), rest), ++k;
+  }
+  chunks.resize(kept);
+}
+inline void keep(Chunks& chunks, SlotRange range) {
+  remove(chunks, {range.begin + range.count, std::numeric_limits<std::uint64_t>::max() / 2});
+  remove(chunks, {0, range.begin});
+}
+
+/// How many of the lowest `slots` slots of two tables, with `slots` each, are in `high`.
+[[nodiscard]] inline std::uint64_t lowest_in_second(std::span<const Chunk> low,
+                                                    std::span<const Chunk> high,
+                                                    std::uint64_t slots) {
+  std::uint64_t in_second = 0;
+  merge_chunks(low, high, [&](const Chunk& chunk, bool of_first) {
+    const std::uint64_t count = std::min(chunk.count, slots);
+    slots -= count;
+    if (!of_first) in_second += count;
+  });
+  return in_second;
 }
 
 }  // namespace valet::operations

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 
 namespace valet::layout {
 
@@ -67,22 +68,16 @@ class OwnerStreams {
   /// Into pages; what fills none is then in the buffers. The observer counts bytes.
   void into_pages(std::byte* part, const observe::Observer& observer) {
     if (segments().empty()) return;
-    PageByPage progress(observer, page_bytes_);
     streams_.start(part, buffers_);
-    for_each_piece<Direction::forward>([&](std::size_t stream, std::uint64_t bytes) {
-      streams_.append(stream, bytes);
-      progress.add(bytes);
-    });
+    move_pieces<Direction::forward>(
+        observer, [&](std::size_t stream, std::uint64_t bytes) { streams_.append(stream, bytes); });
   }
   /// From pages, with the fragments in the buffers. Likewise.
   void from_pages(std::byte* part, const observe::Observer& observer) {
     if (segments().empty()) return;
-    PageByPage progress(observer, page_bytes_);
     streams_.start_back(part, static_cast<std::uint64_t>(mine_.elements()) * element_bytes_);
-    for_each_piece<Direction::backward>([&](std::size_t stream, std::uint64_t bytes) {
-      streams_.take(stream, bytes);
-      progress.add(bytes);
-    });
+    move_pieces<Direction::backward>(
+        observer, [&](std::size_t stream, std::uint64_t bytes) { streams_.take(stream, bytes); });
   }
 
  private:
@@ -90,28 +85,6 @@ class OwnerStreams {
     int rank = 0;  ///< in the communicator
     int grid_rank = 0;
     std::uint64_t elements = 0;
-  };
-
-  /// Counts bytes in for the progress, a page of them at a time.
-  class PageByPage {
-   public:
-    PageByPage(const observe::Observer& observer, std::size_t page_bytes)
-        : observer_(observer), page_bytes_(page_bytes) {}
-    PageByPage(const PageByPage&) = delete;
-    PageByPage& operator=(const PageByPage&) = delete;
-    ~PageByPage() { observer_.moved(bytes_); }
-
-    void add(std::uint64_t bytes) {
-      bytes_ += bytes;
-      if (bytes_ < page_bytes_) return;
-      observer_.moved(bytes_);
-      bytes_ = 0;
-    }
-
-   private:
-    const observe::Observer& observer_;
-    std::size_t page_bytes_;
-    std::uint64_t bytes_ = 0;
   };
 
   /// Calls action(stream, bytes) for the elements of the part that follow each other in memory and
@@ -124,6 +97,18 @@ class OwnerStreams {
                              action(static_cast<std::size_t>(stream_of_[g]),
                                     static_cast<std::uint64_t>(length) * element_bytes_);
                            });
+  }
+
+  /// The same with the data. The observer counts bytes, a page of them at a time.
+  template <Direction direction, class Action>
+  void move_pieces(const observe::Observer& observer, Action&& action) const {
+    std::uint64_t moved = 0;
+    for_each_piece<direction>([&](std::size_t stream, std::uint64_t bytes) {
+      action(stream, bytes);
+      moved += bytes;
+      if (moved >= page_bytes_) observer.moved(std::exchange(moved, 0));
+    });
+    observer.moved(moved);
   }
 
   void list_peers() {

@@ -85,10 +85,6 @@ class Redistribution : layout::LayoutCall {
 
   /// What the intersections leave of the budget.
   [[nodiscard]] std::uint64_t rest() const { return options.budget_bytes - intersection_bytes_; }
-  /// The same beside the most that is sent from.
-  [[nodiscard]] std::uint64_t node_limit() const {
-    return rest() - layout::most_send_bytes(rest(), element_bytes);
-  }
   [[nodiscard]] layout::ExchangeSizes sizes(const layout::LayoutSizes& of) const {
     const std::int64_t chunk = of.piece == layout::LayoutSizes::no_limit ? 1 : of.piece;
     return layout::exchange_sizes(rest(), element_bytes, chunk);
@@ -106,7 +102,8 @@ class Redistribution : layout::LayoutCall {
   /// at least two chunks, of which one is filled while the other is emptied.
   [[nodiscard]] storage::NodeWish node_wish(const layout::ExchangeSizes& most) {
     storage::NodeWish wish(channel, frame.ledger, peers->destinations, peers->sources);
-    const std::uint64_t share = node_limit() / (1 + wish.destinations.size());
+    const std::uint64_t most_sent_from = layout::most_send_bytes(rest(), element_bytes);
+    const std::uint64_t share = (rest() - most_sent_from) / (1 + wish.destinations.size());
     const std::size_t least = std::min<std::size_t>(most.slots, 2) * most.chunk_bytes();
     const bool takes_part = options.share_memory && share >= least;
     wish.allowance = wish.wish =
