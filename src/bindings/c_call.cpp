@@ -18,8 +18,7 @@
 namespace valet::c {
 namespace {
 
-#define VALET_SAME_VALUE(C, name, Type) \
-  static_assert(VALET_METHOD_##C == static_cast<int>(Method::name));
+#define VALET_SAME_VALUE(C, name) static_assert(VALET_METHOD_##C == static_cast<int>(Method::name));
 VALET_METHODS(VALET_SAME_VALUE)
 #undef VALET_SAME_VALUE
 static_assert(VALET_METHOD_AUTOMATIC == static_cast<int>(Method::automatic));

@@ -13,15 +13,23 @@
 #include "engine/credit_transport.hpp"
 #include "storage/node_memory.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 
 namespace valet::layout {
 
 /// How memory is used on one rank.
 struct ExchangeSizes {
+  // Measured: what stays in the second-level cache between the copy in and the copy out is
+  // quickest.
+  static constexpr std::size_t most_chunk_bytes = std::size_t{128} << 10;
+  static constexpr std::size_t most_slots = 8;
+  static constexpr std::size_t most_send_buffers = 8;
+
   std::size_t element_bytes = 1;
   std::int64_t chunk_elements = 1;  ///< equal on all ranks
   std::size_t slots = 1;
@@ -33,12 +41,30 @@ struct ExchangeSizes {
 };
 
 /// The largest chunk for which half of `bytes` holds several; 0 where it does not hold an element.
-[[nodiscard]] std::int64_t choose_chunk_elements(std::uint64_t bytes, std::size_t element_bytes);
+[[nodiscard]] inline std::int64_t choose_chunk_elements(std::uint64_t bytes,
+                                                        std::size_t element_bytes) {
+  constexpr std::uint64_t wanted_chunks = 8;  // in each half, so that several sources are at work
+  const std::uint64_t half = bytes / 2;
+  const std::uint64_t chunk =
+      std::min<std::uint64_t>(ExchangeSizes::most_chunk_bytes, half / wanted_chunks) /
+      element_bytes;
+  return static_cast<std::int64_t>(std::max<std::uint64_t>(chunk, half >= element_bytes ? 1 : 0));
+}
 /// Slots and buffers of such chunks, for the two halves of `bytes`.
-[[nodiscard]] ExchangeSizes exchange_sizes(std::uint64_t bytes, std::size_t element_bytes,
-                                           std::int64_t chunk_elements);
+[[nodiscard]] inline ExchangeSizes exchange_sizes(std::uint64_t bytes, std::size_t element_bytes,
+                                                  std::int64_t chunk_elements) {
+  ExchangeSizes sizes{.element_bytes = element_bytes, .chunk_elements = chunk_elements};
+  const std::uint64_t chunks = std::max<std::uint64_t>(bytes / 2 / sizes.chunk_bytes(), 1);
+  sizes.slots = std::min<std::uint64_t>(chunks, ExchangeSizes::most_slots);
+  sizes.send_buffers = std::min<std::uint64_t>(chunks, ExchangeSizes::most_send_buffers);
+  return sizes;
+}
 /// What the send buffers take of `bytes` at most, whatever the chunk.
-[[nodiscard]] std::uint64_t most_send_bytes(std::uint64_t bytes, std::size_t element_bytes);
+[[nodiscard]] inline std::uint64_t most_send_bytes(std::uint64_t bytes, std::size_t element_bytes) {
+  return std::min<std::uint64_t>(
+      bytes / 2,
+      ExchangeSizes::most_send_buffers * std::max(ExchangeSizes::most_chunk_bytes, element_bytes));
+}
 
 class ArrayExchange final : public engine::Participant {
  public:
@@ -47,7 +73,33 @@ class ArrayExchange final : public engine::Participant {
   /// @param node   Shared with ranks of the node; must outlive this.
   ArrayExchange(const mpi::Channel& channel, Ledger& ledger, const ExchangeSizes& sizes,
                 ArrayPeers&& peers, const OutgoingPart& outgoing, const IncomingPart& incoming,
-                const storage::NodeMemory& node);
+                const storage::NodeMemory& node)
+      : channel_(channel),
+        sizes_(limited_to(node, sizes)),
+        outgoing_(outgoing),
+        incoming_(incoming),
+        node_(node),
+        peers_(std::move(peers)),
+        receives_(!peers_.sources.empty()),
+        slots_(ledger),
+        transport_(channel, ledger, node,
+                   {.receives = sizes_.slots,
+                    .sends = sizes_.send_buffers,
+                    .signals = sizes_.send_buffers}) {
+    for (const ArrayPeer& peer : peers_.destinations) credits_to_come_ += chunks_of(peer);
+    for (const ArrayPeer& peer : peers_.sources) chunks_to_come_ += chunks_of(peer);
+    const bool sends_data = std::ranges::any_of(peers_.destinations, [this](const ArrayPeer& peer) {
+      return node_.of(peer.rank) == nullptr;
+    });
+    // The own part needs one of them: no slot is free for it while others write.
+    send_buffers_ = sends_data ? sizes_.send_buffers : peers_.own_elements > 0 ? 1 : 0;
+    slots_.resize(sizes_.slots);
+    // Sources behind this rank first, so that nobody is everybody's first.
+    Vector<ArrayPeer>& sources = peers_.sources;
+    std::rotate(sources.begin(),
+                std::ranges::upper_bound(sources, channel_.rank(), {}, &ArrayPeer::rank),
+                sources.end());
+  }
 
   /// Scratch that run() needs. [local]
   [[nodiscard]] std::size_t scratch_bytes() const {
@@ -55,12 +107,41 @@ class ArrayExchange final : public engine::Participant {
   }
   /// Moves everything, the own part too. Collective, blocking. Fills in what was moved. Where it
   /// throws, scratch may not be freed.
-  void run(std::span<std::byte> scratch, Report& report);
+  void run(std::span<std::byte> scratch, Report& report) {
+    slot_memory_ = own_slots() > 0 ? scratch.data() : node_.own().data();
+    send_memory_ = scratch.data() + own_slots() * sizes_.chunk_bytes();
+    advance();
+    copy_own(report);
+    transport_.run(*this);
+    transport_.report_to(report);
+    report.blocks_received += static_cast<std::uint64_t>(peers_.elements_received);
+    report.blocks_sent += static_cast<std::uint64_t>(peers_.elements_sent);
+    report.bytes_sent += static_cast<std::uint64_t>(peers_.elements_sent) * sizes_.element_bytes;
+  }
 
-  void advance() override;
-  void handle(const engine::Event& event) override;
+  void advance() override {
+    serve();
+    credit_idle_slots();
+    if (credits_to_come_ > 0 && crediting_ == nullptr) transport_.listen();
+  }
+  void handle(const engine::Event& event) override {
+    if (event.kind == engine::Event::Kind::credit) {
+      credit_ = event.credit;
+      crediting_ =
+          &*std::ranges::lower_bound(peers_.destinations, event.rank, {}, &ArrayPeer::rank);
+    } else if (event.kind == engine::Event::Kind::received) {
+      receive(event.index);
+    }
+  }
   [[nodiscard]] bool done() const override { return credits_to_come_ + chunks_to_come_ == 0; }
-  [[nodiscard]] std::uint64_t bytes_in_use() const override;
+  [[nodiscard]] std::uint64_t bytes_in_use() const override {
+    std::uint64_t chunks = 0;
+    for (const Slot& slot : slots_) chunks += slot.busy ? 1 : 0;
+    if (send_buffers_ > 0)
+      for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
+        chunks += transport_.can_send(k) ? 0 : 1;
+    return chunks * sizes_.chunk_bytes();
+  }
 
  private:
   struct Slot {
@@ -70,18 +151,106 @@ class ArrayExchange final : public engine::Participant {
     bool busy = false;
   };
 
+  /// With the slots for which there is room in memory shared with the node, where there is some: it
+  /// is as large as the least that a sharing rank would give, of which each holds a chunk.
+  static ExchangeSizes limited_to(const storage::NodeMemory& node, ExchangeSizes sizes) {
+    if (!node.own().empty())
+      sizes.slots = std::min(sizes.slots, node.own().size() / sizes.chunk_bytes());
+    return sizes;
+  }
+  [[nodiscard]] std::uint64_t chunks_of(const ArrayPeer& peer) const {
+    return static_cast<std::uint64_t>((peer.elements + sizes_.chunk_elements - 1) /
+                                      sizes_.chunk_elements);
+  }
   /// Those that are not in memory shared with the node.
   [[nodiscard]] std::size_t own_slots() const {
     return node_.own().empty() && receives_ ? sizes_.slots : 0;
   }
-  void credit_idle_slots();
-  void serve();
-  void receive(std::size_t slot);
-  void copy_own(Report& report);
+  /// Gives slots to the sources in turn.
+  void credit_idle_slots() {
+    for (std::size_t s = 0; s < slots_.size() && !peers_.sources.empty(); ++s) {
+      if (slots_[s].busy || !transport_.can_receive(s)) continue;
+      if (next_source_ >= peers_.sources.size()) next_source_ = 0;
+      ArrayPeer& source = peers_.sources[next_source_];
+      Slot& slot = slots_[s];
+      slot = {.source = source.grid_rank,
+              .first = source.done,
+              .count = std::min(sizes_.chunk_elements, source.elements - source.done),
+              .busy = true};
+      transport_.give(s, source.rank, memory_of(s),
+                      static_cast<std::size_t>(slot.count) * sizes_.element_bytes, {});
+      source.done += slot.count;
+      if (source.done == source.elements) {
+        source = peers_.sources.back();
+        peers_.sources.pop_back();
+      } else {
+        ++next_source_;
+      }
+    }
+  }
+  /// Packs the next chunk for the rank whose credit waits, once there is a place to send from. What
+  /// occupies that place completes, and this is called again.
+  void serve() {
+    if (crediting_ == nullptr) return;
+    ArrayPeer& peer = *crediting_;
+    const bool writes = engine::CreditTransport::is_for_writing(credit_);
+    const std::optional<std::size_t> buffer = idle_send();
+    if (writes ? !transport_.can_signal() : !buffer) return;
+    const SequenceCopy::Stretch stretch{peer.grid_rank, peer.done,
+                                        std::min(sizes_.chunk_elements, peer.elements - peer.done)};
+    std::byte* const packed = writes ? transport_.memory_of(peer.rank, credit_)
+                                     : send_memory_ + *buffer * sizes_.chunk_bytes();
+    const std::size_t bytes = static_cast<std::size_t>(stretch.count) * sizes_.element_bytes;
+    observe::Observer& observer = *observe::observer_of(channel_);
+    {
+      const observe::TraceSpan span(observer.trace, observe::TraceKind::gather, "gather",
+                                    {.bytes = bytes});
+      outgoing_.copy->pack(outgoing_.array, stretch, packed);
+    }
+    if (writes)
+      transport_.signal(peer.rank, bytes);
+    else
+      transport_.send(*buffer, peer.rank, packed, bytes);
+    observer.moved(static_cast<std::uint64_t>(stretch.count));
+    peer.done += stretch.count;
+    crediting_ = nullptr;
+    --credits_to_come_;
+  }
+  void receive(std::size_t index) {
+    Slot& slot = slots_[index];
+    observe::Observer& observer = *observe::observer_of(channel_);
+    const observe::TraceSpan span(
+        observer.trace, observe::TraceKind::scatter, "scatter",
+        {.bytes = static_cast<std::uint64_t>(slot.count) * sizes_.element_bytes});
+    incoming_.copy->unpack(memory_of(index), {slot.source, slot.first, slot.count},
+                           incoming_.array);
+    observer.moved(static_cast<std::uint64_t>(slot.count));
+    slot.busy = false;
+    --chunks_to_come_;
+  }
+  /// Through the first send buffer, before anything else is packed into it.
+  void copy_own(Report& report) {
+    if (peers_.own_elements == 0) return;
+    const observe::TraceSpan span(observe::observer_of(channel_)->trace, observe::TraceKind::copy,
+                                  "own part");
+    const int to = outgoing_.own_rank, from = incoming_.own_rank;
+    std::byte* const packed = send_memory_;
+    for (std::int64_t first = 0; first < peers_.own_elements; first += sizes_.chunk_elements) {
+      const std::int64_t count = std::min(sizes_.chunk_elements, peers_.own_elements - first);
+      outgoing_.copy->pack(outgoing_.array, {to, first, count}, packed);
+      incoming_.copy->unpack(packed, {from, first, count}, incoming_.array);
+      observe::observer_of(channel_)->moved(2 * static_cast<std::uint64_t>(count));
+    }
+    report.local_copies += static_cast<std::uint64_t>(peers_.own_elements);
+  }
   [[nodiscard]] std::byte* memory_of(std::size_t slot) {
     return slot_memory_ + slot * sizes_.chunk_bytes();
   }
-  [[nodiscard]] std::optional<std::size_t> idle_send() const;
+  [[nodiscard]] std::optional<std::size_t> idle_send() const {
+    for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
+      if (transport_.can_send(k)) return k;
+    return std::nullopt;
+  }
 
   const mpi::Channel& channel_;
   ExchangeSizes sizes_;

@@ -8,10 +8,12 @@
 /// 15(7), 2004, section 1. The right choice where all that leaves and all that arrives fits the
 /// budget. Between the two the ranks meet, which is everybody's credit: no message is unexpected,
 /// and MPI buffers no data. A credit for each message would take up to twice the time where little
-/// moves (schedule/at_once.hpp). Requests: two for each neighbour.
+/// moves (schedule::most_bytes_at_once). Requests: two for each neighbour.
 
 #include "mpi/channel.hpp"
+#include "mpi/message.hpp"
 #include "mpi/requests.hpp"
+#include "mpi/tags.hpp"
 #include "observe/observer.hpp"
 
 #include <cstddef>
@@ -33,15 +35,29 @@ class AtOnce {
   /// To be called before another exchange with as many messages.
   void restart() { posted_ = sent_ = 0; }
   /// Posts the next receive. Local.
-  void receive(int rank, std::byte* memory, std::size_t bytes);
+  void receive(int rank, std::byte* memory, std::size_t bytes) {
+    MPI_Request& request = requests_[posted_++];
+    mpi::post_receive(channel_, memory, bytes, rank, mpi::tag_data, request);
+    observer_.receives(&request, rank, bytes);
+  }
   /// Says that all receives of this rank are posted. Collective, and over with the first send.
-  void meet();
+  void meet() {
+    if (channel_.size() > 1) mpi::post_barrier(channel_, requests_[meeting_]);
+  }
   /// Sends the next message, once all ranks have met.
-  void send(int rank, const std::byte* memory, std::size_t bytes);
+  void send(int rank, const std::byte* memory, std::size_t bytes) {
+    requests_.wait(meeting_);
+    MPI_Request& request = requests_[receives_ + sent_++];
+    mpi::post_send(channel_, memory, bytes, rank, mpi::tag_data, request);
+    observer_.sends(&request, rank, bytes);
+  }
   /// Waits for the receive that was posted as number `k`.
   void wait_for(std::size_t k) { requests_.wait(k); }
   /// Waits until all messages have left, and all ranks have met.
-  void wait_for_sends();
+  void wait_for_sends() {
+    requests_.wait(meeting_);
+    for (std::size_t k = 0; k < sent_; ++k) requests_.wait(receives_ + k);
+  }
   [[nodiscard]] std::size_t messages() const { return sent_; }
 
  private:

@@ -69,5 +69,7 @@ struct ExchangeContext {
 /// references must outlive the result.
 [[nodiscard]] std::unique_ptr<Exchange> make_exchange(const ExchangeContext& context,
                                                       const plan::Flows& flows);
+/// The same of one method; make_ordered() of STREAM where blocks land in order.
+decltype(make_exchange) make_stream, make_ordered, make_direct, make_phased, make_cyclic;
 
 }  // namespace valet::engine

@@ -12,8 +12,8 @@
 /// Completeness. Before, the pages of all streams stand packed from slot 0 on, in slots of the
 /// memory; afterwards each has a slot of its own that lies within the bytes that the rank ends
 /// with, hence within the memory, too. In between they are in slots below the larger of the two
-/// numbers of pages. One page of scratch is the slot that has to be free: what engine/stream/
-/// stream.hpp shows holds, whatever is free in the memory, nothing included. When all pages are in
+/// numbers of pages. One page of scratch is the slot that has to be free: what engine/
+/// stream.cpp shows holds, whatever is free in the memory, nothing included. When all pages are in
 /// their slots, the bytes of heads and tails lie in slots of no page: nobody's any more, so they
 /// are received straight into place.
 ///

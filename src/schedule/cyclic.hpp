@@ -74,6 +74,19 @@ struct CyclicRank {
   std::uint64_t free = 0;
 };
 
+/// What a rank sends to the root.
+struct CyclicNote {
+  enum class Kind : std::uint32_t {
+    joins,  ///< who it is, and its first edge if it has one
+    edge,   ///< its next edge, after what the root scheduled has used up the last
+    done,   ///< it has carried out actions_per_note actions more
+  };
+  Kind kind = Kind::joins;
+  std::uint32_t destination = 0;
+  std::uint64_t blocks = 0;
+  CyclicRank known = {};  ///< when it joins
+};
+
 /// The root's search. Memory: 48 bytes a rank, all of it from the start.
 class VALET_EXPORT CyclicScheduler {
  public:

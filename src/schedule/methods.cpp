@@ -48,7 +48,7 @@ constexpr MethodTraits cyclic{.method = Method::cyclic,
                               .has_phases = true,
                               .has_root = always};
 
-#define VALET_ROW(C, name, Type) &(name),
+#define VALET_ROW(C, name) &(name),
 constexpr std::array table{VALET_METHODS(VALET_ROW)};
 #undef VALET_ROW
 
@@ -71,7 +71,7 @@ const MethodTraits& traits_of(Method method) {
 
 namespace {
 
-#define VALET_NAMED(C, name, Type) \
+#define VALET_NAMED(C, name) \
   , detail::Named { Method::name, #name }
 constexpr std::array names{
     detail::Named{Method::automatic, "automatic", "auto"} VALET_METHODS(VALET_NAMED)};

@@ -15,11 +15,10 @@
 #include <string>
 #include <string_view>
 
-/// All methods but the choice among them, as row(C, name, Type): VALET_METHOD_<C> in C and Fortran,
-/// <C> as the value of Zoltan's parameter, Method::<name> in C++, carried out by engine::<Type>.
-#define VALET_METHODS(row)                                                            \
-  row(STREAM, stream, Stream) row(DIRECT, direct, Direct) row(PHASED, phased, Phased) \
-      row(CYCLIC, cyclic, Cyclic)
+/// All methods but the choice among them, as row(C, name): VALET_METHOD_<C> in C and Fortran, <C>
+/// as the value of Zoltan's parameter, Method::<name> in C++, made by engine::make_<name>().
+#define VALET_METHODS(row) \
+  row(STREAM, stream) row(DIRECT, direct) row(PHASED, phased) row(CYCLIC, cyclic)
 
 namespace valet::schedule {
 

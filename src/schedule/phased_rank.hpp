@@ -13,6 +13,7 @@
 #include <valet/ledger.hpp>
 #include <valet/options.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -61,7 +62,17 @@ class PhasedRank {
   /// account of, with what it receives in place of others.
   /// @param left     What it has beside what was credited.
   /// @param sending  Blocks that it sends in this phase.
-  [[nodiscard]] std::int64_t balance(const PhaseStart& left, std::uint64_t sending) const;
+  [[nodiscard]] std::int64_t balance(const PhaseStart& left, std::uint64_t sending) const {
+    std::uint64_t own = 0;
+    std::uint64_t for_others = 0;  // where there is room, all of the column has been credited
+    for (std::size_t entry = 0; entry < row.keys.size(); ++entry) {
+      if (is_direct(row.keys[entry])) own += row.counts[entry];
+      if (row.keys[entry].peer == rank_) for_others += row.counts[entry];
+    }
+    const std::uint64_t room = left.waiting_room - std::min(left.waiting_room, for_others);
+    return std::clamp(parking_balance(column.sum(), left.free, sending),
+                      -static_cast<std::int64_t>(room), static_cast<std::int64_t>(own));
+  }
 
   /// Chooses the blocks that flows from this rank take, of those that go to their targets.
   /// @param flows  By `to`. @param counts  Memory to use.
@@ -136,7 +147,13 @@ class PhasedRank {
  private:
   [[nodiscard]] static bool is_direct(const Key& key) { return key.peer == key.target; }
   /// Without what was there: it is never there twice.
-  static void resize(Vector<std::uint64_t>& counts, std::size_t size);
+  static void resize(Vector<std::uint64_t>& counts, std::size_t size) {
+    if (size > counts.capacity()) {
+      Vector<std::uint64_t>(counts.get_allocator()).swap(counts);
+      counts.reserve(size);
+    }
+    counts.resize(size);
+  }
 
   std::uint32_t rank_;
   ReceiverRandom random_;

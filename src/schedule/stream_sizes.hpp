@@ -23,6 +23,13 @@ constexpr std::size_t default_message_bytes = std::size_t{256} << 10;
 constexpr std::size_t kernel_message_bytes = std::size_t{2} << 20;
 /// A run of blocks this long is sent from where it is, a shorter one is packed.
 constexpr std::size_t straight_bytes = std::size_t{16} << 10;
+/// A run of final slots this long is worth a message of its own; blocks for a shorter one are
+/// received in a buffer.
+constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
+/// Bytes that leave a rank at once, at most, where messages that stay in the cache would do as well
+/// and nothing has to be copied once more for them. Measured: below, messages for each credit take
+/// up to twice the time; from three times as much on they take two thirds of it.
+constexpr std::uint64_t most_bytes_at_once = std::uint64_t{8} << 20;
 
 /// The size of messages that is wished for; 0 where it is the default one.
 [[nodiscard]] constexpr std::size_t wished_message_bytes(const Options& options,

@@ -3,9 +3,10 @@
 // CYCLIC against the definition of the problem and against STREAM, its memory on every rank, the
 // root's too, and the critical path of what was really sent.
 
+#include "schedule/cyclic.hpp"
+
 #include "counted_new.hpp"
 #include "cyclic_run.hpp"
-#include "engine/cyclic/cyclic_root.hpp"
 #include "filled_map.hpp"
 #include "gathered.hpp"
 #include "mpi/tags.hpp"
@@ -39,7 +40,7 @@ Traffic traffic;
 struct Window {
   std::map<int, long long> actions;  ///< by rank
   long long most = 0;
-  const engine::CyclicNote* note = nullptr;  ///< where the next note arrives
+  const schedule::CyclicNote* note = nullptr;  ///< where the next note arrives
   const MPI_Request* request = nullptr;
 };
 Window window_of_root;
@@ -117,7 +118,7 @@ TEST(CyclicExchange, RandomMapsEndAsWithStream) {
     ASSERT_EQ(sum_over_ranks(streamed.wrong(form, options.order)), 0) << "stream";
   }
   // More than a rank has room for would wait in buffers of MPI that nobody counts.
-  EXPECT_LE(max_over_ranks(window_of_root.most), static_cast<long long>(engine::action_window));
+  EXPECT_LE(max_over_ranks(window_of_root.most), static_cast<long long>(schedule::action_window));
   if (size() >= 5) {
     EXPECT_GT(max_over_ranks(most_actions), 8) << "no rank's window of actions was ever full";
   }
@@ -301,7 +302,7 @@ extern "C" __attribute__((visibility("default"))) int MPI_Irecv(void* buffer, in
   if (traffic.listing && tag == valet::mpi::tag_data) traffic.sources.push_back(source);
   if (tag == valet::mpi::tag_action) ++traffic.actions;
   if (tag == valet::mpi::tag_note) {
-    valet::test::window_of_root.note = static_cast<const valet::engine::CyclicNote*>(buffer);
+    valet::test::window_of_root.note = static_cast<const valet::schedule::CyclicNote*>(buffer);
     valet::test::window_of_root.request = request;
   }
   return PMPI_Irecv(buffer, count, type, source, tag, communicator, request);
@@ -311,8 +312,8 @@ extern "C" __attribute__((visibility("default"))) int MPI_Irecv(void* buffer, in
 static void note_completion(const MPI_Request* requests, int index, const MPI_Status& status) {
   auto& window = valet::test::window_of_root;
   if (index != MPI_UNDEFINED && requests + index == window.request &&
-      window.note->kind == valet::engine::CyclicNote::Kind::done)
-    window.actions[status.MPI_SOURCE] -= static_cast<long long>(valet::engine::actions_per_note);
+      window.note->kind == valet::schedule::CyclicNote::Kind::done)
+    window.actions[status.MPI_SOURCE] -= static_cast<long long>(valet::schedule::actions_per_note);
 }
 
 extern "C" __attribute__((visibility("default"))) int MPI_Waitany(int count, MPI_Request* requests,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
 
-   CYCLIC (src/schedule/cyclic.*, src/engine/cyclic, src/engine/slots): a root finds cycles and
+   CYCLIC (src/schedule/cyclic.*, src/engine/cyclic.cpp, src/engine/slots): a root finds cycles and
    shifts, the ranks carry their actions out in the order in which they get them. For Spin.
 
    Checked for every transfer matrix of P ranks, on ranks that are as full as can be and have one

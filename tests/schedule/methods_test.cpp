@@ -35,7 +35,7 @@ TEST(Methods, EveryRowIsFoundByItsMethodAndByItsName) {
 
 TEST(Methods, TheListNamesTheRowsInTheirOrderWithTheirValuesInC) {
   std::size_t k = 0;
-#define VALET_CHECK_ROW(C, value, Type)                         \
+#define VALET_CHECK_ROW(C, value)                               \
   ASSERT_LT(k, methods().size());                               \
   EXPECT_EQ(methods()[k]->method, Method::value);               \
   EXPECT_STREQ(methods()[k]->name, #value);                     \

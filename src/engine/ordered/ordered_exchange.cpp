@@ -1,65 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/ordered/ordered_exchange.hpp"
-
-#include "engine/slots/limits.hpp"
+#include "engine/ordered/ordered_receiver.hpp"
 
 namespace valet::engine {
+namespace {
 
-OrderedExchange::OrderedExchange(const ExchangeContext& context, const plan::Flows& flows)
-    : context_(context),
-      sizes_(
-          schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait, flows.any.shift)),
-      transport_(context.channel, context.ledger, context.node,
-                 {.receives = OrderedReceiver::receives(context.options, flows),
-                  .sends = SlotSender::sends(sizes_.messages),
-                  .signals = SlotSender::signals}),
-      receiver_(context, flows, sizes_, transport_),
-      sender_(context, flows, sizes_.messages, transport_, false) {}
+/// STREAM where blocks land in the order of plan/holes.hpp: imports are credited in the order of
+/// their grains, and so are exports by their receivers, so that each finds its slot just left.
+///
+/// Why it never gets stuck. Take the block of the least key, over all ranks, that has not arrived.
+/// All exports before it have left, so of the imports before it at most AnyOrder::in_wait wait for
+/// their holes, and planning saw to it that there is room for one more on every rank. So its
+/// receiver can credit it; a sender that holds a credit has the block at hand and waits for
+/// nothing. tests/model/ordered.pml checks it for all small transfer matrices.
+class OrderedExchange final : public Exchange, public Participant {
+ public:
+  OrderedExchange(const ExchangeContext& context, const plan::Flows& flows)
+      : context_(context),
+        sizes_(
+            schedule::ordered_sizes(limits_of(context, flows), flows.any.in_wait, flows.any.shift)),
+        transport_(context.channel, context.ledger, context.node,
+                   {.receives = OrderedReceiver::receives(context.options, flows),
+                    .sends = SlotSender::sends(sizes_.messages),
+                    .signals = SlotSender::signals}),
+        receiver_(context, flows, sizes_, transport_, sender_),
+        sender_(context, flows, sizes_.messages, transport_, false) {}
 
-std::size_t OrderedExchange::scratch_bytes() const {
-  return context_.scratch_bytes(receiver_.scratch_blocks() + sizes_.send_blocks());
-}
-
-void OrderedExchange::advance() { answer_and_credit(false); }
-
-/// True when anything could be answered or credited.
-/// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
-bool OrderedExchange::answer_and_credit(bool takes_less) {
-  const auto blocks_left = [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
-  bool any = false;
-  for (bool progress = true; progress; any = any || progress) {
-    progress = sender_.serve(*transfer_);
-    const bool less = takes_less && !receiver_.expects() && !sender_.sends();
-    progress = receiver_.give_credit(*transfer_, less, blocks_left) || progress;
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return context_.scratch_bytes(receiver_.scratch_blocks() + sizes_.send_blocks());
   }
-  sender_.listen();
-  return any;
-}
-
-/// Brings a message to its holes, or else stages one ahead of its credit.
-bool OrderedExchange::work() {
-  const auto blocks_left = [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
-  const bool worked = receiver_.land(*transfer_, blocks_left) || sender_.stage_ahead(*transfer_);
-  const bool any = answer_and_credit(!worked);
-  return worked || any;
-}
-
-void OrderedExchange::handle(const Event& event) {
-  switch (event.kind) {
-    case Event::Kind::credit: sender_.credited(event.rank, event.credit); break;
-    case Event::Kind::received: receiver_.received(event.index); break;
-    case Event::Kind::sent: sender_.sent(*transfer_, event.index); break;
-    case Event::Kind::signalled: sender_.signalled(); break;
-    default: break;
+  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override {
+    transfer_ = &transfer;
+    receiver_.start(scratch.data());
+    sender_.start(scratch.data() + receiver_.scratch_blocks() * context_.blocks.block_bytes);
+    transport_.run(*this);
+    transport_.report_to(report);
   }
-}
 
-void OrderedExchange::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
-  transfer_ = &transfer;
-  receiver_.start(scratch.data());
-  sender_.start(scratch.data() + receiver_.scratch_blocks() * context_.blocks.block_bytes);
-  transport_.run(*this);
-  transport_.report_to(report);
+  void advance() override { answer_and_credit(false); }
+  /// Brings a message to its holes, or else stages one ahead of its credit.
+  bool work() override {
+    const bool worked = receiver_.land(*transfer_) || sender_.stage_ahead(*transfer_);
+    const bool any = answer_and_credit(!worked);
+    return worked || any;
+  }
+  void handle(const Event& event) override {
+    if (event.kind == Event::Kind::received)
+      receiver_.received(event.index);
+    else
+      sender_.handle(*transfer_, event);
+  }
+  [[nodiscard]] bool done() const override { return sender_.done() && receiver_.done(); }
+  [[nodiscard]] std::uint64_t bytes_in_use() const override {
+    return sender_.bytes_in_use() + receiver_.bytes_in_use();
+  }
+
+ private:
+  /// True when anything could be answered or credited.
+  /// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
+  bool answer_and_credit(bool takes_less) {
+    bool any = false;
+    for (bool progress = true; progress; any = any || progress) {
+      progress = sender_.serve(*transfer_);
+      const bool less = takes_less && !receiver_.expects() && !sender_.sends();
+      progress = receiver_.give_credit(*transfer_, less) || progress;
+    }
+    sender_.listen();
+    return any;
+  }
+
+  const ExchangeContext context_;
+  schedule::OrderedSizes sizes_;
+  CreditTransport transport_;
+  OrderedReceiver receiver_;
+  SlotSender sender_;
+  Transfer* transfer_ = nullptr;  ///< while it runs
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_ordered(const ExchangeContext& context, const plan::Flows& flows) {
+  return std::make_unique<OrderedExchange>(context, flows);
 }
 
 }  // namespace valet::engine

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "engine/credit_transport.hpp"
-#include "engine/exchange.hpp"
 #include "engine/ordered/message_list.hpp"
 #include "engine/ordered/waiting_room.hpp"
+#include "engine/slots/slot_sender.hpp"
 #include "plan/holes.hpp"
-#include "schedule/stream_sizes.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 
 namespace valet::engine {
 
@@ -19,7 +19,22 @@ namespace valet::engine {
 class OrderedReceiver {
  public:
   OrderedReceiver(const ExchangeContext& context, const plan::Flows& flows,
-                  const schedule::OrderedSizes& sizes, CreditTransport& transport);
+                  const schedule::OrderedSizes& sizes, CreditTransport& transport,
+                  const SlotSender& sender)
+      : context_(context),
+        flows_(flows),
+        sizes_(sizes),
+        transport_(transport),
+        sender_(sender),
+        block_bytes_(context.blocks.block_bytes),
+        imports_(context.ledger, flows.incoming.size(), flows.any.grain),
+        holes_(context.ledger, flows),
+        messages_(
+            context.ledger,
+            list_length(context.options, context.blocks, flows, sizes, context.node.own().size()),
+            block_bytes_),
+        posted_(receives(context.options, flows), Posted{}, context.ledger),
+        of_source_(flows.incoming.size(), std::uint8_t{0}, context.ledger) {}
   /// Receive slots that it needs of a transport: MPI looks at all of them for each event.
   [[nodiscard]] static std::size_t receives(const Options& options, const plan::Flows& flows) {
     return std::min(static_cast<std::size_t>(options.stream.window),
@@ -27,11 +42,16 @@ class OrderedReceiver {
   }
 
   /// What it allocates, where a segment of so many bytes is shared inside the node.
-  [[nodiscard]] VALET_EXPORT static std::uint64_t state_bytes(const Options& options,
-                                                              const BlockTraits& blocks,
-                                                              const plan::Flows& flows,
-                                                              const schedule::OrderedSizes& sizes,
-                                                              std::size_t node_bytes);
+  [[nodiscard]] static std::uint64_t state_bytes(const Options& options, const BlockTraits& blocks,
+                                                 const plan::Flows& flows,
+                                                 const schedule::OrderedSizes& sizes,
+                                                 std::size_t node_bytes) {
+    using schedule::GrainOrder;
+    return GrainOrder::bytes_for(flows.incoming.size()) +
+           GrainOrder::bytes_for(flows.outgoing.size()) +  // of the holes
+           MessageList::bytes_for(list_length(options, blocks, flows, sizes, node_bytes)) +
+           receives(options, flows) * sizeof(Posted) + flows.incoming.size() * sizeof(std::uint8_t);
+  }
 
   [[nodiscard]] std::uint64_t scratch_blocks() const { return scratch_blocks_of(flows_, sizes_); }
   [[nodiscard]] static std::uint64_t scratch_blocks_of(const plan::Flows& flows,
@@ -40,22 +60,32 @@ class OrderedReceiver {
   }
 
   /// Starts an execution; `memory` has scratch_blocks() for the blocks that wait.
-  void start(std::byte* memory);
+  void start(std::byte* memory) {
+    const std::span<std::byte> node = context_.node.own();
+    aside_ = {memory, flows_.any.shift, Place::aside, true};
+    own_room_ =
+        WaitingRoom(memory + aside_.count * block_bytes_, sizes_.waiting_blocks, block_bytes_);
+    node_room_ = WaitingRoom(node.data(), node.size() / block_bytes_, block_bytes_);
+    enter_imports(imports_, flows_);
+    holes_.restart();
+    messages_.clear();
+    credited_ = set_aside_ = blocks_in_rooms_ = 0;
+    in_flight_ = 0;
+    detours_ = false;
+    blocks_left_ = flows_.blocks_arriving;
+  }
   /// Gives the next credit if there is room for what it asks; true when it did.
-  /// @param takes_less    Nothing that is on its way will make room: a shorter message will do.
-  /// @param blocks_left  blocks_left(f): how many blocks of outgoing flow f have left their slots.
-  template <class BlocksLeft>
-  bool give_credit(Transfer& transfer, bool takes_less, BlocksLeft&& blocks_left) {
+  /// @param takes_less  Nothing that is on its way will make room: a shorter message will do.
+  bool give_credit(Transfer& transfer, bool takes_less) {
     const std::size_t index = idle_receive();
     if (imports_.empty() || index == posted_.size() || !lists_message()) return false;
     if (credit_aside(index)) return true;
-    if (credit_slots(transfer, index, blocks_left)) return true;
+    if (credit_slots(transfer, index)) return true;
     if (waits_for_slots(transfer) && !takes_less) return false;
     return credit_room(transfer, index, takes_less);
   }
   /// Brings the next message that has arrived to holes that are free; true when there was any.
-  template <class BlocksLeft>
-  bool land(Transfer& transfer, BlocksLeft&& blocks_left) {
+  bool land(Transfer& transfer) {
     bool any = false;
     for (; !messages_.empty() && messages_.front().arrived; messages_.pop_front(), any = true) {
       Message& next = messages_.front();
@@ -63,16 +93,25 @@ class OrderedReceiver {
       if (next.place == Place::aside) set_aside_ += next.count;
       if (!is_in_room(next.place)) continue;
       any = set_aside(next) || any;
-      any = land_all(transfer, next, blocks_left) || any;
+      any = land_all(transfer, next) || any;
       if (next.count == 0) messages_.pop_front();
       return any;
     }
     if (messages_.empty() && imports_.empty() && aside_.count > 0)
-      any = land_all(transfer, aside_, blocks_left) || any;
+      any = land_all(transfer, aside_) || any;
     return any;
   }
   /// The message of a receive slot is there.
-  void received(std::size_t index);
+  void received(std::size_t index) {
+    Posted& posted = posted_[index];
+    Message& arrived = messages_[posted.message];
+    context_.observer().moved(arrived.count);
+    arrived.arrived = true;
+    --of_source_[posted.flow];
+    --in_flight_;
+    detours_ = detours_ && !posted.is_detour;
+    posted.busy = false;
+  }
   /// Whether messages are on their way here.
   [[nodiscard]] bool expects() const { return in_flight_ > 0; }
   [[nodiscard]] bool done() const { return blocks_left_ == 0; }
@@ -82,9 +121,6 @@ class OrderedReceiver {
   }
 
  private:
-  /// A run of holes this long is worth a message of its own; a shorter one is unpacked.
-  static constexpr std::size_t worthwhile_bytes = std::size_t{64} << 10;
-
   using Place = MessageList::Place;
   using Message = MessageList::Message;
 
@@ -95,6 +131,27 @@ class OrderedReceiver {
     bool is_detour = false;  ///< of a rank of the node, and not through its memory
   };
 
+  /// Messages that the list has to hold, where a segment of so many bytes is shared inside the
+  /// node.
+  static std::size_t list_length(const Options& options, const BlockTraits& blocks,
+                                 const plan::Flows& flows, const schedule::OrderedSizes& sizes,
+                                 std::size_t node_bytes) {
+    const std::uint64_t grains =
+        (sizes.waiting_blocks + node_bytes / blocks.block_bytes) / flows.any.grain;
+    return MessageList::length(receives(options, flows), flows.incoming.size(),
+                               static_cast<std::size_t>(grains), node_bytes > 0);
+  }
+  /// For the holes: how many blocks of an outgoing flow have left their slots.
+  [[nodiscard]] auto blocks_left() const {
+    return [this](std::uint32_t flow) { return sender_.blocks_left_of(flow); };
+  }
+  /// For the list: finds the receive slot of a message whose number changes.
+  [[nodiscard]] auto renumber() {
+    return [this](std::uint64_t from, std::uint64_t to) {
+      for (Posted& posted : posted_)
+        if (posted.busy && posted.message == from) posted.message = to;
+    };
+  }
   [[nodiscard]] static bool is_in_room(Place place) {
     return place == Place::own || place == Place::node;
   }
@@ -102,13 +159,12 @@ class OrderedReceiver {
     return place == Place::node ? node_room_ : own_room_;
   }
   /// Brings blocks of a message to holes as far as these are free; true when there was one.
-  template <class BlocksLeft>
-  bool land_all(Transfer& transfer, Message& message, BlocksLeft&& blocks_left) {
+  bool land_all(Transfer& transfer, Message& message) {
     std::array<SlotIndex, 1024> slots;
     bool any = false;
     while (message.count > 0) {
       const auto most = std::min<std::uint64_t>(slots.size(), message.count);
-      const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left);
+      const std::size_t count = holes_.take(std::span(slots).first(most), blocks_left());
       if (count == 0) break;
       land_some(transfer, message, SlotList(slots).first(count));
       any = true;
@@ -116,8 +172,7 @@ class OrderedReceiver {
     return any;
   }
   /// Credits the next imports straight into their holes, where these are free and one run.
-  template <class BlocksLeft>
-  bool credit_slots(Transfer& transfer, std::size_t index, BlocksLeft&& blocks_left) {
+  bool credit_slots(Transfer& transfer, std::size_t index) {
     std::byte* const data = transfer.backend().contiguous_data();
     if (data == nullptr || credited_ < flows_.any.shift) return false;
     if (blocks_in_rooms_ > 0) return false;  // those come before
@@ -125,8 +180,9 @@ class OrderedReceiver {
     if (transport_.is_written_by(flows_.incoming[piece.flow].rank)) return false;
     // Two on the way: one is received while the next one's slots are left.
     if (flows_.any.shift > 1) piece.count = std::min(piece.count, flows_.any.shift / 2);
-    const storage::SlotRun run = holes_.next_run(piece.count, blocks_left);
-    if (run.count < piece.count && run.count * block_bytes_ < worthwhile_bytes) return false;
+    const storage::SlotRun run = holes_.next_run(piece.count, blocks_left());
+    if (run.count < piece.count && run.count * block_bytes_ < schedule::worthwhile_bytes)
+      return false;
     piece.count = run.count;
     if (of_source_[piece.flow] == schedule::most_credits_of_a_pair) return false;
     holes_.pass(run.count);
@@ -139,22 +195,97 @@ class OrderedReceiver {
     return flows_.any.shift > 0 && transfer.backend().contiguous_data() != nullptr &&
            !transport_.is_written_by(flows_.incoming[imports_.front().flow].rank);
   }
-  bool credit_aside(std::size_t index);
-  bool credit_room(Transfer& transfer, std::size_t index, bool takes_less);
-  bool set_aside(Message& message);
-  void leave_room(Message& message, std::uint64_t count);
-  void land_some(Transfer& transfer, Message& message, SlotList slots);
-  [[nodiscard]] std::size_t idle_receive() const;
-  [[nodiscard]] bool lists_message();
-  /// For the list: finds the receive slot of a message whose number changes.
-  [[nodiscard]] auto renumber();
-  [[nodiscard]] schedule::FlowPiece next_piece(bool on_node) const;
-  void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Place place);
+  /// Credits the next of the first imports to where they wait for the last holes. What ranks of the
+  /// node write goes through their memory first.
+  bool credit_aside(std::size_t index) {
+    const std::uint32_t flow = imports_.front().flow;
+    if (credited_ >= flows_.any.shift || of_source_[flow] == schedule::most_credits_of_a_pair ||
+        transport_.is_written_by(flows_.incoming[flow].rank))
+      return false;
+    schedule::FlowPiece piece = next_piece(false);
+    piece.count = std::min(piece.count, flows_.any.shift - credited_);
+    give(index, piece, aside_.memory + credited_ * block_bytes_, Place::aside);
+    return true;
+  }
+  bool credit_room(Transfer& transfer, std::size_t index, bool takes_less) {
+    const std::uint32_t flow = imports_.front().flow;
+    if (of_source_[flow] == schedule::most_credits_of_a_pair || detours_) return false;
+    const bool on_node = transport_.is_written_by(flows_.incoming[flow].rank);
+    const std::optional<Place> where =
+        on_node ? messages_.place_on_node(takes_less, node_room_.next(), renumber()) : Place::own;
+    if (!where) return false;
+    const Place place = *where;
+    schedule::FlowPiece piece = next_piece(place == Place::node);
+    if (on_node && place == Place::own)
+      piece.count =
+          std::min(piece.count, schedule::listed_blocks(context_.blocks.pieces_per_block));
+    WaitingRoom& room = room_of(place);
+    if (place == Place::own) piece.count = std::min(piece.count, sizes_.messages.receive_blocks);
+    piece.count = std::min(piece.count, room.blocks());
+    if (!takes_less && room.left() < piece.count) return false;
+    piece.count = std::min(piece.count, room.next());
+    if (piece.count == 0) return false;
+    std::byte* const memory = room.enter(piece.count);
+    transfer.finish(memory, piece.count * block_bytes_);
+    give(index, piece, memory, place);
+    posted_[index].is_detour = detours_ = on_node && place == Place::own;
+    blocks_in_rooms_ += piece.count;
+    return true;
+  }
+  /// Copies those of the first imports that are in a room to where they wait; true when there was
+  /// one.
+  bool set_aside(Message& message) {
+    const std::uint64_t count = std::min(flows_.any.shift - set_aside_, message.count);
+    if (count == 0) return false;
+    std::memcpy(aside_.memory + set_aside_ * block_bytes_, message.memory, count * block_bytes_);
+    set_aside_ += count;
+    leave_room(message, count);
+    return true;
+  }
+  /// The first `count` blocks of a message are somewhere else now.
+  void leave_room(Message& message, std::uint64_t count) {
+    message.memory += count * block_bytes_;
+    message.count -= count;
+    if (!is_in_room(message.place)) return;
+    room_of(message.place).leave(count);
+    blocks_in_rooms_ -= count;
+  }
+  void land_some(Transfer& transfer, Message& message, SlotList slots) {
+    transfer.land(message.memory, slots);
+    leave_room(message, slots.size());
+    blocks_left_ -= slots.size();
+  }
+  [[nodiscard]] std::size_t idle_receive() const {
+    for (std::size_t k = 0; k < posted_.size(); ++k)
+      if (!posted_[k].busy && transport_.can_receive(k)) return k;
+    return posted_.size();
+  }
+  /// Whether there is room in the list for one more message.
+  [[nodiscard]] bool lists_message() { return messages_.takes_one(renumber()); }
+  /// The next imports that one message may bring.
+  [[nodiscard]] schedule::FlowPiece next_piece(bool on_node) const {
+    schedule::FlowPiece piece = imports_.front();
+    const plan::Incoming& flow = flows_.incoming[piece.flow];
+    const std::uint64_t most = on_node ? sizes_.messages.node_blocks
+                                       : flow.message_blocks - piece.first % flow.message_blocks;
+    return imports_.front(most);
+  }
+  void give(std::size_t index, const schedule::FlowPiece& piece, std::byte* memory, Place place) {
+    const std::uint64_t number = messages_.add(memory, piece.count, place);
+    posted_[index] = {.message = number, .flow = piece.flow, .busy = true};
+    ++of_source_[piece.flow];
+    ++in_flight_;
+    imports_.advance(piece.count);
+    credited_ += piece.count;
+    transport_.give(index, flows_.incoming[piece.flow].rank, memory, piece.count * block_bytes_,
+                    {.count = static_cast<std::uint32_t>(piece.count)});
+  }
 
   const ExchangeContext context_;
   const plan::Flows& flows_;
   const schedule::OrderedSizes sizes_;
   CreditTransport& transport_;
+  const SlotSender& sender_;
   std::size_t block_bytes_;
   schedule::GrainOrder imports_;  ///< not credited
   plan::HoleWalk holes_;          ///< not taken

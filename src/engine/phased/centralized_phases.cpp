@@ -21,106 +21,97 @@ using schedule::PhaseScheduler;
 
 class CentralizedPhases final : public Phases {
  public:
+  /// Every rank sends its free memory, what may wait there, and its row: destination, blocks.
   CentralizedPhases(const ExchangeContext& context, const plan::Flows& flows,
-                    const PhaseStart& start, Report& report);
+                    const PhaseStart& start, Report& report)
+      : channel_(context.channel), ledger_(context.ledger), report_(report) {
+    const double began = mpi::now();
+    Vector<std::uint64_t> words(ledger_), all(ledger_);
+    words.reserve(2 + 2 * flows.outgoing.size());
+    words.push_back(start.free);
+    words.push_back(start.waiting_room);
+    for (const plan::Outgoing& flow : flows.outgoing) {
+      words.push_back(static_cast<std::uint64_t>(flow.rank));
+      words.push_back(flow.count);
+    }
+    const std::size_t ranks = mpi::ranks_on_root(channel_);
+    Array<int> counts(ledger_, ranks);
+    mpi::gather_lists(channel_, words, std::span<int>(counts.data(), ranks), all, ledger_);
+    const double gathered = mpi::now();
+    report.gather_seconds = gathered - began;
+    if (ranks == 0) return;
+    Vector<schedule::TransferEntry> transfers(ledger_);
+    Vector<PhaseStart> starts(ledger_);
+    transfers.reserve(all.size() / 2 - ranks);
+    starts.reserve(ranks);
+    auto word = all.begin();
+    for (std::uint32_t source = 0; source < ranks; ++source) {
+      starts.push_back({word[0], word[1]});
+      for (const auto end = word + counts[source]; (word += 2) != end;)
+        transfers.push_back({source, static_cast<std::uint32_t>(word[0]), word[1]});
+    }
+    const PhasedOptions& options = context.options.phased;
+    scheduler_ = std::make_unique<PhaseScheduler>(
+        ledger_, transfers, starts,
+        schedule::PhaseOptions{options.heuristic, static_cast<std::uint64_t>(options.parking),
+                               options.seed,
+                               most_pairs(ranks, transfers.size(), context.schedule_bytes)});
+    report.solve_seconds = mpi::now() - gathered;
+  }
 
-  bool next(const PhaseStart& start, PhaseMoves& moves) override;
+  bool next(const PhaseStart& start, PhaseMoves& moves) override {
+    moves.clear();
+    const double began = mpi::now();
+    std::array<std::uint64_t, 1> more{solve(start) ? 1U : 0U};
+    const double solved = mpi::now();
+    if (scheduler_) report_.solve_seconds += solved - began;
+    mpi::broadcast_words(channel_, more);
+    if (more[0] == 0) {
+      if (scheduler_ && !scheduler_->done())
+        throw Error(ErrorCode::internal, "the phases ended before all blocks had moved");
+      return false;
+    }
+    scatter(moves);
+    report_.scatter_seconds += mpi::now() - (scheduler_ ? solved : began);
+    return true;
+  }
 
  private:
-  bool solve(const PhaseStart& start);
-  void scatter(PhaseMoves& moves);
+  /// Tells the root what every rank has, and makes the phase there.
+  bool solve(const PhaseStart& start) {
+    static_assert(sizeof(PhaseStart) == 2 * sizeof(std::uint64_t));
+    const std::array<std::uint64_t, 2> mine{start.free, start.waiting_room};
+    std::span<PhaseStart> all;
+    if (scheduler_) all = scheduler_->starts();
+    mpi::gather_words(channel_, mine,
+                      {reinterpret_cast<std::uint64_t*>(all.data()), mine.size() * all.size()});
+    return scheduler_ && scheduler_->next();
+  }
+  /// Tells every rank what it sends, then what it receives.
+  void scatter(PhaseMoves& moves) {
+    std::span<Move> all;
+    if (scheduler_) all = scheduler_->moves();
+    using Key = schedule::KeyedCounts::Key;
+    scatter_counts(
+        channel_, ledger_, all, [](const Move& move) { return move.source; },
+        [](const Move& move) {
+          return Key{move.place, move.target};
+        },
+        moves.sends);
+    std::ranges::sort(all, {}, &Move::place);
+    scatter_counts(
+        channel_, ledger_, all, [](const Move& move) { return move.place; },
+        [](const Move& move) {
+          return Key{move.source, move.source};
+        },
+        moves.receives);
+  }
 
   const mpi::Channel& channel_;
   Ledger& ledger_;
   Report& report_;
   std::unique_ptr<PhaseScheduler> scheduler_;  ///< on the root
 };
-
-/// Every rank sends its free memory, what may wait there, and its row: destination, blocks.
-CentralizedPhases::CentralizedPhases(const ExchangeContext& context, const plan::Flows& flows,
-                                     const PhaseStart& start, Report& report)
-    : channel_(context.channel), ledger_(context.ledger), report_(report) {
-  const double began = mpi::now();
-  Vector<std::uint64_t> words(ledger_), all(ledger_);
-  words.reserve(2 + 2 * flows.outgoing.size());
-  words.push_back(start.free);
-  words.push_back(start.waiting_room);
-  for (const plan::Outgoing& flow : flows.outgoing) {
-    words.push_back(static_cast<std::uint64_t>(flow.rank));
-    words.push_back(flow.count);
-  }
-  const std::size_t ranks = mpi::ranks_on_root(channel_);
-  Array<int> counts(ledger_, ranks);
-  mpi::gather_lists(channel_, words, std::span<int>(counts.data(), ranks), all, ledger_);
-  const double gathered = mpi::now();
-  report.gather_seconds = gathered - began;
-  if (ranks == 0) return;
-  Vector<schedule::TransferEntry> transfers(ledger_);
-  Vector<PhaseStart> starts(ledger_);
-  transfers.reserve(all.size() / 2 - ranks);
-  starts.reserve(ranks);
-  auto word = all.begin();
-  for (std::uint32_t source = 0; source < ranks; ++source) {
-    starts.push_back({word[0], word[1]});
-    for (const auto end = word + counts[source]; (word += 2) != end;)
-      transfers.push_back({source, static_cast<std::uint32_t>(word[0]), word[1]});
-  }
-  const PhasedOptions& options = context.options.phased;
-  scheduler_ = std::make_unique<PhaseScheduler>(
-      ledger_, transfers, starts,
-      schedule::PhaseOptions{options.heuristic, static_cast<std::uint64_t>(options.parking),
-                             options.seed,
-                             most_pairs(ranks, transfers.size(), context.schedule_bytes)});
-  report.solve_seconds = mpi::now() - gathered;
-}
-
-/// Tells the root what every rank has, and makes the phase there.
-bool CentralizedPhases::solve(const PhaseStart& start) {
-  static_assert(sizeof(PhaseStart) == 2 * sizeof(std::uint64_t));
-  const std::array<std::uint64_t, 2> mine{start.free, start.waiting_room};
-  std::span<PhaseStart> all;
-  if (scheduler_) all = scheduler_->starts();
-  mpi::gather_words(channel_, mine,
-                    {reinterpret_cast<std::uint64_t*>(all.data()), mine.size() * all.size()});
-  return scheduler_ && scheduler_->next();
-}
-
-bool CentralizedPhases::next(const PhaseStart& start, PhaseMoves& moves) {
-  moves.clear();
-  const double began = mpi::now();
-  std::array<std::uint64_t, 1> more{solve(start) ? 1U : 0U};
-  const double solved = mpi::now();
-  if (scheduler_) report_.solve_seconds += solved - began;
-  mpi::broadcast_words(channel_, more);
-  if (more[0] == 0) {
-    if (scheduler_ && !scheduler_->done())
-      throw Error(ErrorCode::internal, "the phases ended before all blocks had moved");
-    return false;
-  }
-  scatter(moves);
-  report_.scatter_seconds += mpi::now() - (scheduler_ ? solved : began);
-  return true;
-}
-
-/// Tells every rank what it sends, then what it receives.
-void CentralizedPhases::scatter(PhaseMoves& moves) {
-  std::span<Move> all;
-  if (scheduler_) all = scheduler_->moves();
-  using Key = schedule::KeyedCounts::Key;
-  scatter_counts(
-      channel_, ledger_, all, [](const Move& move) { return move.source; },
-      [](const Move& move) {
-        return Key{move.place, move.target};
-      },
-      moves.sends);
-  std::ranges::sort(all, {}, &Move::place);
-  scatter_counts(
-      channel_, ledger_, all, [](const Move& move) { return move.place; },
-      [](const Move& move) {
-        return Key{move.source, move.source};
-      },
-      moves.receives);
-}
 
 }  // namespace
 

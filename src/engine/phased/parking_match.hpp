@@ -4,11 +4,9 @@
 /// The root of parking (Pinar and Hendrickson, "Interprocessor Communication with Limited Memory",
 /// IEEE TPDS 15(7), 2004, Figure 8): it sees two numbers of every rank and sends each its flows.
 
-#include "mpi/channel.hpp"
-#include "schedule/parking.hpp"
-#include <valet/export.hpp>
-#include <valet/ledger.hpp>
+#include "engine/phased/phases.hpp"
 
+#include <array>
 #include <cstdint>
 #include <span>
 
@@ -17,9 +15,25 @@ namespace valet::engine {
 /// Gives every rank the flows that it is an end of. Collective.
 /// @param flows    On the root, ascending by `from` and by `to`. Elsewhere empty.
 /// @param by_from  Gets those from this rank. @param by_to  Those to it.
-void scatter_flows(const mpi::Channel& channel, Ledger& ledger,
-                   std::span<const schedule::Flow> flows, Vector<schedule::Flow>& by_from,
-                   Vector<schedule::Flow>& by_to);
+inline void scatter_flows(const mpi::Channel& channel, Ledger& ledger,
+                          std::span<const schedule::Flow> flows, Vector<schedule::Flow>& by_from,
+                          Vector<schedule::Flow>& by_to) {
+  const auto scatter = [&](Vector<schedule::Flow>& own, std::uint32_t schedule::Flow::*end) {
+    schedule::KeyedCounts counts(ledger);
+    scatter_counts(
+        channel, ledger, flows, [&](const schedule::Flow& flow) { return flow.*end; },
+        [](const schedule::Flow& flow) {
+          return schedule::KeyedCounts::Key{flow.from, flow.to};
+        },
+        counts);
+    own.clear();
+    own.reserve(counts.keys.size());
+    for (std::size_t i = 0; i < counts.keys.size(); ++i)
+      own.push_back({counts.keys[i].peer, counts.keys[i].target, counts.counts[i]});
+  };
+  scatter(by_from, &schedule::Flow::from);
+  scatter(by_to, &schedule::Flow::to);
+}
 
 /// What a rank sends to the root.
 struct ParkingWish {
@@ -33,9 +47,31 @@ struct ParkingWish {
 /// @param giving  Gets the flows from this rank, by `to`. @param taking  Those to it, by `from`.
 /// @return Whether nothing is left on any rank; there are no flows then.
 /// Memory on the root: 60 bytes a rank while it runs.
-[[nodiscard]] VALET_EXPORT bool match_parking(const mpi::Channel& channel, Ledger& ledger,
-                                              const ParkingWish& wish,
-                                              Vector<schedule::Flow>& giving,
-                                              Vector<schedule::Flow>& taking);
+[[nodiscard]] inline bool match_parking(const mpi::Channel& channel, Ledger& ledger,
+                                        const ParkingWish& wish, Vector<schedule::Flow>& giving,
+                                        Vector<schedule::Flow>& taking) {
+  const std::size_t ranks = mpi::ranks_on_root(channel);
+  Vector<schedule::Flow> flows(ledger);
+  std::array<std::uint64_t, 1> done{0};
+  {
+    const std::array<std::uint64_t, 2> mine{static_cast<std::uint64_t>(wish.balance),
+                                            wish.has_blocks ? 1U : 0U};
+    Array<std::uint64_t> all(ledger, 2 * ranks);
+    mpi::gather_words(channel, mine, {all.data(), all.size()});
+    Array<std::int64_t> balances(ledger, ranks);
+    bool some_left = false;
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      balances[rank] = static_cast<std::int64_t>(all[2 * rank]);
+      some_left = some_left || all[2 * rank + 1] != 0;
+    }
+    done[0] = some_left ? 0 : 1;
+    if (ranks > 0) flows.reserve(ranks - 1);
+    schedule::match_in_order(std::span<const std::int64_t>(balances.data(), balances.size()),
+                             [&](const schedule::Flow& flow) { flows.push_back(flow); });
+  }
+  mpi::broadcast_words(channel, done);
+  scatter_flows(channel, ledger, flows, giving, taking);
+  return done[0] != 0;
+}
 
 }  // namespace valet::engine

@@ -1,10 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "engine/phased/phased.hpp"
 
+// PHASED: in every phase each rank receives at most as many blocks as it has free memory when the
+// phase begins, and what is sent frees memory for the next one.
+//
+// Source: A. Pinar, B. Hendrickson, "Interprocessor Communication with Limited Memory", IEEE TPDS
+// 15(7), 2004, sections 4 to 6; with Heuristic::first_fit and parking at every phase it is also
+// MADRE's parking algorithm (Siegel and Siegel, section 3.1), without its sorting of all blocks
+// after each phase: blocks that do not land in their final slots are put right once, when
+// these become free.
+//
+// Why it is complete, without parking too. Scratch gives every rank a place more than it needs in
+// the end, so the argument of STREAM (stream.cpp) holds: while blocks are left, some rank has both
+// blocks to receive and a free place. Available memory that shrinks (Figure 9) may slow it down
+// but not stop it, because one block is always let in.
+//
+// What moves in a phase, in numbers, is decided by Phases; here, which blocks exactly, and in
+// which messages. A receiver allows one message after another: it takes scratch places, posts the
+// receive, and credits the sender with so many blocks. So no data message is unexpected, and a few
+// requests are outstanding on either side. Where the receiver cannot know what comes (blocks that
+// wait on their way), the sender's message is of one origin and target, perhaps of fewer blocks
+// than were credited, and a message before it says so.
+//
+// Why it is not a policy of SlotExchange, as CYCLIC is. What a phase may move follows from free
+// memory that is counted block by block; a receive buffer of SlotExchange is free or busy as a
+// whole, so a rank would have less, and there would be more phases. SlotExchange credits the next
+// blocks of a flow; blocks that wait on their way belong to flows of other ranks, come in any
+// order, and must be found again by target, in slots or in scratch.
+//
+// Why a phase ends. All that may arrive fits the places that are free when it begins. A place in
+// scratch is busy while a message is on the way to it, which needs nothing more, and then while no
+// slot is free for its block; if all are busy in this second way, all that may arrive has.
+//
+// Memory. A rank keeps lists of its neighbours, 224 bytes each. Where blocks wait on their way any
+// rank may become a neighbour, so lists of all ranks are reckoned with, 512 bytes each (schedule::
+// phased_list_bytes). What goes beyond 64 bytes a neighbour and 24 KiB comes off the budget: from
+// about 190 neighbours on, or 48 ranks with parking. The root gathers two words a rank for parking
+// and matches within 40 bytes a rank; for Heuristic::continuous it has 72, of which 8 are reckoned
+// with for lists that are empty then. What a root decided is kept for further executions, within
+// 2 KiB and a small part of the budget (kept_phases.hpp).
+
+#include "engine/credit_transport.hpp"
+#include "engine/phased/kept_phases.hpp"
 #include "engine/phased/phased_budget.hpp"
+#include "engine/phased/phased_memory.hpp"
 #include "mpi/tags.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
 
 namespace valet::engine {
 namespace {
@@ -19,283 +63,331 @@ bool needs_announcements(const Options& options) {
   return blocks_wait(options) || options.phased.scheduler == Scheduler::centralized;
 }
 
-}  // namespace
-
-Phased::Phased(const ExchangeContext& context, const plan::Flows& flows)
-    : context_(context),
-      flows_(flows),
-      sizes_(schedule::phased_sizes(phased_limits(
-          context.options, context.blocks, flows, context.node, context.channel.size(),
-          context.schedule_bytes + context.kept_schedule_bytes))),
-      announces_(needs_announcements(context.options)),
-      memory_(context, flows, sizes_),
-      transport_(context.channel, context.ledger, context.node,
-                 CreditTransport::Slots{.receives = window,
-                                        .sends = most_sending,
-                                        .others = announces_ ? window + most_sending : 0}),
-      pieces_(context.ledger),
-      sent_(flows.outgoing.size(), 0, context.ledger),
-      reached_(flows.incoming.size(), Reached{}, context.ledger) {
-  if (sizes_.send_buffers == 0)
-    pieces_.reserve(static_cast<std::size_t>(sizes_.send_blocks) * context.blocks.pieces_per_block);
-  if (keeps_schedule(context.options))
-    kept_.emplace(context.ledger, context.kept_schedule_bytes + schedule::free_for_schedule);
-}
-
-PhaseStart Phased::start_of_phase() const {
-  PhaseStart start{.free = memory_.free(*transfer_), .waiting_room = memory_.waiting_room()};
-  if (context_.options.phased.available_bytes && start.free > 0) {
-    const std::uint64_t available =
-        context_.options.phased.available_bytes() / context_.blocks.block_bytes;
-    start.free = std::clamp<std::uint64_t>(available, 1, start.free);
+class Phased final : public Exchange, public Participant {
+ public:
+  Phased(const ExchangeContext& context, const plan::Flows& flows)
+      : context_(context),
+        flows_(flows),
+        sizes_(schedule::phased_sizes(phased_limits(
+            context.options, context.blocks, flows, context.node, context.channel.size(),
+            context.schedule_bytes + context.kept_schedule_bytes))),
+        announces_(needs_announcements(context.options)),
+        memory_(context, flows, sizes_),
+        transport_(context.channel, context.ledger, context.node,
+                   CreditTransport::Slots{.receives = window,
+                                          .sends = most_sending,
+                                          .others = announces_ ? window + most_sending : 0}),
+        pieces_(context.ledger),
+        sent_(flows.outgoing.size(), 0, context.ledger),
+        reached_(flows.incoming.size(), Reached{}, context.ledger) {
+    if (sizes_.send_buffers == 0)
+      pieces_.reserve(static_cast<std::size_t>(sizes_.send_blocks) *
+                      context.blocks.pieces_per_block);
+    if (keeps_schedule(context.options))
+      kept_.emplace(context.ledger, context.kept_schedule_bytes + schedule::free_for_schedule);
   }
-  return start;
-}
 
-std::unique_ptr<Phases> Phased::make_phases() const {
-  if (context_.options.phased.scheduler == Scheduler::centralized)
-    return centralized_phases(context_, flows_, start_of_phase(), *report_);
-  return distributed_phases(context_, flows_, start_of_phase());
-}
+  [[nodiscard]] std::size_t scratch_bytes() const override {
+    return context_.scratch_bytes(sizes_.scratch_blocks());
+  }
+  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override {
+    transfer_ = &transfer;
+    report_ = &report;
+    memory_.start(scratch.data());
+    buffers_ = scratch.data() + sizes_.scratch_places * context_.blocks.block_bytes;
+    std::fill(sent_.begin(), sent_.end(), SlotIndex{0});
+    for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
+    PhaseMoves moves(context_.ledger);
+    moves_ = &moves;
+    const bool is_kept = kept_ && kept_->is_complete(context_.channel);
+    const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases();
+    phases_ = is_kept ? &*kept_ : made.get();
+    observe::Trace* const trace = transfer.trace();
+    const auto decide = [&](std::uint64_t phase) {
+      const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
+      const bool more = phases_->next(start_of_phase(), moves);
+      if (kept_ && !is_kept) kept_->note(more ? &moves : nullptr);
+      return more;
+    };
+    for (std::uint64_t phase = 1; decide(phase); ++phase) {
+      const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
+      if (!moves.sends.keys.empty() || !moves.receives.keys.empty()) report.phases = phase;
+      run_phase(phase);
+    }
+  }
 
-void Phased::run(Transfer& transfer, std::span<std::byte> scratch, Report& report) {
-  transfer_ = &transfer;
-  report_ = &report;
-  memory_.start(scratch.data());
-  buffers_ = scratch.data() + sizes_.scratch_places * context_.blocks.block_bytes;
-  std::fill(sent_.begin(), sent_.end(), SlotIndex{0});
-  for (std::size_t i = 0; i < reached_.size(); ++i) reached_[i] = {0, flows_.incoming[i].cursor};
-  PhaseMoves moves(context_.ledger);
-  moves_ = &moves;
-  const bool is_kept = kept_ && kept_->is_complete(context_.channel);
-  const std::unique_ptr<Phases> made = is_kept ? nullptr : make_phases();
-  phases_ = is_kept ? &*kept_ : made.get();
-  observe::Trace* const trace = transfer.trace();
-  const auto decide = [&](std::uint64_t phase) {
-    const observe::TraceSpan span(trace, observe::TraceKind::phase, "decide", {.number = phase});
-    const bool more = phases_->next(start_of_phase(), moves);
-    if (kept_ && !is_kept) kept_->note(more ? &moves : nullptr);
-    return more;
+  void advance() override {
+    listen();
+    while (give_credit()) {
+    }
+  }
+  void handle(const Event& event) override {
+    switch (event.kind) {
+      case Event::Kind::credit: answer(event.rank, event.credit); break;
+      case Event::Kind::received: arrived(posted_[event.index]); break;
+      case Event::Kind::other:
+        if (event.index < window) arrived(posted_[event.index]);
+        break;
+      case Event::Kind::sent: sent(sendings_[event.index]); break;
+      default: break;
+    }
+  }
+  [[nodiscard]] bool done() const override {
+    return to_come_ == 0 && to_send_ == 0 && sending_ == 0;
+  }
+  [[nodiscard]] std::uint64_t bytes_in_use() const override {
+    std::uint64_t blocks = memory_.scratch_in_use();
+    for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
+      if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].parcel.count;
+    return blocks * context_.blocks.block_bytes;
+  }
+
+ private:
+  static constexpr std::size_t window = 8;  ///< messages that are credited and not here
+  static constexpr std::size_t most_of_a_source = 2;
+  static constexpr std::size_t most_sending = 4;
+
+  /// A message that was credited.
+  struct PostedReceive {
+    std::size_t source = 0;  ///< in the list of the phase
+    storage::SlotRun run = {};
+    Parcel parcel = {};
+    SlotIndex cursor = 0;  ///< at its first block, where that is known before
+    int parts = 0;         ///< messages to come
   };
-  for (std::uint64_t phase = 1; decide(phase); ++phase) {
-    const observe::TraceSpan span(trace, observe::TraceKind::phase, "phase", {.number = phase});
-    if (!moves.sends.keys.empty() || !moves.receives.keys.empty()) report.phases = phase;
-    run_phase(phase);
-  }
-}
-
-/// Moves what a phase moves, which fits the free places, and counts it down.
-void Phased::run_phase(std::uint64_t phase) {
-  to_come_ = moves_->receives.sum();
-  to_send_ = moves_->sends.sum();
-  // Sources behind this rank first, so that nobody is everybody's first.
-  next_source_ = moves_->receives.find_peer(static_cast<std::uint32_t>(context_.channel.rank()));
-  transport_.set_credit_tag(credit_tag(phase));
-  transport_.run(*this);
-  transport_.report_to(*report_);
-  memory_.finalize(*transfer_);
-  transport_.note_in_use(*this);
-}
-
-/// The cursor of the first block of a parcel; that behind its last will be asked for next,
-/// probably.
-SlotIndex Phased::cursor_of(const Parcel& parcel) {
-  const std::size_t f = flow_from(flows_.incoming, parcel.origin);
-  Reached& reached = reached_[f];
-  const SlotIndex cursor = parcel.first >= reached.blocks
-                               ? flows_.advance(reached.cursor, parcel.first - reached.blocks)
-                               : flows_.advance(flows_.incoming[f].cursor, parcel.first);
-  reached = {static_cast<SlotIndex>(parcel.first + parcel.count),
-             flows_.advance(cursor, parcel.count)};
-  return cursor;
-}
-
-std::size_t Phased::idle_send() const {
-  const std::size_t end = sizes_.send_buffers > 0 ? sizes_.send_buffers : most_sending;
-  std::size_t k = 0;
-  while (k < end && !(transport_.can_send(k) && (!announces_ || transport_.idle_other(window + k))))
-    ++k;
-  return k < end ? k : most_sending;
-}
-
-void Phased::listen() {
-  if (to_send_ > 0 && idle_send() < most_sending) transport_.listen();
-}
-
-bool Phased::may_credit(std::size_t source) const {
-  const auto of_source = [&](const PostedReceive& posted) {
-    return posted.parts > 0 && posted.source == source;
+  /// A message on its way.
+  struct Sending {
+    Parcel parcel;
+    SlotList slots;         ///< own blocks
+    std::size_t entry = 0;  ///< where those that waited here are listed
+    bool in_place = false;
+    [[nodiscard]] bool is_own() const { return !slots.empty(); }
   };
-  return moves_->receives.counts[source] > 0 &&
-         static_cast<std::size_t>(std::ranges::count_if(posted_, of_source)) < most_of_a_source;
-}
 
-/// Asks for the next message; false when there is none to ask for, or no room for it now.
-bool Phased::give_credit() {
-  const std::size_t sources = moves_->receives.keys.size();
-  std::size_t k = 0;
-  while (k < window && (posted_[k].parts > 0 || !transport_.can_receive(k))) ++k;
-  std::size_t tried = 0;
-  while (tried < sources && !may_credit((next_source_ + tried) % sources)) ++tried;
-  if (k == window || tried == sources) return false;
-  const std::size_t s = (next_source_ + tried) % sources;
-  std::uint64_t& blocks = moves_->receives.counts[s];
-  const auto source = static_cast<int>(moves_->receives.keys[s].peer);
-  std::uint64_t most = std::min(blocks, sizes_.receive_blocks);
-  const std::size_t f = flow_from(flows_.incoming, source);
-  const bool is_flow = f < flows_.incoming.size() && flows_.incoming[f].rank == source;
-  if (is_flow) most = std::min<std::uint64_t>(most, flows_.incoming[f].message_blocks);
-  const storage::SlotRun run = memory_.take_scratch(most, transport_.is_written_by(source));
-  if (run.count == 0) return false;
-  PostedReceive& posted = posted_[k];
-  posted = {.source = s, .run = run, .parts = announces_ ? 2 : 1};
-  if (announces_) {
-    mpi::post_receive(context_.channel, &posted.parcel, sizeof(Parcel), source, mpi::tag_parcel,
-                      transport_.other(k));
-  } else {
-    posted.parcel = {context_.channel.rank(), source, reached_[f].blocks, run.count};
-    posted.cursor = cursor_of(posted.parcel);
+  [[nodiscard]] PhaseStart start_of_phase() const {
+    PhaseStart start{.free = memory_.free(*transfer_), .waiting_room = memory_.waiting_room()};
+    if (context_.options.phased.available_bytes && start.free > 0) {
+      const std::uint64_t available =
+          context_.options.phased.available_bytes() / context_.blocks.block_bytes;
+      start.free = std::clamp<std::uint64_t>(available, 1, start.free);
+    }
+    return start;
   }
-  std::byte* const memory = memory_.memory(run.first);
-  const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
-  transfer_->finish(memory, bytes);
-  transport_.give(k, source, memory, bytes, {.count = static_cast<std::uint32_t>(run.count)});
-  blocks -= run.count;
-  next_source_ = s + 1;
-  return true;
-}
-
-void Phased::arrived(PostedReceive& posted) {
-  if (--posted.parts > 0) return;
-  const auto [first, credited] = posted.run;
-  const Parcel& parcel = posted.parcel;
-  const storage::SlotRun run{first, parcel.count};
-  if (parcel.count < credited) {
-    memory_.give_back({first + parcel.count, credited - parcel.count});
-    moves_->receives.counts[posted.source] += credited - parcel.count;
+  [[nodiscard]] std::unique_ptr<Phases> make_phases() const {
+    if (context_.options.phased.scheduler == Scheduler::centralized)
+      return centralized_phases(context_, flows_, start_of_phase(), *report_);
+    return distributed_phases(context_, flows_, start_of_phase());
   }
-  to_come_ -= parcel.count;
-  if (parcel.target == context_.channel.rank()) {
-    context_.observer().moved(parcel.count);
-    memory_.arrived(*transfer_, run, announces_ ? cursor_of(parcel) : posted.cursor);
-  } else {
-    memory_.arrived_to_wait(*transfer_, run, parcel);
-    phases_->waits_here(parcel.target, parcel.count);
-    report_->detours += parcel.count;
+  /// Moves what a phase moves, which fits the free places, and counts it down.
+  void run_phase(std::uint64_t phase) {
+    to_come_ = moves_->receives.sum();
+    to_send_ = moves_->sends.sum();
+    // Sources behind this rank first, so that nobody is everybody's first.
+    next_source_ = moves_->receives.find_peer(static_cast<std::uint32_t>(context_.channel.rank()));
+    transport_.set_credit_tag(credit_tag(phase));
+    transport_.run(*this);
+    transport_.report_to(*report_);
+    memory_.finalize(*transfer_);
+    transport_.note_in_use(*this);
   }
-}
-
-/// Own blocks first, in the order of the flow, then those that wait here.
-Phased::Sending Phased::choose_blocks(std::size_t send, std::uint64_t most) {
-  Sending message;
-  const auto target = static_cast<int>(moves_->sends.keys[send].target);
-  most = std::min(most, moves_->sends.counts[send]);
-  const std::size_t f = flow_from(flows_.outgoing, target);
-  if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == target &&
-      sent_[f] < flows_.outgoing[f].count) {
-    const plan::Outgoing& flow = flows_.outgoing[f];
-    message.parcel = {target, context_.channel.rank(), sent_[f],
-                      std::min<std::uint64_t>(most, flow.count - sent_[f])};
-    message.slots = transfer_->exports(flow, sent_[f], message.parcel.count);
-    sent_[f] = static_cast<SlotIndex>(sent_[f] + message.parcel.count);
-  } else {
-    message.parcel = memory_.take_waiting(target, most, message.entry);
-    if (message.parcel.count == 0)
-      throw Error(ErrorCode::internal, "a phase sends blocks that are not there");
+  void listen() {
+    if (to_send_ > 0 && idle_send() < most_sending) transport_.listen();
   }
-  moves_->sends.counts[send] -= message.parcel.count;
-  return message;
-}
-
-/// Sends blocks from where they are if they stand in one run, or if there are no buffers.
-bool Phased::send_in_place(const Sending& message, int rank, std::size_t k) {
-  const bool has_buffers = sizes_.send_buffers > 0;
-  if (message.is_own()) {
-    if (has_buffers && transfer_->run_of(message.slots) == nullptr) return false;
-    transport_.send_from_slots(k, rank, *transfer_, message.slots, pieces_);
+  /// Asks for the next message; false when there is none to ask for, or no room for it now.
+  bool give_credit() {
+    const std::size_t sources = moves_->receives.keys.size();
+    std::size_t k = 0;
+    while (k < window && (posted_[k].parts > 0 || !transport_.can_receive(k))) ++k;
+    std::size_t tried = 0;
+    while (tried < sources && !may_credit((next_source_ + tried) % sources)) ++tried;
+    if (k == window || tried == sources) return false;
+    const std::size_t s = (next_source_ + tried) % sources;
+    std::uint64_t& blocks = moves_->receives.counts[s];
+    const auto source = static_cast<int>(moves_->receives.keys[s].peer);
+    std::uint64_t most = std::min(blocks, sizes_.receive_blocks);
+    const std::size_t f = flow_from(flows_.incoming, source);
+    const bool is_flow = f < flows_.incoming.size() && flows_.incoming[f].rank == source;
+    if (is_flow) most = std::min<std::uint64_t>(most, flows_.incoming[f].message_blocks);
+    const storage::SlotRun run = memory_.take_scratch(most, transport_.is_written_by(source));
+    if (run.count == 0) return false;
+    PostedReceive& posted = posted_[k];
+    posted = {.source = s, .run = run, .parts = announces_ ? 2 : 1};
+    if (announces_) {
+      mpi::post_receive(context_.channel, &posted.parcel, sizeof(Parcel), source, mpi::tag_parcel,
+                        transport_.other(k));
+    } else {
+      posted.parcel = {context_.channel.rank(), source, reached_[f].blocks, run.count};
+      posted.cursor = cursor_of(posted.parcel);
+    }
+    std::byte* const memory = memory_.memory(run.first);
+    const std::uint64_t bytes = run.count * context_.blocks.block_bytes;
+    transfer_->finish(memory, bytes);
+    transport_.give(k, source, memory, bytes, {.count = static_cast<std::uint32_t>(run.count)});
+    blocks -= run.count;
+    next_source_ = s + 1;
     return true;
   }
-  if (has_buffers) return false;
-  transfer_->backend().finish_all();  // they may be on their way into these slots
-  pieces_.pieces.clear();
-  memory_.list_waiting(*transfer_, message.entry, message.parcel.count, pieces_.pieces);
-  transport_.send(k, rank, pieces_, message.parcel.count * context_.blocks.block_bytes);
-  return true;
-}
-
-void Phased::gather(const Sending& message, std::byte* packed) {
-  if (message.is_own())
-    transfer_->gather(message.slots, packed);
-  else
-    memory_.gather_waiting(*transfer_, message.entry, message.parcel.count, packed);
-}
-
-void Phased::answer(int rank, const Credit& credit) {
-  const schedule::KeyedCounts& sends = moves_->sends;
-  std::size_t send = sends.find_peer(static_cast<std::uint32_t>(rank));
-  while (sends.counts[send] == 0) ++send;
-  const std::size_t k = idle_send();
-  const bool writes = CreditTransport::is_for_writing(credit);
-  Sending& message = sendings_[k];
-  message = choose_blocks(
-      send, writes ? credit.count : std::min<std::uint64_t>(credit.count, sizes_.send_blocks));
-  const Parcel& parcel = message.parcel;
-  to_send_ -= parcel.count;
-  ++sending_;
-  if (announces_)
-    mpi::post_send(context_.channel, &message.parcel, sizeof(Parcel), rank, mpi::tag_parcel,
-                   transport_.other(window + k));
-  const std::uint64_t bytes = parcel.count * context_.blocks.block_bytes;
-  if (message.is_own()) {
-    context_.observer().moved(parcel.count);
-  } else {  // what leaves once is counted already
-    report_->blocks_sent += parcel.count;
-    report_->bytes_sent += bytes;
+  [[nodiscard]] bool may_credit(std::size_t source) const {
+    const auto of_source = [&](const PostedReceive& posted) {
+      return posted.parts > 0 && posted.source == source;
+    };
+    return moves_->receives.counts[source] > 0 &&
+           static_cast<std::size_t>(std::ranges::count_if(posted_, of_source)) < most_of_a_source;
   }
-  if (writes) {
-    gather(message, transport_.memory_of(rank, credit));
-    return transport_.signal(k, rank, bytes);
+  /// The cursor of the first block of a parcel; that behind its last will be asked for next,
+  /// probably.
+  SlotIndex cursor_of(const Parcel& parcel) {
+    const std::size_t f = flow_from(flows_.incoming, parcel.origin);
+    Reached& reached = reached_[f];
+    const SlotIndex cursor = parcel.first >= reached.blocks
+                                 ? flows_.advance(reached.cursor, parcel.first - reached.blocks)
+                                 : flows_.advance(flows_.incoming[f].cursor, parcel.first);
+    reached = {static_cast<SlotIndex>(parcel.first + parcel.count),
+               flows_.advance(cursor, parcel.count)};
+    return cursor;
   }
-  message.in_place = send_in_place(message, rank, k);
-  if (message.in_place) return;
-  std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
-  gather(message, buffer);
-  transfer_->finish(buffer, bytes);
-  transport_.send(k, rank, buffer, bytes);
-}
-
-void Phased::sent(const Sending& message) {
-  --sending_;
-  if (!message.in_place) return;
-  if (message.is_own())
-    transfer_->release(message.slots);
-  else
-    memory_.release_waiting(*transfer_, message.entry, message.parcel.count);
-}
-
-std::uint64_t Phased::bytes_in_use() const {
-  std::uint64_t blocks = memory_.scratch_in_use();
-  for (std::size_t k = 0; k < sizes_.send_buffers; ++k)
-    if (!transport_.can_send(k) && !sendings_[k].in_place) blocks += sendings_[k].parcel.count;
-  return blocks * context_.blocks.block_bytes;
-}
-
-void Phased::advance() {
-  listen();
-  while (give_credit()) {
+  void arrived(PostedReceive& posted) {
+    if (--posted.parts > 0) return;
+    const auto [first, credited] = posted.run;
+    const Parcel& parcel = posted.parcel;
+    const storage::SlotRun run{first, parcel.count};
+    if (parcel.count < credited) {
+      memory_.give_back({first + parcel.count, credited - parcel.count});
+      moves_->receives.counts[posted.source] += credited - parcel.count;
+    }
+    to_come_ -= parcel.count;
+    if (parcel.target == context_.channel.rank()) {
+      context_.observer().moved(parcel.count);
+      memory_.arrived(*transfer_, run, announces_ ? cursor_of(parcel) : posted.cursor);
+    } else {
+      memory_.arrived_to_wait(*transfer_, run, parcel);
+      phases_->waits_here(parcel.target, parcel.count);
+      report_->detours += parcel.count;
+    }
   }
-}
-
-void Phased::handle(const Event& event) {
-  switch (event.kind) {
-    case Event::Kind::credit: answer(event.rank, event.credit); break;
-    case Event::Kind::received: arrived(posted_[event.index]); break;
-    case Event::Kind::other:
-      if (event.index < window) arrived(posted_[event.index]);
-      break;
-    case Event::Kind::sent: sent(sendings_[event.index]); break;
-    default: break;
+  void answer(int rank, const Credit& credit) {
+    const schedule::KeyedCounts& sends = moves_->sends;
+    std::size_t send = sends.find_peer(static_cast<std::uint32_t>(rank));
+    while (sends.counts[send] == 0) ++send;
+    const std::size_t k = idle_send();
+    const bool writes = CreditTransport::is_for_writing(credit);
+    Sending& message = sendings_[k];
+    message = choose_blocks(
+        send, writes ? credit.count : std::min<std::uint64_t>(credit.count, sizes_.send_blocks));
+    const Parcel& parcel = message.parcel;
+    to_send_ -= parcel.count;
+    ++sending_;
+    if (announces_)
+      mpi::post_send(context_.channel, &message.parcel, sizeof(Parcel), rank, mpi::tag_parcel,
+                     transport_.other(window + k));
+    const std::uint64_t bytes = parcel.count * context_.blocks.block_bytes;
+    if (message.is_own()) {
+      context_.observer().moved(parcel.count);
+    } else {  // what leaves once is counted already
+      report_->blocks_sent += parcel.count;
+      report_->bytes_sent += bytes;
+    }
+    if (writes) {
+      gather(message, transport_.memory_of(rank, credit));
+      return transport_.signal(k, rank, bytes);
+    }
+    message.in_place = send_in_place(message, rank, k);
+    if (message.in_place) return;
+    std::byte* const buffer = buffers_ + k * sizes_.send_blocks * context_.blocks.block_bytes;
+    gather(message, buffer);
+    transfer_->finish(buffer, bytes);
+    transport_.send(k, rank, buffer, bytes);
   }
+  /// Own blocks first, in the order of the flow, then those that wait here.
+  [[nodiscard]] Sending choose_blocks(std::size_t send, std::uint64_t most) {
+    Sending message;
+    const auto target = static_cast<int>(moves_->sends.keys[send].target);
+    most = std::min(most, moves_->sends.counts[send]);
+    const std::size_t f = flow_from(flows_.outgoing, target);
+    if (f < flows_.outgoing.size() && flows_.outgoing[f].rank == target &&
+        sent_[f] < flows_.outgoing[f].count) {
+      const plan::Outgoing& flow = flows_.outgoing[f];
+      message.parcel = {target, context_.channel.rank(), sent_[f],
+                        std::min<std::uint64_t>(most, flow.count - sent_[f])};
+      message.slots = transfer_->exports(flow, sent_[f], message.parcel.count);
+      sent_[f] = static_cast<SlotIndex>(sent_[f] + message.parcel.count);
+    } else {
+      message.parcel = memory_.take_waiting(target, most, message.entry);
+      if (message.parcel.count == 0)
+        throw Error(ErrorCode::internal, "a phase sends blocks that are not there");
+    }
+    moves_->sends.counts[send] -= message.parcel.count;
+    return message;
+  }
+  void gather(const Sending& message, std::byte* packed) {
+    if (message.is_own())
+      transfer_->gather(message.slots, packed);
+    else
+      memory_.gather_waiting(*transfer_, message.entry, message.parcel.count, packed);
+  }
+  /// Sends blocks from where they are if they stand in one run, or if there are no buffers.
+  bool send_in_place(const Sending& message, int rank, std::size_t k) {
+    const bool has_buffers = sizes_.send_buffers > 0;
+    if (message.is_own()) {
+      if (has_buffers && transfer_->run_of(message.slots) == nullptr) return false;
+      transport_.send_from_slots(k, rank, *transfer_, message.slots, pieces_);
+      return true;
+    }
+    if (has_buffers) return false;
+    transfer_->backend().finish_all();  // they may be on their way into these slots
+    pieces_.pieces.clear();
+    memory_.list_waiting(*transfer_, message.entry, message.parcel.count, pieces_.pieces);
+    transport_.send(k, rank, pieces_, message.parcel.count * context_.blocks.block_bytes);
+    return true;
+  }
+  void sent(const Sending& message) {
+    --sending_;
+    if (!message.in_place) return;
+    if (message.is_own())
+      transfer_->release(message.slots);
+    else
+      memory_.release_waiting(*transfer_, message.entry, message.parcel.count);
+  }
+  [[nodiscard]] std::size_t idle_send() const {
+    const std::size_t end = sizes_.send_buffers > 0 ? sizes_.send_buffers : most_sending;
+    std::size_t k = 0;
+    while (k < end &&
+           !(transport_.can_send(k) && (!announces_ || transport_.idle_other(window + k))))
+      ++k;
+    return k < end ? k : most_sending;
+  }
+
+  const ExchangeContext context_;
+  const plan::Flows& flows_;
+  const schedule::PhasedSizes sizes_;
+  const bool announces_;  ///< senders say what a message has
+  PhasedMemory memory_;
+  CreditTransport transport_;
+  std::optional<KeptPhases> kept_;
+  Transfer* transfer_ = nullptr;  ///< these are set while it runs
+  Report* report_ = nullptr;
+  Phases* phases_ = nullptr;
+  PhaseMoves* moves_ = nullptr;
+  mpi::PieceList pieces_;
+  Vector<SlotIndex> sent_;  ///< per flow: blocks sent, to wherever
+  struct Reached {
+    std::uint32_t blocks = 0;
+    SlotIndex cursor = 0;
+  };
+  Vector<Reached> reached_;  ///< per source: the furthest cursor known
+  std::array<PostedReceive, window> posted_{};
+  std::array<Sending, most_sending> sendings_{};
+  std::byte* buffers_ = nullptr;
+  std::size_t next_source_ = 0;  ///< to credit
+  std::uint64_t to_come_ = 0;    ///< blocks
+  std::uint64_t to_send_ = 0;
+  std::size_t sending_ = 0;  ///< messages on their way
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> make_phased(const ExchangeContext& context, const plan::Flows& flows) {
+  return std::make_unique<Phased>(context, flows);
 }
 
 }  // namespace valet::engine

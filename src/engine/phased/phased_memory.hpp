@@ -10,7 +10,11 @@
 #include "schedule/phased_sizes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <cstring>
+#include <limits>
+#include <tuple>
 
 namespace valet::engine {
 
@@ -26,10 +30,27 @@ struct Parcel {
 class PhasedMemory {
  public:
   PhasedMemory(const ExchangeContext& context, const plan::Flows& flows,
-               const schedule::PhasedSizes& sizes);
+               const schedule::PhasedSizes& sizes)
+      : flows_(flows),
+        block_bytes_(context.blocks.block_bytes),
+        most_waiting_(sizes.most_waiting),
+        node_places_(sizes.node_places),
+        node_memory_(context.node.own().data()),
+        scratch_free_(context.ledger, sizes.places()),
+        cursors_(context.ledger, static_cast<std::size_t>(sizes.places())),
+        waiting_(context.ledger) {
+    waiting_.reserve(static_cast<std::size_t>(most_waiting_));
+  }
 
   /// Starts an execution; `places` has the memory of all scratch places.
-  void start(std::byte* places);
+  void start(std::byte* places) {
+    places_ = places;
+    waiting_.clear();
+    waited_ = 0;
+    std::fill(cursors_.begin(), cursors_.end(), nothing);
+    for (std::uint64_t place = 0; place < scratch_free_.slots(); ++place)
+      if (!scratch_free_.contains(place)) scratch_free_.insert(place);
+  }
   /// A_i of the paper: blocks that can be received now.
   [[nodiscard]] std::uint64_t free(const Transfer& transfer) const {
     return transfer.free().count() + scratch_free_.count();
@@ -43,7 +64,20 @@ class PhasedMemory {
 
   /// A run of free scratch places to receive into, at most `most`; empty when there is none.
   /// @param on_node  The sender writes into the segment, if it can.
-  storage::SlotRun take_scratch(std::uint64_t most, bool on_node);
+  storage::SlotRun take_scratch(std::uint64_t most, bool on_node) {
+    // Each kind is contiguous memory; where a message goes is all the same.
+    const storage::SlotRun node{0, node_places_};
+    const storage::SlotRun rest{node_places_, scratch_free_.slots() - node_places_};
+    for (const storage::SlotRun& kind : {on_node ? node : rest, on_node ? rest : node}) {
+      const std::uint64_t end = kind.first + kind.count;
+      const std::uint64_t first = scratch_free_.next(kind.first);
+      if (first >= end) continue;
+      const storage::SlotRun run = scratch_free_.next_run(first, std::min(most, end - first));
+      scratch_free_.erase(run);
+      return run;
+    }
+    return {};
+  }
   /// Gives back places of such a run that nothing came for.
   void give_back(storage::SlotRun run) { scratch_free_.insert(run); }
   [[nodiscard]] std::byte* memory(std::uint64_t place) const {
@@ -51,25 +85,129 @@ class PhasedMemory {
                                 : places_ + (place - node_places_) * block_bytes_;
   }
   /// What was received into a run belongs here, at the final slots from `cursor` on.
-  void arrived(Transfer& transfer, storage::SlotRun run, SlotIndex cursor);
+  void arrived(Transfer& transfer, storage::SlotRun run, SlotIndex cursor) {
+    const std::uint64_t placed =
+        transfer.place(memory(run.first), cursor, run.count, Transfer::Misplace::if_needed);
+    if (placed > 0) scratch_free_.insert(storage::SlotRun{run.first, placed});
+    cursor = flows_.advance(cursor, placed);
+    for (std::uint64_t k = placed; k < run.count; ++k, cursor = flows_.advance(cursor, 1))
+      cursors_[static_cast<std::size_t>(run.first + k)] = cursor;
+  }
   /// The same for blocks of another rank, which wait here, within waiting_room().
-  void arrived_to_wait(Transfer& transfer, storage::SlotRun run, const Parcel& parcel);
+  void arrived_to_wait(Transfer& transfer, storage::SlotRun run, const Parcel& parcel) {
+    // The memory for both is part of what is promised, and does not grow.
+    if (waiting_room() < run.count)
+      throw Error(ErrorCode::internal, "more blocks wait than can be kept account of");
+    std::array<SlotIndex, batch> slots;
+    for (std::uint64_t done = 0; done < run.count;) {
+      const std::uint64_t size = std::min<std::uint64_t>(batch, run.count - done);
+      const std::uint64_t kept = std::min(size, transfer.free().count());
+      const std::uint64_t here = run.first + done;
+      transfer.keep(memory(here), std::span(slots).first(static_cast<std::size_t>(kept)));
+      if (kept > 0) scratch_free_.insert(storage::SlotRun{here, kept});
+      for (std::uint64_t k = kept; k < size; ++k)
+        slots[static_cast<std::size_t>(k)] = static_cast<SlotIndex>(here + k);
+      for (std::uint64_t k = 0; k < size; ++k)
+        waiting_.push_back({.target = static_cast<std::uint32_t>(parcel.target) & most_target,
+                            .in_scratch = k < kept ? 0U : 1U,
+                            .origin = parcel.origin,
+                            .number = static_cast<std::uint32_t>(parcel.first + done + k),
+                            .place = slots[static_cast<std::size_t>(k)]});
+      done += size;
+    }
+  }
 
   /// Takes up to `most` blocks for `target` that waited here when the phase began.
   /// @param entry  Gets where their places are listed.
-  Parcel take_waiting(int target, std::uint64_t most, std::size_t& entry);
+  Parcel take_waiting(int target, std::uint64_t most, std::size_t& entry) {
+    const auto wanted = static_cast<std::uint32_t>(target);
+    // The ones in front of each target have been taken.
+    const auto end = waiting_.begin() + static_cast<std::ptrdiff_t>(waited_);
+    const auto first = std::partition_point(waiting_.begin(), end, [&](const Waiting& block) {
+      return block.target < wanted || (block.target == wanted && block.origin == nobody);
+    });
+    entry = static_cast<std::size_t>(first - waiting_.begin());
+    if (first == end || first->target != wanted) return {};
+    Parcel parcel{target, first->origin, first->number, 0};
+    for (auto block = first;
+         block != end && parcel.count < most && block->target == wanted &&
+         block->origin == parcel.origin && block->number == parcel.first + parcel.count;
+         ++block, ++parcel.count)
+      block->origin = nobody;
+    return parcel;
+  }
   /// Packs `count` waiting blocks from entry `entry` on, and frees their places.
   void gather_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
-                      std::byte* packed);
+                      std::byte* packed) {
+    std::array<SlotIndex, batch> slots;
+    const observe::TraceSpan span(transfer.trace(), observe::TraceKind::gather,
+                                  "gather those that wait", {.bytes = count * block_bytes_});
+    for (std::uint64_t done = 0; done < count;) {
+      std::size_t size = 0;
+      for (; size < batch && done + size < count; ++size) {
+        const Waiting& block = waiting_[entry + done + size];
+        slots[size] = block.place;
+        if (block.in_scratch != 0) break;
+      }
+      transfer.backend().gather_past_cache(SlotList(slots).first(size),
+                                           packed + done * block_bytes_);
+      done += size;
+      if (size > 0) continue;
+      std::memcpy(packed + done * block_bytes_, memory(slots[0]), block_bytes_);
+      ++done;
+    }
+    release_waiting(transfer, entry, count);
+  }
   /// The same without packing: lists their memory, to be released when it has been sent.
   void list_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count,
-                    Vector<MemoryPiece>& pieces);
-  void release_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count);
+                    Vector<MemoryPiece>& pieces) {
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const Waiting& block = waiting_[entry + k];
+      if (block.in_scratch != 0)
+        pieces.push_back({memory(block.place), block_bytes_});
+      else
+        transfer.backend().pieces(block.place, pieces);
+    }
+  }
+  void release_waiting(Transfer& transfer, std::size_t entry, std::uint64_t count) {
+    for (std::uint64_t k = 0; k < count; ++k) {
+      const Waiting& block = waiting_[entry + k];
+      if (block.in_scratch != 0)
+        scratch_free_.insert(block.place);
+      else
+        transfer.release(std::span(&block.place, 1));
+    }
+  }
 
   /// Ends a phase: blocks in scratch go to slots that became free.
-  void finalize(Transfer& transfer);
+  void finalize(Transfer& transfer) {
+    std::erase_if(waiting_, [](const Waiting& block) { return block.origin == nobody; });
+    std::ranges::sort(waiting_, {}, [](const Waiting& each) {
+      return std::tuple(std::uint32_t{each.target}, each.origin, each.number);
+    });
+    waited_ = waiting_.size();
+    if (scratch_free_.count() == scratch_free_.slots()) return;
+    for (std::uint64_t place = scratch_free_.next_absent(0);
+         place < scratch_free_.slots() && transfer.free().count() > 0;
+         place = scratch_free_.next_absent(place + 1)) {
+      SlotIndex& cursor = cursors_[static_cast<std::size_t>(place)];
+      if (cursor == nothing) continue;  // it waits for another rank
+      transfer.place(memory(place), cursor, 1, Transfer::Misplace::if_needed);
+      cursor = nothing;
+      scratch_free_.insert(place);
+    }
+    for (std::size_t k = 0; k < waiting_.size() && transfer.free().count() > 0; ++k) {
+      Waiting& block = waiting_[k];
+      if (block.in_scratch == 0) continue;
+      const SlotIndex place = block.place;
+      transfer.keep(memory(place), std::span(&block.place, 1));
+      block.in_scratch = 0;
+      scratch_free_.insert(place);
+    }
+  }
 
  private:
+  static constexpr std::size_t batch = 512;  // slots handled at a time, on the stack
   /// A block of another rank.
   struct Waiting {
     std::uint32_t target : 31;
@@ -79,6 +217,7 @@ class PhasedMemory {
     SlotIndex place;       ///< a slot, or a place in scratch
   };
   static_assert(sizeof(Waiting) == schedule::waiting_block_bytes);
+  static constexpr std::uint32_t most_target = std::numeric_limits<int>::max();
   static constexpr int nobody = -1;
   static constexpr SlotIndex nothing = static_cast<SlotIndex>(-1);
 

@@ -5,12 +5,13 @@
 #include "engine/slots/slot_sender.hpp"
 #include "schedule/patience.hpp"
 
+#include <algorithm>
 #include <optional>
 
 namespace valet::engine {
 
 /// Blocks from slots to slots over the credit transport: all flows in proportion, or those that a
-/// policy allows, one after another. Why it never gets stuck: stream/stream.hpp.
+/// policy allows, one after another. Why it never gets stuck: engine/stream.cpp.
 class SlotExchange : public Exchange, public Participant {
  public:
   /// What a policy adds.
@@ -20,22 +21,65 @@ class SlotExchange : public Exchange, public Participant {
     std::size_t most_ahead = 0;
     std::size_t others = 0;  ///< request slots of its own
   };
-  SlotExchange(const ExchangeContext& context, const plan::Flows& flows, const Policy& policy);
+  SlotExchange(const ExchangeContext& context, const plan::Flows& flows, const Policy& policy)
+      : context_(context),
+        sizes_(schedule::stream_sizes(limits_of(context, flows))),
+        transport_(context.channel, context.ledger, context.node,
+                   {.receives = SlotReceiver::receives(context.options),
+                    .sends = SlotSender::sends(sizes_),
+                    .signals = SlotSender::signals,
+                    .others = policy.others}),
+        receiver_(context, flows, sizes_, transport_, policy.is_limited),
+        sender_(context, flows, sizes_, transport_, policy.is_limited, policy.most_ahead) {}
 
   [[nodiscard]] std::size_t scratch_bytes() const override {
     return context_.scratch_bytes(sizes_.scratch_blocks());
   }
-  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override;
+  void run(Transfer& transfer, std::span<std::byte> scratch, Report& report) override {
+    transfer_ = &transfer;
+    patience_.emplace(std::max(sizes_.receive_blocks, sizes_.node_blocks));
+    const std::size_t receive_bytes = static_cast<std::size_t>(sizes_.receive_blocks) *
+                                      sizes_.receive_buffers * context_.blocks.block_bytes;
+    receiver_.start(scratch.data());
+    sender_.start(scratch.data() + receive_bytes);
+    start(transfer);
+    move(report);
+    transport_.report_to(report);
+  }
 
-  void advance() override;
-  void handle(const Event& event) override;
+  /// Staged messages free slots, so credits that could not be given before may be given after.
+  void advance() override {
+    bool progress = true;
+    while (progress) {
+      progress = sender_.serve(*transfer_);
+      progress = sender_.stage_ahead(*transfer_) || progress;
+      progress = receiver_.place_held(*transfer_, !sender_.done()) || progress;
+      const bool waits = receiver_.better_waits(
+          [&](std::uint64_t slot) { return sender_.frees_soon(*transfer_, slot); });
+      progress = (!waits && receiver_.give_credit(*transfer_)) || progress;
+    }
+    sender_.listen();
+  }
+  void handle(const Event& event) override {
+    if (event.kind == Event::Kind::received)
+      receiver_.received(*transfer_, event.index);
+    else
+      sender_.handle(*transfer_, event);
+  }
   [[nodiscard]] bool done() const override { return sender_.done() && receiver_.done(); }
   [[nodiscard]] std::uint64_t bytes_in_use() const override {
     return sender_.bytes_in_use() + receiver_.bytes_in_use();
   }
-  [[nodiscard]] bool is_full() override;
+  [[nodiscard]] bool is_full() override {
+    if (receiver_.is_full(*transfer_)) return true;
+    patience_->succeeded();
+    return false;
+  }
   [[nodiscard]] bool looks_again() override { return patience_->lasts(); }
-  void force() override;
+  void force() override {
+    patience_->failed();
+    receiver_.misplace_held(*transfer_);
+  }
 
  protected:
   /// Before the first credit: what `buffers` has room for is ready.
@@ -44,17 +88,12 @@ class SlotExchange : public Exchange, public Participant {
   virtual void move(Report& /*report*/) { transport_.run(*this); }
 
   const ExchangeContext context_;
-
-  [[nodiscard]] CreditTransport& transport() { return transport_; }
-  [[nodiscard]] SlotSender& sender() { return sender_; }
-  [[nodiscard]] SlotReceiver& receiver() { return receiver_; }
-  [[nodiscard]] const schedule::StreamSizes& sizes() const { return sizes_; }
-
- private:
-  schedule::StreamSizes sizes_;
+  const schedule::StreamSizes sizes_;
   CreditTransport transport_;
   SlotReceiver receiver_;
   SlotSender sender_;
+
+ private:
   std::optional<schedule::Patience> patience_;
   Transfer* transfer_ = nullptr;  ///< while it runs
 };

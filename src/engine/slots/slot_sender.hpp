@@ -5,13 +5,26 @@
 #include "engine/exchange.hpp"
 #include "engine/slots/ring_flows.hpp"
 #include "mpi/message.hpp"
+#include "plan/stream_limits.hpp"
 #include "schedule/proportional_queue.hpp"
-#include "schedule/stream_sizes.hpp"
 
 #include <array>
 #include <cstdint>
 
 namespace valet::engine {
+
+/// What the sizes of an exchange follow from, memory shared on the node included.
+[[nodiscard]] inline schedule::StreamLimits limits_of(const ExchangeContext& context,
+                                                      const plan::Flows& flows) {
+  schedule::StreamLimits limits = plan::stream_limits(context.options, context.blocks, flows);
+  limits.shares_memory = context.node.shares();
+  limits.node_bytes = context.node.own().size();
+  for (const plan::Outgoing& flow : flows.outgoing)
+    if (context.node.of(flow.rank) != nullptr) limits.blocks_sent_on_node += flow.count;
+  for (const plan::Incoming& flow : flows.incoming)
+    if (context.node.is_written_by(flow.rank)) limits.blocks_received_on_node += flow.count;
+  return limits;
+}
 
 /// The source of exchanges between slots, on one rank: answers credits. Those of ranks that share
 /// memory with this one are answered at once, by writing; the rest is about messages.
@@ -55,12 +68,15 @@ class SlotSender {
   bool serve(Transfer& transfer);
   /// Stages the next message of one destination; false when there is none, or no buffer.
   bool stage_ahead(Transfer& transfer);
-  /// A credit has come.
-  void credited(int rank, const Credit& credit);
-  /// The message of a send slot has left.
-  void sent(Transfer& transfer, std::size_t index);
-  /// A destination has received the word that its memory was written.
-  void signalled() { --in_flight_; }
+  /// A credit has come, or something that was sent has left.
+  void handle(Transfer& transfer, const Event& event) {
+    switch (event.kind) {
+      case Event::Kind::credit: return credited(event.rank, event.credit);
+      case Event::Kind::sent: return sent(transfer, event.index);
+      case Event::Kind::signalled: --in_flight_; return;
+      default: return;
+    }
+  }
   /// Whether a message on the way leaves `slot` free.
   [[nodiscard]] bool frees_soon(const Transfer& transfer, std::uint64_t slot) const;
   /// How many blocks of a flow have left their slots, from the first on.
@@ -128,6 +144,8 @@ class SlotSender {
   [[nodiscard]] std::size_t node_credits_kept() const {
     return most_node_credits + most_ahead_ * schedule::most_credits_of_a_pair;
   }
+  void credited(int rank, const Credit& credit);
+  void sent(Transfer& transfer, std::size_t index);
   bool write_to_node(Transfer& transfer);
   [[nodiscard]] std::size_t next_to_serve() const;
   bool answer(Transfer& transfer, std::uint32_t destination, std::uint32_t size);

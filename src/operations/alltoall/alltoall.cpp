@@ -14,7 +14,6 @@
 #include "plan/automatic.hpp"
 #include "plan/check_options.hpp"
 #include "plan/planner.hpp"
-#include "schedule/at_once.hpp"
 #include "schedule/stream_sizes.hpp"
 #include <valet/alltoall.hpp>
 #include <valet/detail/known_counts.hpp>

@@ -5,7 +5,7 @@
 #include "mpi/check.hpp"
 #include "observe/observer.hpp"
 #include "operations/layout/layout_call.hpp"
-#include "schedule/at_once.hpp"
+#include "schedule/stream_sizes.hpp"
 #include <valet/redistribute.hpp>
 
 #include <algorithm>
