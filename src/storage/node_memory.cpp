@@ -14,14 +14,14 @@ namespace {
 
 using Words = std::span<std::uint64_t>;
 
-/// One round of messages of `words` words between neighbours.
+/// One round of messages of `words` words between neighbours, among which may be this rank.
 template <std::size_t words, class Provide, class Take>
 void exchange_words(const mpi::Channel& channel, Ledger& ledger, std::span<const int> to,
                     Provide&& provide, std::span<const int> from, Take&& take) {
   const auto count = [](int) { return words; };
   mpi::NeighbourWords(channel, ledger, mpi::tag_node, words,
-                      mpi::PeerWords{to, channel.rank(), count, provide},
-                      mpi::PeerWords{from, channel.rank(), count, take})
+                      mpi::PeerWords{to, mpi::no_peer, count, provide},
+                      mpi::PeerWords{from, mpi::no_peer, count, take})
       .run();
 }
 
